@@ -1,0 +1,13 @@
+"""The intermediate representation: structured, region-based SSA.
+
+types.py      scalar types, local-array and adstack handles
+location.py   where in the user's program something came from
+structure.py  Value, Op, Region, Place, Kernel, Task, Program
+opdef.py      what a row of the operation table is (OpDef, Signature)
+arithmetic.py the meaning of each scalar operation, on numpy arrays
+ops.py        the table: one row per operation
+builder.py    appends ops to a region, typed by the table
+verifier.py   structural and type rules; printer.py, parser.py: the text form
+
+May import: numpy, `adstack.errors`. Nothing else of adstack.
+"""

@@ -1,0 +1,242 @@
+"""Appends ops to a region; result types come from the table, so ill-typed IR can't be built in silence.
+
+    b = Builder()
+    x = b.const(1.5, f32)
+    with b.at(loc):
+        y = b.mul(x, x)
+    body = Region(args=[Value(i32, "i")])
+    with b.into(body):
+        b.yield_()
+    b.parallel_for([(zero, n)], body)
+
+Ops without a method of their own are emitted by name: `b.emit("popcnt", x)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..errors import IRError
+from .location import UNKNOWN, Loc
+from .ops import ATOMICS, TABLE
+from .structure import Op, Place, Region, Value
+from .types import ArrayType, DType, StackType, Type, i32
+
+__all__ = ["Builder"]
+
+
+class Builder:
+    """Writes at the end of `region`, giving every op the location `loc`."""
+
+    def __init__(self, region: Region | None = None, loc: Loc = UNKNOWN) -> None:
+        self.region = Region() if region is None else region
+        self.loc = loc
+
+    @contextmanager
+    def into(self, region: Region) -> Iterator[Region]:
+        """Append to `region` inside the `with` block."""
+        outer, self.region = self.region, region
+        try:
+            yield region
+        finally:
+            self.region = outer
+
+    @contextmanager
+    def at(self, loc: Loc) -> Iterator[None]:
+        """Give ops this location inside the `with` block."""
+        outer, self.loc = self.loc, loc
+        try:
+            yield
+        finally:
+            self.loc = outer
+
+    def append(
+        self,
+        name: str,
+        operands: Sequence[Value] = (),
+        types: Sequence[Type] = (),
+        attrs: dict[str, Any] | None = None,
+        regions: Sequence[Region] = (),
+    ) -> Op:
+        """Append any op with result types given; nothing is checked."""
+        op = Op(TABLE[name], list(operands), attrs, [Value(t) for t in types], list(regions), self.loc)
+        self.region.ops.append(op)
+        return op
+
+    def emit(self, name: str, *operands: Value, **attrs: Any) -> Value:
+        """Append a scalar op by name; its result type comes from the table. Raises IRError for a type error."""
+        types = TABLE[name].signature.infer(name, [v.type for v in operands], attrs)
+        return self.append(name, operands, types, attrs).result
+
+    # ---- constants and conversions
+
+    def const(self, value: bool | int | float, dtype: DType) -> Value:
+        """A constant: rounded to a float type, wrapped to an integer type."""
+        return self.append("const", (), (dtype,), {"to": dtype, "value": dtype(value)}).result
+
+    def cast(self, x: Value, to: DType) -> Value:
+        """`x` converted to `to`; `x` itself if it has that type."""
+        return x if x.type is to else self.emit("cast", x, to=to)
+
+    def bitcast(self, x: Value, to: DType) -> Value:
+        if x.type is to:
+            return x
+        if x.dtype.bits != to.bits:
+            raise IRError(f"bitcast: {x.dtype} and {to} differ in width")
+        return self.emit("bitcast", x, to=to)
+
+    # ---- arithmetic, logic, comparison
+
+    def add(self, a: Value, b: Value) -> Value:
+        return self.emit("add", a, b)
+
+    def sub(self, a: Value, b: Value) -> Value:
+        return self.emit("sub", a, b)
+
+    def mul(self, a: Value, b: Value) -> Value:
+        return self.emit("mul", a, b)
+
+    def div(self, a: Value, b: Value) -> Value:
+        return self.emit("div", a, b)
+
+    def fma(self, a: Value, b: Value, c: Value) -> Value:
+        return self.emit("fma", a, b, c)
+
+    def neg(self, a: Value) -> Value:
+        return self.emit("neg", a)
+
+    def abs(self, a: Value) -> Value:
+        return self.emit("abs", a)
+
+    def sqrt(self, a: Value) -> Value:
+        return self.emit("sqrt", a)
+
+    def floor(self, a: Value) -> Value:
+        return self.emit("floor", a)
+
+    def rint(self, a: Value) -> Value:
+        return self.emit("rint", a)
+
+    def and_(self, a: Value, b: Value) -> Value:
+        return self.emit("and", a, b)
+
+    def or_(self, a: Value, b: Value) -> Value:
+        return self.emit("or", a, b)
+
+    def xor(self, a: Value, b: Value) -> Value:
+        return self.emit("xor", a, b)
+
+    def not_(self, a: Value) -> Value:
+        return self.emit("not", a)
+
+    def shl(self, a: Value, b: Value) -> Value:
+        return self.emit("shl", a, b)
+
+    def shr(self, a: Value, b: Value) -> Value:
+        return self.emit("shr", a, b)
+
+    def eq(self, a: Value, b: Value) -> Value:
+        return self.emit("eq", a, b)
+
+    def ne(self, a: Value, b: Value) -> Value:
+        return self.emit("ne", a, b)
+
+    def lt(self, a: Value, b: Value) -> Value:
+        return self.emit("lt", a, b)
+
+    def le(self, a: Value, b: Value) -> Value:
+        return self.emit("le", a, b)
+
+    def gt(self, a: Value, b: Value) -> Value:
+        return self.emit("gt", a, b)
+
+    def ge(self, a: Value, b: Value) -> Value:
+        return self.emit("ge", a, b)
+
+    def select(self, condition: Value, a: Value, b: Value) -> Value:
+        return self.emit("select", condition, a, b)
+
+    # ---- memory
+
+    def shape(self, place: Place, axis: int, to: DType = i32) -> Value:
+        return self.append("shape", (), (to,), {"place": place, "axis": axis, "to": to}).result
+
+    def load(self, place: Place, indices: Sequence[Value] = ()) -> Value:
+        return self.append("load", indices, (place.dtype,), {"place": place}).result
+
+    def store(self, place: Place, indices: Sequence[Value], value: Value) -> Op:
+        return self.append("store", (*indices, value), (), {"place": place})
+
+    def atomic(self, kind: str, place: Place, indices: Sequence[Value], *values: Value) -> Value:
+        """Combine atomically; gives the old value. "cas" takes the expected value, then the new one."""
+        if kind not in ATOMICS:
+            raise IRError(f"atomic: unknown kind {kind!r}; known are {', '.join(ATOMICS)}")
+        attrs = {"place": place, "kind": kind}
+        return self.append("atomic", (*indices, *values), (place.dtype,), attrs).result
+
+    def array(self, dtype: DType, length: int) -> Value:
+        return self.append("array.alloc", (), (ArrayType(dtype, length),), {"dtype": dtype, "length": length}).result
+
+    def array_load(self, array: Value, index: Value) -> Value:
+        assert isinstance(array.type, ArrayType)
+        return self.append("array.load", (array, index), (array.type.dtype,)).result
+
+    def array_store(self, array: Value, index: Value, value: Value) -> Op:
+        return self.append("array.store", (array, index, value))
+
+    def stack(self, dtype: DType, capacity: Value) -> Value:
+        return self.append("stack.alloca", (capacity,), (StackType(dtype),), {"dtype": dtype}).result
+
+    def push(self, stack: Value, value: Value) -> Op:
+        return self.append("stack.push", (stack, value))
+
+    def pop(self, stack: Value) -> Op:
+        return self.append("stack.pop", (stack,))
+
+    def load_top(self, stack: Value) -> Value:
+        assert isinstance(stack.type, StackType)
+        return self.append("stack.load_top", (stack,), (stack.type.dtype,)).result
+
+    def load_top_adj(self, stack: Value) -> Value:
+        assert isinstance(stack.type, StackType)
+        return self.append("stack.load_top_adj", (stack,), (stack.type.dtype,)).result
+
+    def acc_adjoint(self, stack: Value, value: Value) -> Op:
+        return self.append("stack.acc_adjoint", (stack, value))
+
+    # ---- control; the regions are complete (end with a terminator) when they are passed in
+
+    def yield_(self, *values: Value) -> Op:
+        return self.append("yield", values)
+
+    def return_(self, *values: Value) -> Op:
+        return self.append("return", values)
+
+    def if_(self, condition: Value, then: Region, orelse: Region) -> list[Value]:
+        """Both regions yield values of the same types, which become the results."""
+        types = [v.type for v in then.terminator.operands]
+        return self.append("if", (condition,), types, regions=(then, orelse)).results
+
+    def for_(self, lo: Value, hi: Value, carried: Sequence[Value], body: Region) -> list[Value]:
+        """Run `body(index, *carried) -> carried` for index = lo, lo + 1, ..., hi - 1; gives the last carried values."""
+        return self.append("for", (lo, hi, *carried), [v.type for v in carried], regions=(body,)).results
+
+    def while_(self, carried: Sequence[Value], condition: Region, body: Region) -> list[Value]:
+        """`condition(*carried) -> (u1, *carried)`; while it holds, `body(*carried) -> carried`."""
+        return self.append("while", carried, [v.type for v in carried], regions=(condition, body)).results
+
+    def parallel_for(self, bounds: Sequence[tuple[Value, Value]], body: Region) -> Op:
+        """One unordered iteration of `body(*indices)` per point of the box of half-open `bounds`; task level only."""
+        return self.append("parallel_for", [v for pair in bounds for v in pair], regions=(body,))
+
+    # ---- effects
+
+    def assert_(self, condition: Value, message: str, *args: Value) -> Op:
+        """`message` may hold `{}` for each of `args`."""
+        return self.append("assert", (condition, *args), attrs={"message": message})
+
+    def print_(self, parts: Sequence[str | None], *args: Value) -> Op:
+        """Text, and None where the next of `args` stands."""
+        return self.append("print", args, attrs={"parts": tuple(parts)})

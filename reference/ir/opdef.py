@@ -1,0 +1,136 @@
+"""What a row of the operation table says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import IRError
+from .types import ALL, FLOATS, INTS, NUMERIC, DType, Type, u1
+
+__all__ = ["Budget", "OpDef", "Signature", "Trap", "exact", "ulp"]
+
+CLASSES: dict[str, tuple[DType, ...]] = {"any": ALL, "numeric": NUMERIC, "real": FLOATS, "int": INTS, "bits": (u1, *INTS)}
+
+
+class Signature:
+    """A type rule in one line: `Signature("T T -> T", T="real")`.
+
+    Each word is a type variable (bound by the classes given), a scalar type's name, or `$to`, the attribute "to".
+    A class is a name of `CLASSES`, or a tuple of scalar types. A row without a line (`Signature(None)`) is checked by
+    the verifier's rule for that op instead.
+    """
+
+    def __init__(self, line: str | None, **classes: str | tuple[DType, ...]) -> None:
+        self.line = line
+        self.classes = {v: CLASSES[c] if isinstance(c, str) else c for v, c in classes.items()}
+        inputs, _, outputs = (line or "").partition("->")
+        self.inputs = tuple(inputs.split())
+        self.outputs = tuple(outputs.split())
+
+    def infer(self, name: str, operands: list[Type], attrs: dict[str, Any]) -> list[DType]:
+        """Result types for operands of these types; IRError says what was expected and what came."""
+        if len(operands) != len(self.inputs):
+            raise IRError(f"{name}: expected {len(self.inputs)} operands ({self.line}), got {len(operands)}")
+        bound: dict[str, DType] = {}
+        for position, (word, got) in enumerate(zip(self.inputs, operands)):
+            self._bind(name, position, word, got, bound)
+        return [self._result(name, word, bound, attrs) for word in self.outputs]
+
+    def _bind(self, name: str, position: int, word: str, got: Type, bound: dict[str, DType]) -> None:
+        if word in self.classes:
+            allowed = self.classes[word]
+            if word in bound:
+                allowed = (bound[word],)
+            if got not in allowed:
+                wanted = " ".join(t.name for t in allowed)
+                raise IRError(f"{name}: operand {position} must be one of {wanted}, got {got} (rule: {self.line})")
+            assert isinstance(got, DType)
+            bound[word] = got
+        elif not (isinstance(got, DType) and got.name == word):
+            raise IRError(f"{name}: operand {position} must be {word}, got {got} (rule: {self.line})")
+
+    def _result(self, name: str, word: str, bound: dict[str, DType], attrs: dict[str, Any]) -> DType:
+        if word == "$to":
+            to = attrs.get("to")
+            if not isinstance(to, DType) or to not in self.classes.get("to", ALL):
+                raise IRError(f"{name}: attribute 'to' must be a scalar type, got {to!r}")
+            return to
+        if word in bound:
+            return bound[word]
+        return u1 if word == "u1" else _named(word)
+
+
+def _named(word: str) -> DType:
+    from .types import by_name
+
+    return by_name(word)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The largest distance allowed from the correctly rounded result, in units in the last place, per float type."""
+
+    f16: float = 0.0
+    f32: float = 0.0
+    f64: float = 0.0
+
+    def of(self, dtype: DType) -> float:
+        return float(getattr(self, dtype.name)) if dtype.is_float else 0.0
+
+
+exact = Budget()
+
+
+def ulp(f32: float, f64: float | None = None, f16: float = 1.0) -> Budget:
+    """A budget of `f32` units for f32 and `f64` (default: twice that) for f64."""
+    return Budget(f16=f16, f32=f32, f64=2 * f32 if f64 is None else f64)
+
+
+@dataclass(frozen=True)
+class Trap:
+    """Operands for which the op is an error in debug mode: `when(*arrays)` is true there; `message` says why."""
+
+    when: Callable[..., Any]
+    message: str
+
+
+@dataclass(frozen=True, eq=False)
+class OpDef:
+    """A row: everything there is to know of one operation.
+
+    Attributes:
+        name: its word in the text form.
+        signature: operand and result types.
+        meaning: `meaning(to, *arrays) -> array`: the result of type `to` for numpy operands of the operand types,
+            elementwise, to the bit. None for ops that the interpreter runs itself (control, memory, effects).
+        pure: same operands and attributes, same results, and nothing else happens: may be merged, moved, dropped.
+        reads, writes: whether it looks at, or changes, memory or other state outside the value graph.
+        commutative: the first two operands may be swapped without changing a bit.
+        regions: how many regions it holds.
+        terminator: it ends a region.
+        attrs: names of the attributes that it must have.
+        trap: operands that are an error in debug mode.
+        transcendental: lowered before any backend sees it.
+        budget: distance from the correctly rounded result that its lowering may have.
+        doc: one line for the specification.
+    """
+
+    name: str
+    signature: Signature = field(default_factory=lambda: Signature(None))
+    meaning: Callable[..., Any] | None = None
+    pure: bool = True
+    reads: bool = False
+    writes: bool = False
+    commutative: bool = False
+    regions: int = 0
+    terminator: bool = False
+    attrs: tuple[str, ...] = ()
+    trap: Trap | None = None
+    transcendental: bool = False
+    budget: Budget = exact
+    doc: str = ""
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"

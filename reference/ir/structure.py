@@ -1,0 +1,177 @@
+"""The shape of a program in IR: values, ops, regions, places, kernels and the tasks a kernel is split into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from .location import UNKNOWN, Loc
+from .opdef import OpDef
+from .types import DType, Type
+
+__all__ = ["Kernel", "Op", "Place", "Program", "Region", "Task", "Value"]
+
+
+class Value:
+    """A value, defined once: the result of an op or an argument of a region.
+
+    Attributes:
+        type: its type.
+        name: what the user called it, if anything; for people, never for meaning.
+    """
+
+    __slots__ = ("name", "type")
+
+    def __init__(self, type_: Type, name: str = "") -> None:
+        self.type: Type = type_
+        self.name: str = name
+
+    @property
+    def dtype(self) -> DType:
+        """The scalar type; only a scalar value has one."""
+        if not isinstance(self.type, DType):
+            raise TypeError(f"a value of type {self.type} is not a scalar")
+        return self.type
+
+    def __repr__(self) -> str:
+        return f"%{self.name or hex(id(self))}: {self.type}"
+
+
+class Op:
+    """One operation: a row of the table, operands, attributes, results, regions, and where it came from."""
+
+    __slots__ = ("attrs", "loc", "opdef", "operands", "regions", "results")
+
+    def __init__(
+        self,
+        opdef: OpDef,
+        operands: list[Value],
+        attrs: dict[str, Any] | None = None,
+        results: list[Value] | None = None,
+        regions: list[Region] | None = None,
+        loc: Loc = UNKNOWN,
+    ) -> None:
+        self.opdef: OpDef = opdef
+        self.operands: list[Value] = operands
+        self.attrs: dict[str, Any] = {} if attrs is None else attrs
+        self.results: list[Value] = [] if results is None else results
+        self.regions: list[Region] = [] if regions is None else regions
+        self.loc: Loc = loc
+
+    @property
+    def name(self) -> str:
+        return self.opdef.name
+
+    @property
+    def result(self) -> Value:
+        """The only result."""
+        (value,) = self.results
+        return value
+
+    def __repr__(self) -> str:
+        return f"<{self.name} at {self.loc}>"
+
+
+class Region:
+    """A straight line of ops with arguments; the last op is its terminator (`yield` or `return`)."""
+
+    __slots__ = ("args", "ops")
+
+    def __init__(self, args: list[Value] | None = None, ops: list[Op] | None = None) -> None:
+        self.args: list[Value] = [] if args is None else args
+        self.ops: list[Op] = [] if ops is None else ops
+
+    @property
+    def terminator(self) -> Op:
+        return self.ops[-1]
+
+    def walk(self) -> Iterator[Op]:
+        """Every op, outer before inner, in program order."""
+        stack: list[Iterator[Op]] = [iter(self.ops)]
+        while stack:
+            op = next(stack[-1], None)
+            if op is None:
+                stack.pop()
+                continue
+            yield op
+            stack.extend(iter(region.ops) for region in reversed(op.regions))
+
+
+@dataclass(frozen=True)
+class Place:
+    """A named array in memory that outlives a thread.
+
+    Attributes:
+        name: unique in its kernel.
+        dtype: element type.
+        shape: one extent per axis; None where it is known only at launch. A vector or matrix element contributes its
+            own axes last.
+        kind: "field", "ndarray" (an argument), "temp" (crosses tasks of one launch; zero at its start) or "result"
+            (what the kernel returns).
+        role: "primal", "grad" or "dual".
+        of: for a grad or a dual, the name of its primal.
+        label: what the user calls it, for messages.
+    """
+
+    name: str
+    dtype: DType
+    shape: tuple[int | None, ...] = ()
+    kind: str = "field"
+    role: str = "primal"
+    of: str | None = None
+    label: str = ""
+
+    KINDS: Final = ("field", "ndarray", "temp", "result")
+    ROLES: Final = ("primal", "grad", "dual")
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+
+@dataclass
+class Kernel:
+    """A kernel as the frontend makes it: serial ops and `parallel_for`s in one region that ends with `return`.
+
+    The region's arguments are the kernel's scalar parameters.
+    """
+
+    name: str
+    body: Region
+    places: dict[str, Place] = field(default_factory=dict)
+    returns: tuple[DType, ...] = ()
+    loc: Loc = UNKNOWN
+
+    @property
+    def params(self) -> list[Value]:
+        return self.body.args
+
+
+@dataclass
+class Task:
+    """One dispatch: either serial code, or a header of effect-free ops followed by exactly one `parallel_for`.
+
+    `body.args` are the kernel's scalar parameters (all of them, in order); `body` ends with an empty `return`.
+    """
+
+    name: str
+    body: Region
+    kind: str = "serial"
+
+    KINDS: Final = ("serial", "parallel")
+
+
+@dataclass
+class Program:
+    """A kernel split into tasks, run in order; values that cross tasks live in "temp" places, returns in "result"."""
+
+    name: str
+    tasks: list[Task]
+    places: dict[str, Place] = field(default_factory=dict)
+    returns: tuple[DType, ...] = ()
+    results: tuple[str, ...] = ()
+    loc: Loc = UNKNOWN
+
+    def with_places(self, extra: dict[str, Place]) -> Program:
+        return replace(self, places={**self.places, **extra})

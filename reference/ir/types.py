@@ -1,0 +1,168 @@
+"""Types of IR values: twelve scalars, and handles to memory that lives inside one thread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+__all__ = [
+    "ALL",
+    "FLOATS",
+    "INTS",
+    "NUMERIC",
+    "SIGNED",
+    "UNSIGNED",
+    "ArrayType",
+    "DType",
+    "StackType",
+    "Type",
+    "by_name",
+    "f16",
+    "f32",
+    "f64",
+    "from_numpy",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "promote",
+    "u1",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+]
+
+
+class DType:
+    """A scalar type. There is one object per type: compare with `is`.
+
+    Attributes:
+        name: "u1", "i8", ..., "f64".
+        kind: "b" (u1), "i" (signed), "u" (unsigned) or "f" (IEEE binary float).
+        bits: width of a value; u1 has 1.
+        size: bytes of one element in memory; u1 has 1.
+        numpy: the numpy dtype that holds it.
+    """
+
+    __slots__ = ("bits", "kind", "name", "numpy", "size")
+
+    def __init__(self, name: str, kind: str, bits: int, numpy_dtype: Any) -> None:
+        self.name: Final = name
+        self.kind: Final = kind
+        self.bits: Final = bits
+        self.numpy: Final[np.dtype[Any]] = np.dtype(numpy_dtype)
+        self.size: Final[int] = self.numpy.itemsize
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (by_name, (self.name,))
+
+    def __call__(self, value: Any) -> Any:
+        """`i64(3)` on the host: the number rounded, wrapped or saturated as `cast` does it."""
+        from .arithmetic import cast_number
+
+        return cast_number(value, self)
+
+    @property
+    def is_float(self) -> bool:
+        return self.kind == "f"
+
+    @property
+    def is_integer(self) -> bool:
+        """True of every type that is not a float, u1 included."""
+        return self.kind != "f"
+
+    @property
+    def is_signed(self) -> bool:
+        return self.kind in "if"
+
+    @property
+    def is_bool(self) -> bool:
+        return self.kind == "b"
+
+    @property
+    def min(self) -> int:
+        """The least value of an integer type."""
+        return -(1 << (self.bits - 1)) if self.kind == "i" else 0
+
+    @property
+    def max(self) -> int:
+        """The greatest value of an integer type."""
+        return (1 << (self.bits - (self.kind == "i"))) - 1
+
+
+u1 = DType("u1", "b", 1, np.bool_)
+i8 = DType("i8", "i", 8, np.int8)
+i16 = DType("i16", "i", 16, np.int16)
+i32 = DType("i32", "i", 32, np.int32)
+i64 = DType("i64", "i", 64, np.int64)
+u8 = DType("u8", "u", 8, np.uint8)
+u16 = DType("u16", "u", 16, np.uint16)
+u32 = DType("u32", "u", 32, np.uint32)
+u64 = DType("u64", "u", 64, np.uint64)
+f16 = DType("f16", "f", 16, np.float16)
+f32 = DType("f32", "f", 32, np.float32)
+f64 = DType("f64", "f", 64, np.float64)
+
+SIGNED: Final = (i8, i16, i32, i64)
+UNSIGNED: Final = (u8, u16, u32, u64)
+FLOATS: Final = (f16, f32, f64)
+INTS: Final = SIGNED + UNSIGNED
+NUMERIC: Final = INTS + FLOATS
+ALL: Final = (u1, *NUMERIC)
+
+_BY_NAME: Final = {t.name: t for t in ALL}
+_BY_NUMPY: Final = {t.numpy: t for t in ALL}
+
+
+def by_name(name: str) -> DType:
+    """The scalar type called `name`; KeyError if there is none."""
+    return _BY_NAME[name]
+
+
+def from_numpy(dtype: Any) -> DType:
+    """The scalar type that a numpy dtype (any byte order equal to native) stands for; KeyError if none."""
+    return _BY_NUMPY[np.dtype(dtype)]
+
+
+def promote(a: DType, b: DType) -> DType:
+    """The common type of two operands.
+
+    A float beats an integer; the wider type wins; equal width with mixed sign is unsigned; u1 counts as i32 once it
+    meets arithmetic, so `promote(u1, u1)` is i32.
+    """
+    a, b = (i32 if t.is_bool else t for t in (a, b))
+    if a.is_float != b.is_float:
+        return a if a.is_float else b
+    if a.bits != b.bits:
+        return a if a.bits > b.bits else b
+    return a if a.kind == "u" else b
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    """A handle to `length` elements of `dtype` that live inside one thread."""
+
+    dtype: DType
+    length: int
+
+    def __repr__(self) -> str:
+        return f"array<{self.dtype}, {self.length}>"
+
+
+@dataclass(frozen=True)
+class StackType:
+    """A handle to an adstack of `dtype`; its capacity is an operand of `stack.alloca`."""
+
+    dtype: DType
+
+    def __repr__(self) -> str:
+        return f"stack<{self.dtype}>"
+
+
+Type = DType | ArrayType | StackType
