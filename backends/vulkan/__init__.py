@@ -1,0 +1,4 @@
+"""The vulkan target (any Vulkan driver). No code yet: the registry reports it as unavailable and says so.
+
+Imports adstack.ir, adstack.errors, the runtime's protocol and adstack.backends.spirv.
+"""
