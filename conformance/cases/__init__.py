@@ -1,4 +1,1 @@
-"""One small readable file per topic: kernels, their inputs, and what is asked of them.
-
-A case imports adstack's public API (or a subject that offers the same one) and adstack.conformance.harness.
-"""
+"""The cases: `<topic>/<file>.py`, each a page with a title, kernels, inputs and what must come out (see `..case`)."""
