@@ -7,7 +7,8 @@ opdef.py      what a row of the operation table is (OpDef, Signature)
 arithmetic.py the meaning of each scalar operation, on numpy arrays
 ops.py        the table: one row per operation
 builder.py    appends ops to a region, typed by the table
-verifier.py   structural and type rules; printer.py, parser.py: the text form
+verifier.py   verify(): walks a kernel; rules*.py: one rule per op; expect.py: what rules are made of
+printer.py, parser.py: the text form
 
 May import: numpy, `adstack.errors`. Nothing else of adstack.
 """

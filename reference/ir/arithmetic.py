@@ -31,7 +31,7 @@ def plain(ufunc: Callable[..., Any]) -> Meaning:
 
 def unsigned_view(a: Array) -> Array:
     """The bits of an integer array as unsigned integers of the same width."""
-    return a.view(f"u{a.dtype.itemsize}") if a.dtype.kind == "i" else a
+    return np.asarray(a.view(f"u{a.dtype.itemsize}")) if a.dtype.kind == "i" else a
 
 
 def floor_div(to: DType, a: Array, b: Array) -> Array:
@@ -129,6 +129,12 @@ def select(to: DType, condition: Array, a: Array, b: Array) -> Array:
     return np.where(condition, a, b)
 
 
+def swap_if_equal(to: DType, old: Array, expected: Array, value: Array) -> Array:
+    """`value` where `old` has the bits of `expected`, else `old`: compare-and-swap hardware compares bits, not numbers."""
+    bits = f"u{to.size}"
+    return np.where(np.asarray(old).view(bits) == np.asarray(expected).view(bits), value, old)
+
+
 def invert(to: DType, a: Array) -> Array:
     """Every bit flipped; for u1, logical not."""
     return np.invert(a)
@@ -182,7 +188,7 @@ def cast(to: DType, a: Array) -> Array:
 
 def bitcast(to: DType, a: Array) -> Array:
     """The same bits read as another type of the same width."""
-    return a.view(to.numpy)
+    return np.asarray(a.view(to.numpy))
 
 
 def through_f64(function: Callable[..., Any]) -> Meaning:
@@ -230,5 +236,3 @@ def representable(value: float, to: DType) -> bool:
     """Whether a Python float is a value of a float type."""
     with np.errstate(all="ignore"):
         return bool(np.isnan(value)) or float(to.numpy.type(value)) == value
-
-

@@ -11,7 +11,13 @@ from .types import ALL, FLOATS, INTS, NUMERIC, DType, Type, u1
 
 __all__ = ["Budget", "OpDef", "Signature", "Trap", "exact", "ulp"]
 
-CLASSES: dict[str, tuple[DType, ...]] = {"any": ALL, "numeric": NUMERIC, "real": FLOATS, "int": INTS, "bits": (u1, *INTS)}
+CLASSES: dict[str, tuple[DType, ...]] = {
+    "any": ALL,
+    "numeric": NUMERIC,
+    "real": FLOATS,
+    "int": INTS,
+    "bits": (u1, *INTS),
+}
 
 
 class Signature:
@@ -34,7 +40,7 @@ class Signature:
         if len(operands) != len(self.inputs):
             raise IRError(f"{name}: expected {len(self.inputs)} operands ({self.line}), got {len(operands)}")
         bound: dict[str, DType] = {}
-        for position, (word, got) in enumerate(zip(self.inputs, operands)):
+        for position, (word, got) in enumerate(zip(self.inputs, operands, strict=True)):
             self._bind(name, position, word, got, bound)
         return [self._result(name, word, bound, attrs) for word in self.outputs]
 

@@ -64,7 +64,9 @@ OR = _binary("or", "bits", m.plain(np.bitwise_or), "bitwise or; on u1 logical", 
 XOR = _binary("xor", "bits", m.plain(np.bitwise_xor), "bitwise exclusive or; on u1 logical", commutative=True)
 NOT = _unary("not", "bits", m.invert, "every bit flipped; on u1 logical")
 SHL = _binary("shl", "int", m.shift(np.left_shift), "shift left; 0 past the width", trap=_WIDTH)
-SHR = _binary("shr", "int", m.shift(np.right_shift), "shift right, keeping a signed sign; 0 past the width", trap=_WIDTH)
+SHR = _binary(
+    "shr", "int", m.shift(np.right_shift), "shift right, keeping a signed sign; 0 past the width", trap=_WIDTH
+)
 POPCNT = _row("popcnt", "T -> i32", {"T": "int"}, meaning=m.count_ones, doc="number of set bits")
 CLZ = _row("clz", "T -> i32", {"T": "int"}, meaning=m.count_leading_zeros, doc="number of leading zero bits")
 
@@ -75,16 +77,34 @@ LE = _compare("le", np.less_equal, "less or equal")
 GT = _compare("gt", np.greater, "greater")
 GE = _compare("ge", np.greater_equal, "greater or equal")
 
-SELECT = _row("select", "u1 T T -> T", {"T": "any"}, meaning=m.select, doc="the second operand if the first, else the third")
-CAST = _row("cast", "S -> $to", {"S": "any"}, meaning=m.cast, attrs=("to",), doc="conversion; to integers truncates, saturates, NaN is 0")
-BITCAST = _row("bitcast", "S -> $to", {"S": "any"}, meaning=m.bitcast, attrs=("to",), doc="the same bits as another type of the same width")
+SELECT = _row(
+    "select", "u1 T T -> T", {"T": "any"}, meaning=m.select, doc="the second operand if the first, else the third"
+)
+CAST = _row(
+    "cast",
+    "S -> $to",
+    {"S": "any"},
+    meaning=m.cast,
+    attrs=("to",),
+    doc="conversion; to integers truncates, saturates, NaN is 0",
+)
+BITCAST = _row(
+    "bitcast",
+    "S -> $to",
+    {"S": "any"},
+    meaning=m.bitcast,
+    attrs=("to",),
+    doc="the same bits as another type of the same width",
+)
 
 
 def _transcendental(name: str, function: Callable[..., Any], f32: float, f64: float, arity: int = 1) -> OpDef:
     line = " ".join("T" * arity) + " -> T"
     budget = ulp(f32, f64)
     meaning = m.through_f64(function)
-    return _row(name, line, {"T": "real"}, meaning=meaning, transcendental=True, budget=budget, doc=f"{name}, within its budget")
+    return _row(
+        name, line, {"T": "real"}, meaning=meaning, transcendental=True, budget=budget, doc=f"{name}, within its budget"
+    )
 
 
 SIN = _transcendental("sin", np.sin, 1, 2)
@@ -109,12 +129,28 @@ POW = _transcendental("pow", np.power, 1, 2, arity=2)
 ATAN2 = _transcendental("atan2", np.arctan2, 1, 2, arity=2)
 HYPOT = _transcendental("hypot", np.hypot, 1, 2, arity=2)
 
-RANDOM = _row("random", "-> $to", {"to": "numeric"}, pure=False, reads=True, writes=True, attrs=("to",), doc="the next number of this thread's stream")
+RANDOM = _row(
+    "random",
+    "-> $to",
+    {"to": "numeric"},
+    pure=False,
+    reads=True,
+    writes=True,
+    attrs=("to",),
+    doc="the next number of this thread's stream",
+)
 
 SHAPE = _row("shape", pure=True, attrs=("place", "axis", "to"), doc="an extent of a place")
 LOAD = _row("load", pure=False, reads=True, attrs=("place",), doc="read an element: one index per axis")
 STORE = _row("store", pure=False, writes=True, attrs=("place",), doc="write an element: indices, then the value")
-ATOMIC = _row("atomic", pure=False, reads=True, writes=True, attrs=("place", "kind"), doc="read, combine, write as one; the result is the old value")
+ATOMIC = _row(
+    "atomic",
+    pure=False,
+    reads=True,
+    writes=True,
+    attrs=("place", "kind"),
+    doc="read, combine, write as one; the result is the old value",
+)
 
 ARRAY_ALLOC = _row("array.alloc", pure=False, attrs=("dtype", "length"), doc="a zeroed array inside the thread")
 ARRAY_LOAD = _row("array.load", pure=False, reads=True, doc="read an element: handle, index")
@@ -123,18 +159,30 @@ ARRAY_STORE = _row("array.store", pure=False, writes=True, doc="write an element
 STACK_ALLOCA = _row("stack.alloca", pure=False, attrs=("dtype",), doc="an empty adstack; the operand is its capacity")
 STACK_PUSH = _row("stack.push", pure=False, reads=True, writes=True, doc="push a primal; its adjoint becomes 0")
 STACK_POP = _row("stack.pop", pure=False, reads=True, writes=True, doc="drop the top; an empty stack stays empty")
-STACK_LOAD_TOP = _row("stack.load_top", pure=False, reads=True, doc="the primal of the top; of an empty stack, of slot 0")
+STACK_LOAD_TOP = _row(
+    "stack.load_top", pure=False, reads=True, doc="the primal of the top; of an empty stack, of slot 0"
+)
 STACK_LOAD_TOP_ADJ = _row("stack.load_top_adj", pure=False, reads=True, doc="the adjoint of the top")
 STACK_ACC_ADJOINT = _row("stack.acc_adjoint", pure=False, reads=True, writes=True, doc="add to the adjoint of the top")
 
-IF = _row("if", pure=False, regions=2, doc="take the first region if the operand, else the second; results are what it yields")
-FOR = _row("for", pure=False, regions=1, doc="operands lo, hi, initial carried values; region arguments: index, carried values")
-WHILE = _row("while", pure=False, regions=2, doc="condition region yields (u1, carried...); body takes and yields carried values")
-PARALLEL_FOR = _row("parallel_for", pure=False, regions=1, doc="operands lo, hi per axis; one unordered iteration per point")
+IF = _row(
+    "if", pure=False, regions=2, doc="take the first region if the operand, else the second; results are what it yields"
+)
+FOR = _row(
+    "for", pure=False, regions=1, doc="operands lo, hi, initial carried values; region arguments: index, carried values"
+)
+WHILE = _row(
+    "while", pure=False, regions=2, doc="condition region yields (u1, carried...); body takes and yields carried values"
+)
+PARALLEL_FOR = _row(
+    "parallel_for", pure=False, regions=1, doc="operands lo, hi per axis; one unordered iteration per point"
+)
 YIELD = _row("yield", pure=False, terminator=True, doc="what a region gives to its op")
 RETURN = _row("return", pure=False, terminator=True, doc="the end of a kernel or task, with its results")
 
-ASSERT = _row("assert", pure=False, writes=True, attrs=("message",), doc="in debug mode, an error unless the operand holds")
+ASSERT = _row(
+    "assert", pure=False, writes=True, attrs=("message",), doc="in debug mode, an error unless the operand holds"
+)
 PRINT = _row("print", pure=False, writes=True, attrs=("parts",), doc="write text and operands")
 
 
@@ -156,6 +204,6 @@ ATOMICS: Final[dict[str, AtomicKind]] = {
         AtomicKind("or", "bits", m.plain(np.bitwise_or)),
         AtomicKind("xor", "bits", m.plain(np.bitwise_xor)),
         AtomicKind("xchg", "any", lambda to, old, value: value),
-        AtomicKind("cas", "any", lambda to, old, expected, value: np.where(old == expected, value, old), operands=2),
+        AtomicKind("cas", "any", m.swap_if_equal, operands=2),
     )
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, ClassVar
 
 from .location import UNKNOWN, Loc
 from .opdef import OpDef
@@ -122,8 +122,8 @@ class Place:
     of: str | None = None
     label: str = ""
 
-    KINDS: Final = ("field", "ndarray", "temp", "result")
-    ROLES: Final = ("primal", "grad", "dual")
+    KINDS: ClassVar[tuple[str, ...]] = ("field", "ndarray", "temp", "result")
+    ROLES: ClassVar[tuple[str, ...]] = ("primal", "grad", "dual")
 
     @property
     def rank(self) -> int:
@@ -159,7 +159,7 @@ class Task:
     body: Region
     kind: str = "serial"
 
-    KINDS: Final = ("serial", "parallel")
+    KINDS: ClassVar[tuple[str, ...]] = ("serial", "parallel")
 
 
 @dataclass
