@@ -1,0 +1,69 @@
+"""Checks of adstack's own sources: `python -m adstack.tools.check [lint] [types] [imports]`, all three by default.
+
+The folders are named by job and the import names by project, a mapping that type checkers and import linters can't read.
+So they are shown the sources through a tree of links (`build/tree`) that has the shape of the installed package.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+TREE: Final = ROOT / "build" / "tree"
+BESIDE_REFERENCE: Final = ("backends", "conformance", "tools")
+
+
+def link_sources(tree: Path = TREE) -> Path:
+    """Makes `tree`/adstack a folder of links to the sources, as they are now; returns `tree`."""
+    package = tree / "adstack"
+    package.mkdir(parents=True, exist_ok=True)
+    sources = [path for path in (ROOT / "reference").iterdir() if path.name != "__pycache__"]
+    wanted = {path.name: path for path in [*sources, *(ROOT / name for name in BESIDE_REFERENCE)]}
+    for link in package.iterdir():
+        if link.name not in wanted:
+            link.unlink()
+    for name, path in wanted.items():
+        link = package / name
+        if not link.is_symlink():
+            link.symlink_to(path)
+    return tree
+
+
+def lint() -> int:
+    """Ruff's rules; see pyproject.toml for which and why."""
+    return subprocess.call([sys.executable, "-m", "ruff", "check", "."], cwd=ROOT)
+
+
+def types() -> int:
+    """Mypy, strictly, over the whole package."""
+    config = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache")]
+    return subprocess.call([sys.executable, "-m", "mypy", *config, "-p", "adstack"], cwd=link_sources())
+
+
+def imports() -> int:
+    """The arrows between packages: the contracts in pyproject.toml."""
+    tree = link_sources()
+    # Ahead of the installed package, so that the linter finds every part of it under one folder.
+    environment = {**os.environ, "PYTHONPATH": str(tree)}
+    command = [sys.executable, "-c", "import sys; from importlinter.cli import lint_imports_command as c; sys.exit(c())"]
+    return subprocess.call([*command, "--config", str(ROOT / "pyproject.toml")], cwd=tree, env=environment)
+
+
+CHECKS: Final[dict[str, Callable[[], int]]] = {"lint": lint, "types": types, "imports": imports}
+
+
+def main(names: list[str]) -> int:
+    """Runs the checks of these names, all of them if there are none; returns how many failed."""
+    unknown = [name for name in names if name not in CHECKS]
+    if unknown:
+        sys.exit(f"unknown check {unknown[0]!r}; there are {', '.join(CHECKS)}")
+    return sum(CHECKS[name]() != 0 for name in names or CHECKS)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
