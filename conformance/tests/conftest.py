@@ -1,0 +1,26 @@
+"""What all tests share: a fresh runtime for each, and hypothesis without deadlines, repeatable in continuous integration."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import hypothesis
+import pytest
+
+import adstack as qd
+
+# Deadlines measure the machine; the first call of a kernel compiles it.
+_PROFILE = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile("dev", **_PROFILE)
+hypothesis.settings.register_profile("ci", **_PROFILE, derandomize=True, print_blob=True)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+@pytest.fixture(autouse=True)
+def fresh_runtime() -> Iterator[None]:
+    """No field, option or compiled kernel of a test is seen by the next."""
+    yield
+    reset = getattr(qd, "reset", None)
+    if reset is not None:
+        reset()
