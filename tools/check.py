@@ -1,7 +1,7 @@
 """Checks of adstack's own sources: `python -m adstack.tools.check [lint] [types] [imports]`, all three by default.
 
-The folders are named by job and the import names by project, a mapping that type checkers and import linters can't read.
-So they are shown the sources through a tree of links (`build/tree`) that has the shape of the installed package.
+The folders are named by job and the import names by project, a mapping that type checkers and import linters
+can't read. So they are shown the sources through a tree of links (`build/tree`) in the shape of the installed package.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ def imports() -> int:
     tree = link_sources()
     # Ahead of the installed package, so that the linter finds every part of it under one folder.
     environment = {**os.environ, "PYTHONPATH": str(tree)}
-    command = [sys.executable, "-c", "import sys; from importlinter.cli import lint_imports_command as c; sys.exit(c())"]
-    return subprocess.call([*command, "--config", str(ROOT / "pyproject.toml")], cwd=tree, env=environment)
+    command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command; lint_imports_command()"]
+    arguments = ["--config", str(ROOT / "pyproject.toml"), "--no-cache"]
+    return subprocess.call([*command, *arguments], cwd=tree, env=environment)
 
 
 CHECKS: Final[dict[str, Callable[[], int]]] = {"lint": lint, "types": types, "imports": imports}

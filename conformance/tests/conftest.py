@@ -1,4 +1,4 @@
-"""What all tests share: a fresh runtime for each, and hypothesis without deadlines, repeatable in continuous integration."""
+"""What all tests share: a fresh runtime for each, and hypothesis without deadlines, repeatable where CI is set."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 import adstack as qd
 
 # Deadlines measure the machine; the first call of a kernel compiles it.
-_PROFILE = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
-hypothesis.settings.register_profile("dev", **_PROFILE)
-hypothesis.settings.register_profile("ci", **_PROFILE, derandomize=True, print_blob=True)
+_DEV = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile("dev", _DEV)
+hypothesis.settings.register_profile("ci", _DEV, derandomize=True, print_blob=True, database=None)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
