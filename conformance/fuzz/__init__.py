@@ -1,4 +1,8 @@
-"""Random well-typed kernels, and the reduction of those that fail to minimal ones.
+"""Random programs: kernels that are well typed, terminate, stay in bounds and have no race, with inputs for them.
 
-May import adstack.ir, adstack.transforms and adstack.interpreter besides adstack's public API.
+programs.py   random_kernel(seed, size), sized_kernel(n_ops), the hypothesis strategy kernels()
+generator.py  grows a kernel op by op
+values.py     interesting numbers, and buffers filled with them
+
+May import: numpy, hypothesis, `adstack.ir`.
 """
