@@ -1,4 +1,15 @@
-"""IR to numbers: the reference interpreter, which defines what every operation means, to the bit.
+"""The reference interpreter: it runs any verified Kernel or Program, and what it computes is what the program means.
 
-It imports adstack.ir and adstack.errors, nothing else of adstack: it shares no code with the backends below the IR.
+launch.py     run(): binds buffers and arguments, runs the tasks, reports overflows
+prepare.py    IR -> a list of steps per region; one short function per op, found by the op's name
+frame.py      what a step works on: the values of the lanes that run together
+scalar.py  control.py  memory.py  local.py  effects.py    the steps
+atomics.py  stacks.py  philox.py                          the machines behind them
+races.py  failures.py                                     debug mode and messages
+
+May import: numpy, `adstack.errors`, `adstack.ir`. Nothing else of adstack.
 """
+
+from .launch import RunOptions, run
+
+__all__ = ["RunOptions", "run"]

@@ -1,0 +1,213 @@
+"""Steps of structured control: `if`, `for`, `while`, `parallel_for`.
+
+While all lanes agree, a region runs in the frame it stands in. Where they part, each side runs in a frame of its own
+lanes, and what the sides give is merged by position.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..ir.arithmetic import unsigned_view
+from ..ir.structure import Op
+from ..ir.types import DType
+from .frame import Array, Frame, Team
+from .prepare import Code, Scope, Step, rule
+from .races import RaceDetector
+
+
+class Merge:
+    """Values of lanes that went different ways, put together by position."""
+
+    def __init__(self, count: int, types: Sequence[DType]) -> None:
+        self.values: list[Array] = [np.zeros(count, to.numpy) for to in types]
+
+    def put(self, at: Array, given: Sequence[Array]) -> None:
+        """The lanes at the positions `at` got `given`."""
+        for whole, part in zip(self.values, given):
+            whole[at] = part
+
+
+def pick(values: Sequence[Array], chosen: Array) -> list[Array]:
+    """The chosen lanes' part of each value."""
+    return [value if len(value) == 1 else value[chosen] for value in values]
+
+
+def assign(frame: Frame, slots: Sequence[int], given: Sequence[Array]) -> None:
+    """Put values into slots."""
+    values = frame.values
+    for slot, value in zip(slots, given):
+        values[slot] = value
+
+
+def agreed(condition: Array) -> bool | None:
+    """What all lanes say; None if they differ."""
+    if len(condition) == 1:
+        return bool(condition.item())
+    if condition.all():
+        return True
+    return None if condition.any() else False
+
+
+@rule("if")
+def if_(op: Op, scope: Scope) -> Step:
+    """Run the region that the condition chooses, for each lane."""
+    (condition,) = scope.slots(op.operands)
+    then, orelse = (scope.region(region) for region in op.regions)
+    types, outs = [result.dtype for result in op.results], [scope.define(result) for result in op.results]
+
+    def step(frame: Frame) -> None:
+        choice = frame.values[condition]
+        decision = agreed(choice)
+        if decision is None:
+            given = parted(frame, choice, then, orelse, types)
+        else:
+            given = (then if decision else orelse).run(frame)
+        assign(frame, outs, given)
+
+    return step
+
+
+def parted(frame: Frame, choice: Array, then: Code, orelse: Code, types: Sequence[DType]) -> list[Array]:
+    """Both sides of an `if`, each for its own lanes."""
+    merge = Merge(frame.count, types)
+    for side, chosen in ((then, choice), (orelse, ~choice)):
+        lanes = np.flatnonzero(chosen)
+        merge.put(lanes, side.run(frame.take(lanes, side.captured)))
+    return merge.values
+
+
+@rule("for")
+def for_(op: Op, scope: Scope) -> Step:
+    """Run the body for each index from lo up to hi, handing on the carried values."""
+    lo, hi, *inits = scope.slots(op.operands)
+    body = scope.region(op.regions[0])
+    index, *carried = body.args
+    types, outs = [result.dtype for result in op.results], [scope.define(result) for result in op.results]
+
+    def step(frame: Frame) -> None:
+        values = frame.values
+        values[index] = values[lo]
+        assign(frame, carried, [values[slot] for slot in inits])
+        trips = trip_counts(values[lo], values[hi])
+        if len(trips) == 1:
+            turn(frame, body, int(trips.item()))
+            given = [values[slot] for slot in carried]
+        else:
+            given = ragged(frame, body, trips, types)
+        assign(frame, outs, given)
+
+    return step
+
+
+def trip_counts(lo: Array, hi: Array) -> Array:
+    """How many indices lie from lo up to hi."""
+    return np.where(lo < hi, unsigned_view(hi - lo), 0).astype(np.uint64)
+
+
+def turn(frame: Frame, body: Code, times: int) -> None:
+    """Run a loop's body `times` times; its argument slots hold the index and carried values before and after."""
+    values = frame.values
+    index, *carried = body.args
+    one = values[index].dtype.type(1)
+    for _ in range(times):
+        assign(frame, carried, body.run(frame))
+        values[index] = values[index] + one
+
+
+def ragged(frame: Frame, body: Code, trips: Array, types: Sequence[DType]) -> list[Array]:
+    """A `for` whose lanes run different numbers of times: the lanes with the least to do leave first."""
+    _, *carried = body.args
+    merge, live, at, left = Merge(frame.count, types), frame, np.arange(frame.count), trips
+    while True:
+        least = left.min()
+        turn(live, body, int(least))
+        ends, stays = np.flatnonzero(left == least), np.flatnonzero(left != least)
+        merge.put(at[ends], pick([live.values[slot] for slot in carried], ends))
+        if not len(stays):
+            return merge.values
+        live, at, left = live.take(stays, (*body.captured, *body.args)), at[stays], left[stays] - least
+
+
+@rule("while")
+def while_(op: Op, scope: Scope) -> Step:
+    """Run the body as long as the condition region gives true, handing on the carried values."""
+    inits = scope.slots(op.operands)
+    condition, body = (scope.region(region) for region in op.regions)
+    types, outs = [result.dtype for result in op.results], [scope.define(result) for result in op.results]
+
+    def step(frame: Frame) -> None:
+        assign(frame, condition.args, [frame.values[slot] for slot in inits])
+        while True:
+            choice, *carried = condition.run(frame)
+            decision = agreed(choice)
+            if decision is None:
+                carried = straggling(frame, choice, carried, condition, body, types)
+            if not decision:
+                assign(frame, outs, carried)
+                return
+            assign(frame, body.args, carried)
+            assign(frame, condition.args, body.run(frame))
+
+    return step
+
+
+def straggling(
+    frame: Frame, choice: Array, carried: list[Array], condition: Code, body: Code, types: Sequence[DType]
+) -> list[Array]:
+    """The rest of a `while` from the first condition on which lanes differ: lanes leave as theirs becomes false."""
+    merge, live, at = Merge(frame.count, types), frame, np.arange(frame.count)
+    captured = (*condition.captured, *body.captured)
+    while True:
+        choice = live.spread(choice)
+        ends, stays = np.flatnonzero(~choice), np.flatnonzero(choice)
+        merge.put(at[ends], pick(carried, ends))
+        if not len(stays):
+            return merge.values
+        if len(ends):
+            live, at, carried = live.take(stays, captured), at[stays], pick(carried, stays)
+        assign(live, body.args, carried)
+        assign(live, condition.args, body.run(live))
+        choice, *carried = condition.run(live)
+
+
+@rule("parallel_for")
+def parallel_for(op: Op, scope: Scope) -> Step:
+    """Run the body for each point of the box, row-major, a chunk of lanes at a time."""
+    bounds = scope.slots(op.operands)
+    body = scope.region(op.regions[0])
+    types = [arg.dtype for arg in op.regions[0].args]
+    debug = scope.debug
+
+    def step(frame: Frame) -> None:
+        launch = frame.launch
+        corners = [frame.values[slot].item() for slot in bounds]
+        lows = corners[::2]
+        extents = [max(hi - lo, 0) for lo, hi in zip(lows, corners[1::2])]
+        launch.section += 1
+        launch.races = RaceDetector() if debug else None
+        total = math.prod(extents)
+        for first in range(0, total, launch.options.lanes):
+            size = min(launch.options.lanes, total - first)
+            chunk = Team(first, size, axes_of(first, size, lows, extents, types))
+            inner = Frame(launch, chunk, np.arange(size), frame.values.copy())
+            assign(inner, body.args, chunk.axes)
+            body.run(inner)
+        launch.races = None
+        launch.section += 1
+        frame.team.draws[:] = 0
+
+    return step
+
+
+def axes_of(first: int, size: int, lows: list[int], extents: list[int], types: Sequence[DType]) -> list[Array]:
+    """The loop's indices in `size` iterations from the linear index `first`."""
+    linear = np.arange(first, first + size)
+    axes = []
+    for axis, (low, extent, to) in enumerate(zip(lows, extents, types)):
+        steps = linear // math.prod(extents[axis + 1 :]) % extent
+        axes.append(steps.astype(to.numpy) + to.numpy.type(low))
+    return axes

@@ -1,0 +1,54 @@
+"""Steps that speak to the outside: `assert` and `print`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.structure import Op
+from .failures import trapped
+from .frame import Frame
+from .prepare import Scope, Step, rule
+
+
+@rule("assert")
+def assert_(op: Op, scope: Scope) -> Step | None:
+    """In debug mode, an error at the first lane whose condition is false; otherwise nothing."""
+    if not scope.debug:
+        return None
+    condition, *arguments = scope.slots(op.operands)
+    pieces = op.attrs["message"].split("{}")
+    parts = [part for piece in pieces for part in (piece, None)][:-1]
+
+    def step(frame: Frame) -> None:
+        holds = frame.values[condition]
+        if not holds.all():
+            at = int(np.argmin(frame.spread(holds)))
+            row = [frame.spread(frame.values[slot])[at] for slot in arguments]
+            raise trapped(text(parts, row), frame, at, op.loc)
+
+    return step
+
+
+@rule("print")
+def print_(op: Op, scope: Scope) -> Step:
+    """Write one text per lane, in lane order."""
+    slots, parts = scope.slots(op.operands), op.attrs["parts"]
+
+    def step(frame: Frame) -> None:
+        columns = [frame.spread(frame.values[slot]) for slot in slots]
+        rows: Iterable[Sequence[Any]] = zip(*columns) if columns else [()] * frame.count
+        frame.launch.write("".join(text(parts, row) for row in rows))
+
+    return step
+
+
+def text(parts: Iterable[str | None], row: Sequence[Any]) -> str:
+    """The parts with the numbers of `row` for each None, written as Python prints them.
+
+    A float is the shortest decimal that gives it back in its own precision: 0.1 of f32 is "0.1". u1 is True or False.
+    """
+    numbers = iter(row)
+    return "".join(str(next(numbers)) if part is None else part for part in parts)

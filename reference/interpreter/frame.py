@@ -1,0 +1,98 @@
+"""What steps work on: frames of lanes that take the same path.
+
+A lane is one iteration of a parallel loop; serial code is a single lane. The lanes of a chunk run each op together. Where
+their paths part, each side goes on in a frame that holds only its own lanes: no step ever sees a lane that is not active.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..ir.structure import Place
+
+if TYPE_CHECKING:
+    from .launch import Launch
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The elements of a place during a launch.
+
+    Attributes:
+        place: what it is.
+        flat: its elements in row-major order.
+        extents: one per axis.
+    """
+
+    place: Place
+    flat: Array
+    extents: tuple[int, ...]
+
+
+@dataclass
+class Team:
+    """The lanes of one chunk of a parallel loop, or the single lane of serial code.
+
+    Attributes:
+        first: the linear iteration index of lane 0.
+        size: how many lanes.
+        axes: the loop's indices, one array per axis; none in serial code.
+        draws: how many random numbers each lane has drawn.
+    """
+
+    first: int
+    size: int
+    axes: list[Array] = field(default_factory=list)
+    draws: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.draws = np.zeros(self.size, np.uint64)
+
+    def iteration(self, lane: int) -> str:
+        """` in iteration (i, j)` for messages; nothing in serial code."""
+        if not self.axes:
+            return ""
+        indices = ", ".join(str(axis[lane]) for axis in self.axes)
+        return f", in iteration ({indices})"
+
+
+class Frame:
+    """Lanes that run together, and their values.
+
+    Attributes:
+        launch: what all frames of a launch share.
+        team: the chunk that the lanes belong to.
+        lanes: their positions in the team, ascending.
+        count: how many.
+        values: by slot: an array with one element per lane, or with a single element if all lanes agree; or the handle
+            of thread-local memory, which covers the whole team.
+    """
+
+    __slots__ = ("count", "lanes", "launch", "team", "values")
+
+    def __init__(self, launch: Launch, team: Team, lanes: Array, values: list[Any]) -> None:
+        self.launch = launch
+        self.team = team
+        self.lanes = lanes
+        self.count = len(lanes)
+        self.values = values
+
+    def take(self, chosen: Array, slots: Iterable[int]) -> Frame:
+        """A frame of the lanes at the positions `chosen`; of the values, those in `slots` follow."""
+        values = self.values.copy()
+        for slot in slots:
+            value = values[slot]
+            if len(value) > 1:
+                values[slot] = value[chosen]
+        return Frame(self.launch, self.team, self.lanes[chosen], values)
+
+    def spread(self, value: Array) -> Array:
+        """`value` with one element per lane."""
+        return value if len(value) == self.count else np.broadcast_to(value, (self.count,))

@@ -1,0 +1,133 @@
+"""Steps that touch memory inside a thread: local arrays and adstacks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ir.structure import Op
+from .failures import out_of_bounds, trapped
+from .frame import Array, Frame
+from .memory import inside
+from .prepare import Scope, Step, rule
+from .stacks import Stack
+
+
+@rule("array.alloc")
+def array_alloc(op: Op, scope: Scope) -> Step:
+    """A zeroed array per lane."""
+    dtype, length, out = op.attrs["dtype"], op.attrs["length"], scope.define(op.result)
+
+    def step(frame: Frame) -> None:
+        frame.values[out] = np.zeros((frame.team.size, length), dtype.numpy)
+
+    return step
+
+
+def element(frame: Frame, array: Array, index: Array, op: Op) -> tuple[Array, Array]:
+    """Where each lane's element is; raises if some lane's index is outside."""
+    length = array.shape[1]
+    if not inside(index, length):
+        raise out_of_bounds("a local array", [index], (length,), frame, op.loc)
+    return frame.lanes, index.astype(np.intp)
+
+
+@rule("array.load")
+def array_load(op: Op, scope: Scope) -> Step:
+    """Read an element of each lane's array."""
+    array, index = scope.slots(op.operands)
+    out = scope.define(op.result)
+
+    def step(frame: Frame) -> None:
+        values = frame.values
+        values[out] = values[array][element(frame, values[array], values[index], op)]
+
+    return step
+
+
+@rule("array.store")
+def array_store(op: Op, scope: Scope) -> Step:
+    """Write an element of each lane's array."""
+    array, index, value = scope.slots(op.operands)
+
+    def step(frame: Frame) -> None:
+        values = frame.values
+        values[array][element(frame, values[array], values[index], op)] = values[value]
+
+    return step
+
+
+@rule("stack.alloca")
+def stack_alloca(op: Op, scope: Scope) -> Step:
+    """An empty adstack per lane."""
+    (capacity,) = scope.slots(op.operands)
+    dtype, out = op.attrs["dtype"], scope.define(op.result)
+
+    def step(frame: Frame) -> None:
+        stack = Stack(dtype, frame.team.size, op.loc)
+        stack.capacity[frame.lanes] = np.clip(frame.values[capacity], 0, np.iinfo(np.int64).max).astype(np.int64)
+        frame.values[out] = stack
+
+    return step
+
+
+@rule("stack.push")
+def stack_push(op: Op, scope: Scope) -> Step:
+    """Push; where it does not fit, note how deep the stack should have been."""
+    stack, value = scope.slots(op.operands)
+
+    def step(frame: Frame) -> None:
+        machine: Stack = frame.values[stack]
+        if not machine.push(frame.lanes, frame.spread(frame.values[value])):
+            frame.launch.overflowed(machine, frame.lanes)
+
+    return step
+
+
+@rule("stack.pop")
+def stack_pop(op: Op, scope: Scope) -> Step:
+    """Drop the top. Popping an empty stack does nothing, and is an error in debug mode."""
+    (stack,) = scope.slots(op.operands)
+    debug = scope.debug
+
+    def step(frame: Frame) -> None:
+        machine: Stack = frame.values[stack]
+        empty = machine.pop(frame.lanes)
+        if debug and empty.any():
+            raise trapped("Adstack underflow: pop of an empty stack", frame, int(np.argmax(empty)), op.loc)
+
+    return step
+
+
+@rule("stack.load_top")
+def stack_load_top(op: Op, scope: Scope) -> Step:
+    """The primal of the top."""
+    (stack,) = scope.slots(op.operands)
+    out = scope.define(op.result)
+
+    def step(frame: Frame) -> None:
+        frame.values[out] = frame.values[stack].load_top(frame.lanes)
+
+    return step
+
+
+@rule("stack.load_top_adj")
+def stack_load_top_adj(op: Op, scope: Scope) -> Step:
+    """The adjoint of the top."""
+    (stack,) = scope.slots(op.operands)
+    out = scope.define(op.result)
+
+    def step(frame: Frame) -> None:
+        frame.values[out] = frame.values[stack].load_top_adj(frame.lanes)
+
+    return step
+
+
+@rule("stack.acc_adjoint")
+def stack_acc_adjoint(op: Op, scope: Scope) -> Step:
+    """Add to the adjoint of the top."""
+    stack, value = scope.slots(op.operands)
+
+    def step(frame: Frame) -> None:
+        frame.values[stack].acc_adjoint(frame.lanes, frame.spread(frame.values[value]))
+
+    return step

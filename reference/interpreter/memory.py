@@ -1,0 +1,89 @@
+"""Steps that touch places: bounds are always checked, before anything is changed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ir.location import Loc
+from ..ir.structure import Op
+from .atomics import combine
+from .failures import label, out_of_bounds
+from .frame import Array, Frame, Memory
+from .prepare import Scope, Step, rule
+from .races import Access
+
+
+def address(memory: Memory, indices: list[Array], frame: Frame, loc: Loc) -> Array:
+    """Each lane's position in `memory.flat`; a single one if all lanes agree."""
+    flat = np.zeros(1, np.intp)
+    for index, extent in zip(indices, memory.extents):
+        if not inside(index, extent):
+            raise out_of_bounds(label(memory.place), indices, memory.extents, frame, loc)
+        flat = flat * extent + index.astype(np.intp)
+    return flat
+
+
+def inside(index: Array, extent: int) -> bool:
+    """Whether every index lies in [0, extent)."""
+    if len(index) == 1:
+        return bool(0 <= index.item() < extent)
+    # a negative index is huge when read as unsigned
+    return bool(index.astype(np.uint64).max() < extent)
+
+
+def observe(frame: Frame, place: int, at: Array, access: Access, loc: Loc) -> None:
+    """Tell the race detector, in a parallel loop of debug mode."""
+    races = frame.launch.races
+    if races is not None:
+        races.observe(frame.launch.memory[place], frame.spread(at), access, frame, loc)
+
+
+@rule("load")
+def load(op: Op, scope: Scope) -> Step:
+    """Read an element."""
+    place, indices, debug = scope.place(op), scope.slots(op.operands), scope.debug
+    out = scope.define(op.result)
+
+    def step(frame: Frame) -> None:
+        values, memory = frame.values, frame.launch.memory[place]
+        at = address(memory, [values[slot] for slot in indices], frame, op.loc)
+        if debug:
+            observe(frame, place, at, Access.READ, op.loc)
+        values[out] = memory.flat[at]
+
+    return step
+
+
+@rule("store")
+def store(op: Op, scope: Scope) -> Step:
+    """Write an element. Lanes that write one element do it in lane order: the last one stays."""
+    place, debug = scope.place(op), scope.debug
+    *indices, value = scope.slots(op.operands)
+
+    def step(frame: Frame) -> None:
+        values, memory = frame.values, frame.launch.memory[place]
+        at = address(memory, [values[slot] for slot in indices], frame, op.loc)
+        if debug:
+            observe(frame, place, at, Access.WRITE, op.loc)
+        new = values[value]
+        memory.flat[at] = new if len(at) == len(new) or len(new) == 1 else new[-1:]
+
+    return step
+
+
+@rule("atomic")
+def atomic(op: Op, scope: Scope) -> Step:
+    """Combine each lane's operand with an element, in lane order; the result is what the lane found there."""
+    place, debug, rank = scope.place(op), scope.debug, op.attrs["place"].rank
+    slots, kind, wanted = scope.slots(op.operands), op.attrs["kind"], scope.is_used(op.result)
+    indices, operands, to = slots[:rank], slots[rank:], op.result.dtype
+    out = scope.define(op.result)
+
+    def step(frame: Frame) -> None:
+        values, memory = frame.values, frame.launch.memory[place]
+        at = frame.spread(address(memory, [values[slot] for slot in indices], frame, op.loc))
+        if debug:
+            observe(frame, place, at, Access.ATOMIC, op.loc)
+        values[out] = combine(kind, to, memory.flat, at, [frame.spread(values[slot]) for slot in operands], wanted)
+
+    return step

@@ -1,0 +1,137 @@
+"""IR -> steps. A step is a function of a frame; operands and results are slots of the frame's values.
+
+Preparing resolves everything that does not depend on values, once per kernel, so that running is a walk over lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import InternalError
+from ..ir.structure import Op, Place, Region, Value
+from ..ir.types import DType
+from .frame import Frame
+
+Step = Callable[[Frame], None]
+Rule = Callable[[Op, "Scope"], "Step | None"]
+
+
+@dataclass(frozen=True)
+class Code:
+    """A prepared region.
+
+    Attributes:
+        steps: what to run, in order.
+        args: slots of the region's arguments.
+        yields: slots of what its terminator gives.
+        captured: slots of the scalars that it uses but does not define.
+    """
+
+    steps: tuple[Step, ...]
+    args: tuple[int, ...]
+    yields: tuple[int, ...]
+    captured: tuple[int, ...]
+
+    def run(self, frame: Frame) -> list[Any]:
+        """Run the region in `frame`, and give what it yields."""
+        for step in self.steps:
+            step(frame)
+        values = frame.values
+        return [values[slot] for slot in self.yields]
+
+
+class Scope:
+    """The slots of a kernel's values while it is prepared.
+
+    Attributes:
+        debug: prepare the checks of debug mode as well.
+        template: the values a frame starts with: constants stand here, and nothing else does.
+    """
+
+    def __init__(self, places: dict[str, Place], used: set[Value], debug: bool) -> None:
+        self.debug = debug
+        self.template: list[Any] = []
+        self._slots: dict[Value, int] = {}
+        self._places = {name: position for position, name in enumerate(places)}
+        self._used = used
+
+    def define(self, value: Value, constant: Any = None) -> int:
+        """The slot of a value from here on."""
+        self._slots[value] = len(self.template)
+        self.template.append(constant)
+        return self._slots[value]
+
+    def slot(self, value: Value) -> int:
+        """The slot of a defined value."""
+        if value not in self._slots:
+            raise InternalError(f"the interpreter met {value!r} before its definition")
+        return self._slots[value]
+
+    def slots(self, values: list[Value]) -> tuple[int, ...]:
+        """The slots of defined values."""
+        return tuple(self.slot(value) for value in values)
+
+    def place(self, op: Op) -> int:
+        """The position of an op's place among the kernel's places."""
+        name = op.attrs["place"].name
+        if name not in self._places:
+            raise InternalError(f"{op.name} touches the place {name!r}, which its kernel does not list", loc=op.loc)
+        return self._places[name]
+
+    def is_used(self, value: Value) -> bool:
+        """Whether anything takes the value as an operand."""
+        return value in self._used
+
+    def region(self, region: Region) -> Code:
+        """Prepare a region: its arguments, its ops, its terminator."""
+        args = tuple(self.define(arg) for arg in region.args)
+        steps = tuple(self._steps(region))
+        yields = self.slots(region.terminator.operands)
+        captured = tuple(self.slot(value) for value in captures(region))
+        return Code(steps, args, yields, captured)
+
+    def _steps(self, region: Region) -> Iterator[Step]:
+        for op in region.ops[:-1]:
+            step = rule_of(op)(op, self)
+            if step is not None:
+                yield step
+
+
+RULES: dict[str, Rule] = {}
+
+
+def rule(name: str) -> Callable[[Rule], Rule]:
+    """Enter the decorated function in `RULES`: how the op `name` becomes a step (None: nothing to do)."""
+
+    def enter(function: Rule) -> Rule:
+        RULES[name] = function
+        return function
+
+    return enter
+
+
+def rule_of(op: Op) -> Rule:
+    """The rule of an op: its own, or evaluation by its meaning."""
+    found = RULES.get(op.name, RULES["meaning"] if op.opdef.meaning is not None else None)
+    if found is None:
+        raise InternalError(f"{op.name} can't stand here", loc=op.loc)
+    return found
+
+
+def captures(region: Region) -> dict[Value, None]:
+    """The scalar values that a region uses and does not define, in the order of their first use."""
+    defined = set(region.args)
+    used: dict[Value, None] = {}
+    for op in region.walk():
+        used.update((value, None) for value in op.operands if isinstance(value.type, DType))
+        defined.update(op.results)
+        for inner in op.regions:
+            defined.update(inner.args)
+    return {value: None for value in used if value not in defined}
+
+
+def operands_of(region: Region) -> set[Value]:
+    """Every value that any op of the region takes."""
+    return {value for op in region.walk() for value in op.operands}

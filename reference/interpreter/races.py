@@ -1,0 +1,103 @@
+"""The race detector: two iterations of one parallel loop that touch one element, one of them writing, not both atomic.
+
+It remembers, per element of a place, who read, wrote and updated it since the loop began. Of writers one is enough: a
+second one is already a race. Of readers and of atomic updaters two different ones are kept, so that whoever comes next,
+there is a conflict with one of them if there is a conflict at all.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import AdstackRaceError
+from ..ir.location import Loc
+from .failures import label, listed, located
+from .frame import Array, Frame, Memory
+
+Touch = tuple["Access", int, Loc]
+
+
+class Access(enum.Enum):
+    """How an element is touched."""
+
+    READ = "reads"
+    WRITE = "writes"
+    ATOMIC = "atomically updates"
+
+
+CONFLICTS = {
+    Access.READ: (Access.WRITE, Access.ATOMIC),
+    Access.WRITE: (Access.WRITE, Access.READ, Access.ATOMIC),
+    Access.ATOMIC: (Access.WRITE, Access.READ),
+}
+
+
+class Record:
+    """Up to two iterations, and the numbers of their source lines, per element of a place; -1 is nobody."""
+
+    def __init__(self, size: int) -> None:
+        self.who = np.full((2, size), -1, np.int64)
+        self.loc = np.zeros((2, size), np.int64)
+
+    def note(self, at: Array, who: Array, loc: int) -> None:
+        """Each lane touched its element."""
+        for row in (0, 1):
+            free = self.who[row, at] < 0
+            self.who[row, at[free]] = who[free]
+            self.loc[row, at[free]] = loc
+            others = self.who[row, at] != who
+            at, who = at[others], who[others]
+
+    def conflict(self, at: Array, who: Array) -> tuple[int, int, int] | None:
+        """The first lane whose element somebody else touched: the lane's position, who, and the line's number."""
+        for row in (0, 1):
+            other = self.who[row, at]
+            clash = (other >= 0) & (other != who)
+            if clash.any():
+                position = int(np.argmax(clash))
+                return position, int(other[position]), int(self.loc[row, at[position]])
+        return None
+
+
+@dataclass
+class RaceDetector:
+    """What the iterations of one parallel loop have touched so far, by the name of the place."""
+
+    records: dict[str, dict[Access, Record]] = field(default_factory=dict)
+    locs: list[Loc] = field(default_factory=list)
+    numbers: dict[Loc, int] = field(default_factory=dict)
+
+    def observe(self, memory: Memory, at: Array, access: Access, frame: Frame, loc: Loc) -> None:
+        """Each lane of the frame touches the element at its position; raises if that is a race."""
+        records = self.records.setdefault(memory.place.name, {})
+        who = frame.lanes + frame.team.first
+        self._record(records, access, memory).note(at, who, self._number(loc))
+        for other in CONFLICTS[access]:
+            found = records[other].conflict(at, who) if other in records else None
+            if found is not None:
+                lane, rival, line = found
+                raise self._race(memory, int(at[lane]), (access, int(who[lane]), loc), (other, rival, self.locs[line]))
+
+    def _record(self, records: dict[Access, Record], access: Access, memory: Memory) -> Record:
+        if access not in records:
+            records[access] = Record(memory.flat.size)
+        return records[access]
+
+    def _number(self, loc: Loc) -> int:
+        if loc not in self.numbers:
+            self.numbers[loc] = len(self.locs)
+            self.locs.append(loc)
+        return self.numbers[loc]
+
+    def _race(self, memory: Memory, at: int, one: Touch, other: Touch) -> AdstackRaceError:
+        (access, who, loc), (rival_access, rival, rival_loc) = one, other
+        index = listed(np.unravel_index(at, memory.extents)) if memory.extents else "()"
+        return AdstackRaceError(
+            f"Race on {label(memory.place)} at {index}: iteration {who} of the parallel loop {access.value} it here, "
+            f"iteration {rival} {rival_access.value} it at {rival_loc}",
+            loc=located(loc),
+            do="let each iteration touch elements of its own, or use atomic operations for all of these accesses",
+        )

@@ -1,0 +1,73 @@
+"""The adstack machine: for each lane a capacity C, a count n and slots 0..C-1 with a primal and an adjoint each.
+
+    push v          n < C: slot[n] := (v, 0). Otherwise no slot changes. In both cases n := n + 1: past C, n says how deep
+                    the stack should have been.
+    pop             n := max(n - 1, 0)
+    top             slot[max(min(n, C), 1) - 1]; with C = 0 there is none: it reads as 0, and adding to it does nothing
+
+Slots hold 0 before they are first pushed to.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ir.location import Loc
+from ..ir.types import DType
+from .frame import Array
+
+
+class Stack:
+    """One adstack per lane of a team. Slots are made as they are reached, so a large capacity costs nothing."""
+
+    def __init__(self, dtype: DType, lanes: int, loc: Loc) -> None:
+        self.loc = loc
+        self.capacity: Array = np.zeros(lanes, np.int64)
+        self.count: Array = np.zeros(lanes, np.int64)
+        self.primal: Array = np.zeros((1, lanes), dtype.numpy)
+        self.adjoint: Array = np.zeros((1, lanes), dtype.numpy)
+
+    def push(self, lanes: Array, value: Array) -> bool:
+        """Push a value per lane; False if some lane had no room."""
+        depth = self.count[lanes]
+        self.count[lanes] = depth + 1
+        fits = depth < self.capacity[lanes]
+        if not fits.all():
+            lanes, depth, value = lanes[fits], depth[fits], value[fits]
+        if len(lanes):
+            self._reach(int(depth.max()) + 1)
+            self.primal[depth, lanes] = value
+            self.adjoint[depth, lanes] = 0
+        return bool(fits.all())
+
+    def pop(self, lanes: Array) -> Array:
+        """Drop the top of each lane's stack; where it was empty."""
+        depth = self.count[lanes]
+        self.count[lanes] = np.maximum(depth - 1, 0)
+        return depth == 0
+
+    def load_top(self, lanes: Array) -> Array:
+        """The primal of each lane's top."""
+        return self.primal[self._top(lanes), lanes]
+
+    def load_top_adj(self, lanes: Array) -> Array:
+        """The adjoint of each lane's top."""
+        return self.adjoint[self._top(lanes), lanes]
+
+    def acc_adjoint(self, lanes: Array, value: Array) -> None:
+        """Add to the adjoint of each lane's top."""
+        exists = self.capacity[lanes] > 0
+        lanes, value = lanes[exists], value[exists]
+        self.adjoint[self._top(lanes), lanes] += value
+
+    def _top(self, lanes: Array) -> Array:
+        held = np.minimum(self.count[lanes], self.capacity[lanes])
+        return np.maximum(held, 1) - 1
+
+    def _reach(self, depth: int) -> None:
+        """Make slots until there are at least `depth`."""
+        have, lanes = self.primal.shape
+        if depth > have:
+            fresh = np.zeros((max(depth, 2 * have) - have, lanes), self.primal.dtype)
+            self.primal = np.concatenate((self.primal, fresh))
+            self.adjoint = np.concatenate((self.adjoint, fresh))
