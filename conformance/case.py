@@ -1,7 +1,7 @@
 """The form of a conformance case.
 
-A case is a function in `cases/<topic>/<file>.py`. It takes `qd`, the module of the subject under test (adstack, quadrants
-or taichi), makes its data and kernels, and returns what to launch and what must come out:
+A case is a function in `cases/<topic>/<file>.py`. It takes `qd`, the module of the subject under test (adstack,
+quadrants or taichi), makes its data and kernels, and returns what to launch and what must come out:
 
     @case(rules=["arith.floordiv"])
     def floor_division_of_negatives(qd):
@@ -14,9 +14,11 @@ or taichi), makes its data and kernels, and returns what to launch and what must
 
         return Run(k, given={a: [7, -7, 6, -6]}, expect={out: [2, -3, 2, -2]})
 
-Its id is `arith/floor-division-of-negatives`. Expected values are written by hand or by an exact formula, never taken from
-an implementation; they are rounded once, correctly, to the type of what they are compared with. Write a float with more
-digits than a Python float holds as a string (decimal, or a fraction "1/3"), and hexadecimal floats as float.fromhex(...).
+Its id is `arith/floor-division-of-negatives`. Expected values are written by hand or by an exact formula, never taken
+from an implementation; they are rounded once, correctly, to the type of what they are compared with. Write a float with
+more digits than a Python float holds as a string (decimal, or a fraction "1/3"), and hexadecimal floats as
+float.fromhex(...). The case must run wherever only its subject is installed: import nothing but this module, numpy and
+the standard library.
 """
 
 from __future__ import annotations
@@ -79,7 +81,7 @@ class Run:
         args: its arguments.
         given: what fields and ndarrays hold before: {field: nested list}. The rest holds zeros. One number alone
             fills all elements.
-        expect: what they hold after. Numpy arrays are passed and compared too: [(array, values), ...] instead of a dict.
+        expect: what they hold after. Numpy arrays are compared too: [(array, values), ...] instead of a dict.
         returns: what the call returns: a number, a nested list for vectors, a tuple for several; None: not compared.
         returns_dtype: the type in which a returned float is compared (needed with `budget`).
         raises: the error that must come, instead of the above.

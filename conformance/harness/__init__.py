@@ -1,4 +1,7 @@
-"""Runs a case on a subject in a process of its own, compares with the reference, and records what happened.
+"""Runs cases on subjects, each cell in isolation, and judges what came out.
 
-Imports adstack's public API and other parts of adstack.conformance.
+`loading` finds the cases on disk, `plan` crosses them with subjects, `pool` runs the cells in `worker` processes,
+`judge` turns observations into states, with the subject's gaps in mind. The worker's side (`worker`, `execute`,
+`compare`, `exact`, `capture`, `loading`) runs under the interpreter of any subject: it imports nothing but numpy and
+its siblings.
 """

@@ -1,0 +1,126 @@
+"""The matrix: subjects, cells, and the states that a cell can end in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from fnmatch import fnmatchcase
+
+from .loading import Entry
+
+__all__ = ["Cell", "Gap", "Result", "Status", "Subject"]
+
+
+class Status(str, Enum):
+    """How a cell ended."""
+
+    PASS = "pass"
+    WRONG_VALUE = "wrong value"
+    WRONG_GRADIENT = "wrong gradient"
+    REFUSED = "refused"
+    CRASHED = "crashed"
+    TIMED_OUT = "timed out"
+    BROKEN = "broken"
+    """The case is at fault, not the subject."""
+    UNAVAILABLE = "unavailable"
+
+    @property
+    def is_failure(self) -> bool:
+        return self not in (Status.PASS, Status.UNAVAILABLE)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """What a subject is known not to do.
+
+    Attributes:
+        covers: a rule's name, or a pattern of case ids ("ints/*", "arith/mod-of-negatives:i8").
+        reason: why, in a sentence that the matrix shows.
+        mode: the mode it is limited to; "" for all.
+    """
+
+    covers: str
+    reason: str
+    mode: str = ""
+
+    def matches(self, entry: Entry, mode: str) -> bool:
+        by_name = self.covers in entry.case.rules or fnmatchcase(entry.id, self.covers)
+        return by_name and self.mode in ("", mode)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Something that runs cases.
+
+    Attributes:
+        name: "cpu", "quadrants": what the matrix calls it.
+        module: what a case gets as `qd`.
+        arch: what it is initialised with: the name of an attribute of the module.
+        command: starts a worker; the worker's arguments are appended.
+        kind: "native", "software", "emulated", or "unavailable".
+        device, version: in words.
+        reason, fix: why it is unavailable and what would help; "" if it is available.
+        gaps: what it is known not to do.
+    """
+
+    name: str
+    module: str
+    arch: str
+    command: tuple[str, ...] = ()
+    kind: str = "native"
+    device: str = ""
+    version: str = ""
+    reason: str = ""
+    fix: str = ""
+    gaps: tuple[Gap, ...] = ()
+
+    @property
+    def is_available(self) -> bool:
+        return not self.reason
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One case (variant) on one subject in one mode, and the seed of everything random in it."""
+
+    entry: Entry
+    subject: Subject
+    mode: str
+    seed: int
+
+    @property
+    def gap(self) -> Gap | None:
+        return next((gap for gap in self.subject.gaps if gap.matches(self.entry, self.mode)), None)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a cell.
+
+    Attributes:
+        exactness: the class it was judged in: "exact", "ulp(1)", "bound"; "" if nothing was compared.
+        ulp: the largest measured distance from what was expected; None where that has no meaning.
+        message: what went wrong, in words.
+        seconds: wall time, compilation included.
+        output: the end of what the cell wrote to standard output and error, if it failed.
+    """
+
+    cell: Cell
+    status: Status
+    exactness: str = ""
+    ulp: float | None = None
+    message: str = ""
+    seconds: float = 0.0
+    output: str = field(default="", repr=False)
+
+    @property
+    def unexpected_pass(self) -> bool:
+        """A known gap that passes is out of date: the gap must go."""
+        return self.cell.gap is not None and self.status is Status.PASS
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the run fails because of this cell."""
+        if self.cell.gap is not None and self.status is not Status.BROKEN:
+            return self.unexpected_pass
+        return self.status.is_failure

@@ -1,0 +1,116 @@
+"""Measures how far what came out is from what a case expects. Judging whether that is near enough happens elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..case import CaseError, Total
+from .exact import array_of, exact_value, nested, rounded, ulp_distance, unit_roundoff
+
+__all__ = ["Measure", "measure", "measure_text", "measure_value"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """The distance of one array, value or text from what is expected of it.
+
+    Attributes:
+        what: what was compared: "expect[0]", "returns", "prints".
+        dtype: type of its elements; "text" for what was printed.
+        kind: "exact", "budget" (floats: compared with a budget that the judge looks up) or "bound" (a `Total`).
+        ulp: the largest distance in units in the last place; infinity where that has no meaning.
+        within: whether every element is within its bound; for other kinds, whether everything is the same to the bit.
+        budget: for that kind, the operation whose budget it is.
+        worst: the element farthest away: "[3]: got 2.0 (0x1p+1), expected 1.0 (0x1p+0)"; "" if all are the same.
+    """
+
+    what: str
+    dtype: str
+    kind: str
+    ulp: float
+    within: bool
+    worst: str = ""
+    budget: str = ""
+
+
+def measure(what: str, got: Any, literals: Any, budget: str | None) -> Measure:
+    """Compare an array with literals of a case (one alone stands for every element)."""
+    shape, leaves = nested(literals)
+    if any(isinstance(leaf, Total) for leaf in leaves):
+        if shape not in ((), got.shape):
+            raise CaseError(f"{what}: values of shape {shape} for data of shape {got.shape}")
+        return _against_bounds(what, got, leaves if shape else leaves * got.size)
+    want = array_of(literals, got.dtype, got.shape)
+    distance = ulp_distance(got, want)
+    kind = "budget" if budget and got.dtype.kind == "f" else "exact"
+    farthest = float(distance.max()) if distance.size else 0.0
+    allowance = budget if budget and kind == "budget" else ""
+    return Measure(what, got.dtype.name, kind, farthest, farthest == 0, _worst(got, want, distance), allowance)
+
+
+def _against_bounds(what: str, got: Any, leaves: list[Any]) -> Measure:
+    flat, excess = got.ravel(), []
+    want = np.zeros(flat.shape, got.dtype)
+    for position, leaf in enumerate(leaves):
+        terms = leaf.terms if isinstance(leaf, Total) else [leaf]
+        total, bound = sum_and_bound(terms, got.dtype)
+        want[position] = rounded(total, got.dtype)
+        value = flat[position].item()
+        inside = np.isfinite(value) and abs(Fraction(value) - total) <= bound
+        excess.append(0.0 if inside else 1.0)
+    distance = ulp_distance(flat, want)
+    farthest = float(distance.max()) if distance.size else 0.0
+    shape = got.shape
+    worst = _worst(got, want.reshape(shape), (distance + np.array(excess) * 1e30).reshape(shape))
+    return Measure(what, got.dtype.name, "bound", farthest, not any(excess), worst)
+
+
+def sum_and_bound(terms: Any, dtype: Any) -> tuple[Fraction, Fraction]:
+    """The exact sum of the terms, rounded to `dtype` each, and the forward error bound of adding them in any order."""
+    values = [Fraction(rounded(exact_value(term), dtype).item()) for term in terms]
+    k, u = max(len(values) - 1, 0), unit_roundoff(dtype)
+    gamma = k * u / (1 - k * u)
+    return sum(values, Fraction(0)), gamma * sum(map(abs, values), Fraction(0))
+
+
+def measure_value(what: str, got: Any, literals: Any, dtype: str, budget: str | None) -> Measure:
+    """Compare what a kernel returned: a number, a vector or matrix, or a tuple of those."""
+    if isinstance(got, (tuple, list)) and isinstance(literals, tuple):
+        if len(got) != len(literals):
+            return Measure(what, dtype, "exact", np.inf, False, f"got {len(got)} values, expected {len(literals)}")
+        pairs = enumerate(zip(got, literals, strict=True))
+        parts = [measure_value(f"{what}[{i}]", mine, wanted, dtype, budget) for i, (mine, wanted) in pairs]
+        return max(parts, key=lambda part: (not part.within, part.ulp))
+    return measure(what, _as_array(got, dtype), literals, budget)
+
+
+def _as_array(value: Any, dtype: str) -> Any:
+    array = np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else value)
+    floats = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
+    return array.astype(floats[dtype]) if array.dtype.kind == "f" else array
+
+
+def measure_text(what: str, got: str, want: str) -> Measure:
+    """Compare what was printed."""
+    if got == want:
+        return Measure(what, "text", "exact", 0.0, True)
+    return Measure(what, "text", "exact", np.inf, False, f"got {got!r}, expected {want!r}")
+
+
+def _worst(got: Any, want: Any, distance: Any) -> str:
+    if not distance.size or not distance.max() > 0:
+        return ""
+    index = np.unravel_index(int(np.argmax(distance)), got.shape)
+    others = int((distance > 0).sum()) - 1
+    more = f" (and {others} more of {got.size})" if others else ""
+    place = "[" + ", ".join(map(str, map(int, index))) + "]: " if index else ""
+    return f"{place}got {_shown(got[index])}, expected {_shown(want[index])}{more}"
+
+
+def _shown(value: Any) -> str:
+    number = value.item()
+    return f"{value} ({number.hex()})" if isinstance(number, float) and np.isfinite(number) else str(value)

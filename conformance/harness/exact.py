@@ -1,0 +1,118 @@
+"""Numbers of cases, rounded once and correctly to the type they are compared in, and distances between floats."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..case import CaseError
+
+__all__ = ["Exact", "array_of", "exact_value", "nested", "rounded", "ulp_distance", "unit_roundoff"]
+
+Exact: TypeAlias = "Fraction | float"
+"""A rational number; or, as a float: a NaN, an infinity or minus zero."""
+
+_ORDINAL = {2: np.int16, 4: np.int32, 8: np.int64}
+
+
+def exact_value(literal: Any) -> Exact:
+    """What a literal of a case means, without rounding."""
+    if isinstance(literal, np.generic):
+        literal = literal.item()
+    if isinstance(literal, str):
+        literal = _from_text(literal)
+    if isinstance(literal, float) and (not math.isfinite(literal) or (literal == 0 and math.copysign(1, literal) < 0)):
+        return literal
+    if isinstance(literal, (bool, int, float, Fraction)):
+        return Fraction(literal)
+    raise CaseError(f"{literal!r} is not a number: write an int, a float, a Fraction, or a string of one")
+
+
+def _from_text(text: str) -> Exact:
+    special = {"nan": math.nan, "inf": math.inf, "+inf": math.inf, "-inf": -math.inf}.get(text.strip().lower())
+    if special is not None:
+        return special
+    try:
+        value = Fraction(text)
+    except ValueError as error:
+        raise CaseError(f"{text!r} is not a number") from error
+    return -0.0 if value == 0 and text.strip().startswith("-") else value
+
+
+def rounded(value: Exact, dtype: np.dtype[Any]) -> Any:
+    """The number of type `dtype` nearest to `value`, ties to even; an integer type must hold it exactly."""
+    if dtype.kind == "f":
+        return dtype.type(value if isinstance(value, float) else _nearest(value, dtype))
+    if isinstance(value, float) or value.denominator != 1:
+        raise CaseError(f"{value} is not an integer, but it is compared with an element of type {dtype}")
+    low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    if not low <= value <= high:
+        raise CaseError(f"{value} is out of range of type {dtype}")
+    return dtype.type(int(value))
+
+
+def _nearest(value: Fraction, dtype: np.dtype[Any]) -> float:
+    info = np.finfo(dtype)
+    magnitude = abs(value)
+    exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
+    if magnitude < Fraction(2) ** exponent:
+        exponent -= 1
+    step = Fraction(2) ** (max(exponent, int(info.minexp)) - int(info.nmant))
+    nearest = round(value / step) * step
+    if abs(nearest) > Fraction(float(info.max)):
+        return math.copysign(math.inf, value)
+    return float(nearest)
+
+
+def unit_roundoff(dtype: np.dtype[Any]) -> Fraction:
+    """Half the distance from 1 to the next number of a float type; 0 for integers."""
+    return Fraction(1, 2 ** (int(np.finfo(dtype).nmant) + 1)) if dtype.kind == "f" else Fraction(0)
+
+
+def nested(literals: Any) -> tuple[tuple[int, ...], list[Any]]:
+    """Shape and leaves, row by row, of a nested list; a leaf alone has shape ()."""
+    if isinstance(literals, np.ndarray):
+        return literals.shape, list(literals.ravel())
+    if not isinstance(literals, (list, tuple, range)):
+        return (), [literals]
+    parts = [nested(part) for part in literals]
+    shapes = {shape for shape, _ in parts}
+    if len(shapes) > 1:
+        raise CaseError(f"ragged values: rows of shapes {sorted(shapes)}")
+    inner = shapes.pop() if shapes else ()
+    return (len(parts), *inner), [leaf for _, leaves in parts for leaf in leaves]
+
+
+def array_of(literals: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
+    """Literals as an array of this type and shape; one number alone fills it."""
+    if isinstance(literals, np.ndarray) and literals.dtype == dtype and literals.shape == shape:
+        return literals
+    got, leaves = nested(literals)
+    if got not in (shape, ()):
+        raise CaseError(f"values of shape {got} for data of shape {shape}")
+    flat = np.array([rounded(exact_value(leaf), dtype) for leaf in leaves], dtype=dtype)
+    return np.broadcast_to(flat, shape).copy() if got == () else flat.reshape(shape)
+
+
+def ulp_distance(got: Any, want: Any) -> Any:
+    """Elementwise number of floats between two arrays of one type; for integers 0 or infinity.
+
+    Two NaNs are at 0, a NaN is at infinity from any number, and so is 0 from -0: a sign of zero is never rounding.
+    """
+    if got.dtype.kind != "f":
+        return np.where(got == want, 0.0, np.inf)
+    both, one = np.isnan(got) & np.isnan(want), np.isnan(got) ^ np.isnan(want)
+    flipped = (got == want) & (np.signbit(got) != np.signbit(want))
+    distance = np.abs(_position(got) - _position(want)).astype(np.float64)
+    return np.where(both, 0.0, np.where(one | flipped, np.inf, distance))
+
+
+def _position(values: Any) -> Any:
+    """Where each float stands in the order of its type, as Python ints or int64: neighbours differ by 1."""
+    bits = values.view(_ORDINAL[values.dtype.itemsize])
+    wide = bits.astype(object if values.dtype.itemsize == 8 else np.int64)
+    lowest = -(1 << (8 * values.dtype.itemsize - 1))
+    return np.where(bits < 0, lowest - wide, wide)

@@ -1,0 +1,193 @@
+"""Runs one variant of one case in this process and measures what came out."""
+
+from __future__ import annotations
+
+import random
+import time
+import traceback
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from ..case import Case, CaseError, Raises, Run
+from .capture import Capture
+from .compare import Measure, measure, measure_text, measure_value
+from .exact import array_of
+from .loading import load_entry
+
+__all__ = ["Request", "Target", "perform"]
+
+LONGEST_MESSAGE: Final = 4000
+PREFIXES: Final = ("", "Adstack", "Quadrants", "Taichi")
+
+
+@dataclass(frozen=True)
+class Target:
+    """What this process runs cases on: the subject's module, and the arch it is initialised with."""
+
+    qd: Any
+    arch: str
+
+
+@dataclass(frozen=True)
+class Request:
+    """One cell, as the worker is told of it."""
+
+    root: str
+    path: str
+    id: str
+    mode: str
+    seed: int
+
+
+class UnexpectedOutcomeError(Exception):
+    """Something else happened than the error that a case asks for."""
+
+
+def perform(request: Request, target: Target, capture: Capture) -> dict[str, Any]:
+    """Run a cell; a JSON-able observation: outcome ("finished", "refused", "broken"), measures, message, seconds."""
+    start = time.perf_counter()
+    measures: list[Measure] = []
+    outcome, message = "finished", ""
+    try:
+        entry = load_entry(request.path, request.id, Path(request.root))
+        qd = _initialise(target, entry.case, request.seed)
+        for number, run in enumerate(_runs(entry.case.function(qd, **entry.variant.arguments(qd)))):
+            measures += _Launch(qd, run, number, capture).observe(request.mode)
+    except CaseError as error:
+        outcome, message = "broken", str(error)
+    except UnexpectedOutcomeError as error:
+        outcome, message = "unexpected", str(error)
+    except Exception as error:  # noqa: BLE001 - whatever a subject raises is its answer
+        outcome, message = "refused", describe(error)
+    seconds = time.perf_counter() - start
+    return {"outcome": outcome, "measures": [asdict(m) for m in measures], "message": message, "seconds": seconds}
+
+
+def _initialise(target: Target, case: Case, seed: int) -> Any:
+    qd = target.qd
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002 - kernels' host code may draw from numpy's global stream
+    types = {"default_fp", "default_ip"}
+    options = {name: getattr(qd, value) if name in types else value for name, value in case.options.items()}
+    qd.init(arch=getattr(qd, target.arch), **{"random_seed": seed, **options})
+    return qd
+
+
+def _runs(made: Any) -> list[Run]:
+    runs = list(made) if isinstance(made, (list, tuple)) else [made]
+    if not runs or not all(isinstance(run, Run) for run in runs):
+        raise CaseError("a case returns a Run, or a list of them")
+    return runs
+
+
+def describe(error: BaseException) -> str:
+    """Class and message of an error, and the line of the case that it came from."""
+    here = [f for f in traceback.extract_tb(error.__traceback__) if "/cases/" in f.filename.replace("\\", "/")]
+    place = f"\n  at {Path(here[-1].filename).name}:{here[-1].lineno}: {here[-1].line}" if here else ""
+    return f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE] + place
+
+
+class _Launch:
+    """One `Run`, carried out."""
+
+    def __init__(self, qd: Any, run: Run, number: int, capture: Capture) -> None:
+        self.qd, self.run, self.capture = qd, run, capture
+        self.label = f"run {number + 1}: " if number else ""
+
+    def observe(self, mode: str) -> list[Measure]:
+        _fill(self.run.given)
+        if mode == "forward":
+            return self._forward()
+        if self.run.gradient is None:
+            self.run.kernel(*self.run.args)
+            return []
+        return self._reverse() if mode == "reverse" else self._forward_mode()
+
+    def _forward(self) -> list[Measure]:
+        run, mark = self.run, self.capture.mark()
+        returned = self._call()
+        printed = self.capture.since(mark)
+        measures = self._compare("expect", run.expect)
+        if run.returns is not None:
+            measures.append(measure_value(f"{self.label}returns", returned, run.returns, run.returns_dtype, run.budget))
+        if run.prints is not None:
+            measures.append(measure_text(f"{self.label}prints", printed, run.prints))
+        return measures
+
+    def _call(self) -> Any:
+        """Launch and wait, meeting the error that the case asks for."""
+        wanted = self.run.raises
+        try:
+            returned = self.run.kernel(*self.run.args)
+            self.qd.sync()
+        except Exception as error:
+            if wanted is None:
+                raise
+            _meet(wanted, error)
+            return None
+        if wanted is not None:
+            raise UnexpectedOutcomeError(f"nothing was raised; expected {_shown(wanted)}")
+        return returned
+
+    def _reverse(self) -> list[Measure]:
+        asked = self.run.gradient
+        assert asked is not None
+        self.run.kernel(*self.run.args)
+        _fill(asked.seed, "grad")
+        self.run.kernel.grad(*self.run.args)  # type: ignore[attr-defined]
+        return self._compare("gradient", asked.expect, "grad")
+
+    def _forward_mode(self) -> list[Measure]:
+        asked = self.run.gradient
+        assert asked is not None
+        (param, seed), *others = _pairs(asked.forward_seed)
+        if others:
+            raise CaseError("forward mode takes one input at a time: give one forward_seed")
+        shape = param.to_numpy().shape
+        flat = array_of(seed, np.dtype(np.float64), shape).ravel().tolist()
+        outputs = [place for place, _ in _pairs(asked.forward_expect)]
+        with self.qd.ad.FwdMode(loss=outputs, param=param, seed=flat):
+            self.run.kernel(*self.run.args)
+        return self._compare("dual", asked.forward_expect, "dual")
+
+    def _compare(self, what: str, expectations: Any, part: str = "") -> list[Measure]:
+        pairs = _pairs(expectations)
+        return [
+            measure(f"{self.label}{what}[{index}]", _read(place, part), literals, self.run.budget)
+            for index, (place, literals) in enumerate(pairs)
+        ]
+
+
+def _pairs(values: Any) -> list[tuple[Any, Any]]:
+    pairs: Iterable[tuple[Any, Any]] = values.items() if isinstance(values, Mapping) else values
+    return list(pairs)
+
+
+def _read(place: Any, part: str = "") -> Any:
+    place = getattr(place, part) if part else place
+    return place if isinstance(place, np.ndarray) else place.to_numpy()
+
+
+def _fill(values: Any, part: str = "") -> None:
+    for place, literals in _pairs(values):
+        now = _read(place, part)
+        content = array_of(literals, now.dtype, now.shape)
+        if isinstance(place, np.ndarray):
+            place[...] = content
+        else:
+            (getattr(place, part) if part else place).from_numpy(content)
+
+
+def _meet(wanted: Raises, error: Exception) -> None:
+    names = {cls.__name__ for cls in type(error).__mro__}
+    named = any(prefix + wanted.name in names for prefix in PREFIXES)
+    if not named or wanted.phrase not in str(error):
+        raise UnexpectedOutcomeError(f"raised {describe(error)}\nexpected {_shown(wanted)}") from error
+
+
+def _shown(wanted: Raises) -> str:
+    return f"{wanted.name} with {wanted.phrase!r}" if wanted.phrase else wanted.name

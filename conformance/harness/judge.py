@@ -1,0 +1,59 @@
+"""Turns what a worker observed into a state. Nearness is computed: exact, a row's budget, or the bound of a sum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ..case import CaseError
+from .cells import Cell, Result, Status
+from .compare import Measure
+
+__all__ = ["Budgets", "judge"]
+
+Budgets = Callable[[str, str], float]
+"""`budgets("sin", "f32")`: how many units in the last place adstack's table allows; KeyError for an unknown op."""
+
+_NAMES = {"float16": "f16", "float32": "f32", "float64": "f64"}
+_LOOSENESS = ("", "exact", "ulp", "bound")
+
+
+def judge(cell: Cell, observation: dict[str, Any], budgets: Budgets) -> Result:
+    """The result of a cell from its observation (see `execute.perform`)."""
+    seconds, message = observation["seconds"], observation["message"]
+    if observation["outcome"] != "finished":
+        status = {"broken": Status.BROKEN, "refused": Status.REFUSED, "unexpected": Status.WRONG_VALUE}
+        return Result(cell, status[observation["outcome"]], message=message, seconds=seconds)
+    measures = [Measure(**fields) for fields in observation["measures"]]
+    try:
+        classes = [_class(measure, budgets) for measure in measures]
+    except CaseError as error:
+        return Result(cell, Status.BROKEN, message=str(error), seconds=seconds)
+    wrong = [measure for measure, (_, allowed) in zip(measures, classes, strict=True) if not _is_near(measure, allowed)]
+    exactness = max((name for name, _ in classes), key=lambda name: _LOOSENESS.index(name.split("(")[0]), default="")
+    finite = [measure.ulp for measure in measures if measure.dtype != "text"]
+    farthest = max(finite, default=None)
+    ulp = farthest if farthest is not None and math.isfinite(farthest) else None
+    status = Status.PASS if not wrong else (Status.WRONG_VALUE if cell.mode == "forward" else Status.WRONG_GRADIENT)
+    text = "\n".join(f"{measure.what}: {measure.worst}{_distance(measure)}" for measure in wrong)
+    return Result(cell, status, exactness, ulp, text, seconds)
+
+
+def _class(measure: Measure, budgets: Budgets) -> tuple[str, float]:
+    """The exactness class of a measure, and the distance that it allows."""
+    if not measure.budget:
+        return measure.kind, 0.0
+    try:
+        allowed = budgets(measure.budget, _NAMES[measure.dtype])
+    except KeyError as error:
+        raise CaseError(f"budget={measure.budget!r}: adstack's table has no such operation") from error
+    return (f"ulp({allowed:g})", allowed) if allowed else ("exact", 0.0)
+
+
+def _is_near(measure: Measure, allowed: float) -> bool:
+    return measure.within or (measure.kind == "budget" and measure.ulp <= allowed)
+
+
+def _distance(measure: Measure) -> str:
+    return f", {measure.ulp:g} ulp apart" if math.isfinite(measure.ulp) else ""

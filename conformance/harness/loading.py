@@ -1,0 +1,85 @@
+"""Finds every case on disk."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from ..case import Case, CaseError, Variant
+
+__all__ = ["CASES", "Entry", "case_files", "collect", "load_entry"]
+
+CASES = Path(__file__).resolve().parent.parent / "cases"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One variant of one case.
+
+    Attributes:
+        id: "topic/name" and the variant's suffix.
+        topic: its folder.
+        path: its file, relative to the root of the cases.
+        title: one line about it.
+    """
+
+    id: str
+    topic: str
+    path: str
+    title: str
+    case: Case
+    variant: Variant
+
+
+def case_files(root: Path = CASES) -> list[Path]:
+    """Every Python file under a topic's folder, sorted."""
+    return sorted(path for path in root.glob("*/**/*.py") if path.name != "__init__.py")
+
+
+def collect(root: Path = CASES) -> list[Entry]:
+    """Every case under `root`, sorted by file and place in it. CaseError if ids clash or a file has none."""
+    entries = [entry for path in case_files(root) for entry in _entries(path, root)]
+    clashes = [id_ for id_, count in Counter(entry.id for entry in entries).items() if count > 1]
+    if clashes:
+        raise CaseError(f"two cases have the same id: {', '.join(clashes)}; rename one function")
+    stray = sorted(path.name for path in root.glob("*.py") if path.name != "__init__.py")
+    if stray:
+        raise CaseError(f"{', '.join(stray)} in {root}: a case file belongs in a topic's folder")
+    return entries
+
+
+def load_entry(path: str, id_: str, root: Path = CASES) -> Entry:
+    """The entry with this id of one file."""
+    for entry in _entries(root / path, root):
+        if entry.id == id_:
+            return entry
+    raise CaseError(f"{path} has no case {id_}")
+
+
+def _entries(path: Path, root: Path) -> Iterator[Entry]:
+    module = _load(path, root)
+    cases = [value for value in vars(module).values() if isinstance(value, Case)]
+    if not cases:
+        raise CaseError(f"{path} holds no case: decorate a function with @case, or remove the file")
+    relative = path.relative_to(root)
+    topic = relative.parts[0]
+    for found in cases:
+        for variant in found.variants:
+            id_ = f"{topic}/{found.slug}{variant.suffix}"
+            yield Entry(id_, topic, relative.as_posix(), found.title, found, variant)
+
+
+def _load(path: Path, root: Path) -> ModuleType:
+    name = "adstack_case_" + "_".join(path.relative_to(root).with_suffix("").parts)
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise CaseError(f"{path} can't be imported")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module

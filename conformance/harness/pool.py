@@ -1,0 +1,103 @@
+"""Runs cells in worker processes, several at a time. A crash or a hang costs one process and is a result."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from .cells import Cell, Result, Status, Subject
+from .execute import Request
+from .judge import Budgets, judge
+from .loading import CASES
+from .process import WorkerCrashError, WorkerProcess, WorkerTimeoutError
+
+__all__ = ["run_cells"]
+
+
+def run_cells(
+    cells: Sequence[Cell],
+    *,
+    budgets: Budgets,
+    jobs: int = 1,
+    timeout: float = 60.0,
+    root: Path = CASES,
+    on_result: Callable[[Result], None] = lambda result: None,
+) -> list[Result]:
+    """The result of every cell, in the order of `cells`, whatever the order in which they ended."""
+    results: dict[int, Result] = {}
+    waiting = deque(enumerate(cells))
+
+    def serve() -> None:
+        with _Station(budgets, timeout, root) as station:
+            while waiting:
+                try:
+                    index, cell = waiting.popleft()
+                except IndexError:  # another thread took the last one
+                    return
+                results[index] = station.run(cell)
+                on_result(results[index])
+
+    with ThreadPoolExecutor(max(jobs, 1)) as pool:
+        served = [pool.submit(serve) for _ in range(max(jobs, 1))]
+        try:
+            for future in served:
+                future.result()
+        finally:
+            waiting.clear()
+    return [results[index] for index in range(len(cells))]
+
+
+class _Station:
+    """One thread's worker process: kept while cells pass on it, replaced after any that doesn't."""
+
+    def __init__(self, budgets: Budgets, timeout: float, root: Path) -> None:
+        self.budgets, self.timeout, self.root = budgets, timeout, root
+        self.worker: WorkerProcess | None = None
+
+    def __enter__(self) -> _Station:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._dismiss()
+
+    def run(self, cell: Cell) -> Result:
+        if not cell.subject.is_available:
+            return Result(cell, Status.UNAVAILABLE, message=f"{cell.subject.reason}; {cell.subject.fix}")
+        start = time.perf_counter()
+        try:
+            result = self._observed(cell)
+        except WorkerCrashError as crash:
+            result = self._lost(cell, Status.CRASHED, str(crash), start)
+        except WorkerTimeoutError as hang:
+            result = self._lost(cell, Status.TIMED_OUT, str(hang), start)
+        if result.status is not Status.PASS:
+            output = self.worker.output() if self.worker is not None else ""
+            result = replace(result, output=output)
+            self._dismiss()
+        return result
+
+    def _observed(self, cell: Cell) -> Result:
+        worker = self._worker(cell.subject)
+        if not worker.greeting["ready"]:
+            return Result(cell, Status.CRASHED, message=f"the subject can't be imported: {worker.greeting['message']}")
+        request = Request(str(self.root), cell.entry.path, cell.entry.id, cell.mode, cell.seed)
+        return judge(cell, worker.ask(request, cell.entry.case.timeout or self.timeout), self.budgets)
+
+    def _lost(self, cell: Cell, status: Status, message: str, start: float) -> Result:
+        return Result(cell, status, message=message, seconds=time.perf_counter() - start)
+
+    def _worker(self, subject: Subject) -> WorkerProcess:
+        if self.worker is not None and self.worker.subject is not subject:
+            self._dismiss()
+        if self.worker is None:
+            self.worker = WorkerProcess(subject)
+        return self.worker
+
+    def _dismiss(self) -> None:
+        if self.worker is not None:
+            self.worker.close()
+            self.worker = None

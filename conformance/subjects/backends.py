@@ -1,0 +1,30 @@
+"""adstack's own backends as subjects: every arch it knows, available here or not."""
+
+from __future__ import annotations
+
+import sys
+from importlib import metadata
+
+from adstack import inspection
+
+from ..harness.cells import Gap, Subject
+from .gaps import BACKEND_GAPS
+
+__all__ = ["backend_subject", "backend_subjects"]
+
+WORKER = (sys.executable, "-c", "import sys; from adstack.conformance.harness.worker import main; main(*sys.argv[1:])")
+
+
+def backend_subject(arch: str) -> Subject:
+    """The subject for one of adstack's arches, with the reason if it can't run here."""
+    found = inspection.probe(arch)
+    version = metadata.version("adstack")
+    if isinstance(found, inspection.Unavailable):
+        return Subject(arch, "adstack", arch, kind="unavailable", version=version, reason=found.reason, fix=found.fix)
+    gaps: tuple[Gap, ...] = BACKEND_GAPS.get(arch, ())
+    return Subject(arch, "adstack", arch, WORKER, found.kind, found.device, version, gaps=gaps)
+
+
+def backend_subjects() -> list[Subject]:
+    """One per arch, in adstack's order."""
+    return [backend_subject(arch) for arch in inspection.ARCHES]

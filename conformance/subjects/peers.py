@@ -1,0 +1,54 @@
+"""Other implementations of the language as subjects, each under the interpreter that has it installed.
+
+The interpreter is the one given with `--python quadrants=PATH`, else that of the environment variable
+ADSTACK_PYTHON_QUADRANTS, else this one. `quadrants:cuda` is Quadrants on another of its arches than the cpu.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from ..harness.cells import Gap, Subject
+from .gaps import QUADRANTS_GAPS, TAICHI_GAPS
+
+__all__ = ["PEERS", "peer_subject", "variable"]
+
+PEERS: Final[dict[str, tuple[Gap, ...]]] = {"quadrants": QUADRANTS_GAPS, "taichi": TAICHI_GAPS}
+_STANDALONE: Final = Path(__file__).resolve().parent.parent / "harness" / "standalone.py"
+_ASK: Final = "import sys; from importlib import metadata; print(metadata.version(sys.argv[1]))"
+
+
+def variable(peer: str) -> str:
+    """The environment variable that names the interpreter of a peer."""
+    return f"ADSTACK_PYTHON_{peer.upper()}"
+
+
+def peer_subject(name: str, pythons: Mapping[str, str]) -> Subject:
+    """The subject called "quadrants", "taichi" or "quadrants:cuda"; KeyError if there is no such peer."""
+    peer, _, arch = name.partition(":")
+    gaps = PEERS[peer]
+    python = pythons.get(peer) or os.environ.get(variable(peer)) or sys.executable
+    arch = arch or "cpu"
+    version, problem = _version(python, peer)
+    if problem:
+        fix = f"install {peer} and name its interpreter: --python {peer}=PATH, or {variable(peer)}=PATH"
+        return Subject(name, peer, arch, kind="unavailable", reason=problem, fix=fix, gaps=gaps)
+    device = platform.processor() or platform.machine()
+    return Subject(name, peer, arch, (python, str(_STANDALONE)), "native", device, version, gaps=gaps)
+
+
+def _version(python: str, peer: str) -> tuple[str, str]:
+    """The installed version, or what keeps us from knowing it."""
+    try:
+        done = subprocess.run([python, "-c", _ASK, peer], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return "", f"the interpreter {python} does not run: {error}"
+    if done.returncode:
+        return "", f"{peer} is not installed for {python}"
+    return done.stdout.strip(), ""
