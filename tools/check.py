@@ -63,6 +63,8 @@ def main(names: list[str]) -> int:
     unknown = [name for name in names if name not in CHECKS]
     if unknown:
         sys.exit(f"unknown check {unknown[0]!r}; there are {', '.join(CHECKS)}")
+    if not (ROOT / "pyproject.toml").is_file():
+        sys.exit(f"{ROOT} is no clone of adstack: run this in one, installed with pip install -e '.[dev]'")
     return sum(CHECKS[name]() != 0 for name in names or CHECKS)
 
 
