@@ -1,0 +1,78 @@
+"""Best polynomial approximations by the Remez exchange, with coefficients rounded to a floating-point format.
+
+Source: E. Remez, "Sur la détermination des polynômes d'approximation de degré donné", 1934; rounding one coefficient at
+a time and fitting the rest again follows N. Brisebarre and S. Chevillard, "Efficient polynomial L-infinity
+approximations", ARITH 2007, in its simplest form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+
+Function = Callable[[Any], Any]
+
+
+def remez(f: Function, powers: Sequence[int], lo: Any, hi: Any, weight: Function, rounds: int = 12) -> tuple[list[Any], Any]:
+    """Coefficients c_j minimising max |weight(x) (f(x) - sum c_j x^powers[j])| on [lo, hi], and that maximum."""
+    n = len(powers) + 1
+    lo, hi = mp.mpf(lo), mp.mpf(hi)
+    nodes = [lo + (hi - lo) * (1 - mp.cos(mp.pi * (2 * k + 1) / (2 * n))) / 2 for k in range(n)]
+    grid = [lo + (hi - lo) * (1 - mp.cos(mp.pi * mp.mpf(k) / (40 * n))) / 2 for k in range(40 * n + 1)]
+    values = [f(x) for x in grid]
+    weights = [weight(x) for x in grid]
+    for _ in range(rounds):
+        coefficients = _levelled(f, powers, nodes, weight)
+        errors = [w * (v - _evaluate(coefficients, powers, x)) for x, v, w in zip(grid, values, weights)]
+        nodes, spread = _exchange(grid, errors, n)
+        if spread < 1.0001:
+            break
+    return coefficients, max(abs(e) for e in errors)
+
+
+def _levelled(f: Function, powers: Sequence[int], nodes: list[Any], weight: Function) -> list[Any]:
+    """The polynomial whose weighted error at the nodes is equal in size and alternates in sign."""
+    rows = [[x**p for p in powers] + [(-1) ** k / weight(x)] for k, x in enumerate(nodes)]
+    solution = mp.lu_solve(mp.matrix(rows), mp.matrix([f(x) for x in nodes]))
+    return [solution[k] for k in range(len(powers))]
+
+
+def _evaluate(coefficients: Sequence[Any], powers: Sequence[int], x: Any) -> Any:
+    return mp.fsum(c * x**p for c, p in zip(coefficients, powers))
+
+
+def _exchange(grid: list[Any], errors: list[Any], n: int) -> tuple[list[Any], float]:
+    """The `n` alternating extrema of the error, and the ratio of the largest to the least."""
+    runs: list[int] = []
+    for k in range(len(grid)):
+        if runs and (errors[k] > 0) == (errors[runs[-1]] > 0):
+            if abs(errors[k]) > abs(errors[runs[-1]]):
+                runs[-1] = k
+        else:
+            runs.append(k)
+    while len(runs) > n:
+        runs.pop(0 if abs(errors[runs[0]]) < abs(errors[runs[-1]]) else -1)
+    if len(runs) < n:
+        raise ValueError("the error does not alternate often enough: more digits or fewer terms are needed")
+    sizes = [abs(errors[k]) for k in runs]
+    return [grid[k] for k in runs], float(max(sizes) / min(sizes))
+
+
+def rounded(f: Function, powers: Sequence[int], lo: Any, hi: Any, weight: Function, formats: Sequence[str]) -> tuple[list[float], float]:
+    """As `remez`, each coefficient rounded to its format ("f32", "f64"), lowest power first, the rest fitted again."""
+    fixed: list[float] = []
+    error = mp.mpf(0)
+    for k in range(len(powers)):
+        done = powers[:k]
+        rest, error = remez(lambda x: f(x) - _evaluate(fixed, done, x), powers[k:], lo, hi, weight)
+        fixed.append(_round(rest[0], formats[k]))
+    grid = [lo + (hi - lo) * mp.mpf(k) / 2000 for k in range(1, 2000)]
+    error = max(abs(weight(x) * (f(x) - _evaluate(fixed, powers, x))) for x in grid)
+    return fixed, float(mp.log(error, 2))
+
+
+def _round(x: Any, fmt: str) -> float:
+    return float(np.float32(float(x))) if fmt == "f32" else float(x)
