@@ -1,0 +1,165 @@
+"""Singular values and eigenvalues of 2x2 and 3x3 matrices by Jacobi rotations.
+
+One-sided Jacobi (M. R. Hestenes, "Inversion of matrices by biorthogonalization and related results", J. SIAM 6, 1958)
+turns the columns of A, pair by pair, until they are orthogonal; two-sided Jacobi (C. G. J. Jacobi, 1846; G. H. Golub,
+C. F. Van Loan, "Matrix Computations", 8.5) turns a symmetric matrix until it is diagonal. Angles stay within 45
+degrees, which makes the cyclic order converge (G. E. Forsythe, P. Henrici, 1960). The number of sweeps is fixed, so that
+there is no branch: a derivative goes through the rotations as they are.
+
+Squares of elements must neither overflow nor underflow. Where two singular values or eigenvalues are equal, no
+derivative of the vectors exists; there the rotation between them counts as constant.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ..functions import operate, select, sqrt
+from .algebra import cross, square_rows
+from .base import Elements, describe
+from .operators import dot_entries
+from ...errors import AdstackTypeError
+
+SWEEPS: Final = {2: 2, 3: 6}
+"""How often every pair of columns is turned; measured so that f64 converges, whatever the matrix."""
+
+Column = list[Any]
+
+
+def _add(a: Any, b: Any) -> Any:
+    return operate("add", a, b)
+
+
+def _sub(a: Any, b: Any) -> Any:
+    return operate("sub", a, b)
+
+
+def _mul(a: Any, b: Any) -> Any:
+    return operate("mul", a, b)
+
+
+def _div(a: Any, b: Any) -> Any:
+    return operate("div", a, b)
+
+
+def rotation(alpha: Any, beta: Any, gamma: Any) -> tuple[Any, Any]:
+    """Cosine and sine of the angle of at most 45 degrees that diagonalises [[alpha, gamma], [gamma, beta]]."""
+    swapped = operate("lt", alpha, beta)
+    # Not abs: its derivative at a tie would be 0 and lose how the angle depends on alpha - beta.
+    gap = select(swapped, _sub(beta, alpha), _sub(alpha, beta))
+    twice = _mul(2.0, select(swapped, operate("neg", gamma), gamma))
+    square = _add(_mul(gap, gap), _mul(twice, twice))
+    diagonal = operate("eq", square, 0)
+    length = sqrt(select(diagonal, 1.0, square))
+    cosine = sqrt(_add(0.5, _div(_mul(0.5, select(diagonal, 1.0, gap)), length)))
+    return cosine, _div(_mul(0.5, twice), _mul(length, cosine))
+
+
+def _turn(c: Any, s: Any, a: Column, b: Column) -> tuple[Column, Column]:
+    first = [_add(_mul(c, x), _mul(s, y)) for x, y in zip(a, b)]
+    return first, [_sub(_mul(c, y), _mul(s, x)) for x, y in zip(a, b)]
+
+
+def _pairs(size: int) -> list[tuple[int, int]]:
+    return [(i, j) for i in range(size) for j in range(i + 1, size)]
+
+
+def _swap_columns(swap: Any, columns: list[Column], i: int, j: int) -> None:
+    """Exchange two columns where `swap` holds."""
+    a, b = columns[i], columns[j]
+    columns[i] = [select(swap, y, x) for x, y in zip(a, b)]
+    columns[j] = [select(swap, x, y) for x, y in zip(a, b)]
+
+
+def _sort(keys: list[Any], *tables: list[Column]) -> None:
+    """Put keys in descending order, and the columns of the tables with them."""
+    for i, j in ((0, 1), (1, 2), (0, 1)) if len(keys) == 3 else ((0, 1),):
+        swap = operate("lt", keys[i], keys[j])
+        keys[i], keys[j] = select(swap, keys[j], keys[i]), select(swap, keys[i], keys[j])
+        for table in tables:
+            _swap_columns(swap, table, i, j)
+
+
+def _identity(size: int) -> list[Column]:
+    return [[float(i == j) for i in range(size)] for j in range(size)]
+
+
+def _from_columns(columns: list[Column]) -> Any:
+    return Elements.over([e for row in zip(*columns) for e in row], (len(columns[0]), len(columns)))
+
+
+def _square(what: str, matrix: Any) -> list[list[Any]]:
+    rows = square_rows(what, matrix)
+    if len(rows) not in SWEEPS:
+        raise AdstackTypeError(f"{what} is defined for 2x2 and 3x3 matrices", note=f"got {describe(matrix)}")
+    return [[_mul(1.0, e) for e in row] for row in rows]
+
+
+def svd(matrix: Any) -> tuple[Any, Any, Any]:
+    """U, S, V with `matrix == U @ S @ V.transpose()`: S diagonal, not negative, descending; U and V orthogonal."""
+    rows = _square("svd", matrix)
+    columns = [list(column) for column in zip(*rows)]
+    size = len(columns)
+    right = _identity(size)
+    for i, j in _pairs(size) * SWEEPS[size]:
+        a, b = columns[i], columns[j]
+        c, s = rotation(dot_entries(a, a), dot_entries(b, b), dot_entries(a, b))
+        columns[i], columns[j] = _turn(c, s, a, b)
+        right[i], right[j] = _turn(c, s, right[i], right[j])
+    squares = [dot_entries(c, c) for c in columns]
+    _sort(squares, columns, right)
+    left, values = _normalised(columns, squares)
+    middle = [values[i] if i == j else 0.0 for i in range(size) for j in range(size)]
+    return _from_columns(left), Elements.over(middle, (size, size)), _from_columns(right)
+
+
+def _normalised(columns: list[Column], squares: list[Any]) -> tuple[list[Column], list[Any]]:
+    """Unit vectors along orthogonal columns, and their lengths; a column of zeros gives one orthogonal to the others."""
+    left: list[Column] = []
+    values = []
+    for column, square in zip(columns, squares):
+        empty = operate("eq", square, 0)
+        length = sqrt(select(empty, 1.0, square))
+        other = _orthogonal(left, len(column))
+        left.append([select(empty, o, _div(x, length)) for x, o in zip(column, other)])
+        values.append(select(empty, 0.0, length))
+    return left, values
+
+
+def _orthogonal(known: list[Column], size: int) -> Column:
+    """A unit vector orthogonal to the unit vectors known."""
+    if not known:
+        return [1.0] + [0.0] * (size - 1)
+    if size == 2:
+        return [operate("neg", known[0][1]), known[0][0]]
+    if len(known) == 2:
+        return list(cross(known[0], known[1]).entries)
+    return _any_orthogonal(known[0])
+
+
+def _any_orthogonal(u: Column) -> Column:
+    """A unit vector orthogonal to a unit 3-vector: the cross product with the axis x, or y if u leans to x."""
+    leaning = operate("gt", _mul(u[0], u[0]), 0.5)
+    with_x = [0.0, u[2], operate("neg", u[1])]
+    with_y = [operate("neg", u[2]), 0.0, u[0]]
+    chosen = [select(leaning, y, x) for x, y in zip(with_x, with_y)]
+    length = sqrt(dot_entries(chosen, chosen))
+    return [_div(e, length) for e in chosen]
+
+
+def sym_eig(matrix: Any) -> tuple[Any, Any]:
+    """Eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix; only its upper triangle is read."""
+    upper = _square("sym_eig", matrix)
+    size = len(upper)
+    rows = [[upper[min(i, j)][max(i, j)] for j in range(size)] for i in range(size)]
+    vectors = _identity(size)
+    for i, j in _pairs(size) * SWEEPS[size]:
+        c, s = rotation(rows[i][i], rows[j][j], rows[i][j])
+        rows[i], rows[j] = _turn(c, s, rows[i], rows[j])
+        turned = [list(column) for column in zip(*rows)]
+        turned[i], turned[j] = _turn(c, s, turned[i], turned[j])
+        rows = turned
+        vectors[i], vectors[j] = _turn(c, s, vectors[i], vectors[j])
+    values = [rows[k][k] for k in range(size)]
+    _sort(values, vectors)
+    return Elements.over(values[::-1], (size,)), _from_columns(vectors[::-1])

@@ -1,0 +1,68 @@
+"""How the functions of the language reach the frontend: what a runtime value is, and who records operations.
+
+A function such as `sin` does not know kernels. It hands its name and arguments to the first runtime value among them;
+if there is none but a kernel is being compiled, to the emitter in charge; otherwise it computes on the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+from ..ir.types import DType
+
+__all__ = ["AtomicTarget", "Emitter", "ExprLike", "current_emitter", "emitting", "is_expr"]
+
+
+class Emitter(Protocol):
+    """Records operations of the kernel being compiled."""
+
+    def _emit(self, name: str, args: tuple[Any, ...], /, **attrs: Any) -> Any:
+        """The result of the language's function `name`.
+
+        `args` are runtime values and numbers (weak literals). Types are promoted, integers given to functions of reals
+        are cast to the default float type, here. `to` in `attrs` is a `DType`, or Python's int, float or bool, which
+        stand for the default types.
+        """
+
+
+class ExprLike(Emitter, Protocol):
+    """A runtime scalar: has arithmetic, a type, and records what is done with it.
+
+    Its operators return NotImplemented for vectors, matrices and structs, which then do the operation elementwise.
+    """
+
+    @property
+    def dtype(self) -> DType: ...
+
+
+class AtomicTarget(Protocol):
+    """What an atomic operation may change: an element of a place, or a local of a kernel."""
+
+    def _atomic(self, kind: str, values: tuple[Any, ...], /) -> Any:
+        """Combine `values` into it as one step; the result is the old value. Kinds are those of `ir.ops.ATOMICS`."""
+
+
+_EMITTER: ContextVar[Emitter | None] = ContextVar("adstack_emitter", default=None)
+
+
+def current_emitter() -> Emitter | None:
+    """Who records operations now; None on the host."""
+    return _EMITTER.get()
+
+
+@contextmanager
+def emitting(emitter: Emitter | None) -> Iterator[None]:
+    """Within this block functions of plain numbers are recorded by `emitter` (None: computed at once)."""
+    token = _EMITTER.set(emitter)
+    try:
+        yield
+    finally:
+        _EMITTER.reset(token)
+
+
+def is_expr(value: Any) -> bool:
+    """Whether `value` is a runtime scalar."""
+    return hasattr(type(value), "_emit")
