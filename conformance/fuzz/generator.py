@@ -14,8 +14,8 @@ from random import Random
 from typing import Any
 
 from adstack.ir.builder import Builder
-from adstack.ir.ops import ATOMICS, TABLE
 from adstack.ir.opdef import CLASSES, OpDef
+from adstack.ir.ops import ATOMICS, TABLE
 from adstack.ir.structure import Kernel, Op, Place, Region, Value
 from adstack.ir.types import ALL, FLOATS, INTS, ArrayType, DType, by_name, i32, u1
 
@@ -42,7 +42,7 @@ class Scope:
     """What the next op may use: values by type, local arrays, and the memory rules of the loop around it."""
 
     def __init__(self, outer: Scope | None = None) -> None:
-        self.values: dict[DType, list[Value]] = {t: list(outer.values[t]) if outer else [] for t in ALL}
+        self.values: dict[DType, list[Value]] = {t: [] if outer is None else list(outer.values[t]) for t in ALL}
         self.arrays: list[Value] = list(outer.arrays) if outer else []
         self.owned: list[Place] = outer.owned if outer else []
         self.sums: dict[str, str] = outer.sums if outer else {}
@@ -73,8 +73,17 @@ class Generator:
         self.steps = self._weighted()
 
     def _weighted(self) -> list[Callable[[int], None]]:
-        common = [self._pure] * 12 + [self._load] * 3 + [self._store] * 2 + [self._atomic] * 2
-        rare = [self._if, self._for, self._while, self._array, self._array_load, self._array_store]
+        common: list[Callable[[int], None]] = (
+            [self._pure] * 12 + [self._load] * 3 + [self._store] * 2 + [self._atomic] * 2
+        )
+        rare: list[Callable[[int], None]] = [
+            self._if,
+            self._for,
+            self._while,
+            self._array,
+            self._array_load,
+            self._array_store,
+        ]
         return common + rare + [self._const, self._bitcast, self._shape, self._assert]
 
     def kernel(self, size: int) -> Kernel:
@@ -180,7 +189,7 @@ class Generator:
 
     def _pure(self, size: int) -> None:
         row = self.random.choice(self.pure)
-        types = {word: self.random.choice(classes) for word, classes in row.signature.classes.items()}
+        types = {word: self.random.choice(allowed) for word, allowed in row.signature.classes.items()}
         operands = [self.value(types[word] if word in types else by_name(word)) for word in row.signature.inputs]
         attrs = {"to": self.random.choice(ALL)} if "to" in row.attrs else {}
         self.scope.add(self.b.emit(row.name, *operands, **attrs))
@@ -234,28 +243,31 @@ class Generator:
 
     def _array_load(self, size: int) -> None:
         if not self.scope.arrays:
-            return self._array(size)
+            self._array(size)
+            return
         handle = self.random.choice(self.scope.arrays)
         assert isinstance(handle.type, ArrayType)
         self.scope.add(self.b.array_load(handle, self.index(handle.type.length)))
 
     def _array_store(self, size: int) -> None:
         if not self.scope.arrays:
-            return self._array(size)
+            self._array(size)
+            return
         handle = self.random.choice(self.scope.arrays)
         assert isinstance(handle.type, ArrayType)
         self.b.array_store(handle, self.index(handle.type.length), self.value(handle.type.dtype))
 
     def _assert(self, size: int) -> None:
         x = self.value(self.random.choice(ALL))
-        self.b.assert_(self.b.or_(self.value(u1), self.b.const(True, u1)), "never {}", x)
+        self.b.assert_(self.b.or_(self.value(u1), self.b.const(True, u1)), "never {}", x)  # noqa: PT009 - the op, not unittest's
 
     def _carried(self) -> list[Value]:
         return [self.value(self.random.choice(ALL)) for _ in range(self.random.randint(0, 3))]
 
     def _if(self, size: int) -> None:
         if self.depth > 3:
-            return self._pure(size)
+            self._pure(size)
+            return
         types = [self.random.choice(ALL) for _ in range(self.random.randint(0, 2))]
         condition = self.value(u1)
         regions = []
@@ -269,7 +281,8 @@ class Generator:
 
     def _for(self, size: int) -> None:
         if self.depth > 3:
-            return self._pure(size)
+            self._pure(size)
+            return
         dtype = self.random.choice(INTS)
         lo, hi = self.index(3, dtype), self.index(5, dtype)
         carried = self._carried()
@@ -281,7 +294,8 @@ class Generator:
 
     def _while(self, size: int) -> None:
         if self.depth > 3:
-            return self._pure(size)
+            self._pure(size)
+            return
         carried = [self.b.const(0, i32), *self._carried()]
         regions = [self._condition(carried, size), self._body(carried, size)]
         for result in self.b.while_(carried, *regions):

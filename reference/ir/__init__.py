@@ -8,7 +8,8 @@ arithmetic.py the meaning of each scalar operation, on numpy arrays
 ops.py        the table: one row per operation
 builder.py    appends ops to a region, typed by the table
 verifier.py   verify(): walks a kernel; rules*.py: one rule per op; expect.py: what rules are made of
-printer.py, parser.py: the text form
+printer.py    print_ir(): the text form; parser.py: parse_ir() reads it (forms.py per op, cursor.py, lexer.py)
+compare.py    same(a, b): equal up to the names of values
 
 May import: numpy, `adstack.errors`. Nothing else of adstack.
 """

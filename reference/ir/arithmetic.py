@@ -130,7 +130,7 @@ def select(to: DType, condition: Array, a: Array, b: Array) -> Array:
 
 
 def swap_if_equal(to: DType, old: Array, expected: Array, value: Array) -> Array:
-    """`value` where `old` has the bits of `expected`, else `old`: compare-and-swap hardware compares bits, not numbers."""
+    """`value` where `old` has the bits of `expected`, else `old`: hardware compares bits, not numbers."""
     bits = f"u{to.size}"
     return np.where(np.asarray(old).view(bits) == np.asarray(expected).view(bits), value, old)
 

@@ -1,0 +1,200 @@
+"""Reads the text form of IR that `printer` writes: `parse_ir(text)`.
+
+Made to be written by hand as well: result types may be left out where they follow from the operands, locations always,
+`#` starts a comment. The parser knows the grammar; whether the IR makes sense is for `verify` to say.
+"""
+
+from __future__ import annotations
+
+from ..errors import IRError
+from .cursor import Cursor
+from .forms import FORMS, Draft, plain
+from .ops import TABLE
+from .structure import Kernel, Op, Place, Program, Region, Task, Value
+from .types import DType, Type
+
+__all__ = ["parse_ir"]
+
+
+def parse_ir(text: str, file: str = "<ir>") -> Kernel | Program:
+    """The kernel or program that `text` describes; AdstackSyntaxError shows where it does not."""
+    return Parser(text, file).root()
+
+
+class Parser(Cursor):
+    """A recursive descent over the tokens; `env` maps the visible names to values."""
+
+    def __init__(self, text: str, file: str) -> None:
+        super().__init__(text, file)
+        self.env: dict[str, Value] = {}
+        self.places: dict[str, Place] = {}
+
+    def root(self) -> Kernel | Program:
+        root = self._kernel() if self.expect("kernel", "program") == "kernel" else self._program()
+        self.end_of_line()
+        if self.token.kind != "end":
+            self.fail(f"expected the end of the text, got {self.token}")
+        return root
+
+    # ---- kernels, programs, tasks
+
+    def _kernel(self) -> Kernel:
+        name, args = self.symbol("the kernel's name"), self._params()
+        returns, loc = self._returns(), self.loc()
+        self._open()
+        self._place_lines()
+        return Kernel(name, self._body(args), self.places, returns, loc)
+
+    def _program(self) -> Program:
+        name, returns = self.symbol("the program's name"), self._returns()
+        results: list[str] = []
+        if self.accept("results"):
+            self.expect("(")
+            results = self.many(lambda: self.symbol("a result place"), ")")
+        loc = self.loc()
+        self._open()
+        self._place_lines()
+        tasks = []
+        while not self.accept("}"):
+            tasks.append(self._task())
+        return Program(name, tasks, self.places, returns, tuple(results), loc)
+
+    def _task(self) -> Task:
+        self.expect("task", "}")
+        self.env = {}
+        name, kind, args = self.symbol("the task's name"), self.expect(*Task.KINDS), self._params()
+        self._open()
+        task = Task(name, self._body(args), kind)
+        self.end_of_line()
+        return task
+
+    def _body(self, args: list[Value]) -> Region:
+        region = Region(args)
+        self._ops(region)
+        return region
+
+    def _params(self) -> list[Value]:
+        self.expect("(")
+        return self.many(self._param, ")")
+
+    def _param(self) -> Value:
+        token = self.kind("value", "a parameter (like %x)")
+        self.expect(":")
+        return self.define(token.text, self.type())
+
+    def _returns(self) -> tuple[DType, ...]:
+        if not self.accept("->"):
+            return ()
+        self.expect("(")
+        return tuple(self.many(self.dtype, ")"))
+
+    def _open(self) -> None:
+        self.expect("{")
+        self.end_of_line()
+
+    def _place_lines(self) -> None:
+        while self.accept("place"):
+            token = self.token
+            place = self._place()
+            if place.name in self.places:
+                self.fail(f"@{place.name} is declared twice", token)
+            self.places[place.name] = place
+            self.end_of_line()
+
+    def _place(self) -> Place:
+        name = self.symbol("the place's name")
+        self.expect(":")
+        dtype = self.dtype()
+        self.expect("[")
+        shape = tuple(self.many(self._extent, "]"))
+        kind = self.expect(*Place.KINDS)
+        role, of = "primal", None
+        if self.sees(*Place.ROLES):
+            role = self.take().text
+            self.expect("of")
+            of = self.symbol("the primal's name")
+        label = self.string("a label in quotes") if self.accept("label") else ""
+        return Place(name, dtype, shape, kind, role, of, label)
+
+    def _extent(self) -> int | None:
+        return None if self.accept("?") else self.integer("an extent, or ? for one known at launch")
+
+    # ---- values
+
+    def define(self, text: str, type_: Type) -> Value:
+        """A new value under its name; a number is no name."""
+        if text in self.env:
+            self.fail(f"{text} is defined twice", self.source.tokens[self.at - 1])
+        self.env[text] = value = Value(type_, "" if text[1:].isdigit() else text[1:])
+        return value
+
+    def value(self) -> Value:
+        """The value that a name stands for."""
+        token = self.kind("value", "a value (like %x)")
+        if token.text not in self.env:
+            self.fail(f"{token.text} is not defined here", token)
+        return self.env[token.text]
+
+    def values(self) -> list[Value]:
+        """Values with commas between, none at all included."""
+        found = []
+        if self.token.kind == "value":
+            found.append(self.value())
+            while self.accept(","):
+                found.append(self.value())
+        return found
+
+    def place(self) -> Place:
+        """The declared place that a symbol stands for."""
+        token = self.token
+        name = self.symbol("a place")
+        if name not in self.places:
+            self.fail(f"@{name} is not declared: expected a line 'place @{name} : ...' at the top", token)
+        return self.places[name]
+
+    # ---- ops and regions
+
+    def region(self, names: list[str], types: list[Type]) -> Region:
+        """What stands after an opening brace, with these arguments; reads the closing brace."""
+        outer = self.env
+        self.env = dict(outer)
+        region = Region([self.define(name, t) for name, t in zip(names, types, strict=True)])
+        self._ops(region)
+        self.env = outer
+        return region
+
+    def _ops(self, region: Region) -> None:
+        while not self.accept("}"):
+            region.ops.append(self._op())
+            self.end_of_line()
+
+    def _op(self) -> Op:
+        names = self._result_names()
+        word = self.kind("word", "an operation")
+        if word.text not in TABLE:
+            self.fail(f"unknown operation {word.text}", word)
+        draft = Draft(TABLE[word.text])
+        FORMS.get(word.text, plain)(self, draft)
+        if not draft.regions:
+            draft.loc = self.loc()
+        types = self._inferred(draft) if draft.types is None else draft.types
+        if names and len(names) != len(types):
+            self.fail(f"{word.text} has {len(types)} results, got {len(names)} names", word)
+        results = [self.define(n, t) for n, t in zip(names, types, strict=True)] if names else [Value(t) for t in types]
+        return Op(draft.row, draft.operands, draft.attrs, results, draft.regions, draft.loc)
+
+    def _inferred(self, draft: Draft) -> list[Type]:
+        try:
+            return draft.inferred()
+        except IRError as error:
+            self.fail(error.message, self.source.tokens[self.at - 1])
+
+    def _result_names(self) -> list[str]:
+        names: list[str] = []
+        if self.token.kind != "value":
+            return names
+        names.append(self.take().text)
+        while self.accept(","):
+            names.append(self.kind("value", "the name of a result").text)
+        self.expect("=")
+        return names
