@@ -112,6 +112,8 @@ class _Launch:
         returned = self._call()
         printed = self.capture.since(mark)
         measures = self._compare("expect", run.expect)
+        if run.raises is not None:
+            measures.append(Measure(f"{self.label}raises", "text", "exact", 0.0, within=True))
         if run.returns is not None:
             measures.append(measure_value(f"{self.label}returns", returned, run.returns, run.returns_dtype, run.budget))
         if run.prints is not None:

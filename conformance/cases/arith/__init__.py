@@ -1,0 +1,1 @@
+"""Arithmetic on scalars: rounding, division, remainders, powers, elementary functions."""

@@ -1,0 +1,1 @@
+"""Conversions between scalar types, and the types of literals."""

@@ -1,0 +1,1 @@
+"""Control flow: loops, branches, conditions, asserts, prints."""

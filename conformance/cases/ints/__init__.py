@@ -1,0 +1,1 @@
+"""Integers: wrapping, shifts, bitwise operations, every width and signedness."""

@@ -1,0 +1,136 @@
+"""What a finished run is: its results, what they ran on, and whether it passed."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from ..harness.cells import Gap, Result, Status, Subject
+
+__all__ = ["Report", "explanation", "label", "machine", "record"]
+
+
+def machine() -> dict[str, Any]:
+    """What this run ran on."""
+    return {
+        "platform": platform.platform(),
+        "cpu": _cpu(),
+        "cores": os.cpu_count() or 1,
+        "python": platform.python_version(),
+    }
+
+
+def _cpu() -> str:
+    listing = Path("/proc/cpuinfo")
+    if listing.exists():
+        for line in listing.read_text("utf-8", "replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+@dataclass(frozen=True)
+class Report:
+    """A run of the suite.
+
+    Attributes:
+        results: one per cell.
+        subjects: those that the run was asked for.
+        stale_gaps: gaps that match no case.
+        seed: the run's seed; each cell's follows from it.
+        seconds: wall time of the run.
+    """
+
+    results: Sequence[Result]
+    subjects: Sequence[Subject]
+    stale_gaps: Sequence[tuple[Subject, Gap]] = ()
+    seed: int = 0
+    seconds: float = 0.0
+    machine: dict[str, Any] = field(default_factory=machine)
+
+    @property
+    def failures(self) -> list[Result]:
+        return [result for result in self.results if result.is_failure]
+
+    @property
+    def ran(self) -> int:
+        """How many cells were run at all."""
+        return sum(result.status is not Status.UNAVAILABLE for result in self.results)
+
+    @property
+    def passed(self) -> bool:
+        """Nothing failed, no gap is out of date, and something was run."""
+        return not self.failures and not self.stale_gaps and self.ran > 0
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many cells ended in each state; known gaps apart."""
+        return dict(Counter(label(result) for result in self.results))
+
+
+def label(result: Result) -> str:
+    """The state in words; a failure that is a known gap is called "gap", a gap that passes "gap passes"."""
+    if result.unexpected_pass:
+        return "gap passes"
+    if result.cell.gap is not None and result.status.is_failure and not result.is_failure:
+        return "gap"
+    return result.status.value
+
+
+def explanation(result: Result) -> str:
+    """The message of a result, with what is known of its gap."""
+    gap = result.cell.gap
+    if result.unexpected_pass and gap is not None:
+        return f"this gap passes; remove it: {gap.covers!r} ({gap.reason})"
+    known = f"known gap: {gap.reason}" if label(result) == "gap" and gap is not None else ""
+    return "\n".join(part for part in (known, result.message) if part)
+
+
+def record(report: Report) -> dict[str, Any]:
+    """The run as plain data, for JSON."""
+    return {
+        "suite": {
+            "name": "adstack conformance",
+            "version": metadata.version("adstack"),
+            "seed": report.seed,
+            "seconds": round(report.seconds, 3),
+            "passed": report.passed,
+            "counts": report.counts,
+        },
+        "machine": report.machine,
+        "subjects": [_subject(subject) for subject in report.subjects],
+        "cells": [_cell(result) for result in report.results],
+        "stale_gaps": [{"subject": s.name, "covers": g.covers, "reason": g.reason} for s, g in report.stale_gaps],
+    }
+
+
+def _subject(subject: Subject) -> dict[str, Any]:
+    names = ("name", "kind", "device", "version", "reason", "fix")
+    return {name: getattr(subject, name) for name in names}
+
+
+def _cell(result: Result) -> dict[str, Any]:
+    cell = result.cell
+    return {
+        "case": cell.entry.id,
+        "title": cell.entry.title,
+        "rules": list(cell.entry.case.rules),
+        "file": cell.entry.path,
+        "subject": cell.subject.name,
+        "mode": cell.mode,
+        "status": result.status.value,
+        "failed": result.is_failure,
+        "gap": cell.gap.reason if cell.gap is not None else None,
+        "exactness": result.exactness,
+        "ulp": result.ulp,
+        "message": result.message,
+        "output": result.output,
+        "seconds": round(result.seconds, 6),
+        "seed": cell.seed,
+    }

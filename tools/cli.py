@@ -1,0 +1,46 @@
+"""The `adstack` command."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from adstack.errors import AdstackError
+
+from .completion import completion
+from .conformance import conformance
+from .console import console
+
+__all__ = ["cli", "main"]
+
+EPILOG = """\b
+Examples:
+  adstack doctor                         what can run here
+  adstack conformance -b reference       does it do what it must
+  adstack explain program.py:kernel      what became of a kernel
+  adstack completion bash >> ~/.bashrc   complete on Tab
+"""
+
+
+@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="adstack", prog_name="adstack")
+def cli() -> None:
+    """Look at adstack from outside: what runs here, whether it is right, and what it makes of a kernel."""
+
+
+cli.add_command(completion)
+cli.add_command(conformance)
+
+
+def main() -> None:
+    """Entry point: errors of programs are shown as messages, not as tracebacks of adstack."""
+    try:
+        cli()
+    except AdstackError as error:
+        console(stderr=True).print(f"{type(error).__name__}: {error}", style="red", markup=False)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
