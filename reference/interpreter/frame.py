@@ -88,7 +88,7 @@ class Frame:
         """A frame of the lanes at the positions `chosen`; of the values, those in `slots` follow."""
         values = self.values.copy()
         for slot in slots:
-            value = values[slot]
+            value = self.values[slot]
             if len(value) > 1:
                 values[slot] = value[chosen]
         return Frame(self.launch, self.team, self.lanes[chosen], values)
