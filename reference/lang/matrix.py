@@ -137,14 +137,14 @@ class Matrix(Linear, Swizzles, Access):
         """A field of n x m matrices; options as for `field`."""
         from .fields import make_field
 
-        return make_field(dtype, shape, (size("n", n), size("m", m)), **options)
+        return make_field(dtype, element_shape=(size("n", n), size("m", m)), shape=shape, **options)
 
     @staticmethod
     def ndarray(n: int, m: int, dtype: Any, shape: Any, needs_grad: bool = False) -> Any:
         """An ndarray of n x m matrices."""
         from .ndarrays import make_ndarray
 
-        return make_ndarray(dtype, shape, (size("n", n), size("m", m)), needs_grad=needs_grad)
+        return make_ndarray(dtype, shape, element_shape=(size("n", n), size("m", m)), needs_grad=needs_grad)
 
 
 class Vector(Matrix):
@@ -162,14 +162,14 @@ class Vector(Matrix):
         """A field of vectors of n components; options as for `field`."""
         from .fields import make_field
 
-        return make_field(dtype, shape, (size("n", n),), **options)
+        return make_field(dtype, element_shape=(size("n", n),), shape=shape, **options)
 
     @staticmethod
     def ndarray(n: int, dtype: Any, shape: Any, needs_grad: bool = False) -> Any:  # type: ignore[override]
         """An ndarray of vectors of n components."""
         from .ndarrays import make_ndarray
 
-        return make_ndarray(dtype, shape, (size("n", n),), needs_grad=needs_grad)
+        return make_ndarray(dtype, shape, element_shape=(size("n", n),), needs_grad=needs_grad)
 
 
 Elements.kinds.update({1: Vector, 2: Matrix})

@@ -33,7 +33,7 @@ def plain(value: Any) -> Any:
 
 def check_number(what: str, value: Any) -> None:
     """An error unless `value` is a number or a runtime value."""
-    if not (isinstance(value, (numbers.Number, np.generic)) or is_expr(value)):
+    if not (isinstance(value, (numbers.Real, np.generic)) or is_expr(value)):
         raise AdstackTypeError(
             f"{what} takes numbers, vectors and matrices", note=f"got a {type(value).__name__}", do="pass a number"
         )
@@ -153,7 +153,7 @@ OPERATORS: Final = {name: _operator(name) for name in _NUMBER_OPERATORS}
 
 def dtype_of(to: Any) -> Any:
     """A scalar type as it may be written: a `DType`, or Python's int, float or bool, which stand for the defaults."""
-    if isinstance(to, DType) or to in (int, float, bool):
+    if isinstance(to, DType) or any(to is t for t in (int, float, bool)):
         return to
     raise AdstackTypeError(
         f"{to!r} is not a scalar type", do="use one of " + ", ".join(t.name for t in ALL) + ", or int, float, bool"

@@ -101,8 +101,9 @@ class Access(Elements):
             self.storage[position] = self._admit(element)
 
     def _admit(self, element: Any) -> Any:
-        """What is stored for `element`: converted, if the elements have a declared type."""
-        return element if self._dtype is None else elementwise("cast", element, to=self._dtype)
+        """What is stored for `element`: converted, if the elements have a declared type; views convert themselves."""
+        own = isinstance(self.storage, list)
+        return elementwise("cast", element, to=self._dtype) if own and self._dtype is not None else element
 
     def fill(self, value: Any) -> None:
         """Set every element to `value`."""
