@@ -97,6 +97,10 @@ class AdstackTypeError(AdstackCompilationError, TypeError):
     """Operands or arguments of the wrong type."""
 
 
+class AdstackCallError(AdstackSyntaxError, AdstackTypeError):
+    """A kernel is called with too few, too many or unknown arguments."""
+
+
 class AdstackValueError(AdstackCompilationError, ValueError):
     """A value known at compile time that is not allowed."""
 

@@ -7,6 +7,8 @@ from typing import Any
 
 from ..errors import AdstackTypeError
 from ..ir.types import DType, f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64
+from .annotations import NDArray, ndarray
+from .compile_time import Template, template
 from .functions import cast
 from .matrices.base import Elements, describe
 from .matrices.build import as_list, size, typed
@@ -17,7 +19,9 @@ from .struct import StructType, struct
 
 __all__ = [
     "MatrixType",
+    "NDArray",
     "StructType",
+    "Template",
     "f16",
     "f32",
     "f64",
@@ -33,8 +37,10 @@ __all__ = [
     "int32",
     "int64",
     "matrix",
+    "ndarray",
     "resolve",
     "struct",
+    "template",
     "u1",
     "u8",
     "u16",

@@ -1,0 +1,156 @@
+"""What a kernel's parameters take: one object per parameter, made from its annotation.
+
+`take` checks an argument of a call, adds what tells specialisations apart to the call's key, and what is passed at
+launch to its scalars and arrays. `spec` describes the argument to the frontend, once per specialisation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from ..errors import AdstackArgumentError, AdstackRuntimeTypeError
+from ..ir.types import DType
+from ..runtime.memory import Array, Buffer
+from .hostarrays import HostArray
+from .hostvalues import number, storable
+from .matrices.base import Elements, as_elements
+from .specs import MatrixSpec, ScalarSpec, Spec, StructSpec
+
+__all__ = ["Call", "MatrixParameter", "Parameter", "ScalarParameter", "StructParameter", "invalid"]
+
+
+class Call:
+    """What one call passes.
+
+    Attributes:
+        key: equal keys are served by the same specialisation.
+        scalars: the kernel's scalar parameters, flattened in order.
+        arrays: place name -> memory of the array arguments.
+        read_only: place name -> what to call it, of memory that may not be written.
+        copies: (place name, original, copy) of arrays that the device can't work on where they are.
+    """
+
+    __slots__ = ("arrays", "copies", "key", "read_only", "scalars")
+
+    def __init__(self) -> None:
+        self.key: list[Any] = []
+        self.scalars: list[Any] = []
+        self.arrays: dict[str, Buffer] = {}
+        self.read_only: list[tuple[str, str]] = []
+        self.copies: list[tuple[str, Array, Buffer]] = []
+
+    def check_written(self, written: frozenset[str]) -> None:
+        """An error if memory that may not be written would be."""
+        for place, what in self.read_only:
+            if place in written:
+                raise AdstackArgumentError(
+                    f"Invalid value for argument {what} - the array is read-only and the kernel writes it",
+                    do="pass a copy",
+                )
+
+    def copy_back(self, written: frozenset[str]) -> None:
+        """Bring what the kernel wrote to the arrays that it got copies of."""
+        for place, original, copy in self.copies:
+            if place in written:
+                original[...] = copy.read()
+
+
+class Parameter(Protocol):
+    """A kernel parameter; `name` is dotted for a member of a struct."""
+
+    name: str
+
+    def take(self, value: Any, call: Call) -> None:
+        """Check an argument and add it to the call."""
+
+    def spec(self, value: Any) -> Spec:
+        """What the frontend is told about an argument that `take` accepted."""
+
+
+def invalid(name: str, expected: str, got: Any) -> AdstackRuntimeTypeError:
+    """The error for an argument of a type that the parameter does not take."""
+    shown = repr(got)
+    shown = shown if len(shown) <= 60 else shown[:57] + "..."
+    return AdstackRuntimeTypeError(
+        f"Invalid value for argument {name} - expected {expected}, got {type(got).__name__}: {shown}"
+    )
+
+
+class ScalarParameter:
+    """A number, converted to `dtype`."""
+
+    def __init__(self, name: str, dtype: DType) -> None:
+        self.name = name
+        self.dtype = dtype
+        self._plain = storable(dtype)
+
+    def take(self, value: Any, call: Call) -> None:
+        kind, low, high = self._plain
+        call.scalars.append(value if value.__class__ is kind and low <= value <= high else self.convert(value))
+
+    def convert(self, value: Any) -> Any:
+        """A number of any other kind."""
+        if isinstance(value, (str, bytes, HostArray, Elements, type(None))):
+            raise invalid(self.name, f"a number for {self.dtype}", value)
+        try:
+            return number(value, self.dtype, f"argument {self.name}")
+        except AdstackArgumentError as error:
+            raise AdstackArgumentError(f"Invalid value for argument {self.name} - {error.message}") from None
+        except AdstackRuntimeTypeError:
+            raise invalid(self.name, f"a number for {self.dtype}", value) from None
+
+    def spec(self, value: Any) -> Spec:
+        return ScalarSpec(self.dtype)
+
+
+class MatrixParameter:
+    """A vector or matrix by value."""
+
+    def __init__(self, name: str, dtype: DType, shape: tuple[int, ...]) -> None:
+        self.name = name
+        self.dtype = dtype
+        self.shape = shape
+        self.element = ScalarParameter(name, dtype)
+
+    def take(self, value: Any, call: Call) -> None:
+        given = as_elements(value)
+        if not isinstance(given, Elements):
+            raise invalid(self.name, f"{self.dtype} elements of shape {self.shape}", value)
+        if given.shape != self.shape:
+            raise AdstackArgumentError(
+                f"Invalid value for argument {self.name} - expected shape {self.shape}, got shape {given.shape}"
+            )
+        for entry in given.entries:
+            self.element.take(entry, call)
+
+    def spec(self, value: Any) -> Spec:
+        return MatrixSpec(self.dtype, self.shape)
+
+
+class StructParameter:
+    """A struct or a dataclass instance: its members are passed one by one."""
+
+    def __init__(
+        self,
+        name: str,
+        type_: Any,
+        members: dict[str, Parameter],
+        accepts: Callable[[Any], bool],
+        get: Callable[[Any, str], Any] = getattr,
+    ) -> None:
+        self.name = name
+        self.type = type_
+        self.members = members
+        self.accepts = accepts
+        self.get = get
+
+    def take(self, value: Any, call: Call) -> None:
+        if not self.accepts(value):
+            raise invalid(self.name, f"a {getattr(self.type, '__name__', self.type)}", value)
+        for member, parameter in self.members.items():
+            parameter.take(self.get(value, member), call)
+
+    def spec(self, value: Any) -> Spec:
+        members = ((m, p.spec(self.get(value, m))) for m, p in self.members.items())
+        return StructSpec(self.type, tuple(members))

@@ -1,0 +1,159 @@
+"""Array arguments: Ndarrays, numpy arrays and torch tensors, checked against their annotation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import AdstackArgumentError
+from ..ir.types import DType, from_numpy
+from ..runtime import state
+from ..runtime.memory import Array, Buffer
+from .arguments import Call, invalid
+from .ndarrays import Ndarray
+from .specs import NdarraySpec, Spec
+
+__all__ = ["NdarrayParameter", "is_array"]
+
+
+@dataclass
+class Given:
+    """An argument as memory: index axes first, then the element's."""
+
+    dtype: DType
+    shape: tuple[int, ...]
+    element_shape: tuple[int, ...] | None
+    buffer: Buffer | Array
+    grad: Buffer | Array | None = None
+
+
+def is_torch(value: Any) -> bool:
+    """Whether `value` is a torch tensor; torch is not imported for it."""
+    return type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach")
+
+
+def is_array(value: Any) -> bool:
+    """Whether `value` can be passed as an array argument."""
+    return isinstance(value, (Ndarray, np.ndarray)) or is_torch(value)
+
+
+class NdarrayParameter:
+    """An array that shares memory with its argument.
+
+    Args:
+        name: of the parameter.
+        dtype: element type demanded, or None.
+        element_shape: shape of the elements demanded, or None where the annotation does not say.
+        ndim: number of index axes demanded, or None.
+        needs_grad: True demands a gradient, False cuts it, None takes what comes.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        dtype: DType | None = None,
+        element_shape: tuple[int, ...] | None = None,
+        ndim: int | None = None,
+        needs_grad: bool | None = None,
+    ) -> None:
+        self.name = name
+        self.dtype = dtype
+        self.element_shape = element_shape
+        self.ndim = ndim
+        self.needs_grad = needs_grad
+
+    def take(self, value: Any, call: Call) -> None:
+        given = self._given(value)
+        spec = self._checked(given)
+        call.key.append(spec)
+        self._pass(self.name, given.buffer, call)
+        if spec.has_grad and given.grad is not None:
+            self._pass(f"{self.name}.grad", given.grad, call)
+
+    def spec(self, value: Any) -> Spec:
+        return self._checked(self._given(value))
+
+    def _given(self, value: Any) -> Given:
+        if isinstance(value, Ndarray):
+            grad = None if value.grad is None else value.grad.buffer
+            return Given(value.dtype, value.shape, value.element_shape, value.buffer, grad)
+        if isinstance(value, np.ndarray):
+            return self._numpy(value)
+        if is_torch(value):
+            return self._torch(value)
+        raise invalid(self.name, "an ndarray, a numpy array or a torch tensor", value)
+
+    def _numpy(self, array: Array) -> Given:
+        try:
+            dtype = from_numpy(array.dtype)
+        except KeyError:
+            raise self._mismatch("dtype", "one of numpy's bool, int, uint and float types", array.dtype) from None
+        return Given(dtype, array.shape, None, array)
+
+    def _torch(self, tensor: Any) -> Given:
+        if tensor.device.type != "cpu":
+            raise self._mismatch("device", "cpu", tensor.device)
+        given = self._numpy(tensor.detach().numpy())
+        if tensor.requires_grad and self.needs_grad is not False:
+            if tensor.grad is None:
+                import torch
+
+                tensor.grad = torch.zeros_like(tensor)
+            given.grad = tensor.grad.detach().numpy()
+        return given
+
+    def _checked(self, given: Given) -> NdarraySpec:
+        if self.dtype is not None and given.dtype is not self.dtype:
+            raise self._mismatch("dtype", self.dtype, given.dtype)
+        element, rank = self._split(given)
+        if self.ndim is not None and rank != self.ndim:
+            raise self._mismatch("ndim", self.ndim, rank)
+        if self.needs_grad and given.grad is None:
+            raise self._mismatch("needs_grad", True, False)
+        return NdarraySpec(given.dtype, rank, element, given.grad is not None and self.needs_grad is not False)
+
+    def _split(self, given: Given) -> tuple[tuple[int, ...], int]:
+        """The element's shape, and the number of index axes."""
+        wanted = self.element_shape
+        if given.element_shape is not None:
+            if wanted is not None and given.element_shape != wanted:
+                raise self._mismatch("element shape", wanted, given.element_shape)
+            return given.element_shape, len(given.shape)
+        wanted = wanted or ()
+        trailing = given.shape[len(given.shape) - len(wanted) :]
+        if trailing != wanted:
+            raise self._mismatch("element shape", wanted, f"{trailing} as its trailing axes")
+        return wanted, len(given.shape) - len(wanted)
+
+    def _pass(self, place: str, memory: Buffer | Array, call: Call) -> None:
+        if isinstance(memory, Buffer):
+            call.arrays[place] = memory
+            return
+        if not memory.flags.writeable:
+            call.read_only.append((place, place))
+        array = memory if memory.flags.c_contiguous else self._contiguous(memory)
+        backend = state.current().backend
+        storage = backend.adopt(array)
+        buffer = Buffer(backend, from_numpy(array.dtype), array.shape, storage, shared=storage is not None)
+        if storage is None:
+            buffer.write(array)
+        if storage is None or array is not memory:
+            call.copies.append((place, memory, buffer))
+        call.arrays[place] = buffer
+
+    def _contiguous(self, array: Array) -> Array:
+        if not array.flags.f_contiguous:
+            raise AdstackArgumentError(
+                f"Invalid value for argument {self.name} - the array is neither C nor Fortran contiguous "
+                f"(strides {array.strides} for shape {array.shape})",
+                do="pass np.ascontiguousarray(array)",
+            )
+        return np.ascontiguousarray(array)
+
+    def _mismatch(self, what: str, wanted: Any, got: Any) -> AdstackArgumentError:
+        return AdstackArgumentError(
+            f"Invalid value for argument {self.name} - required array has {what}={wanted}, "
+            f"array with {what}={got} is provided"
+        )

@@ -1,0 +1,202 @@
+"""What fields and ndarrays share: elements read and written from the host, bulk copies, numpy, torch, DLPack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import AdstackArgumentError, AdstackRuntimeTypeError
+from ..ir.types import DType
+from ..runtime.memory import Array, Buffer
+from . import hostvalues
+from .matrices.base import Elements
+
+__all__ = ["HostArray"]
+
+
+class HostArray:
+    """An array of scalars, vectors or matrices of one dtype.
+
+    Access to single elements is the hot path. While the host can address the memory, `_array` is that memory, `_bounds`
+    the (least index, extent) of each axis, and for a scalar array with one axis that starts at 0 `_fast` is its extent,
+    `_item` reads without further checks, and a `_plain` number between `_low` and `_high` may be stored as it is.
+    """
+
+    WHAT: str = "array"
+    dtype: DType
+    element_shape: tuple[int, ...] = ()
+    _array: Array | None = None
+    _bounds: tuple[tuple[int, int], ...] | None = None
+    _fast: int = 0
+    _item: Any = None
+    _plain: type = float
+    _low: float = 0
+    _high: float = 0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents of the index axes."""
+        raise NotImplementedError
+
+    @property
+    def offset(self) -> tuple[int, ...]:
+        """The least index of each axis."""
+        return (0,) * len(self.shape)
+
+    @property
+    def buffer(self) -> Buffer:
+        """The memory; an error while there is none."""
+        raise NotImplementedError
+
+    @property
+    def label(self) -> str:
+        """What to call this array in messages."""
+        return self.WHAT
+
+    # ---- elements
+
+    def __getitem__(self, key: Any) -> Any:
+        if key.__class__ is int and 0 <= key < self._fast:
+            return self._item(key)
+        array = self._array if self._array is not None else self._view()
+        position = hostvalues.position(self, key)
+        if self.element_shape:
+            return Elements.over(ElementView(self, position), self.element_shape, self.dtype)
+        return array.item(position)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if (
+            key.__class__ is int
+            and 0 <= key < self._fast
+            and value.__class__ is self._plain
+            and self._low <= value <= self._high
+            and self._array is not None
+        ):
+            self._array[key] = value
+            self.buffer.touch()
+            return
+        self._view()
+        position = hostvalues.position(self, key)
+        put = hostvalues.element if self.element_shape else hostvalues.scalar
+        self._store(position, put(self, value))
+
+    def _view(self) -> Array:
+        """The contents, for reading; memory that the host addresses is looked up once."""
+        return self.buffer.read() if self._array is None else self._array
+
+    def _store(self, position: tuple[int, ...], value: Any) -> None:
+        buffer = self.buffer
+        if self._array is not None:
+            self._array[position] = value
+            buffer.touch()
+            return
+        contents = buffer.read()
+        contents[position] = value
+        buffer.write(contents)
+
+    def _attach(self, buffer: Buffer) -> Buffer:
+        """Prepare the quick ways to `buffer`, if it lies in memory that the host may use at any time."""
+        self._array = buffer.view() if buffer.backend.capabilities.direct else None
+        if self._array is None:
+            return buffer
+        self._bounds = tuple(zip(self.offset, self.shape, strict=True))
+        if not self.element_shape and self._array.ndim == 1 and not self.offset[0]:
+            self._fast, self._item = len(self._array), self._array.item
+            self._plain, self._low, self._high = hostvalues.storable(self.dtype)
+        return buffer
+
+    def _detach(self) -> None:
+        self._fast, self._item, self._array, self._bounds = 0, None, None, None
+
+    def __iter__(self) -> Any:
+        raise AdstackRuntimeTypeError(
+            f"{self.label} can't be iterated over on the host", do="use to_numpy(), or index it"
+        )
+
+    # ---- all elements
+
+    def fill(self, value: Any) -> None:
+        """Set every element to `value`: a number, or a vector or matrix of the element's shape."""
+        self.buffer.write(hostvalues.element(self, value) if self.element_shape else hostvalues.scalar(self, value))
+
+    def copy_from(self, other: HostArray) -> None:
+        """Take over the elements of a field or ndarray of the same shape."""
+        if not isinstance(other, HostArray):
+            raise AdstackRuntimeTypeError(
+                f"copy_from takes a field or an ndarray, got {type(other).__name__}", do="use from_numpy() for arrays"
+            )
+        self.from_numpy(other._view())
+
+    def to_numpy(self, dtype: npt.DTypeLike | None = None, copy: bool = True) -> Array:
+        """The elements as a numpy array; with `copy=False` it shares the memory, where the device allows it."""
+        contents = self._view()
+        if copy:
+            with np.errstate(all="ignore"):
+                return np.array(contents, dtype)
+        if self._array is None or (dtype is not None and np.dtype(dtype) != contents.dtype):
+            raise AdstackArgumentError(
+                f"{self.label} can't share its memory with numpy as {np.dtype(dtype or contents.dtype)}",
+                do="leave copy=False out",
+            )
+        self.buffer.shared = True
+        return contents
+
+    def from_numpy(self, array: Any) -> None:
+        """Take over the elements of a numpy array of shape `shape + element_shape`."""
+        self.buffer.write(hostvalues.bulk(self, np.asarray(array)))
+
+    def to_torch(self, device: Any = None, copy: bool = True) -> Any:
+        """The elements as a torch tensor; with `copy=False` it shares the memory, where the device allows it."""
+        import torch
+
+        tensor = torch.from_numpy(self.to_numpy(copy=copy))
+        return tensor if device is None else tensor.to(device)
+
+    def from_torch(self, tensor: Any) -> None:
+        """Take over the elements of a torch tensor of shape `shape + element_shape`."""
+        self.from_numpy(tensor.detach().cpu().numpy())
+
+    def __dlpack__(self, **request: Any) -> Any:
+        return self.to_numpy(copy=False).__dlpack__(**request)
+
+    def __dlpack_device__(self) -> Any:
+        return self.to_numpy(copy=False).__dlpack_device__()
+
+    def to_dlpack(self) -> Any:
+        """A DLPack capsule that shares the memory."""
+        return self.__dlpack__()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return self.to_numpy(dtype)
+
+    def __str__(self) -> str:
+        return str(self.to_numpy())
+
+
+class ElementView:
+    """Where the elements of a live vector or matrix lie: in one element of an array."""
+
+    __slots__ = ("owner", "position")
+
+    def __init__(self, owner: HostArray, position: tuple[int, ...]) -> None:
+        self.owner = owner
+        self.position = position
+
+    def __len__(self) -> int:
+        return int(np.prod(self.owner.element_shape))
+
+    def __getitem__(self, flat: int) -> Any:
+        return self.owner._view().item(self._at(flat))
+
+    def __setitem__(self, flat: int, value: Any) -> None:
+        self.owner._store(self._at(flat), hostvalues.scalar(self.owner, value))
+
+    def _at(self, flat: int) -> tuple[int, ...]:
+        """Where the `flat`-th number of the element lies."""
+        if not 0 <= flat < len(self):
+            raise hostvalues.outside(self.owner, (*self.position, flat))
+        if len(self.owner.element_shape) == 1:
+            return (*self.position, flat)
+        return (*self.position, *divmod(flat, self.owner.element_shape[1]))

@@ -1,0 +1,161 @@
+"""`@kernel`: functions that are compiled and launched."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import AdstackCallError, AdstackRuntimeError, AdstackSyntaxError
+from ..runtime import state
+from .arguments import Call, Parameter
+from .parameters import Signature
+from .protocol import current_emitter
+from .results import result_spec
+from .specialisation import Specialisation, specialise
+from .specs import Request, Spec
+
+__all__ = ["BoundKernel", "Kernel", "kernel"]
+
+
+class Kernel:
+    """A kernel: compiled when it is first called with arguments of a new kind, launched by each call."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.signature = Signature(function)
+        self._epoch = 0
+        self._parameters: tuple[Parameter, ...] = ()
+        self._returns: Spec | None = None
+        self._compiled: dict[tuple[Any, ...], list[Specialisation]] = {}
+
+    def __get__(self, owner: Any, owner_type: Any = None) -> Any:
+        return self if owner is None or not self.signature.is_method else BoundKernel(self, owner)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if current_emitter() is not None:
+            raise AdstackSyntaxError(
+                f"kernel {self.signature.name} is called inside a kernel",
+                do="make it a @func, or call it from the host",
+            )
+        runtime = state.current()
+        if runtime.epoch != self._epoch:
+            self._restart(runtime)
+        if kwargs or len(args) != len(self._parameters):
+            args = self._bound(args, kwargs)
+        call = Call()
+        for parameter, value in zip(self._parameters, args, strict=True):
+            parameter.take(value, call)
+        return self._specialisation(args, call, runtime).launch(call)
+
+    @property
+    def grad(self) -> Callable[..., Any]:
+        """The kernel's reverse mode."""
+        return functools.partial(_no_reverse_mode, self.signature.name)
+
+    def stages(self, *args: Any, **kwargs: Any) -> dict[str, str]:
+        """The text of the IR at each stage, for arguments like these: title -> text. Nothing is launched."""
+        made, runtime = self._prepared(args, kwargs)
+        return made.stages(runtime)
+
+    def explain(self, *args: Any, **kwargs: Any) -> str:
+        """How arguments like these are served: the specialisation, its tasks, its places. Nothing is launched."""
+        from .explain import explain
+
+        made, runtime = self._prepared(args, kwargs)
+        return explain(made, runtime, self.signature.names)
+
+    def _prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialisation, state.Runtime]:
+        runtime = state.current()
+        if runtime.epoch != self._epoch:
+            self._restart(runtime)
+        args = self._bound(args, kwargs)
+        call = Call()
+        for parameter, value in zip(self._parameters, args, strict=True):
+            parameter.take(value, call)
+        return self._specialisation(args, call, runtime), runtime
+
+    def _restart(self, runtime: state.Runtime) -> None:
+        """Forget what was compiled for an earlier runtime."""
+        self._parameters = self.signature.parameters()
+        returns = self.signature.returns()
+        self._returns = None if returns is None else result_spec(returns)
+        self._compiled = {}
+        self._epoch = runtime.epoch
+
+    def _specialisation(self, args: tuple[Any, ...], call: Call, runtime: state.Runtime) -> Specialisation:
+        known = self._compiled.setdefault(tuple(call.key), [])
+        for candidate in known:
+            if not candidate.captured or candidate.is_current():
+                return candidate
+        specs = tuple(p.spec(value) for p, value in zip(self._parameters, args, strict=True))
+        made = specialise(Request(self.function, specs, self._returns, runtime.options), runtime)
+        known.append(made)
+        return made
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments in the order of the parameters."""
+        names = self.signature.names
+        if len(args) > len(names):
+            raise self._refused(f"Too many arguments: it takes {len(names)}, got {len(args)}")
+        bound = dict(zip(names, args, strict=False))
+        for name, value in kwargs.items():
+            if name not in names:
+                raise self._refused(f"Unexpected argument {name!r}")
+            if name in bound:
+                raise self._refused(f"Multiple values for argument {name!r}")
+            bound[name] = value
+        missing = [name for name in names if name not in bound]
+        if missing:
+            raise self._refused(f"Missing argument {', '.join(map(repr, missing))}")
+        return tuple(bound[name] for name in names)
+
+    def _refused(self, message: str) -> AdstackCallError:
+        taken = ", ".join(self.signature.names)
+        return AdstackCallError(f"{message} (kernel {self.signature.name}({taken}))")
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.function.__qualname__}>"
+
+
+class BoundKernel:
+    """A kernel that is a method, with its object."""
+
+    __slots__ = ("kernel", "owner")
+
+    def __init__(self, kernel: Kernel, owner: Any) -> None:
+        self.kernel = kernel
+        self.owner = owner
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.kernel(self.owner, *args, **kwargs)
+
+    @property
+    def grad(self) -> Callable[..., Any]:
+        """The kernel's reverse mode."""
+        return functools.partial(self.kernel.grad, self.owner)
+
+    def stages(self, *args: Any, **kwargs: Any) -> dict[str, str]:
+        """See `Kernel.stages`."""
+        return self.kernel.stages(self.owner, *args, **kwargs)
+
+    def explain(self, *args: Any, **kwargs: Any) -> str:
+        """See `Kernel.explain`."""
+        return self.kernel.explain(self.owner, *args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<bound {self.kernel!r}>"
+
+
+def kernel(function: Callable[..., Any]) -> Kernel:
+    """Decorator: compile a Python function of the kernel language and launch it when it is called."""
+    if isinstance(function, (staticmethod, classmethod)):
+        raise AdstackSyntaxError("@kernel goes below @staticmethod", do="write @staticmethod above @kernel")
+    return Kernel(function)
+
+
+def _no_reverse_mode(name: str, *args: Any, **kwargs: Any) -> Any:
+    raise AdstackRuntimeError(
+        f"{name}.grad(): reverse mode is not available in this version of adstack", do="install a version that has it"
+    )

@@ -1,0 +1,111 @@
+"""Ndarrays: arrays that are passed to kernels as arguments."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from ..errors import AdstackRuntimeError
+from ..ir.structure import Place
+from ..ir.types import DType
+from ..runtime import state
+from ..runtime.memory import Buffer
+from .fields import element_dtype
+from .hostarrays import HostArray
+from .hostvalues import extents
+
+__all__ = ["Ndarray", "make_ndarray"]
+
+_numbers = itertools.count()
+
+
+class Ndarray(HostArray):
+    """An array of scalars, vectors or matrices in the backend's memory.
+
+    Attributes:
+        dtype: element type.
+        element_shape: () for scalars, (n,) for vectors, (n, m) for matrices.
+        grad: its gradient, an Ndarray of the same shape, or None.
+    """
+
+    WHAT = "ndarray"
+
+    def __init__(
+        self, dtype: DType, shape: tuple[int, ...], element_shape: tuple[int, ...] = (), primal: Ndarray | None = None
+    ) -> None:
+        runtime = state.current()
+        self.dtype = dtype
+        self.element_shape = element_shape
+        self.grad: Ndarray | None = None
+        self._primal = primal
+        self._unique = f"ndarray_{next(_numbers)}" if primal is None else f"{primal._unique}.grad"
+        self._shape = shape
+        self._offset = (0,) * len(shape)
+        self._buffer: Buffer | None = self._attach(Buffer(runtime.backend, dtype, shape + element_shape))
+        runtime.adopt(self)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._shape
+
+    @property
+    def offset(self) -> tuple[int, ...]:
+        return self._offset
+
+    @property
+    def label(self) -> str:
+        return "the ndarray"
+
+    @property
+    def buffer(self) -> Buffer:
+        if self._buffer is None:
+            raise AdstackRuntimeError(
+                "the ndarray was made before reset() or init() and its data is gone", do="make it again"
+            )
+        return self._buffer
+
+    @property
+    def name(self) -> str:
+        """Part of `specs.FieldLike`, for ndarrays that a kernel captures; they have no name."""
+        return ""
+
+    @property
+    def dual(self) -> None:
+        """Ndarrays have no dual."""
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether the data is still there."""
+        return self._buffer is not None
+
+    @property
+    def place(self) -> Place:
+        """The place it is in the IR of a kernel that captures it instead of taking it as an argument."""
+        primal = self._primal
+        role, of = ("primal", None) if primal is None else ("grad", primal._unique)
+        return Place(self._unique, self.dtype, self.shape + self.element_shape, "field", role, of, "ndarray")
+
+    def has_grad(self) -> bool:
+        """Whether it was made with `needs_grad=True`."""
+        return self.grad is not None
+
+    def drop(self) -> None:
+        """Give up the data for good."""
+        self._detach()
+        if self._buffer is not None:
+            self._buffer.drop()
+        self._buffer = None
+
+    def __repr__(self) -> str:
+        element = f" of {self.element_shape}" if self.element_shape else ""
+        return f"<adstack ndarray: {self.dtype}{element}, shape {self.shape}>"
+
+
+def make_ndarray(dtype: Any, shape: Any, element_shape: tuple[int, ...] = (), needs_grad: bool = False) -> Ndarray:
+    """An ndarray of zeros, with a gradient of zeros if asked for."""
+    scalar = element_dtype(dtype, "ndarray", needs_grad)
+    axes = extents("an ndarray", shape, least=0)
+    made = Ndarray(scalar, axes, tuple(element_shape))
+    if needs_grad:
+        made.grad = Ndarray(scalar, axes, made.element_shape, made)
+    return made

@@ -1,0 +1,82 @@
+"""One kernel, compiled for one kind of arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..ir.structure import Kernel
+from ..runtime.compiler import compile_kernel, stages
+from ..runtime.plans import Plan
+from ..runtime.state import Runtime
+from .arguments import Call
+from .results import result_value
+from .specs import Lowered, Request, Spec
+
+__all__ = ["Specialisation", "specialise"]
+
+
+@dataclass(frozen=True)
+class Specialisation:
+    """What serves all calls with an equal key.
+
+    Attributes:
+        kernel: the IR as the frontend made it.
+        plan: how it is launched.
+        returns: spec of what it returns, or None.
+        captured: (how to read it now, what it was) of attributes that were baked in.
+    """
+
+    request: Request
+    kernel: Kernel
+    plan: Plan
+    returns: Spec | None
+    captured: tuple[tuple[Callable[[], Any], Any], ...]
+
+    def is_current(self) -> bool:
+        """Whether what was baked in has not changed since."""
+        return all(_same(_now(read), was) for read, was in self.captured)
+
+    def launch(self, call: Call) -> Any:
+        """Run it; the value that the kernel returns."""
+        written = self.plan.compiled.written
+        call.check_written(written)
+        scalars = self.plan.launch(call.scalars, call.arrays)
+        call.copy_back(written)
+        return None if self.returns is None else result_value(self.returns, scalars)
+
+    def stages(self, runtime: Runtime) -> dict[str, str]:
+        """The IR at each stage, as text."""
+        return stages(self.kernel, runtime.options, runtime.backend)
+
+
+def specialise(request: Request, runtime: Runtime) -> Specialisation:
+    """Compile."""
+    from .frontend import lower
+
+    lowered: Lowered = lower(request)
+    compiled = compile_kernel(lowered.kernel, runtime.options, runtime.backend)
+    buffers = {name: data.buffer for name, data in lowered.fields.items()}
+    plan = Plan(runtime.backend, compiled, buffers)
+    made = Specialisation(request, lowered.kernel, plan, request.returns, lowered.captured)
+    if runtime.options.print_ir:
+        for title, text in made.stages(runtime).items():
+            print(f"==== {lowered.kernel.name}: {title}\n{text}")
+    return made
+
+
+_GONE = object()
+
+
+def _now(read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except (AttributeError, LookupError):
+        return _GONE
+
+
+def _same(now: Any, was: Any) -> bool:
+    if now is was:
+        return True
+    return type(now) is type(was) and isinstance(now, (bool, int, float, str)) and repr(now) == repr(was)

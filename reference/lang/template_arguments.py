@@ -1,0 +1,68 @@
+"""Arguments that are compile-time objects, and those of `Tensor` parameters, which are whatever comes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ir.types import DType
+from .arguments import Call, invalid
+from .array_arguments import NdarrayParameter, is_array
+from .fields import Field
+from .matrices.base import Elements
+from .specs import Spec, TemplateSpec
+
+__all__ = ["TemplateParameter", "TensorParameter", "template_key"]
+
+
+def template_key(value: Any) -> Any:
+    """Equal for values that the frontend treats alike: numbers by value, everything else by identity."""
+    if isinstance(value, (bool, int, float, str)):
+        return type(value), repr(value)
+    if value is None or isinstance(value, DType):
+        return value
+    if isinstance(value, (tuple, list)):
+        return type(value), tuple(template_key(v) for v in value)
+    if isinstance(value, Elements):
+        return value.shape, value.dtype, tuple(template_key(e) for e in value.entries)
+    return Same(value)
+
+
+class Same:
+    """An object as a key: equal to itself only, and alive as long as the key is."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+class TemplateParameter:
+    """A compile-time object; arrays are passed as arrays."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.array = NdarrayParameter(name)
+
+    def take(self, value: Any, call: Call) -> None:
+        if is_array(value):
+            self.array.take(value, call)
+        else:
+            call.key.append(template_key(value))
+
+    def spec(self, value: Any) -> Spec:
+        return self.array.spec(value) if is_array(value) else TemplateSpec(value, template_key(value))
+
+
+class TensorParameter(TemplateParameter):
+    """A tensor, field, ndarray, numpy array, torch tensor, or None."""
+
+    def take(self, value: Any, call: Call) -> None:
+        if not (value is None or isinstance(value, Field) or is_array(value)):
+            raise invalid(self.name, "a tensor, a field, an ndarray or None", value)
+        super().take(value, call)

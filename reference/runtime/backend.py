@@ -1,0 +1,101 @@
+"""What a backend must offer to the runtime. The runtime knows nothing else about one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ..ir.structure import Program
+from ..ir.types import ALL, DType
+from .options import Options
+
+__all__ = ["KINDS", "Backend", "Bindings", "Capabilities", "Probe", "Unavailable"]
+
+KINDS: Final = ("native", "software", "emulated", "compiled only")
+"""How a target is executed: on the hardware it is for, by a driver on the CPU, by an emulator, not at all."""
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a probe found.
+
+    Attributes:
+        name: the arch.
+        kind: one of `KINDS`.
+        device: what it runs on, in words.
+        direct: whether the host addresses its memory, and launches have finished when they return.
+        dtypes: element types it computes with.
+        details: anything else worth showing: versions, limits.
+    """
+
+    name: str
+    kind: str
+    device: str
+    direct: bool = False
+    dtypes: tuple[DType, ...] = ALL
+    details: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Unavailable:
+    """Why a backend can't be used here, and what would help."""
+
+    name: str
+    reason: str
+    fix: str
+
+
+Probe = Capabilities | Unavailable
+
+
+@dataclass(frozen=True)
+class Bindings:
+    """What a launch works on.
+
+    Attributes:
+        storages: place name -> the backend's memory handle, for every "field" and "ndarray" place of the program.
+        shapes: place name -> extents, element axes included.
+    """
+
+    storages: dict[str, Any]
+    shapes: dict[str, tuple[int, ...]]
+
+
+class Backend(Protocol):
+    """One opened device. `adstack.backends.<name>.runtime` has `probe() -> Probe` and `open_device() -> Backend`."""
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    def compile(self, program: Program, options: Options) -> Any:
+        """Make the program runnable; what comes back is only ever given to `launch` and `listing`."""
+
+    def listing(self, executable: Any) -> dict[str, str]:
+        """What the backend made of a program, for people: title -> text."""
+
+    def launch(self, executable: Any, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
+        """Run all tasks in order; the program's returned scalars come back (which waits), if it has any."""
+
+    def synchronize(self) -> None:
+        """Wait until everything launched has finished; raise what went wrong in it."""
+
+    def allocate(self, dtype: DType, shape: tuple[int, ...]) -> Any:
+        """Zeroed memory; AdstackMemoryError if there isn't enough."""
+
+    def adopt(self, array: npt.NDArray[Any]) -> Any | None:
+        """Memory of the host (C-contiguous) as a handle that `launch` takes, or None if the device can't address it."""
+
+    def free(self, storage: Any) -> None: ...
+
+    def host_view(self, storage: Any) -> npt.NDArray[np.generic] | None:
+        """The memory as a numpy array, all launches finished; None if the host can't address it."""
+
+    def download(self, storage: Any) -> npt.NDArray[np.generic]:
+        """A copy of the contents, all launches finished."""
+
+    def upload(self, storage: Any, array: npt.NDArray[np.generic]) -> None:
+        """Replace the contents by an array of the same dtype and shape."""

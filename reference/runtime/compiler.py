@@ -1,0 +1,69 @@
+"""From a kernel's IR to something a backend can launch, and the text of every stage on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..ir.printer import print_ir
+from ..ir.structure import Kernel, Program
+from .backend import Backend
+from .options import Options
+
+__all__ = ["Compiled", "compile_kernel", "stages"]
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A program that a backend has compiled.
+
+    Attributes:
+        program: its tasks.
+        executable: what the backend made of it.
+        written: names of the places it writes.
+        read: names of the places it reads.
+    """
+
+    program: Program
+    executable: Any
+    written: frozenset[str] = field(default=frozenset())
+    read: frozenset[str] = field(default=frozenset())
+
+
+def compile_kernel(kernel: Kernel, options: Options, backend: Backend) -> Compiled:
+    """Simplify, split into tasks, and compile."""
+    from ..transforms import pipeline
+
+    program = pipeline.lower(pipeline.optimize(kernel, options), options)
+    executable = backend.compile(program, options)
+    uses = list(_uses(program))
+    return Compiled(
+        program,
+        executable,
+        frozenset(name for name, reads, writes in uses if writes),
+        frozenset(name for name, reads, writes in uses if reads),
+    )
+
+
+def _uses(program: Program) -> Iterator[tuple[str, bool, bool]]:
+    """(place, reads, writes) of every op that touches the memory of a place."""
+    for task in program.tasks:
+        for op in task.body.walk():
+            place = op.attrs.get("place")
+            if place is not None:
+                yield place.name, op.opdef.reads, op.opdef.writes
+
+
+def stages(kernel: Kernel, options: Options, backend: Backend) -> dict[str, str]:
+    """The text of the IR at each stage, then what the backend made of it."""
+    from ..transforms import pipeline
+
+    optimised = pipeline.optimize(kernel, options)
+    program = pipeline.lower(optimised, options)
+    texts = {
+        "frontend": print_ir(kernel),
+        "optimised": print_ir(optimised),
+        "tasks": print_ir(program),
+    }
+    return {**texts, **backend.listing(backend.compile(program, options))}

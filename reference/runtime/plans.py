@@ -1,0 +1,62 @@
+"""Launch plans: a compiled program with everything resolved that does not change from call to call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..errors import AdstackRuntimeError
+from ..ir.structure import Place
+from .backend import Backend, Bindings
+from .compiler import Compiled
+from .memory import Buffer
+
+__all__ = ["Plan"]
+
+
+class Plan:
+    """Runs one compiled program.
+
+    Args:
+        backend: where it runs.
+        compiled: what runs.
+        buffers: place name -> memory, of the places that are the same in every call (fields).
+    """
+
+    def __init__(self, backend: Backend, compiled: Compiled, buffers: Mapping[str, Buffer]) -> None:
+        self.backend = backend
+        self.compiled = compiled
+        self.buffers = {name: b for name, b in buffers.items() if name in compiled.program.places}
+        self._changed = tuple(b for name, b in self.buffers.items() if name in compiled.written)
+        self._fixed = tuple(self.buffers.values())
+        self._storages = {name: b.storage for name, b in self.buffers.items()}
+        self._shapes = {name: b.shape for name, b in self.buffers.items()}
+        self._bindings = Bindings(self._storages, self._shapes)
+        self._arguments = {n: p for n, p in compiled.program.places.items() if p.kind == "ndarray"}
+
+    def launch(self, scalars: Sequence[Any], arrays: Mapping[str, Buffer]) -> Sequence[Any]:
+        """Run with these scalar arguments and array arguments; the returned scalars."""
+        for buffer in self._fixed:
+            if buffer.storage is None:
+                raise AdstackRuntimeError("a field that the kernel uses was destroyed", do="make the field again")
+        results = self.backend.launch(self.compiled.executable, scalars, self._bind(arrays))
+        for buffer in self._changed:
+            buffer.touch()
+        for name, buffer in arrays.items():
+            if name in self.compiled.written:
+                buffer.touch()
+        return results
+
+    def _bind(self, arrays: Mapping[str, Buffer]) -> Bindings:
+        if not self._arguments:
+            return self._bindings
+        used = {name: arrays[name] for name in self._arguments}
+        return Bindings(
+            {**self._storages, **{name: b.storage for name, b in used.items()}},
+            {**self._shapes, **{name: b.shape for name, b in used.items()}},
+        )
+
+    @property
+    def arguments(self) -> dict[str, Place]:
+        """The places that come with each call."""
+        return dict(self._arguments)

@@ -1,0 +1,91 @@
+"""The arches adstack knows, where their backends are, and which one to take."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from typing import Any, Final
+
+from ..errors import AdstackArgumentError, BackendUnavailableError
+from .backend import Backend, Probe, Unavailable
+
+__all__ = ["ALIASES", "ARCHES", "GPUS", "canonical", "default_arch", "open_arch", "probe", "probe_all"]
+
+GPUS: Final = ("cuda", "amdgpu", "metal", "vulkan")
+"""In the order in which `gpu` tries them."""
+ARCHES: Final = ("reference", "cpu", *GPUS)
+ALIASES: Final = {"x64": "cpu", "x86_64": "cpu", "arm64": "cpu"}
+
+
+def canonical(arch: Any) -> str:
+    """The name of an arch, aliases resolved; "gpu" stays."""
+    name = str(arch).lower()
+    name = ALIASES.get(name, name)
+    if name not in (*ARCHES, "gpu"):
+        known = ", ".join((*ARCHES, *ALIASES, "gpu"))
+        raise AdstackArgumentError(f"there is no arch {arch!r}", do=f"use one of {known}")
+    return name
+
+
+def probe(arch: str) -> Probe:
+    """What a backend can do here, or why it can't be used. Never raises for a backend that is merely absent."""
+    module = _room(arch)
+    return module if isinstance(module, Unavailable) else _probed(module)
+
+
+def _probed(module: Any) -> Probe:
+    found: Probe = module.probe()
+    return found
+
+
+def probe_all() -> dict[str, Probe]:
+    """Every arch, probed."""
+    return {arch: probe(arch) for arch in ARCHES}
+
+
+def default_arch() -> str:
+    """The best arch that needs no choice: the cpu, or the reference where the cpu backend is not available."""
+    return "reference" if isinstance(probe("cpu"), Unavailable) else "cpu"
+
+
+def open_arch(arch: str, *, fallback: bool = False) -> Backend:
+    """Open a backend; BackendUnavailableError says why not, unless `fallback` allows the default arch instead."""
+    tried = [probe(name) for name in (GPUS if arch == "gpu" else (arch,))]
+    for found in tried:
+        if not isinstance(found, Unavailable):
+            return _open(found.name)
+    missing = [found for found in tried if isinstance(found, Unavailable)]
+    if not fallback:
+        raise _unavailable(arch, missing)
+    instead = default_arch()
+    warnings.warn(f"arch {arch} is not available ({missing[0].reason}); using {instead}", stacklevel=3)
+    return _open(instead)
+
+
+def _open(arch: str) -> Backend:
+    backend: Backend = _room(arch).open_device()
+    return backend
+
+
+def _unavailable(arch: str, missing: list[Unavailable]) -> BackendUnavailableError:
+    if len(missing) == 1:
+        return BackendUnavailableError(f"arch {arch} is not available: {missing[0].reason}", do=missing[0].fix)
+    reasons = "; ".join(f"{m.name}: {m.reason}" for m in missing)
+    return BackendUnavailableError(f"no gpu is available ({reasons})", do=missing[0].fix)
+
+
+def _room(arch: str) -> Any:
+    """The module that drives a backend, or why there is none."""
+    if arch == "reference":
+        return importlib.import_module("adstack.runtime.reference_backend")
+    name = f"adstack.backends.{arch}.runtime"
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as missing:
+        if not f"{name}.".startswith(f"{missing.name}."):
+            return Unavailable(arch, f"its backend needs the Python module {missing.name}", f"install {missing.name}")
+        return Unavailable(
+            arch,
+            f"this version of adstack has no {arch} backend",
+            "use arch=qd.reference, or install a version that has it",
+        )

@@ -1,0 +1,77 @@
+"""The one runtime that is active: its backend, its options, and what must be dropped when it ends."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import weakref
+from typing import Any, Protocol
+
+from .backend import Backend
+from .options import Options, parse
+from .registry import canonical, default_arch, open_arch
+
+__all__ = ["Resident", "Runtime", "active", "current", "start", "stop"]
+
+
+class Resident(Protocol):
+    """What lives in a runtime: it is told when the runtime ends."""
+
+    def drop(self) -> None: ...
+
+
+class Runtime:
+    """A backend opened with options.
+
+    Attributes:
+        arch: the name of the backend.
+        epoch: never the same for two runtimes; what was compiled or allocated in one is not used in another.
+    """
+
+    _epochs = itertools.count(1)
+
+    def __init__(self, arch: str, options: Options) -> None:
+        self.backend: Backend = open_arch(arch, fallback=options.enable_fallback)
+        self.arch = self.backend.capabilities.name
+        self.options = options
+        self.epoch = next(self._epochs)
+        self._residents: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def adopt(self, resident: Resident) -> None:
+        """Tell `resident` when this runtime ends."""
+        self._residents.add(resident)
+
+    def close(self) -> None:
+        """Finish what was launched, then drop all residents."""
+        try:
+            self.backend.synchronize()
+        finally:
+            for resident in list(self._residents):
+                resident.drop()
+
+
+_ACTIVE: list[Runtime] = []
+
+
+def active() -> Runtime | None:
+    """The runtime in use, if there is one."""
+    return _ACTIVE[0] if _ACTIVE else None
+
+
+def current() -> Runtime:
+    """The runtime in use; the default one is started if there is none."""
+    return _ACTIVE[0] if _ACTIVE else start(None, parse({}))
+
+
+def start(arch: Any, options: Options) -> Runtime:
+    """End the runtime in use, then start one; without `arch`, ADSTACK_ARCH or the best that is available decides."""
+    stop()
+    wanted = arch if arch is not None else os.environ.get("ADSTACK_ARCH") or default_arch()
+    _ACTIVE.append(Runtime(canonical(wanted), options))
+    return _ACTIVE[0]
+
+
+def stop() -> None:
+    """End the runtime in use, if there is one."""
+    if _ACTIVE:
+        _ACTIVE.pop().close()
