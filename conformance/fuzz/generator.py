@@ -23,6 +23,8 @@ from .values import EXTENTS, random_number
 
 __all__ = ["Generator"]
 
+Step = Callable[[int], None]
+
 COMMUTATIVE = ("add", "mul", "min", "max", "and", "or", "xor")
 KEEP = 6
 """How many values of a type stay candidates for operands."""
@@ -72,19 +74,11 @@ class Generator:
         self.pure = [row for row in TABLE.values() if _drawable(row) and (transcendentals or not row.transcendental)]
         self.steps = self._weighted()
 
-    def _weighted(self) -> list[Callable[[int], None]]:
-        common: list[Callable[[int], None]] = (
-            [self._pure] * 12 + [self._load] * 3 + [self._store] * 2 + [self._atomic] * 2
-        )
-        rare: list[Callable[[int], None]] = [
-            self._if,
-            self._for,
-            self._while,
-            self._array,
-            self._array_load,
-            self._array_store,
-        ]
-        return common + rare + [self._const, self._bitcast, self._shape, self._assert]
+    def _weighted(self) -> list[Step]:
+        weights: dict[Step, int] = {self._pure: 12, self._load: 3, self._store: 2, self._atomic: 2}
+        rare = (self._if, self._for, self._while, self._array, self._array_load, self._array_store)
+        weights |= dict.fromkeys((*rare, self._const, self._bitcast, self._shape, self._assert), 1)
+        return [step for step, weight in weights.items() for _ in range(weight)]
 
     def kernel(self, size: int) -> Kernel:
         """A kernel of about `size` ops: parameters, serial code, parallel loops, returned scalars."""

@@ -7,6 +7,7 @@ Each function takes the result type first. The sign and payload of a NaN are not
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .fma import fma as fma
-from .types import DType, f64, i64, u1, u64
+from .types import DType, f64, u1, u64
 
 Array = npt.NDArray[Any]
 Meaning = Callable[..., Array]
@@ -54,7 +55,7 @@ def trunc_div(to: DType, a: Array, b: Array) -> Array:
     quotient = floor_div(to, a, b)
     remainder = floor_mod(to, a, b)
     inexact_negative = (remainder != 0) & ((a < 0) != (b < 0))
-    return quotient + inexact_negative.astype(to.numpy)
+    return np.asarray(quotient + inexact_negative.astype(to.numpy))
 
 
 def trunc_mod(to: DType, a: Array, b: Array) -> Array:
@@ -92,14 +93,13 @@ def integer_power(to: DType, base: Array, exponent: Array) -> Array:
     base, exponent = np.broadcast_arrays(base, exponent)
     result = np.ones_like(base)
     square = base.copy()
-    rest = exponent.astype(object) if exponent.dtype == np.uint64 else exponent.astype(np.int64)
     negative = np.asarray(exponent < 0)
-    odd = np.asarray(exponent & exponent.dtype.type(1), dtype=bool)
-    rest = np.where(negative, 0, rest)
-    while np.any(rest > 0):
-        result = np.where(np.asarray(rest & 1, dtype=bool), result * square, result)
+    odd = (exponent & exponent.dtype.type(1)) != 0
+    rest = np.where(negative, np.zeros_like(exponent), exponent).astype(np.uint64)
+    while np.any(rest):
+        result = np.where((rest & np.uint64(1)) != 0, result * square, result)
         square = square * square
-        rest = rest >> 1
+        rest = rest >> np.uint64(1)
     if not to.is_signed:
         return result
     of_minus_one = np.where(odd, base, np.ones_like(base))
@@ -163,7 +163,7 @@ def count_leading_zeros(to: DType, a: Array) -> Array:
         length = length + np.where(big, np.uint64(step), np.uint64(0))
         bits = np.where(big, high, bits)
     length = length + (bits != 0)
-    return (np.uint64(width) - length).astype(to.numpy)
+    return np.asarray((np.uint64(width) - length).astype(to.numpy))
 
 
 def float_to_integer(to: DType, a: Array) -> Array:
@@ -223,13 +223,17 @@ def _cast_int(value: int, to: DType) -> Any:
 
 def _round_int(value: int, to: DType) -> float:
     """An integer of any size rounded once to a float type."""
-    source = i64 if i64.min <= value <= i64.max else u64
-    if source.min <= value <= source.max:
-        return float(np.asarray(value, source.numpy).astype(to.numpy))
     try:
-        return float(to.numpy.type(float(value)))
+        if to is f64:
+            return float(value)
+        # 48 leading bits and a sticky one: a double, exactly, so that the rounding below is the only one
+        drop = max(abs(value).bit_length() - 48, 0)
+        lead = (abs(value) >> drop) << 1 | (abs(value) & ((1 << drop) - 1) != 0)
+        wide = math.copysign(math.ldexp(lead, drop - 1), value)
     except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
+        return math.inf if value > 0 else -math.inf
+    with np.errstate(over="ignore"):
+        return float(to.numpy.type(wide))
 
 
 def representable(value: float, to: DType) -> bool:

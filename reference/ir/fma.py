@@ -3,6 +3,7 @@
 f16 and f32: the product is exact in f64 and the sum is rounded to odd there, after which rounding to the narrower type
 can't round twice (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE Trans. Computers 57(4),
 2008). f64: the same on a double-double product; lanes whose exponents are extreme take exact rational arithmetic.
+Callers ignore numpy's floating-point warnings (`np.errstate(all="ignore")`).
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ def _add_to_odd(a: Array, b: Array) -> Array:
     fix = (error != 0) & np.isfinite(total) & ((bits & 1) == 0)
     # the magnitude grows where the error has the sign of the sum, and shrinks otherwise
     away = np.signbit(error) == np.signbit(total)
-    return np.where(fix, bits + np.where(away, 1, -1), bits).view(np.float64)
+    return np.asarray(np.where(fix, bits + np.where(away, 1, -1), bits).view(np.float64))
 
 
 def _two_sum_error(a: Array, b: Array, total: Array) -> Array:
     """Knuth's TwoSum: what `total = a + b` lost."""
     virtual = total - a
-    return (a - (total - virtual)) + (b - virtual)
+    return np.asarray((a - (total - virtual)) + (b - virtual))
 
 
 def _two_product(a: Array, b: Array) -> tuple[Array, Array]:
@@ -56,35 +57,42 @@ def _two_product(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _fma64(a: Array, b: Array, c: Array) -> Array:
-    high, low = _two_product(a, b)
-    upper = c + low
-    upper_error = _two_sum_error(c, low, upper)
-    total = high + upper
-    total_error = _two_sum_error(high, upper, total)
-    result = total + _add_to_odd(total_error, upper_error)
-    hard = ~(_tame(a, 300) & _tame(b, 300) & _tame(high, 600) & (_tame(c, 600) | (c == 0)))
-    easy = ~hard
-    if easy.all():
-        return result
-    result = np.where(easy, result, a * b + c)
-    finite = hard & np.isfinite(a) & np.isfinite(b) & np.isfinite(c) & (a != 0) & (b != 0)
+    """The fast way on every lane, then the lanes it does not fit by other ways."""
+    fast, product = _by_double_double(a, b, c)
+    tame = (np.abs(a) <= 2.0**990) & (np.abs(b) <= 2.0**990) & (np.abs(c) <= 2.0**1000)
+    tame &= (np.abs(product) >= 2.0**-960) & (np.abs(product) <= 2.0**1000)
+    if tame.all():
+        return fast
+    finite = np.isfinite(a) & np.isfinite(b)
+    # the product may overflow where the exact one is finite; an infinite or NaN addend decides alone then
+    result = np.where(tame, fast, np.where(finite & ~np.isfinite(c), c, product + c))
+    hard = finite & np.isfinite(c) & (a != 0) & (b != 0) & ~tame
     flat = result.reshape(-1)
-    for i in np.flatnonzero(finite):
-        flat[i] = _exact(a.flat[i], b.flat[i], c.flat[i])
+    for i in np.flatnonzero(hard):
+        flat[i] = _exact(float(a.flat[i]), float(b.flat[i]), float(c.flat[i]))
     return flat.reshape(result.shape)
 
 
-def _tame(a: Array, exponent: int) -> Array:
-    """Where the binary exponent of `a` is at most `exponent` in magnitude, and `a` is finite and not zero."""
-    size = np.abs(a)
-    return (size >= 2.0**-exponent) & (size <= 2.0**exponent)
+def _by_double_double(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
+    """`a * b + c` rounded once, and `a * b` rounded, where nothing overflows and the product's error is a double.
+
+    The error of a product is a multiple of the last places of its operands, multiplied: of 2^-106 times the product, so
+    with a product of at least 2^-960 it is a double. Splitting multiplies by 2^27: operands up to 2^990 stay finite.
+    Sums never underflow inexactly, so a small or zero addend needs no care; neither do the signs of zeros, since the
+    product is not zero and an exact cancellation is +0.
+    """
+    high, low = _two_product(a, b)
+    upper = c + low
+    total = high + upper
+    rest = _add_to_odd(_two_sum_error(high, upper, total), _two_sum_error(c, low, upper))
+    return total + rest, high
 
 
 def _exact(a: float, b: float, c: float) -> float:
     """By rational arithmetic; the operands are finite, a and b are not zero."""
-    total = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
+    total = Fraction(a) * Fraction(b) + Fraction(c)
     if total == 0:
-        # an exact cancellation gives +0; a product that only underflows is not one
+        # an exact cancellation gives +0; a sum that only underflows keeps its sign below
         return 0.0
     try:
         return float(total)
