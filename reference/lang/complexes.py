@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .functions import atan2, cos, exp, log, select, sin, sqrt
+from ..errors import AdstackTypeError
+from .functions import atan2, cos, exp, log, select, sin
 from .matrices.algebra import vector_operand
 from .matrices.base import Elements, describe
-from ..errors import AdstackTypeError
 
 
 def _parts(value: Any) -> tuple[Any, Any]:

@@ -7,12 +7,36 @@ from typing import Any, Final
 
 from ..ir.types import u32
 from . import complexes as _complexes
-from .functions import acos, asin, atan, atan2, cast, ceil, clz, cos, cosh, elementwise, exp, exp2, floor, log, log2
-from .functions import max_ as max  # noqa: A004
-from .functions import min_ as min  # noqa: A004
-from .functions import operate, popcnt, rsqrt, select, sin, sinh, sqrt, tan, tanh
-from .functions import pow_ as pow  # noqa: A004
-from .functions import round_ as round  # noqa: A004
+from .functions import (
+    acos,
+    asin,
+    atan,
+    atan2,
+    cast,
+    ceil,
+    clz,
+    cos,
+    cosh,
+    elementwise,
+    exp,
+    exp2,
+    floor,
+    log,
+    log2,
+    operate,
+    popcnt,
+    rsqrt,
+    select,
+    sin,
+    sinh,
+    sqrt,
+    tan,
+    tanh,
+)
+from .functions import max_ as max
+from .functions import min_ as min
+from .functions import pow_ as pow
+from .functions import round_ as round
 from .matrices.base import Elements, as_elements
 from .matrix import Matrix, cross, determinant, inverse
 from .transformations import (
@@ -32,9 +56,9 @@ __all__ = [
     "cosh", "cpow", "cross", "csqrt", "degrees", "determinant", "distance", "dot", "e", "exp", "exp2", "eye", "ffs",
     "floor", "fract", "inf", "inverse", "isinf", "isnan", "ivec2", "ivec3", "ivec4", "length", "log", "log2", "mat2",
     "mat3", "mat4", "max", "min", "mix", "mod", "nan", "normalize", "pi", "popcnt", "pow", "radians", "reflect",
-    "refract", "rot_by_axis", "rot_yaw_pitch_roll", "rotation2d", "rotation3d", "round", "rsqrt", "scale", "sign", "sin",
-    "sinh", "smoothstep", "sqrt", "step", "tan", "tanh", "translate", "uvec2", "uvec3", "uvec4", "vdir", "vec2", "vec3",
-    "vec4",
+    "refract", "rot_by_axis", "rot_yaw_pitch_roll", "rotation2d", "rotation3d", "round", "rsqrt", "scale", "sign",
+    "sin", "sinh", "smoothstep", "sqrt", "step", "tan", "tanh", "translate", "uvec2", "uvec3", "uvec4", "vdir",
+    "vec2", "vec3", "vec4",
 ]  # fmt: skip
 
 pi: Final = _math.pi

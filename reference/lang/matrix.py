@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import AdstackTypeError
-from .functions import cast
 from .matrices.access import Access
 from .matrices.algebra import cross
 from .matrices.base import Elements, as_elements, describe
@@ -110,8 +109,9 @@ class Matrix(Linear, Swizzles, Access):
     @staticmethod
     def filled(value: Any, dt: Any, n: int, m: int | None = None) -> Any:
         """A vector of n elements, or a matrix of n rows and m columns, all `value`."""
-        shape = (size("n", n),) if m is None else (size("n", n), size("m", m))
-        entries, dtype = typed([value] * (shape[0] * (1 if m is None else shape[1])), dt)
+        columns = 1 if m is None else size("m", m)
+        entries, dtype = typed([value] * (size("n", n) * columns), dt)
+        shape = (n,) if m is None else (n, m)
         return Elements.over(entries, shape, dtype)
 
     @staticmethod

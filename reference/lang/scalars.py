@@ -169,7 +169,7 @@ def host_cast(value: Number, to: Any) -> Number:
     return to(value)
 
 
-def _bit_source(value: Number, to: DType) -> DType:
+def _bit_source(value: Number, to: Any) -> DType:
     """The type that a host number has when its bits are taken as `to`: a float or signed integer of that width."""
     if not isinstance(to, DType) or to.is_bool:
         raise AdstackTypeError(f"bit_cast to {to!r} is not defined", do="name a type with a width, such as i32 or f32")
@@ -178,7 +178,7 @@ def _bit_source(value: Number, to: DType) -> DType:
     return by_name(("f" if isinstance(value, float) else "i") + str(to.bits))
 
 
-def _host_bitcast(value: Number, to: DType) -> Number:
+def _host_bitcast(value: Number, to: Any) -> Number:
     source = _bit_source(value, to)
     bits = np.asarray(arithmetic.cast_number(value, source), source.numpy)
     return arithmetic.bitcast(to, bits).item()
@@ -273,8 +273,8 @@ HOST: Final[dict[str, Callable[..., Any]]] = {
     "bit_shr": _bit_shr,
     "popcnt": _bits("popcnt"),
     "clz": _bits("clz"),
-    "cast": lambda value, to: host_cast(value, to),
-    "bitcast": lambda value, to: _host_bitcast(value, to),
+    "cast": host_cast,
+    "bitcast": _host_bitcast,
     "logical_not": operator.not_,
     "logical_and": lambda a, b: bool(a) and bool(b),
     "logical_or": lambda a, b: bool(a) or bool(b),

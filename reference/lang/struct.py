@@ -1,7 +1,7 @@
 """Structs: named members, nestable, with functions of their own; on the host and in kernels.
 
 `types.struct(a=f32, b=vec3)` and `@dataclass` make a `StructType`; calling it makes a `Struct`. Members lie in a
-mapping, as elements of vectors lie in a storage: a plain dict, or one whose reads and writes reach what it is a view of.
+mapping, as elements of vectors lie in a storage: a plain dict, or one that makes the struct a view of what it reaches.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class StructType:
         """A struct of these members, in order or by name; those not given are 0. One struct or dict is converted."""
         if len(values) == 1 and not named and isinstance(values[0], (Struct, dict)):
             return self.cast(values[0])
-        given = dict(zip(self.members, values)) | named
+        given = dict(zip(self.members, values, strict=False)) | named
         self._refuse_unknown(given)
         if len(values) > len(self.members) or len(given) < len(values) + len(named):
             raise AdstackTypeError(f"{self!r} has {len(self.members)} members, got {len(values) + len(named)} values")
@@ -76,15 +76,19 @@ class StructType:
         from .types import resolve
 
         def of(to: Any) -> Any:
-            return to.spec(default_fp, default_ip) if hasattr(to, "spec") else ScalarSpec(resolve(to, default_fp, default_ip))
+            return (
+                to.spec(default_fp, default_ip)
+                if hasattr(to, "spec")
+                else ScalarSpec(resolve(to, default_fp, default_ip))
+            )
 
         return StructSpec(self, tuple((k, of(t)) for k, t in self.members.items()))
 
     def field(self, shape: Any = None, **options: Any) -> Any:
         """A field of structs of this type."""
-        from .struct_fields import make_struct_field
+        from .struct_fields import StructField
 
-        return make_struct_field(self, shape, **options)
+        return StructField(self, shape, **options)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, StructType) and (self.members, self.methods) == (other.members, other.methods)
@@ -109,7 +113,9 @@ def _member_type(name: str, to: Any) -> Any:
         return dtype_of(to)
     except AdstackTypeError as error:
         raise AdstackTypeError(
-            f"member '{name}' has no type that a struct can hold", note=f"got {to!r}", do="use a scalar, vector, matrix or struct type"
+            f"member '{name}' has no type that a struct can hold",
+            note=f"got {to!r}",
+            do="use a scalar, vector, matrix or struct type",
         ) from error
 
 
@@ -193,14 +199,18 @@ class Struct:
             return self._members[name]
         if name in self.methods:
             method = self.methods[name]
-            return method.__get__(self) if isinstance(method, (staticmethod, classmethod)) else python_types.MethodType(method, self)
+            return (
+                method.__get__(self)
+                if isinstance(method, (staticmethod, classmethod))
+                else python_types.MethodType(method, self)
+            )
         raise MissingMemberError(f"{self._label} has no member '{name}'", do=f"members: {', '.join(self.keys())}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self._members:
             raise MissingMemberError(f"{self._label} has no member '{name}'", do=f"members: {', '.join(self.keys())}")
         old = self._members[name]
-        if isinstance(old, (Struct, Elements)):
+        if isinstance(old, (Struct, Matrix)):
             # In place, so that a view of this member sees it, and the shape stays what it is.
             old.assign(value if self._type is None else convert(value, self._type.members[name]))
         else:
@@ -267,7 +277,9 @@ def dataclass(cls: type[Any]) -> StructType:
     methods = {k: v for k, v in vars(cls).items() if callable(v) or isinstance(v, (staticmethod, classmethod))}
     defaults = [k for k in hints if k in vars(cls)]
     if defaults:
-        raise AdstackTypeError(f"member '{defaults[0]}' of {cls.__name__} has a default", do="pass the value when making one")
+        raise AdstackTypeError(
+            f"member '{defaults[0]}' of {cls.__name__} has a default", do="pass the value when making one"
+        )
     return StructType(hints, {k: v for k, v in methods.items() if not k.startswith("__")}, cls.__name__)
 
 

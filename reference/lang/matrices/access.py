@@ -49,7 +49,7 @@ def _check_count(owner: Elements, indices: tuple[Any, ...]) -> None:
 def _positions(owner: Elements, indices: tuple[Any, ...]) -> tuple[list[int], tuple[int, ...]]:
     """Flat positions of a static selection, and its shape (without the axes that were indexed by a number)."""
     chosen = [_static_axis(owner, axis, index) for axis, index in enumerate(indices)]
-    shape = tuple(len(c) for c, index in zip(chosen, indices) if isinstance(index, slice))
+    shape = tuple(len(c) for c, index in zip(chosen, indices, strict=True) if isinstance(index, slice))
     if 0 in shape:
         raise AdstackIndexError(f"the slice selects nothing of {describe(owner)}", do="widen it")
     if owner.is_vector:
@@ -97,7 +97,7 @@ class Access(Elements):
             wanted = describe(Elements.over([0] * len(positions), shape)) if shape else "a scalar"
             raise AdstackTypeError(f"{describe(value)} can't be assigned to {wanted}", do="make the shapes equal")
         values = value.entries if isinstance(value, Elements) else [value] * len(positions)
-        for position, element in zip(positions, values):
+        for position, element in zip(positions, values, strict=True):
             self.storage[position] = self._admit(element)
 
     def _admit(self, element: Any) -> Any:
@@ -114,11 +114,32 @@ class Access(Elements):
         self.fill(value)
 
     def _runtime_get(self, indices: tuple[Any, ...]) -> Any:
-        """The element at runtime indices; without help of the storage, by selects. Out of range, the first."""
-        self._refuse_mixed_slices(indices)
+        """The element, row or column at runtime indices."""
+        if any(isinstance(index, slice) for index in indices):
+            points, length = _line(self, indices)
+            return self.over([self._runtime_get(point) for point in points], (length,))
+        _check_runtime(indices)
         reach = getattr(self.storage, "get_at", None)
+        return reach(indices, self.shape) if reach is not None else self._select_get(indices)
+
+    def _runtime_set(self, indices: tuple[Any, ...], value: Any) -> None:
+        """Set the element, row or column at runtime indices."""
+        if any(isinstance(index, slice) for index in indices):
+            points, length = _line(self, indices)
+            values = self.over([0] * length, (length,))
+            values.fill(value)
+            for point, element in zip(points, values.entries, strict=True):
+                self._runtime_set(point, element)
+            return
+        _check_runtime(indices)
+        reach = getattr(self.storage, "set_at", None)
         if reach is not None:
-            return reach(indices, self.shape)
+            reach(indices, self.shape, value)
+        else:
+            self._select_set(indices, value)
+
+    def _select_get(self, indices: tuple[Any, ...]) -> Any:
+        """The element at runtime indices, by a chain of selects; the first element if they are out of range."""
         position = _flat_runtime_index(self, indices)
         entries = self.entries
         found = entries[0]
@@ -126,27 +147,26 @@ class Access(Elements):
             found = elementwise("select", position == k, element, found)
         return found
 
-    def _runtime_set(self, indices: tuple[Any, ...], value: Any) -> None:
-        """Set the element at runtime indices; without help of the storage, by selects. Out of range, none."""
-        self._refuse_mixed_slices(indices)
-        reach = getattr(self.storage, "set_at", None)
-        if reach is not None:
-            reach(indices, self.shape, value)
-            return
+    def _select_set(self, indices: tuple[Any, ...], value: Any) -> None:
+        """Set the element at runtime indices, by a select for each element; none if they are out of range."""
         position = _flat_runtime_index(self, indices)
         for k, element in enumerate(self.entries):
             self.storage[k] = elementwise("select", position == k, self._admit(value), element)
 
-    def _refuse_mixed_slices(self, indices: tuple[Any, ...]) -> None:
-        if any(isinstance(index, slice) for index in indices):
-            raise AdstackIndexError(
-                f"a slice of {describe(self)} beside a runtime index is not supported",
-                do="index by a compile-time number, or loop over the elements",
+
+def _line(owner: Elements, indices: tuple[Any, ...]) -> tuple[list[tuple[Any, ...]], int]:
+    """The points of a matrix that a runtime index and a slice select together, and how many they are."""
+    runtime = 0 if is_expr(indices[0]) else 1
+    others = _static_axis(owner, 1 - runtime, indices[1 - runtime])
+    fixed = indices[runtime]
+    return [(k, fixed) if runtime else (fixed, k) for k in others], len(others)
+
+
+def _check_runtime(indices: tuple[Any, ...]) -> None:
+    for index in indices:
+        if not is_expr(index):
+            _as_int(index)
+        elif not index.dtype.is_integer:
+            raise AdstackTypeError(
+                "an index of a vector or matrix must be an integer", note=f"got {index.dtype}", do="cast it to i32"
             )
-        for index in indices:
-            if not is_expr(index):
-                _as_int(index)
-            elif not index.dtype.is_integer:
-                raise AdstackTypeError(
-                    "an index of a vector or matrix must be an integer", note=f"got {index.dtype}", do="cast it to i32"
-                )

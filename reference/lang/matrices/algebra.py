@@ -122,7 +122,7 @@ class Algebra(Operators):
 
     def transpose(self) -> Any:
         """Rows and columns exchanged; a vector becomes a matrix of one row."""
-        flat = [e for column in zip(*self.rows_of_entries()) for e in column]
+        flat = [e for column in zip(*self.rows_of_entries(), strict=True) for e in column]
         return self.over(flat, (self.m, self.n))
 
     def cast(self, dtype: Any) -> Any:

@@ -38,6 +38,7 @@ class Elements:
 
     __slots__ = ("_dtype", "shape", "storage")
 
+    _dtype: DType | None
     shape: tuple[int, ...]
     storage: Storage
     kinds: ClassVar[dict[int, Any]] = {}
@@ -151,4 +152,4 @@ def zip_elements(what: str, function: Callable[..., Any], *values: Any) -> Any:
         return function(*values)
     count = len(next(v for v in values if isinstance(v, Elements)).storage)
     columns = [v.entries if isinstance(v, Elements) else [v] * count for v in values]
-    return Elements.over([function(*row) for row in zip(*columns)], shape)
+    return Elements.over([function(*row) for row in zip(*columns, strict=True)], shape)

@@ -82,7 +82,9 @@ def eig(matrix: Any) -> tuple[Any, Any]:
     values = [middle + spread, turn, middle - spread, operate("neg", turn)]
     first = _eigenvector(a, b, c, d, values[0], values[1], 0)
     second = _eigenvector(a, b, c, d, values[2], values[3], 1)
-    return Elements.over(values, (2, 2)), Elements.over([e for pair in zip(first, second) for e in pair], (4, 2))
+    return Elements.over(values, (2, 2)), Elements.over(
+        [e for pair in zip(first, second, strict=True) for e in pair], (4, 2)
+    )
 
 
 def _eigenvector(a: Any, b: Any, c: Any, d: Any, re: Any, im: Any, which: int) -> list[Any]:
@@ -90,9 +92,9 @@ def _eigenvector(a: Any, b: Any, c: Any, d: Any, re: Any, im: Any, which: int) -
     first = [operate("sub", re, d), im, c, 0.0]
     second = [b, 0.0, operate("sub", re, a), im]
     lengths = [Elements.over(v, (4,)).norm_sqr() for v in (first, second)]
-    longer = [select(operate("ge", lengths[0], lengths[1]), x, y) for x, y in zip(first, second)]
+    longer = [select(operate("ge", lengths[0], lengths[1]), x, y) for x, y in zip(first, second, strict=True)]
     square = Elements.over(longer, (4,)).norm_sqr()
     scalar = operate("eq", square, 0)
     length = sqrt(select(scalar, 1.0, square))
     axis = [float(k == 2 * which) for k in range(4)]
-    return [select(scalar, unit, operate("div", e, length)) for unit, e in zip(axis, longer)]
+    return [select(scalar, unit, operate("div", e, length)) for unit, e in zip(axis, longer, strict=True)]

@@ -3,8 +3,8 @@
 One-sided Jacobi (M. R. Hestenes, "Inversion of matrices by biorthogonalization and related results", J. SIAM 6, 1958)
 turns the columns of A, pair by pair, until they are orthogonal; two-sided Jacobi (C. G. J. Jacobi, 1846; G. H. Golub,
 C. F. Van Loan, "Matrix Computations", 8.5) turns a symmetric matrix until it is diagonal. Angles stay within 45
-degrees, which makes the cyclic order converge (G. E. Forsythe, P. Henrici, 1960). The number of sweeps is fixed, so that
-there is no branch: a derivative goes through the rotations as they are.
+degrees, which makes the cyclic order converge (G. E. Forsythe, P. Henrici, 1960). The number of sweeps is fixed, so
+that there is no branch: a derivative goes through the rotations as they are.
 
 Squares of elements must neither overflow nor underflow. Where two singular values or eigenvalues are equal, no
 derivative of the vectors exists; there the rotation between them counts as constant.
@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from ...errors import AdstackTypeError
 from ..functions import operate, select, sqrt
 from .algebra import cross, square_rows
 from .base import Elements, describe
 from .operators import dot_entries
-from ...errors import AdstackTypeError
 
 SWEEPS: Final = {2: 2, 3: 6}
 """How often every pair of columns is turned; measured so that f64 converges, whatever the matrix."""
@@ -56,8 +56,8 @@ def rotation(alpha: Any, beta: Any, gamma: Any) -> tuple[Any, Any]:
 
 
 def _turn(c: Any, s: Any, a: Column, b: Column) -> tuple[Column, Column]:
-    first = [_add(_mul(c, x), _mul(s, y)) for x, y in zip(a, b)]
-    return first, [_sub(_mul(c, y), _mul(s, x)) for x, y in zip(a, b)]
+    first = [_add(_mul(c, x), _mul(s, y)) for x, y in zip(a, b, strict=True)]
+    return first, [_sub(_mul(c, y), _mul(s, x)) for x, y in zip(a, b, strict=True)]
 
 
 def _pairs(size: int) -> list[tuple[int, int]]:
@@ -67,8 +67,8 @@ def _pairs(size: int) -> list[tuple[int, int]]:
 def _swap_columns(swap: Any, columns: list[Column], i: int, j: int) -> None:
     """Exchange two columns where `swap` holds."""
     a, b = columns[i], columns[j]
-    columns[i] = [select(swap, y, x) for x, y in zip(a, b)]
-    columns[j] = [select(swap, x, y) for x, y in zip(a, b)]
+    columns[i] = [select(swap, y, x) for x, y in zip(a, b, strict=True)]
+    columns[j] = [select(swap, x, y) for x, y in zip(a, b, strict=True)]
 
 
 def _sort(keys: list[Any], *tables: list[Column]) -> None:
@@ -85,7 +85,7 @@ def _identity(size: int) -> list[Column]:
 
 
 def _from_columns(columns: list[Column]) -> Any:
-    return Elements.over([e for row in zip(*columns) for e in row], (len(columns[0]), len(columns)))
+    return Elements.over([e for row in zip(*columns, strict=True) for e in row], (len(columns[0]), len(columns)))
 
 
 def _square(what: str, matrix: Any) -> list[list[Any]]:
@@ -98,7 +98,7 @@ def _square(what: str, matrix: Any) -> list[list[Any]]:
 def svd(matrix: Any) -> tuple[Any, Any, Any]:
     """U, S, V with `matrix == U @ S @ V.transpose()`: S diagonal, not negative, descending; U and V orthogonal."""
     rows = _square("svd", matrix)
-    columns = [list(column) for column in zip(*rows)]
+    columns = [list(column) for column in zip(*rows, strict=True)]
     size = len(columns)
     right = _identity(size)
     for i, j in _pairs(size) * SWEEPS[size]:
@@ -108,33 +108,44 @@ def svd(matrix: Any) -> tuple[Any, Any, Any]:
         right[i], right[j] = _turn(c, s, right[i], right[j])
     squares = [dot_entries(c, c) for c in columns]
     _sort(squares, columns, right)
-    left, values = _normalised(columns, squares)
+    left, values = _left_vectors(columns, squares[0])
     middle = [values[i] if i == j else 0.0 for i in range(size) for j in range(size)]
     return _from_columns(left), Elements.over(middle, (size, size)), _from_columns(right)
 
 
-def _normalised(columns: list[Column], squares: list[Any]) -> tuple[list[Column], list[Any]]:
-    """Unit vectors along orthogonal columns, and their lengths; a column of zeros gives one orthogonal to the others."""
-    left: list[Column] = []
-    values = []
-    for column, square in zip(columns, squares):
-        empty = operate("eq", square, 0)
-        length = sqrt(select(empty, 1.0, square))
-        other = _orthogonal(left, len(column))
-        left.append([select(empty, o, _div(x, length)) for x, o in zip(column, other)])
-        values.append(select(empty, 0.0, length))
-    return left, values
+def _left_vectors(columns: list[Column], square: Any) -> tuple[list[Column], list[Any]]:
+    """Orthogonal unit vectors along orthogonal columns that get shorter, and the columns' lengths.
+
+    Of a matrix without full rank the last columns are zero, or rounding errors in any direction. So only the first
+    unit vector is taken from its column as it is; the last is what remains orthogonal to the others.
+    """
+    left = [_unit(columns[0], square, [1.0] + [0.0] * (len(columns) - 1))]
+    if len(columns) == 3:
+        left.append(_second(left[0], columns[1]))
+        left.append(list(cross(left[0], left[1]).entries))
+    else:
+        left.append([operate("neg", left[0][1]), left[0][0]])
+    values = [dot_entries(u, c) for u, c in zip(left, columns, strict=True)]
+    flips = [operate("lt", value, 0) for value in values]
+    left = [[select(flip, operate("neg", e), e) for e in u] for flip, u in zip(flips, left, strict=True)]
+    return left, [select(flip, operate("neg", v), v) for flip, v in zip(flips, values, strict=True)]
 
 
-def _orthogonal(known: list[Column], size: int) -> Column:
-    """A unit vector orthogonal to the unit vectors known."""
-    if not known:
-        return [1.0] + [0.0] * (size - 1)
-    if size == 2:
-        return [operate("neg", known[0][1]), known[0][0]]
-    if len(known) == 2:
-        return list(cross(known[0], known[1]).entries)
-    return _any_orthogonal(known[0])
+def _unit(vector: Column, square: Any, instead: Column) -> Column:
+    """The vector over the root of `square`, or another one where that is 0."""
+    empty = operate("eq", square, 0)
+    length = sqrt(select(empty, 1.0, square))
+    return [select(empty, other, _div(e, length)) for e, other in zip(vector, instead, strict=True)]
+
+
+def _second(first: Column, column: Column) -> Column:
+    """A unit vector orthogonal to the unit vector `first`, along `column` if that points there at all."""
+    along = dot_entries(first, column)
+    rest = [_sub(e, _mul(along, u)) for e, u in zip(column, first, strict=True)]
+    square = dot_entries(rest, rest)
+    # A column that was mostly along the first was a rounding error: what is left of it has no direction.
+    meant = operate("ge", square, _mul(along, along))
+    return _unit(rest, select(meant, square, 0.0), _any_orthogonal(first))
 
 
 def _any_orthogonal(u: Column) -> Column:
@@ -142,7 +153,7 @@ def _any_orthogonal(u: Column) -> Column:
     leaning = operate("gt", _mul(u[0], u[0]), 0.5)
     with_x = [0.0, u[2], operate("neg", u[1])]
     with_y = [operate("neg", u[2]), 0.0, u[0]]
-    chosen = [select(leaning, y, x) for x, y in zip(with_x, with_y)]
+    chosen = [select(leaning, y, x) for x, y in zip(with_x, with_y, strict=True)]
     length = sqrt(dot_entries(chosen, chosen))
     return [_div(e, length) for e in chosen]
 
@@ -156,7 +167,7 @@ def sym_eig(matrix: Any) -> tuple[Any, Any]:
     for i, j in _pairs(size) * SWEEPS[size]:
         c, s = rotation(rows[i][i], rows[j][j], rows[i][j])
         rows[i], rows[j] = _turn(c, s, rows[i], rows[j])
-        turned = [list(column) for column in zip(*rows)]
+        turned = [list(column) for column in zip(*rows, strict=True)]
         turned[i], turned[j] = _turn(c, s, turned[i], turned[j])
         rows = turned
         vectors[i], vectors[j] = _turn(c, s, vectors[i], vectors[j])

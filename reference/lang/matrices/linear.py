@@ -68,7 +68,7 @@ def inverse(value: Any) -> Any:
 def dot(left: list[Any], right: list[Any]) -> Any:
     """The sum of products, from the left."""
     total = _mul(left[0], right[0])
-    for a, b in zip(left[1:], right[1:]):
+    for a, b in zip(left[1:], right[1:], strict=True):
         total = operate("add", total, _mul(a, b))
     return total
 

@@ -12,7 +12,7 @@ from .base import Elements, as_elements, describe
 def dot_entries(left: list[Any], right: list[Any]) -> Any:
     """The sum of products, from the left."""
     total = operate("mul", left[0], right[0])
-    for a, b in zip(left[1:], right[1:]):
+    for a, b in zip(left[1:], right[1:], strict=True):
         total = operate("add", total, operate("mul", a, b))
     return total
 
@@ -26,7 +26,7 @@ def matmul(left: Any, right: Any) -> Any:
             note=f"got {describe(left)} @ {describe(right)}",
             do="use .dot for two vectors, .transpose() to swap axes, * for elementwise products",
         )
-    columns = [list(column) for column in zip(*right.rows_of_entries())]
+    columns = [list(column) for column in zip(*right.rows_of_entries(), strict=True)]
     product = [dot_entries(row, column) for row in left.rows_of_entries() for column in columns]
     return Elements.over(product, (left.n,) if right.is_vector else (left.n, right.m))
 
