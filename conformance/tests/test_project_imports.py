@@ -40,3 +40,9 @@ def test_the_tree_forgets_modules_that_are_gone(tmp_path):
 def test_an_unknown_check_is_refused_by_name():
     with pytest.raises(SystemExit, match="unknown check 'typos'"):
         check.main(["typos"])
+
+
+def test_every_module_of_the_command_is_held_to_the_public_api():
+    contracts = (ROOT / "pyproject.toml").read_text().split("[tool.importlinter]")[1]
+    modules = {f'"adstack.tools.{path.stem}"' for path in (ROOT / "tools").glob("*.py") if path.stem != "__init__"}
+    assert [module for module in modules if module not in contracts] == []

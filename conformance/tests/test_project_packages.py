@@ -55,12 +55,10 @@ def test_no_package_is_listed_twice():
     assert len(SETUPTOOLS["packages"]) == len(set(SETUPTOOLS["packages"]))
 
 
-def test_every_folder_with_modules_is_a_package_apart_from_tests_and_topics_of_cases():
+def test_every_folder_with_modules_is_a_package_apart_from_the_tests():
     inits = {path.parent for folder in FOLDERS.values() for path in folder.rglob("__init__.py")}
     modules = {path.parent for folder in FOLDERS.values() for path in folder.rglob("*.py")}
-    topics = {path.parent for path in (ROOT / "conformance" / "cases").glob("*/*.py")}
-    assert modules - inits == topics | {ROOT / "conformance" / "tests"}
-    assert topics.isdisjoint(inits)
+    assert modules - inits == {ROOT / "conformance" / "tests"}
 
 
 @pytest.mark.parametrize("house", ROOMS)
