@@ -61,10 +61,9 @@ def _nearest(value: Fraction, dtype: np.dtype[Any]) -> float:
     if magnitude < Fraction(2) ** exponent:
         exponent -= 1
     step = Fraction(2) ** (max(exponent, int(info.minexp)) - int(info.nmant))
-    nearest = round(value / step) * step
-    if abs(nearest) > Fraction(float(info.max)):
-        return math.copysign(math.inf, value)
-    return float(nearest)
+    nearest = round(magnitude / step) * step
+    size = math.inf if nearest > Fraction(float(info.max)) else float(nearest)
+    return -size if value < 0 else size
 
 
 def unit_roundoff(dtype: np.dtype[Any]) -> Fraction:
@@ -93,8 +92,8 @@ def array_of(literals: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any
     got, leaves = nested(literals)
     if got not in (shape, ()):
         raise CaseError(f"values of shape {got} for data of shape {shape}")
-    flat = np.array([rounded(exact_value(leaf), dtype) for leaf in leaves], dtype=dtype)
-    return np.broadcast_to(flat, shape).copy() if got == () else flat.reshape(shape)
+    values = np.array([rounded(exact_value(leaf), dtype) for leaf in leaves], dtype=dtype).reshape(got)
+    return np.broadcast_to(values, shape).copy()
 
 
 def ulp_distance(got: Any, want: Any) -> Any:

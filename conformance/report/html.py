@@ -76,7 +76,12 @@ def _row(id_: str, mode: str, results: dict[str, Result]) -> str:
 def _cell(result: Result) -> str:
     name = label(result)
     symbol = STYLES[name][0]
-    facts = [result.exactness, f"{result.ulp:g} ulp" if result.ulp is not None else "", f"{result.seconds:.2f} s"]
+    facts = [
+        result.status.value if name != result.status.value else "",
+        result.exactness,
+        f"{result.ulp:g} ulp" if result.ulp is not None else "",
+        f"{result.seconds:.2f} s",
+    ]
     facts.append(f"seed {result.cell.seed}")
     rules = ", ".join(result.cell.entry.case.rules)
     text = "\n".join(part for part in (explanation(result), result.output) if part)

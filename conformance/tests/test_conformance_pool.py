@@ -1,0 +1,183 @@
+"""Every way in which a cell can end is a result, and the rest of the run goes on."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pytest
+from suites import run_suite
+
+from adstack.conformance.harness.cells import Cell, Gap, Result, Status, Subject
+from adstack.conformance.harness.plan import stale_gaps
+from adstack.conformance.harness.pool import run_cells
+
+ENDINGS = """
+    @case(rules=["t.pass"])
+    def right(qd):
+        x = qd.field(qd.f32, 3)
+        return Run(lambda: x.from_numpy(np.array([1, 2, 3])), expect={x: [1, 2, 3]})
+
+    @case(rules=["t.wrong"])
+    def wrong(qd):
+        x = qd.field(qd.f32, 3)
+        return Run(lambda: x.from_numpy(np.array([1, 2, 4])), expect={x: [1, 2, 3]})
+
+    @case(rules=["t.refused"])
+    def refused(qd):
+        return Run(lambda: qd.unheard_of())
+
+    @case(rules=["t.exit"])
+    def exits(qd):
+        return Run(lambda: os._exit(7))
+
+    @case(rules=["t.segv"])
+    def faults(qd):
+        def fault():
+            import ctypes
+            print("last words")
+            ctypes.string_at(0)
+        return Run(fault)
+
+    @case(rules=["t.hang"], timeout=0.5)
+    def hangs(qd):
+        return Run(lambda: time.sleep(600))
+
+    @case(rules=["t.broken"])
+    def broken(qd):
+        x = qd.field(qd.i32, 2)
+        return Run(lambda: None, expect={x: [0.5, 0]})
+
+    @case(rules=["t.after"])
+    def still_runs(qd):
+        return Run(lambda: 3, returns=3)
+"""
+
+
+@pytest.fixture(scope="module")
+def endings(tmp_path_factory):
+    return run_suite(tmp_path_factory.mktemp("endings"), {"end/ings.py": ENDINGS})
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "phrase"),
+    [
+        ("right", Status.PASS, ""),
+        ("wrong", Status.WRONG_VALUE, "[2]: got 4.0 (0x1.0000000000000p+2), expected 3.0"),
+        ("refused", Status.REFUSED, "AttributeError: module 'plainlanguage' has no attribute 'unheard_of'"),
+        ("exits", Status.CRASHED, "exit code 7"),
+        ("faults", Status.CRASHED, "SIGSEGV"),
+        ("hangs", Status.TIMED_OUT, "no result after 0.5 s"),
+        ("broken", Status.BROKEN, "1/2 is not an integer"),
+        ("still-runs", Status.PASS, ""),
+    ],
+)
+def test_each_ending_has_its_state_and_says_why(endings, name, status, phrase):
+    result = endings[f"end/{name}"]
+    assert result.status is status, result.message
+    assert phrase in result.message
+
+
+def test_a_refusal_names_the_line_of_the_case(endings):
+    assert "at ings.py:" in endings["end/refused"].message
+
+
+def test_a_crash_shows_what_the_process_wrote_before_it(endings):
+    output = endings["end/faults"].output
+    assert "Fatal Python error: Segmentation fault" in output
+
+
+def test_a_failure_fails_the_run_and_a_pass_does_not(endings):
+    assert {name for name, result in endings.items() if not result.is_failure} == {"end/right", "end/still-runs"}
+
+
+def test_several_workers_give_the_results_of_one(tmp_path, endings):
+    again = run_suite(tmp_path, {"end/ings.py": ENDINGS}, jobs=3)
+    assert {name: result.status for name, result in again.items()} == {
+        name: result.status for name, result in endings.items()
+    }
+    assert list(again) == list(endings)
+
+
+def test_a_worker_is_kept_while_cells_pass_and_replaced_when_one_fails(tmp_path):
+    text = """
+        @case(rules=["t.count"], params={"n": ["a1", "b2", "c0", "d1", "e2"]})
+        def cells_before_in_this_process(qd, n):
+            qd.count = getattr(qd, "count", 0) + 1
+            return Run(lambda: qd.count, returns=int(n[1]))
+    """
+    results = run_suite(tmp_path, {"end/count.py": text})
+    assert [result.status.value for result in results.values()] == ["pass", "pass", "wrong value", "pass", "pass"]
+
+
+def test_a_subject_that_cannot_be_imported_is_a_result(tmp_path):
+    results = run_suite(tmp_path, {"a/b.py": '@case(rules=["t.x"])\ndef x(qd): return Run(lambda: None)'})
+    (good,) = results.values()
+    command = good.cell.subject.command
+    absent = Subject("absent", "no_such_language", "cpu", command)
+    (result,) = run_cells([Cell(good.cell.entry, absent, "forward", 0)], budgets=lambda op, dtype: 0.0)
+    assert result.status is Status.CRASHED
+    assert "No module named 'no_such_language'" in result.message
+
+
+def test_an_interpreter_that_dies_at_once_is_a_result(tmp_path):
+    results = run_suite(tmp_path, {"a/b.py": '@case(rules=["t.x"])\ndef x(qd): return Run(lambda: None)'})
+    (good,) = results.values()
+    python = good.cell.subject.command[0]
+    dying = Subject("dying", "x", "cpu", (python, "-c", "import sys; sys.exit('cannot start')"))
+    (result,) = run_cells([Cell(good.cell.entry, dying, "forward", 0)], budgets=lambda op, dtype: 0.0)
+    assert result.status is Status.CRASHED
+    assert "cannot start" in result.message
+
+
+def test_an_unavailable_subject_gives_cells_that_say_why_and_do_not_pass(tmp_path):
+    results = run_suite(tmp_path, {"a/b.py": '@case(rules=["t.x"])\ndef x(qd): return Run(lambda: None)'})
+    (good,) = results.values()
+    away = Subject("away", "x", "cpu", reason="no such device", fix="buy one")
+    (result,) = run_cells([Cell(good.cell.entry, away, "forward", 0)], budgets=lambda op, dtype: 0.0)
+    assert result.status is Status.UNAVAILABLE
+    assert result.message == "no such device; buy one"
+
+
+def test_the_seed_follows_from_the_run_and_the_case_alone(tmp_path):
+    text = """
+        @case(rules=["t.seed"], params={"n": [1, 2]})
+        def draws(qd, n):
+            import random
+            print(qd.told["random_seed"], random.random(), np.random.rand())
+            return Run(lambda: None, prints="unlike anything")
+    """
+    first, again, other = (run_suite(tmp_path, {"a/b.py": text}, seed=seed) for seed in (1, 1, 2))
+    assert [r.output for r in first.values()] == [r.output for r in again.values()]
+    assert first["a/draws:1"].output != first["a/draws:2"].output
+    assert first["a/draws:1"].output != other["a/draws:1"].output
+    assert str(first["a/draws:1"].cell.seed) in first["a/draws:1"].output
+
+
+class TestGaps:
+    FILES: ClassVar = {"end/ings.py": ENDINGS}
+
+    def result(self, folder, name: str, *gaps: Gap) -> Result:
+        return run_suite(folder, self.FILES, gaps=gaps)[name]
+
+    def test_a_failure_that_is_a_known_gap_does_not_fail_the_run(self, tmp_path):
+        result = self.result(tmp_path, "end/wrong", Gap("end/wrong", "it adds badly"))
+        assert result.status is Status.WRONG_VALUE
+        assert not result.is_failure
+
+    def test_a_gap_can_name_a_rule(self, tmp_path):
+        assert not self.result(tmp_path, "end/exits", Gap("t.exit", "it leaves")).is_failure
+
+    def test_a_gap_that_passes_fails_the_run(self, tmp_path):
+        assert self.result(tmp_path, "end/right", Gap("end/right", "once it was wrong")).is_failure
+
+    def test_a_gap_does_not_excuse_a_broken_case(self, tmp_path):
+        assert self.result(tmp_path, "end/broken", Gap("end/*", "everything")).is_failure
+
+    def test_a_gap_for_another_mode_excuses_nothing(self, tmp_path):
+        assert self.result(tmp_path, "end/wrong", Gap("end/wrong", "no gradient", mode="reverse")).is_failure
+
+    def test_a_gap_that_matches_no_case_is_stale(self, tmp_path):
+        live, dead = Gap("end/wrong", "it adds badly"), Gap("end/renamed", "it was")
+        results = run_suite(tmp_path, self.FILES, gaps=(live, dead))
+        cells = [result.cell for result in results.values()]
+        assert stale_gaps([cell.entry for cell in cells], [cells[0].subject]) == [(cells[0].subject, dead)]
