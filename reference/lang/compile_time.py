@@ -1,0 +1,102 @@
+"""What a kernel says to the compiler: static values, ranges of several axes, hints for loops, parameters by reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+from ..errors import AdstackSyntaxError, AdstackTypeError
+
+__all__ = ["Grouped", "NdRange", "Template", "block_local", "grouped", "loop_config", "ndrange", "static", "template"]
+
+
+class Template:
+    """The annotation of a parameter that is a compile-time object (kernels) or passed by reference (funcs)."""
+
+    def __repr__(self) -> str:
+        return "template()"
+
+
+def template() -> Template:
+    """`x: template()`: a compile-time object of a kernel, a parameter by reference of a func."""
+    return Template()
+
+
+def static(x: Any, *rest: Any) -> Any:
+    """`x` at compile time: loops over it are unrolled, branches on it are decided while compiling.
+
+    On the host, and for values the compiler knows, it is the identity; several arguments give a tuple.
+    """
+    return (x, *rest) if rest else x
+
+
+class NdRange:
+    """The points of a box, the last axis fastest.
+
+    Attributes:
+        axes: (lo, hi) of each axis, half-open; integers, or runtime values in a kernel.
+    """
+
+    def __init__(self, axes: tuple[tuple[Any, Any], ...]) -> None:
+        self.axes = axes
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        return product(*(range(lo, hi) for lo, hi in self.axes))
+
+
+def ndrange(*extents: Any) -> NdRange:
+    """A loop over several axes: each extent is `n` for 0..n-1, or `(a, b)` for a..b-1.
+
+    A vector or tuple of more than two extents stands for as many axes, as `*extents` would.
+    """
+    if not extents:
+        raise AdstackTypeError("ndrange needs at least one extent", do="write ndrange(n) or ndrange(n, m)")
+    return NdRange(tuple(_axis(e) for e in extents))
+
+
+def _axis(extent: Any) -> tuple[Any, Any]:
+    if isinstance(extent, (tuple, list)):
+        if len(extent) != 2:
+            raise AdstackTypeError(
+                f"an axis of ndrange takes n or (begin, end), got {len(extent)} numbers", do="spread axes with *extents"
+            )
+        return extent[0], extent[1]
+    return 0, extent
+
+
+class Grouped:
+    """A domain whose points are handed out as one vector each."""
+
+    def __init__(self, domain: Any) -> None:
+        self.domain = domain
+
+    def __iter__(self) -> Iterator[Any]:
+        from .matrices.base import Elements
+
+        points = self.domain if isinstance(self.domain, NdRange) else NdRange(_box(self.domain))
+        return (Elements.over(list(point), (len(point),)) for point in points)
+
+
+def _box(domain: Any) -> tuple[tuple[int, int], ...]:
+    return tuple((o, o + n) for o, n in zip(domain.offset, domain.shape))
+
+
+def grouped(domain: Any) -> Grouped:
+    """`for I in grouped(x)`: loop over a field, ndarray or ndrange with the index as one integer vector."""
+    return Grouped(domain)
+
+
+def loop_config(
+    *,
+    serialize: bool = False,
+    parallelize: int | None = None,
+    block_dim: int | None = None,
+    **others: Any,
+) -> None:
+    """Settings of the next loop: `serialize=True` makes an outermost loop serial; the others are hints."""
+    raise AdstackSyntaxError("loop_config has a meaning only in a kernel", do="write it just before the loop")
+
+
+def block_local(*fields: Any) -> None:
+    """A hint that the next loop uses these fields near each point; it does not change results."""

@@ -1,0 +1,144 @@
+"""Calls: of funcs, which are inlined; of the language's functions; of plain Python, which runs while compiling."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import AdstackSyntaxError, AdstackTypeError
+from ...ir.types import DType, u1
+from ..atomics import KIND_OF
+from ..compile_time import block_local, loop_config, static
+from ..func import BoundFunc, Func
+from ..functions import cast
+from ..matrices.base import Elements
+from ..protocol import emitting
+from . import builtin
+from .collections import elements_of
+from .context import Context
+from .dispatch import dereferenced, evaluate, expression, lookup
+from .domains import RuntimeRange
+from .expr import Expr
+from .foreign import guarded
+from .inlining import inline
+from .promotion import is_number
+from .references import ScalarRef
+
+__all__: list[str] = []
+
+
+@expression(ast.Call)
+def _call(context: Context, node: ast.Call) -> Any:
+    statement = context.frame.calls_as_statement is node
+    context.frame.calls_as_statement = None
+    function = lookup(context, node.func)
+    if isinstance(function, ScalarRef):
+        function = function.get()
+    if function is static:
+        return _static(context, node)
+    if isinstance(function, Func):
+        return inline(context, function, *_references(context, node), statement=statement)
+    if isinstance(function, BoundFunc):
+        args, kwargs = _references(context, node)
+        return inline(context, function.func, [function.owner, *args], kwargs, statement=statement)
+    if _hashable(function) and function in KIND_OF:
+        return _atomic(context, node, function)
+    args, kwargs = _arguments(context, node)
+    return _plain_call(context, function, args, kwargs)
+
+
+def _hashable(function: Any) -> bool:
+    return getattr(type(function), "__hash__", None) is not None
+
+
+def _keywords(context: Context, node: ast.Call, value: Callable[[Context, ast.expr], Any]) -> dict[str, Any]:
+    named: dict[str, Any] = {}
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            named.update(evaluate(context, keyword.value))
+        else:
+            named[keyword.arg] = value(context, keyword.value)
+    return named
+
+
+def _arguments(context: Context, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
+    return elements_of(context, node.args), _keywords(context, node, evaluate)
+
+
+def _references(context: Context, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a func, as references where they can be assigned to."""
+    args: list[Any] = []
+    for arg in node.args:
+        if isinstance(arg, ast.Starred):
+            args.extend(elements_of(context, [arg]))
+        else:
+            args.append(lookup(context, arg))
+    return args, _keywords(context, node, lookup)
+
+
+def _atomic(context: Context, node: ast.Call, function: Callable[..., Any]) -> Any:
+    """An atomic's first argument is what it changes."""
+    if not node.args or isinstance(node.args[0], ast.Starred):
+        context.fail(AdstackTypeError, "an atomic needs the element that it changes as first argument")
+    target = lookup(context, node.args[0])
+    rest = elements_of(context, node.args[1:])
+    named = _keywords(context, node, evaluate)
+    return guarded(context, lambda: function(target, *rest, **named))
+
+
+def _static(context: Context, node: ast.Call) -> Any:
+    """`static(...)`: what is inside must be known while compiling."""
+    context.static_depth += 1
+    try:
+        with emitting(None):
+            args, kwargs = _arguments(context, node)
+    finally:
+        context.static_depth -= 1
+    for arg in args:
+        if isinstance(arg, (Expr, RuntimeRange)):
+            note = f"this is a runtime {arg.dtype}" if isinstance(arg, Expr) else "its bounds are runtime values"
+            context.fail(
+                AdstackTypeError, "arguments of static must be compile-time constants", note=note, do="drop static(...)"
+            )
+    return guarded(context, lambda: static(*args, **kwargs))
+
+
+def _plain_call(context: Context, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if isinstance(function, DType):
+        return _conversion(context, function, args, kwargs)
+    if function is loop_config:
+        context.loop_hints = kwargs
+        return None
+    if function is block_local:
+        return None
+    if _hashable(function) and function in builtin.TABLE:
+        return guarded(context, lambda: builtin.TABLE[function](context, *args, **kwargs))
+    _refuse(context, function)
+    return guarded(context, lambda: function(*args, **kwargs))
+
+
+def _refuse(context: Context, function: Any) -> None:
+    if getattr(function, "is_kernel", False):
+        context.fail(AdstackSyntaxError, "a kernel can't be called inside a kernel", do="make it a @func")
+    if not callable(function):
+        context.fail(AdstackTypeError, f"{type(function).__name__} is not callable")
+    if inspect.iscoroutinefunction(function):
+        context.fail(AdstackSyntaxError, "a coroutine can't be called in a kernel", do="make it a plain function")
+
+
+def _conversion(context: Context, to: DType, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """`f32(x)` casts; `i64(3)` is a literal of that type, which it must fit."""
+    if len(args) != 1 or kwargs:
+        context.fail(AdstackTypeError, f"{to}(x) takes one argument, got {len(args) + len(kwargs)}")
+    (value,) = (dereferenced(a) for a in args)
+    if is_number(value) and context.static_depth:
+        return to(value)
+    if isinstance(value, int) and to is not u1:
+        from .promotion import literal
+
+        return Expr(literal(value, to))
+    if isinstance(value, (Expr, Elements)) or is_number(value):
+        return cast(value, to)
+    context.fail(AdstackTypeError, f"{to}(x) takes a number or a vector")

@@ -1,0 +1,136 @@
+"""Attributes, and tuples, lists, dicts and comprehensions, which exist while compiling only."""
+
+from __future__ import annotations
+
+import ast
+import types
+from typing import Any
+
+from ...errors import AdstackNameError, AdstackSyntaxError, AdstackTypeError
+from ..matrices.base import Elements
+from .arrays import ArrayArgument, is_field
+from .context import Context
+from .dispatch import dereferenced, evaluate, expression, lookup
+from .expr import Expr
+from .foreign import guarded
+from .operators import condition
+from .promotion import describe, plain
+from .references import ScalarRef, is_live, references_of
+from .references import live as live_matrix
+
+__all__ = ["elements_of"]
+
+
+def elements_of(context: Context, nodes: list[ast.expr]) -> list[Any]:
+    """The values of expressions in order, starred ones spread."""
+    items: list[Any] = []
+    for node in nodes:
+        if isinstance(node, ast.Starred):
+            spread = evaluate(context, node.value)
+            items.extend(guarded(context, lambda spread=spread: list(spread)))  # type: ignore[misc]
+        else:
+            items.append(evaluate(context, node))
+    return items
+
+
+@expression(ast.Tuple)
+def _tuple(context: Context, node: ast.Tuple) -> Any:
+    return tuple(elements_of(context, node.elts))
+
+
+@expression(ast.List)
+def _list(context: Context, node: ast.List) -> Any:
+    return elements_of(context, node.elts)
+
+
+@expression(ast.Dict)
+def _dict(context: Context, node: ast.Dict) -> Any:
+    made: dict[Any, Any] = {}
+    for key, value in zip(node.keys, node.values):
+        if key is None:
+            made.update(evaluate(context, value))
+        else:
+            made[evaluate(context, key)] = evaluate(context, value)
+    return made
+
+
+@expression(ast.Starred)
+def _starred(context: Context, node: ast.Starred) -> Any:
+    context.fail(AdstackSyntaxError, "a starred expression is not supported here", do="name each part")
+
+
+@expression(ast.ListComp)
+def _comprehension(context: Context, node: ast.ListComp) -> Any:
+    made: list[Any] = []
+    with context.scopes.block(context.builder.loc):
+        _generate(context, node, 0, made)
+    return made
+
+
+def _generate(context: Context, node: ast.ListComp, depth: int, made: list[Any]) -> None:
+    if depth == len(node.generators):
+        made.append(evaluate(context, node.elt))
+        return
+    generator = node.generators[depth]
+    iterable = evaluate(context, generator.iter)
+    for item in guarded(context, lambda: list(iterable)):
+        with context.scopes.block(context.builder.loc):
+            _bind(context, generator.target, plain(item))
+            if all(_passes(context, test) for test in generator.ifs):
+                _generate(context, node, depth + 1, made)
+
+
+def _bind(context: Context, target: ast.expr, item: Any) -> None:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        for part, value in zip(target.elts, guarded(context, lambda: list(item)), strict=False):
+            _bind(context, part, value)
+    elif isinstance(target, ast.Name):
+        context.scopes.bind(target.id, item, "loop", context.builder.loc, context.builder.region)
+
+
+def _passes(context: Context, test: ast.expr) -> bool:
+    value = condition(context, test)
+    if isinstance(value, Expr):
+        context.fail(AdstackTypeError, "conditions of a comprehension must be compile-time constants", at=test)
+    return bool(value)
+
+
+# ---- attributes
+
+
+@expression(ast.Attribute)
+def _attribute(context: Context, node: ast.Attribute) -> Any:
+    base = lookup(context, node.value)
+    if is_live(base) and _is_swizzle(base, node.attr):
+        picked = getattr(references_of(base), node.attr)
+        return live_matrix(picked) if isinstance(picked, Elements) else picked
+    if isinstance(base, ScalarRef):
+        base = base.get()
+    if isinstance(base, Elements) and node.attr not in ("fill", "assign"):
+        base = dereferenced(base)
+    return _member(context, base, node.attr)
+
+
+def _is_swizzle(base: Elements, name: str) -> bool:
+    from ..matrices.swizzles import positions_of
+
+    return positions_of(name) is not None
+
+
+def _member(context: Context, base: Any, name: str) -> Any:
+    try:
+        value = getattr(base, name)
+    except AttributeError as error:
+        kind = AdstackNameError if isinstance(base, types.ModuleType) else AdstackTypeError
+        what = f"module {base.__name__}" if isinstance(base, types.ModuleType) else describe(base)
+        raise kind(f"{what} has no attribute '{name}'", loc=context.builder.loc) from error
+    _capture(context, base, name, value)
+    return plain(value)
+
+
+def _capture(context: Context, base: Any, name: str, value: Any) -> None:
+    """Remember a number that was read from an object, so that its change is noticed."""
+    if not isinstance(value, (bool, int, float)) or isinstance(base, (types.ModuleType, type, Elements, Expr)):
+        return
+    if not isinstance(base, ArrayArgument) and not is_field(base):
+        context.captured.append((lambda: getattr(base, name, None), value))

@@ -1,0 +1,103 @@
+"""A function's source text and syntax tree, with positions in the user's file."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from ...errors import AdstackSyntaxError
+from ...ir.location import Loc
+
+__all__ = ["Source", "source_of"]
+
+_KNOWN: WeakKeyDictionary[Any, Source] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class Source:
+    """A function as written.
+
+    Attributes:
+        name: its name.
+        file: path as Python knows it.
+        node: its definition; positions in it are relative to `first_line` and `indent`.
+        first_line: line of the file that is line 1 of the text parsed.
+        indent: columns that were cut off on the left.
+    """
+
+    name: str
+    file: str
+    node: ast.FunctionDef
+    first_line: int
+    indent: int
+
+    def loc(self, node: ast.AST, caller: Loc | None = None) -> Loc:
+        """The place of `node` in the file."""
+        at: Any = node if hasattr(node, "lineno") else self.node
+        shift = self.first_line - 1
+        text = linecache.getline(self.file, at.lineno + shift)
+        start = self._column(text, at.col_offset)
+        end_line = at.end_lineno or at.lineno
+        end = self._column(linecache.getline(self.file, end_line + shift), at.end_col_offset or at.col_offset)
+        return Loc(self.file, at.lineno + shift, start, end_line + shift, end, caller)
+
+    def _column(self, text: str, offset: int) -> int:
+        """The 1-based column of a byte offset, as `ast` counts it, in a line whose indentation was cut off."""
+        return len(text.encode()[: offset + self.indent].decode(errors="ignore")) + 1 if text else offset + self.indent + 1
+
+
+def source_of(function: Callable[..., Any]) -> Source:
+    """The source of a Python function; AdstackSyntaxError where it can't be had."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        raise AdstackSyntaxError(f"{function!r} is no Python function", do="put the decorator on a `def`")
+    if code not in _KNOWN:
+        _KNOWN[code] = _read(function)
+    return _KNOWN[code]
+
+
+def _read(function: Callable[..., Any]) -> Source:
+    name = getattr(function, "__name__", "kernel")
+    if name == "<lambda>":
+        raise AdstackSyntaxError("a lambda can't be a kernel or func", do="write a `def` with annotated parameters")
+    try:
+        lines, first_line = inspect.getsourcelines(function)
+    except (OSError, TypeError, IndexError, SyntaxError) as error:
+        raise AdstackSyntaxError(
+            f"the source of {name} can't be read: {error}",
+            do="put the function in a file: code from `python -c`, a pipe or exec() keeps no source",
+        ) from error
+    text = "".join(lines)
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    file = inspect.getsourcefile(function) or function.__code__.co_filename
+    node = _definition(name, text, indent, file, first_line)
+    return Source(name, file, node, first_line, indent)
+
+
+def _definition(name: str, text: str, indent: int, file: str, first_line: int) -> ast.FunctionDef:
+    try:
+        tree = ast.parse(_dedented(text, indent))
+    except SyntaxError as error:
+        loc = Loc(file, first_line + (error.lineno or 1) - 1, (error.offset or 1) + indent)
+        raise AdstackSyntaxError(f"the source of {name} can't be parsed: {error.msg}", loc=loc) from error
+    node = tree.body[0] if tree.body else None
+    if isinstance(node, ast.FunctionDef):
+        return node
+    what = "an async function" if isinstance(node, ast.AsyncFunctionDef) else "no plain function"
+    raise AdstackSyntaxError(f"{name} is {what}", loc=Loc(file, first_line, indent + 1), do="write a plain `def`")
+
+
+def _dedented(text: str, indent: int) -> str:
+    """The text without its indentation; lines inside a string that stand further left are left as they are."""
+    if not indent:
+        return text
+    plain = textwrap.dedent(text)
+    if not plain[0].isspace():
+        return plain
+    return "\n".join(line[indent:] if not line[:indent].strip() else line for line in text.split("\n"))

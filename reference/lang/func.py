@@ -1,0 +1,56 @@
+"""`@func`: functions inlined into the kernels that call them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import AdstackSyntaxError
+
+__all__ = ["BoundFunc", "Func", "func", "real_func"]
+
+
+class Func:
+    """A function of the kernel language; kernels and other funcs call it, and its body is inlined there."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        functools.update_wrapper(self, function)
+
+    def __get__(self, owner: Any, owner_type: Any = None) -> Any:
+        return self if owner is None else BoundFunc(self, owner)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        name = self.function.__name__
+        raise AdstackSyntaxError(
+            f"{name} is a func and can be called in kernels and funcs only", do=f"call it from a @kernel, or drop the @func of {name}"
+        )
+
+    def __repr__(self) -> str:
+        return f"<func {self.function.__qualname__}>"
+
+
+class BoundFunc:
+    """A func that is a method, with its object."""
+
+    def __init__(self, func: Func, owner: Any) -> None:
+        self.func = func
+        self.owner = owner
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.func(self.owner, *args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<bound {self.func!r}>"
+
+
+def func(function: Callable[..., Any]) -> Func:
+    """Decorator: make a Python function callable from kernels, inlined where it is called."""
+    if isinstance(function, (staticmethod, classmethod)):
+        raise AdstackSyntaxError("@func goes below @staticmethod", do="write @staticmethod above @func")
+    return Func(function)
+
+
+real_func = func
+"""A func; one that keeps its own frame elsewhere is inlined here as well."""
