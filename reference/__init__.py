@@ -61,7 +61,7 @@ from .lang.data import Backend, field, ndarray, tensor
 from .lang.fields import Field, MatrixField, ScalarField
 from .lang.func import func, real_func
 from .lang.functions import (
-    abs,
+    abs,  # noqa: A004 - the language's own
     acos,
     asin,
     atan,
@@ -76,15 +76,15 @@ from .lang.functions import (
     floor,
     fma,
     log,
-    max,
-    min,
+    max,  # noqa: A004 - the language's own
+    min,  # noqa: A004 - the language's own
     one,
-    pow,
+    pow,  # noqa: A004 - the language's own
     randn,
     random,
     raw_div,
     raw_mod,
-    round,
+    round,  # noqa: A004 - the language's own
     rsqrt,
     select,
     sin,

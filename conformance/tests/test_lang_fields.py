@@ -1,0 +1,148 @@
+"""Fields on the host: what they are, when they may be used, what reset does to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import adstack as qd
+
+
+@pytest.fixture(autouse=True)
+def runtime() -> Iterator[None]:
+    qd.init(arch=qd.reference)
+    yield
+    qd.reset()
+
+
+def test_a_new_field_is_zero() -> None:
+    assert qd.field(qd.f32, (2, 3)).to_numpy().tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+def test_a_shape_may_be_a_number_a_list_or_a_vector() -> None:
+    shapes = [qd.field(qd.f32, s).shape for s in (3, [3], (3,), qd.Vector([3]), np.array([3]))]
+    assert shapes == [(3,)] * 5
+
+
+@pytest.mark.parametrize("shape", [0, (2, 0), (-1,)])
+def test_an_axis_shorter_than_one_is_refused(shape: object) -> None:
+    with pytest.raises(qd.AdstackArgumentError, match="at least 1 long"):
+        qd.field(qd.f32, shape)
+
+
+def test_a_shape_of_floats_is_refused() -> None:
+    with pytest.raises(TypeError, match="must be of integers"):
+        qd.field(qd.f32, (2.0,))
+
+
+def test_python_types_stand_for_the_default_types() -> None:
+    qd.init(arch=qd.reference, default_fp=qd.f64, default_ip=qd.i64)
+    assert [qd.field(t, ()).dtype for t in (float, int, bool)] == [qd.f64, qd.i64, qd.u1]
+
+
+def test_what_is_no_type_is_refused() -> None:
+    with pytest.raises(TypeError, match="not an element type"):
+        qd.field("nonsense", (2,))
+
+
+def test_an_element_type_may_be_a_vector_matrix_or_struct() -> None:
+    vectors = qd.field(qd.math.vec3, (2,))
+    matrices = qd.field(qd.math.mat2, (2,))
+    structs = qd.field(qd.types.struct(a=qd.f32), (2,))
+    assert isinstance(vectors, qd.MatrixField)
+    assert (vectors.n, vectors.m, vectors.ndim) == (3, 1, 1)
+    assert (matrices.n, matrices.m, matrices.ndim) == (2, 2, 2)
+    assert isinstance(structs, qd.StructField)
+
+
+def test_one_number_of_every_element_can_be_seen_as_an_array() -> None:
+    m = qd.Matrix.field(2, 2, qd.f32, (3,))
+    m[1][0, 1] = 5
+    assert m.get_scalar_field(0, 1).tolist() == [0, 5, 0]
+
+
+def test_an_offset_shifts_the_domain() -> None:
+    f = qd.field(qd.f32, (3,), offset=(-1,))
+    f[-1], f[1] = 1, 3
+    assert f.to_numpy().tolist() == [1, 0, 3]
+    assert f.offset == (-1,)
+    with pytest.raises(IndexError, match=r"\[-1, 2\)"):
+        f[2]
+
+
+@pytest.mark.parametrize("offset", [(1, 2), "a", (1.5,)])
+def test_an_offset_has_one_integer_per_axis(offset: object) -> None:
+    with pytest.raises(ValueError, match="one integer for each of 1 axes"):
+        qd.field(qd.f32, (3,), offset=offset)
+
+
+def test_an_offset_without_a_shape_is_refused() -> None:
+    with pytest.raises(ValueError, match="needs a shape"):
+        qd.field(qd.f32, offset=(1,))
+
+
+def test_the_order_of_axes_in_memory_is_accepted() -> None:
+    assert qd.field(qd.f32, (2, 3), order="ji").shape == (2, 3)
+
+
+def test_real_fields_have_companions_which_are_not_placed_unless_asked_for() -> None:
+    f = qd.field(qd.f32, (3,))
+    assert (f.has_grad(), f.has_dual()) == (False, False)
+    assert f.grad is not None
+    with pytest.raises(qd.AdstackRuntimeError, match="has not been placed, check whether `needs_grad=True`"):
+        f.grad[0]
+    with pytest.raises(qd.AdstackRuntimeError, match="`needs_dual=True`"):
+        f.dual.to_numpy()
+
+
+def test_companions_that_are_asked_for_follow_their_primal() -> None:
+    f = qd.field(qd.f32, (3,), offset=(1,), needs_grad=True, needs_dual=True)
+    assert (f.has_grad(), f.has_dual()) == (True, True)
+    assert (f.grad.shape, f.grad.offset, f.dual.shape) == ((3,), (1,), (3,))
+    assert f.companions() == (f.grad, f.dual)
+
+
+def test_integer_fields_have_no_companions() -> None:
+    f = qd.field(qd.i32, (3,))
+    assert (f.grad, f.dual, f.companions()) == (None, None, ())
+
+
+@pytest.mark.parametrize("need", ["needs_grad", "needs_dual"])
+def test_integer_fields_can_not_have_gradients(need: str) -> None:
+    with pytest.raises(qd.QuadrantsRuntimeError, match="i32 is not supported for field with `needs_grad=True`"):
+        qd.field(qd.i32, (3,), **{need: True})
+
+
+def test_an_unplaced_field_can_not_be_used() -> None:
+    f = qd.field(qd.f32, name="x")
+    assert not f.is_placed
+    for use in (lambda: f[0], lambda: f.fill(1), lambda: f.shape, f.to_numpy):
+        with pytest.raises(qd.AdstackRuntimeError, match="field x has not been placed"):
+            use()
+
+
+def test_reset_drops_the_data() -> None:
+    f = qd.field(qd.f32, (3,))
+    f[0] = 1
+    qd.reset()
+    for use in (lambda: f[0], lambda: f.__setitem__(0, 1), lambda: f.shape, f.to_numpy, lambda: f.fill(1)):
+        with pytest.raises(qd.AdstackRuntimeError, match=r"made before reset\(\) or init\(\)"):
+            use()
+    assert not f.is_placed
+
+
+def test_places_say_what_they_are_of() -> None:
+    f = qd.Vector.field(2, qd.f32, (3,), name="x", needs_grad=True)
+    assert (f.place.shape, f.place.kind, f.place.role, f.place.label) == ((3, 2), "field", "primal", "x")
+    assert (f.grad.place.role, f.grad.place.of) == ("grad", f.place.name)
+    assert f.dual.label == "field x.dual"
+    assert f.place.name != qd.field(qd.f32, (), name="x").place.name
+
+
+def test_a_field_shows_its_elements_and_its_kind() -> None:
+    f = qd.Vector.field(2, qd.f32, (1,), name="x")
+    assert str(f) == "[[0. 0.]]"
+    assert repr(f) == "<adstack field x: f32 of (2,), shape (1,)>"
+    assert repr(qd.field(qd.i32)) == str(qd.field(qd.i32)) == "<adstack a field: i32, not placed>"

@@ -1,0 +1,145 @@
+"""Placement: shapes from levels, gradients placed by hand or at once, builders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import adstack as qd
+
+
+@pytest.fixture(autouse=True)
+def runtime() -> Iterator[None]:
+    qd.init(arch=qd.reference)
+    yield
+    qd.reset()
+
+
+def test_extents_multiply_per_axis() -> None:
+    x, y = qd.field(qd.f32), qd.Vector.field(2, qd.i32)
+    level = qd.root.dense(qd.i, 3).dense(qd.ij, (2, 4))
+    level.place(x, y)
+    assert (x.shape, y.shape, level.shape) == ((6, 4), (6, 4), (6, 4))
+
+
+def test_one_extent_serves_all_axes() -> None:
+    x = qd.field(qd.f32)
+    qd.root.dense(qd.axes(0, 1, 2), 2).place(x)
+    assert x.shape == (2, 2, 2)
+
+
+def test_axes_are_ordered_by_number() -> None:
+    x = qd.field(qd.f32)
+    qd.root.dense(qd.j, 4).dense(qd.i, 3).place(x)
+    assert x.shape == (3, 4)
+
+
+def test_the_root_places_scalars() -> None:
+    x = qd.field(qd.f32)
+    qd.root.place(x)
+    assert x.shape == ()
+    x[None] = 2
+    assert x[None] == 2
+
+
+def test_a_placed_field_may_have_an_offset() -> None:
+    x = qd.field(qd.f32)
+    qd.root.dense(qd.i, 3).place(x, offset=-1)
+    x[-1] = 5
+    assert x.to_numpy().tolist() == [5, 0, 0]
+
+
+def test_gradients_can_be_placed_by_hand() -> None:
+    x = qd.field(qd.f32)
+    qd.root.dense(qd.i, 3).place(x, x.grad)
+    assert (x.has_grad(), x.has_dual()) == (True, False)
+
+
+def test_lazy_grad_and_lazy_dual_place_what_is_missing() -> None:
+    x, y, n = qd.field(qd.f32), qd.field(qd.f32), qd.field(qd.i32)
+    qd.root.dense(qd.i, 3).place(x, x.grad, n)
+    qd.root.place(y)
+    qd.root.lazy_grad()
+    qd.root.lazy_dual()
+    assert [f.has_grad() and f.has_dual() for f in (x, y)] == [True, True]
+    assert (x.grad.shape, y.dual.shape) == ((3,), ())
+
+
+def test_a_gradient_that_was_asked_for_needs_no_placement() -> None:
+    x = qd.field(qd.f32, needs_grad=True)
+    assert not x.has_grad()
+    qd.root.dense(qd.i, 2).place(x)
+    assert x.grad.shape == (2,)
+
+
+def test_lists_and_structs_of_fields_are_placed() -> None:
+    x, y = qd.field(qd.f32), qd.field(qd.f32)
+    s = qd.types.struct(a=qd.f32, b=qd.math.vec2).field()
+    qd.root.dense(qd.i, 2).place([x, y], s)
+    assert (x.shape, y.shape, s.shape, s.b.shape) == ((2,), (2,), (2,), (2,))
+
+
+def test_placing_twice_is_refused() -> None:
+    x = qd.field(qd.f32)
+    qd.root.place(x)
+    with pytest.raises(qd.AdstackRuntimeError, match="placed already"):
+        qd.root.place(x)
+
+
+def test_what_is_no_field_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"place\(\) takes fields, got int"):
+        qd.root.place(3)
+    with pytest.raises(TypeError, match="no gradient to place"):
+        qd.root.place(qd.field(qd.i32).grad)
+
+
+def test_axes_and_extents_must_agree() -> None:
+    with pytest.raises(ValueError, match="2 axes, got 3 extents"):
+        qd.root.dense(qd.ij, (1, 2, 3))
+    with pytest.raises(TypeError, match="takes axes"):
+        qd.root.dense("ij", 3)
+    with pytest.raises(ValueError, match="distinct"):
+        qd.axes(0, 0)
+
+
+def test_fields_of_a_builder_wait_for_finalize() -> None:
+    builder = qd.FieldsBuilder()
+    x = qd.field(qd.f32, name="x")
+    builder.dense(qd.i, 3).place(x)
+    with pytest.raises(qd.AdstackRuntimeError, match="not finalized"):
+        x[0]
+    builder.lazy_grad()
+    builder.finalize()
+    x[2] = 1
+    assert (x.to_numpy().tolist(), x.has_grad()) == ([0, 0, 1], True)
+
+
+def test_a_finalized_builder_takes_no_more() -> None:
+    builder = qd.FieldsBuilder()
+    builder.finalize()
+    for act in (builder.finalize, lambda: builder.dense(qd.i, 2), lambda: builder.place(qd.field(qd.f32))):
+        with pytest.raises(qd.AdstackRuntimeError, match="is finalized"):
+            act()
+
+
+def test_destroying_a_builder_drops_its_fields() -> None:
+    builder = qd.FieldsBuilder()
+    x = qd.field(qd.f32, needs_grad=True)
+    builder.dense(qd.i, 3).place(x)
+    tree = builder.finalize()
+    x[0] = 1
+    tree.destroy()
+    with pytest.raises(qd.AdstackRuntimeError, match="its data is gone"):
+        x[0]
+    with pytest.raises(qd.AdstackRuntimeError, match="its data is gone"):
+        x.grad.to_numpy()
+
+
+def test_reset_empties_the_root() -> None:
+    qd.root.place(qd.field(qd.f32))
+    qd.reset()
+    x = qd.field(qd.f32)
+    qd.root.dense(qd.i, 2).place(x)
+    qd.root.lazy_grad()
+    assert x.has_grad()
