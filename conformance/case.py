@@ -184,7 +184,7 @@ def case(
 
 
 def _variants(dtypes: Sequence[str], params: Mapping[str, Sequence[Any]]) -> Iterator[Variant]:
-    types = [(("dtype", name),) for name in dtypes] or [()]
+    types: list[tuple[tuple[str, str], ...]] = [(("dtype", name),) for name in dtypes] or [()]
     values = [[(name, value) for value in choices] for name, choices in params.items()]
     for chosen, combination in itertools.product(types, itertools.product(*values)):
         yield Variant(tuple(combination), tuple(chosen))

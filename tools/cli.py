@@ -11,6 +11,9 @@ from adstack.errors import AdstackError
 from .completion import completion
 from .conformance import conformance
 from .console import console
+from .doctor import doctor
+from .kernels import dump, explain
+from .programs import ProgramError
 
 __all__ = ["cli", "main"]
 
@@ -29,14 +32,17 @@ def cli() -> None:
     """Look at adstack from outside: what runs here, whether it is right, and what it makes of a kernel."""
 
 
-cli.add_command(completion)
-cli.add_command(conformance)
+for command in (doctor, conformance, explain, dump, completion):
+    cli.add_command(command)
 
 
 def main() -> None:
     """Entry point: errors of programs are shown as messages, not as tracebacks of adstack."""
     try:
         cli()
+    except ProgramError as error:
+        console(stderr=True).print(str(error), style="red", markup=False)
+        sys.exit(1)
     except AdstackError as error:
         console(stderr=True).print(f"{type(error).__name__}: {error}", style="red", markup=False)
         sys.exit(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -126,6 +126,7 @@ def _pythons(context: click.Context, parameter: click.Parameter, values: Sequenc
 @click.pass_context
 def conformance(
     context: click.Context,
+    /,
     backends: tuple[str, ...],
     peers: tuple[str, ...],
     pythons: dict[str, str],
@@ -194,7 +195,7 @@ def _progress(shown_on: Console) -> Progress:
 
 
 def _write(report: Report, rest: dict[str, Any]) -> None:
-    texts = {
+    texts: dict[str, Callable[[], str]] = {
         "json_file": lambda: json.dumps(record(report), indent=1, allow_nan=False) + "\n",
         "junit_file": lambda: junit(report),
         "html_file": lambda: html(report),

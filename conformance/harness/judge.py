@@ -16,6 +16,7 @@ Budgets = Callable[[str, str], float]
 """`budgets("sin", "f32")`: how many units in the last place adstack's table allows; KeyError for an unknown op."""
 
 _NAMES = {"float16": "f16", "float32": "f32", "float64": "f64"}
+_UNFINISHED = {"broken": Status.BROKEN, "refused": Status.REFUSED, "unexpected": Status.WRONG_VALUE}
 _LOOSENESS = ("", "exact", "ulp", "bound")
 
 
@@ -23,8 +24,7 @@ def judge(cell: Cell, observation: dict[str, Any], budgets: Budgets) -> Result:
     """The result of a cell from its observation (see `execute.perform`)."""
     seconds, message = observation["seconds"], observation["message"]
     if observation["outcome"] != "finished":
-        status = {"broken": Status.BROKEN, "refused": Status.REFUSED, "unexpected": Status.WRONG_VALUE}
-        return Result(cell, status[observation["outcome"]], message=message, seconds=seconds)
+        return Result(cell, _UNFINISHED[observation["outcome"]], message=message, seconds=seconds)
     measures = [Measure(**fields) for fields in observation["measures"]]
     try:
         classes = [_class(measure, budgets) for measure in measures]

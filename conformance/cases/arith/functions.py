@@ -3,7 +3,7 @@
 from adstack.conformance.case import Run, case
 
 
-@case(rules=["arith.sqrt"], dtypes=["f32", "f64"])
+@case(rules=["arith.float"], dtypes=["f32", "f64"])
 def sqrt_is_correctly_rounded(qd, dtype):
     x, out = qd.field(dtype, shape=3), qd.field(dtype, shape=3)
 
@@ -16,7 +16,7 @@ def sqrt_is_correctly_rounded(qd, dtype):
     return Run(k, given={x: [2.0, 3.0, 0.140625]}, expect={out: roots})
 
 
-@case(rules=["arith.sin"], dtypes=["f32", "f64"])
+@case(rules=["arith.transcendental"], dtypes=["f32", "f64"])
 def sin_at_one_half_and_at_minus_zero(qd, dtype):
     x, out = qd.field(dtype, shape=2), qd.field(dtype, shape=2)
 

@@ -3,7 +3,7 @@
 from adstack.conformance.case import Run, Total, case
 
 
-@case(rules=["control.atomic-add"])
+@case(rules=["memory.atomic"])
 def sum_over_a_parallel_loop(qd):
     x, total = qd.field(qd.f32, shape=1000), qd.field(qd.f32, shape=())
 
