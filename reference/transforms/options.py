@@ -1,0 +1,26 @@
+"""What a caller may ask of the passes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["DEFAULT", "Options"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Settings that every pass takes.
+
+    Attributes:
+        debug: the program will run with its checks on. Ops that may raise then (integer division, shifts, accesses out of
+            bounds) stay even if nobody uses what they give, so that a program raises if and only if it did before.
+        keep_accesses: loads and stores of places stay as the user wrote them. Autodiff wants that of the kernel that it
+            differentiates: a place without gradient storage cuts the gradient, and forwarding would go around it.
+    """
+
+    debug: bool = False
+    keep_accesses: bool = False
+
+
+DEFAULT: Final = Options()

@@ -1,0 +1,79 @@
+"""The passes in order: `optimize(kernel)`, and `lower(kernel)`, which makes tasks as well.
+
+Both leave the kernel they are given as it is. With ADSTACK_VERIFY=1 in the environment the verifier runs before the first
+pass and after every one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Final
+
+from ..errors import IRError
+from ..ir.structure import Kernel, Program, Region
+from ..ir.verifier import verify
+from .cse import cse
+from .dce import dce
+from .fold import fold
+from .forward import forward
+from .licm import licm
+from .options import DEFAULT, Options
+from .promote import promote
+from .rewrite import clone_kernel
+from .simplify import simplify
+from .tasks import split
+
+__all__ = ["PASSES", "STAGES", "Observer", "lower", "optimize"]
+
+Pass = Callable[[Region, Options], None]
+Observer = Callable[[str, "Kernel | Program"], None]
+"""Called after each stage, with its name and the IR as it is then; it may read it, not keep it."""
+
+PASSES: Final[tuple[tuple[str, Pass], ...]] = (
+    ("fold", fold),
+    ("simplify", simplify),
+    ("promote", promote),
+    ("cse", cse),
+    ("forward", forward),
+    ("simplify-2", simplify),
+    ("licm", licm),
+    ("cse-2", cse),
+    ("dce", dce),
+)
+"""Simplify and cse make equal indices one value, which forward needs; what it finds is simplified in turn. Cse merges
+what licm brought together, and dce sweeps up after all."""
+
+STAGES: Final = ("frontend", *(name for name, _ in PASSES), "tasks")
+"""The names of what an observer of `lower` sees."""
+
+
+def optimize(kernel: Kernel, options: Options = DEFAULT, observe: Observer | None = None) -> Kernel:
+    """A kernel that computes the same, to the bit, with less."""
+    kernel = clone_kernel(kernel)
+    _done("frontend", kernel, observe)
+    for name, run in PASSES:
+        run(kernel.body, options)
+        _done(name, kernel, observe)
+    return kernel
+
+
+def lower(kernel: Kernel, options: Options = DEFAULT, observe: Observer | None = None) -> Program:
+    """The optimised kernel as tasks."""
+    program = split(optimize(kernel, options, observe), options)
+    for task in program.tasks:
+        simplify(task.body, options)
+        cse(task.body, options)
+        dce(task.body, options)
+    _done("tasks", program, observe)
+    return program
+
+
+def _done(stage: str, root: Kernel | Program, observe: Observer | None) -> None:
+    if os.environ.get("ADSTACK_VERIFY") == "1":
+        try:
+            verify(root)
+        except IRError as error:
+            raise IRError(f"after {stage}: {error.message}", loc=error.loc, note=error.note, do=error.do) from error
+    if observe is not None:
+        observe(stage, root)
