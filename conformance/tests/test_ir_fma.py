@@ -38,7 +38,12 @@ def check(dtype, a, b, c):
 def special_values(dtype):
     info = BORDERS[dtype]
     positive = [0.0, math.inf, 1.0, 1.5, 3.0, float(info.max), float(info.tiny), float(info.smallest_subnormal)]
-    positive += [float(info.tiny - info.smallest_subnormal), float(info.max) / 2, float(info.eps), 1.0 + float(info.eps)]
+    positive += [
+        float(info.tiny - info.smallest_subnormal),
+        float(info.max) / 2,
+        float(info.eps),
+        1.0 + float(info.eps),
+    ]
     return [*positive, *(-x for x in positive), math.nan]
 
 

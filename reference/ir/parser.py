@@ -166,7 +166,8 @@ class Parser(Cursor):
     def _ops(self, region: Region) -> None:
         while not self.accept("}"):
             region.ops.append(self._op())
-            self.end_of_line()
+            if self.token.kind == "newline":
+                self.take()
 
     def _op(self) -> Op:
         names = self._result_names()
@@ -177,6 +178,8 @@ class Parser(Cursor):
         FORMS.get(word.text, plain)(self, draft)
         if not draft.regions:
             draft.loc = self.loc()
+        if self.token.kind not in ("newline", "end") and not self.sees("}"):
+            self.fail(f"expected the end of the line, got {self.token}")
         types = self._inferred(draft) if draft.types is None else draft.types
         if names and len(names) != len(types):
             self.fail(f"{word.text} has {len(types)} results, got {len(names)} names", word)

@@ -100,7 +100,7 @@ class _Printer:
 
     def task(self, task: Task) -> None:
         self._fresh()
-        self._line(f"task {symbol(task.name)} {task.kind}{self._params(task.body)} {{")
+        self._line(f"task {symbol(task.name)} {task.kind} {self._params(task.body)} {{")
         self._close(task.body.ops)
 
     def _params(self, body: Region) -> str:
