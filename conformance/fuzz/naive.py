@@ -189,8 +189,10 @@ class Machine:
         """Nothing: asserts act in debug mode only."""
 
     def do_print(self, op: Op, *operands: Array) -> None:
-        numbers = iter(operands)
-        self.printed += [str(next(numbers)[0]) if part is None else part for part in op.attrs["parts"]]
+        shortest = [str(value[0]) for value in operands]
+        floats = [value.dtype.kind == "f" for value in operands]
+        numbers = iter([repr(float(text)) if is_float else text for text, is_float in zip(shortest, floats)])
+        self.printed += [next(numbers) if part is None else part for part in op.attrs["parts"]]
 
 
 def philox(counter: list[int], key: tuple[int, int]) -> list[int]:

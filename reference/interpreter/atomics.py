@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..ir.arithmetic import Meaning
 from ..ir.ops import ATOMICS
 from ..ir.types import DType
 from .frame import Array
@@ -18,7 +19,10 @@ SCATTERS: Final[dict[str, np.ufunc]] = {
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
 }
-"""Kinds that numpy's `ufunc.at` does: unbuffered, one element after another, rounded to the element's type each time."""
+"""What numpy's `ufunc.at` does: one element after another, unbuffered, rounded to the element's type each time."""
+
+ASSOCIATIVE: Final = frozenset({"min", "max", "and", "or", "xor", "xchg"})
+ASSOCIATIVE_ON_INTEGERS: Final = frozenset({"add", "mul"})
 
 
 def combine(kind: str, to: DType, flat: Array, at: Array, operands: list[Array], wanted: bool) -> Array | None:
@@ -27,6 +31,9 @@ def combine(kind: str, to: DType, flat: Array, at: Array, operands: list[Array],
         SCATTERS[kind].at(flat, at, operands[0])
         return None
     meaning = ATOMICS[kind].meaning
+    associative = kind in ASSOCIATIVE or (kind in ASSOCIATIVE_ON_INTEGERS and not to.is_float)
+    if associative and len(at) > 1:
+        return scan(meaning, to, flat, at, operands[0])
     old = np.empty(len(at), to.numpy)
     for lanes in rounds(at):
         where = at[lanes]
@@ -35,17 +42,53 @@ def combine(kind: str, to: DType, flat: Array, at: Array, operands: list[Array],
     return old
 
 
+class Queues:
+    """Lanes sorted by the element they touch, in lane order for each element.
+
+    Attributes:
+        order: the lanes, queue after queue.
+        starts: where each queue begins in `order`.
+        lengths: how long each queue is.
+        turn: for each lane of `order`, how many are before it in its queue.
+    """
+
+    def __init__(self, at: Array) -> None:
+        self.order = np.argsort(at, kind="stable")
+        ordered = at[self.order]
+        self.starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+        self.lengths = np.diff(np.append(self.starts, len(at)))
+        self.turn = np.arange(len(at)) - np.repeat(self.starts, self.lengths)
+
+
+def scan(meaning: Meaning, to: DType, flat: Array, at: Array, operand: Array) -> Array:
+    """All lanes at once, for an associative meaning: after step k each lane has combined with the 2^k before it."""
+    queues = Queues(at)
+    order, starts, turn = queues.order, queues.starts, queues.turn
+    elements = at[order[starts]]
+    total = operand[order]
+    old = np.empty(len(at), to.numpy)
+    old[starts] = flat[elements]
+    total[starts] = meaning(to, old[starts], total[starts])
+    reach = 1
+    while reach < queues.lengths.max():
+        late = np.flatnonzero(turn >= reach)
+        total[late] = meaning(to, total[late - reach], total[late])
+        reach *= 2
+    later = np.flatnonzero(turn)
+    old[later] = total[later - 1]
+    flat[elements] = total[starts + queues.lengths - 1]
+    found = np.empty_like(old)
+    found[order] = old
+    return found
+
+
 def rounds(at: Array) -> Iterator[Any]:
     """Lanes in groups that touch each element at most once; who comes first at an element is in an earlier group."""
     if len(at) == 1:
         yield slice(None)
         return
-    order = np.argsort(at, kind="stable")
-    ordered = at[order]
-    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-    lengths = np.diff(np.append(starts, len(at)))
-    turn = np.arange(len(at)) - np.repeat(starts, lengths)
-    by_turn = np.argsort(turn, kind="stable")
-    ends = np.cumsum(np.bincount(turn))
+    queues = Queues(at)
+    by_turn = queues.order[np.argsort(queues.turn, kind="stable")]
+    ends = np.cumsum(np.bincount(queues.turn))
     for start, end in zip([0, *ends[:-1]], ends):
-        yield order[by_turn[start:end]]
+        yield by_turn[start:end]

@@ -20,7 +20,7 @@ CAPACITY: Final = 128
 
 @dataclass(frozen=True)
 class PreparedTask:
-    """A task, or a kernel's whole body, ready to run: its code, the types of its parameters, the values it starts with."""
+    """A task, or a kernel's whole body, ready to run: code, types of its parameters, values that it starts with."""
 
     name: str
     code: Code

@@ -6,7 +6,6 @@ lanes, and what the sides give is merged by position.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from ..ir.arithmetic import unsigned_view
 from ..ir.structure import Op
 from ..ir.types import DType
-from .frame import Array, Frame, Team
+from .frame import Array, Box, Frame, Team
 from .prepare import Code, Scope, Step, rule
 from .races import RaceDetector
 
@@ -185,29 +184,17 @@ def parallel_for(op: Op, scope: Scope) -> Step:
     def step(frame: Frame) -> None:
         launch = frame.launch
         corners = [frame.values[slot].item() for slot in bounds]
-        lows = corners[::2]
-        extents = [max(hi - lo, 0) for lo, hi in zip(lows, corners[1::2])]
+        lows, highs = corners[::2], corners[1::2]
+        box = Box(tuple(lows), tuple(max(hi - lo, 0) for lo, hi in zip(lows, highs)))
         launch.section += 1
-        launch.races = RaceDetector() if debug else None
-        total = math.prod(extents)
-        for first in range(0, total, launch.options.lanes):
-            size = min(launch.options.lanes, total - first)
-            chunk = Team(first, size, axes_of(first, size, lows, extents, types))
-            inner = Frame(launch, chunk, np.arange(size), frame.values.copy())
-            assign(inner, body.args, chunk.axes)
-            body.run(inner)
+        launch.races = RaceDetector(box) if debug else None
+        for first in range(0, box.size, launch.options.lanes):
+            team = Team(first, min(launch.options.lanes, box.size - first), box)
+            chunk = Frame(launch, team, np.arange(team.size), frame.values.copy())
+            assign(chunk, body.args, box.axes(first, team.size, types))
+            body.run(chunk)
         launch.races = None
         launch.section += 1
         frame.team.draws[:] = 0
 
     return step
-
-
-def axes_of(first: int, size: int, lows: list[int], extents: list[int], types: Sequence[DType]) -> list[Array]:
-    """The loop's indices in `size` iterations from the linear index `first`."""
-    linear = np.arange(first, first + size)
-    axes = []
-    for axis, (low, extent, to) in enumerate(zip(lows, extents, types)):
-        steps = linear // math.prod(extents[axis + 1 :]) % extent
-        axes.append(steps.astype(to.numpy) + to.numpy.type(low))
-    return axes

@@ -46,9 +46,14 @@ def print_(op: Op, scope: Scope) -> Step:
 
 
 def text(parts: Iterable[str | None], row: Sequence[Any]) -> str:
-    """The parts with the numbers of `row` for each None, written as Python prints them.
+    """The parts, with the numbers of `row` for each None."""
+    numbers = iter(row)
+    return "".join(written(next(numbers)) if part is None else part for part in parts)
+
+
+def written(number: Any) -> str:
+    """A number as Python prints it.
 
     A float is the shortest decimal that gives it back in its own precision: 0.1 of f32 is "0.1". u1 is True or False.
     """
-    numbers = iter(row)
-    return "".join(str(next(numbers)) if part is None else part for part in parts)
+    return repr(float(str(number))) if isinstance(number, np.floating) else str(number)

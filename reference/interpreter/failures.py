@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..errors import AdstackAssertionError, AdstackOutOfBoundsError
 from ..ir.location import Loc
 from ..ir.structure import Place
-from .frame import Array, Frame
+from .frame import Array, Frame, listed
 
 
 def located(loc: Loc) -> Loc | None:
@@ -18,11 +18,6 @@ def label(place: Place) -> str:
     return f"{place.kind} {place.label or place.name}"
 
 
-def listed(items: object) -> str:
-    """`(1, 2)`: numbers as an index is written."""
-    return "(" + ", ".join(str(item) for item in items) + ")"  # type: ignore[attr-defined]
-
-
 def trapped(message: str, frame: Frame, at: int, loc: Loc) -> AdstackAssertionError:
     """A check of debug mode, or an assert, failed at position `at` of the frame."""
     where = frame.team.iteration(int(frame.lanes[at]))
@@ -33,13 +28,12 @@ def out_of_bounds(
     what: str, index: list[Array], extents: tuple[int, ...], frame: Frame, loc: Loc
 ) -> AdstackOutOfBoundsError:
     """An index of some lane lies outside the extents; the first such lane is reported."""
-    rows = zip(*(frame.spread(axis).tolist() for axis in index))
-    for position, row in enumerate(rows):
-        if not all(0 <= i < extent for i, extent in zip(row, extents)):
-            break
+    rows = [frame.spread(axis).tolist() for axis in index]
+    outside = [any(not 0 <= i < extent for i, extent in zip(row, extents)) for row in zip(*rows)]
+    position = outside.index(True)
     where = frame.team.iteration(int(frame.lanes[position]))
     return AdstackOutOfBoundsError(
-        f"Accessing {what} at {listed(row)}, outside its extents {listed(extents)}{where}",
+        f"Accessing {what} at {listed(row[position] for row in rows)}, outside its extents {listed(extents)}{where}",
         loc=located(loc),
         do="keep every index at 0 or above and below the extent of its axis",
     )

@@ -1,12 +1,13 @@
 """What steps work on: frames of lanes that take the same path.
 
-A lane is one iteration of a parallel loop; serial code is a single lane. The lanes of a chunk run each op together. Where
-their paths part, each side goes on in a frame that holds only its own lanes: no step ever sees a lane that is not active.
+A lane is one iteration of a parallel loop; serial code is a single lane. The lanes of a chunk run each op together.
+Where their paths part, each side goes on in a frame that holds only its own lanes: no step ever sees an inactive lane.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..ir.structure import Place
+from ..ir.types import DType
 
 if TYPE_CHECKING:
     from .launch import Launch
@@ -36,6 +38,32 @@ class Memory:
     extents: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Box:
+    """The points of a parallel loop, numbered row-major.
+
+    Attributes:
+        lows: where each axis begins.
+        extents: how many points each axis has.
+    """
+
+    lows: tuple[int, ...]
+    extents: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.extents)
+
+    def axes(self, first: int, count: int, types: Sequence[DType]) -> list[Array]:
+        """The indices of `count` points from the number `first`, one array per axis."""
+        steps = np.unravel_index(np.arange(first, first + count), self.extents)
+        return [step.astype(to.numpy) + to.numpy.type(low) for step, low, to in zip(steps, self.lows, types)]
+
+    def point(self, number: int) -> tuple[int, ...]:
+        """The indices of one point."""
+        return tuple(low + int(step) for low, step in zip(self.lows, np.unravel_index(number, self.extents)))
+
+
 @dataclass
 class Team:
     """The lanes of one chunk of a parallel loop, or the single lane of serial code.
@@ -43,13 +71,13 @@ class Team:
     Attributes:
         first: the linear iteration index of lane 0.
         size: how many lanes.
-        axes: the loop's indices, one array per axis; none in serial code.
+        box: the loop's points; None in serial code.
         draws: how many random numbers each lane has drawn.
     """
 
     first: int
     size: int
-    axes: list[Array] = field(default_factory=list)
+    box: Box | None = None
     draws: Array = field(init=False)
 
     def __post_init__(self) -> None:
@@ -57,10 +85,12 @@ class Team:
 
     def iteration(self, lane: int) -> str:
         """` in iteration (i, j)` for messages; nothing in serial code."""
-        if not self.axes:
-            return ""
-        indices = ", ".join(str(axis[lane]) for axis in self.axes)
-        return f", in iteration ({indices})"
+        return f", in iteration {listed(self.box.point(self.first + lane))}" if self.box else ""
+
+
+def listed(numbers: Iterable[object]) -> str:
+    """`(1, 2)`: numbers as an index is written."""
+    return "(" + ", ".join(str(number) for number in numbers) + ")"
 
 
 class Frame:

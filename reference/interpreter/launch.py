@@ -6,11 +6,10 @@ import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from ..errors import AdstackArgumentError, AdstackOverflowError, InternalError
+from ..errors import AdstackArgumentError, AdstackMemoryError, AdstackOverflowError, InternalError
 from ..ir.structure import Kernel, Place, Program
 from .cache import Prepared, prepared
 from .failures import label, located
@@ -111,7 +110,7 @@ def run(
         options: how to run.
 
     Raises AdstackArgumentError for buffers and arguments that do not fit, and what the program itself causes:
-    AdstackOutOfBoundsError always, AdstackOverflowError after the last task, other AdstackAssertionErrors in debug mode.
+    AdstackOutOfBoundsError always, AdstackOverflowError after the last task, other AdstackAssertionErrors under debug.
     """
     ready = prepared(program, options.debug)
     working = bind(program.places, buffers)
@@ -119,6 +118,8 @@ def run(
     try:
         with np.errstate(all="ignore"):
             returned = perform(ready, launch, scalars)
+    except MemoryError as error:
+        raise AdstackMemoryError(f"{program.name}: {error}", do="use smaller local arrays") from error
     finally:
         write_back(working, buffers)
     if launch.overflow is not None:

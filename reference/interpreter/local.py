@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from ..ir.structure import Op
@@ -10,6 +12,8 @@ from .frame import Array, Frame
 from .memory import inside
 from .prepare import Scope, Step, rule
 from .stacks import Stack
+
+LARGE: Final = 2**62
 
 
 @rule("array.alloc")
@@ -64,7 +68,9 @@ def stack_alloca(op: Op, scope: Scope) -> Step:
 
     def step(frame: Frame) -> None:
         stack = Stack(dtype, frame.team.size, op.loc)
-        stack.capacity[frame.lanes] = np.clip(frame.values[capacity], 0, np.iinfo(np.int64).max).astype(np.int64)
+        # a capacity of u64 may be past what a count reaches; a negative one is none
+        room = frame.values[capacity]
+        stack.capacity[frame.lanes] = np.where(room > 0, np.minimum(room.astype(np.uint64), np.uint64(LARGE)), 0)
         frame.values[out] = stack
 
     return step

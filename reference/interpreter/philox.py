@@ -6,10 +6,10 @@ number drawn:
     key     = (seed, launch)                                   each modulo 2^32
     counter = (number, iteration low, iteration high, section)
 
-`number` counts the draws of this thread from 0, `iteration` is the linear index (row-major) of the parallel iteration, 0
-in serial code. `section` is 2k + 1 in the k-th parallel loop of the kernel (from 0) and 2k in serial code after k loops.
-With the words w0, w1 of the block, an integer of n <= 32 bits is w0 mod 2^n, one of 64 bits is w0 + 2^32 w1 (signed ones
-are its two's complement); f16 is (w0 >> 21) / 2^11, f32 is (w0 >> 8) / 2^24, f64 is ((w0 + 2^32 w1) >> 11) / 2^53.
+`number` counts the draws of this thread from 0, `iteration` is the linear index (row-major) of the parallel iteration,
+0 in serial code. `section` is 2k + 1 in the k-th parallel loop of the kernel (from 0), 2k in serial code after k loops.
+With the words w0, w1 of the block, an integer of n <= 32 bits is w0 mod 2^n, one of 64 bits is w0 + 2^32 w1 (signed
+ones are its two's complement); f16 is (w0 >> 21) / 2^11, f32 is (w0 >> 8) / 2^24, f64 is ((w0 + 2^32 w1) >> 11) / 2^53.
 """
 
 from __future__ import annotations
@@ -53,4 +53,6 @@ def draw(to: DType, seed: int, launch: int, section: int, iteration: Words, numb
     if not to.is_float:
         return word.astype(to.numpy)
     width, kept = max(to.bits, 32), FRACTION_BITS[to.bits]
-    return ((word >> np.uint64(width - kept)).astype(np.float64) * 2.0**-kept).astype(to.numpy)
+    fraction: npt.NDArray[Any] = (word >> np.uint64(width - kept)).astype(np.float64)
+    fraction *= 2.0**-kept
+    return fraction.astype(to.numpy)

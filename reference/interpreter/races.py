@@ -14,8 +14,8 @@ import numpy as np
 
 from ..errors import AdstackRaceError
 from ..ir.location import Loc
-from .failures import label, listed, located
-from .frame import Array, Frame, Memory
+from .failures import label, located
+from .frame import Array, Box, Frame, Memory, listed
 
 Touch = tuple["Access", int, Loc]
 
@@ -40,7 +40,7 @@ class Record:
 
     def __init__(self, size: int) -> None:
         self.who = np.full((2, size), -1, np.int64)
-        self.loc = np.zeros((2, size), np.int64)
+        self.loc = np.zeros((2, size), np.int32)
 
     def note(self, at: Array, who: Array, loc: int) -> None:
         """Each lane touched its element."""
@@ -66,6 +66,7 @@ class Record:
 class RaceDetector:
     """What the iterations of one parallel loop have touched so far, by the name of the place."""
 
+    box: Box
     records: dict[str, dict[Access, Record]] = field(default_factory=dict)
     locs: list[Loc] = field(default_factory=list)
     numbers: dict[Loc, int] = field(default_factory=dict)
@@ -95,9 +96,10 @@ class RaceDetector:
     def _race(self, memory: Memory, at: int, one: Touch, other: Touch) -> AdstackRaceError:
         (access, who, loc), (rival_access, rival, rival_loc) = one, other
         index = listed(np.unravel_index(at, memory.extents)) if memory.extents else "()"
+        here = f"iteration {listed(self.box.point(who))} {access.value} it here"
+        there = f"iteration {listed(self.box.point(rival))} {rival_access.value} it at {rival_loc}"
         return AdstackRaceError(
-            f"Race on {label(memory.place)} at {index}: iteration {who} of the parallel loop {access.value} it here, "
-            f"iteration {rival} {rival_access.value} it at {rival_loc}",
+            f"Race on {label(memory.place)} at {index}: {here}, {there}",
             loc=located(loc),
             do="let each iteration touch elements of its own, or use atomic operations for all of these accesses",
         )

@@ -1,7 +1,7 @@
 """The adstack machine: for each lane a capacity C, a count n and slots 0..C-1 with a primal and an adjoint each.
 
-    push v          n < C: slot[n] := (v, 0). Otherwise no slot changes. In both cases n := n + 1: past C, n says how deep
-                    the stack should have been.
+    push v          n < C: slot[n] := (v, 0). Otherwise no slot changes. In both cases n := n + 1: past C, n says how
+                    deep the stack should have been.
     pop             n := max(n - 1, 0)
     top             slot[max(min(n, C), 1) - 1]; with C = 0 there is none: it reads as 0, and adding to it does nothing
 
@@ -44,7 +44,7 @@ class Stack:
         """Drop the top of each lane's stack; where it was empty."""
         depth = self.count[lanes]
         self.count[lanes] = np.maximum(depth - 1, 0)
-        return depth == 0
+        return np.equal(depth, 0)
 
     def load_top(self, lanes: Array) -> Array:
         """The primal of each lane's top."""
