@@ -9,6 +9,7 @@ from ...errors import AdstackSyntaxError, AdstackTypeError
 from ...ir.types import DType
 from ..compile_time import Template, template
 from ..matrices.base import Elements
+from ..struct import Struct
 from ..types import convert
 from .context import Context
 from .expr import Expr
@@ -46,6 +47,6 @@ def converted(context: Context, value: Any, annotation: Any) -> Any:
             name = annotation.name if isinstance(annotation, DType) else annotation.__name__
             context.fail(AdstackTypeError, f"a scalar ({name}) is needed here", note=f"got {describe(value)}")
         return context._emit("cast", (value,), to=annotation)
-    if hasattr(annotation, "cast") and (isinstance(value, (Elements, list, tuple)) or hasattr(value, "_local")):
+    if hasattr(annotation, "cast") and isinstance(value, (Elements, list, tuple, Struct)):
         return convert(value, annotation)
     return value

@@ -9,6 +9,7 @@ from ...errors import AdstackError, AdstackNameError, AdstackSyntaxError, Adstac
 from ...ir.types import DType
 from ..compile_time import static
 from ..matrices.base import Elements, as_elements
+from ..struct import Struct
 from . import cells
 from .context import Context
 from .dispatch import dereferenced, evaluate, expression, lookup, statement
@@ -17,6 +18,7 @@ from .operators import binary
 from .promotion import alone, common, describe, is_number, plain, typed
 from .references import CellRef, ScalarRef, cell_matrix, is_live, references_of
 from .scope import Binding
+from .structs import is_live_struct, local_struct, store_struct
 
 __all__ = ["assign", "declare", "local", "store"]
 
@@ -68,8 +70,8 @@ def local(context: Context, name: str, value: Any, dtype: DType | None = None) -
         cell = cells.Cell(name, dtype or value.dtype or common(*entries), len(entries))
         cells.alloc(context.builder, cell, [typed(e, cell.dtype) for e in entries])
         return cell_matrix(cell, value.shape)
-    if hasattr(value, "_local"):
-        return value._local(lambda member, v: local(context, f"{name}.{member}", v))
+    if isinstance(value, Struct):
+        return local_struct(value, lambda member, v: local(context, f"{name}.{member}", v))
     return value
 
 
@@ -82,7 +84,7 @@ def declare(context: Context, name: str, value: Any, dtype: DType | None = None,
 
 def is_reference(value: Any) -> bool:
     """Whether `value` can be stored to."""
-    return isinstance(value, ScalarRef) or is_live(value) or hasattr(value, "_store")
+    return isinstance(value, ScalarRef) or is_live(value) or is_live_struct(value)
 
 
 # ---- storing
@@ -97,8 +99,8 @@ def store(context: Context, target: Any, value: Any, what: str) -> None:
                 AdstackTypeError, f"{what} holds a {target.dtype} and can't become {describe(value)}", do="use a new name"
             )
         target.set(value)
-    elif hasattr(target, "_store"):
-        target._store(value)
+    elif is_live_struct(target):
+        store_struct(target, value, lambda member, v, name: store(context, member, v, f"{what}.{name}"))
     elif is_live(target):
         _store_elements(context, target, value, what)
     else:
@@ -262,6 +264,8 @@ def _augmented(context: Context, node: ast.AugAssign) -> None:
         store(context, target, binary(context, node.op, dereferenced(target), value), ast.unparse(node.target))
     elif isinstance(target, ScalarRef):
         _update(context, kind, target, value, node)
+    elif is_live_struct(target):
+        context.fail(AdstackTypeError, "a struct can't be updated as a whole", do="update its members")
     else:
         _update_elements(context, kind, target, value, node)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
 from ...errors import AdstackSyntaxError, AdstackTypeError
@@ -39,10 +40,12 @@ def _call(context: Context, node: ast.Call) -> Any:
     if function is static:
         return _static(context, node)
     if isinstance(function, Func):
-        return inline(context, function, *_references(context, node), statement=statement)
+        return inline(context, function, *_references(context, node), statement)
+    if isinstance(function, MethodType) and isinstance(function.__func__, Func):
+        function = BoundFunc(function.__func__, function.__self__)
     if isinstance(function, BoundFunc):
         args, kwargs = _references(context, node)
-        return inline(context, function.func, [function.owner, *args], kwargs, statement=statement)
+        return inline(context, function.func, [function.owner, *args], kwargs, statement, owned=True)
     if _hashable(function) and function in KIND_OF:
         return _atomic(context, node, function)
     args, kwargs = _arguments(context, node)
@@ -120,8 +123,6 @@ def _plain_call(context: Context, function: Any, args: list[Any], kwargs: dict[s
 
 
 def _refuse(context: Context, function: Any) -> None:
-    if getattr(function, "is_kernel", False):
-        context.fail(AdstackSyntaxError, "a kernel can't be called inside a kernel", do="make it a @func")
     if not callable(function):
         context.fail(AdstackTypeError, f"{type(function).__name__} is not callable")
     if inspect.iscoroutinefunction(function):

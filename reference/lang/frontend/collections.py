@@ -17,6 +17,7 @@ from .operators import condition
 from .promotion import describe, plain
 from .references import ScalarRef, is_live, references_of
 from .references import live as live_matrix
+from .structs import is_live_struct, member_reference
 
 __all__ = ["elements_of"]
 
@@ -104,6 +105,8 @@ def _attribute(context: Context, node: ast.Attribute) -> Any:
     if is_live(base) and _is_swizzle(base, node.attr):
         picked = getattr(references_of(base), node.attr)
         return live_matrix(picked) if isinstance(picked, Elements) else picked
+    if is_live_struct(base) and (member := member_reference(base, node.attr)) is not None:
+        return member
     if isinstance(base, ScalarRef):
         base = base.get()
     if isinstance(base, Elements) and node.attr not in ("fill", "assign"):

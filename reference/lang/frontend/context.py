@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -55,6 +55,8 @@ class Frame:
         result, result_node: what it returned, and the statement that did.
         annotation: what its return annotation evaluates to, or None.
         calls_as_statement: the call that is a whole statement, while it is lowered.
+        rest: the statements after the current one in its block.
+        consumed: whether the current statement's visitor lowered them as well.
         statement_region, statement_depth: where the current statement's ops go, and how many scopes are open there.
     """
 
@@ -69,6 +71,8 @@ class Frame:
     jump: str | None = None
     result: Any = None
     annotation: Any = None
+    rest: Sequence[ast.stmt] = ()
+    consumed: bool = False
     statement_region: Any = None
     statement_depth: int = 1
     calls_as_statement: Any = None

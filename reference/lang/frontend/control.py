@@ -13,7 +13,7 @@ from . import cells
 from .context import Context, Loop
 from .dispatch import evaluate, execute, statement
 from .expr import Expr
-from .operators import condition
+from .operators import cheap, condition
 from .references import CellRef
 
 __all__ = ["block", "flag", "has_jump", "iteration", "unbroken"]
@@ -30,8 +30,10 @@ def _sequence(context: Context, body: Sequence[ast.stmt]) -> None:
     for k, node in enumerate(body):
         loop = frame.loops[-1] if frame.loops else None
         before = loop.jumps if loop else 0
+        frame.rest = body[k + 1 :]
         execute(context, node)
-        if frame.jump is not None:
+        consumed, frame.consumed = frame.consumed, False
+        if frame.jump is not None or consumed:
             return
         if loop is not None and loop.jumps > before and loop.skip is not None and k + 1 < len(body):
             _guarded(context, loop, body[k + 1 :])
@@ -63,24 +65,34 @@ def flag(context: Context, name: str) -> CellRef:
 
 @statement(ast.If)
 def _if(context: Context, node: ast.If) -> None:
+    """Where one branch jumps, the statements after the `if` become part of the other one: no flag is needed."""
     test = condition(context, node.test)
     if not isinstance(test, Expr):
         block(context, node.body if test else node.orelse)
         return
-    then, then_jump = _branch(context, node.body)
-    orelse, else_jump = _branch(context, node.orelse)
+    frame, rest = context.frame, context.frame.rest
+    then, orelse = Region(), Region()
+    then_jump = _branch(context, then, node.body)
+    else_jump = _branch(context, orelse, node.orelse)
+    jump = then_jump if else_jump is not None else None
+    consumed = bool(rest) and (then_jump is None) != (else_jump is None)
+    if consumed:
+        with context.builder.into(then if then_jump is None else orelse):
+            _sequence(context, rest)
+        jump = frame.jump
+    for region in (then, orelse):
+        with context.builder.into(region):
+            context.builder.yield_()
     context.builder.if_(test.value, then, orelse)
-    context.frame.jump = then_jump if else_jump is not None else None
+    frame.jump, frame.consumed = jump, consumed
 
 
-def _branch(context: Context, body: Sequence[ast.stmt]) -> tuple[Region, str | None]:
-    """The region of a branch, and how it was left if its end can't be reached."""
-    region = Region()
+def _branch(context: Context, region: Region, body: Sequence[ast.stmt]) -> str | None:
+    """Lower a branch into `region`, without its end; how it was left if its end can't be reached."""
     with context.builder.into(region):
         block(context, body)
-        context.builder.yield_()
     jump, context.frame.jump = context.frame.jump, None
-    return region, jump
+    return jump
 
 
 # ---- loops in common
@@ -117,10 +129,15 @@ def unbroken(context: Context, broken: CellRef | None, go_on: Any) -> Value:
         result: Value = go_on()
         return result
     then, orelse = Region(), Region()
+    with context.builder.into(orelse):
+        value = go_on()
+        if not cheap(orelse):
+            context.builder.yield_(value)
+    if cheap(orelse):
+        context.builder.region.ops.extend(orelse.ops)
+        return context.builder.and_(context.builder.not_(broken.get().value), value)
     with context.builder.into(then):
         context.builder.yield_(context.builder.const(False, u1))
-    with context.builder.into(orelse):
-        context.builder.yield_(go_on())
     return context.builder.if_(broken.get().value, then, orelse)[0]
 
 

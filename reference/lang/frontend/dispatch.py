@@ -8,8 +8,10 @@ from typing import Any, Final
 
 from ...errors import AdstackSyntaxError
 from ..matrices.base import Elements
+from ..struct import Struct
 from .context import Context
 from .references import ScalarRef, is_live
+from .structs import is_live_struct
 
 __all__ = ["dereferenced", "evaluate", "execute", "expression", "lookup", "statement"]
 
@@ -93,7 +95,7 @@ def lookup(context: Context, node: ast.expr) -> Any:
 def evaluate(context: Context, node: ast.expr) -> Any:
     """Lower an expression to its value now: an object known at compile time, or runtime scalars."""
     found = lookup(context, node)
-    if isinstance(found, (ScalarRef, Elements)):
+    if isinstance(found, (ScalarRef, Elements, Struct)):
         with context.at(node):
             return dereferenced(found)
     return found
@@ -103,4 +105,4 @@ def dereferenced(found: Any) -> Any:
     """The value now of a reference; other objects as they are."""
     if isinstance(found, ScalarRef):
         return found.get()
-    return found.copy() if is_live(found) else found
+    return found.copy() if is_live(found) or is_live_struct(found) else found

@@ -11,6 +11,7 @@ from ...ir.structure import Value
 from ...ir.types import DType, i32
 from ..compile_time import Grouped, NdRange
 from ..matrices.base import Elements
+from ..struct_fields import StructField
 from .arrays import ArrayArgument
 from .context import Context
 from .expr import Expr
@@ -63,6 +64,8 @@ def domain_of(context: Context, iterable: Any) -> Domain:
         return _box(context, [(iterable.lo, iterable.hi)])
     if isinstance(iterable, NdRange):
         return _box(context, iterable.axes)
+    if isinstance(iterable, StructField):
+        return domain_of(context, iterable.member_fields[0])
     if indexable(iterable):
         return _array(context, iterable)
     return _refused(context, iterable)

@@ -8,6 +8,7 @@ from typing import Any
 from ...errors import AdstackIndexError, AdstackSyntaxError, AdstackTypeError
 from ..matrices.base import Elements
 from ..ndarrays import Ndarray
+from ..struct_fields import StructField
 from .arrays import ArrayArgument, is_field
 from .context import Context
 from .dispatch import dereferenced, evaluate, expression, lookup
@@ -16,6 +17,7 @@ from .foreign import guarded
 from .promotion import describe, is_number, plain
 from .references import PlaceRef, ScalarRef, is_live, place_matrix, references_of
 from .references import live as live_matrix
+from .structs import live_struct
 
 __all__ = ["element", "indexable"]
 
@@ -65,6 +67,8 @@ def element(context: Context, base: Any, index: Any) -> Any:
         return _of_array(context, base, index)
     if isinstance(base, Elements):
         return _of_matrix(base, index)
+    if isinstance(base, StructField):
+        return live_struct({name: element(context, f, index) for name, f in base.field_dict.items()}, base.type)
     if base is None:
         context.fail(AdstackTypeError, "None can't be indexed", note="no gradient or dual storage?", do="needs_grad=True gives a field or ndarray a gradient")
     if isinstance(base, Expr) or is_number(base):
@@ -77,8 +81,6 @@ def element(context: Context, base: Any, index: Any) -> Any:
             f"indices of {describe(base)} must be compile-time constants",
             do="keep data that is indexed at run time in a field, an ndarray or a Vector",
         )
-    if hasattr(base, "_at"):
-        return base._at(context, index)
     return plain(guarded(context, lambda: base[index]))
 
 

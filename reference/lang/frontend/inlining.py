@@ -8,6 +8,7 @@ from typing import Any
 from ...errors import AdstackCompilationError, AdstackSyntaxError, AdstackTypeError
 from ..func import Func
 from ..matrices.base import Elements
+from ..struct import Struct
 from .annotations import annotations_of, converted, is_template
 from .assignment import declare, is_reference
 from .context import Context, Frame
@@ -21,8 +22,8 @@ from .source import source_of
 __all__ = ["inline"]
 
 
-def inline(context: Context, func: Func, args: list[Any], kwargs: dict[str, Any], statement: bool) -> Any:
-    """Lower the body of `func` here; its result."""
+def inline(context: Context, func: Func, args: list[Any], kwargs: dict[str, Any], statement: bool, owned: bool = False) -> Any:
+    """Lower the body of `func` here; its result. A method's object (`owned`) is passed by reference."""
     function = func.function
     _refuse_recursion(context, func)
     bound = _bound(context, func, args, kwargs)
@@ -37,7 +38,7 @@ def inline(context: Context, func: Func, args: list[Any], kwargs: dict[str, Any]
         caller=context.builder.loc,
         function=function,
     )
-    values = _values(context, func, bound, annotations)
+    values = _values(context, func, bound, annotations, owned)
     context.frames.append(frame)
     try:
         for name, (value, by_reference) in values.items():
@@ -77,16 +78,13 @@ def _phrase(text: str) -> str:
 
 
 def _values(
-    context: Context, func: Func, bound: inspect.BoundArguments, annotations: dict[str, Any]
+    context: Context, func: Func, bound: inspect.BoundArguments, annotations: dict[str, Any], owned: bool
 ) -> dict[str, tuple[Any, bool]]:
     """Arguments as they enter: name -> (value, whether by reference)."""
     entered: dict[str, tuple[Any, bool]] = {}
-    for name, value in bound.arguments.items():
+    for k, (name, value) in enumerate(bound.arguments.items()):
         annotation = annotations.get(name)
-        if is_template(annotation):
-            entered[name] = (value, True)
-            continue
-        if isinstance(value, (tuple, dict)):
+        if is_template(annotation) or isinstance(value, (tuple, dict)) or (owned and k == 0):
             entered[name] = (value, True)
             continue
         value = dereferenced(value)
@@ -103,7 +101,7 @@ def _values(
 
 
 def _enter(context: Context, name: str, value: Any, by_reference: bool) -> None:
-    if by_reference or not (isinstance(value, (Expr, Elements)) or is_number(value) or hasattr(value, "_local")):
+    if by_reference or not (isinstance(value, (Expr, Elements)) or is_number(value) or isinstance(value, Struct)):
         kind = "local" if is_reference(value) else "static"
         context.scopes.bind(name, value, kind, context.builder.loc, context.builder.region)
     else:

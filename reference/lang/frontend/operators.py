@@ -18,7 +18,7 @@ from .expr import Expr
 from .foreign import guarded
 from .promotion import common, describe, is_number, materialise, plain, to_bool, typed
 
-__all__ = ["binary", "condition"]
+__all__ = ["binary", "cheap", "condition"]
 
 _BINARY: Final[dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]]] = {
     ast.Add: ("+", operator.add),

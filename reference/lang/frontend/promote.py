@@ -66,6 +66,8 @@ class _Promotion:
         op.operands = [self.replaced.get(v, v) for v in op.operands]
         self.builder.loc = op.loc
         if op.name in _CELL_OPS:
+            if op.attrs["cell"] in self.survey.unread:
+                return
             self.cellular[op.name](op, op.attrs["cell"])
             return
         if op.regions:

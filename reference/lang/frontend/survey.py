@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ir.structure import Op, Region
-from .cells import ALLOC, UPDATE, WRITE, Cell
+from .cells import ALLOC, READ, UPDATE, WRITE, Cell
 
 __all__ = ["SELECT_LIMIT", "Survey"]
 
@@ -20,6 +20,7 @@ class Survey:
         written: for each op with regions, the elements of cells allocated outside of it that it changes, in order.
         shared: cells that a parallel loop changes and that were allocated outside of it, and large cells indexed at run
             time inside a parallel loop from outside; they live in memory all threads see.
+        unread: cells that nothing reads; writes to them are dropped.
         arrays: cells with too many elements for chains of selects that are indexed at run time.
     """
 
@@ -29,12 +30,15 @@ class Survey:
         self.arrays: dict[Cell, None] = {}
         self._home: dict[Cell, Op | None] = {}
         self._seen_inside: dict[Cell, None] = {}
+        self._read: set[Cell] = set()
         self._region(body, None)
+        self.unread = set(self._home) - self._read
         for cell in self._seen_inside:
             if cell in self.arrays:
                 self.shared[cell] = None
         for cell in self.shared:
             self.arrays.pop(cell, None)
+        self.shared = {cell: None for cell in self.shared if cell not in self.unread}
 
     def _region(self, region: Region, parallel: Op | None) -> dict[Key, None]:
         """The elements that the region changes and that live on outside of it."""
@@ -65,6 +69,8 @@ class Survey:
         outside = self._home[cell] is not parallel
         if outside:
             self._seen_inside[cell] = None
+        if op.opdef in (READ, UPDATE):
+            self._read.add(cell)
         if op.opdef in (WRITE, UPDATE):
             if outside:
                 self.shared[cell] = None
