@@ -36,9 +36,8 @@ def run_naively(
     returned: list[Any] = []
     with np.errstate(all="ignore"):
         for task in tasks:
-            for param, scalar in zip(task.body.args, scalars):
-                machine.values[param] = number(scalar, param.dtype)
-            returned = [value.item() for value in machine.region(task.body)]
+            numbers = [number(scalar, param.dtype) for param, scalar in zip(task.body.args, scalars, strict=True)]
+            returned = [value.item() for value in machine.region(task.body, *numbers)]
     if isinstance(program, Program):
         returned = [memory[name].item() for name in program.results]
     return tuple(returned), "".join(machine.printed)
@@ -79,12 +78,12 @@ class Machine:
 
     def region(self, region: Region, *args: Any) -> list[Any]:
         """Run a region on arguments; what it yields."""
-        self.values.update(zip(region.args, args))
+        self.values.update(zip(region.args, args, strict=True))
         for op in region.ops[:-1]:
             operands = [self.values[v] for v in op.operands]
             name = op.name.replace(".", "_")
             rule: Callable[..., Any] = getattr(self, f"do_{name}", self.meaning)
-            self.values.update(zip(op.results, rule(op, *operands) or ()))
+            self.values.update(zip(op.results, rule(op, *operands) or (), strict=True))
         return [self.values[v] for v in region.terminator.operands]
 
     def meaning(self, op: Op, *operands: Array) -> list[Array]:
@@ -126,10 +125,10 @@ class Machine:
 
     def do_parallel_for(self, op: Op, *bounds: Array) -> None:
         self.section += 1
-        box = [range(lo.item(), hi.item()) for lo, hi in zip(bounds[::2], bounds[1::2])]
+        box = [range(lo.item(), hi.item()) for lo, hi in zip(bounds[::2], bounds[1::2], strict=True)]
         for self.iteration, point in enumerate(itertools.product(*box)):
             self.draws = 0
-            self.region(op.regions[0], *(np.array([i], b.dtype) for i, b in zip(point, bounds[::2])))
+            self.region(op.regions[0], *(np.array([i], b.dtype) for i, b in zip(point, bounds[::2], strict=True)))
         self.section, self.iteration, self.draws = self.section + 1, 0, 0
 
     # ---- memory
@@ -137,7 +136,7 @@ class Machine:
     def element(self, op: Op, operands: Sequence[Array]) -> tuple[Array, tuple[int, ...]]:
         memory = self.memory[op.attrs["place"].name]
         index = tuple(i.item() for i in operands[: memory.ndim])
-        assert all(0 <= i < n for i, n in zip(index, memory.shape))
+        assert all(0 <= i < n for i, n in zip(index, memory.shape, strict=True))
         return memory, index
 
     def do_load(self, op: Op, *operands: Array) -> list[Array]:
@@ -191,7 +190,9 @@ class Machine:
     def do_print(self, op: Op, *operands: Array) -> None:
         shortest = [str(value[0]) for value in operands]
         floats = [value.dtype.kind == "f" for value in operands]
-        numbers = iter([repr(float(text)) if is_float else text for text, is_float in zip(shortest, floats)])
+        numbers = iter(
+            [repr(float(text)) if is_float else text for text, is_float in zip(shortest, floats, strict=True)]
+        )
         self.printed += [next(numbers) if part is None else part for part in op.attrs["parts"]]
 
 

@@ -59,7 +59,7 @@ def test_float_sums_round_at_each_step(to):
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 5)), min_size=1, max_size=30))
 def test_old_values_are_those_of_the_lanes_before(pairs):
-    at, values = (np.array(column) for column in zip(*pairs))
+    at, values = (np.array(column) for column in zip(*pairs, strict=True))
     for kind in ("add", "max", "xchg"):
         flat = np.zeros(4, np.int32)
         operands = [values.astype(np.int32)]

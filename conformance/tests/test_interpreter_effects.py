@@ -43,7 +43,7 @@ def test_an_assert_that_all_lanes_share_names_the_first():
 
 
 def test_an_assert_in_serial_code_names_no_iteration():
-    with pytest.raises(AdstackAssertionError, match="^never$"):
+    with pytest.raises(AdstackAssertionError, match=r"^never$"):
         run_text(serial('%no = const false : u1\n assert %no, "never"\n return'), debug=True)
 
 

@@ -95,10 +95,19 @@ def test_an_overflow_names_the_task():
 
 
 def test_a_program_and_its_kernel_draw_the_same_numbers():
-    loop = "%z = const 0 : i32\n %n = const 3 : i32\n parallel_for (%i = %z to %n) {\n %v = random : f32\n store @x[%i], %v\n yield\n }"
-    draw = "%one = const 1 : i32\n %v = random : f32\n store @x[%one], %v"
+    loop = """
+      %z = const 0 : i32
+      %n = const 3 : i32
+      parallel_for (%i = %z to %n) {
+        %v = random : f32
+        store @x[%i], %v
+        yield
+      }
+    """
+    first = "%w = random : f32\n store @y[%z], %w"
+    second = "%one = const 1 : i32\n %u = random : f32\n store @y[%one], %u"
     places = "place @x : f32[?] field\n place @y : f32[?] field"
-    kernel = f"kernel @k() {{\n {places}\n {loop}\n %w = random : f32\n store @y[%z], %w\n {draw.replace('%v', '%u').replace('@x', '@y')}\n return\n }}\n"
+    kernel = serial(f"{loop}\n {first}\n {second}\n return", places=places)
     program = f"""program @k {{
       {places}
       task @a parallel () {{
@@ -107,12 +116,11 @@ def test_a_program_and_its_kernel_draw_the_same_numbers():
       }}
       task @b serial () {{
         %z = const 0 : i32
-        %w = random : f32
-        store @y[%z], %w
+        {first}
         return
       }}
       task @c serial () {{
-        {draw.replace("@x", "@y")}
+        {second}
         return
       }}
     }}

@@ -135,7 +135,8 @@ def test_without_an_overflow_nothing_is_raised():
 
 @pytest.mark.parametrize("capacity", ["-1 : i32", "0 : u8", "-9223372036854775808 : i64"])
 def test_a_stack_without_room_overflows_at_the_first_push(capacity):
-    body = f"%c = const {capacity}\n %s = stack.alloca %c : stack<i32>\n stack.push %s, %a\n %t = stack.load_top %s : i32\n return %t"
+    body = f"%c = const {capacity}\n %s = stack.alloca %c : stack<i32>\n stack.push %s, %a\n"
+    body += "%t = stack.load_top %s : i32\n return %t"
     with pytest.raises(AdstackOverflowError, match="capacity 0 was pushed 1 deep"):
         run_text(serial(body, "(%a: i32) -> (i32)"), scalars=(5,))
 

@@ -61,12 +61,12 @@ def act(stack: Stack, models: list[Model], action: str, lanes: list[int], value:
     at, values = np.array(lanes), np.array([value + lane for lane in lanes], np.float32)
     chosen = [models[lane] for lane in lanes]
     if action == "push":
-        fitted = [model.push(float(v)) for model, v in zip(chosen, values)]
+        fitted = [model.push(float(v)) for model, v in zip(chosen, values, strict=True)]
         assert stack.push(at, values) == all(fitted)
     elif action == "pop":
         assert stack.pop(at).tolist() == [model.pop() for model in chosen]
     else:
-        for model, v in zip(chosen, values):
+        for model, v in zip(chosen, values, strict=True):
             model.add(float(v))
         stack.acc_adjoint(at, values)
 

@@ -90,5 +90,5 @@ def rounds(at: Array) -> Iterator[Any]:
     queues = Queues(at)
     by_turn = queues.order[np.argsort(queues.turn, kind="stable")]
     ends = np.cumsum(np.bincount(queues.turn))
-    for start, end in zip([0, *ends[:-1]], ends):
+    for start, end in zip([0, *ends[:-1]], ends, strict=True):
         yield by_turn[start:end]

@@ -26,7 +26,7 @@ class Merge:
 
     def put(self, at: Array, given: Sequence[Array]) -> None:
         """The lanes at the positions `at` got `given`."""
-        for whole, part in zip(self.values, given):
+        for whole, part in zip(self.values, given, strict=True):
             whole[at] = part
 
 
@@ -38,7 +38,7 @@ def pick(values: Sequence[Array], chosen: Array) -> list[Array]:
 def assign(frame: Frame, slots: Sequence[int], given: Sequence[Array]) -> None:
     """Put values into slots."""
     values = frame.values
-    for slot, value in zip(slots, given):
+    for slot, value in zip(slots, given, strict=True):
         values[slot] = value
 
 
@@ -185,7 +185,7 @@ def parallel_for(op: Op, scope: Scope) -> Step:
         launch = frame.launch
         corners = [frame.values[slot].item() for slot in bounds]
         lows, highs = corners[::2], corners[1::2]
-        box = Box(tuple(lows), tuple(max(hi - lo, 0) for lo, hi in zip(lows, highs)))
+        box = Box(tuple(lows), tuple(max(hi - lo, 0) for lo, hi in zip(lows, highs, strict=True)))
         launch.section += 1
         launch.races = RaceDetector(box) if debug else None
         for first in range(0, box.size, launch.options.lanes):

@@ -39,7 +39,7 @@ def print_(op: Op, scope: Scope) -> Step:
 
     def step(frame: Frame) -> None:
         columns = [frame.spread(frame.values[slot]) for slot in slots]
-        rows: Iterable[Sequence[Any]] = zip(*columns) if columns else [()] * frame.count
+        rows: Iterable[Sequence[Any]] = zip(*columns, strict=True) if columns else [()] * frame.count
         frame.launch.write("".join(text(parts, row) for row in rows))
 
     return step

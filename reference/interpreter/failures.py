@@ -29,7 +29,9 @@ def out_of_bounds(
 ) -> AdstackOutOfBoundsError:
     """An index of some lane lies outside the extents; the first such lane is reported."""
     rows = [frame.spread(axis).tolist() for axis in index]
-    outside = [any(not 0 <= i < extent for i, extent in zip(row, extents)) for row in zip(*rows)]
+    outside = [
+        any(not 0 <= i < extent for i, extent in zip(row, extents, strict=True)) for row in zip(*rows, strict=True)
+    ]
     position = outside.index(True)
     where = frame.team.iteration(int(frame.lanes[position]))
     return AdstackOutOfBoundsError(

@@ -57,11 +57,15 @@ class Box:
     def axes(self, first: int, count: int, types: Sequence[DType]) -> list[Array]:
         """The indices of `count` points from the number `first`, one array per axis."""
         steps = np.unravel_index(np.arange(first, first + count), self.extents)
-        return [step.astype(to.numpy) + to.numpy.type(low) for step, low, to in zip(steps, self.lows, types)]
+        return [
+            step.astype(to.numpy) + to.numpy.type(low) for step, low, to in zip(steps, self.lows, types, strict=True)
+        ]
 
     def point(self, number: int) -> tuple[int, ...]:
         """The indices of one point."""
-        return tuple(low + int(step) for low, step in zip(self.lows, np.unravel_index(number, self.extents)))
+        return tuple(
+            low + int(step) for low, step in zip(self.lows, np.unravel_index(number, self.extents), strict=True)
+        )
 
 
 @dataclass

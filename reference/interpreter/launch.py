@@ -137,7 +137,7 @@ def perform(ready: Prepared, launch: Launch, scalars: Sequence[Scalar]) -> tuple
             raise AdstackArgumentError(f"{ready.name} takes {len(task.params)} scalar arguments, got {len(scalars)}")
         launch.task = task.name
         frame = Frame(launch, launch.serial, np.zeros(1, np.intp), task.template.copy())
-        for slot, to, value in zip(task.code.args, task.params, scalars):
+        for slot, to, value in zip(task.code.args, task.params, scalars, strict=True):
             frame.values[slot] = np.array([to(value)], to.numpy)
         returned = task.code.run(frame)
     return tuple(value.item() for value in returned)
@@ -166,7 +166,9 @@ def given(place: Place, buffers: Mapping[str, Array]) -> Memory:
         raise AdstackArgumentError(f"no buffer was given for {label(place)}", do="pass one for every place")
     if buffer.dtype != place.dtype.numpy:
         raise AdstackArgumentError(f"{label(place)} holds {place.dtype}, got a buffer of {buffer.dtype}")
-    fits = len(buffer.shape) == place.rank and all(want in (None, got) for want, got in zip(place.shape, buffer.shape))
+    fits = len(buffer.shape) == place.rank and all(
+        want in (None, got) for want, got in zip(place.shape, buffer.shape, strict=True)
+    )
     if not fits:
         raise AdstackArgumentError(f"{label(place)} has the shape {place.shape}, got a buffer of shape {buffer.shape}")
     return Memory(place, np.ascontiguousarray(buffer).reshape(-1), buffer.shape)

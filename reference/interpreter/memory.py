@@ -16,7 +16,7 @@ from .races import Access
 def address(memory: Memory, indices: list[Array], frame: Frame, loc: Loc) -> Array:
     """Each lane's position in `memory.flat`; a single one if all lanes agree."""
     flat = np.zeros(1, np.intp)
-    for index, extent in zip(indices, memory.extents):
+    for index, extent in zip(indices, memory.extents, strict=True):
         if not inside(index, extent):
             raise out_of_bounds(label(memory.place), indices, memory.extents, frame, loc)
         flat = flat * extent + index.astype(np.intp)
