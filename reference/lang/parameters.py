@@ -75,16 +75,17 @@ class Signature:
         return self._evaluated(self._raw_return)
 
     def _evaluated(self, annotation: Any) -> Any:
-        if not isinstance(annotation, str):
-            return annotation
+        """An annotation as an object; postponed ones are strings, and may have been quoted before that."""
         names = {**self.function.__globals__, **inspect.getclosurevars(self.function).nonlocals}
         try:
-            return eval(annotation, names)  # the user's own annotation, postponed
+            while isinstance(annotation, str):
+                annotation = eval(annotation, names)  # the user's own annotation
         except (NameError, AttributeError, SyntaxError) as error:
             raise self._error(
                 f"the annotation {annotation!r} of kernel {self.name} can't be evaluated: {error}",
                 "define the names it uses at module level, or drop `from __future__ import annotations`",
             ) from None
+        return annotation
 
     def _parameter(self, name: str, annotation: Any) -> Parameter:
         made = parameter(name, annotation)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..ir.printer import print_ir
 from ..ir.structure import Kernel, Program
+from ..transforms import pipeline
 from .backend import Backend
 from .options import Options
 
@@ -33,16 +34,13 @@ class Compiled:
 
 def compile_kernel(kernel: Kernel, options: Options, backend: Backend) -> Compiled:
     """Simplify, split into tasks, and compile."""
-    from ..transforms import pipeline
-
-    program = pipeline.lower(pipeline.optimize(kernel, options), options)
-    executable = backend.compile(program, options)
+    program = pipeline.lower(kernel, options)
     uses = list(_uses(program))
     return Compiled(
         program,
-        executable,
-        frozenset(name for name, reads, writes in uses if writes),
-        frozenset(name for name, reads, writes in uses if reads),
+        backend.compile(program, options),
+        frozenset(name for name, _, writes in uses if writes),
+        frozenset(name for name, reads, _ in uses if reads),
     )
 
 
@@ -56,14 +54,11 @@ def _uses(program: Program) -> Iterator[tuple[str, bool, bool]]:
 
 
 def stages(kernel: Kernel, options: Options, backend: Backend) -> dict[str, str]:
-    """The text of the IR at each stage, then what the backend made of it."""
-    from ..transforms import pipeline
+    """The text of the IR after each pass, from "frontend" to "tasks", then what the backend made of it."""
+    texts: dict[str, str] = {}
 
-    optimised = pipeline.optimize(kernel, options)
-    program = pipeline.lower(optimised, options)
-    texts = {
-        "frontend": print_ir(kernel),
-        "optimised": print_ir(optimised),
-        "tasks": print_ir(program),
-    }
+    def observe(stage: str, root: Kernel | Program) -> None:
+        texts[stage] = print_ir(root)
+
+    program = pipeline.lower(kernel, options, observe)
     return {**texts, **backend.listing(backend.compile(program, options))}

@@ -1,0 +1,159 @@
+"""What array parameters accept, and what they say when they don't."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adstack as qd
+from adstack.lang.arguments import Call
+from adstack.lang.parameters import parameter
+from adstack.lang.specs import NdarraySpec
+
+
+@pytest.fixture(autouse=True)
+def runtime() -> Iterator[None]:
+    qd.init(arch=qd.reference)
+    yield
+    qd.reset()
+
+
+def taken(annotation: Any, value: Any) -> Call:
+    made = parameter("a", annotation)
+    assert made is not None
+    call = Call()
+    made.take(value, call)
+    assert [made.spec(value)] == call.key
+    return call
+
+
+ANY = qd.types.ndarray()
+
+
+@pytest.mark.parametrize("annotation", [qd.types.ndarray, qd.types.NDArray, qd.types.ndarray(), qd.template()])
+def test_a_bare_annotation_takes_any_array(annotation: Any) -> None:
+    for value in (np.zeros((2, 3), np.int8), qd.ndarray(qd.i8, (2, 3))):
+        assert taken(annotation, value).key == [NdarraySpec(qd.i8, 2)]
+
+
+def test_an_annotation_may_be_written_with_brackets() -> None:
+    assert taken(qd.types.NDArray[qd.f32, 1], np.zeros(2, np.float32)).key == [NdarraySpec(qd.f32, 1)]
+    assert taken(qd.types.NDArray[qd.f32], np.zeros(2, np.float32)).key == [NdarraySpec(qd.f32, 1)]
+    assert repr(qd.types.NDArray[qd.f32, 1]) == "ndarray(dtype=f32, ndim=1, needs_grad=None)"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "value", "words"),
+    [
+        ({"dtype": qd.f32}, np.zeros(2), "required array has dtype=f32, array with dtype=f64 is provided"),
+        ({"ndim": 1}, np.zeros((2, 2)), "required array has ndim=1, array with ndim=2 is provided"),
+        ({"needs_grad": True}, np.zeros(2), "required array has needs_grad=True"),
+        ({"dtype": qd.math.vec3}, np.zeros((2, 2), np.float32), "element shape=.3,., array with element shape"),
+        ({"dtype": qd.math.vec3, "ndim": 1}, np.zeros(3, np.float32), "required array has ndim=1"),
+        ({"dtype": qd.math.vec3, "ndim": 1}, np.float32([])[0:0].sum(keepdims=True)[0:0], "element shape"),
+        ({}, np.zeros(2, np.complex64), "dtype=one of numpy's"),
+        ({}, np.zeros(2, ">f4"), "dtype=one of numpy's"),
+    ],
+)
+def test_a_mismatch_is_a_value_error(wanted: dict[str, Any], value: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=f"Invalid value for argument a - .*{words}"):
+        taken(qd.types.ndarray(**wanted), value)
+
+
+@pytest.mark.parametrize("value", [3, [1, 2], None, "field"])
+def test_what_is_no_array_is_a_type_error(value: Any) -> None:
+    given = qd.field(qd.f32, (2,)) if value == "field" else value
+    with pytest.raises(qd.QuadrantsRuntimeTypeError, match="Invalid value for argument a - expected an ndarray"):
+        taken(ANY, given)
+
+
+def test_a_vector_dtype_takes_the_trailing_axes() -> None:
+    spec = NdarraySpec(qd.f32, 1, (3,))
+    vectors = qd.types.ndarray(dtype=qd.math.vec3, ndim=1)
+    assert taken(vectors, np.zeros((2, 3), np.float32)).key == [spec]
+    assert taken(vectors, qd.Vector.ndarray(3, qd.f32, (2,))).key == [spec]
+    assert taken(ANY, qd.Vector.ndarray(3, qd.f32, (2,))).key == [spec]
+
+
+def test_elements_of_an_ndarray_must_be_those_demanded() -> None:
+    data = qd.Vector.ndarray(3, qd.f32, (2,))
+    for wanted in (qd.f32, qd.math.vec2):
+        with pytest.raises(ValueError, match="element shape"):
+            taken(qd.types.ndarray(dtype=wanted), data)
+
+
+def test_gradients_come_along_unless_cut() -> None:
+    data = qd.ndarray(qd.f32, (2,), needs_grad=True)
+    assert list(taken(ANY, data).arrays) == ["a", "a.grad"]
+    assert list(taken(qd.types.ndarray(needs_grad=True), data).arrays) == ["a", "a.grad"]
+    cut = taken(qd.types.ndarray(needs_grad=False), data)
+    assert (list(cut.arrays), cut.key[0].has_grad) == (["a"], False)
+
+
+def test_memory_that_adstack_does_not_own_is_marked() -> None:
+    call = taken(ANY, np.zeros(2))
+    assert call.arrays["a"].shared
+    assert not taken(ANY, qd.ndarray(qd.f32, (2,))).arrays["a"].shared
+
+
+def test_strides_other_than_those_of_c_and_fortran_are_refused() -> None:
+    with pytest.raises(ValueError, match="neither C nor Fortran contiguous"):
+        taken(ANY, np.zeros(6)[::2])
+
+
+def test_a_number_of_axes_is_a_number() -> None:
+    with pytest.raises(TypeError, match="ndim of an ndarray annotation"):
+        qd.types.ndarray(ndim="two")
+
+
+class Device:
+    def __init__(self, kind: str) -> None:
+        self.type = kind
+
+    def __str__(self) -> str:
+        return self.type
+
+
+class Tensor:
+    """As much of a torch tensor as a kernel call needs."""
+
+    __module__ = "torch"
+
+    def __init__(self, array: Any, device: str = "cpu", requires_grad: bool = False) -> None:
+        self.array, self.device, self.requires_grad = array, Device(device), requires_grad
+        self.grad: Tensor | None = None
+
+    def detach(self) -> Tensor:
+        return self
+
+    def numpy(self) -> Any:
+        return self.array
+
+
+@pytest.fixture
+def torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("torch")
+    module.zeros_like = lambda t: Tensor(np.zeros_like(t.array))  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "torch", module)
+
+
+@pytest.mark.usefixtures("torch")
+def test_torch_tensors_share_memory_and_get_a_gradient() -> None:
+    plain, differentiated = Tensor(np.zeros(2)), Tensor(np.zeros(2), requires_grad=True)
+    assert list(taken(ANY, plain).arrays) == ["a"]
+    call = taken(ANY, differentiated)
+    assert differentiated.grad is not None
+    assert call.arrays["a"].storage is differentiated.array
+    assert call.arrays["a.grad"].storage is differentiated.grad.array
+    assert list(taken(qd.types.ndarray(needs_grad=False), differentiated).arrays) == ["a"]
+
+
+@pytest.mark.usefixtures("torch")
+def test_torch_tensors_on_another_device_are_refused() -> None:
+    with pytest.raises(ValueError, match="required array has device=cpu, array with device=cuda is provided"):
+        taken(ANY, Tensor(np.zeros(2), device="cuda"))

@@ -1,0 +1,468 @@
+"""Calling kernels: arguments, specialisations, results, what is said about them."""
+
+from __future__ import annotations
+
+import dataclasses
+import linecache
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adstack as qd
+from adstack.ir.builder import Builder
+from adstack.lang import protocol
+
+
+@pytest.fixture(autouse=True)
+def runtime() -> Iterator[None]:
+    qd.init(arch=qd.reference)
+    yield
+    qd.reset()
+
+
+@qd.kernel
+def add(a: qd.i32, b: qd.f32) -> qd.f32:
+    return a + b
+
+
+@qd.kernel
+def raised(x: qd.types.ndarray(dtype=qd.f32, ndim=1), by: qd.f32):
+    for i in x:
+        x[i] += by
+
+
+@qd.kernel
+def sum_of(x: qd.types.ndarray(dtype=qd.f32, ndim=1)) -> qd.f32:
+    s = 0.0
+    for i in x:
+        s += x[i]
+    return s
+
+
+@dataclasses.dataclass
+class Pair:
+    values: qd.types.ndarray(dtype=qd.f32, ndim=1)
+    count: qd.i32
+
+
+@dataclasses.dataclass
+class Nested:
+    pair: Pair
+    scale: float
+
+
+@qd.kernel
+def fill_pair(p: Nested):
+    for i in p.pair.values:
+        p.pair.values[i] = p.pair.count * p.scale
+
+
+particle = qd.types.struct(mass=qd.f32, position=qd.math.vec2)
+
+
+@qd.kernel
+def heavier(p: particle, by: qd.f32) -> particle:
+    return particle(mass=p.mass + by, position=p.position)
+
+
+@qd.kernel
+def several(n: qd.i32) -> (qd.i32, qd.f32, qd.math.vec2):
+    return n, 0.5, qd.Vector([1.0, 2.0])
+
+
+@qd.kernel
+def twice(v: qd.math.vec3) -> qd.math.vec3:
+    return v * 2
+
+
+@qd.kernel
+def accumulate(f: qd.template(), by: qd.template()):
+    for i in f:
+        f[i] += by
+
+
+@qd.kernel
+def increment(t: qd.Tensor):
+    for i in t:
+        t[i] += 1
+
+
+def test_arguments_may_be_given_by_name() -> None:
+    assert add(1, 2.5) == add(1, b=2.5) == add(b=2.5, a=1) == 3.5
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "words"),
+    [
+        ((1,), {}, "Missing argument 'b'"),
+        ((), {}, "Missing argument 'a', 'b'"),
+        ((1, 2, 3), {}, "Too many arguments"),
+        ((1,), {"c": 2}, "Unexpected argument 'c'"),
+        ((1, 2), {"b": 3}, "Multiple values for argument 'b'"),
+    ],
+)
+def test_wrong_arguments_are_named(args: tuple[Any, ...], kwargs: dict[str, Any], words: str) -> None:
+    with pytest.raises(qd.QuadrantsSyntaxError, match=words) as caught:
+        add(*args, **kwargs)
+    assert isinstance(caught.value, TypeError)
+
+
+@pytest.mark.parametrize("value", [1.5, 1.0, np.float32(1), "1", None, [1], qd.Vector([1])])
+def test_an_integer_parameter_takes_integers(value: Any) -> None:
+    with pytest.raises(qd.QuadrantsRuntimeTypeError, match="Invalid value for argument a - expected a number for i32"):
+        add(value, 1.0)
+
+
+def test_integers_out_of_range_are_refused() -> None:
+    with pytest.raises(ValueError, match="Invalid value for argument a - .*out of range"):
+        add(2**31, 1.0)
+
+
+def test_numbers_of_other_kinds_are_converted() -> None:
+    assert add(np.int64(1), np.float64(2.5)) == add(True, 2.5) == 3.5
+    assert add(1, 2) == 3
+
+
+def test_array_arguments_share_memory() -> None:
+    array, data = np.zeros(3, np.float32), qd.ndarray(qd.f32, (2,))
+    raised(array, 2.0)
+    raised(data, 1.0)
+    assert (array.tolist(), data.to_numpy().tolist()) == ([2, 2, 2], [1, 1])
+
+
+def test_what_a_kernel_wrote_is_noticed_and_what_it_read_is_not() -> None:
+    data = qd.ndarray(qd.f32, (2,))
+    before = data.buffer.generation
+    sum_of(data)
+    assert data.buffer.generation == before
+    raised(data, 1.0)
+    assert data.buffer.generation != before
+
+
+def test_what_a_kernel_wrote_to_a_field_is_noticed() -> None:
+    f, g = qd.field(qd.f32, (2,)), qd.field(qd.f32, (2,))
+
+    @qd.kernel
+    def copy():
+        for i in f:
+            g[i] = f[i]
+
+    before = f.buffer.generation, g.buffer.generation
+    copy()
+    assert f.buffer.generation == before[0]
+    assert g.buffer.generation != before[1]
+
+
+def test_a_read_only_array_may_be_read_but_not_written() -> None:
+    array = np.ones(3, np.float32)
+    array.flags.writeable = False
+    assert sum_of(array) == 3
+    with pytest.raises(ValueError, match="Invalid value for argument x - the array is read-only"):
+        raised(array, 1.0)
+    assert array.tolist() == [1, 1, 1]
+
+
+def test_a_fortran_ordered_array_is_copied_in_and_out() -> None:
+    array = np.zeros((2, 3), np.float32, order="F")
+
+    @qd.kernel
+    def number(x: qd.types.NDArray[qd.f32, 2]):
+        for i, j in x:
+            x[i, j] = i * 10 + j
+
+    number(array)
+    assert array.tolist() == [[0, 1, 2], [10, 11, 12]]
+
+
+def test_vectors_are_passed_and_returned_by_value() -> None:
+    result = twice([1, 2, 3])
+    assert isinstance(result, qd.Vector)
+    assert (
+        result.to_list() == twice(np.array([1, 2, 3])).to_list() == twice(qd.Vector([1, 2, 3])).to_list() == [2, 4, 6]
+    )
+
+
+@pytest.mark.parametrize("value", [[1, 2], [[1, 2, 3]]])
+def test_a_vector_of_another_shape_is_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match=r"Invalid value for argument v - expected shape \(3,\)"):
+        twice(value)
+
+
+def test_a_number_is_no_vector() -> None:
+    with pytest.raises(TypeError, match="Invalid value for argument v"):
+        twice(1.0)
+
+
+def test_structs_are_passed_and_returned_by_value() -> None:
+    result = heavier(particle(mass=1, position=[2, 3]), 0.5)
+    assert (result.mass, result.position.to_list()) == (1.5, [2, 3])
+    assert heavier({"mass": 2, "position": [0, 0]}, 1.0).mass == 3
+
+
+@pytest.mark.parametrize("value", [1, {"mass": 1}, None])
+def test_what_is_no_such_struct_is_refused(value: Any) -> None:
+    with pytest.raises(TypeError, match="Invalid value for argument p"):
+        heavier(value, 1.0)
+
+
+def test_members_of_a_struct_are_checked_by_name() -> None:
+    with pytest.raises(ValueError, match=r"Invalid value for argument p\.position - expected shape"):
+        heavier({"mass": 1, "position": [1, 2, 3]}, 1.0)
+
+
+def test_dataclasses_are_passed_member_by_member() -> None:
+    array = np.zeros(2, np.float32)
+    fill_pair(Nested(Pair(array, 3), 0.5))
+    assert array.tolist() == [1.5, 1.5]
+    with pytest.raises(TypeError, match="Invalid value for argument p - expected a Nested, got Pair"):
+        fill_pair(Pair(array, 3))
+    with pytest.raises(TypeError, match=r"Invalid value for argument p\.pair\.count"):
+        fill_pair(Nested(Pair(array, 3.5), 0.5))
+
+
+def test_several_values_are_returned_as_a_tuple() -> None:
+    n, x, v = several(3)
+    assert (n, x, v.to_list()) == (3, 0.5, [1, 2])
+
+
+def test_returned_numbers_are_python_numbers() -> None:
+    assert [type(x) for x in several(1)[:2]] == [int, float]
+
+
+def test_templates_are_specialised_by_value() -> None:
+    f, g = qd.field(qd.f32, (2,)), qd.field(qd.f32, (3,))
+    accumulate(f, 2)
+    accumulate(f, 0.5)
+    accumulate(g, 1)
+    accumulate(g, True)
+    assert (f.to_numpy().tolist(), g.to_numpy().tolist()) == ([2.5, 2.5], [2, 2, 2])
+
+
+def test_a_tensor_parameter_takes_fields_and_arrays() -> None:
+    data = [qd.field(qd.f32, (2,)), qd.ndarray(qd.i32, (3,)), np.zeros(2, np.float64)]
+    for each in data:
+        increment(each)
+    assert [np.asarray(d).tolist() for d in data] == [[1, 1], [1, 1, 1], [1, 1]]
+    with pytest.raises(TypeError, match="expected a tensor, a field, an ndarray or None"):
+        increment(3)
+
+
+def test_a_tensor_parameter_takes_none() -> None:
+    @qd.kernel
+    def known(t: qd.Tensor) -> qd.i32:
+        r = 0
+        if qd.static(t is not None):
+            r = 1
+        return r
+
+    assert (known(None), known(qd.field(qd.f32, ()))) == (0, 1)
+
+
+def test_equal_arguments_are_served_by_one_specialisation(monkeypatch: pytest.MonkeyPatch) -> None:
+    import adstack.lang.kernel as module
+
+    count = []
+    monkeypatch.setattr(module, "specialise", lambda *a, real=module.specialise: count.append(a) or real(*a))
+
+    @qd.kernel
+    def scaled(x: qd.types.NDArray, by: qd.f32):
+        for i in x:
+            x[i] *= by
+
+    for array in (np.ones(3, np.float32), np.ones(5, np.float32), qd.ndarray(qd.f32, (2,)), np.ones(3, np.float64)):
+        scaled(array, 2.0)
+    assert len(count) == 2
+
+
+def test_a_kernel_compiles_again_after_reset() -> None:
+    assert add(1, 2.0) == 3
+    qd.init(arch=qd.reference, default_fp=qd.f64)
+    assert add(1, 2.0) == 3
+
+
+@qd.data_oriented
+class Machine:
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.unused = 0
+        self.x = qd.field(qd.f32, (2,))
+        self.log = qd.ndarray(qd.f32, (1,))
+
+    @qd.kernel
+    def step(self, v: qd.f32) -> qd.f32:
+        self.x[0] += v * self.n
+        self.log[0] += 1
+        return self.x[0]
+
+    @staticmethod
+    @qd.kernel
+    def plus_one(v: qd.i32) -> qd.i32:
+        return v + 1
+
+
+def test_methods_are_kernels() -> None:
+    one, two = Machine(2), Machine(3)
+    assert (one.step(1.0), one.step(v=1.0), two.step(1.0)) == (2, 4, 3)
+    assert (one.log[0], two.log[0]) == (2, 1)
+    assert one.plus_one(1) == 2
+
+
+def test_a_changed_number_attribute_specialises_again() -> None:
+    machine = Machine(2)
+    machine.step(1.0)
+    machine.n = 10
+    assert machine.step(1.0) == 12
+    machine.n = 2
+    assert machine.step(1.0) == 14
+
+
+def test_attributes_that_a_kernel_does_not_use_do_not_matter() -> None:
+    machine = Machine(2)
+    for machine.unused in range(4):
+        machine.step(1.0)
+    ((_, known),) = Machine.step._compiled.items()
+    assert len(known) == 1
+
+
+def test_a_kernel_is_not_called_inside_a_kernel() -> None:
+    @qd.kernel
+    def outer():
+        add(1, 2.0)
+
+    with pytest.raises(qd.AdstackCompilationError):
+        outer()
+    with protocol.emitting(Builder()), pytest.raises(qd.AdstackSyntaxError, match="called inside a kernel"):  # type: ignore[arg-type]
+        add(1, 2.0)
+
+
+def test_reverse_mode_says_that_it_is_not_there() -> None:
+    for gradient in (lambda: add.grad(1, 2.0), lambda: Machine(1).step.grad(1.0)):
+        with pytest.raises(qd.AdstackError, match="reverse mode is not available"):
+            gradient()
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("def k(a): pass", "parameter 'a' of kernel k is not annotated"),
+        ("def k(a: qd.i32 = 3): pass", "has a default value"),
+        ("def k(*a: qd.i32): pass", r"kernel k has \*a"),
+        ("def k(a: 3): pass", "which is not a type"),
+        ("def k(a: 'nowhere.f32'): pass", "can't be evaluated"),
+        ("def k() -> 'f33': return 1", "can't be evaluated"),
+        ("def k() -> 3: return 1", "can't return 3"),
+    ],
+)
+def test_a_signature_is_checked(source: str, words: str) -> None:
+    names: dict[str, Any] = {"qd": qd}
+    exec(compile(source, "<signature>", "exec"), names)
+    with pytest.raises(qd.QuadrantsSyntaxError, match=words):
+        qd.kernel(names["k"])(*([1] if "a" in source.partition(")")[0][6:] else []))
+
+
+def test_annotations_may_be_postponed() -> None:
+    kind = qd.f64
+    source = "def k(a: 'kind') -> 'qd.f64':\n    return a + kind(1)\n"
+    names: dict[str, Any] = {"qd": qd, "kind": kind}
+    linecache.cache["<postponed>"] = (len(source), None, source.splitlines(True), "<postponed>")
+    exec(compile(source, "<postponed>", "exec"), names)
+    assert qd.kernel(names["k"])(0.5) == 1.5
+
+
+def test_source_that_is_nowhere_is_a_clear_error() -> None:
+    names: dict[str, Any] = {"qd": qd}
+    exec("def k(a: qd.i32) -> qd.i32:\n    return a\n", names)
+    with pytest.raises(qd.AdstackError, match="source"):
+        qd.kernel(names["k"])(1)
+
+
+def test_decorators_are_in_order() -> None:
+    with pytest.raises(qd.AdstackSyntaxError, match="below @staticmethod"):
+        qd.kernel(staticmethod(lambda: 1))
+    with pytest.raises(TypeError, match="decorates a class"):
+        qd.data_oriented(3)
+
+
+def test_a_kernel_keeps_its_name_and_documentation() -> None:
+    @qd.kernel
+    def documented():
+        """Says what it does."""
+
+    assert (documented.__name__, documented.__doc__) == ("documented", "Says what it does.")
+    assert repr(add) == "<kernel add>"
+    assert repr(Machine(1).step) == "<bound <kernel Machine.step>>"
+
+
+def test_stages_are_shown_without_launching() -> None:
+    array = np.zeros(2, np.float32)
+    texts = raised.stages(array, 1.0)
+    assert list(texts)[0] == "frontend"
+    assert "tasks" in texts
+    assert all("parallel_for" in text for text in texts.values())
+    assert array.tolist() == [0, 0]
+    assert "load" in Machine(1).step.stages(1.0)["frontend"]
+
+
+def test_explain_names_tasks_places_and_parameters() -> None:
+    text = raised.explain(np.zeros(2, np.float32), by=1.0)
+    assert "kernel raised on reference (native" in text
+    assert "parameter by: ScalarSpec(dtype=f32)" in text
+    assert "returns: nothing" in text
+    assert "f32[?], " in text
+    assert "written" in text
+    assert "returns: f32" in Machine(1).step.explain(1.0)
+
+
+def test_print_ir_prints_every_stage_once(capsys: pytest.CaptureFixture[str]) -> None:
+    qd.init(arch=qd.reference, print_ir=True)
+    add(1, 2.0)
+    add(2, 3.0)
+    printed = capsys.readouterr().out
+    assert [printed.count(f"==== add: {stage}\n") for stage in ("frontend", "tasks")] == [1, 1]
+
+
+def test_a_destroyed_field_stops_the_kernels_that_use_it() -> None:
+    builder = qd.FieldsBuilder()
+    x = qd.field(qd.f32)
+    builder.dense(qd.i, 2).place(x)
+    tree = builder.finalize()
+
+    @qd.kernel
+    def one():
+        for i in x:
+            x[i] = 1
+
+    one()
+    assert x[0] == 1
+    tree.destroy()
+    with pytest.raises(qd.AdstackRuntimeError, match="destroyed"):
+        one()
+
+
+def test_debug_mode_reaches_the_program() -> None:
+    qd.init(arch=qd.reference, debug=True)
+
+    @qd.kernel
+    def checked(a: qd.i32):
+        assert a > 0
+
+    checked(1)
+    with pytest.raises(AssertionError):
+        checked(0)
+
+
+def test_random_numbers_differ_between_launches_and_repeat_with_the_seed() -> None:
+    @qd.kernel
+    def draw() -> qd.f32:
+        return qd.random()
+
+    def draws(seed: int) -> list[float]:
+        qd.init(arch=qd.reference, random_seed=seed)
+        return [draw() for _ in range(3)]
+
+    first = draws(1)
+    assert len(set(first)) == 3
+    assert draws(1) == first
+    assert draws(2) != first

@@ -1,0 +1,182 @@
+"""`init`, `reset`, `sync` and the options."""
+
+from __future__ import annotations
+
+import pytest
+
+import adstack as qd
+from adstack.lang.options import current_options, scalar_type
+from adstack.runtime import registry, state
+from adstack.runtime.backend import Capabilities, Unavailable
+from adstack.runtime.options import WITHOUT_EFFECT, Options, parse
+
+
+def test_init_sets_what_it_is_told() -> None:
+    qd.init(arch=qd.reference, default_fp=qd.f64, default_ip=qd.i64, debug=True, random_seed=7)
+    options = current_options()
+    assert (options.default_fp, options.default_ip, options.debug, options.random_seed) == (qd.f64, qd.i64, True, 7)
+
+
+def test_options_do_not_survive_the_next_init() -> None:
+    qd.init(arch=qd.reference, debug=True)
+    qd.init(arch=qd.reference)
+    assert not current_options().debug
+
+
+def test_fast_math_is_off_unless_asked_for() -> None:
+    assert not Options().fast_math
+
+
+def test_an_unknown_option_suggests_the_nearest() -> None:
+    with pytest.raises(qd.AdstackArgumentError, match="did you mean 'ad_stack_size'"):
+        qd.init(ad_stak_size=3)
+
+
+def test_an_option_like_no_other_lists_those_that_exist() -> None:
+    with pytest.raises(ValueError, match="known options: default_fp"):
+        parse({"zzzzzzzz": 1})
+
+
+@pytest.mark.parametrize("name", WITHOUT_EFFECT)
+def test_options_of_existing_programs_are_accepted(name: str) -> None:
+    assert parse({name: 1}) == Options()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"default_fp": "f32"}, "use one of f16, f32, f64"),
+        ({"default_fp": qd.i32}, "use one of f16, f32, f64"),
+        ({"default_ip": qd.f32}, "use one of i8"),
+        ({"ad_stack_storage": "moon"}, "auto, heap, stack"),
+    ],
+)
+def test_an_option_with_choices_names_them(given: dict[str, object], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        parse(given)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"debug": "yes"}, "debug takes a bool, got 'yes'"),
+        ({"random_seed": 1.5}, "random_seed takes an int >= 0, got 1.5"),
+        ({"ad_stack_size": -1}, "ad_stack_size takes an int >= 0"),
+        ({"device_memory_GB": -1.0}, "device_memory_GB takes a float >= 0"),
+    ],
+)
+def test_an_option_of_the_wrong_kind_is_refused(given: dict[str, object], words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        parse(given)
+
+
+def test_numbers_of_a_fitting_kind_are_converted() -> None:
+    options = parse({"debug": 1, "device_memory_GB": 2, "ad_stack_storage": "heap"})
+    assert (options.debug, options.device_memory_GB, options.ad_stack_storage) == (True, 2.0, "heap")
+
+
+def test_python_types_mean_the_defaults() -> None:
+    qd.init(arch=qd.reference, default_fp=qd.f16, default_ip=qd.u8)
+    assert [scalar_type(t) for t in (float, int, bool, qd.f64, None)] == [qd.f16, qd.u8, qd.u1, qd.f64, None]
+
+
+def test_without_init_the_default_arch_is_used() -> None:
+    qd.reset()
+    assert state.active() is None
+    qd.field(qd.f32, (2,))
+    running = state.active()
+    assert running is not None
+    assert running.arch == registry.default_arch()
+
+
+def test_an_environment_variable_chooses_the_arch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADSTACK_ARCH", "nonsense")
+    with pytest.raises(ValueError, match="there is no arch 'nonsense'"):
+        qd.init()
+    qd.init(arch=qd.reference)
+
+
+def test_sync_and_reset_do_nothing_where_nothing_runs() -> None:
+    qd.reset()
+    qd.sync()
+    qd.reset()
+    qd.init(arch=qd.reference)
+    qd.sync()
+
+
+def test_every_arch_is_either_available_or_says_why_not() -> None:
+    for name, found in registry.probe_all().items():
+        assert found.name == name
+        if isinstance(found, Unavailable):
+            assert found.reason
+            assert found.fix
+        else:
+            assert isinstance(found, Capabilities)
+
+
+def test_aliases_mean_an_arch() -> None:
+    assert [registry.canonical(a) for a in ("x64", "arm64", "CUDA", "gpu")] == ["cpu", "cpu", "cuda", "gpu"]
+
+
+@pytest.fixture
+def nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No backend but the reference."""
+
+    def probe(arch: str) -> Capabilities | Unavailable:
+        if arch == "reference":
+            return Capabilities("reference", "native", "numpy")
+        return Unavailable(arch, f"no {arch} here", f"buy a {arch}")
+
+    monkeypatch.setattr(registry, "probe", probe)
+
+
+@pytest.mark.usefixtures("nothing")
+def test_an_arch_that_is_not_available_says_why_and_what_to_do() -> None:
+    with pytest.raises(qd.BackendUnavailableError, match="arch cuda is not available: no cuda here\n  do: buy a cuda"):
+        qd.init(arch=qd.cuda)
+
+
+@pytest.mark.usefixtures("nothing")
+def test_no_gpu_says_why_for_each() -> None:
+    with pytest.raises(RuntimeError, match="no gpu is available .*cuda: no cuda here; amdgpu: .*vulkan"):
+        qd.init(arch=qd.gpu)
+
+
+@pytest.mark.usefixtures("nothing")
+def test_a_fallback_warns_and_runs_elsewhere() -> None:
+    with pytest.warns(UserWarning, match=r"arch cuda is not available \(no cuda here\); using reference"):
+        qd.init(arch=qd.cuda, enable_fallback=True)
+    assert state.current().arch == "reference"
+
+
+def test_a_backend_that_is_not_part_of_this_version_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "ARCHES", ("imagined",))
+    (found,) = registry.probe_all().values()
+    assert isinstance(found, Unavailable)
+    assert found.reason == "this version of adstack has no imagined backend"
+
+
+def test_a_backend_that_lacks_a_module_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise ModuleNotFoundError("No module named 'driver'", name="driver")
+
+    monkeypatch.setattr(registry.importlib, "import_module", missing)
+    found = registry.probe("cuda")
+    assert found == Unavailable("cuda", "its backend needs the Python module driver", "install driver")
+
+
+def test_the_first_gpu_that_is_available_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    reference = registry.open_arch("reference")
+
+    class Room:
+        @staticmethod
+        def probe() -> Capabilities:
+            return Capabilities("vulkan", "software", "a driver on the cpu")
+
+        @staticmethod
+        def open_device() -> object:
+            return reference
+
+    missing = Unavailable("", "none", "none")
+    monkeypatch.setattr(registry, "_room", lambda arch: Room if arch == "vulkan" else missing)
+    assert registry.open_arch("gpu") is reference
