@@ -3,6 +3,8 @@
 programs.py   random_kernel(seed, size), sized_kernel(n_ops), the hypothesis strategy kernels()
 generator.py  grows a kernel op by op
 values.py     interesting numbers, and buffers filled with them
+exact_numbers.py  rounding once, in rationals
+naive.py      a second interpreter, one iteration after another
 
 May import: numpy, hypothesis, `adstack.ir`.
 """

@@ -63,15 +63,23 @@ class Scope:
 
 
 class Generator:
-    """Draws from `random`; `transcendentals=False` leaves out the ops that are lowered to algorithms."""
+    """Draws from `random`.
 
-    def __init__(self, random: Random, transcendentals: bool = True) -> None:
+    Args:
+        random: where all choices come from.
+        transcendentals: draw the ops that are lowered to algorithms, too.
+        traps: draw the ops that are errors of debug mode for some operands, too.
+    """
+
+    def __init__(self, random: Random, transcendentals: bool = True, traps: bool = True) -> None:
         self.random = random
         self.b = CountingBuilder()
         self.scope = Scope()
         self.places: dict[str, Place] = {}
         self.depth = 0
-        self.pure = [row for row in TABLE.values() if _drawable(row) and (transcendentals or not row.transcendental)]
+        drawable = [row for row in TABLE.values() if _drawable(row)]
+        drawable = [row for row in drawable if transcendentals or not row.transcendental]
+        self.pure = [row for row in drawable if traps or row.trap is None]
         self.steps = self._weighted()
 
     def _weighted(self) -> list[Step]:

@@ -15,9 +15,12 @@ from .values import random_buffers, random_params
 __all__ = ["kernels", "random_buffers", "random_kernel", "random_params", "sized_kernel"]
 
 
-def random_kernel(seed: int, size: int = 60, transcendentals: bool = True) -> Kernel:
-    """The verified kernel of about `size` ops that `seed` stands for."""
-    kernel = Generator(Random(seed), transcendentals).kernel(size)
+def random_kernel(seed: int, size: int = 60, transcendentals: bool = True, traps: bool = True) -> Kernel:
+    """The verified kernel of about `size` ops that `seed` stands for.
+
+    With `traps=False`, it runs in debug mode without an error.
+    """
+    kernel = Generator(Random(seed), transcendentals, traps).kernel(size)
     verify(kernel)
     return kernel
 
