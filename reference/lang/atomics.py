@@ -23,10 +23,14 @@ __all__ = [
 ]
 
 
+def _called(kind: str) -> str:
+    return "atomic_exchange" if kind == "xchg" else f"atomic_{kind}"
+
+
 def _combine(kind: str, target: Any, values: tuple[Any, ...]) -> Any:
     if not hasattr(target, "_atomic"):
         raise AdstackTypeError(
-            f"the first argument of atomic_{kind} must be an element of a field or ndarray, or a local, in a kernel",
+            f"the first argument of {_called(kind)} must be an element of a field or ndarray, or a local, in a kernel",
             note=f"got a {type(target).__name__}",
             do="name the element itself, such as x[i]",
         )
@@ -38,7 +42,7 @@ def atomic(kind: str, target: Any, *values: Any) -> Any:
     if not isinstance(target, Elements):
         return _combine(kind, target, values)
     values = tuple(as_elements(v) for v in values)
-    return zip_elements(f"atomic_{kind}", lambda t, *vs: _combine(kind, t, vs), targets_of(target), *values)
+    return zip_elements(_called(kind), lambda t, *vs: _combine(kind, t, vs), targets_of(target), *values)
 
 
 def targets_of(target: Elements) -> Any:

@@ -164,14 +164,23 @@ def logical_or(a: Value, b: Value) -> Value:
     return elementwise("logical_or", a, b)
 
 
+def like(x: Value, number: int) -> Value:
+    """`number` in the type and shape of x."""
+    x = plain(x)
+    if isinstance(x, Elements):
+        return x.map(partial(like, number=number))
+    check_number("a constant", x)
+    return x._emit("cast", (number,), to=x.dtype) if is_expr(x) else type(x)(number)
+
+
 def zero(x: Value) -> Value:
     """0 in the type and shape of x."""
-    return x.map(zero) if isinstance(x, Elements) else cast(0, x.dtype) if is_expr(x) else type(x)(0)
+    return like(x, 0)
 
 
 def one(x: Value) -> Value:
     """1 in the type and shape of x."""
-    return x.map(one) if isinstance(x, Elements) else cast(1, x.dtype) if is_expr(x) else type(x)(1)
+    return like(x, 1)
 
 
 def random(dtype: Any = float) -> Value:

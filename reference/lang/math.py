@@ -12,7 +12,6 @@ from .functions import (
     asin,
     atan,
     atan2,
-    cast,
     ceil,
     clz,
     cos,
@@ -21,6 +20,7 @@ from .functions import (
     exp,
     exp2,
     floor,
+    like,
     log,
     log2,
     operate,
@@ -37,7 +37,7 @@ from .functions import max_ as max
 from .functions import min_ as min
 from .functions import pow_ as pow
 from .functions import round_ as round
-from .matrices.base import Elements, as_elements
+from .matrices.base import as_elements
 from .matrix import Matrix, cross, determinant, inverse
 from .transformations import (
     eye,
@@ -106,17 +106,9 @@ def smoothstep(edge0: Any, edge1: Any, x: Any) -> Any:
 
 def sign(x: Any) -> Any:
     """-1, 0 or 1 like x, in the type of x; 0 for NaN. Its derivative is 0."""
-    above, below = operate("gt", x, 0), operate("lt", x, 0)
-    return select(above, _like(x, 1), select(below, _like(x, -1), _like(x, 0)))
-
-
-def _like(x: Any, number: int) -> Any:
-    """`number` in the type and shape of x."""
     x = as_elements(x)
-    if isinstance(x, Elements):
-        return x.map(lambda element: _like(element, number))
-    dtype = getattr(x, "dtype", None)
-    return type(x)(number) if dtype is None else cast(number, dtype)
+    above, below = operate("gt", x, 0), operate("lt", x, 0)
+    return select(above, like(x, 1), select(below, like(x, -1), like(x, 0)))
 
 
 def fract(x: Any) -> Any:

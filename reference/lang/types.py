@@ -9,18 +9,18 @@ from ..errors import AdstackTypeError
 from ..ir.types import DType, f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64
 from .annotations import NDArray, ndarray
 from .compile_time import Template, template
-from .functions import cast
 from .matrices.base import Elements, describe
 from .matrices.build import as_list, size, typed
 from .matrix import Matrix, Vector
 from .scalars import check_number, dtype_of
 from .specs import MatrixSpec
-from .struct import StructType, struct
+from .struct import StructType, convert, struct
 
 __all__ = [
     "MatrixType",
     "NDArray",
     "StructType",
+    "convert",
     "Template",
     "f16",
     "f32",
@@ -167,8 +167,3 @@ def vector(n: int, dtype: Any) -> MatrixType:
 def matrix(n: int, m: int, dtype: Any) -> MatrixType:
     """The type of matrices of n rows and m columns."""
     return MatrixType((size("n", n), size("m", m)), dtype_of(dtype))
-
-
-def convert(value: Any, to: Any) -> Any:
-    """`value` as a member or argument of type `to`: a scalar, vector, matrix or struct type."""
-    return to.cast(value) if hasattr(to, "cast") else cast(value, to)

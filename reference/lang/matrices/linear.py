@@ -76,7 +76,7 @@ def dot(left: list[Any], right: list[Any]) -> Any:
 def solve(matrix: Any, right: Any) -> Any:
     """x with `matrix @ x == right`, for a square matrix up to 4x4 and a vector or matrix on the right."""
     _small_rows("solve", matrix)
-    right = as_elements(right)
+    matrix, right = as_elements(matrix), as_elements(right)
     if not isinstance(right, Elements) or right.n != matrix.n:
         raise AdstackTypeError(
             "the right side of solve must have as many rows as the matrix",
