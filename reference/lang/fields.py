@@ -61,7 +61,7 @@ class Field(HostArray):
         self._buffer: Buffer | None = None
         self._dropped = False
         stem = re.sub(r"\W", "_", name) or "field"
-        self._unique = f"{primal._unique}.{role}" if primal else f"{stem}_{next(_numbers)}"
+        self._unique: str = f"{primal._unique}.{role}" if primal else f"{stem}_{next(_numbers)}"
         state.current().adopt(self)
 
     # ---- placement
@@ -196,7 +196,8 @@ class MatrixField(Field):
 
     def get_scalar_field(self, *indices: int) -> Any:
         """One number of every element, as a numpy array that shares the memory where the host can address it."""
-        return self._view()[(..., *indices)]
+        at: tuple[Any, ...] = (Ellipsis, *indices)
+        return self._view()[at]
 
 
 def make_field(

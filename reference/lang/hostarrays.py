@@ -31,7 +31,7 @@ class HostArray:
     _bounds: tuple[tuple[int, int], ...] | None = None
     _fast: int = 0
     _item: Any = None
-    _plain: type = float
+    _plain: Any = float
     _low: float = 0
     _high: float = 0
 

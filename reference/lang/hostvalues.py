@@ -81,7 +81,7 @@ def scalar(array: HostArray, value: Any) -> Any:
     return number(value, array.dtype, array.label)
 
 
-def storable(dtype: DType) -> tuple[type, float, float]:
+def storable(dtype: DType) -> tuple[Any, float, float]:
     """(kind, least, greatest) of the Python numbers that can be stored as `dtype` without a closer look."""
     if dtype.is_float:
         return float, -_LIMITS[dtype], _LIMITS[dtype]

@@ -38,7 +38,7 @@ class Ndarray(HostArray):
         self.element_shape = element_shape
         self.grad: Ndarray | None = None
         self._primal = primal
-        self._unique = f"ndarray_{next(_numbers)}" if primal is None else f"{primal._unique}.grad"
+        self._unique: str = f"ndarray_{next(_numbers)}" if primal is None else f"{primal._unique}.grad"
         self._shape = shape
         self._offset = (0,) * len(shape)
         self._buffer: Buffer | None = self._attach(Buffer(runtime.backend, dtype, shape + element_shape))

@@ -1,0 +1,134 @@
+"""Fields of structs: live elements, bulk copies, nesting."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adstack as qd
+
+inner = qd.types.struct(u=qd.i32, v=qd.math.vec2)
+outer = qd.types.struct(a=qd.f32, s=inner)
+
+
+@pytest.fixture(autouse=True)
+def runtime() -> Iterator[None]:
+    qd.init(arch=qd.reference)
+    yield
+    qd.reset()
+
+
+def test_members_are_fields() -> None:
+    f = outer.field(shape=(3,), name="f")
+    assert (f.shape, f.offset, f.is_placed, f.keys) == ((3,), (0,), True, ["a", "s"])
+    assert f.a is f.get_member_field("a") is f.field_dict["a"]
+    assert f.s.v.name == "f.s.v"
+    assert repr(f) == "<adstack struct field: a, s>"
+
+
+def test_a_struct_field_can_be_made_of_a_dict() -> None:
+    f = qd.Struct.field({"a": qd.f32, "b": qd.math.vec3}, shape=(2,), offset=(1,))
+    f[2].b = [1, 2, 3]
+    assert f.b.to_numpy().tolist() == [[0, 0, 0], [1, 2, 3]]
+
+
+def test_an_element_is_a_live_struct() -> None:
+    f = outer.field(shape=(2,))
+    f[1].a = 2.5
+    f[1].s.u = 3
+    f[1].s.v[1] = 4
+    assert f[1].to_dict() == {"a": 2.5, "s": {"u": 3, "v": [0, 4]}}
+    assert f[0].to_dict() == {"a": 0, "s": {"u": 0, "v": [0, 0]}}
+
+
+def test_an_element_is_set_as_a_whole() -> None:
+    f = outer.field(shape=(2,))
+    f[0] = outer(a=1, s=inner(u=2, v=[3, 4]))
+    f[1] = {"a": 5, "s": {"u": 6, "v": [7, 8]}}
+    assert f[0].to_dict() == {"a": 1, "s": {"u": 2, "v": [3, 4]}}
+    assert f[1].to_dict() == {"a": 5, "s": {"u": 6, "v": [7, 8]}}
+
+
+def test_bounds_are_checked_when_an_element_is_taken() -> None:
+    with pytest.raises(IndexError, match="Accessing"):
+        outer.field(shape=(2,))[2]
+
+
+def test_an_unknown_member_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no member 'z'; its members are a, s"):
+        _ = outer.field(shape=(2,)).z
+
+
+def test_fill_sets_all_elements() -> None:
+    f = outer.field(shape=(2,))
+    f.fill(1)
+    assert f[1].to_dict() == {"a": 1, "s": {"u": 1, "v": [1, 1]}}
+    f.fill({"a": 2, "s": {"u": 3, "v": [4, 5]}})
+    assert f[0].to_dict() == {"a": 2, "s": {"u": 3, "v": [4, 5]}}
+
+
+def test_copies_go_member_by_member() -> None:
+    f, g = outer.field(shape=(2,)), outer.field(shape=(2,))
+    f[1].s.u = 3
+    g.copy_from(f)
+    assert g[1].s.u == 3
+    arrays = f.to_numpy()
+    arrays["a"][0] = 7
+    g.from_numpy(arrays)
+    assert (g[0].a, g[1].s.u) == (7, 3)
+    with pytest.raises(TypeError, match="the members a, s"):
+        f.copy_from(inner.field(shape=(2,)))
+
+
+def test_only_real_members_have_gradients() -> None:
+    f = outer.field(shape=(2,), needs_grad=True, needs_dual=True)
+    assert (f.a.has_grad(), f.s.v.has_dual(), f.s.u.grad) == (True, True, None)
+
+
+def test_a_struct_field_may_be_placed_later() -> None:
+    f = outer.field()
+    assert not f.is_placed
+    qd.root.dense(qd.i, 4).place(f)
+    assert f.shape == (4,)
+
+
+def test_members_of_an_element_are_fixed() -> None:
+    members = outer.field(shape=(2,))[0]._members
+    assert (len(members), list(members)) == (2, ["a", "s"])
+    with pytest.raises(TypeError, match="can't be deleted"):
+        del members["a"]
+
+
+def test_torch_tensors_come_and_go_by_member(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = types.ModuleType("torch")
+    torch.from_numpy = lambda array: array  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "torch", torch)
+
+    class Tensor:
+        def __init__(self, array: Any) -> None:
+            self.detach = self.cpu = lambda: self
+            self.numpy = lambda: array
+
+    f = inner.field(shape=(2,))
+    f.from_torch({"u": Tensor(np.array([1, 2])), "v": Tensor(np.ones((2, 2)))})
+    assert f[1].to_dict() == {"u": 2, "v": [1, 1]}
+    assert f.to_torch()["u"].tolist() == [1, 2]
+
+
+def test_kernels_read_and_write_members() -> None:
+    f = outer.field(shape=(3,))
+
+    @qd.kernel
+    def step():
+        for i in f:
+            f[i].a = i
+            f[i].s.v[1] += 2
+
+    step()
+    assert f.a.to_numpy().tolist() == [0, 1, 2]
+    assert f.s.v.to_numpy().tolist() == [[0, 2]] * 3
