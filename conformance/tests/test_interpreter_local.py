@@ -15,7 +15,8 @@ def mapped(body: str, x: list[int], **options: object) -> list[int]:
     text = parallel(f"%v = load @x[%i] : i32\n{body}\nstore @y[%i], %r", len(x), OUT)
     y = np.zeros(len(x), np.int32)
     run_text(text, {"x": np.array(x, np.int32), "y": y}, **options)
-    return y.tolist()
+    found: list[int] = y.tolist()
+    return found
 
 
 ARRAY = """

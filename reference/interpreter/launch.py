@@ -28,15 +28,15 @@ class RunOptions:
         debug: check asserts, traps, underflow and races.
         seed, launch: what the random streams depend on, see `philox.py`.
         stdout: takes what the program prints; None is `sys.stdout`.
-        lanes: how many iterations of a parallel loop run together. Results depend on it only through the order of
-            atomic operations, which no program may rely on.
+        lanes: how many iterations of a parallel loop run together; the default keeps temporaries in the cache. Results
+            depend on it only through the order of atomic operations, which no program may rely on.
     """
 
     debug: bool = False
     seed: int = 0
     launch: int = 0
     stdout: Callable[[str], object] | None = None
-    lanes: int = 16384
+    lanes: int = 8192
 
 
 @dataclass
