@@ -398,7 +398,7 @@ def test_a_kernel_keeps_its_name_and_documentation() -> None:
 def test_stages_are_shown_without_launching() -> None:
     array = np.zeros(2, np.float32)
     texts = raised.stages(array, 1.0)
-    assert list(texts)[0] == "frontend"
+    assert next(iter(texts)) == "frontend"
     assert "tasks" in texts
     assert all("parallel_for" in text for text in texts.values())
     assert array.tolist() == [0, 0]
