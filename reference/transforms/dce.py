@@ -1,10 +1,11 @@
 """Dead code: `dce(body)`.
 
 Requires: verified IR.
-Ensures: every op left has an effect, or gives something that such an op needs. A carried value that only feeds itself is
-gone; so are results and yields nobody uses, arrays nobody reads, loops and branches without content. A `while` stays,
-because it may not end; so do random draws, because they move the stream, and parallel loops where anything is drawn,
-because a loop's number is part of the stream's name. With `options.debug`, ops that may raise stay as well.
+Ensures: every op left has an effect, or gives something that such an op needs. A carried value that only feeds itself
+is gone; so are results and yields nobody uses, arrays nobody reads, loops and branches without content. A `while`
+stays, because it may not end; so do random draws, because they move the stream, and parallel loops where anything is
+drawn, because a loop's number is part of the stream's name. With `options.debug`, ops that may raise stay as well;
+without it, asserts go.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .rewrite import CONST, Constant
 
 __all__ = ["dce"]
 
-IF, WHILE, PARALLEL = TABLE["if"], TABLE["while"], TABLE["parallel_for"]
+IF, WHILE, PARALLEL, ASSERT = (TABLE[name] for name in ("if", "while", "parallel_for", "assert"))
 ARRAY_LOAD, ARRAY_STORE = TABLE["array.load"], TABLE["array.store"]
 
 
@@ -43,7 +44,7 @@ class Liveness:
         self.ops: set[Op] = set()
         self.values: set[Value] = set()
         self.debug = options.debug
-        self.random = draws_random(body)
+        self.keep_loops = options.keep_loops or draws_random(body)
         self._source: dict[Value, Op] = {}
         self._around: dict[Op, Op] = {}
         self._carried: dict[Value, Carried] = {}
@@ -78,10 +79,12 @@ class Liveness:
     def _is_root(self, op: Op, around: Op | None) -> bool:
         if op.opdef is ARRAY_STORE:
             self._stores.setdefault(op.operands[0], []).append(op)
+        elif op.opdef is ASSERT:
+            return self.debug
         elif op.opdef.writes or op.opdef is WHILE or (op.opdef.terminator and around is None):
             return True
         if op.opdef is PARALLEL:
-            return self.random
+            return self.keep_loops
         return self.debug and not op.regions and may_raise(op, self.constant)
 
     def constant(self, value: Value) -> Constant | None:
@@ -150,4 +153,3 @@ def _prune(op: Op, wanted: list[bool]) -> None:
     keep(op.results, wanted)
     for region in op.regions:
         keep(region.terminator.operands, wanted)
-

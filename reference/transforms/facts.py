@@ -1,7 +1,7 @@
-"""What is known of single ops: may it raise, is its access in bounds, which memory does it touch, which may be the same.
+"""What is known of single ops: may it raise, is it in bounds, which memory does it touch, which memory may be the same.
 
-Arguments may share memory: two ndarrays may be views of one buffer, and a field can be lent out and passed as an ndarray.
-Two fields never overlap; neither do temps, results and local arrays with anything.
+Arguments may share memory: two ndarrays may be views of one buffer, and a field can be lent out and passed as an
+ndarray. Two fields never overlap; neither do temps, results and local arrays with anything.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..ir.ops import TABLE
 from ..ir.structure import Op, Place, Region, Value
 from .rewrite import Constant
 
-__all__ = ["Memory", "Touched", "Known", "draws_random", "family", "in_bounds", "may_raise", "memory_of", "touched"]
+__all__ = ["Known", "Memory", "Touched", "draws_random", "family", "in_bounds", "may_raise", "memory_of", "touched"]
 
 Memory = Place | Value
 """What holds elements: a place, or the handle of a local array."""
@@ -48,7 +48,7 @@ def in_bounds(op: Op, known: Known) -> bool:
     start = ACCESSES[op.name]
     return all(
         extent is not None and (index := known(value)) is not None and 0 <= index < extent
-        for value, extent in zip(op.operands[start:], extents(op))
+        for value, extent in zip(op.operands[start:], extents(op), strict=False)
     )
 
 

@@ -2,12 +2,12 @@
 
 Requires: verified IR.
 Ensures: pure ops of constants are constants, computed by the meaning of their row, so not a bit changes; an `if` of a
-constant is the region it takes; a `for` or `parallel_for` over a constant empty range is gone, a `for` over a range of one
-is its body; a `while` that is false at once is its condition region.
+constant is the region it takes; a `for` or `parallel_for` over a constant empty range is gone, a `for` over a range of
+one is its body; a `while` that is false at once is its condition region.
 
-Left alone: ops that are an error in debug mode for these operands, transcendentals (they become algorithms of other ops,
-which fold), bitcasts to a NaN (its payload would be lost), and parallel loops where random numbers are drawn (a loop's
-number is part of the stream's name).
+Left alone: ops that are an error in debug mode for these operands, transcendentals (they become algorithms of other
+ops, which fold), bitcasts to a NaN (its payload would be lost), and parallel loops where random numbers are drawn (a
+loop's number is part of the stream's name).
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ SHAPE = TABLE["shape"]
 def fold(body: Region, options: Options = DEFAULT) -> None:
     """Fold constants in place."""
     with np.errstate(all="ignore"):
-        Folder(body).run(body)
+        Folder(body, options).run(body)
 
 
 class Folder(Rewriter):
     """Replaces what it can compute."""
 
-    def __init__(self, body: Region) -> None:
+    def __init__(self, body: Region, options: Options) -> None:
         super().__init__()
-        self.random = draws_random(body)
+        self.keep_loops = options.keep_loops or draws_random(body)
 
     def plain(self, op: Op) -> None:
         self.append(self.folded(op))
@@ -126,7 +126,7 @@ def _while(folder: Folder, op: Op) -> bool:
 
 def _parallel_for(folder: Folder, op: Op) -> bool:
     bounds = op.operands
-    return not folder.random and any(folder.empty(lo, hi) for lo, hi in zip(bounds[::2], bounds[1::2], strict=True))
+    return not folder.keep_loops and any(folder.empty(lo, hi) for lo, hi in zip(bounds[::2], bounds[1::2], strict=True))
 
 
 CONTROL: dict[str, Callable[[Folder, Op], bool]] = {

@@ -1,13 +1,13 @@
 """Memory inside a thread: `forward(body)`.
 
 Requires: verified IR; best after `simplify` and `cse`, which make equal indices one value.
-Ensures: a load of an element that this thread has stored or loaded before, with nothing in between that may have changed
-it, is gone: its value is known. A store that is overwritten before anything may look at it is gone, and so is one of the
-value that stands there already (not with `options.debug`: it may be a race worth reporting).
+Ensures: a load of an element that this thread has stored or loaded before, with nothing in between that may have
+changed it, is gone: its value is known. A store that is overwritten before anything may look at it is gone, and so is
+one of the value that stands there already (not with `options.debug`: it may be a race worth reporting).
 
-Other iterations of a parallel loop can't come in between: they would race. Serial code and parallel loops know nothing of
-each other: a value handed from task to task costs as much as a load. Branches and loops forget what they may have changed.
-With `options.keep_accesses`, only local arrays are looked at.
+Other iterations of a parallel loop can't come in between: they would race. Serial code and parallel loops know nothing
+of each other: a value handed from task to task costs as much as a load. Branches and loops forget what they may have
+changed. With `options.keep_accesses`, only local arrays are looked at.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LOOPS_LIKE: Final = frozenset({TABLE["for"], TABLE["while"]})
 PARALLEL: Final = TABLE["parallel_for"]
 
 ROUNDS: Final = 4
-"""A loop without its useless stores changes less, so that more is known in it: then it is walked again, but not for ever."""
+"""A loop without its useless stores changes less, so more is known in it: it is walked again, but not for ever."""
 
 
 def forward(body: Region, options: Options = DEFAULT) -> None:

@@ -1,7 +1,7 @@
 """The algebra that `simplify` knows: rows of (ops, operand types, pattern, outcome, license).
 
-Exact to the bit, on every operand: signed zeros, infinities, subnormals, wrapping. (The sign and payload of a NaN are not
-part of a value's meaning.) What is missing is missing for a reason:
+Exact to the bit, on every operand: signed zeros, infinities, subnormals, wrapping. (The sign and payload of a NaN are
+not part of a value's meaning.) What is missing is missing for a reason:
 
     x + 0        is +0 for x = -0                   0 - x        is +0 for x = +0, where neg gives -0
     x - x        is NaN for infinities and NaN      x * 0        is NaN for infinities and NaN, -0 for negative x
@@ -12,11 +12,12 @@ part of a value's meaning.) What is missing is missing for a reason:
 
 from __future__ import annotations
 
+from itertools import chain, product
 from typing import Final
 
 from ..ir.types import ALL, FLOATS, INTS, NUMERIC, SIGNED, UNSIGNED, DType, u1
 from .casts import BITCASTS, CASTS, COMPARED_FLAG
-from .numbers import divided_by_power, subtracted_number, two_numbers
+from .computed import divided_by_power, subtracted_number, two_numbers
 from .patterns import (
     Outcome,
     Pattern,
@@ -143,21 +144,15 @@ SELECTION: Final[tuple[Row, ...]] = (
     ("select", ALL, of("not"), made("select", 0, 2, 1), "the sides swap"),
 )
 
-INDEX: Final[dict[tuple[str, DType], list[Rule]]] = {}
-"""The rules for an op, by its name and the type of its last operand."""
+def _index(*tables: tuple[Row, ...]) -> dict[tuple[str, DType], list[Rule]]:
+    found: dict[tuple[str, DType], list[Rule]] = {}
+    for names, types, pattern, outcome, why in chain(*tables):
+        for key in product(names.split(), types):
+            found.setdefault(key, []).append(Rule(pattern, outcome, why))
+    return found
 
-for names, types, pattern, outcome, why in (
-    *ORDER,
-    *INTEGER,
-    *BITWISE,
-    *SIGNS,
-    *FLOAT,
-    *COMPARISON,
-    *SELECTION,
-    *CASTS,
-    *BITCASTS,
-    *COMPARED_FLAG,
-):
-    for name in names.split():
-        for dtype in types:
-            INDEX.setdefault((name, dtype), []).append(Rule(pattern, outcome, why))
+
+INDEX: Final = _index(
+    ORDER, INTEGER, BITWISE, SIGNS, FLOAT, COMPARISON, SELECTION, CASTS, BITCASTS, COMPARED_FLAG
+)
+"""The rules for an op, by its name and the type of its last operand; the first that applies is taken."""

@@ -3,8 +3,8 @@
 Requires: verified IR.
 Ensures: what gives the same in every round stands before its loop, as far out as its operands allow:
 
-- pure ops that can't be an error in debug mode, constants too, out of `for` and `while`. They may then run where they did
-  not (a loop without rounds, a branch not taken), which nobody can see. Costly ones stay in a branch;
+- pure ops that can't be an error in debug mode, constants too, out of `for` and `while`. They may then run where they
+  did not (a loop without rounds, a branch not taken), which nobody can see. Costly ones stay in a branch;
 - out of `parallel_for`, only costly ops and what they are made of. A value that a loop takes from outside is recomputed
   or loaded by every thread: cheaper than a division, dearer than an addition;
 - loads of places that nothing in the loop may write: if they can't be out of bounds, or if the loop is known to run and

@@ -26,7 +26,7 @@ LOOPS: Final[dict[str, Layout]] = {"for": Layout(2, ((1, 0),)), "while": Layout(
 
 @dataclass(frozen=True)
 class Carried:
-    """One carried value: `init` goes in, each region takes one of `args` and gives one of `yields`; `result` comes out."""
+    """One carried value: `init` goes in, each region takes one of `args`, gives one of `yields`; `result` comes out."""
 
     init: Value
     args: tuple[Value, ...]

@@ -17,8 +17,9 @@ T = TypeVar("T")
 Bases = tuple["Value | None", ...]
 Offsets = tuple[int, ...]
 Element = tuple[Bases, Offsets]
-"""An element by its indices, each a value (None: zero) plus a number. Elements of the same bases are the same exactly if
-their offsets are; of elements with different bases nothing is known."""
+"""An element by its indices, each a value (None: zero) plus a number.
+
+Elements of the same bases are the same exactly if their offsets are; of different bases nothing is known."""
 
 ADD: Final = TABLE["add"]
 MISSING: Final = object()

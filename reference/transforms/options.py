@@ -13,14 +13,17 @@ class Options:
     """Settings that every pass takes.
 
     Attributes:
-        debug: the program will run with its checks on. Ops that may raise then (integer division, shifts, accesses out of
-            bounds) stay even if nobody uses what they give, so that a program raises if and only if it did before.
+        debug: the program will run with its checks on. Ops that may raise then (integer division, shifts, accesses out
+            of bounds) stay even if nobody uses what they give, so that a program raises if and only if it did
+            before. Otherwise asserts do nothing, and go.
         keep_accesses: loads and stores of places stay as the user wrote them. Autodiff wants that of the kernel that it
             differentiates: a place without gradient storage cuts the gradient, and forwarding would go around it.
+        keep_loops: parallel loops stay, whatever they do.
     """
 
     debug: bool = False
     keep_accesses: bool = False
+    keep_loops: bool = False
 
 
 DEFAULT: Final = Options()

@@ -1,7 +1,7 @@
 """The vocabulary of simplification rules: when a rule applies, and what it gives.
 
-A rule is a row: the ops and operand types it is for, a pattern, an outcome, and the license: why no bit changes. Patterns
-look at an op and give the values they matched, or None. Outcomes make a value of those.
+A rule is a row: the ops and operand types it is for, a pattern, an outcome, and the license: why no bit changes.
+Patterns look at an op and give the values they matched, or None. Outcomes make a value of those.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def minus_zero(to: DType) -> Constant:
 
 def ones(to: DType) -> Constant:
     """All bits set."""
-    return True if to.is_bool else to(-1)  # type: ignore[no-any-return]
+    return True if to.is_bool else minus_one(to)
 
 
 def least(to: DType) -> Constant:

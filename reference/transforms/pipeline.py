@@ -1,14 +1,14 @@
-"""The passes in order: `optimize(kernel)`, and `lower(kernel)`, which makes tasks as well.
+"""The passes in order: `optimize(kernel)`, and `lower(kernel)`, which optimises and makes tasks.
 
-Both leave the kernel they are given as it is. With ADSTACK_VERIFY=1 in the environment the verifier runs before the first
-pass and after every one.
+Both leave the kernel they are given as it is. With ADSTACK_VERIFY=1 in the environment the verifier runs before the
+first pass and after every one.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 from ..errors import IRError
 from ..ir.structure import Kernel, Program, Region
@@ -48,23 +48,32 @@ STAGES: Final = ("frontend", *(name for name, _ in PASSES), "tasks")
 """The names of what an observer of `lower` sees."""
 
 
-def optimize(kernel: Kernel, options: Options = DEFAULT, observe: Observer | None = None) -> Kernel:
-    """A kernel that computes the same, to the bit, with less."""
-    kernel = clone_kernel(kernel)
+class Wanted(Protocol):
+    """What the pipeline needs of a caller's options."""
+
+    @property
+    def debug(self) -> bool: ...
+
+
+def optimize(
+    kernel: Kernel, options: Wanted = DEFAULT, observe: Observer | None = None, *, keep_accesses: bool = False
+) -> Kernel:
+    """A kernel that computes the same, to the bit, with less. For `keep_accesses` see `Options`."""
+    kernel, settings = clone_kernel(kernel), Options(options.debug, keep_accesses)
     _done("frontend", kernel, observe)
     for name, run in PASSES:
-        run(kernel.body, options)
+        run(kernel.body, settings)
         _done(name, kernel, observe)
     return kernel
 
 
-def lower(kernel: Kernel, options: Options = DEFAULT, observe: Observer | None = None) -> Program:
+def lower(kernel: Kernel, options: Wanted = DEFAULT, observe: Observer | None = None) -> Program:
     """The optimised kernel as tasks."""
-    program = split(optimize(kernel, options, observe), options)
+    settings = Options(options.debug, keep_loops=True)
+    program = split(optimize(kernel, options, observe), settings)
     for task in program.tasks:
-        simplify(task.body, options)
-        cse(task.body, options)
-        dce(task.body, options)
+        for run in (simplify, cse, dce):
+            run(task.body, settings)
     _done("tasks", program, observe)
     return program
 

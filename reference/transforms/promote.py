@@ -1,8 +1,8 @@
 """Local arrays to values: `promote(body)`.
 
 Requires: verified IR; best after `simplify`, which finds the numbers of indices.
-Ensures: a local array whose every index is a number in bounds is gone: its elements are SSA values, yielded by `if`s and
-carried by loops that change them. An array that a parallel loop writes from outside stays.
+Ensures: a local array whose every index is a number in bounds is gone: its elements are SSA values, yielded by `if`s
+and carried by loops that change them. An array that a parallel loop writes from outside stays.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ class Survey:
             elif op.opdef in (LOAD, STORE):
                 self._access(op, stored, parallel)
             elif op.regions:
-                self.stored[op] = inside = {}
+                inside: dict[Cell, None] = {}
+                self.stored[op] = inside
                 for inner in op.regions:
                     self._visit(inner, inside, parallel or op.opdef is PARALLEL)
                 stored.update(inside)

@@ -1,4 +1,4 @@
-"""Shared by the passes: walking and rebuilding regions, cloning, use counts.
+"""Shared by the passes: walking and rebuilding regions, renaming, cloning.
 
 Passes work in place. A definition stands before its uses in program order, so one walk that renames operands as it goes
 carries every replacement to every use; nothing is scanned twice.
@@ -6,13 +6,21 @@ carries every replacement to every use; nothing is scanned twice.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from ..ir.ops import TABLE
 from ..ir.structure import Kernel, Op, Region, Value
 
-__all__ = ["CONST", "Constant", "Renaming", "Rewriter", "clone_kernel", "clone_op", "constant_op", "count_ops", "rename_operands", "uses"]
+__all__ = [
+    "CONST",
+    "Constant",
+    "Renaming",
+    "Rewriter",
+    "clone_kernel",
+    "clone_op",
+    "constant_op",
+    "rename_operands",
+]
 
 Constant = bool | int | float
 Renaming = dict[Value, Value]
@@ -123,17 +131,3 @@ def _fresh(value: Value, renamed: Renaming) -> Value:
 def clone_kernel(kernel: Kernel) -> Kernel:
     """A kernel that shares nothing mutable with `kernel`."""
     return Kernel(kernel.name, _clone_region(kernel.body, {}), dict(kernel.places), kernel.returns, kernel.loc)
-
-
-def uses(region: Region) -> Counter[Value]:
-    """How often each value is an operand, in the region and all inside it."""
-    count: Counter[Value] = Counter()
-    for op in region.walk():
-        count.update(op.operands)
-    return count
-
-
-def count_ops(region: Region, which: Callable[[Op], bool] = lambda op: True) -> int:
-    """How many ops there are, in the region and all inside it."""
-    return sum(1 for op in region.walk() if which(op))
-

@@ -31,7 +31,7 @@ def simplify(body: Region, options: Options = DEFAULT) -> None:
         again = True
         while again:
             # a loop's constancy can show only after its body is simplified: then the body is worth another look
-            simplifier = Simplifier(body)
+            simplifier = Simplifier(body, options)
             simplifier.run(body)
             again = simplifier.again
 
@@ -45,8 +45,8 @@ class Simplifier(Folder):
         level: at what depth a value was defined, if not at 0.
     """
 
-    def __init__(self, body: Region) -> None:
-        super().__init__(body)
+    def __init__(self, body: Region, options: Options) -> None:
+        super().__init__(body, options)
         self.again = False
         self.depth = 0
         self.level: dict[Value, int] = {}
@@ -148,7 +148,8 @@ class Simplifier(Folder):
         outside = [
             self._is_outside(a) and self._is_outside(b) for a, b in zip(then.operands, orelse.operands, strict=True)
         ]
-        moved = [(r, a, b) for r, a, b, out in zip(op.results, then.operands, orelse.operands, outside) if out]
+        each = zip(op.results, then.operands, orelse.operands, outside, strict=True)
+        moved = [(result, a, b) for result, a, b, out in each if out]
         stays = [not out for out in outside]
         keep(op.results, stays)
         for end in (then, orelse):
@@ -169,4 +170,3 @@ class Simplifier(Folder):
         if known is None or self.level.get(value, 0) <= self.depth:
             return value
         return self.number(known, value.dtype)
-

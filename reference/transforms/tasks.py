@@ -1,9 +1,9 @@
 """Task splitting: `split(kernel) -> Program`.
 
 Requires: a verified kernel; best optimised. It is used up: the program's tasks own its ops.
-Ensures: one parallel task per `parallel_for`, in order; between them one serial task per run of other ops, if any of them
-has an effect or gives what a later task needs. Every task has parameters of its own, of the kernel's types. A task that
-needs a value from before it
+Ensures: one parallel task per `parallel_for`, in order; between them one serial task per run of other ops, if any of
+them has an effect or gives what a later task needs. Every task has parameters of its own, of the kernel's types. A task
+that needs a value from before it
 
 - recomputes it, if that takes no more than `RECOMPUTED` pure ops of parameters, constants and extents, and loads of
   places that nobody may write from the first load to the end of the task;
@@ -16,6 +16,7 @@ values are stored to "result" places by the serial task that has them at hand, o
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ..errors import IRError
 from ..ir.ops import TABLE
@@ -45,7 +46,7 @@ class Splitter:
     """
 
     def __init__(self, kernel: Kernel, options: Options) -> None:
-        self.kernel, self.options = kernel, options
+        self.kernel, self.options = kernel, replace(options, keep_loops=True)
         self.places: dict[str, Place] = dict(kernel.places)
         self.temps: dict[Value, Place] = {}
         self.segments = segments(kernel.body)
@@ -56,7 +57,7 @@ class Splitter:
         """Split, clean up, name."""
         kernel = self.kernel
         results = self._store_results()
-        bodies = [self._body(segment) for segment in self.segments]
+        bodies = self._bodies()
         self._leave_temps(bodies)
         tasks: list[Task] = []
         for segment, body in zip(self.segments, bodies, strict=True):
@@ -115,17 +116,23 @@ class Splitter:
 
     # ---- bodies
 
-    def _body(self, segment: Segment) -> Region:
-        """The segment's ops behind a header that gives them what they need from before."""
-        params = [Value(v.type, v.name) for v in self.kernel.params]
-        body = Region(params)
-        renamed: Renaming = dict(zip(self.kernel.params, params, strict=True))
+    def _bodies(self) -> list[Region]:
+        """Each segment's ops behind a header that gives them what they need from before."""
+        # all headers come first: they copy ops as they stand before any is renamed
+        heads = [self._head(segment) for segment in self.segments]
+        for segment, (body, renamed) in zip(self.segments, heads, strict=True):
+            rename_operands(segment.ops, renamed)
+            body.ops += segment.ops
+            body.ops.append(Op(RETURN, [], loc=self.kernel.body.terminator.loc))
+        return [body for body, _ in heads]
+
+    def _head(self, segment: Segment) -> tuple[Region, Renaming]:
+        """A body with parameters and header, and what stands there for values from before."""
+        body = Region([Value(v.type, v.name) for v in self.kernel.params])
+        renamed: Renaming = dict(zip(self.kernel.params, body.args, strict=True))
         for value in self.crossing.needs(segment):
             self._fetch(value, segment, renamed, body.ops)
-        rename_operands(segment.ops, renamed)
-        body.ops += segment.ops
-        body.ops.append(Op(RETURN, [], loc=self.kernel.body.terminator.loc))
-        return body
+        return body, renamed
 
     def _fetch(self, value: Value, segment: Segment, renamed: Renaming, header: list[Op]) -> None:
         """Recompute or load `value` in the header, once."""
@@ -139,7 +146,7 @@ class Splitter:
             return
         source = self.crossing.source[value]
         if not isinstance(value.type, DType):
-            raise IRError(f"a value of type {value.type} can't be used outside the serial code that makes it", loc=source.loc)
+            raise IRError(f"a value of type {value.type} can't leave the serial code that makes it", loc=source.loc)
         if value not in self.temps:
             self.temps[value] = self._place("temp", value.dtype, label=value.name)
         renamed[value] = Value(value.type, value.name)
