@@ -175,7 +175,16 @@ def _assign_place(context: Context, target: ast.expr, value: Any) -> None:
     found = lookup(context, target)
     if not is_reference(found):
         _refuse_target(context, target, found)
+    _check_distinct(context, target, found)
     store(context, found, value, ast.unparse(target))
+
+
+def _check_distinct(context: Context, target: ast.expr, found: Any) -> None:
+    """A swizzle that is assigned to names each component once."""
+    if isinstance(target, ast.Attribute) and is_live(found) and len(set(target.attr)) < len(target.attr):
+        context.fail(
+            AdstackSyntaxError, f"'{target.attr}' names a component twice and can't be assigned to", do="name each once"
+        )
 
 
 def _refuse_target(context: Context, target: ast.expr, found: Any) -> None:
@@ -258,6 +267,7 @@ def _augmented(context: Context, node: ast.AugAssign) -> None:
     if not is_reference(target):
         _augment_object(context, node, target)
         return
+    _check_distinct(context, node.target, target)
     value = plain(evaluate(context, node.value))
     kind = _ATOMIC.get(type(node.op))
     if kind is None:

@@ -6,7 +6,7 @@ import ast
 import types
 from typing import Any
 
-from ...errors import AdstackNameError, AdstackSyntaxError, AdstackTypeError
+from ...errors import AdstackError, AdstackNameError, AdstackSyntaxError, AdstackTypeError
 from ..matrices.base import Elements
 from .arrays import ArrayArgument, is_field
 from .context import Context
@@ -123,6 +123,8 @@ def _is_swizzle(base: Elements, name: str) -> bool:
 def _member(context: Context, base: Any, name: str) -> Any:
     try:
         value = getattr(base, name)
+    except AdstackError:
+        raise
     except AttributeError as error:
         kind = AdstackNameError if isinstance(base, types.ModuleType) else AdstackTypeError
         what = f"module {base.__name__}" if isinstance(base, types.ModuleType) else describe(base)

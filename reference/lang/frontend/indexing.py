@@ -7,7 +7,6 @@ from typing import Any
 
 from ...errors import AdstackIndexError, AdstackSyntaxError, AdstackTypeError
 from ..matrices.base import Elements
-from ..ndarrays import Ndarray
 from ..struct_fields import StructField
 from .arrays import ArrayArgument, is_field
 from .context import Context
@@ -73,8 +72,6 @@ def element(context: Context, base: Any, index: Any) -> Any:
         context.fail(AdstackTypeError, "None can't be indexed", note="no gradient or dual storage?", do="needs_grad=True gives a field or ndarray a gradient")
     if isinstance(base, Expr) or is_number(base):
         context.fail(AdstackTypeError, "a scalar can't be indexed", note=f"this is {describe(base)}")
-    if isinstance(base, Ndarray):
-        context.fail(AdstackTypeError, "an ndarray from outside can't be used in a kernel", do="pass it as an argument")
     if _is_runtime(index):
         context.fail(
             AdstackTypeError,
