@@ -21,6 +21,4 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
 def fresh_runtime() -> Iterator[None]:
     """No field, option or compiled kernel of a test is seen by the next."""
     yield
-    reset = getattr(qd, "reset", None)
-    if reset is not None:
-        reset()
+    qd.reset()
