@@ -11,7 +11,8 @@ from adstack.lang.template_arguments import Same, TemplateParameter, template_ke
 
 
 class Thing:
-    pass
+    def __repr__(self) -> str:
+        return "Thing()"
 
 
 THING = Thing()
