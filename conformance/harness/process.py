@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import queue
+import re
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ __all__ = ["WorkerCrashError", "WorkerProcess", "WorkerTimeoutError"]
 STARTUP_SECONDS: Final = 120.0
 GRACE_SECONDS: Final = 5.0
 TAIL: Final = 2000
+_COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class WorkerCrashError(Exception):
@@ -93,7 +95,7 @@ class WorkerProcess:
         parts = []
         for name in ("startup", "stdout", "stderr"):
             path = self.folder / name
-            text = path.read_text("utf-8", "replace") if path.exists() else ""
+            text = _COLOURS.sub("", path.read_text("utf-8", "replace")) if path.exists() else ""
             if text.strip():
                 parts.append(f"--- {name}\n{text[-TAIL:].rstrip()}")
         return "\n".join(parts)

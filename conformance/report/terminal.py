@@ -103,8 +103,14 @@ def _failure(result: Result) -> RenderableType:
     head = Text.assemble((label(result), STYLES[label(result)][1]), f"  {cell.entry.id}{mode} on {cell.subject.name}")
     lines = explanation(result).splitlines()
     if result.status in (Status.CRASHED, Status.TIMED_OUT):
-        lines += result.output.splitlines()[-12:]
+        lines += _last_words(result.output)
     return Group(head, *(Text(f"    {line}") for line in lines))
+
+
+def _last_words(output: str) -> list[str]:
+    """The end of the output, without the frames of interpreters and libraries: the other reports have them."""
+    frames = ("  File ", "Extension modules:", "---")
+    return [line for line in output.splitlines() if line.strip() and not line.startswith(frames)][-6:]
 
 
 def _last_line(report: Report) -> Text:

@@ -1,0 +1,204 @@
+"""Branches, while, break and continue."""
+
+from adstack.conformance.case import Raises, Run, case
+
+
+@case(rules=["control.while"])
+def while_runs_until_its_condition_fails(qd):
+    """Steps of the Collatz sequence down to 1."""
+    start, steps = qd.field(qd.i32, shape=6), qd.field(qd.i32, shape=6)
+
+    @qd.kernel
+    def k():
+        for i in start:
+            n = start[i]
+            while n != 1:
+                if n % 2 == 0:
+                    n = n // 2
+                else:
+                    n = 3 * n + 1
+                steps[i] += 1
+
+    return Run(k, given={start: [1, 2, 3, 6, 7, 27]}, expect={steps: [0, 1, 7, 8, 16, 111]})
+
+
+@case(rules=["control.break"])
+def break_leaves_the_innermost_loop(qd):
+    out = qd.field(qd.i32, shape=5)
+
+    @qd.kernel
+    def k():
+        for i in range(5):
+            for j in range(10):
+                if j == i:
+                    break
+                for m in range(10):
+                    if m > 1:
+                        break
+                    out[i] += 1
+
+    return Run(k, expect={out: [0, 2, 4, 6, 8]})
+
+
+@case(rules=["control.break"])
+def continue_skips_the_rest_of_an_iteration(qd):
+    odd, steps = qd.field(qd.i32, shape=4), qd.field(qd.i32, shape=4)
+
+    @qd.kernel
+    def k():
+        for i in range(4):
+            if i == 2:
+                continue
+            n = 0
+            while n < 9:
+                n += 1
+                if n % 2 == 0:
+                    continue
+                odd[i] += n
+            steps[i] = n
+
+    return Run(k, expect={odd: [25, 25, 0, 25], steps: [9, 9, 0, 9]})
+
+
+@case(rules=["control.break"])
+def while_true_ends_with_break(qd):
+    out = qd.field(qd.i32, shape=3)
+
+    @qd.kernel
+    def k():
+        for i in range(3):
+            n = 1
+            while True:
+                n *= 2
+                if n > 10 * (i + 1):
+                    break
+            out[i] = n
+
+    return Run(k, expect={out: [16, 32, 32]})
+
+
+@case(rules=["control.break"])
+def break_out_of_a_parallel_loop_is_an_error(qd):
+    out = qd.field(qd.i32, shape=5)
+
+    @qd.kernel
+    def k():
+        for i in range(5):
+            if i == 3:
+                break
+            out[i] = 1
+
+    return Run(k, raises=Raises("CompilationError"))
+
+
+@case(rules=["control.if"])
+def exactly_one_branch_runs(qd):
+    x, out = qd.field(qd.i32, shape=5), qd.field(qd.i32, shape=5)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            if x[i] < 0:
+                out[i] += 1
+            elif x[i] == 0:
+                out[i] += 10
+            elif x[i] > 100:
+                out[i] += 100
+            else:
+                out[i] += 1000
+
+    return Run(k, given={x: [-5, 0, 101, 100, 1]}, expect={out: [1, 10, 100, 1000, 1000]})
+
+
+@case(rules=["control.if"])
+def an_integer_condition_holds_unless_it_is_zero(qd):
+    x, out = qd.field(qd.i32, shape=4), qd.field(qd.i32, shape=4)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            if x[i]:
+                out[i] = 1
+            if not x[i]:
+                out[i] = 2
+
+    return Run(k, given={x: [0, 1, -1, 256]}, expect={out: [2, 1, 1, 1]})
+
+
+@case(rules=["control.if"])
+def a_float_condition_is_an_error(qd):
+    x = qd.field(qd.f32, shape=())
+
+    @qd.kernel
+    def k():
+        if x[None]:
+            x[None] = 1.0
+
+    return Run(k, raises=Raises("CompilationError"))
+
+
+@case(rules=["control.short-circuit"])
+def the_second_operand_is_evaluated_only_if_it_matters(qd):
+    x, both, either, asked = (qd.field(qd.i32, shape=4) for _ in range(4))
+
+    @qd.func
+    def small(i):
+        asked[i] += 1
+        return x[i] < 3
+
+    @qd.kernel
+    def k():
+        for i in x:
+            if x[i] > 1 and small(i):
+                both[i] = 1
+            if x[i] > 1 or small(i):
+                either[i] = 1
+
+    expect = {both: [0, 0, 1, 0], either: [1, 1, 1, 1], asked: [1, 1, 1, 1]}
+    return Run(k, given={x: [0, 1, 2, 3]}, expect=expect)
+
+
+@case(rules=["control.chained"])
+def chained_comparisons_hold_together(qd):
+    x, inside, falling = qd.field(qd.i32, shape=5), qd.field(qd.i32, shape=5), qd.field(qd.i32, shape=5)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            if 1 <= x[i] < 4:
+                inside[i] = 1
+            if 3 > x[i] >= 1 != 0:
+                falling[i] = 1
+
+    given = {x: [0, 1, 3, 4, 2]}
+    return Run(k, given=given, expect={inside: [0, 1, 1, 0, 1], falling: [0, 1, 0, 0, 1]})
+
+
+@case(rules=["control.ternary"])
+def a_conditional_expression_evaluates_one_side(qd):
+    x, out, asked = (qd.field(qd.i32, shape=3) for _ in range(3))
+
+    @qd.func
+    def reciprocal(i):
+        asked[i] += 1
+        return 100 // x[i]
+
+    @qd.kernel
+    def k():
+        for i in x:
+            out[i] = reciprocal(i) if x[i] != 0 else -1
+
+    return Run(k, given={x: [0, 5, -3]}, expect={out: [-1, 20, -34], asked: [0, 1, 1]})
+
+
+@case(rules=["control.scope"])
+def what_a_block_defines_is_unknown_after_it(qd):
+    out = qd.field(qd.i32, shape=())
+
+    @qd.kernel
+    def k(n: qd.i32):
+        if n > 0:
+            inner = 1
+        out[None] = inner
+
+    return Run(k, args=(1,), raises=Raises("CompilationError", "inner"))
