@@ -466,3 +466,44 @@ def test_random_numbers_differ_between_launches_and_repeat_with_the_seed() -> No
     assert len(set(first)) == 3
     assert draws(1) == first
     assert draws(2) != first
+
+
+@qd.kernel
+def accumulated(x: qd.types.NDArray[qd.f32, 2], y: qd.types.NDArray[qd.f32, 2]):
+    for i, j in x:
+        x[i, j] += y[i, j]
+
+
+def test_arrays_may_be_passed_twice() -> None:
+    array = np.ones((2, 2), np.float32)
+    accumulated(array, array)
+    assert array.tolist() == [[2, 2], [2, 2]]
+
+
+def test_copies_that_share_memory_with_another_argument_are_refused() -> None:
+    array = np.ones((2, 2), np.float32)
+    for x, y in ((array, array.T), (array.T, array), (array.T, array.T)):
+        with pytest.raises(ValueError, match="not C-contiguous and shares memory with"):
+            accumulated(x, y)
+    assert array.tolist() == [[1, 1], [1, 1]]
+
+
+def test_copies_that_share_memory_are_fine_where_nothing_is_written() -> None:
+    @qd.kernel
+    def difference(x: qd.types.NDArray[qd.f32, 2], y: qd.types.NDArray[qd.f32, 2]) -> qd.f32:
+        return x[0, 1] - y[0, 1]
+
+    array = np.array([[1, 2], [3, 4]], np.float32)
+    assert difference(array, array.T) == -1
+
+
+def test_ndarrays_with_and_without_a_gradient_are_told_apart() -> None:
+    @qd.kernel
+    def has_gradient(x: qd.types.ndarray()) -> qd.i32:
+        r = 0
+        if qd.static(x.grad is not None):
+            r = 1
+        return r
+
+    with_gradient, without = qd.ndarray(qd.f32, (2,), needs_grad=True), qd.ndarray(qd.f32, (2,))
+    assert [has_gradient(a) for a in (with_gradient, without, with_gradient, without)] == [1, 0, 1, 0]

@@ -7,7 +7,10 @@ launch to its scalars and arrays. `spec` describes the argument to the frontend,
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
+
+import numpy as np
 
 from ..errors import AdstackArgumentError, AdstackRuntimeTypeError
 from ..ir.types import DType
@@ -17,7 +20,7 @@ from .hostvalues import number, storable
 from .matrices.base import Elements, as_elements
 from .specs import MatrixSpec, ScalarSpec, Spec, StructSpec
 
-__all__ = ["Call", "MatrixParameter", "Parameter", "ScalarParameter", "StructParameter", "invalid"]
+__all__ = ["Call", "Loan", "MatrixParameter", "Parameter", "ScalarParameter", "StructParameter", "invalid"]
 
 
 class Call:
@@ -27,33 +30,65 @@ class Call:
         key: equal keys are served by the same specialisation.
         scalars: the kernel's scalar parameters, flattened in order.
         arrays: place name -> memory of the array arguments.
-        read_only: place name -> what to call it, of memory that may not be written.
-        copies: (place name, original, copy) of arrays that the device can't work on where they are.
+        loans: arrays that need care because their memory is not adstack's; usually there are none.
     """
 
-    __slots__ = ("arrays", "copies", "key", "read_only", "scalars")
+    __slots__ = ("arrays", "key", "loans", "scalars")
 
     def __init__(self) -> None:
         self.key: list[Any] = []
         self.scalars: list[Any] = []
         self.arrays: dict[str, Buffer] = {}
-        self.read_only: list[tuple[str, str]] = []
-        self.copies: list[tuple[str, Array, Buffer]] = []
+        self.loans: list[Loan] | None = None
 
-    def check_written(self, written: frozenset[str]) -> None:
-        """An error if memory that may not be written would be."""
-        for place, what in self.read_only:
-            if place in written:
+    def lend(self, loan: Loan) -> None:
+        """Note an array that may not be written, or that the device works on a copy of."""
+        self.loans = [loan] if self.loans is None else [*self.loans, loan]
+
+
+@dataclass(frozen=True)
+class Loan:
+    """Memory of someone else that a launch can't use as its own.
+
+    Attributes:
+        place: the place that it stands for.
+        original: the array that was passed.
+        copy: what the launch works on instead, or None.
+    """
+
+    place: str
+    original: Array
+    copy: Buffer | None = None
+
+    def check(self, call: Call, written: frozenset[str]) -> None:
+        """An error if the launch would write what may not be written, or lose a write that goes to a copy."""
+        if self.place in written and not self.original.flags.writeable:
+            raise AdstackArgumentError(
+                f"Invalid value for argument {self.place} - the array is read-only and the kernel writes it",
+                do="pass a copy",
+            )
+        if self.copy is None:
+            return
+        for place in self._neighbours(call):
+            if not written.isdisjoint((self.place, place)):
                 raise AdstackArgumentError(
-                    f"Invalid value for argument {what} - the array is read-only and the kernel writes it",
+                    f"Invalid value for argument {self.place} - it is not C-contiguous and shares memory with {place}, "
+                    "and the kernel writes one of them",
                     do="pass a copy",
                 )
 
-    def copy_back(self, written: frozenset[str]) -> None:
-        """Bring what the kernel wrote to the arrays that it got copies of."""
-        for place, original, copy in self.copies:
-            if place in written:
-                original[...] = copy.read()
+    def _neighbours(self, call: Call) -> list[str]:
+        """Other places in the same memory."""
+        originals = {loan.place: loan.original for loan in call.loans or () if loan.copy is not None}
+        arrays = {place: originals.get(place, buffer.view()) for place, buffer in call.arrays.items()}
+        return [
+            p for p, a in arrays.items() if p != self.place and a is not None and np.shares_memory(a, self.original)
+        ]
+
+    def give_back(self, written: frozenset[str]) -> None:
+        """Bring what the launch wrote to where it belongs."""
+        if self.copy is not None and self.place in written:
+            self.original[...] = self.copy.read()
 
 
 class Parameter(Protocol):

@@ -11,7 +11,7 @@ from ..errors import AdstackArgumentError
 from ..ir.types import DType, from_numpy
 from ..runtime import state
 from ..runtime.memory import Array, Buffer
-from .arguments import Call, invalid
+from .arguments import Call, Loan, invalid
 from .ndarrays import Ndarray
 from .specs import NdarraySpec, Spec
 
@@ -63,14 +63,30 @@ class NdarrayParameter:
         self.element_shape = element_shape
         self.ndim = ndim
         self.needs_grad = needs_grad
+        self._grad_name = f"{name}.grad"
+        self._accepted: dict[Any, Any] = {}
 
     def take(self, value: Any, call: Call) -> None:
+        if value.__class__ is Ndarray and value.signature in self._accepted:
+            self._take_known(value, call)
+            return
         given = self._given(value)
         spec = self._checked(given)
-        call.key.append(spec)
+        signature = (spec.dtype, spec.ndim, spec.element_shape, spec.has_grad)
+        call.key.append(signature)
+        if isinstance(value, Ndarray):
+            self._accepted[value.signature] = signature
         self._pass(self.name, given.buffer, call)
         if spec.has_grad and given.grad is not None:
-            self._pass(f"{self.name}.grad", given.grad, call)
+            self._pass(self._grad_name, given.grad, call)
+
+    def _take_known(self, array: Ndarray, call: Call) -> None:
+        """Take an ndarray of a kind that was checked before."""
+        signature = self._accepted[array.signature]
+        call.key.append(signature)
+        call.arrays[self.name] = array.buffer
+        if signature[3] and array.grad is not None:
+            call.arrays[self._grad_name] = array.grad.buffer
 
     def spec(self, value: Any) -> Spec:
         return self._checked(self._given(value))
@@ -131,8 +147,6 @@ class NdarrayParameter:
         if isinstance(memory, Buffer):
             call.arrays[place] = memory
             return
-        if not memory.flags.writeable:
-            call.read_only.append((place, place))
         array = memory if memory.flags.c_contiguous else self._contiguous(memory)
         backend = state.current().backend
         storage = backend.adopt(array)
@@ -140,7 +154,9 @@ class NdarrayParameter:
         if storage is None:
             buffer.write(array)
         if storage is None or array is not memory:
-            call.copies.append((place, memory, buffer))
+            call.lend(Loan(place, memory, buffer))
+        elif not memory.flags.writeable:
+            call.lend(Loan(place, memory))
         call.arrays[place] = buffer
 
     def _contiguous(self, array: Array) -> Array:

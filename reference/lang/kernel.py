@@ -27,6 +27,7 @@ class Kernel:
         self.signature = Signature(function)
         self._epoch = 0
         self._parameters: tuple[Parameter, ...] = ()
+        self._takes: tuple[Callable[[Any, Call], None], ...] = ()
         self._returns: Spec | None = None
         self._compiled: dict[tuple[Any, ...], list[Specialisation]] = {}
 
@@ -42,12 +43,15 @@ class Kernel:
         runtime = state.current()
         if runtime.epoch != self._epoch:
             self._restart(runtime)
-        if kwargs or len(args) != len(self._parameters):
+        if kwargs or len(args) != len(self._takes):
             args = self._bound(args, kwargs)
         call = Call()
-        for parameter, value in zip(self._parameters, args, strict=True):
-            parameter.take(value, call)
-        return self._specialisation(args, call, runtime).launch(call)
+        for take, value in zip(self._takes, args, strict=True):
+            take(value, call)
+        for candidate in self._compiled.get(tuple(call.key), ()):
+            if not candidate.captured or candidate.is_current():
+                return candidate.launch(call)
+        return self._compile(args, call, runtime).launch(call)
 
     @property
     def grad(self) -> Callable[..., Any]:
@@ -72,26 +76,25 @@ class Kernel:
             self._restart(runtime)
         args = self._bound(args, kwargs)
         call = Call()
-        for parameter, value in zip(self._parameters, args, strict=True):
-            parameter.take(value, call)
-        return self._specialisation(args, call, runtime), runtime
+        for take, value in zip(self._takes, args, strict=True):
+            take(value, call)
+        key = tuple(call.key)
+        current = (candidate for candidate in self._compiled.get(key, ()) if candidate.is_current())
+        return next(current, None) or self._compile(args, call, runtime), runtime
 
     def _restart(self, runtime: state.Runtime) -> None:
         """Forget what was compiled for an earlier runtime."""
         self._parameters = self.signature.parameters()
+        self._takes = tuple(parameter.take for parameter in self._parameters)
         returns = self.signature.returns()
         self._returns = None if returns is None else result_spec(returns)
         self._compiled = {}
         self._epoch = runtime.epoch
 
-    def _specialisation(self, args: tuple[Any, ...], call: Call, runtime: state.Runtime) -> Specialisation:
-        known = self._compiled.setdefault(tuple(call.key), [])
-        for candidate in known:
-            if not candidate.captured or candidate.is_current():
-                return candidate
+    def _compile(self, args: tuple[Any, ...], call: Call, runtime: state.Runtime) -> Specialisation:
         specs = tuple(p.spec(value) for p, value in zip(self._parameters, args, strict=True))
         made = specialise(Request(self.function, specs, self._returns, runtime.options), runtime)
-        known.append(made)
+        self._compiled.setdefault(tuple(call.key), []).append(made)
         return made
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:

@@ -45,6 +45,11 @@ class Ndarray(HostArray):
         runtime.adopt(self)
 
     @property
+    def signature(self) -> tuple[Any, ...]:
+        """Equal for ndarrays that array parameters treat alike."""
+        return self.dtype, len(self._shape), self.element_shape, self.grad is not None
+
+    @property
     def shape(self) -> tuple[int, ...]:
         return self._shape
 

@@ -10,7 +10,7 @@ from ..ir.structure import Kernel
 from ..runtime.compiler import compile_kernel, stages
 from ..runtime.plans import Plan
 from ..runtime.state import Runtime
-from .arguments import Call
+from .arguments import Call, Loan
 from .results import result_value
 from .specs import Lowered, Request, Spec
 
@@ -40,10 +40,18 @@ class Specialisation:
 
     def launch(self, call: Call) -> Any:
         """Run it; the value that the kernel returns."""
-        written = self.plan.compiled.written
-        call.check_written(written)
+        if call.loans is not None:
+            return self._launch_with_loans(call, call.loans)
         scalars = self.plan.launch(call.scalars, call.arrays)
-        call.copy_back(written)
+        return None if self.returns is None else result_value(self.returns, scalars)
+
+    def _launch_with_loans(self, call: Call, loans: list[Loan]) -> Any:
+        written = self.plan.compiled.written
+        for loan in loans:
+            loan.check(call, written)
+        scalars = self.plan.launch(call.scalars, call.arrays)
+        for loan in loans:
+            loan.give_back(written)
         return None if self.returns is None else result_value(self.returns, scalars)
 
     def stages(self, runtime: Runtime) -> dict[str, str]:

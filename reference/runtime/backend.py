@@ -52,7 +52,7 @@ class Unavailable:
 Probe = Capabilities | Unavailable
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Bindings:
     """What a launch works on.
 

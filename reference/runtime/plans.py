@@ -33,6 +33,7 @@ class Plan:
         self._shapes = {name: b.shape for name, b in self.buffers.items()}
         self._bindings = Bindings(self._storages, self._shapes)
         self._arguments = {n: p for n, p in compiled.program.places.items() if p.kind == "ndarray"}
+        self._written_arguments = tuple(n for n in self._arguments if n in compiled.written)
 
     def launch(self, scalars: Sequence[Any], arrays: Mapping[str, Buffer]) -> Sequence[Any]:
         """Run with these scalar arguments and array arguments; the returned scalars."""
@@ -42,19 +43,18 @@ class Plan:
         results = self.backend.launch(self.compiled.executable, scalars, self._bind(arrays))
         for buffer in self._changed:
             buffer.touch()
-        for name, buffer in arrays.items():
-            if name in self.compiled.written:
-                buffer.touch()
+        for name in self._written_arguments:
+            arrays[name].touch()
         return results
 
     def _bind(self, arrays: Mapping[str, Buffer]) -> Bindings:
         if not self._arguments:
             return self._bindings
-        used = {name: arrays[name] for name in self._arguments}
-        return Bindings(
-            {**self._storages, **{name: b.storage for name, b in used.items()}},
-            {**self._shapes, **{name: b.shape for name, b in used.items()}},
-        )
+        storages, shapes = self._storages.copy(), self._shapes.copy()
+        for name in self._arguments:
+            buffer = arrays[name]
+            storages[name], shapes[name] = buffer.storage, buffer.shape
+        return Bindings(storages, shapes)
 
     @property
     def arguments(self) -> dict[str, Place]:
