@@ -72,6 +72,7 @@ TYPE_ERRORS = {
     "%y = array.alloc : array<f32, 4>\n %z = select %c, %y, %y : f32": "select: operand 1 must be one of u1 i8",
     "%s = stack.alloca %a : stack<f32>": "stack.alloca: operand 0 must be an integer (not u1), got f32",
     "%s = stack.alloca %n : stack<f32>\n stack.push %s, %n": "stack.push: operand 1 must be f32, got i32",
+    "%s = stack.alloca %n : stack<f32>\n %y = stack.load_top %s : f64": "stack.load_top: expected results of",
     "stack.pop %n": "stack.pop: operand 0 must be a stack handle, got i32",
     "%s = stack.alloca %n : stack<i32>\n %y = stack.load_top_adj %s : i32": "stack.load_top_adj: operand 0 must be a s",
     "%s = stack.alloca %n : stack<i32>\n stack.acc_adjoint %s, %n": "stack.acc_adjoint: operand 0 must be a stack of f",
@@ -142,6 +143,12 @@ def used_outside():
     return body_of(condition, Op(TABLE["if"], [condition.result], regions=regions), unary("neg", inner.result, i32))
 
 
+def yielding(result):
+    condition = const(u1, True)
+    regions = [Region([], [Op(TABLE["yield"], [], results=[result])]), Region([], [Op(TABLE["yield"], [])])]
+    return body_of(condition, Op(TABLE["if"], [condition.result], regions=regions))
+
+
 def own_result_inside():
     condition, result = const(u1, True), Value(i32)
     regions = [Region([], [Op(TABLE["yield"], [result])]) for _ in range(2)]
@@ -207,6 +214,9 @@ BUILT = {
         lambda: body_of(*load_from(X)), "load: @x must be listed among the kernel's places as Place(name='x'"),
     "a place that is not a place": (lambda: body_of(*load_from("x")), "load: attribute 'place' must be a Place, got '"),
     "an empty body": (lambda: Kernel("k", Region()), "k: the body is empty: expected it to end with return"),
+    "a terminator with a result": (
+        lambda: Kernel("k", Region([], [Op(TABLE["return"], [], results=[Value(i32)])])), "return: expected results"),
+    "an inner terminator with a result": (lambda: yielding(Value(i32)), "yield: expected results of types (), got (i"),
     "a body without return": (
         lambda: Kernel("k", Region([], [const(i32, 0)])), "const: expected return as the last op of the region, got c"),
     "a body that ends with yield": (
@@ -361,9 +371,9 @@ def test_nesting_of_any_depth_is_walked():
 def best_time(root):
     times = []
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.process_time()
         verify(root)
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     return min(times)
 
 

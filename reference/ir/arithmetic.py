@@ -8,6 +8,7 @@ Each function takes the result type first. The sign and payload of a NaN are not
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .fma import fma as fma
-from .types import DType, f64, u1, u64
+from .types import DType, f16, f64, u1, u64
 
 Array = npt.NDArray[Any]
 Meaning = Callable[..., Array]
@@ -238,5 +239,10 @@ def _round_int(value: int, to: DType) -> float:
 
 def representable(value: float, to: DType) -> bool:
     """Whether a Python float is a value of a float type."""
-    with np.errstate(all="ignore"):
-        return bool(np.isnan(value)) or float(to.numpy.type(value)) == value
+    if value - value != 0 or to is f64:
+        return True
+    code = "<e" if to is f16 else "<f"
+    try:
+        return bool(struct.unpack(code, struct.pack(code, value))[0] == value)
+    except OverflowError:
+        return False

@@ -22,11 +22,12 @@ def parse_ir(text: str, file: str = "<ir>") -> Kernel | Program:
 
 
 class Parser(Cursor):
-    """A recursive descent over the tokens; `env` maps the visible names to values."""
+    """A recursive descent over the tokens; `env` maps the `visible` names to values, inner regions' last."""
 
     def __init__(self, text: str, file: str) -> None:
         super().__init__(text, file)
         self.env: dict[str, Value] = {}
+        self.visible: list[str] = []
         self.places: dict[str, Place] = {}
 
     def root(self) -> Kernel | Program:
@@ -61,7 +62,7 @@ class Parser(Cursor):
 
     def _task(self) -> Task:
         self.expect("task", "}")
-        self.env = {}
+        self.env, self.visible = {}, []
         name, kind, args = self.symbol("the task's name"), self.expect(*Task.KINDS), self._params()
         self._open()
         task = Task(name, self._body(args), kind)
@@ -125,6 +126,7 @@ class Parser(Cursor):
         """A new value under its name; a number is no name."""
         if text in self.env:
             self.fail(f"{text} is defined twice", self.source.tokens[self.at - 1])
+        self.visible.append(text)
         self.env[text] = value = Value(type_, "" if text[1:].isdigit() else text[1:])
         return value
 
@@ -156,11 +158,11 @@ class Parser(Cursor):
 
     def region(self, names: list[str], types: list[Type]) -> Region:
         """What stands after an opening brace, with these arguments; reads the closing brace."""
-        outer = self.env
-        self.env = dict(outer)
+        outer = len(self.visible)
         region = Region([self.define(name, t) for name, t in zip(names, types, strict=True)])
         self._ops(region)
-        self.env = outer
+        while len(self.visible) > outer:
+            del self.env[self.visible.pop()]
         return region
 
     def _ops(self, region: Region) -> None:

@@ -77,7 +77,9 @@ class _Walk:
         self._define(op.results, frame, op)
 
     def _enter(self, region: Region, owner: Op | None) -> None:
-        self._once(region, "region", owner)
+        if id(region) in self.objects:
+            raise _error(owner, "its region object is used a second time; make a copy")
+        self.objects.add(id(region))
         frame = _Frame(region, owner)
         self.stack.append(frame)
         self._define(region.args, frame, owner)
@@ -90,17 +92,18 @@ class _Walk:
             self.visible.add(value)
             frame.defined.append(value)
 
-    def _once(self, thing: object, what: str, owner: Op | None) -> None:
-        """No two ops may share one mutable object: a change of one would change the other."""
-        if id(thing) in self.objects:
-            raise _error(owner, f"its {what} object is used a second time; make a copy")
-        self.objects.add(id(thing))
+    def _check_shared(self, op: Op) -> None:
+        """No two ops may share a mutable object: a change of one would change the other. Empty attributes may be."""
+        parts = {"op": op, "list of operands": op.operands, "dict of attributes": op.attrs or object()}
+        for what, thing in parts.items():
+            if id(thing) in self.objects:
+                expect.fail(op, f"its {what} object is used a second time; make a copy")
 
     def _op(self, op: Op, frame: _Frame) -> None:
-        self._once(op, "op", op)
-        self._once(op.operands, "list of operands", op)
-        if op.attrs:
-            self._once(op.attrs, "dict of attributes", op)
+        mutable = {id(op), id(op.operands), id(op.attrs)}
+        if not self.objects.isdisjoint(mutable):
+            self._check_shared(op)
+        self.objects |= mutable
         for position, value in enumerate(op.operands):
             if value not in self.visible:
                 self._unusable(op, position, value)
