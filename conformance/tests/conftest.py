@@ -10,6 +10,9 @@ import pytest
 
 import adstack as qd
 
+# Every pass is checked: the verifier runs before the first and after each one.
+os.environ["ADSTACK_VERIFY"] = "1"
+
 # Deadlines measure the machine; the first call of a kernel compiles it.
 _DEV = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.register_profile("dev", _DEV)
