@@ -3,8 +3,8 @@ import pytest
 from adstack.errors import AdstackTypeError
 from adstack.ir.ops import ATOMICS
 from adstack.lang import atomics
-from adstack.lang.matrix import Vector
 from adstack.lang.matrices.base import Elements
+from adstack.lang.matrix import Vector
 
 
 class Slot:

@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from symbolic import Term, recorded, value_of
 
 from adstack.errors import AdstackTypeError
 from adstack.ir.ops import TABLE
@@ -9,7 +10,6 @@ from adstack.ir.types import f32, i32, i64, u1
 from adstack.lang import functions as f
 from adstack.lang.matrix import Matrix, Vector
 from adstack.lang.protocol import current_emitter, emitting, is_expr
-from symbolic import Term, recorded, value_of
 
 UNARY = {
     "sin": math.sin,

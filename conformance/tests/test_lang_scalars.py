@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from symbolic import Term, recorded, value_of
 
 from adstack.errors import AdstackTypeError, AdstackValueError
 from adstack.ir import types as t
 from adstack.lang.scalars import HOST, OPERATORS, dtype_of, host_cast, width_type
-from symbolic import Term, recorded, value_of
 
 op = OPERATORS
 
@@ -68,7 +68,9 @@ def test_operators_leave_runtime_values_to_their_own_operators():
 
 @pytest.mark.parametrize("wrong", ["a", None, 1j, [1]])
 def test_what_is_no_number_is_refused_by_name(wrong):
-    with pytest.raises(AdstackTypeError, match=f"add takes numbers, vectors and matrices .got a {type(wrong).__name__}"):
+    with pytest.raises(
+        AdstackTypeError, match=f"add takes numbers, vectors and matrices .got a {type(wrong).__name__}"
+    ):
         op["add"](1, wrong)
 
 

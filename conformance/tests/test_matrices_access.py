@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
+from symbolic import Term, recorded, value_of
 
 from adstack.errors import AdstackIndexError, AdstackTypeError
 from adstack.ir.types import f32, i32
 from adstack.lang.matrices.base import Elements
 from adstack.lang.matrix import Matrix, Vector
-from symbolic import Term, recorded, value_of
 
 
 def grid():

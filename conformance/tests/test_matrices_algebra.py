@@ -4,11 +4,11 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from symbolic import Term, recorded, value_of
 
 from adstack.errors import AdstackTypeError
 from adstack.ir.types import f32, i32
 from adstack.lang.matrix import Matrix, Vector, cross
-from symbolic import Term, recorded, value_of
 
 exact = st.fractions(-9, 9, max_denominator=9)
 triple = st.lists(exact, min_size=3, max_size=3).map(Vector)

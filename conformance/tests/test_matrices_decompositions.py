@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
+from symbolic import Term, recorded, value_of
+from test_matrices_jacobi import RANDOM, bound_of
 
 from adstack.errors import AdstackTypeError
 from adstack.lang.matrix import Matrix, Vector, eig, polar_decompose
-from symbolic import Term, recorded, value_of
-from test_matrices_jacobi import RANDOM, bound_of
 
 
 def invertible(size):

@@ -6,11 +6,11 @@ result of n roundings of backward stable steps is further off, relative to the n
 
 import numpy as np
 import pytest
+from symbolic import Term, recorded, value_of
 
 from adstack.errors import AdstackTypeError
 from adstack.lang.matrices.jacobi import rotation
 from adstack.lang.matrix import Matrix, svd, sym_eig
-from symbolic import Term, recorded, value_of
 
 SPECIAL = {
     "zero": lambda n: np.zeros((n, n)),

@@ -4,10 +4,10 @@ from fractions import Fraction
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from symbolic import Term, value_of
 
 from adstack.errors import AdstackTypeError
 from adstack.lang.matrix import Matrix, Vector, determinant, inverse, solve
-from symbolic import Term, value_of
 
 exact = st.fractions(-9, 9, max_denominator=5)
 

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from symbolic import Term, recorded, value_of
 
 from adstack.errors import AdstackTypeError, AdstackValueError
 from adstack.lang.matrix import Matrix, Vector
-from symbolic import Term, recorded, value_of
 
 BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_", "xor"]
 COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]

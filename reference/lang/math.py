@@ -90,7 +90,8 @@ def clamp(x: Any, xmin: Any, xmax: Any) -> Any:
 
 def mix(x: Any, y: Any, a: Any) -> Any:
     """From x (a = 0) to y (a = 1) in a straight line."""
-    return x * (1.0 - a) + y * a
+    rest = operate("sub", 1.0, a)
+    return operate("add", operate("mul", x, rest), operate("mul", y, a))
 
 
 def step(edge: Any, x: Any) -> Any:
@@ -113,12 +114,12 @@ def sign(x: Any) -> Any:
 
 def fract(x: Any) -> Any:
     """x - floor(x): at least 0 and below 1."""
-    return x - floor(x)
+    return operate("sub", x, floor(x))
 
 
 def mod(x: Any, y: Any) -> Any:
     """x - y * floor(x / y): the remainder with the sign of y."""
-    return x - y * floor(operate("div", x, y))
+    return operate("sub", x, operate("mul", y, floor(operate("div", x, y))))
 
 
 def isnan(x: Any) -> Any:
@@ -169,12 +170,13 @@ def distance(x: Any, y: Any) -> Any:
 
 def reflect(x: Any, n: Any) -> Any:
     """The direction x mirrored at a surface with the unit normal n."""
-    return x - 2.0 * dot(x, n) * n
+    return Matrix(x) - 2.0 * dot(x, n) * Matrix(n)
 
 
 def refract(x: Any, n: Any, eta: Any) -> Any:
     """The unit direction x bent at a surface with the unit normal n and ratio of indices eta; 0 if all is reflected."""
-    along = dot(x, n)
+    x, n = Matrix(x), Matrix(n)
+    along = x.dot(n)
     inside = 1.0 - eta * eta * (1.0 - along * along)
     passes = operate("ge", inside, 0)
     bent = eta * x - (eta * along + sqrt(select(passes, inside, 0.0))) * n
