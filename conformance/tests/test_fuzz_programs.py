@@ -84,6 +84,7 @@ def test_kernels_stay_in_bounds_and_have_no_race(seed):
 
 @pytest.mark.parametrize("seed", range(30))
 def test_results_do_not_depend_on_how_many_iterations_run_together(seed):
+    """parallel.unordered: without a race, the order of the iterations does not show."""
     kernel = random_kernel(1000 + seed, 120)
     assert bits_of(run_fresh(kernel, seed)) == bits_of(run_fresh(kernel, seed, lanes=1))
 

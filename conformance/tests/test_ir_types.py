@@ -1,4 +1,4 @@
-"""Scalar types, their ranges, and what two of them have in common."""
+"""Scalar types (types.scalars), their ranges, and what two of them have in common."""
 
 from __future__ import annotations
 
@@ -56,6 +56,10 @@ def test_a_numpy_type_without_a_counterpart_is_a_key_error():
 def test_ranges_are_those_of_the_width(dtype):
     assert (dtype.min, dtype.max) == (np.iinfo(dtype.numpy).min, np.iinfo(dtype.numpy).max)
     assert dtype.bits == 8 * dtype.size
+
+
+def test_there_are_twelve_scalar_types():
+    assert [t.name for t in ALL] == ["u1", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64"]
 
 
 def test_u1_holds_two_values_in_one_byte():

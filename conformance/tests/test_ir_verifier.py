@@ -1,4 +1,7 @@
-"""The verifier: broken programs are refused with a message that says which op, what came and what was expected."""
+"""The verifier: broken programs are refused with a message that says which op, what came and what was expected.
+
+adstack.adjoint: only stacks of floats have adjoints.
+"""
 
 from __future__ import annotations
 
