@@ -43,7 +43,7 @@ def test_python_types_stand_for_the_default_types() -> None:
 
 
 def test_what_is_no_type_is_refused() -> None:
-    with pytest.raises(TypeError, match="not an element type"):
+    with pytest.raises(TypeError, match="can't be the element type"):
         qd.field("nonsense", (2,))
 
 

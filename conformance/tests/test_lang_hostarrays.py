@@ -293,3 +293,12 @@ def test_torch_tensors_come_and_go(make: Make, monkeypatch: pytest.MonkeyPatch) 
     shared = a.to_torch(copy=False)
     shared.array[0] = 9
     assert a[0] == 9
+
+
+def test_torch_conversions_say_what_they_need(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    a = make(qd.f32, (2,))
+    with pytest.raises(TypeError, match="takes a torch tensor, got int"):
+        a.from_torch(3)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(qd.AdstackRuntimeError, match="torch can't be imported"):
+        a.to_torch()

@@ -507,3 +507,114 @@ def test_ndarrays_with_and_without_a_gradient_are_told_apart() -> None:
 
     with_gradient, without = qd.ndarray(qd.f32, (2,), needs_grad=True), qd.ndarray(qd.f32, (2,))
     assert [has_gradient(a) for a in (with_gradient, without, with_gradient, without)] == [1, 0, 1, 0]
+
+
+def test_a_replaced_data_attribute_specialises_again() -> None:
+    machine = Machine(2)
+    machine.step(1.0)
+    machine.x = qd.field(qd.f32, (2,))
+    machine.log = qd.ndarray(qd.f32, (1,))
+    assert (machine.step(1.0), machine.log[0]) == (2, 1)
+
+
+def test_specialisations_by_attributes_do_not_pile_up() -> None:
+    from adstack.lang.kernel import MOST
+
+    machine = Machine(0)
+    for machine.n in range(MOST + 5):
+        machine.step(1.0)
+    ((_, known),) = Machine.step._compiled.items()
+    assert len(known) == MOST
+
+
+def test_an_attribute_that_is_gone_is_a_clear_error() -> None:
+    machine = Machine(2)
+    machine.step(1.0)
+    del machine.n
+    with pytest.raises(qd.AdstackCompilationError, match="no attribute 'n'"):
+        machine.step(1.0)
+
+
+@pytest.mark.parametrize("thing", [3, Machine, "k", len])
+def test_only_functions_are_kernels(thing: Any) -> None:
+    with pytest.raises(qd.AdstackSyntaxError, match="decorates a function"):
+        qd.kernel(thing)
+
+
+def test_the_decorator_may_be_called() -> None:
+    @qd.kernel()
+    def one() -> qd.i32:
+        return 1
+
+    assert one() == 1
+
+
+def test_an_unplaced_field_in_a_kernel_is_an_error_at_its_line() -> None:
+    x, y = qd.field(qd.f32, name="x"), qd.field(qd.f32, (2,), name="y")
+
+    @qd.kernel
+    def of_field():
+        x[0] = 1
+
+    @qd.kernel
+    def of_gradient():
+        y.grad[0] = 1
+
+    with pytest.raises(qd.AdstackRuntimeError, match=r"test_lang_kernel.py:\d+:\d+: field x has not been placed"):
+        of_field()
+    with pytest.raises(qd.AdstackRuntimeError, match=r"py:\d+:\d+: field y.grad has not been placed, check whether"):
+        of_gradient()
+
+
+def test_reset_frees_what_kernels_hold() -> None:
+    f = qd.field(qd.f32, (2,))
+    accumulate(f, 1)
+    assert accumulate._compiled
+    qd.reset()
+    assert not accumulate._compiled
+
+
+def test_a_failed_launch_counts_as_a_write() -> None:
+    f = qd.field(qd.f32, (2,))
+
+    @qd.kernel
+    def beyond(i: qd.i32):
+        f[0] = 1
+        f[i] = 2
+
+    before = f.buffer.generation
+    with pytest.raises(IndexError, match="Accessing"):
+        beyond(7)
+    assert f.buffer.generation != before
+
+
+def test_nested_structs_come_back() -> None:
+    kind = qd.types.struct(a=qd.f32, b=qd.types.struct(c=qd.i32, d=qd.math.mat2))
+
+    @qd.kernel
+    def same(s: kind) -> kind:
+        return s
+
+    assert same(kind(a=1, b={"c": 2, "d": [[1, 2], [3, 4]]})).to_dict() == {
+        "a": 1,
+        "b": {"c": 2, "d": [[1, 2], [3, 4]]},
+    }
+
+
+def test_annotations_of_dataclasses_may_be_postponed() -> None:
+    postponed = dataclasses.make_dataclass("Postponed", [("n", "qd.i32")])
+    broken = dataclasses.make_dataclass("Broken", [("n", "qd.nothing")])
+    for cls in (postponed, broken):
+        cls.__module__ = __name__
+
+    @qd.kernel
+    def count(p: postponed) -> qd.i32:
+        return p.n
+
+    @qd.kernel
+    def fail(p: broken) -> qd.i32:
+        return p.n
+
+    assert count(postponed(3)) == 3
+    with pytest.raises(qd.AdstackSyntaxError, match="annotation 'qd.nothing' of Broken.n can't be evaluated"):
+        fail(broken(3))

@@ -132,3 +132,13 @@ def test_kernels_read_and_write_members() -> None:
     step()
     assert f.a.to_numpy().tolist() == [0, 1, 2]
     assert f.s.v.to_numpy().tolist() == [[0, 2]] * 3
+
+
+def test_bulk_copies_name_the_members() -> None:
+    f = inner.field(shape=(2,))
+    for copy in (f.from_numpy, f.from_torch):
+        for given in ({"u": np.zeros(2)}, np.zeros(2)):
+            with pytest.raises(ValueError, match="a dict with the keys u, v is needed"):
+                copy(given)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="keys u, v"):
+        f.fill({"u": 1})

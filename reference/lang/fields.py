@@ -234,7 +234,7 @@ def element_dtype(dtype: Any, what: str, differentiated: bool) -> DType:
     """The scalar type that a program named; an integer one can't have gradients."""
     scalar = scalar_type(dtype)
     if not isinstance(scalar, DType):
-        raise AdstackRuntimeTypeError(f"{dtype!r} is not an element type of a {what}", do="use one such as qd.f32")
+        raise AdstackRuntimeTypeError(f"{dtype!r} can't be the element type of the {what}", do="use one such as qd.f32")
     if differentiated and not scalar.is_float:
         raise AdstackRuntimeTypeError(
             f"{scalar} is not supported for {what} with `needs_grad=True` or `needs_dual=True`",
@@ -248,6 +248,6 @@ def offsets(offset: Any, rank: int) -> tuple[int, ...]:
     if offset is None:
         return (0,) * rank
     given = tuple(offset) if isinstance(offset, (tuple, list)) else (offset,)
-    if len(given) != rank or not all(isinstance(o, int) for o in given):
+    if len(given) != rank or not all(hasattr(o, "__index__") for o in given):
         raise AdstackArgumentError(f"the offset {offset!r} must have one integer for each of {rank} axes")
-    return given
+    return tuple(int(o) for o in given)

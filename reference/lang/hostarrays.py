@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import AdstackArgumentError, AdstackRuntimeTypeError
+from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..ir.types import DType
 from ..runtime.memory import Array, Buffer
 from . import hostvalues
@@ -149,13 +150,13 @@ class HostArray:
 
     def to_torch(self, device: Any = None, copy: bool = True) -> Any:
         """The elements as a torch tensor; with `copy=False` it shares the memory, where the device allows it."""
-        import torch
-
-        tensor = torch.from_numpy(self.to_numpy(copy=copy))
+        tensor = _torch().from_numpy(self.to_numpy(copy=copy))
         return tensor if device is None else tensor.to(device)
 
     def from_torch(self, tensor: Any) -> None:
         """Take over the elements of a torch tensor of shape `shape + element_shape`."""
+        if not hasattr(tensor, "detach"):
+            raise AdstackRuntimeTypeError(f"from_torch takes a torch tensor, got {type(tensor).__name__}")
         self.from_numpy(tensor.detach().cpu().numpy())
 
     def __dlpack__(self, **request: Any) -> Any:
@@ -173,6 +174,13 @@ class HostArray:
 
     def __str__(self) -> str:
         return str(self.to_numpy())
+
+
+def _torch() -> Any:
+    try:
+        return importlib.import_module("torch")
+    except ImportError as error:
+        raise AdstackRuntimeError(f"torch can't be imported: {error}", do="install torch, or use to_numpy()") from error
 
 
 class ElementView:

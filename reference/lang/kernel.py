@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
+import sys
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any, Final, overload
 
 from ..errors import AdstackCallError, AdstackRuntimeError, AdstackSyntaxError
 from ..runtime import state
@@ -17,14 +19,17 @@ from .specs import Request, Spec
 
 __all__ = ["BoundKernel", "Kernel", "kernel"]
 
+MOST: Final = 32
+"""How many specialisations are kept that differ in nothing but attributes that were baked in."""
+
 
 class Kernel:
     """A kernel: compiled when it is first called with arguments of a new kind, launched by each call."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], around: Mapping[str, Any]) -> None:
         functools.update_wrapper(self, function)
         self.function = function
-        self.signature = Signature(function)
+        self.signature = Signature(function, around)
         self._epoch = 0
         self._parameters: tuple[Parameter, ...] = ()
         self._takes: tuple[Callable[[Any, Call], None], ...] = ()
@@ -88,13 +93,20 @@ class Kernel:
         self._takes = tuple(parameter.take for parameter in self._parameters)
         returns = self.signature.returns()
         self._returns = None if returns is None else result_spec(returns)
-        self._compiled = {}
+        self.drop()
         self._epoch = runtime.epoch
+        runtime.adopt(self)
+
+    def drop(self) -> None:
+        """Forget what was compiled, and with it the memory it holds."""
+        self._compiled = {}
 
     def _compile(self, args: tuple[Any, ...], call: Call, runtime: state.Runtime) -> Specialisation:
         specs = tuple(p.spec(value) for p, value in zip(self._parameters, args, strict=True))
         made = specialise(Request(self.function, specs, self._returns, runtime.options), runtime)
-        self._compiled.setdefault(tuple(call.key), []).append(made)
+        known = self._compiled.setdefault(tuple(call.key), [])
+        known.append(made)
+        del known[:-MOST]
         return made
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -151,11 +163,21 @@ class BoundKernel:
         return f"<bound {self.kernel!r}>"
 
 
-def kernel(function: Callable[..., Any]) -> Kernel:
+@overload
+def kernel(function: Callable[..., Any]) -> Kernel: ...
+@overload
+def kernel() -> Callable[[Callable[..., Any]], Kernel]: ...
+def kernel(function: Callable[..., Any] | None = None) -> Any:
     """Decorator: compile a Python function of the kernel language and launch it when it is called."""
+    if function is None:
+        return kernel
     if isinstance(function, (staticmethod, classmethod)):
         raise AdstackSyntaxError("@kernel goes below @staticmethod", do="write @staticmethod above @kernel")
-    return Kernel(function)
+    if not isinstance(function, FunctionType):
+        raise AdstackSyntaxError(
+            f"@kernel decorates a function, got {function!r}", do="define one with def, and call other objects in it"
+        )
+    return Kernel(function, sys._getframe(1).f_locals)
 
 
 def _no_reverse_mode(name: str, *args: Any, **kwargs: Any) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import operator
-import typing
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -28,6 +28,10 @@ __all__ = ["Signature"]
 class Signature:
     """The parameters and the return annotation of a kernel's function, checked.
 
+    Args:
+        function: the function.
+        around: the names known where it was decorated; postponed annotations may use them.
+
     Attributes:
         names: of the parameters, in order; `self` included.
         annotations: one per parameter; `self` counts as a template.
@@ -35,7 +39,7 @@ class Signature:
         is_method: whether the first parameter is `self`.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], around: Mapping[str, Any]) -> None:
         self.function = function
         self.loc = Loc(function.__code__.co_filename, function.__code__.co_firstlineno, 1)
         found = inspect.signature(function)
@@ -43,6 +47,8 @@ class Signature:
         self.names = tuple(found.parameters)
         self._raw = [self._annotation(p) for p in found.parameters.values()]
         self._raw_return = None if found.return_annotation is found.empty else found.return_annotation
+        used = {name for raw in (*self._raw, self._raw_return) for name in _names_in(raw)}
+        self._around = {name: around[name] for name in used if name in around}
 
     def _annotation(self, parameter: inspect.Parameter) -> Any:
         if parameter.name == "self" and parameter.annotation is parameter.empty:
@@ -75,17 +81,14 @@ class Signature:
         return self._evaluated(self._raw_return)
 
     def _evaluated(self, annotation: Any) -> Any:
-        """An annotation as an object; postponed ones are strings, and may have been quoted before that."""
-        names = {**self.function.__globals__, **inspect.getclosurevars(self.function).nonlocals}
+        names = {**self.function.__globals__, **self._around, **inspect.getclosurevars(self.function).nonlocals}
         try:
-            while isinstance(annotation, str):
-                annotation = eval(annotation, names)  # the user's own annotation
-        except (NameError, AttributeError, SyntaxError) as error:
+            return evaluated(annotation, names)
+        except (NameError, AttributeError, SyntaxError, TypeError) as error:
             raise self._error(
                 f"the annotation {annotation!r} of kernel {self.name} can't be evaluated: {error}",
                 "define the names it uses at module level, or drop `from __future__ import annotations`",
             ) from None
-        return annotation
 
     def _parameter(self, name: str, annotation: Any) -> Parameter:
         made = parameter(name, annotation)
@@ -98,6 +101,21 @@ class Signature:
 
     def _error(self, message: str, do: str) -> AdstackSyntaxError:
         return AdstackSyntaxError(message, loc=self.loc, do=do)
+
+
+def _names_in(annotation: Any) -> tuple[str, ...]:
+    """The names that a postponed annotation uses."""
+    try:
+        return compile(annotation, "<annotation>", "eval").co_names if isinstance(annotation, str) else ()
+    except SyntaxError:
+        return ()
+
+
+def evaluated(annotation: Any, names: dict[str, Any]) -> Any:
+    """An annotation as an object; postponed ones are strings, and may have been quoted before that."""
+    while isinstance(annotation, str):
+        annotation = eval(annotation, names)  # the user's own annotation
+    return annotation
 
 
 def parameter(name: str, annotation: Any) -> Parameter | None:
@@ -113,11 +131,24 @@ def parameter(name: str, annotation: Any) -> Parameter | None:
     if isinstance(annotation, StructType):
         return _struct(name, annotation, annotation.members, partial(_has_members, annotation), operator.getitem)
     if dataclasses.is_dataclass(annotation) and isinstance(annotation, type):
-        hints = typing.get_type_hints(annotation)
-        members = {field.name: hints[field.name] for field in dataclasses.fields(annotation)}
-        return _struct(name, annotation, members, lambda value: isinstance(value, annotation))
+        return _struct(name, annotation, _members(annotation), lambda value: isinstance(value, annotation))
     dtype = scalar_type(annotation)
     return ScalarParameter(name, dtype) if isinstance(dtype, DType) else None
+
+
+def _members(cls: Any) -> dict[str, Any]:
+    """Member name -> annotation, of a Python dataclass."""
+    names = vars(sys.modules[cls.__module__])
+    found = {}
+    for member in dataclasses.fields(cls):
+        try:
+            found[member.name] = evaluated(member.type, names)
+        except (NameError, AttributeError, SyntaxError, TypeError) as error:
+            raise AdstackSyntaxError(
+                f"the annotation {member.type!r} of {cls.__name__}.{member.name} can't be evaluated: {error}",
+                do="define the names it uses at module level, or drop `from __future__ import annotations`",
+            ) from None
+    return found
 
 
 def _ndarray(name: str, annotation: NdarrayType) -> Parameter:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
-from ..errors import AdstackRuntimeTypeError
+from ..errors import AdstackArgumentError, AdstackRuntimeTypeError
 from .fields import Field
 from .struct import Struct, StructType
 from .types import MatrixType
@@ -85,6 +85,7 @@ class StructField:
     def fill(self, value: Any) -> None:
         """Set all elements: to the members of a struct or dict, or every number in them to one number."""
         members = dict(value.items()) if isinstance(value, (Struct, dict)) else dict.fromkeys(self._members, value)
+        self._check_names(members)
         for name, member in members.items():
             self._members[name].fill(member)
 
@@ -101,6 +102,7 @@ class StructField:
 
     def from_numpy(self, arrays: dict[str, Any]) -> None:
         """Take over a numpy array per member."""
+        self._check_names(arrays)
         for name, field in self._members.items():
             field.from_numpy(arrays[name])
 
@@ -110,8 +112,14 @@ class StructField:
 
     def from_torch(self, tensors: dict[str, Any]) -> None:
         """Take over a torch tensor per member."""
+        self._check_names(tensors)
         for name, field in self._members.items():
             field.from_torch(tensors[name])
+
+    def _check_names(self, given: dict[str, Any]) -> None:
+        if not isinstance(given, dict) or set(given) != set(self._members):
+            got = ", ".join(map(str, given)) if isinstance(given, dict) else type(given).__name__
+            raise AdstackArgumentError(f"a dict with the keys {', '.join(self._members)} is needed, got {got}")
 
     def __repr__(self) -> str:
         return f"<adstack struct field: {', '.join(self.keys)}>"

@@ -40,12 +40,14 @@ class Plan:
         for buffer in self._fixed:
             if buffer.storage is None:
                 raise AdstackRuntimeError("a field that the kernel uses was destroyed", do="make the field again")
-        results = self.backend.launch(self.compiled.executable, scalars, self._bind(arrays))
-        for buffer in self._changed:
-            buffer.touch()
-        for name in self._written_arguments:
-            arrays[name].touch()
-        return results
+        try:
+            return self.backend.launch(self.compiled.executable, scalars, self._bind(arrays))
+        finally:
+            # a launch that failed may have written some of it
+            for buffer in self._changed:
+                buffer.touch()
+            for name in self._written_arguments:
+                arrays[name].touch()
 
     def _bind(self, arrays: Mapping[str, Buffer]) -> Bindings:
         if not self._arguments:

@@ -134,8 +134,10 @@ def _member(context: Context, base: Any, name: str) -> Any:
 
 
 def _capture(context: Context, base: Any, name: str, value: Any) -> None:
-    """Remember a number that was read from an object, so that its change is noticed."""
-    if not isinstance(value, (bool, int, float)) or isinstance(base, (types.ModuleType, type, Elements, Expr)):
+    """Remember what was read from an object - numbers, and whatever it stores - so that its change is noticed."""
+    if isinstance(base, (types.ModuleType, type, Elements, Expr)):
+        return
+    if not isinstance(value, (bool, int, float)) and name not in getattr(base, "__dict__", {}):
         return
     if not isinstance(base, ArrayArgument) and not is_field(base):
         context.captured.append((lambda: getattr(base, name, None), value))

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from ...errors import AdstackCompilationError
+from ...errors import AdstackCompilationError, AdstackError
 from ...ir.builder import Builder
 from ...ir.location import Loc
 from ...ir.structure import Place, Region
@@ -145,13 +145,19 @@ class Context:
         with self.builder.at(self.loc(node)):
             try:
                 yield
-            except AdstackCompilationError as error:
+            except AdstackError as error:
                 if error.loc is None:
                     raise located(error, self.builder.loc) from error.__cause__
                 raise
 
     def fail(
-        self, kind: type[AdstackCompilationError], message: str, *, at: ast.AST | None = None, note: str = "", do: str = ""
+        self,
+        kind: type[AdstackCompilationError],
+        message: str,
+        *,
+        at: ast.AST | None = None,
+        note: str = "",
+        do: str = "",
     ) -> NoReturn:
         """Raise a compile error at `at`, or where we are."""
         loc = self.builder.loc if at is None else self.loc(at)
@@ -171,6 +177,6 @@ class Context:
         return emit(name, args, attrs)
 
 
-def located(error: AdstackCompilationError, loc: Loc) -> AdstackCompilationError:
+def located(error: AdstackError, loc: Loc) -> AdstackError:
     """The same error with a place."""
     return type(error)(error.message, loc=loc, note=error.note, do=error.do)
