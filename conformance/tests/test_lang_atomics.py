@@ -1,3 +1,5 @@
+"""Atomics reach what they are given, by kind, and refuse what can't be changed."""
+
 import pytest
 
 from adstack.errors import AdstackTypeError

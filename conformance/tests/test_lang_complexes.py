@@ -1,3 +1,5 @@
+"""Complex arithmetic on 2-vectors: exact over rationals, and within counted roundings of Python's own."""
+
 import cmath
 import math
 
@@ -62,5 +64,5 @@ def test_the_square_root_of_zero_is_zero():
 
 @pytest.mark.parametrize("wrong", [[1, 2, 3], 3, [[1, 2], [3, 4]]])
 def test_a_complex_number_is_a_2_vector(wrong):
-    with pytest.raises(AdstackTypeError, match="complex number is a 2-vector|must be vectors"):
+    with pytest.raises(AdstackTypeError, match=r"complex number is a 2-vector|must be vectors"):
         c.cconj(wrong)

@@ -1,3 +1,5 @@
+"""Functions of the language: on host numbers, on runtime values, and through vectors and matrices."""
+
 import math
 
 import numpy as np

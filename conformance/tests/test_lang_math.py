@@ -1,3 +1,5 @@
+"""`qd.math`: values at the awkward points, elementwise use, and names."""
+
 import math
 from fractions import Fraction
 

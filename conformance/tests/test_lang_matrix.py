@@ -1,3 +1,5 @@
+"""Making vectors and matrices, copying and converting them."""
+
 import copy
 import pickle
 from fractions import Fraction
@@ -58,7 +60,7 @@ def test_what_they_are_not_made_of(values, message):
 
 
 def test_a_vector_is_not_made_of_rows():
-    with pytest.raises(AdstackTypeError, match="a vector is made of a list of scalars .got 2 axes"):
+    with pytest.raises(AdstackTypeError, match=r"a vector is made of a list of scalars .got 2 axes"):
         Vector([[1, 2]])
 
 

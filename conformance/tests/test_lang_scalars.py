@@ -1,3 +1,5 @@
+"""Operators and functions of single host numbers mean what they mean in kernels."""
+
 import math
 from fractions import Fraction
 
@@ -156,7 +158,7 @@ def test_integers_keep_their_bits_when_their_sign_is_reinterpreted(value):
 
 @pytest.mark.parametrize(("value", "to"), [(1.0, t.i8), (1, t.u1), (1, int)])
 def test_bit_cast_needs_a_type_of_the_same_width(value, to):
-    with pytest.raises(AdstackTypeError, match="not defined|as narrow"):
+    with pytest.raises(AdstackTypeError, match=r"not defined|as narrow"):
         HOST["bitcast"](value, to)
 
 

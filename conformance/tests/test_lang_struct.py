@@ -1,3 +1,5 @@
+"""Structs: members, conversion, copies and views, functions, and errors by name."""
+
 from __future__ import annotations
 
 import copy
@@ -105,8 +107,8 @@ def test_runtime_members_are_cast_by_the_kernel():
 @pytest.mark.parametrize(
     ("use", "message"),
     [
-        (lambda: struct(), "struct has no members"),
-        (lambda: Struct(), "a struct needs a member"),
+        (struct, "struct has no members"),
+        (Struct, "a struct needs a member"),
         (lambda: struct(a="f32"), "member 'a' has no type that a struct can hold .got 'f32'"),
         (lambda: struct({"not valid": f32}), "'not valid' can't be the name"),
         (lambda: struct({3: f32}), "3 can't be the name"),

@@ -1,3 +1,5 @@
+"""Rotations compared with the series of their exponential over rationals."""
+
 import math
 from fractions import Fraction
 
@@ -63,5 +65,5 @@ def test_translations_and_scalings_act_on_column_vectors():
 
 @pytest.mark.parametrize("axis", [[1, 0], 3])
 def test_an_axis_is_a_3_vector(axis):
-    with pytest.raises(AdstackTypeError, match="axis of rotation is a 3-vector|must be vectors"):
+    with pytest.raises(AdstackTypeError, match=r"axis of rotation is a 3-vector|must be vectors"):
         tr.rot_by_axis(axis, 1.0)

@@ -1,3 +1,5 @@
+"""Named types construct, convert, and describe themselves to the frontend."""
+
 import pytest
 from symbolic import Term
 

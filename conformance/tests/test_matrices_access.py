@@ -1,3 +1,5 @@
+"""Elements by static and runtime indices, slices, and what assignments check."""
+
 import numpy as np
 import pytest
 from symbolic import Term, recorded, value_of

@@ -1,3 +1,5 @@
+"""Identities of vector algebra, exact over rationals."""
+
 import math
 from fractions import Fraction
 

@@ -1,3 +1,5 @@
+"""Polar decompositions and eigenvectors, within the rounding error of their own operations."""
+
 import numpy as np
 import pytest
 from symbolic import Term, recorded, value_of

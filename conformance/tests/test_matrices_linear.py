@@ -1,3 +1,5 @@
+"""Determinants, inverses and solutions, exact over rationals."""
+
 import itertools
 from fractions import Fraction
 

@@ -1,3 +1,5 @@
+"""Operators of vectors and matrices go element by element, on the host and while compiling."""
+
 import operator
 from fractions import Fraction
 
@@ -56,7 +58,7 @@ def test_operators_do_not_change_their_operands():
 
 @pytest.mark.parametrize("other", [Vector([1, 2, 3]), [1], Matrix([[1], [2]])])
 def test_shapes_must_be_equal(other):
-    with pytest.raises(AdstackTypeError, match="operands of add must share a shape .got a 2-vector and"):
+    with pytest.raises(AdstackTypeError, match=r"operands of add must share a shape .got a 2-vector and"):
         Vector([1, 2]) + other
 
 

@@ -1,3 +1,5 @@
+"""Components by letters, all of them, read and assigned."""
+
 import itertools
 
 import pytest
