@@ -111,12 +111,12 @@ def test_wrong_arguments_are_named(args: tuple[Any, ...], kwargs: dict[str, Any]
 
 @pytest.mark.parametrize("value", [1.5, 1.0, np.float32(1), "1", None, [1], qd.Vector([1])])
 def test_an_integer_parameter_takes_integers(value: Any) -> None:
-    with pytest.raises(qd.QuadrantsRuntimeTypeError, match="Invalid value for argument a - expected a number for i32"):
+    with pytest.raises(qd.QuadrantsRuntimeTypeError, match=r"Invalid value for argument a - expected a number for i32"):
         add(value, 1.0)
 
 
 def test_integers_out_of_range_are_refused() -> None:
-    with pytest.raises(ValueError, match="Invalid value for argument a - .*out of range"):
+    with pytest.raises(ValueError, match=r"Invalid value for argument a - .*out of range"):
         add(2**31, 1.0)
 
 
@@ -616,5 +616,21 @@ def test_annotations_of_dataclasses_may_be_postponed() -> None:
         return p.n
 
     assert count(postponed(3)) == 3
-    with pytest.raises(qd.AdstackSyntaxError, match="annotation 'qd.nothing' of Broken.n can't be evaluated"):
+    with pytest.raises(qd.AdstackSyntaxError, match=r"annotation 'qd\.nothing' of Broken\.n can't be evaluated"):
         fail(broken(3))
+
+
+def test_an_error_points_at_the_call_and_not_into_the_compiler() -> None:
+    with pytest.raises(qd.AdstackCallError) as caught:
+        add(1)
+    assert [entry.path.name for entry in caught.traceback] == ["test_lang_kernel.py", "kernel.py"]
+
+
+def test_a_defect_of_adstack_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def defect(*args: Any) -> None:
+        raise qd.InternalError("impossible")
+
+    monkeypatch.setattr("adstack.lang.kernel.specialise", defect)
+    with pytest.raises(qd.InternalError) as caught:
+        add(1, 2.0)
+    assert caught.traceback[-1].name == "defect"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, Final, overload
 
-from ..errors import AdstackCallError, AdstackRuntimeError, AdstackSyntaxError
+from ..errors import AdstackCallError, AdstackError, AdstackRuntimeError, AdstackSyntaxError, InternalError
 from ..runtime import state
 from .arguments import Call, Parameter
 from .parameters import Signature
@@ -40,14 +40,16 @@ class Kernel:
         return self if owner is None or not self.signature.is_method else BoundKernel(self, owner)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if current_emitter() is not None:
-            raise AdstackSyntaxError(
-                f"kernel {self.signature.name} is called inside a kernel",
-                do="make it a @func, or call it from the host",
-            )
-        runtime = state.current()
-        if runtime.epoch != self._epoch:
-            self._restart(runtime)
+        try:
+            return self._call(args, kwargs)
+        except InternalError:
+            raise
+        except AdstackError as error:
+            # the way through the compiler or the backend says nothing about the user's mistake: the message does
+            raise error.with_traceback(None) from error.__cause__
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        runtime = self._entered()
         if kwargs or len(args) != len(self._takes):
             args = self._bound(args, kwargs)
         call = Call()
@@ -57,6 +59,18 @@ class Kernel:
             if not candidate.captured or candidate.is_current():
                 return candidate.launch(call)
         return self._compile(args, call, runtime).launch(call)
+
+    def _entered(self) -> state.Runtime:
+        """The runtime in use; what was compiled for an earlier one is forgotten."""
+        if current_emitter() is not None:
+            raise AdstackSyntaxError(
+                f"kernel {self.signature.name} is called inside a kernel",
+                do="make it a @func, or call it from the host",
+            )
+        runtime = state.current()
+        if runtime.epoch != self._epoch:
+            self._restart(runtime)
+        return runtime
 
     @property
     def grad(self) -> Callable[..., Any]:
@@ -76,9 +90,7 @@ class Kernel:
         return explain(made, runtime, self.signature.names)
 
     def _prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialisation, state.Runtime]:
-        runtime = state.current()
-        if runtime.epoch != self._epoch:
-            self._restart(runtime)
+        runtime = self._entered()
         args = self._bound(args, kwargs)
         call = Call()
         for take, value in zip(self._takes, args, strict=True):

@@ -138,17 +138,17 @@ def parameter(name: str, annotation: Any) -> Parameter | None:
 
 def _members(cls: Any) -> dict[str, Any]:
     """Member name -> annotation, of a Python dataclass."""
-    names = vars(sys.modules[cls.__module__])
-    found = {}
-    for member in dataclasses.fields(cls):
-        try:
-            found[member.name] = evaluated(member.type, names)
-        except (NameError, AttributeError, SyntaxError, TypeError) as error:
-            raise AdstackSyntaxError(
-                f"the annotation {member.type!r} of {cls.__name__}.{member.name} can't be evaluated: {error}",
-                do="define the names it uses at module level, or drop `from __future__ import annotations`",
-            ) from None
-    return found
+    return {member.name: _member(cls, member) for member in dataclasses.fields(cls)}
+
+
+def _member(cls: Any, member: dataclasses.Field[Any]) -> Any:
+    try:
+        return evaluated(member.type, vars(sys.modules[cls.__module__]))
+    except (NameError, AttributeError, SyntaxError, TypeError) as error:
+        raise AdstackSyntaxError(
+            f"the annotation {member.type!r} of {cls.__name__}.{member.name} can't be evaluated: {error}",
+            do="define the names it uses at module level, or drop `from __future__ import annotations`",
+        ) from None
 
 
 def _ndarray(name: str, annotation: NdarrayType) -> Parameter:

@@ -1,5 +1,11 @@
-"""From a kernel call to a dispatch: memory, launch plans, the backend protocol and the registry of backends.
+"""From a kernel call to a dispatch.
 
-Imports adstack.ir, adstack.transforms, adstack.sizing, adstack.interpreter and adstack.errors. It finds backends by name
-through the registry and never imports one.
+state.py      the one runtime in use: its backend, its options, what is dropped when it ends
+options.py    what `init` may be told; registry.py: the arches, and where their backends are
+backend.py    what a backend offers; reference_backend.py: the interpreter as one
+memory.py     buffers, and the generations that tell when they changed
+compiler.py   IR -> something to launch; plans.py: a launch with everything resolved beforehand
+
+May import: `adstack.ir`, `adstack.transforms`, `adstack.sizing`, `adstack.interpreter`, `adstack.errors`. Backends are
+found by name through the registry, never imported.
 """
