@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Union
+from typing import Any, Protocol
 
 from ..ir.structure import Kernel, Place
 from ..ir.types import DType
@@ -111,7 +111,7 @@ class TupleSpec:
     members: tuple[Spec, ...]
 
 
-Spec = Union[ScalarSpec, MatrixSpec, NdarraySpec, TemplateSpec, StructSpec, TupleSpec]
+Spec = ScalarSpec | MatrixSpec | NdarraySpec | TemplateSpec | StructSpec | TupleSpec
 
 
 @dataclass(frozen=True)
