@@ -39,7 +39,7 @@ for command in (doctor, conformance, explain, dump, completion):
 def main() -> None:
     """Entry point: errors of programs are shown as messages, not as tracebacks of adstack."""
     try:
-        cli()
+        cli(prog_name="adstack")  # whatever started it: completion and messages go by this name
     except ProgramError as error:
         console(stderr=True).print(str(error), style="red", markup=False)
         sys.exit(1)

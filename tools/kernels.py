@@ -40,7 +40,7 @@ ARGS = click.option(
 @click.option("--stage", "-s", "stages", multiple=True, metavar="STAGE", help="Only this stage; repeatable.")
 @ARGS
 def dump(target: str, stages: tuple[str, ...], arguments: str | None) -> None:
-    """Print the IR of a kernel at each stage: frontend, optimised, tasks, and what the backend made of it.
+    """Print the IR of a kernel at each stage, from "frontend" to "tasks", and what the backend made of it.
 
     The program runs first, because what a kernel captures is known only then; its own output goes to standard error.
     Without KERNEL, every kernel at module level is shown.
@@ -51,8 +51,11 @@ def dump(target: str, stages: tuple[str, ...], arguments: str | None) -> None:
         unknown = [stage for stage in stages if stage not in texts]
         if unknown:
             raise click.BadParameter(f"{unknown[0]!r}; there are {', '.join(texts)}", param_hint="--stage")
+        before = ""
         for stage in stages or texts:
-            _section(out, f"{name}: {stage}", texts[stage])
+            unchanged = not stages and texts[stage] == before
+            _section(out, f"{name}: {stage}", "# as before" if unchanged else texts[stage])
+            before = texts[stage]
 
 
 @click.command(epilog=EXPLAIN_EPILOG)

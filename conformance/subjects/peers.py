@@ -14,12 +14,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from ..harness.cells import Gap, Subject
-from .gaps import QUADRANTS_GAPS, TAICHI_GAPS
+from ..harness.cells import Subject
+from .gaps import PEER_GAPS
 
 __all__ = ["PEERS", "peer_subject", "variable"]
 
-PEERS: Final[dict[str, tuple[Gap, ...]]] = {"quadrants": QUADRANTS_GAPS, "taichi": TAICHI_GAPS}
+PEERS: Final = tuple(PEER_GAPS)
 _STANDALONE: Final = Path(__file__).resolve().parent.parent / "harness" / "standalone.py"
 _ASK: Final = "import sys; from importlib import metadata; print(metadata.version(sys.argv[1]))"
 
@@ -32,9 +32,10 @@ def variable(peer: str) -> str:
 def peer_subject(name: str, pythons: Mapping[str, str]) -> Subject:
     """The subject called "quadrants", "taichi" or "quadrants:cuda"; KeyError if there is no such peer."""
     peer, _, arch = name.partition(":")
-    gaps = PEERS[peer]
+    known = PEER_GAPS[peer]
     python = pythons.get(peer) or os.environ.get(variable(peer)) or sys.executable
     arch = arch or "cpu"
+    gaps = known.get(arch, ())
     version, problem = _version(python, peer)
     if problem:
         fix = f"install {peer} and name its interpreter: --python {peer}=PATH, or {variable(peer)}=PATH"

@@ -1,0 +1,87 @@
+"""Subjects are found or say why not, and their gaps are about cases that exist."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from suites import MODULE, no_budgets, write_suite
+
+from adstack import inspection
+from adstack.conformance.harness import standalone
+from adstack.conformance.harness.cells import Cell, Status
+from adstack.conformance.harness.loading import collect
+from adstack.conformance.harness.plan import stale_gaps
+from adstack.conformance.harness.pool import run_cells
+from adstack.conformance.subjects.backends import backend_subjects
+from adstack.conformance.subjects.peers import PEERS, peer_subject, variable
+
+
+def test_every_arch_is_a_subject_with_a_reason_if_it_cannot_run():
+    subjects = {subject.name: subject for subject in backend_subjects()}
+    assert tuple(subjects) == inspection.ARCHES
+    assert subjects["reference"].is_available
+    for subject in subjects.values():
+        assert subject.is_available or (subject.reason and subject.fix)
+
+
+@pytest.mark.parametrize("peer", PEERS)
+def test_no_gap_of_a_peer_is_stale(peer):
+    assert stale_gaps(collect(), [peer_subject(peer, {})]) == []
+
+
+def test_no_gap_of_a_backend_is_stale():
+    assert stale_gaps(collect(), backend_subjects()) == []
+
+
+def test_no_two_gaps_of_a_subject_cover_the_same_cell():
+    for subject in [peer_subject(peer, {}) for peer in PEERS] + backend_subjects():
+        for entry in collect():
+            assert sum(gap.matches(entry, "forward") for gap in subject.gaps) <= 1, (subject.name, entry.id)
+
+
+def test_a_peer_that_is_not_installed_says_for_which_interpreter(monkeypatch):
+    monkeypatch.delenv(variable("quadrants"), raising=False)
+    subject = peer_subject("quadrants", {})
+    assert not subject.is_available
+    assert sys.executable in subject.reason
+    assert "--python quadrants=PATH" in subject.fix
+    assert "ADSTACK_PYTHON_QUADRANTS" in subject.fix
+
+
+def test_an_interpreter_that_does_not_exist_is_named(monkeypatch):
+    monkeypatch.setenv("ADSTACK_PYTHON_TAICHI", "/no/such/python")
+    assert "/no/such/python does not run" in peer_subject("taichi", {}).reason
+
+
+def test_an_interpreter_given_wins_over_the_environment(monkeypatch):
+    monkeypatch.setenv("ADSTACK_PYTHON_TAICHI", "/no/such/python")
+    assert "/another/python" in peer_subject("taichi", {"taichi": "/another/python"}).reason
+
+
+def test_an_unknown_peer_is_no_subject():
+    with pytest.raises(KeyError):
+        peer_subject("halide", {})
+
+
+def test_a_worker_runs_where_adstack_is_not_installed(tmp_path):
+    """The stand-in package is used, although this interpreter has the real one."""
+    text = """
+        @case(rules=["t.x"])
+        def alone(qd):
+            import sys
+            import adstack
+            print(adstack.__path__, "adstack.ir" in sys.modules)
+            return Run(lambda: None, prints="see below")
+    """
+    (tmp_path / "plainlanguage.py").write_text(MODULE)
+    (entry,) = collect(write_suite(tmp_path, {"a/b.py": text}))
+    run = "runpy.run_path(sys.argv.pop(1), run_name='__main__')"
+    code = f"import sys, runpy; sys.path.insert(0, {str(tmp_path)!r}); {run}"
+    subject = replace(peer_subject("taichi", {}), module="plainlanguage", reason="", gaps=())
+    subject = replace(subject, command=(sys.executable, "-c", code, str(Path(standalone.__file__))))
+    (result,) = run_cells([Cell(entry, subject, "forward", 0)], budgets=no_budgets, root=tmp_path / "cases")
+    assert result.status is Status.WRONG_VALUE, result.message
+    assert "[] False" in result.output

@@ -1,0 +1,147 @@
+"""The `adstack` command, as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from xml.etree import ElementTree as Xml
+
+import pytest
+from click.testing import CliRunner
+
+from adstack import inspection
+from adstack.tools.cli import cli
+
+COMMANDS = ["doctor", "conformance", "explain", "dump", "completion"]
+ONE = ("--backend", "reference", "--case", "arith/floor-division-of-negatives", "-j", "1")
+
+
+def adstack(*words: str):
+    return CliRunner().invoke(cli, words, prog_name="adstack")
+
+
+def spawn(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from adstack.tools.cli import main; main()", *words]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, check=False)
+
+
+def test_the_version_is_that_of_the_package():
+    import adstack as package
+
+    assert adstack("--version").output.strip().endswith(package.__version__)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_says_what_a_command_is_for_with_examples(command):
+    result = adstack(command, "--help")
+    assert result.exit_code == 0
+    assert "Examples:" in result.output
+    assert f"adstack {command}" in result.output
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script_for_the_shell(shell):
+    output = adstack("completion", shell).output
+    assert "_ADSTACK_COMPLETE" in output
+    assert "adstack" in output
+
+
+def test_the_shell_completes_case_ids():
+    environment = {
+        "_ADSTACK_COMPLETE": "bash_complete",
+        "COMP_WORDS": "adstack conformance --case arith/floor",
+        "COMP_CWORD": "3",
+    }
+    assert "arith/floor-division-of-negatives" in spawn(**environment).stdout
+
+
+class TestConformance:
+    def test_a_case_on_the_reference_passes_in_a_process_of_its_own(self):
+        done = spawn("conformance", *ONE)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "passed: 1 pass" in done.stdout
+
+    def test_a_pipe_gets_no_colours(self):
+        assert "\x1b" not in spawn("conformance", *ONE).stdout
+
+    def test_colours_can_be_forced_and_no_color_wins(self):
+        assert "\x1b" in spawn("conformance", *ONE, FORCE_COLOR="1").stdout
+        assert "\x1b[3" not in spawn("conformance", *ONE, FORCE_COLOR="1", NO_COLOR="1").stdout
+
+    def test_the_reports_are_written(self, tmp_path):
+        json_file, junit_file, html_file = (tmp_path / "new" / f"report.{kind}" for kind in ("json", "xml", "html"))
+        files = ("--json", str(json_file), "--junit", str(junit_file), "--html", str(html_file))
+        result = adstack("conformance", *ONE, *files)
+        assert result.exit_code == 0, result.output
+        (cell,) = json.loads(json_file.read_text())["cells"]
+        assert (cell["subject"], cell["status"], cell["exactness"], cell["ulp"]) == ("reference", "pass", "exact", 0.0)
+        assert Xml.fromstring(junit_file.read_text()).find("testsuite") is not None
+        assert "floor-division-of-negatives" in html_file.read_text()
+
+    def test_the_list_runs_nothing(self):
+        output = adstack("conformance", "--list", "--rule", "arith.floordiv").output
+        assert "arith/floor-division-of-negatives  [forward]  arith.floordiv" in output
+        assert "passed" not in output
+
+    def test_a_peer_that_is_missing_is_shown_and_the_rest_still_counts(self):
+        result = adstack("conformance", *ONE, "--subject", "taichi", "--python", "taichi=/no/such/python")
+        assert result.exit_code == 0
+        assert "taichi is unavailable" in result.output
+        assert "1 unavailable" in result.output
+
+    def test_nothing_but_unavailable_subjects_is_a_failure(self):
+        words = ("--subject", "taichi", "--python", "taichi=/no/such/python", "--case", "arith/floor-division-*")
+        result = adstack("conformance", *words)
+        assert result.exit_code == 1
+        assert "nothing ran" in result.output
+
+    @pytest.mark.parametrize(
+        ("words", "phrase"),
+        [
+            (("--case", "no/such*"), "no case matches"),
+            (("--rule", "no.such"), "no case matches"),
+            (("--backend", "abacus"), "'abacus' is not one of"),
+            (("--subject", "halide"), "'halide'; there are quadrants, taichi"),
+            (("--python", "taichi"), "is not NAME=PATH"),
+            (("--mode", "backward"), "'backward' is not one of"),
+            (("--mode", "reverse", "--case", "arith/floor-division-of-negatives"), "has mode reverse"),
+            (("--timeout", "0"), "0"),
+            (("-j", "0"), "0"),
+            (("--nonsense",), "No such option"),
+        ],
+    )
+    def test_a_wrong_command_line_says_what_is_wrong(self, words, phrase):
+        result = adstack("conformance", *words)
+        assert result.exit_code == 2
+        assert phrase in result.output
+
+    def test_verbose_shows_every_case(self):
+        assert "arith/floor-division-of-negatives" in adstack("conformance", *ONE, "-v").output
+
+
+class TestDoctor:
+    def test_every_backend_is_examined_and_a_kernel_runs_on_the_reference(self):
+        result = adstack("doctor")
+        assert all(arch in result.output for arch in inspection.ARCHES)
+        assert "✓ runs" in result.output
+
+    def test_json_has_state_reason_and_fix(self):
+        result = adstack("doctor", "--json")
+        findings = {finding["name"]: finding for finding in json.loads(result.output)["backends"]}
+        assert findings["reference"]["smoke"] == "pass"
+        assert "f64" in findings["reference"]["features"]["dtypes"]
+        for finding in findings.values():
+            assert finding["state"] in ("native", "software", "emulated", "unavailable")
+            assert finding["state"] != "unavailable" or (finding["reason"] and finding["fix"])
+
+    def test_one_backend_alone(self):
+        output = adstack("doctor", "-b", "reference").output
+        assert "reference" in output
+        assert "vulkan" not in output
+
+
+def test_characters_that_the_terminal_lacks_do_not_end_the_command():
+    done = spawn("conformance", *ONE, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert done.returncode == 0, done.stderr
