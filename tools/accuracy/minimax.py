@@ -40,6 +40,33 @@ def _levelled(f: Function, powers: Sequence[int], nodes: list[Any], weight: Func
     return [solution[k] for k in range(len(powers))]
 
 
+def lawson(f: Function, powers: Sequence[int], lo: Any, hi: Any, weight: Function, rounds: int = 25) -> tuple[list[Any], Any]:
+    """As `remez`, by iterated weighted least squares, for any set of powers on any interval.
+
+    Source: C. L. Lawson, "Contributions to the theory of linear least maximum approximation", 1961.
+    """
+    n = 10 * len(powers) + 11
+    grid = [(lo + hi) / 2 - (hi - lo) / 2 * mp.cos(mp.pi * (k + mp.mpf(1) / 2) / n) for k in range(n)]
+    rows = [[weight(x) * x**p for p in powers] for x in grid]
+    target = [weight(x) * f(x) for x in grid]
+    shares = [mp.mpf(1)] * n
+    best: tuple[Any, list[Any]] = (mp.inf, [])
+    for _ in range(rounds):
+        gram = [[mp.fsum(s * r[i] * r[j] for s, r in zip(shares, rows)) for j in range(len(powers))] for i in range(len(powers))]
+        right = [mp.fsum(s * r[i] * t for s, r, t in zip(shares, rows, target)) for i in range(len(powers))]
+        solution = list(mp.lu_solve(mp.matrix(gram), mp.matrix(right)))
+        errors = [abs(t - mp.fsum(c * v for c, v in zip(solution, r))) for r, t in zip(rows, target)]
+        worst = max(errors)
+        if worst < best[0]:
+            best = (worst, solution)
+        if worst == 0:
+            break
+        shares = [s * (e / worst + mp.mpf("1e-6")) for s, e in zip(shares, errors)]
+        total = mp.fsum(shares) / n
+        shares = [s / total for s in shares]
+    return best[1], best[0]
+
+
 def _evaluate(coefficients: Sequence[Any], powers: Sequence[int], x: Any) -> Any:
     return mp.fsum(c * x**p for c, p in zip(coefficients, powers))
 
@@ -67,7 +94,8 @@ def rounded(f: Function, powers: Sequence[int], lo: Any, hi: Any, weight: Functi
     error = mp.mpf(0)
     for k in range(len(powers)):
         done = powers[:k]
-        rest, error = remez(lambda x: f(x) - _evaluate(fixed, done, x), powers[k:], lo, hi, weight)
+        fit = lawson if lo < 0 < hi else remez  # without x^0 the exchange needs an interval that does not hold 0
+        rest, error = fit(lambda x: f(x) - _evaluate(fixed, done, x), powers[k:], lo, hi, weight)
         fixed.append(_round(rest[0], formats[k]))
     grid = [lo + (hi - lo) * mp.mpf(k) / 2000 for k in range(1, 2000)]
     error = max(abs(weight(x) * (f(x) - _evaluate(fixed, powers, x))) for x in grid)

@@ -32,7 +32,7 @@ class Worst:
     wrong: tuple[tuple[float, ...], ...] = ()
 
     def add(self, args: tuple[Array, ...], got: Array, exact: Array) -> None:
-        """Take in a batch; `exact` holds f64 values good far beyond the last place of `got`."""
+        """Take in a batch; `exact` holds wider values, good far beyond the last place of `got`."""
         self.count += got.size
         distance, kind = distances(got, exact)
         k = int(np.argmax(distance))
@@ -52,11 +52,11 @@ def distances(got: Array, exact: Array) -> tuple[Array, Array]:
         size = np.abs(exact)
         unit = np.maximum(np.exp2(np.floor(np.log2(size)) - info.nmant), float(info.smallest_subnormal))
         unit = np.where(size == 0, float(info.smallest_subnormal), unit)
-        limit = float(info.max) * (1 + 2.0 ** -(info.nmant + 2))
+        limit = exact.dtype.type(info.max) * (1 + exact.dtype.type(2.0) ** -(info.nmant + 2))
         rounded = np.where(size >= limit, np.copysign(np.inf, exact), exact)
         finite = np.isfinite(got) & np.isfinite(rounded)
-        distance = np.where(finite, np.abs(got.astype(np.float64) - exact) / unit, 0.0)
-        near_limit = (size >= float(info.max)) & (size < 2.0 * float(info.max))
+        distance = np.where(finite, np.abs(got.astype(exact.dtype) - exact) / unit, 0.0)
+        near_limit = (size >= float(info.max)) & (size < 2.0 * exact.dtype.type(info.max))
         kind = (np.isnan(got) != np.isnan(exact)) | (~finite & ~np.isnan(exact) & (got != rounded) & ~near_limit)
         kind |= (exact == 0) & (got == 0) & (np.signbit(got) != np.signbit(exact))
     return distance, kind
@@ -73,6 +73,7 @@ def sweep(compiled: Callable[..., Array], exact: Callable[..., Array], batches: 
     worst = Worst()
     for args in batches:
         with np.errstate(all="ignore"):
-            truth = exact(*(a.astype(np.float64) for a in args))
+            wide = np.float64 if args[0].dtype == np.float32 else np.longdouble
+            truth = exact(*(a.astype(wide) for a in args))
         worst.add(args, compiled(*args), truth)
     return worst
