@@ -253,7 +253,8 @@ def test_a_parallel_loop_visits_each_point_of_its_box_once(lanes):
     assert n == 6
 
 
-def test_a_parallel_loop_over_an_empty_box_does_nothing():
+@pytest.mark.parametrize("last", ["5", "2", "0"])
+def test_a_parallel_loop_over_an_empty_box_does_nothing(last):
     y, n = np.zeros((4, 5), np.int32), np.zeros((), np.int32)
-    run_text(BOX, {"y": y, "n": n}, (3, 1))
+    run_text(BOX.replace("const 5", f"const {last}"), {"y": y, "n": n}, (3, 1))
     assert n == 0

@@ -43,6 +43,12 @@ def test_an_index_outside_is_an_error_that_names_the_place(n, kind, index, acces
     assert isinstance(caught.value, IndexError)
 
 
+def test_a_negative_index_of_one_lane_is_outside():
+    body = "%one = const 1 : i32\n %j = sub %one, %i : i32\n %v = load @x[%j] : f32"
+    with pytest.raises(AdstackOutOfBoundsError, match=r"at \(-1\), outside its extents \(5\), in iteration \(2\)"):
+        run_text(parallel(body, 3, "place @x : f32[?] field"), {"x": np.zeros(5, np.float32)})
+
+
 def test_the_first_lane_outside_is_named_and_nothing_is_written():
     body = "%two = const 2 : i32\n %j = mul %i, %two : i32\n %w = const 1.0 : f32\n store @x[%j], %w"
     x = np.zeros(5, np.float32)
