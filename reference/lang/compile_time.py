@@ -1,4 +1,4 @@
-"""What a kernel says to the compiler: static values, ranges of several axes, hints for loops, parameters by reference."""
+"""What a kernel says to the compiler: static values, ranges of several axes, hints for loops, templates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Template:
 
 
 def template() -> Template:
-    """`x: template()`: a compile-time object of a kernel, a parameter by reference of a func."""
+    """An annotation: a compile-time object of a kernel, a parameter by reference of a func."""
     return Template()
 
 
@@ -79,11 +79,11 @@ class Grouped:
 
 
 def _box(domain: Any) -> tuple[tuple[int, int], ...]:
-    return tuple((o, o + n) for o, n in zip(domain.offset, domain.shape))
+    return tuple((o, o + n) for o, n in zip(domain.offset, domain.shape, strict=False))
 
 
 def grouped(domain: Any) -> Grouped:
-    """`for I in grouped(x)`: loop over a field, ndarray or ndrange with the index as one integer vector."""
+    """A loop over a field, ndarray or ndrange whose index is one integer vector."""
     return Grouped(domain)
 
 

@@ -24,7 +24,8 @@ class Func:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         name = self.function.__name__
         raise AdstackSyntaxError(
-            f"{name} is a func and can be called in kernels and funcs only", do=f"call it from a @kernel, or drop the @func of {name}"
+            f"{name} is a func and can be called in kernels and funcs only",
+            do=f"call it from a @kernel, or drop the @func of {name}",
         )
 
     def __repr__(self) -> str:

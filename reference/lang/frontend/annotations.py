@@ -27,12 +27,15 @@ def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
     texts = {name: text for name, text in found.items() if isinstance(text, str)}
     if texts:
         names = outer_names(function)
-        for name, text in texts.items():
-            try:
-                found[name] = eval(text, names)  # noqa: S307  the user's own annotation
-            except Exception as error:
-                raise AdstackSyntaxError(f"the annotation {text!r} of {name} can't be evaluated: {error}") from error
+        found.update({name: _evaluated(name, text, names) for name, text in texts.items()})
     return found
+
+
+def _evaluated(name: str, text: str, names: dict[str, Any]) -> Any:
+    try:
+        return eval(text, names)  # the user's own annotation, postponed
+    except (NameError, AttributeError, SyntaxError, TypeError) as error:
+        raise AdstackSyntaxError(f"the annotation {text!r} of {name} can't be evaluated: {error}") from error
 
 
 def is_template(annotation: Any) -> bool:

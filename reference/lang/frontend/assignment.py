@@ -96,7 +96,9 @@ def store(context: Context, target: Any, value: Any, what: str) -> None:
     if isinstance(target, ScalarRef):
         if not (isinstance(value, Expr) or is_number(value)):
             context.fail(
-                AdstackTypeError, f"{what} holds a {target.dtype} and can't become {describe(value)}", do="use a new name"
+                AdstackTypeError,
+                f"{what} holds a {target.dtype} and can't become {describe(value)}",
+                do="use a new name",
             )
         target.set(value)
     elif is_live_struct(target):
@@ -117,7 +119,9 @@ def _store_elements(context: Context, target: Any, value: Any, what: str) -> Non
         return
     if value.shape != target.shape:
         context.fail(
-            AdstackTypeError, f"{what} holds {describe(target)} and can't become {describe(value)}", do="make the shapes equal"
+            AdstackTypeError,
+            f"{what} holds {describe(target)} and can't become {describe(value)}",
+            do="make the shapes equal",
         )
     for k, element in enumerate(values):
         target.storage.target(k).set(Expr(element))
@@ -138,11 +142,15 @@ def _assign_name(context: Context, node: ast.Name, value: Any, keep: bool) -> No
 def _check_mutable(context: Context, name: str, binding: Binding) -> None:
     if binding.kind == "argument":
         context.fail(
-            AdstackSyntaxError, f"argument '{name}' is immutable in the kernel", do="copy it to a local with another name"
+            AdstackSyntaxError,
+            f"argument '{name}' is immutable in the kernel",
+            do="copy it to a local with another name",
         )
     if binding.kind == "loop":
         context.fail(
-            AdstackSyntaxError, f"'{name}' is a loop variable and can't be assigned", do="copy it to a local with another name"
+            AdstackSyntaxError,
+            f"'{name}' is a loop variable and can't be assigned",
+            do="copy it to a local with another name",
         )
 
 
@@ -207,10 +215,8 @@ def _unpack(context: Context, target: ast.Tuple | ast.List, value: Any, keep: bo
         context.fail(AdstackTypeError, f"{describe(value)} can't be unpacked", do="assign a tuple or a vector")
     parts = list(value)
     if len(parts) != len(target.elts):
-        context.fail(
-            AdstackTypeError, f"{len(target.elts)} names can't take {len(parts)} values", do="name each value"
-        )
-    for part, item in zip(target.elts, parts):
+        context.fail(AdstackTypeError, f"{len(target.elts)} names can't take {len(parts)} values", do="name each value")
+    for part, item in zip(target.elts, parts, strict=False):
         assign(context, part, item, keep)
 
 
@@ -298,7 +304,9 @@ def _update_elements(context: Context, kind: str, target: Any, value: Any, node:
     value = as_elements(value)
     if isinstance(value, Elements) and value.shape != target.shape:
         note = f"got {describe(target)} and {describe(value)}"
-        context.fail(AdstackTypeError, "operands must share a shape", at=node.value, note=note, do="make the shapes equal")
+        context.fail(
+            AdstackTypeError, "operands must share a shape", at=node.value, note=note, do="make the shapes equal"
+        )
     values = value.entries if isinstance(value, Elements) else [value] * len(target.storage)
-    for reference, element in zip(references_of(target).entries, values):
+    for reference, element in zip(references_of(target).entries, values, strict=False):
         _update(context, kind, reference, element, node)

@@ -23,7 +23,9 @@ def _range(context: Context, *bounds: Any) -> Any:
         return range(*bounds)
     if len(bounds) == 3:
         context.fail(
-            AdstackSyntaxError, "range with a step is not supported in a runtime loop", do="compute a + k * step in the loop"
+            AdstackSyntaxError,
+            "range with a step is not supported in a runtime loop",
+            do="compute a + k * step in the loop",
         )
     lo, hi = bounds if len(bounds) == 2 else (0, bounds[0])
     return RuntimeRange(lo, hi)
@@ -93,8 +95,8 @@ def _enumerate(context: Context, value: Any, start: int = 0) -> Any:
     return list(enumerate(value, start))
 
 
-def _zip(context: Context, *values: Any) -> Any:
-    return list(zip(*values, strict=False))
+def _zip(context: Context, *values: Any, strict: bool = False) -> Any:
+    return list(zip(*values, strict=strict))
 
 
 def _refused(what: str) -> Callable[..., Any]:
@@ -120,5 +122,8 @@ TABLE: Final[dict[Any, Callable[..., Any]]] = {
     builtins.enumerate: _enumerate,
     builtins.zip: _zip,
     builtins.print: print_,
-    **{getattr(builtins, name): _refused(name) for name in ("open", "input", "eval", "exec", "compile", "globals", "locals")},
+    **{
+        getattr(builtins, name): _refused(name)
+        for name in ("open", "input", "eval", "exec", "compile", "globals", "locals")
+    },
 }

@@ -142,4 +142,4 @@ def _conversion(context: Context, to: DType, args: list[Any], kwargs: dict[str, 
         return Expr(literal(value, to))
     if isinstance(value, (Expr, Elements)) or is_number(value):
         return cast(value, to)
-    context.fail(AdstackTypeError, f"{to}(x) takes a number or a vector")
+    return context.fail(AdstackTypeError, f"{to}(x) takes a number or a vector")

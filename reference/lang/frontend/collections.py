@@ -47,7 +47,7 @@ def _list(context: Context, node: ast.List) -> Any:
 @expression(ast.Dict)
 def _dict(context: Context, node: ast.Dict) -> Any:
     made: dict[Any, Any] = {}
-    for key, value in zip(node.keys, node.values):
+    for key, value in zip(node.keys, node.values, strict=False):
         if key is None:
             made.update(evaluate(context, value))
         else:

@@ -218,4 +218,4 @@ def _assert(context: Context, node: ast.Assert) -> None:
         return
     message, args = message_of(context, node)
     value = test.value if isinstance(test, Expr) else context.builder.const(test, u1)
-    context.builder.assert_(value, message, *args)
+    context.builder.assert_(value, message, *args)  # noqa: PT009 - the builder's

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from ...errors import AdstackSyntaxError, AdstackTypeError
 from ...ir.structure import Value
@@ -47,7 +47,7 @@ class Domain:
 
     def points(self, context: Context, indices: Sequence[Value]) -> list[Any]:
         """What the loop's targets are given."""
-        exprs = [Expr(i) + o if o else Expr(i) for i, o in zip(indices, self.offsets)]
+        exprs = [Expr(i) + o if o else Expr(i) for i, o in zip(indices, self.offsets, strict=False)]
         return [Elements.over(exprs, (len(exprs),))] if self.grouped else exprs
 
 
@@ -58,7 +58,9 @@ def domain_of(context: Context, iterable: Any) -> Domain:
         return Domain(inner.bounds, inner.offsets, True)
     if isinstance(iterable, range):
         if iterable.step != 1:
-            context.fail(AdstackSyntaxError, "range with a step is not supported in a runtime loop", do="compute a + k * step")
+            context.fail(
+                AdstackSyntaxError, "range with a step is not supported in a runtime loop", do="compute a + k * step"
+            )
         return _box(context, [(iterable.start, iterable.stop)])
     if isinstance(iterable, RuntimeRange):
         return _box(context, [(iterable.lo, iterable.hi)])
@@ -68,10 +70,10 @@ def domain_of(context: Context, iterable: Any) -> Domain:
         return domain_of(context, iterable.member_fields[0])
     if indexable(iterable):
         return _array(context, iterable)
-    return _refused(context, iterable)
+    _refused(context, iterable)
 
 
-def _refused(context: Context, iterable: Any) -> Any:
+def _refused(context: Context, iterable: Any) -> NoReturn:
     do = "loop over range, ndrange, a field, an ndarray or grouped(...)"
     if isinstance(iterable, (list, tuple, Elements, dict, str, zip, enumerate)):
         do = "write `for ... in static(...)`, which unrolls the loop"

@@ -19,6 +19,10 @@ __all__ = ["emit"]
 Emitted = Callable[..., Any]
 _RULES: Final[dict[str, Emitted]] = {}
 _UNROLLED_POWER = 8
+_REAL_ONLY: Final = (
+    *("sin", "cos", "tan", "asin", "acos", "sinh", "cosh", "tanh"),
+    *("floor", "ceil", "round", "trunc"),
+)
 
 
 def emit(name: str, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
@@ -101,12 +105,15 @@ def _integral(name: str, symbol: str) -> Emitted:
     return rule
 
 
-def _whole(name: str) -> Emitted:
-    """floor, ceil, round, trunc: an integer is its own result."""
+def _real_only(name: str) -> Emitted:
+    """A function that takes no runtime integers; literals count as floats."""
 
     def rule(a: Any) -> Value:
-        expr = materialise(a)
-        return _op(name, expr.value) if expr.dtype.is_float else typed(expr, arithmetic_type(expr.dtype))
+        if isinstance(a, Expr) and not a.dtype.is_float:
+            raise AdstackTypeError(
+                f"'{name}' takes real inputs only, however '{a.dtype}' is provided", do=f"write {name}(float(x))"
+            )
+        return _op(name, typed(a, a.dtype if isinstance(a, Expr) else current().default_fp))
 
     return rule
 
@@ -122,8 +129,8 @@ for _name, _symbol in (("and", "&"), ("or", "|"), ("xor", "^")):
     _RULES[_name] = _bits(_name, _symbol)
 for _name, _symbol in (("shl", "<<"), ("shr", ">>"), ("popcnt", "popcnt"), ("clz", "clz")):
     _RULES[_name] = _integral(_name, _symbol)
-for _name in ("floor", "ceil", "round", "trunc"):
-    _RULES[_name] = _whole(_name)
+for _name in _REAL_ONLY:
+    _RULES[_name] = _real_only(_name)
 
 
 @_rule("invert")
@@ -134,7 +141,8 @@ def _invert(a: Any) -> Value:
 @_rule("div")
 def _div(a: Any, b: Any) -> Value:
     """Integers are divided in the default float type."""
-    return _real("div")(a, b)
+    to = common(a, b)
+    return _op("div", *_pair(a, b, to if to.is_float else current().default_fp))
 
 
 @_rule("floordiv")
@@ -270,5 +278,3 @@ def _random(*, to: Any) -> Value:
     if dtype is u1:
         raise AdstackTypeError("random has no u1", do="write random(i32) & 1 == 1")
     return _op("random", to=dtype)
-
-

@@ -78,8 +78,8 @@ class Expr:
     __lshift__, __rlshift__ = _binary("shl"), _reflected("shl")
     __rshift__, __rrshift__ = _binary("shr"), _reflected("shr")
     __lt__, __le__, __gt__, __ge__ = _binary("lt"), _binary("le"), _binary("gt"), _binary("ge")
-    __eq__ = _binary("eq")  # type: ignore[assignment]
-    __ne__ = _binary("ne")  # type: ignore[assignment]
+    __eq__ = _binary("eq")
+    __ne__ = _binary("ne")
     __neg__, __invert__, __abs__ = _unary("neg"), _unary("invert"), _unary("abs")
     __hash__ = object.__hash__
 
@@ -102,7 +102,7 @@ class Expr:
             do="move the branch into the @kernel or a @func, or use select(...)",
         )
 
-    def __index__(self) -> int:
+    def __index__(self) -> int:  # noqa: PLE0305 - it never returns
         self._not_static()
 
     def __int__(self) -> int:

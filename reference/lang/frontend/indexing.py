@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from ...errors import AdstackIndexError, AdstackSyntaxError, AdstackTypeError
+from ..matrices.access import line
 from ..matrices.base import Elements
 from ..struct_fields import StructField
 from .arrays import ArrayArgument, is_field
@@ -37,7 +38,9 @@ def _has_slice(node: ast.expr) -> bool:
 
 def _index(context: Context, node: ast.expr) -> Any:
     if isinstance(node, ast.Slice):
-        return slice(*(None if part is None else evaluate(context, part) for part in (node.lower, node.upper, node.step)))
+        return slice(
+            *(None if part is None else evaluate(context, part) for part in (node.lower, node.upper, node.step))
+        )
     if isinstance(node, ast.Tuple):
         return _tuple_index(context, node)
     return evaluate(context, node)
@@ -69,7 +72,12 @@ def element(context: Context, base: Any, index: Any) -> Any:
     if isinstance(base, StructField):
         return live_struct({name: element(context, f, index) for name, f in base.field_dict.items()}, base.type)
     if base is None:
-        context.fail(AdstackTypeError, "None can't be indexed", note="no gradient or dual storage?", do="needs_grad=True gives a field or ndarray a gradient")
+        context.fail(
+            AdstackTypeError,
+            "None can't be indexed",
+            note="no gradient or dual storage?",
+            do="needs_grad=True gives a field or ndarray a gradient",
+        )
     if isinstance(base, Expr) or is_number(base):
         context.fail(AdstackTypeError, "a scalar can't be indexed", note=f"this is {describe(base)}")
     if _is_runtime(index):
@@ -89,8 +97,11 @@ def _of_matrix(base: Any, index: Any) -> Any:
     if not is_live(base):
         return base[index]
     parts = tuple(index.entries) if isinstance(index, Elements) else index if isinstance(index, tuple) else (index,)
-    if any(isinstance(p, Expr) for p in parts) and len(parts) == base.ndim and not any(isinstance(p, slice) for p in parts):
-        return base.storage.find(parts, base.shape)
+    if any(isinstance(p, Expr) for p in parts) and len(parts) == base.ndim:
+        if not any(isinstance(p, slice) for p in parts):
+            return base.storage.find(parts, base.shape)
+        points, length = line(base, parts)
+        return live_matrix(Elements.over([base.storage.find(point, base.shape) for point in points], (length,)))
     picked = references_of(base)[index]
     return live_matrix(picked) if isinstance(picked, Elements) else picked
 
@@ -105,7 +116,9 @@ def _flat(index: Any) -> list[Any]:
 
 
 def _of_array(context: Context, base: Any, index: Any) -> Any:
-    shape = base.place.shape[: base.place.rank - len(base.element_shape)] if isinstance(base, ArrayArgument) else base.shape
+    shape = (
+        base.place.shape[: base.place.rank - len(base.element_shape)] if isinstance(base, ArrayArgument) else base.shape
+    )
     indices = [] if index is None and not shape else _flat(index)
     if len(indices) != len(shape) and not (not shape and indices == [0]):
         context.fail(
@@ -114,7 +127,7 @@ def _of_array(context: Context, base: Any, index: Any) -> Any:
             do="write x[None] for rank 0" if not shape else "give one integer per axis",
         )
     place = touch(context, base)
-    at = [_shifted(context, base, axis, i, n) for axis, (i, n) in enumerate(zip(indices, shape))]
+    at = [_shifted(context, base, axis, i, n) for axis, (i, n) in enumerate(zip(indices, shape, strict=False))]
     if base.element_shape:
         return place_matrix(place, at, base.element_shape)
     return PlaceRef(place, at)
@@ -140,7 +153,9 @@ def _shifted(context: Context, base: Any, axis: int, index: Any, extent: int | N
     index = plain(index)
     if isinstance(index, Expr):
         if index.dtype.is_float:
-            context.fail(AdstackIndexError, "an index must be an integer", note=f"this is {index.dtype}", do="cast it: i32(...)")
+            context.fail(
+                AdstackIndexError, "an index must be an integer", note=f"this is {index.dtype}", do="cast it: i32(...)"
+            )
         return index - offset if offset else index
     if isinstance(index, bool) or not isinstance(index, int):
         context.fail(AdstackIndexError, "an index must be an integer", note=f"got {describe(index)}")

@@ -22,7 +22,9 @@ from .source import source_of
 __all__ = ["inline"]
 
 
-def inline(context: Context, func: Func, args: list[Any], kwargs: dict[str, Any], statement: bool, owned: bool = False) -> Any:
+def inline(
+    context: Context, func: Func, args: list[Any], kwargs: dict[str, Any], statement: bool, owned: bool = False
+) -> Any:
     """Lower the body of `func` here; its result. A method's object (`owned`) is passed by reference."""
     function = func.function
     _refuse_recursion(context, func)
@@ -55,7 +57,9 @@ def _refuse_recursion(context: Context, func: Func) -> None:
     if func.function in chain:
         cycle = [f.__name__ for f in chain[chain.index(func.function) :]] + [func.function.__name__]
         context.fail(
-            AdstackSyntaxError, f"recursion is not supported: {' -> '.join(cycle)}", do="write a loop with a stack of its own"
+            AdstackSyntaxError,
+            f"recursion is not supported: {' -> '.join(cycle)}",
+            do="write a loop with a stack of its own",
         )
 
 
@@ -65,7 +69,8 @@ def _bound(context: Context, func: Func, args: list[Any], kwargs: dict[str, Any]
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
         raise AdstackTypeError(
-            f"{_phrase(str(error))} in the call of {func.function.__name__}{signature}: {error}", loc=context.builder.loc
+            f"{_phrase(str(error))} in the call of {func.function.__name__}{signature}: {error}",
+            loc=context.builder.loc,
         ) from None
     bound.apply_defaults()
     return bound

@@ -47,7 +47,10 @@ def _iterable(context: Context, node: ast.expr) -> tuple[bool, Any]:
         test = condition(context, node.test)
         if isinstance(test, Expr):
             context.fail(
-                AdstackTypeError, "the condition of a loop's iterable must be static", at=node.test, do="write static(...)"
+                AdstackTypeError,
+                "the condition of a loop's iterable must be static",
+                at=node.test,
+                do="write static(...)",
             )
         return _iterable(context, node.body if test else node.orelse)
     is_static = isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute))
@@ -69,9 +72,11 @@ def _bind(context: Context, target: ast.expr, points: Sequence[Any]) -> None:
     with context.at(target):
         if len(targets) != len(points):
             context.fail(
-                AdstackTypeError, f"{len(targets)} loop variables can't take {len(points)} indices", do="name one per axis"
+                AdstackTypeError,
+                f"{len(targets)} loop variables can't take {len(points)} indices",
+                do="name one per axis",
             )
-        for part, value in zip(targets, points):
+        for part, value in zip(targets, points, strict=False):
             _bind_one(context, part, value)
 
 
@@ -124,7 +129,9 @@ def _unrolled(context: Context, node: ast.For, iterable: Any) -> None:
 def _warn_unrolled(context: Context, count: int, limit: int) -> None:
     import warnings
 
-    warnings.warn(f"{context.builder.loc}: a static loop is unrolled {count} times (unrolling_limit={limit})", stacklevel=2)
+    warnings.warn(
+        f"{context.builder.loc}: a static loop is unrolled {count} times (unrolling_limit={limit})", stacklevel=2
+    )
 
 
 def _bind_static(context: Context, target: ast.expr, item: Any) -> None:

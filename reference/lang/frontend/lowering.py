@@ -62,17 +62,25 @@ def _finish(context: Context, request: Request) -> None:
         values: list[Value] = []
         if request.returns is not None:
             if frame.result is None:
-                context.fail(AdstackSyntaxError, "the kernel is annotated to return a value but does not", do="end it with return")
+                context.fail(
+                    AdstackSyntaxError,
+                    "the kernel is annotated to return a value but does not",
+                    do="end it with return",
+                )
             values = flattened(context, request.returns, frame.result)
         elif frame.result is not None:
-            context.fail(AdstackSyntaxError, "a kernel that returns a value needs a return annotation", do="write -> f32, for example")
+            context.fail(
+                AdstackSyntaxError,
+                "a kernel that returns a value needs a return annotation",
+                do="write -> f32, for example",
+            )
         context.builder.return_(*values)
 
 
 def _parameters(context: Context, request: Request) -> None:
     node = context.frame.source.node
     args = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    for arg, spec in zip(args, request.specs):
+    for arg, spec in zip(args, request.specs, strict=False):
         value = _parameter(context, arg.arg, spec)
         context.scopes.bind(arg.arg, value, "argument", context.loc(arg))
 

@@ -35,6 +35,11 @@ _BINARY: Final[dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]]] 
     ast.LShift: ("<<", operator.lshift),
     ast.RShift: (">>", operator.rshift),
 }
+_UNARY: Final[dict[type[ast.unaryop], tuple[str, Callable[[Any], Any]]]] = {
+    ast.USub: ("-", operator.neg),
+    ast.UAdd: ("+", operator.pos),
+    ast.Invert: ("~", operator.invert),
+}
 _COMPARE: Final[dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]]] = {
     ast.Eq: ("==", operator.eq),
     ast.NotEq: ("!=", operator.ne),
@@ -75,9 +80,9 @@ def binary(context: Context, op: ast.operator, left: Any, right: Any) -> Any:
         if is_number(left) and is_number(right):
             return _folded(context, symbol, function, left, right)
         return function(left, right)
-    if isinstance(left, Expr) or isinstance(right, Expr):
-        if not isinstance(left, (list, tuple)) and not isinstance(right, (list, tuple)):
-            _bad_operands(context, symbol, left, right)
+    operands = (left, right)
+    if any(isinstance(o, Expr) for o in operands) and not any(isinstance(o, (list, tuple)) for o in operands):
+        _bad_operands(context, symbol, left, right)
     return guarded(context, lambda: function(left, right))
 
 
@@ -123,9 +128,8 @@ def _unary(context: Context, node: ast.UnaryOp) -> Any:
     value = plain(evaluate(context, node.operand))
     if isinstance(node.op, ast.Not):
         return _not(context, value)
-    symbol = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}[type(node.op)]
+    symbol, function = _UNARY[type(node.op)]
     _refuse_arrays(context, symbol, value)
-    function = {"-": operator.neg, "+": operator.pos, "~": operator.invert}[symbol]
     if isinstance(value, bool) and symbol == "~":
         return not value
     return guarded(context, lambda: function(value))
@@ -143,7 +147,7 @@ def _not(context: Context, value: Any) -> Any:
 def _compare(context: Context, node: ast.Compare) -> Any:
     left = evaluate(context, node.left)
     result: Any = True
-    for k, (op, right_node) in enumerate(zip(node.ops, node.comparators)):
+    for k, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=False)):
         if k == 0:
             right = evaluate(context, right_node)
             result = _comparison(context, op, left, right)
@@ -211,7 +215,9 @@ def _decided(context: Context, is_and: bool, left: Expr, right: Callable[[], Any
     with context.region(region):
         value = right()
         if isinstance(value, Elements):
-            context.fail(AdstackTypeError, "a scalar and a vector can't be combined by and/or", do="use &, |, or select")
+            context.fail(
+                AdstackTypeError, "a scalar and a vector can't be combined by and/or", do="use &, |, or select"
+            )
         if left.dtype is u1:
             value = Expr(to_bool(value))
     to = common(left, value)

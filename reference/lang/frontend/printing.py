@@ -8,6 +8,7 @@ from typing import Any
 from ...errors import AdstackSyntaxError, AdstackTypeError
 from ...ir.structure import Value
 from ..matrices.base import Elements
+from ..struct import Struct
 from .context import Context
 from .dispatch import evaluate, expression
 from .expr import Expr
@@ -31,6 +32,8 @@ def _parts(value: Any) -> list[Any]:
         return [value]
     if isinstance(value, Elements):
         return _listed(value.to_list())
+    if isinstance(value, Struct):
+        return _named(value)
     if isinstance(value, (list, tuple)) and any(isinstance(v, (Expr, Elements)) for v in value):
         return _listed(list(value))
     return [str(plain(value))]
@@ -42,6 +45,14 @@ def _listed(items: list[Any]) -> list[Any]:
         parts += [", "] if k else []
         parts += _listed(item) if isinstance(item, list) else _parts(item)
     return [*parts, "]"]
+
+
+def _named(value: Struct) -> list[Any]:
+    parts: list[Any] = ["{"]
+    for name, member in value.items():
+        parts += [", "] if len(parts) > 1 else []
+        parts += [f"'{name}': ", *_parts(member)]
+    return [*parts, "}"]
 
 
 def _merged(parts: list[Any]) -> tuple[list[str | None], list[Value]]:
@@ -100,4 +111,5 @@ def message_of(context: Context, node: ast.Assert) -> tuple[str, list[Value]]:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("{", "{{").replace("}", "}}")
+    """Text that holds no place for a value."""
+    return text.replace("{}", "{ }")

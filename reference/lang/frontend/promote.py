@@ -86,7 +86,7 @@ class _Promotion:
         keys = self._changed(op)
         before = [self.now[key] for key in keys]
         for region in op.regions:
-            self.now.update(zip(keys, before))
+            self.now.update(zip(keys, before, strict=False))
             self.region(region)
             region.terminator.operands += [self.now[key] for key in keys]
         self._results(op, keys)

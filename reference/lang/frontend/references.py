@@ -164,7 +164,7 @@ def is_live(value: Any) -> bool:
 def flat_index(indices: Sequence[Any], shape: Sequence[int]) -> Any:
     """The position, row by row, of an element."""
     position = indices[0]
-    for index, extent in zip(indices[1:], shape[1:]):
+    for index, extent in zip(indices[1:], shape[1:], strict=False):
         position = position * extent + index
     return position
 
@@ -192,7 +192,9 @@ def live(targets: Elements) -> Any:
     """A live vector or matrix of references that were picked from another one."""
 
     def find(indices: tuple[Any, ...], shape: tuple[int, ...]) -> ScalarRef:
-        raise AdstackTypeError("a slice or swizzle can't be indexed by a runtime value here", do="index the whole vector")
+        raise AdstackTypeError(
+            "a slice or swizzle can't be indexed by a runtime value here", do="index the whole vector"
+        )
 
     return Elements.over(LiveStorage(targets.entries, find), targets.shape)
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import Any, NoReturn
 
-from ...errors import AdstackSyntaxError, AdstackTypeError
+from ...errors import AdstackSyntaxError, AdstackTypeError, InternalError
 from ...ir.structure import Value
 from ...ir.types import DType
 from ..matrices.base import Elements, as_elements
 from ..specs import MatrixSpec, ScalarSpec, Spec, StructSpec, TupleSpec
 from .context import Context
 from .dispatch import evaluate, statement
-from .promotion import describe, is_number, typed
 from .expr import Expr
+from .promotion import describe, is_number, typed
 
 __all__ = ["flattened", "types_of"]
 
@@ -62,7 +62,7 @@ def flattened(context: Context, spec: Spec, value: Any) -> list[Value]:
         if not all(hasattr(value, name) for name, _ in spec.members):
             _mismatch(context, "a struct", value)
         return [v for name, member in spec.members for v in flattened(context, member, getattr(value, name))]
-    return _mismatch(context, "nothing", value)
+    raise InternalError(f"a kernel can't return the spec {spec!r}")
 
 
 def _matrix(context: Context, spec: MatrixSpec, value: Any) -> list[Value]:
@@ -75,10 +75,10 @@ def _matrix(context: Context, spec: MatrixSpec, value: Any) -> list[Value]:
 def _tuple(context: Context, spec: TupleSpec, value: Any) -> list[Value]:
     if not isinstance(value, (tuple, list)) or len(value) != len(spec.members):
         _mismatch(context, f"{len(spec.members)} values", value)
-    return [v for member, item in zip(spec.members, value) for v in flattened(context, member, item)]
+    return [v for member, item in zip(spec.members, value, strict=False) for v in flattened(context, member, item)]
 
 
-def _mismatch(context: Context, wanted: str, value: Any) -> Any:
+def _mismatch(context: Context, wanted: str, value: Any) -> NoReturn:
     shown = f"{len(value)} values" if isinstance(value, (tuple, list)) else describe(value)
     context.fail(
         AdstackTypeError, f"the kernel is annotated to return {wanted}", note=f"got {shown}", do="change one of them"

@@ -80,9 +80,17 @@ def outer_names(function: Callable[..., Any]) -> dict[str, Any]:
     names = dict(vars(builtins))
     names.update(getattr(function, "__globals__", {}))
     code = getattr(function, "__code__", None)
-    for name, cell in zip(code.co_freevars if code else (), getattr(function, "__closure__", None) or ()):
-        try:
-            names[name] = cell.cell_contents
-        except ValueError:
-            names.pop(name, None)
+    closure = zip(code.co_freevars if code else (), getattr(function, "__closure__", None) or (), strict=False)
+    names.update({name: cell.cell_contents for name, cell in closure if not _is_empty(cell)})
     return names
+
+
+def _is_empty(cell: Any) -> bool:
+    """Whether a variable of an enclosing function has no value yet."""
+    try:
+        return cell.cell_contents is _NOTHING
+    except ValueError:
+        return True
+
+
+_NOTHING = object()

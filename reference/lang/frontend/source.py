@@ -49,7 +49,9 @@ class Source:
 
     def _column(self, text: str, offset: int) -> int:
         """The 1-based column of a byte offset, as `ast` counts it, in a line whose indentation was cut off."""
-        return len(text.encode()[: offset + self.indent].decode(errors="ignore")) + 1 if text else offset + self.indent + 1
+        return (
+            len(text.encode()[: offset + self.indent].decode(errors="ignore")) + 1 if text else offset + self.indent + 1
+        )
 
 
 def source_of(function: Callable[..., Any]) -> Source:

@@ -71,7 +71,7 @@ def argument(type_: Any, members: dict[str, Any]) -> Any:
     """A struct, or an instance of a Python dataclass, that was passed member by member."""
     if not isinstance(type_, type):
         return Struct.over(members, type_)
-    made = object.__new__(type_)
+    made: Any = object.__new__(type_)
     for name, member in members.items():
         object.__setattr__(made, name, member)
     return made
