@@ -110,8 +110,15 @@ def test_a_parameter_without_a_made_up_argument_asks_for_one(program):
 def test_explain_says_what_is_parallel_and_what_is_touched(program):
     done = adstack("explain", f"{program}:fill")
     assert done.returncode == 0, done.stderr
-    assert "parallel" in done.stdout
-    assert "written" in done.stdout
+    assert "parallel over i in 0 .. 8" in done.stdout
+    assert "    writes field" in done.stdout
+    assert "parameter a: f32" in done.stdout
+
+
+def test_explain_gives_bounds_in_terms_of_shapes_and_parameters(program):
+    done = adstack("explain", f"{program}:double")
+    assert "parallel over i in 0 .. v.shape[0], j in 0 .. v.shape[1]" in done.stdout
+    assert "parameter v: array of i32, 2 axes" in done.stdout
 
 
 @pytest.mark.parametrize(
