@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import linecache
 from collections.abc import Iterator
 from typing import Any
 
@@ -81,12 +80,6 @@ def twice(v: qd.math.vec3) -> qd.math.vec3:
 def accumulate(f: qd.template(), by: qd.template()):
     for i in f:
         f[i] += by
-
-
-@qd.kernel
-def increment(t: qd.Tensor):
-    for i in t:
-        t[i] += 1
 
 
 def test_arguments_may_be_given_by_name() -> None:
@@ -231,57 +224,6 @@ def test_returned_numbers_are_python_numbers() -> None:
     assert [type(x) for x in several(1)[:2]] == [int, float]
 
 
-def test_templates_are_specialised_by_value() -> None:
-    f, g = qd.field(qd.f32, (2,)), qd.field(qd.f32, (3,))
-    accumulate(f, 2)
-    accumulate(f, 0.5)
-    accumulate(g, 1)
-    accumulate(g, True)
-    assert (f.to_numpy().tolist(), g.to_numpy().tolist()) == ([2.5, 2.5], [2, 2, 2])
-
-
-def test_a_tensor_parameter_takes_fields_and_arrays() -> None:
-    data = [qd.field(qd.f32, (2,)), qd.ndarray(qd.i32, (3,)), np.zeros(2, np.float64)]
-    for each in data:
-        increment(each)
-    assert [np.asarray(d).tolist() for d in data] == [[1, 1], [1, 1, 1], [1, 1]]
-    with pytest.raises(TypeError, match="expected a tensor, a field, an ndarray or None"):
-        increment(3)
-
-
-def test_a_tensor_parameter_takes_none() -> None:
-    @qd.kernel
-    def known(t: qd.Tensor) -> qd.i32:
-        r = 0
-        if qd.static(t is not None):
-            r = 1
-        return r
-
-    assert (known(None), known(qd.field(qd.f32, ()))) == (0, 1)
-
-
-def test_equal_arguments_are_served_by_one_specialisation(monkeypatch: pytest.MonkeyPatch) -> None:
-    import adstack.lang.kernel as module
-
-    count = []
-    monkeypatch.setattr(module, "specialise", lambda *a, real=module.specialise: count.append(a) or real(*a))
-
-    @qd.kernel
-    def scaled(x: qd.types.NDArray, by: qd.f32):
-        for i in x:
-            x[i] *= by
-
-    for array in (np.ones(3, np.float32), np.ones(5, np.float32), qd.ndarray(qd.f32, (2,)), np.ones(3, np.float64)):
-        scaled(array, 2.0)
-    assert len(count) == 2
-
-
-def test_a_kernel_compiles_again_after_reset() -> None:
-    assert add(1, 2.0) == 3
-    qd.init(arch=qd.reference, default_fp=qd.f64)
-    assert add(1, 2.0) == 3
-
-
 @qd.data_oriented
 class Machine:
     def __init__(self, n: int) -> None:
@@ -302,30 +244,6 @@ class Machine:
         return v + 1
 
 
-def test_methods_are_kernels() -> None:
-    one, two = Machine(2), Machine(3)
-    assert (one.step(1.0), one.step(v=1.0), two.step(1.0)) == (2, 4, 3)
-    assert (one.log[0], two.log[0]) == (2, 1)
-    assert one.plus_one(1) == 2
-
-
-def test_a_changed_number_attribute_specialises_again() -> None:
-    machine = Machine(2)
-    machine.step(1.0)
-    machine.n = 10
-    assert machine.step(1.0) == 12
-    machine.n = 2
-    assert machine.step(1.0) == 14
-
-
-def test_attributes_that_a_kernel_does_not_use_do_not_matter() -> None:
-    machine = Machine(2)
-    for machine.unused in range(4):
-        machine.step(1.0)
-    ((_, known),) = Machine.step._compiled.items()
-    assert len(known) == 1
-
-
 def test_a_kernel_is_not_called_inside_a_kernel() -> None:
     @qd.kernel
     def outer():
@@ -341,86 +259,6 @@ def test_reverse_mode_says_that_it_is_not_there() -> None:
     for gradient in (lambda: add.grad(1, 2.0), lambda: Machine(1).step.grad(1.0)):
         with pytest.raises(qd.AdstackError, match="reverse mode is not available"):
             gradient()
-
-
-@pytest.mark.parametrize(
-    ("source", "words"),
-    [
-        ("def k(a): pass", "parameter 'a' of kernel k is not annotated"),
-        ("def k(a: qd.i32 = 3): pass", "has a default value"),
-        ("def k(*a: qd.i32): pass", r"kernel k has \*a"),
-        ("def k(a: 3): pass", "which is not a type"),
-        ("def k(a: 'nowhere.f32'): pass", "can't be evaluated"),
-        ("def k() -> 'f33': return 1", "can't be evaluated"),
-        ("def k() -> 3: return 1", "can't return 3"),
-    ],
-)
-def test_a_signature_is_checked(source: str, words: str) -> None:
-    names: dict[str, Any] = {"qd": qd}
-    exec(compile(source, "<signature>", "exec"), names)
-    with pytest.raises(qd.QuadrantsSyntaxError, match=words):
-        qd.kernel(names["k"])(*([1] if "a" in source.partition(")")[0][6:] else []))
-
-
-def test_annotations_may_be_postponed() -> None:
-    kind = qd.f64
-    source = "def k(a: 'kind') -> 'qd.f64':\n    return a + kind(1)\n"
-    names: dict[str, Any] = {"qd": qd, "kind": kind}
-    linecache.cache["<postponed>"] = (len(source), None, source.splitlines(True), "<postponed>")
-    exec(compile(source, "<postponed>", "exec"), names)
-    assert qd.kernel(names["k"])(0.5) == 1.5
-
-
-def test_source_that_is_nowhere_is_a_clear_error() -> None:
-    names: dict[str, Any] = {"qd": qd}
-    exec("def k(a: qd.i32) -> qd.i32:\n    return a\n", names)
-    with pytest.raises(qd.AdstackError, match="source"):
-        qd.kernel(names["k"])(1)
-
-
-def test_decorators_are_in_order() -> None:
-    with pytest.raises(qd.AdstackSyntaxError, match="below @staticmethod"):
-        qd.kernel(staticmethod(lambda: 1))
-    with pytest.raises(TypeError, match="decorates a class"):
-        qd.data_oriented(3)
-
-
-def test_a_kernel_keeps_its_name_and_documentation() -> None:
-    @qd.kernel
-    def documented():
-        """Says what it does."""
-
-    assert (documented.__name__, documented.__doc__) == ("documented", "Says what it does.")
-    assert repr(add) == "<kernel add>"
-    assert repr(Machine(1).step) == "<bound <kernel Machine.step>>"
-
-
-def test_stages_are_shown_without_launching() -> None:
-    array = np.zeros(2, np.float32)
-    texts = raised.stages(array, 1.0)
-    assert next(iter(texts)) == "frontend"
-    assert "tasks" in texts
-    assert all("parallel_for" in text for text in texts.values())
-    assert array.tolist() == [0, 0]
-    assert "load" in Machine(1).step.stages(1.0)["frontend"]
-
-
-def test_explain_names_tasks_places_and_parameters() -> None:
-    text = raised.explain(np.zeros(2, np.float32), by=1.0)
-    assert "kernel raised on reference (native" in text
-    assert "parameter by: ScalarSpec(dtype=f32)" in text
-    assert "returns: nothing" in text
-    assert "f32[?], " in text
-    assert "written" in text
-    assert "returns: f32" in Machine(1).step.explain(1.0)
-
-
-def test_print_ir_prints_every_stage_once(capsys: pytest.CaptureFixture[str]) -> None:
-    qd.init(arch=qd.reference, print_ir=True)
-    add(1, 2.0)
-    add(2, 3.0)
-    printed = capsys.readouterr().out
-    assert [printed.count(f"==== add: {stage}\n") for stage in ("frontend", "tasks")] == [1, 1]
 
 
 def test_a_destroyed_field_stops_the_kernels_that_use_it() -> None:
@@ -497,58 +335,6 @@ def test_copies_that_share_memory_are_fine_where_nothing_is_written() -> None:
     assert difference(array, array.T) == -1
 
 
-def test_ndarrays_with_and_without_a_gradient_are_told_apart() -> None:
-    @qd.kernel
-    def has_gradient(x: qd.types.ndarray()) -> qd.i32:
-        r = 0
-        if qd.static(x.grad is not None):
-            r = 1
-        return r
-
-    with_gradient, without = qd.ndarray(qd.f32, (2,), needs_grad=True), qd.ndarray(qd.f32, (2,))
-    assert [has_gradient(a) for a in (with_gradient, without, with_gradient, without)] == [1, 0, 1, 0]
-
-
-def test_a_replaced_data_attribute_specialises_again() -> None:
-    machine = Machine(2)
-    machine.step(1.0)
-    machine.x = qd.field(qd.f32, (2,))
-    machine.log = qd.ndarray(qd.f32, (1,))
-    assert (machine.step(1.0), machine.log[0]) == (2, 1)
-
-
-def test_specialisations_by_attributes_do_not_pile_up() -> None:
-    from adstack.lang.kernel import MOST
-
-    machine = Machine(0)
-    for machine.n in range(MOST + 5):
-        machine.step(1.0)
-    ((_, known),) = Machine.step._compiled.items()
-    assert len(known) == MOST
-
-
-def test_an_attribute_that_is_gone_is_a_clear_error() -> None:
-    machine = Machine(2)
-    machine.step(1.0)
-    del machine.n
-    with pytest.raises(qd.AdstackCompilationError, match="no attribute 'n'"):
-        machine.step(1.0)
-
-
-@pytest.mark.parametrize("thing", [3, Machine, "k", len])
-def test_only_functions_are_kernels(thing: Any) -> None:
-    with pytest.raises(qd.AdstackSyntaxError, match="decorates a function"):
-        qd.kernel(thing)
-
-
-def test_the_decorator_may_be_called() -> None:
-    @qd.kernel()
-    def one() -> qd.i32:
-        return 1
-
-    assert one() == 1
-
-
 def test_an_unplaced_field_in_a_kernel_is_an_error_at_its_line() -> None:
     x, y = qd.field(qd.f32, name="x"), qd.field(qd.f32, (2,), name="y")
 
@@ -564,14 +350,6 @@ def test_an_unplaced_field_in_a_kernel_is_an_error_at_its_line() -> None:
         of_field()
     with pytest.raises(qd.AdstackRuntimeError, match=r"py:\d+:\d+: field y.grad has not been placed, check whether"):
         of_gradient()
-
-
-def test_reset_frees_what_kernels_hold() -> None:
-    f = qd.field(qd.f32, (2,))
-    accumulate(f, 1)
-    assert accumulate._compiled
-    qd.reset()
-    assert not accumulate._compiled
 
 
 def test_a_failed_launch_counts_as_a_write() -> None:
@@ -599,25 +377,6 @@ def test_nested_structs_come_back() -> None:
         "a": 1,
         "b": {"c": 2, "d": [[1, 2], [3, 4]]},
     }
-
-
-def test_annotations_of_dataclasses_may_be_postponed() -> None:
-    postponed = dataclasses.make_dataclass("Postponed", [("n", "qd.i32")])
-    broken = dataclasses.make_dataclass("Broken", [("n", "qd.nothing")])
-    for cls in (postponed, broken):
-        cls.__module__ = __name__
-
-    @qd.kernel
-    def count(p: postponed) -> qd.i32:
-        return p.n
-
-    @qd.kernel
-    def fail(p: broken) -> qd.i32:
-        return p.n
-
-    assert count(postponed(3)) == 3
-    with pytest.raises(qd.AdstackSyntaxError, match=r"annotation 'qd\.nothing' of Broken\.n can't be evaluated"):
-        fail(broken(3))
 
 
 def test_an_error_points_at_the_call_and_not_into_the_compiler() -> None:
