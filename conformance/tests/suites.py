@@ -27,8 +27,14 @@ class Field:
     def from_numpy(self, array):
         self.array[...] = array
 
-class QuadrantsNoisyError(RuntimeError):
-    pass
+class ad:
+    class FwdMode:
+        def __init__(self, loss, param, seed):
+            param.dual.array.flat[:] = seed
+        def __enter__(self):
+            pass
+        def __exit__(self, *exc):
+            pass
 
 def init(arch, **options):
     global told
@@ -48,7 +54,7 @@ HEADER = """
 import os
 import time
 import numpy as np
-from adstack.conformance.case import Raises, Run, Total, case
+from adstack.conformance.case import Gradient, Raises, Run, Total, case
 """
 
 

@@ -113,6 +113,40 @@ def test_options_reach_the_subject_with_types_by_name(tmp_path):
     assert result.status is Status.PASS, result.message
 
 
+SQUARES = """
+x, y = qd.field(qd.f32, 3), qd.field(qd.f32, 3)
+for place in (x, y):
+    place.grad, place.dual = qd.field(qd.f32, 3), qd.field(qd.f32, 3)
+
+def k():
+    y.array[...] = x.array ** 2
+    y.dual.array[...] = 2 * x.array * x.dual.array
+
+def back():
+    x.grad.array[...] += 2 * x.array * y.grad.array
+    assert y.array[0] == 1, "the forward launch comes first"
+
+k.grad = back
+asked = Gradient(seed={y: 1}, expect={x: GRADIENT}, forward_seed={x: [1, 0, 2]}, forward_expect={y: DUAL})
+return Run(k, given={x: [1, 2, 3]}, expect={y: [1, 4, 9]}, gradient=asked)
+"""
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse", "forward-mode"])
+def test_gradients_are_compared_in_their_modes(mode, tmp_path):
+    body = SQUARES.replace("GRADIENT", "[2, 4, 6]").replace("DUAL", "[2, 0, 12]")
+    result = outcome(tmp_path, body, f", modes=[{mode!r}]")
+    assert result.status is Status.PASS, result.message
+
+
+@pytest.mark.parametrize(("mode", "part"), [("reverse", "gradient[0]: [2]"), ("forward-mode", "dual[0]: [2]")])
+def test_a_wrong_gradient_is_not_a_wrong_value(mode, part, tmp_path):
+    body = SQUARES.replace("GRADIENT", "[2, 4, 5]").replace("DUAL", "[2, 0, 11]")
+    result = outcome(tmp_path, body, f", modes=[{mode!r}]")
+    assert result.status is Status.WRONG_GRADIENT
+    assert part in result.message
+
+
 def test_the_class_and_the_measured_distance_are_recorded(tmp_path):
     exact, near = (outcome(tmp_path, PASSING[name]) for name in ("minus zero", "a distance within the budget"))
     assert (exact.exactness, exact.ulp) == ("exact", 0.0)
