@@ -1,0 +1,129 @@
+"""Signatures of kernels: annotations, defaults, decorators."""
+
+from __future__ import annotations
+
+import dataclasses
+import linecache
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import adstack as qd
+
+
+@pytest.fixture(autouse=True)
+def runtime() -> Iterator[None]:
+    qd.init(arch=qd.reference)
+    yield
+    qd.reset()
+
+
+@qd.kernel
+def add(a: qd.i32, b: qd.f32) -> qd.f32:
+    return a + b
+
+
+@qd.data_oriented
+class Machine:
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.unused = 0
+        self.x = qd.field(qd.f32, (2,))
+        self.log = qd.ndarray(qd.f32, (1,))
+
+    @qd.kernel
+    def step(self, v: qd.f32) -> qd.f32:
+        self.x[0] += v * self.n
+        self.log[0] += 1
+        return self.x[0]
+
+    @staticmethod
+    @qd.kernel
+    def plus_one(v: qd.i32) -> qd.i32:
+        return v + 1
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("def k(a): pass", "parameter 'a' of kernel k is not annotated"),
+        ("def k(a: qd.i32 = 3): pass", "has a default value"),
+        ("def k(*a: qd.i32): pass", r"kernel k has \*a"),
+        ("def k(a: 3): pass", "which is not a type"),
+        ("def k(a: 'nowhere.f32'): pass", "can't be evaluated"),
+        ("def k() -> 'f33': return 1", "can't be evaluated"),
+        ("def k() -> 3: return 1", "can't return 3"),
+    ],
+)
+def test_a_signature_is_checked(source: str, words: str) -> None:
+    names: dict[str, Any] = {"qd": qd}
+    exec(compile(source, "<signature>", "exec"), names)
+    with pytest.raises(qd.QuadrantsSyntaxError, match=words):
+        qd.kernel(names["k"])(*([1] if "a" in source.partition(")")[0][6:] else []))
+
+
+def test_annotations_may_be_postponed() -> None:
+    kind = qd.f64
+    source = "def k(a: 'kind') -> 'qd.f64':\n    return a + kind(1)\n"
+    names: dict[str, Any] = {"qd": qd, "kind": kind}
+    linecache.cache["<postponed>"] = (len(source), None, source.splitlines(True), "<postponed>")
+    exec(compile(source, "<postponed>", "exec"), names)
+    assert qd.kernel(names["k"])(0.5) == 1.5
+
+
+def test_source_that_is_nowhere_is_a_clear_error() -> None:
+    names: dict[str, Any] = {"qd": qd}
+    exec("def k(a: qd.i32) -> qd.i32:\n    return a\n", names)
+    with pytest.raises(qd.AdstackError, match="source"):
+        qd.kernel(names["k"])(1)
+
+
+def test_decorators_are_in_order() -> None:
+    with pytest.raises(qd.AdstackSyntaxError, match="below @staticmethod"):
+        qd.kernel(staticmethod(lambda: 1))
+    with pytest.raises(TypeError, match="decorates a class"):
+        qd.data_oriented(3)
+
+
+def test_a_kernel_keeps_its_name_and_documentation() -> None:
+    @qd.kernel
+    def documented():
+        """Says what it does."""
+
+    assert (documented.__name__, documented.__doc__) == ("documented", "Says what it does.")
+    assert repr(add) == "<kernel add>"
+    assert repr(Machine(1).step) == "<bound <kernel Machine.step>>"
+
+
+@pytest.mark.parametrize("thing", [3, Machine, "k", len])
+def test_only_functions_are_kernels(thing: Any) -> None:
+    with pytest.raises(qd.AdstackSyntaxError, match="decorates a function"):
+        qd.kernel(thing)
+
+
+def test_the_decorator_may_be_called() -> None:
+    @qd.kernel()
+    def one() -> qd.i32:
+        return 1
+
+    assert one() == 1
+
+
+def test_annotations_of_dataclasses_may_be_postponed() -> None:
+    postponed = dataclasses.make_dataclass("Postponed", [("n", "qd.i32")])
+    broken = dataclasses.make_dataclass("Broken", [("n", "qd.nothing")])
+    for cls in (postponed, broken):
+        cls.__module__ = __name__
+
+    @qd.kernel
+    def count(p: postponed) -> qd.i32:
+        return p.n
+
+    @qd.kernel
+    def fail(p: broken) -> qd.i32:
+        return p.n
+
+    assert count(postponed(3)) == 3
+    with pytest.raises(qd.AdstackSyntaxError, match=r"annotation 'qd\.nothing' of Broken\.n can't be evaluated"):
+        fail(broken(3))
