@@ -51,7 +51,7 @@ def _domains(n: qd.i32, a: qd.types.ndarray(), out: qd.types.ndarray(dtype=qd.i3
         out[0] += i
     for i in range(2, n):
         out[1] += i
-    for i in range(n, 2):
+    for _ in range(n, 2):
         out[2] += 1
     for i, j in qd.ndrange(n, (1, 3)):
         out[3] += i * 10 + j
@@ -156,7 +156,7 @@ def _last(n: qd.i32) -> qd.i32:
         if i == 2:
             seen = 7
         count += 1
-    for i in range(n):
+    for _ in range(n):
         count += seen
     return count
 

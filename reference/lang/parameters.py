@@ -8,6 +8,7 @@ import operator
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
+from types import CellType
 from typing import Any
 
 from ..errors import AdstackSyntaxError
@@ -81,7 +82,7 @@ class Signature:
         return self._evaluated(self._raw_return)
 
     def _evaluated(self, annotation: Any) -> Any:
-        names = {**self.function.__globals__, **self._around, **inspect.getclosurevars(self.function).nonlocals}
+        names = {**self.function.__globals__, **self._around, **_closure(self.function)}
         try:
             return evaluated(annotation, names)
         except (NameError, AttributeError, SyntaxError, TypeError) as error:
@@ -116,6 +117,12 @@ def evaluated(annotation: Any, names: dict[str, Any]) -> Any:
     while isinstance(annotation, str):
         annotation = eval(annotation, names)  # the user's own annotation
     return annotation
+
+
+def _closure(function: Callable[..., Any]) -> dict[str, Any]:
+    """The variables of enclosing functions that have a value by now."""
+    pairs = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return {name: cell.cell_contents for name, cell in pairs if cell != CellType()}
 
 
 def parameter(name: str, annotation: Any) -> Parameter | None:

@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import CellType
 from typing import Any
 
 from ...ir.location import Loc
@@ -87,10 +88,4 @@ def outer_names(function: Callable[..., Any]) -> dict[str, Any]:
 
 def _is_empty(cell: Any) -> bool:
     """Whether a variable of an enclosing function has no value yet."""
-    try:
-        return cell.cell_contents is _NOTHING
-    except ValueError:
-        return True
-
-
-_NOTHING = object()
+    return bool(cell == CellType())
