@@ -111,7 +111,7 @@ def test_runtime_members_are_cast_by_the_kernel():
         (Struct, "a struct needs a member"),
         (lambda: struct(a="f32"), "member 'a' has no type that a struct can hold .got 'f32'"),
         (lambda: struct({"not valid": f32}), "'not valid' can't be the name"),
-        (lambda: struct({3: f32}), "3 can't be the name"),
+        (lambda: struct(dict([(3, f32)])), "3 can't be the name"),
         (lambda: struct(keys=f32), "'keys' can't be the name"),
         (lambda: Inner(x=1), "has no member 'x'"),
         (lambda: Inner(1, 2, 3), "has 2 members, got 3 values"),
@@ -218,3 +218,9 @@ def test_a_dataclass_member_has_no_default_and_a_known_type():
         @dataclass
         class Unknown:
             x: nowhere  # noqa: F821
+
+
+def test_fields_of_a_struct_type():
+    for field in (Outer.field(3), Struct.field({"a": i32, "b": vec2, "c": Inner}, shape=3)):
+        field[1] = Outer(1, [2, 3])
+        assert field[1].to_dict() == Outer(1, [2, 3]).to_dict()

@@ -116,7 +116,7 @@ class Access(Elements):
     def _runtime_get(self, indices: tuple[Any, ...]) -> Any:
         """The element, row or column at runtime indices."""
         if any(isinstance(index, slice) for index in indices):
-            points, length = _line(self, indices)
+            points, length = line(self, indices)
             return self.over([self._runtime_get(point) for point in points], (length,))
         _check_runtime(indices)
         reach = getattr(self.storage, "get_at", None)
@@ -125,7 +125,7 @@ class Access(Elements):
     def _runtime_set(self, indices: tuple[Any, ...], value: Any) -> None:
         """Set the element, row or column at runtime indices."""
         if any(isinstance(index, slice) for index in indices):
-            points, length = _line(self, indices)
+            points, length = line(self, indices)
             values = self.over([0] * length, (length,))
             values.fill(value)
             for point, element in zip(points, values.entries, strict=True):
@@ -154,8 +154,8 @@ class Access(Elements):
             self.storage[k] = elementwise("select", position == k, self._admit(value), element)
 
 
-def _line(owner: Elements, indices: tuple[Any, ...]) -> tuple[list[tuple[Any, ...]], int]:
-    """The points of a matrix that a runtime index and a slice select together, and how many they are."""
+def line(owner: Elements, indices: tuple[Any, ...]) -> tuple[list[tuple[Any, ...]], int]:
+    """The points of a matrix that a runtime index and a static slice select together, and how many they are."""
     runtime = 0 if is_expr(indices[0]) else 1
     others = _static_axis(owner, 1 - runtime, indices[1 - runtime])
     fixed = indices[runtime]

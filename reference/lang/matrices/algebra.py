@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
 from ...errors import AdstackTypeError
-from ..functions import cast, elementwise, max_, min_, operate, select, sqrt
+from ..functions import cast, max_, min_, operate, sqrt
 from .base import Elements, as_elements, describe
 from .operators import Operators, dot_entries
 
@@ -130,14 +129,6 @@ class Algebra(Operators):
         converted = cast(self, dtype)
         return self.over(converted.entries, self.shape, dtype if hasattr(dtype, "bits") else None)
 
-    def select(self, if_true: Any, if_false: Any) -> Any:
-        """Where an element of this is not zero that of `if_true`, else that of `if_false`."""
-        return select(self, if_true, if_false)
-
-    def elementwise(self, function: str, *others: Any) -> Any:
-        """The function of the language called `function`, element by element."""
-        return elementwise(function, self, *others)
-
 
 def square_rows(what: str, value: Any) -> list[list[Any]]:
     """The rows of a square matrix, or an error."""
@@ -145,6 +136,3 @@ def square_rows(what: str, value: Any) -> list[list[Any]]:
     if not isinstance(value, Elements) or value.is_vector or value.n != value.m:
         raise AdstackTypeError(f"{what} is defined for square matrices", note=f"got {describe(value)}")
     return value.rows_of_entries()
-
-
-Reduction = Callable[[Any], Any]
