@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import pytest
 from symbolic import Term, value_of
@@ -17,6 +18,7 @@ from adstack.lang.struct import Struct, StructType, convert, dataclass
 from adstack.lang.types import struct
 
 Inner = struct(d=f32, e=i32)
+THREE: Any = {3: f32}
 Outer = struct({"a": i32, "b": vec2, "c": Inner})
 
 
@@ -111,7 +113,7 @@ def test_runtime_members_are_cast_by_the_kernel():
         (Struct, "a struct needs a member"),
         (lambda: struct(a="f32"), "member 'a' has no type that a struct can hold .got 'f32'"),
         (lambda: struct({"not valid": f32}), "'not valid' can't be the name"),
-        (lambda: struct(dict([(3, f32)])), "3 can't be the name"),
+        (lambda: struct(THREE), "3 can't be the name"),
         (lambda: struct(keys=f32), "'keys' can't be the name"),
         (lambda: Inner(x=1), "has no member 'x'"),
         (lambda: Inner(1, 2, 3), "has 2 members, got 3 values"),
