@@ -9,14 +9,14 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from ...errors import AdstackSyntaxError
 from ...ir.location import Loc
 
 __all__ = ["Source", "source_of"]
 
-_KNOWN: WeakKeyDictionary[Any, Source] = WeakKeyDictionary()
+_KNOWN: dict[tuple[Any, str], Source] = {}
+"""By code and file: code objects of different files are equal if their text is."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,10 @@ def source_of(function: Callable[..., Any]) -> Source:
     code = getattr(function, "__code__", None)
     if code is None:
         raise AdstackSyntaxError(f"{function!r} is no Python function", do="put the decorator on a `def`")
-    if code not in _KNOWN:
-        _KNOWN[code] = _read(function)
-    return _KNOWN[code]
+    key = (code, code.co_filename)
+    if key not in _KNOWN:
+        _KNOWN[key] = _read(function)
+    return _KNOWN[key]
 
 
 def _read(function: Callable[..., Any]) -> Source:

@@ -1,0 +1,144 @@
+"""Where the frontend finds a function's source, and the positions that it reports."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adstack.errors import AdstackSyntaxError
+from adstack.lang.frontend.source import source_of
+
+
+def _decorator(*_: Any, **__: Any) -> Callable[[Any], Any]:
+    return lambda function: function
+
+
+@_decorator(
+    1,
+    two=2,
+)
+def _decorated(
+    a: int,
+) -> int:
+    text = """
+lines of a string may stand
+    anywhere"""
+    return a + len(text)
+
+
+class _Holder:
+    def method(self) -> str:
+        return "é" + "ü"
+
+
+def _return_of(function: Any) -> tuple[Any, ast.Return]:
+    source = source_of(function)
+    node = next(n for n in ast.walk(source.node) if isinstance(n, ast.Return))
+    return source, node
+
+
+def test_positions_are_those_of_the_file() -> None:
+    lines = Path(__file__).read_text().splitlines()
+    for function, text in ((_decorated, "return a + len(text)"), (_Holder.method, 'return "é" + "ü"')):
+        source, node = _return_of(function)
+        loc = source.loc(node)
+        line = lines[loc.line - 1]
+        assert line[loc.col - 1 : loc.end_col - 1] == text
+        assert loc.file == __file__
+        assert loc.end_line == loc.line
+
+
+def test_columns_count_characters_after_multibyte_ones() -> None:
+    source, node = _return_of(_Holder.method)
+    assert isinstance(node.value, ast.BinOp)
+    loc = source.loc(node.value.right)
+    assert Path(__file__).read_text().splitlines()[loc.line - 1][loc.col - 1 : loc.end_col - 1] == '"ü"'
+
+
+def test_a_nested_function_keeps_its_strings() -> None:
+    def inner() -> str:
+        return """a
+b"""
+
+    source, node = _return_of(inner)
+    assert isinstance(node.value, ast.Constant)
+    assert node.value.value == "a\nb"
+    assert source.loc(node).end_line == source.loc(node).line + 1
+
+
+def test_sources_in_the_line_cache_are_read() -> None:
+    text = "def f(a):\n    return a\n"
+    linecache.cache["<cell 1>"] = (len(text), None, text.splitlines(keepends=True), "<cell 1>")
+    names: dict[str, Any] = {}
+    exec(compile(text, "<cell 1>", "exec"), names)
+    assert source_of(names["f"]).loc(source_of(names["f"]).node).file == "<cell 1>"
+    assert source_of(names["f"]) is source_of(names["f"])
+
+
+def test_code_without_source_is_refused_with_the_reason() -> None:
+    names: dict[str, Any] = {}
+    exec(compile("def f(a):\n    return a\n", "<nowhere>", "exec"), names)
+    with pytest.raises(AdstackSyntaxError, match="the source of f can't be read") as caught:
+        source_of(names["f"])
+    assert "put the function in a file" in str(caught.value)
+
+
+async def _asynchronous() -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda: 1, "a lambda can't be a kernel"),
+        (len, "is no Python function"),
+        (functools.partial(_decorated, 1), "is no Python function"),
+        (_asynchronous, "is an async function"),
+    ],
+)
+def test_what_is_no_plain_function_is_refused(function: Any, message: str) -> None:
+    with pytest.raises(AdstackSyntaxError, match=message):
+        source_of(function)
+
+
+def test_a_source_that_changed_on_disk_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "changing.py"
+    file.write_text("def f(a):\n    return a\n")
+    names: dict[str, Any] = {}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+    file.write_text("x = 1\n")
+    linecache.checkcache(str(file))
+    with pytest.raises(AdstackSyntaxError, match=r"can't be|no plain function"):
+        source_of(names["f"])
+
+
+_SCRIPT = """
+import adstack as qd
+qd.init(arch=qd.reference)
+
+@qd.kernel
+def k(a: qd.i32) -> qd.i32:
+    return a + 1
+
+print(k(1))
+"""
+
+
+def test_a_kernel_in_a_script_runs(tmp_path: Path) -> None:
+    file = tmp_path / "script.py"
+    file.write_text(_SCRIPT)
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "2\n")
+
+
+def test_a_kernel_given_to_the_interpreter_as_text_runs_or_says_why_not() -> None:
+    done = subprocess.run([sys.executable, "-c", _SCRIPT], capture_output=True, text=True, check=False)
+    assert done.stdout == "2\n" or "put the function in a file" in done.stderr
