@@ -90,5 +90,7 @@ def test_fields_and_ndarrays_of_vectors_and_matrices():
     assert Matrix.field(2, 3, f32, 3).element_shape == (2, 3)
     assert Vector.ndarray(2, f32, 3).element_shape == (2,)
     assert Matrix.ndarray(2, 3, f32, 3, needs_grad=True).grad.element_shape == (2, 3)
+    assert Vector.tensor(2, f32, 3).element_shape == (2,)
+    assert Matrix.tensor(2, 3, f32, 3, needs_grad=True).grad.element_shape == (2, 3)
     with pytest.raises(AdstackTypeError, match="n must be a positive"):
         Vector.field(0, f32, 3)

@@ -146,6 +146,14 @@ class Matrix(Linear, Swizzles, Access):
 
         return make_ndarray(dtype, shape, element_shape=(size("n", n), size("m", m)), needs_grad=needs_grad)
 
+    @staticmethod
+    def tensor(n: int, m: int, dtype: Any, shape: Any, **options: Any) -> Any:
+        """A tensor of n x m matrices; options as for `tensor`."""
+        from .data import tensor
+        from .types import matrix
+
+        return tensor(matrix(n, m, dtype), shape, **options)
+
 
 class Vector(Matrix):
     """A vector `Vector([1, 2, 3])`.
@@ -170,6 +178,14 @@ class Vector(Matrix):
         from .ndarrays import make_ndarray
 
         return make_ndarray(dtype, shape, element_shape=(size("n", n),), needs_grad=needs_grad)
+
+    @staticmethod
+    def tensor(n: int, dtype: Any, shape: Any, **options: Any) -> Any:  # type: ignore[override]
+        """A tensor of vectors of n components; options as for `tensor`."""
+        from .data import tensor
+        from .types import vector
+
+        return tensor(vector(n, dtype), shape, **options)
 
 
 Elements.kinds.update({1: Vector, 2: Matrix})

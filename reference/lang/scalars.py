@@ -2,6 +2,7 @@
 
 Runtime values bring their own operators. Numbers on the host mean what they mean in a kernel as far as a number without
 a width can: floats are f64 and follow IEEE 754 (1 / 0 is infinity, not an exception), integer division by zero is 0.
+Transcendental functions are numpy's, quick for single numbers; a kernel's may differ from them in the last place.
 Numbers of other kinds (`fractions.Fraction`) keep their own arithmetic.
 """
 
@@ -11,6 +12,7 @@ import math
 import numbers
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -39,16 +41,21 @@ def check_number(what: str, value: Any) -> None:
         )
 
 
+def _in_f64(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of numpy arrays on Python numbers, which are taken as f64."""
+
+    def compute(*args: Any) -> float:
+        with np.errstate(all="ignore"):
+            return float(function(*(np.asarray(float(a), np.float64) for a in args)))
+
+    return compute
+
+
 def _ieee(name: str) -> Callable[..., Any]:
     """The table's meaning of `name` in f64, on Python numbers."""
     meaning = TABLE[name].meaning
     assert meaning is not None
-
-    def compute(*args: Any) -> float:
-        with np.errstate(all="ignore"):
-            return float(meaning(f64, *(np.asarray(float(a), np.float64) for a in args)).item())
-
-    return compute
+    return _in_f64(partial(meaning, f64))
 
 
 def _is_float(*args: Any) -> bool:
@@ -60,7 +67,7 @@ def _is_int(*args: Any) -> bool:
 
 
 _divide = _ieee("div")
-_power = _ieee("pow")
+_power = _in_f64(np.power)
 
 
 def quotient(a: Number, b: Number) -> Number:
@@ -255,10 +262,33 @@ def _select(condition: Any, a: Any, b: Any) -> Any:
     return a if condition else b
 
 
-_TRANSCENDENTAL: Final = tuple(name for name, row in TABLE.items() if row.transcendental)
+_TRANSCENDENTAL: Final[dict[str, Callable[..., Any]]] = {
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "cbrt": np.cbrt,
+    "atan2": np.arctan2,
+    "hypot": np.hypot,
+}
 
 HOST: Final[dict[str, Callable[..., Any]]] = {
-    **{name: _ieee(name) for name in (*_TRANSCENDENTAL, "sqrt", "fma")},
+    **{name: _in_f64(function) for name, function in _TRANSCENDENTAL.items()},
+    "sqrt": _ieee("sqrt"),
+    "fma": _ieee("fma"),
     "pow": OPERATORS["pow"],
     "floor": _whole("floor", math.floor),
     "ceil": _whole("ceil", math.ceil),
