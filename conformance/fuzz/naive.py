@@ -123,6 +123,9 @@ class Machine:
                 return given
             given = self.region(op.regions[1], *given)
 
+    def do_call(self, op: Op, *operands: Any) -> list[Any]:
+        return self.region(op.attrs["function"].body, *operands)
+
     def do_parallel_for(self, op: Op, *bounds: Array) -> None:
         self.section += 1
         box = [range(lo.item(), hi.item()) for lo, hi in zip(bounds[::2], bounds[1::2], strict=True)]

@@ -105,6 +105,7 @@ OVERFLOWS = """kernel @deep() {
     %other = stack.alloca %zero : stack<f32> loc("user.py":9:5)
     for %j2 = %zero to %v {
       stack.push %other, %one
+      stack.push %other, %one
       yield
     }
     yield

@@ -1,4 +1,4 @@
-"""Steps of structured control: `if`, `for`, `while`, `parallel_for`.
+"""Steps of structured control: `if`, `for`, `while`, `call`, `parallel_for`.
 
 While all lanes agree, a region runs in the frame it stands in. Where they part, each side runs in a frame of its own
 lanes, and what the sides give is merged by position.
@@ -171,6 +171,19 @@ def straggling(
         assign(live, body.args, carried)
         assign(live, condition.args, body.run(live))
         choice, *carried = condition.run(live)
+
+
+@rule("call")
+def call(op: Op, scope: Scope) -> Step:
+    """Run a function's body, which takes the operands and yields the results."""
+    operands, body = scope.slots(op.operands), scope.function(op.attrs["function"].body)
+    outs = [scope.define(result) for result in op.results]
+
+    def step(frame: Frame) -> None:
+        assign(frame, body.args, [frame.values[slot] for slot in operands])
+        assign(frame, outs, body.run(frame))
+
+    return step
 
 
 @rule("parallel_for")

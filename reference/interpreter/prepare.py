@@ -5,7 +5,7 @@ Preparing resolves everything that does not depend on values, once per kernel, s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,12 +56,22 @@ class Scope:
         self._slots: dict[Value, int] = {}
         self._places = {name: position for position, name in enumerate(places)}
         self._used = used
+        self._free: list[int] = []
+        self._functions: dict[Region, Code] = {}
 
     def define(self, value: Value, constant: Any = None) -> int:
-        """The slot of a value from here on."""
-        self._slots[value] = len(self.template)
-        self.template.append(constant)
-        return self._slots[value]
+        """The slot of a value from here on: that of a dead one, so that its memory is used again, or a new one."""
+        if constant is None and self._free:
+            slot = self._free.pop()
+        else:
+            slot = len(self.template)
+            self.template.append(constant)
+        self._slots[value] = slot
+        return slot
+
+    def release(self, dead: Iterable[Value]) -> None:
+        """Nothing reads these values from here on. Constants stay."""
+        self._free += [slot for slot in self.slots(dead) if self.template[slot] is None]
 
     def slot(self, value: Value) -> int:
         """The slot of a defined value."""
@@ -69,7 +79,7 @@ class Scope:
             raise InternalError(f"the interpreter met {value!r} before its definition")
         return self._slots[value]
 
-    def slots(self, values: list[Value]) -> tuple[int, ...]:
+    def slots(self, values: Iterable[Value]) -> tuple[int, ...]:
         """The slots of defined values."""
         return tuple(self.slot(value) for value in values)
 
@@ -87,16 +97,27 @@ class Scope:
     def region(self, region: Region) -> Code:
         """Prepare a region: its arguments, its ops, its terminator."""
         args = tuple(self.define(arg) for arg in region.args)
-        steps = tuple(self._steps(region))
-        yields = self.slots(region.terminator.operands)
-        captured = tuple(self.slot(value) for value in captures(region))
+        *deaths, last = deaths_in(region)
+        steps = tuple(self._steps(region, deaths))
+        yields, captured = self.slots(region.terminator.operands), self.slots(captures(region))
+        # the op around the region takes what it yields before anything else is written
+        self.release((*region.args, *last))
         return Code(steps, args, yields, captured)
 
-    def _steps(self, region: Region) -> Iterator[Step]:
-        for op in region.ops[:-1]:
+    def function(self, body: Region) -> Code:
+        """The code of a function's body: prepared once, in slots of its own that every call uses."""
+        if body not in self._functions:
+            outer, self._free = self._free, []
+            self._functions[body] = self.region(body)
+            self._free = outer
+        return self._functions[body]
+
+    def _steps(self, region: Region, deaths: list[list[Value]]) -> Iterator[Step]:
+        for op, dead in zip(region.ops[:-1], deaths, strict=True):
             step = rule_of(op)(op, self)
             if step is not None:
                 yield step
+            self.release(dead)
 
 
 RULES: dict[str, Rule] = {}
@@ -135,3 +156,16 @@ def captures(region: Region) -> dict[Value, None]:
 def operands_of(region: Region) -> set[Value]:
     """Every value that any op of the region takes."""
     return {value for op in region.walk() for value in op.operands}
+
+
+def deaths_in(region: Region) -> list[list[Value]]:
+    """For each op of a region, the values defined by its ops that nothing after this op reads."""
+    last: dict[Value, int] = {}
+    for position, op in enumerate(region.ops):
+        last.update((result, position) for result in op.results)
+        read = [op.operands, *(inner.operands for body in op.regions for inner in body.walk())]
+        last.update((value, position) for values in read for value in values if value in last)
+    deaths: list[list[Value]] = [[] for _ in region.ops]
+    for value, position in last.items():
+        deaths[position].append(value)
+    return deaths
