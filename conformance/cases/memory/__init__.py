@@ -1,0 +1,1 @@
+"""Fields, arrays, indices, atomics: a kernel as a map on memory."""

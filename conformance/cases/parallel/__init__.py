@@ -1,0 +1,1 @@
+"""Parallel loops: tasks, races, random numbers."""

@@ -1,0 +1,1 @@
+"""Vectors, matrices and structs."""
