@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Case", "CaseError", "Gradient", "Raises", "Run", "Total", "Variant", "case"]
+__all__ = ["IR", "Case", "CaseError", "Gradient", "Raises", "Run", "Total", "Variant", "case"]
 
 
 class CaseError(Exception):
@@ -44,6 +44,22 @@ class Total:
     """
 
     terms: Sequence[Any]
+
+
+@dataclass(frozen=True)
+class IR:
+    """A kernel in adstack's intermediate representation: `Run(IR(text, {"out": out}), expect=[(out, [1, 2])])`.
+
+    It is launched like any kernel, with the run's `args` as scalar arguments; what it returns is a tuple.
+    A subject that takes no such text is "unavailable" for the case.
+
+    Attributes:
+        text: of one kernel or program.
+        arrays: a numpy array for each of its field and ndarray places, by the place's name.
+    """
+
+    text: str
+    arrays: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,7 +93,7 @@ class Run:
     """One launch and what must come of it; a case may return a list of them, run in order on the same data.
 
     Attributes:
-        kernel: what to call: a kernel, or any function without arguments that uses several.
+        kernel: what to call: a kernel, any function without arguments that uses several, or an `IR`.
         args: its arguments.
         given: what fields and ndarrays hold before: {field: nested list}. The rest holds zeros. One number alone
             fills all elements.
@@ -91,7 +107,7 @@ class Run:
         gradient: what is asked in the modes "reverse" and "forward-mode".
     """
 
-    kernel: Callable[..., Any]
+    kernel: Callable[..., Any] | IR
     args: Sequence[Any] = ()
     given: Any = ()
     expect: Any = ()

@@ -1,13 +1,14 @@
-"""What tools may ask adstack about itself: its backends, and how exact its operations are."""
+"""What tools may ask adstack about itself: its backends, how exact its operations are, what IR written by hand does."""
 
 from __future__ import annotations
 
 from .ir.ops import TABLE
 from .ir.types import by_name
 from .runtime.backend import Capabilities, Probe, Unavailable
+from .runtime.ir_program import IRProgram
 from .runtime.registry import ARCHES, probe
 
-__all__ = ["ARCHES", "Capabilities", "Probe", "Unavailable", "budget", "probe"]
+__all__ = ["ARCHES", "Capabilities", "IRProgram", "Probe", "Unavailable", "budget", "probe"]
 
 
 def budget(op: str, dtype: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import random
 import time
 import traceback
@@ -12,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..case import Case, CaseError, Raises, Run
+from ..case import IR, Case, CaseError, Raises, Run
 from .capture import Capture
 from .compare import Measure, measure, measure_text, measure_value
 from .exact import array_of
@@ -47,8 +48,12 @@ class UnexpectedOutcomeError(Exception):
     """Something else happened than the error that a case asks for."""
 
 
+class NoIRError(Exception):
+    """A case is written in adstack's IR, and the subject takes none."""
+
+
 def perform(request: Request, target: Target, capture: Capture) -> dict[str, Any]:
-    """Run a cell; a JSON-able observation: outcome ("finished", "refused", "broken"), measures, message, seconds."""
+    """Run a cell; a JSON-able observation: outcome (see `judge`), measures, message, seconds."""
     start = time.perf_counter()
     measures: list[Measure] = []
     outcome, message = "finished", ""
@@ -61,6 +66,8 @@ def perform(request: Request, target: Target, capture: Capture) -> dict[str, Any
         outcome, message = "broken", str(error)
     except UnexpectedOutcomeError as error:
         outcome, message = "unexpected", str(error)
+    except NoIRError as error:
+        outcome, message = "unavailable", str(error)
     except Exception as error:  # noqa: BLE001 - whatever a subject raises is its answer
         outcome, message = "refused", describe(error)
     seconds = time.perf_counter() - start
@@ -96,6 +103,7 @@ class _Launch:
 
     def __init__(self, qd: Any, run: Run, number: int, capture: Capture) -> None:
         self.qd, self.run, self.capture = qd, run, capture
+        self.kernel = _callable(qd, run.kernel)
         self.label = f"run {number + 1}: " if number else ""
 
     def observe(self, mode: str) -> list[Measure]:
@@ -103,7 +111,7 @@ class _Launch:
         if mode == "forward":
             return self._forward()
         if self.run.gradient is None:
-            self.run.kernel(*self.run.args)
+            self.kernel(*self.run.args)
             return []
         return self._reverse() if mode == "reverse" else self._forward_mode()
 
@@ -124,7 +132,7 @@ class _Launch:
         """Launch and wait, meeting the error that the case asks for."""
         wanted = self.run.raises
         try:
-            returned = self.run.kernel(*self.run.args)
+            returned = self.kernel(*self.run.args)
             self.qd.sync()
         except Exception as error:
             if wanted is None:
@@ -138,9 +146,9 @@ class _Launch:
     def _reverse(self) -> list[Measure]:
         asked = self.run.gradient
         assert asked is not None
-        self.run.kernel(*self.run.args)
+        self.kernel(*self.run.args)
         _fill(asked.seed, "grad")
-        self.run.kernel.grad(*self.run.args)  # type: ignore[attr-defined]
+        self.kernel.grad(*self.run.args)
         return self._compare("gradient", asked.expect, "grad")
 
     def _forward_mode(self) -> list[Measure]:
@@ -153,7 +161,7 @@ class _Launch:
         flat = array_of(seed, np.dtype(np.float64), shape).ravel().tolist()
         outputs = [place for place, _ in _pairs(asked.forward_expect)]
         with self.qd.ad.FwdMode(loss=outputs, param=param, seed=flat):
-            self.run.kernel(*self.run.args)
+            self.kernel(*self.run.args)
         return self._compare("dual", asked.forward_expect, "dual")
 
     def _compare(self, what: str, expectations: Any, part: str = "") -> list[Measure]:
@@ -182,6 +190,17 @@ def _fill(values: Any, part: str = "") -> None:
             place[...] = content
         else:
             (getattr(place, part) if part else place).from_numpy(content)
+
+
+def _callable(qd: Any, kernel: Any) -> Any:
+    """What a run calls; IR becomes a function of the scalar arguments."""
+    if not isinstance(kernel, IR):
+        return kernel
+    try:
+        inspection = importlib.import_module(f"{qd.__name__}.inspection")
+    except ModuleNotFoundError as missing:
+        raise NoIRError(f"{qd.__name__} takes no IR") from missing
+    return lambda *scalars: inspection.IRProgram(kernel.text)(kernel.arrays, scalars)
 
 
 def _meet(wanted: Raises, error: Exception) -> None:

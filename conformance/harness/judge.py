@@ -16,7 +16,12 @@ Budgets = Callable[[str, str], float]
 """`budgets("sin", "f32")`: how many units in the last place adstack's table allows; KeyError for an unknown op."""
 
 _NAMES = {"float16": "f16", "float32": "f32", "float64": "f64"}
-_UNFINISHED = {"broken": Status.BROKEN, "refused": Status.REFUSED, "unexpected": Status.WRONG_VALUE}
+_UNFINISHED = {
+    "broken": Status.BROKEN,
+    "refused": Status.REFUSED,
+    "unexpected": Status.WRONG_VALUE,
+    "unavailable": Status.UNAVAILABLE,
+}
 _LOOSENESS = ("", "exact", "ulp", "bound")
 
 

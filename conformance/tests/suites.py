@@ -54,7 +54,7 @@ HEADER = """
 import os
 import time
 import numpy as np
-from adstack.conformance.case import Gradient, Raises, Run, Total, case
+from adstack.conformance.case import IR, Gradient, Raises, Run, Total, case
 """
 
 

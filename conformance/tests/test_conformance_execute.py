@@ -155,3 +155,10 @@ def test_the_class_and_the_measured_distance_are_recorded(tmp_path):
     assert summed.exactness == "bound"
     assert summed.ulp is not None
     assert summed.ulp > 0
+
+
+def test_a_subject_without_ir_is_unavailable_for_a_case_that_is_written_in_it(tmp_path):
+    result = outcome(tmp_path, "return Run(IR('kernel @k() {}'))")
+    assert result.status is Status.UNAVAILABLE
+    assert result.message == "plainlanguage takes no IR"
+    assert not result.is_failure

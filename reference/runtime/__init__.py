@@ -5,6 +5,7 @@ options.py    what `init` may be told; registry.py: the arches, and where their 
 backend.py    what a backend offers; reference_backend.py: the interpreter as one
 memory.py     buffers, and the generations that tell when they changed
 compiler.py   IR -> something to launch; plans.py: a launch with everything resolved beforehand
+ir_program.py IR written by hand, run on numpy arrays
 
 May import: `adstack.ir`, `adstack.transforms`, `adstack.sizing`, `adstack.interpreter`, `adstack.errors`. Backends are
 found by name through the registry, never imported.
