@@ -39,6 +39,6 @@ _FAMILY: Final = (
 
 PEER_GAPS: Final[dict[str, dict[str, tuple[Gap, ...]]]] = {
     "quadrants": {"cpu": _FAMILY},
-    "taichi": {"cpu": _FAMILY},
+    "taichi": {"cpu": (*_FAMILY, Gap("errors/a-missing-argument", "the message has other words"))},
 }
 """By subject and its arch."""

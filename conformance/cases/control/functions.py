@@ -162,3 +162,32 @@ def a_runtime_value_is_not_static(qd):
             x[None] = 1
 
     return Run(k, raises=Raises("CompilationError"))
+
+
+@case(rules=["control.static-break"])
+def a_static_loop_breaks_under_static_conditions(qd):
+    out = qd.field(qd.i32, shape=6)
+
+    @qd.kernel
+    def k():
+        for i in qd.static(range(6)):
+            if qd.static(i == 1):
+                continue
+            if qd.static(i == 4):
+                break
+            out[i] = i + 1
+
+    return Run(k, expect={out: [1, 0, 3, 4, 0, 0]})
+
+
+@case(rules=["control.static-break"])
+def break_under_a_runtime_condition_in_a_static_loop_is_an_error(qd):
+    out = qd.field(qd.i32, shape=4)
+
+    @qd.kernel
+    def k():
+        for i in qd.static(range(4)):
+            if out[i] == 0:
+                break
+
+    return Run(k, raises=Raises("CompilationError"))
