@@ -11,8 +11,10 @@ from symbolic import Term, value_of
 
 from adstack.errors import AdstackTypeError
 from adstack.ir.types import f32, f64, i32
+from adstack.lang.func import BoundFunc, Func
 from adstack.lang.math import mat2, vec2
 from adstack.lang.matrix import Matrix, Vector
+from adstack.lang.protocol import emitting
 from adstack.lang.specs import MatrixSpec, ScalarSpec, StructSpec
 from adstack.lang.struct import Struct, StructType, convert, dataclass
 from adstack.lang.types import struct
@@ -193,6 +195,29 @@ def test_a_dataclass_is_a_struct_type_with_functions():
     assert sorted(ball.methods) == ["area", "grow", "unit"]
 
 
+def test_functions_of_a_struct_are_funcs_while_a_kernel_is_compiled():
+    ball = Ball(1, 0, 0)
+    with emitting(Term(0)):
+        assert isinstance(ball.area, BoundFunc)
+        assert isinstance(ball.unit, Func)
+        assert Ball.area is ball.area.func
+    assert ball.area() == 3
+
+
+def test_functions_of_a_dataclass_are_attributes_of_it_too():
+    assert Ball.unit().radius == 1.0
+    assert Ball.area(Ball(2, 0, 0)) == 12
+    assert not hasattr(Ball, "nothing")
+
+
+def test_a_struct_of_a_dataclass_can_be_pickled():
+    ball = pickle.loads(pickle.dumps(Ball(2, [1, 2], 3)))
+    assert ball.to_dict() == {"radius": 2.0, "at": [1.0, 2.0], "count": 3}
+    assert ball.area() == 12
+    assert pickle.loads(pickle.dumps(Ball)) is Ball
+    assert pickle.loads(pickle.dumps(Inner(1, 2))).type == Inner
+
+
 def test_methods_of_a_struct_type_may_be_given_with_its_members():
     doubled = struct({"x": f32, "__struct_methods": {"twice": lambda self: self.x * 2}})
     assert doubled(3).twice() == 6.0
@@ -214,6 +239,13 @@ def test_a_dataclass_member_has_no_default_and_a_known_type():
         @dataclass
         class Wrong:
             x: f32 = 1
+
+    with pytest.raises(AdstackTypeError, match="'kind' of Wrong is neither a member nor a function"):
+
+        @dataclass
+        class Wrong:
+            x: f32
+            kind = 3
 
     with pytest.raises(AdstackTypeError, match="an annotation of Unknown is not known: name 'nowhere'"):
 

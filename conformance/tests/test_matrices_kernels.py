@@ -134,6 +134,18 @@ class Ball:
     def area(self):
         return 3 * self.radius**2
 
+    @qd.func
+    def clipped(self, limit):
+        result = self.area()
+        for _ in range(3):
+            if result > limit:
+                result -= limit
+        return result
+
+    @staticmethod
+    def unit():
+        return Ball(radius=1, at=0)
+
 
 def test_structs_and_their_functions_in_kernels():
     qd.init(qd.reference)
@@ -154,6 +166,20 @@ def test_structs_and_their_functions_in_kernels():
     run(Ball(1, [1, 1]))
     assert out.to_numpy().tolist() == [[5.0, 3.0, 2.0], [5.0, 12.0, 2.0]]
     assert balls[1].to_dict() == {"radius": 2.0, "at": [2.0, 4.0]}
+
+
+def test_functions_of_structs_run_in_kernels_and_on_the_host_alike():
+    qd.init(qd.reference)
+    out = qd.field(qd.f32, shape=2)
+
+    @qd.kernel
+    def run():
+        ball = Ball(radius=2, at=1)
+        out[0] = ball.clipped(5.0)
+        out[1] = Ball.unit().clipped(5.0)
+
+    run()
+    assert out.to_numpy().tolist() == [Ball(2, 1).clipped(5.0), Ball.unit().clipped(5.0)] == [2.0, 3.0]
 
 
 def test_vectors_matrices_and_structs_are_arguments_and_results():

@@ -14,10 +14,12 @@ from typing import Any, TypeVar
 
 from ..errors import AdstackCompilationError, AdstackTypeError
 from ..ir.types import DType
+from .func import BoundFunc, Func
 from .functions import cast
 from .matrices.base import Elements
 from .matrices.build import as_list
 from .matrix import Matrix
+from .protocol import current_emitter
 from .scalars import dtype_of
 from .specs import ScalarSpec, StructSpec
 
@@ -41,7 +43,8 @@ class StructType:
             raise AdstackTypeError(f"{name} has no members", do="name at least one, such as types.struct(x=qd.f32)")
         self.members = {_member_name(k): _member_type(k, v) for k, v in members.items()}
         self.methods = dict(methods or {})
-        self.name = self.__name__ = name
+        self._funcs = {k: _as_func(v) for k, v in self.methods.items()}
+        self.name = self.__name__ = self.__qualname__ = name
 
     def __call__(self, *values: Any, **named: Any) -> Struct:
         """A struct of these members, in order or by name; those not given are 0. One struct or dict is converted."""
@@ -90,6 +93,22 @@ class StructType:
 
         return StructField(self, shape, **options)
 
+    def __getattr__(self, name: str) -> Any:
+        if name not in self.__dict__.get("methods", {}):
+            raise AttributeError(f"a struct type has no attribute '{name}'")
+        return self.function(name)
+
+    def function(self, name: str, owner: Any = None) -> Any:
+        """A function of the struct, bound to `owner` if that is given: plain Python on the host, a func in kernels."""
+        func, bare = self._funcs[name], owner is None or isinstance(self.methods[name], staticmethod)
+        if current_emitter() is None:
+            return func.function if bare else python_types.MethodType(func.function, owner)
+        return func if bare else BoundFunc(func, owner)
+
+    def __reduce__(self) -> Any:
+        # A type made by a class statement is found again by its name, as classes are.
+        return self.__qualname__ if self.methods else (StructType, (self.members, {}, self.name))
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, StructType) and (self.members, self.methods) == (other.members, other.methods)
 
@@ -98,6 +117,11 @@ class StructType:
 
     def __repr__(self) -> str:
         return self.name if self.name != "struct" else f"types.struct({', '.join(self.members)})"
+
+
+def _as_func(method: Any) -> Func:
+    inner = method.__func__ if isinstance(method, staticmethod) else method
+    return inner if isinstance(inner, Func) else Func(inner)
 
 
 def _member_name(name: Any) -> str:
@@ -197,13 +221,8 @@ class Struct:
     def __getattr__(self, name: str) -> Any:
         if name in self._members:
             return self._members[name]
-        if name in self.methods:
-            method = self.methods[name]
-            return (
-                method.__get__(self)
-                if isinstance(method, (staticmethod, classmethod))
-                else python_types.MethodType(method, self)
-            )
+        if self._type is not None and name in self._type.methods:
+            return self._type.function(name, self)
         raise MissingMemberError(f"{self._label} has no member '{name}'", do=f"members: {', '.join(self.keys())}")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -272,15 +291,26 @@ def struct(members: dict[str, Any] | None = None, /, **named: Any) -> StructType
 
 
 def dataclass(cls: type[Any]) -> StructType:
-    """A class decorator: the annotations become members, the functions in the body functions of the struct."""
+    """A class decorator: the annotations become members, the functions in the body functions of the struct.
+
+    In kernels they are funcs, with or without `@func`; on the host they run as plain Python.
+    """
     hints = _annotations(cls, sys._getframe(1).f_locals)
-    methods = {k: v for k, v in vars(cls).items() if callable(v) or isinstance(v, (staticmethod, classmethod))}
-    defaults = [k for k in hints if k in vars(cls)]
+    body = {k: v for k, v in vars(cls).items() if not k.startswith("__")}
+    defaults = [k for k in hints if k in body]
     if defaults:
         raise AdstackTypeError(
             f"member '{defaults[0]}' of {cls.__name__} has a default", do="pass the value when making one"
         )
-    return StructType(hints, {k: v for k, v in methods.items() if not k.startswith("__")}, cls.__name__)
+    other = [k for k, v in body.items() if not (callable(v) or isinstance(v, staticmethod))]
+    if other:
+        raise AdstackTypeError(
+            f"'{other[0]}' of {cls.__name__} is neither a member nor a function of it",
+            do="annotate members with their type, and write functions with self or as @staticmethod",
+        )
+    made = StructType(hints, body, cls.__name__)
+    made.__module__, made.__qualname__ = cls.__module__, cls.__qualname__
+    return made
 
 
 def _annotations(cls: type[Any], names: dict[str, Any]) -> dict[str, Any]:
