@@ -302,3 +302,23 @@ def test_torch_conversions_say_what_they_need(make: Make, monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(qd.AdstackRuntimeError, match="torch can't be imported"):
         a.to_torch()
+
+
+def test_the_least_and_the_greatest_integer_are_stored(make: Make) -> None:
+    for dtype in (qd.i8, qd.u8, qd.i64, qd.u64):
+        for shape, at in (((1,), 0), ((1, 1), (0, 0))):
+            a = make(dtype, shape)
+            for value in (dtype.min, dtype.max):
+                a[at] = value
+                assert a[at] == value
+            for value in (dtype.min - 1, dtype.max + 1):
+                with pytest.raises(ValueError, match="out of range"):
+                    a[at] = value
+        a.from_numpy(np.array([[dtype.max]]))
+        assert a[0, 0] == dtype.max
+
+
+def test_the_greatest_float_is_stored_and_what_rounds_beyond_is_infinite(make: Make) -> None:
+    a = make(qd.f16, (2,))
+    a[0], a[1] = 65504.0, 65520.0
+    assert (a[0], a[1]) == (65504.0, float("inf"))

@@ -40,6 +40,11 @@ def sum_of(x: qd.types.ndarray(dtype=qd.f32, ndim=1)) -> qd.f32:
     return s
 
 
+@qd.kernel
+def corner(x: qd.types.ndarray(dtype=qd.f32, ndim=2)) -> qd.f32:
+    return x[0, 0]
+
+
 @dataclasses.dataclass
 class Pair:
     values: qd.types.ndarray(dtype=qd.f32, ndim=1)
@@ -152,6 +157,9 @@ def test_a_read_only_array_may_be_read_but_not_written() -> None:
     array = np.ones(3, np.float32)
     array.flags.writeable = False
     assert sum_of(array) == 3
+    transposed = np.ones((2, 3), np.float32).T
+    transposed.flags.writeable = False
+    assert corner(transposed) == 1
     with pytest.raises(ValueError, match="Invalid value for argument x - the array is read-only"):
         raised(array, 1.0)
     assert array.tolist() == [1, 1, 1]

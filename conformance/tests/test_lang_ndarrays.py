@@ -72,6 +72,7 @@ def test_an_ndarray_shows_its_kind() -> None:
 
 def test_a_tensor_is_a_field_or_an_ndarray() -> None:
     assert isinstance(qd.tensor(qd.f32, (2,)), qd.Ndarray)
+    assert qd.tensor(qd.f32, (2,)).grad is None
     assert isinstance(qd.tensor(qd.f32, (2,), backend=qd.Backend.FIELD, needs_grad=True), qd.Field)
     with pytest.raises(TypeError, match="no backend"):
         qd.tensor(qd.f32, (2,), backend="cpu")

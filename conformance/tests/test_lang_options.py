@@ -138,7 +138,7 @@ def test_an_arch_that_is_not_available_says_why_and_what_to_do() -> None:
 
 @pytest.mark.usefixtures("nothing")
 def test_no_gpu_says_why_for_each() -> None:
-    with pytest.raises(RuntimeError, match="no gpu is available .*cuda: no cuda here; amdgpu: .*vulkan"):
+    with pytest.raises(RuntimeError, match=r"no gpu is available .*cuda: no cuda here; amdgpu: .*vulkan"):
         qd.init(arch=qd.gpu)
 
 

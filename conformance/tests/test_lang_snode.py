@@ -143,3 +143,10 @@ def test_reset_empties_the_root() -> None:
     qd.root.dense(qd.i, 2).place(x)
     qd.root.lazy_grad()
     assert x.has_grad()
+
+
+def test_reset_lets_go_of_what_was_placed() -> None:
+    qd.root.dense(qd.i, 2).place(qd.field(qd.f32))
+    qd.init(arch=qd.reference)
+    qd.root.dense(qd.i, 2)
+    assert len(list(qd.root._below())) == 0

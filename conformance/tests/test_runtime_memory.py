@@ -120,3 +120,17 @@ def test_array_arguments_are_copied_to_memory_of_a_device_and_back(monkeypatch: 
     array = np.array([1, 2, 3], np.float32)
     double(array)
     assert array.tolist() == [2, 4, 6]
+
+
+def test_reset_waits_and_gives_all_memory_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    remote = Remote()
+    waited = []
+    monkeypatch.setattr(remote, "synchronize", lambda: waited.append(len(remote.freed)), raising=False)
+    monkeypatch.setattr("adstack.runtime.reference_backend.open_device", lambda: remote)
+    qd.init(arch=qd.reference)
+    data = [qd.field(qd.f32, (2,)), qd.ndarray(qd.f32, (2,), needs_grad=True)]
+    assert data[0][0] == 0
+    qd.sync()
+    qd.reset()
+    assert waited == [0, 0]
+    assert len(remote.freed) == 3
