@@ -94,7 +94,7 @@ class Crossing:
                 return
             total += weight
         if total <= RECOMPUTED:
-            self.weight[op.result] = total
+            self.weight.update(dict.fromkeys(op.results, total))
 
     def needs(self, segment: Segment) -> dict[Value, None]:
         """The values from before that the segment's ops use, parameters aside, in the order of their first use."""

@@ -28,7 +28,7 @@ class Merger(Rewriter):
 
     def __init__(self) -> None:
         super().__init__()
-        self.known: dict[Hashable, Value] = {}
+        self.known: dict[Hashable, list[Value]] = {}
         self.entered: list[Hashable] = []
 
     def run(self, region: Region) -> None:
@@ -45,9 +45,9 @@ class Merger(Rewriter):
         what = key(op)
         twin = self.known.get(what)
         if twin is not None:
-            self.renamed[op.result] = twin
+            self.rename(op.results, twin)
             return
-        self.known[what] = op.result
+        self.known[what] = op.results
         self.entered.append(what)
         self.append(op)
 

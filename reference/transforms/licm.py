@@ -29,7 +29,7 @@ __all__ = ["licm"]
 
 COSTLY: Final = frozenset(
     {TABLE[name] for name in ("div", "sqrt", "floordiv", "mod", "raw_div", "raw_mod", "ipow")}
-    | {row for row in TABLE.values() if row.transcendental}
+    | {row for row in TABLE.values() if row.transcendental or "function" in row.attrs}
 )
 
 IF, FOR, WHILE, PARALLEL, LOAD = (TABLE[name] for name in ("if", "for", "while", "parallel_for", "load"))
@@ -170,7 +170,7 @@ def take_costly(body: Region, known: Known) -> list[Op]:
     wanted: list[Op] = []
     for op in body.ops:
         if op.opdef.pure and varying.isdisjoint(op.operands) and not may_raise(op, known):
-            makers[op.result] = op
+            makers.update(dict.fromkeys(op.results, op))
             if op.opdef in COSTLY:
                 wanted.append(op)
         else:

@@ -7,6 +7,7 @@ carries every replacement to every use; nothing is scanned twice.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ..ir.ops import TABLE
 from ..ir.structure import Kernel, Op, Region, Value
@@ -130,4 +131,4 @@ def _fresh(value: Value, renamed: Renaming) -> Value:
 
 def clone_kernel(kernel: Kernel) -> Kernel:
     """A kernel that shares nothing mutable with `kernel`."""
-    return Kernel(kernel.name, _clone_region(kernel.body, {}), dict(kernel.places), kernel.returns, kernel.loc)
+    return replace(kernel, body=_clone_region(kernel.body, {}), places=dict(kernel.places))

@@ -64,7 +64,7 @@ class Simplifier(Folder):
             self.level[value] = self.depth
 
     def plain(self, op: Op) -> None:
-        if not op.opdef.pure:
+        if not op.opdef.pure or len(op.results) != 1:
             self.append(op)
             return
         value = self.simplified(op)
