@@ -30,6 +30,20 @@ def test_memory_does_not_grow_with_the_length_of_straight_code():
     assert run(kernel, {}, (1.0,)) == (2.0**500,)
 
 
+def test_memory_does_not_grow_with_the_number_of_regions():
+    x = Value(i32)
+    b = Builder(Region([x]))
+    value = x
+    for _ in range(50):
+        with b.into(Region([Value(i32), Value(i32)])) as body:
+            b.yield_(b.add(body.args[1], x))
+        (value,) = b.for_(x, value, [x], body)
+    b.return_(value)
+    scope = Scope({}, set(), False)
+    scope.region(b.region)
+    assert len(scope.template) <= 6
+
+
 NEST = """
   %one = const 1 : i32
   %early = add %a, %one : i32
