@@ -341,3 +341,32 @@ def test_a_func_says_what_it_is() -> None:
         solver.scaled(1)
     with pytest.raises(AdstackSyntaxError, match="below @staticmethod"):
         qd.func(staticmethod(_twice))
+
+
+def _third_of(v, i):
+    v[i] = 5
+    return v[i] + v[2]
+
+
+@qd.dataclass
+class _Table:
+    v: qd.types.vector(3, qd.i32)
+
+    def bump(self, i):
+        self.v[i] += 10
+        self.v[0] = 7
+        return self.v[i]
+
+
+@qd.kernel
+def _python_on_vectors(i: qd.i32) -> qd.i32:
+    qd.block_local(i)
+    options = {"c": 3, "b": 1}
+    v = qd.Vector([1, 2, 3])
+    t = _Table(v)
+    r = _third_of(v, i)
+    return r * 1000 + v[1] * 100 + t.bump(i) + t.v[0] * 10000 + int(_poly(2, **options)) * 100000
+
+
+def test_python_code_reads_and_writes_vectors() -> None:
+    assert _python_on_vectors(1) == 8 * 1000 + 2 * 100 + 12 + 70000 + 500000

@@ -338,3 +338,30 @@ def _static_chain(a: qd.template(), b: qd.i32) -> qd.i32:
 
 def test_comparisons_by_identity_are_decided_while_compiling() -> None:
     assert [_static_chain(a, 1) for a in (None, 2, 0.5, 7)] == [11, 12, 13, 10]
+
+
+@qd.kernel
+def _guarded_condition(x: qd.types.ndarray(dtype=qd.i32, ndim=1), stop: qd.i32) -> qd.i32:
+    i = 0
+    while x[i] > 0:
+        if x[i] == stop:
+            break
+        i += 1
+    return i
+
+
+def test_a_broken_loop_does_not_evaluate_its_condition_again() -> None:
+    qd.init(arch=qd.reference, debug=True)
+    x = np.array([3, 2, 1, 0], np.int32)
+    assert [_guarded_condition(x, stop) for stop in (3, 1, 9)] == [0, 2, 3]
+
+
+@qd.kernel
+def _logic_of_vectors(v: qd.math.vec2) -> qd.math.vec2:
+    a = (v > 1) or (v < 0)
+    return qd.math.vec2(0) if qd.static(False) else a + 0
+
+
+def test_logic_of_vectors_is_elementwise() -> None:
+    assert _logic_of_vectors([0.5, 2]).to_list() == [0.0, 1.0]
+    assert _logic_of_vectors([-1, 1]).to_list() == [1.0, 0.0]

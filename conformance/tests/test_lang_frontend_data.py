@@ -360,3 +360,38 @@ def test_printing_joins_text_and_values(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().out.splitlines() == [
         *("a|3|[1.0, 2.0]!", "3 and 2.0 'text' 0073 [3, [1, 2]] [1, 2] None", "32", "[[3, 1], [2, 3]]", "")
     ]
+
+
+@qd.kernel
+def _slices(i: qd.i32, m: qd.types.ndarray(dtype=qd.math.mat2, ndim=1)) -> qd.f32:
+    m[0][i, :] = qd.Vector([5, 6])
+    m[0][:, 0] += 10
+    row = m[0][i, :]
+    row[0] = 100
+    return m[0][i, :].sum() + row.sum()
+
+
+def test_rows_at_runtime_indices_are_views() -> None:
+    m = np.zeros((1, 2, 2), np.float32)
+    assert _slices(1, m) == 15 + 6 + 106
+    assert m.tolist() == [[[10, 0], [15, 6]]]
+
+
+@qd.kernel
+def _attributes_of_scalars(a: qd.i32) -> qd.i32:
+    b = qd.i64(a)
+    return qd.static(a.dtype is qd.i32) + qd.static(b.dtype is qd.i64) * 10
+
+
+def test_scalars_know_their_type() -> None:
+    assert _attributes_of_scalars(1) == 11
+
+
+def test_structs_are_printed_by_member(capsys: pytest.CaptureFixture[str]) -> None:
+    @qd.kernel
+    def run(p: _Inner):
+        q = p
+        print(q, f"{q.v}")
+
+    run(_Inner(1, [2, 3]))
+    assert capsys.readouterr().out == "{'a': 1, 'v': [2.0, 3.0]} [2.0, 3.0]\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any, Final
 
-from ...errors import AdstackError, AdstackNameError, AdstackSyntaxError, AdstackTypeError
+from ...errors import AdstackNameError, AdstackSyntaxError, AdstackTypeError
 from ...ir.types import DType
 from ..compile_time import static
 from ..matrices.base import Elements, as_elements
@@ -103,10 +103,8 @@ def store(context: Context, target: Any, value: Any, what: str) -> None:
         target.set(value)
     elif is_live_struct(target):
         store_struct(target, value, lambda member, v, name: store(context, member, v, f"{what}.{name}"))
-    elif is_live(target):
-        _store_elements(context, target, value, what)
     else:
-        context.fail(AdstackTypeError, f"{what} can't be assigned to", note=f"it is {describe(target)}")
+        _store_elements(context, target, value, what)
 
 
 def _store_elements(context: Context, target: Any, value: Any, what: str) -> None:
@@ -230,12 +228,9 @@ def _assign(context: Context, node: ast.Assign) -> None:
 
 def _is_static(context: Context, node: ast.expr) -> bool:
     """Whether an assigned value is written as `static(...)`: the name then stands for the object itself."""
-    if not isinstance(node, ast.Call):
+    if not isinstance(node, ast.Call) or not isinstance(node.func, (ast.Name, ast.Attribute)):
         return False
-    try:
-        return lookup(context, node.func) is static if isinstance(node.func, (ast.Name, ast.Attribute)) else False
-    except AdstackError:
-        return False
+    return lookup(context, node.func) is static
 
 
 @statement(ast.AnnAssign)

@@ -31,10 +31,6 @@ def _range(context: Context, *bounds: Any) -> Any:
     return RuntimeRange(lo, hi)
 
 
-def _function(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda context, *args, **kwargs: function(*args, **kwargs)
-
-
 def _cast(to: Any) -> Callable[..., Any]:
     def convert(context: Context, *args: Any) -> Any:
         (value,) = args or (0,)

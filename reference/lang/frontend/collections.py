@@ -6,7 +6,7 @@ import ast
 import types
 from typing import Any
 
-from ...errors import AdstackError, AdstackNameError, AdstackSyntaxError, AdstackTypeError
+from ...errors import AdstackError, AdstackNameError, AdstackTypeError
 from ..matrices.base import Elements
 from .arrays import ArrayArgument, is_field
 from .context import Context
@@ -53,11 +53,6 @@ def _dict(context: Context, node: ast.Dict) -> Any:
         else:
             made[evaluate(context, key)] = evaluate(context, value)
     return made
-
-
-@expression(ast.Starred)
-def _starred(context: Context, node: ast.Starred) -> Any:
-    context.fail(AdstackSyntaxError, "a starred expression is not supported here", do="name each part")
 
 
 @expression(ast.ListComp)

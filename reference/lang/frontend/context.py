@@ -57,6 +57,7 @@ class Frame:
         calls_as_statement: the call that is a whole statement, while it is lowered.
         rest: the statements after the current one in its block.
         consumed: whether the current statement's visitor lowered them as well.
+        locs: places of syntax nodes found so far: unrolled loops ask for the same ones again.
         statement_region, statement_depth: where the current statement's ops go, and how many scopes are open there.
     """
 
@@ -73,6 +74,7 @@ class Frame:
     annotation: Any = None
     rest: Sequence[ast.stmt] = ()
     consumed: bool = False
+    locs: dict[ast.AST, Loc] = field(default_factory=dict)
     statement_region: Any = None
     statement_depth: int = 1
     calls_as_statement: Any = None
@@ -91,6 +93,7 @@ class Context:
         frames: functions being lowered, the kernel first.
         static_depth: how many `static(...)` are around the current expression.
         loop_hints: what `loop_config` said for the next loop.
+        failed_at: where the innermost visitor was when something unexpected was raised.
     """
 
     def __init__(self, options: Any, body: Region) -> None:
@@ -103,6 +106,7 @@ class Context:
         self.frames: list[Frame] = []
         self.static_depth = 0
         self.loop_hints: dict[str, Any] = {}
+        self.failed_at: Loc | None = None
 
     # ---- options
 
@@ -137,7 +141,11 @@ class Context:
 
     def loc(self, node: ast.AST) -> Loc:
         """The place of `node` in the user's files."""
-        return self.frame.source.loc(node, self.frame.caller)
+        frame = self.frame
+        known = frame.locs.get(node)
+        if known is None:
+            known = frame.locs[node] = frame.source.loc(node, frame.caller)
+        return known
 
     @contextmanager
     def at(self, node: ast.AST) -> Iterator[None]:
@@ -148,6 +156,9 @@ class Context:
             except AdstackError as error:
                 if error.loc is None:
                     raise located(error, self.builder.loc) from error.__cause__
+                raise
+            except Exception:
+                self.failed_at = self.failed_at or self.builder.loc
                 raise
 
     def fail(

@@ -70,7 +70,7 @@ def domain_of(context: Context, iterable: Any) -> Domain:
         return domain_of(context, iterable.member_fields[0])
     if indexable(iterable):
         return _array(context, iterable)
-    _refused(context, iterable)
+    return _refused(context, iterable)
 
 
 def _refused(context: Context, iterable: Any) -> NoReturn:

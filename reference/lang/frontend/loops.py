@@ -62,10 +62,6 @@ def _iterable(context: Context, node: ast.expr) -> tuple[bool, Any]:
 # ---- targets
 
 
-def _names(target: ast.expr) -> list[ast.Name]:
-    return [n for n in ast.walk(target) if isinstance(n, ast.Name)]
-
-
 def _bind(context: Context, target: ast.expr, points: Sequence[Any]) -> None:
     """Bind the loop's targets to the components of a point."""
     targets = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]

@@ -48,7 +48,7 @@ def lower(request: Request) -> Lowered:
         ) from error
     except Exception as error:
         message = f"the frontend failed: {type(error).__name__}: {error}; please report it"
-        raise InternalError(message, loc=context.builder.loc) from error
+        raise InternalError(message, loc=context.failed_at or context.builder.loc) from error
     promote(body, context.places)
     kernel = Kernel(source.name, body, context.places, types_of(request.returns), source.loc(source.node))
     verify(kernel)

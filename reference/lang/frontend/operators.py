@@ -119,8 +119,15 @@ def _folded(context: Context, symbol: str, function: Callable[[Any, Any], Any], 
 
 @expression(ast.BinOp)
 def _binop(context: Context, node: ast.BinOp) -> Any:
-    left = evaluate(context, node.left)
-    return binary(context, node.op, left, evaluate(context, node.right))
+    """A chain such as a + b + c + ... is walked, not descended into: generated code has long ones."""
+    chain = [node]
+    while isinstance(chain[-1].left, ast.BinOp):
+        chain.append(chain[-1].left)
+    value = evaluate(context, chain[-1].left)
+    for link in reversed(chain):
+        with context.at(link):
+            value = binary(context, link.op, value, evaluate(context, link.right))
+    return value
 
 
 @expression(ast.UnaryOp)
