@@ -58,7 +58,7 @@ class Machine:
 )
 def test_a_signature_is_checked(source: str, words: str) -> None:
     names: dict[str, Any] = {"qd": qd}
-    exec(compile(source, "<signature>", "exec"), names)
+    exec(compile(source, "<signature>", "exec", dont_inherit=True), names)
     with pytest.raises(qd.QuadrantsSyntaxError, match=words):
         qd.kernel(names["k"])(*([1] if "a" in source.partition(")")[0][6:] else []))
 

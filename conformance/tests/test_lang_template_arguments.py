@@ -54,6 +54,7 @@ def test_an_object_as_a_key_equals_itself_only() -> None:
     assert Same(THING) == Same(THING)
     assert Same(THING) != Same(Thing())
     assert Same(THING) != THING
+    assert repr(Same(THING)) == repr(THING)
 
 
 def test_a_template_is_described_by_its_value() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from .matrices.base import Elements
 __all__ = ["HostArray"]
 
 
-class HostArray:
+class HostArray(ABC):
     """An array of scalars, vectors or matrices of one dtype.
 
     Access to single elements is the hot path. While the host can address the memory, `_array` is that memory, `_bounds`
@@ -37,24 +38,24 @@ class HostArray:
     _high: float = 0
 
     @property
+    @abstractmethod
     def shape(self) -> tuple[int, ...]:
         """Extents of the index axes."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def offset(self) -> tuple[int, ...]:
         """The least index of each axis."""
-        return (0,) * len(self.shape)
 
     @property
+    @abstractmethod
     def buffer(self) -> Buffer:
         """The memory; an error while there is none."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def label(self) -> str:
         """What to call this array in messages."""
-        return self.WHAT
 
     # ---- elements
 

@@ -36,7 +36,7 @@ class Specialisation:
 
     def is_current(self) -> bool:
         """Whether what was baked in has not changed since."""
-        return all(_same(_now(read), was) for read, was in self.captured)
+        return all(_same(read(), was) for read, was in self.captured)
 
     def launch(self, call: Call) -> Any:
         """Run it; the value that the kernel returns."""
@@ -72,16 +72,6 @@ def specialise(request: Request, runtime: Runtime) -> Specialisation:
         for title, text in made.stages(runtime).items():
             print(f"==== {lowered.kernel.name}: {title}\n{text}")
     return made
-
-
-_GONE = object()
-
-
-def _now(read: Callable[[], Any]) -> Any:
-    try:
-        return read()
-    except (AttributeError, LookupError):
-        return _GONE
 
 
 def _same(now: Any, was: Any) -> bool:

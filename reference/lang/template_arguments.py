@@ -41,6 +41,9 @@ class Same:
     def __hash__(self) -> int:
         return id(self.value)
 
+    def __repr__(self) -> str:
+        return repr(self.value)
+
 
 class TemplateParameter:
     """A compile-time object; arrays are passed as arrays."""
