@@ -1,0 +1,1 @@
+"""Arguments and places: numpy arrays, ndarrays, trees, vectors, matrices and structs in memory, the host's view."""

@@ -1,0 +1,1 @@
+"""Functions, methods, arguments of kernels and what kernels return."""

@@ -1,0 +1,1 @@
+"""Small whole programs whose results are exact: integers, or numbers that floats hold exactly."""

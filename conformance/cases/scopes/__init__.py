@@ -1,0 +1,1 @@
+"""Names, blocks, types of locals."""

@@ -1,0 +1,1 @@
+"""What is evaluated while compiling: loops, branches, constants, templates."""
