@@ -30,9 +30,10 @@ def run_cells(
     """The result of every cell, in the order of `cells`, whatever the order in which they ended."""
     results: dict[int, Result] = {}
     waiting = deque(enumerate(cells))
+    stations = [_Station(budgets, timeout, root) for _ in range(max(jobs, 1))]
 
-    def serve() -> None:
-        with _Station(budgets, timeout, root) as station:
+    def serve(station: _Station) -> None:
+        with station:
             while waiting:
                 try:
                     index, cell = waiting.popleft()
@@ -41,13 +42,17 @@ def run_cells(
                 results[index] = station.run(cell)
                 on_result(results[index])
 
-    with ThreadPoolExecutor(max(jobs, 1)) as pool:
-        served = [pool.submit(serve) for _ in range(max(jobs, 1))]
+    with ThreadPoolExecutor(len(stations)) as pool:
+        served = [pool.submit(serve, station) for station in stations]
         try:
             for future in served:
                 future.result()
-        finally:
+        except BaseException:
+            # Interrupted, or a defect: no cell is started any more, and those under way end with their processes.
             waiting.clear()
+            for station in stations:
+                station.abort()
+            raise
     return [results[index] for index in range(len(cells))]
 
 
@@ -74,7 +79,7 @@ class _Station:
             result = self._lost(cell, Status.CRASHED, str(crash), start)
         except WorkerTimeoutError as hang:
             result = self._lost(cell, Status.TIMED_OUT, str(hang), start)
-        if result.status is not Status.PASS:
+        if result.status.is_failure:
             output = self.worker.output() if self.worker is not None else ""
             result = replace(result, output=output)
             self._dismiss()
@@ -96,6 +101,12 @@ class _Station:
         if self.worker is None:
             self.worker = WorkerProcess(subject)
         return self.worker
+
+    def abort(self) -> None:
+        """End the process under way, from another thread."""
+        worker = self.worker
+        if worker is not None:
+            worker.end()
 
     def _dismiss(self) -> None:
         if self.worker is not None:

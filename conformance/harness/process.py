@@ -83,7 +83,7 @@ class WorkerProcess:
         try:
             line = self._lines.get(timeout=timeout)
         except queue.Empty:
-            self._end()
+            self.end()
             raise WorkerTimeoutError(f"no result after {timeout:g} s; the process was ended") from None
         if not line:
             raise WorkerCrashError(self._last_words())
@@ -103,13 +103,13 @@ class WorkerProcess:
     def _last_words(self) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=GRACE_SECONDS)
-        self._end()
+        self.end()
         code = self._process.wait()
         if code < 0:
             return f"the process died of {signal.Signals(-code).name}"
         return f"the process ended with exit code {code}"
 
-    def _end(self) -> None:
+    def end(self) -> None:
         """End the process and what it started."""
         with contextlib.suppress(OSError):
             if sys.platform == "win32":
@@ -127,6 +127,6 @@ class WorkerProcess:
         try:
             self._process.wait(timeout=GRACE_SECONDS)
         except subprocess.TimeoutExpired:
-            self._end()
+            self.end()
         self._process.stdout.close()
         self._folder.cleanup()

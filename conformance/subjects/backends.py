@@ -8,7 +8,6 @@ from importlib import metadata
 from adstack import inspection
 
 from ..harness.cells import Gap, Subject
-from .gaps import BACKEND_GAPS
 
 __all__ = ["backend_subject", "backend_subjects"]
 
@@ -21,7 +20,7 @@ def backend_subject(arch: str) -> Subject:
     version = metadata.version("adstack")
     if isinstance(found, inspection.Unavailable):
         return Subject(arch, "adstack", arch, kind="unavailable", version=version, reason=found.reason, fix=found.fix)
-    gaps: tuple[Gap, ...] = BACKEND_GAPS.get(arch, ())
+    gaps = tuple(Gap(covers, reason) for covers, reason in inspection.gaps(arch))
     return Subject(arch, "adstack", arch, WORKER, found.kind, found.device, version, gaps=gaps)
 
 

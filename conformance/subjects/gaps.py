@@ -1,4 +1,7 @@
-"""What each subject is known not to do. A gap that passes fails the run, and so does one that matches no case."""
+"""What each peer is known not to do. A gap that passes fails the run, and so does one that matches no case.
+
+The gaps of adstack's own backends stand with them, as `GAPS` in their capability modules.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,7 @@ from typing import Final
 
 from ..harness.cells import Gap
 
-__all__ = ["BACKEND_GAPS", "PEER_GAPS"]
-
-BACKEND_GAPS: Final[dict[str, tuple[Gap, ...]]] = {}
-"""By arch."""
+__all__ = ["PEER_GAPS"]
 
 # Quadrants 1.3.3 and Taichi 1.7.4 on x64 agree in all of these. adstack decided otherwise, or they are defects there.
 _FAMILY: Final = (

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from typing import ClassVar
 
 import pytest
-from suites import run_suite
+from suites import no_budgets, plain_subject, run_suite, write_suite
 
 from adstack.conformance.harness.cells import Cell, Gap, Result, Status, Subject
-from adstack.conformance.harness.plan import stale_gaps
+from adstack.conformance.harness.loading import collect
+from adstack.conformance.harness.plan import cells_of, stale_gaps
 from adstack.conformance.harness.pool import run_cells
 
 ENDINGS = """
@@ -151,6 +153,24 @@ def test_the_seed_follows_from_the_run_and_the_case_alone(tmp_path):
     assert first["a/draws:1"].output != first["a/draws:2"].output
     assert first["a/draws:1"].output != other["a/draws:1"].output
     assert str(first["a/draws:1"].cell.seed) in first["a/draws:1"].output
+
+
+def test_an_interruption_ends_the_processes_under_way(tmp_path):
+    text = """
+        @case(rules=["t.hang"], params={"n": [1, 2, 3]})
+        def hangs(qd, n):
+            return Run(lambda: time.sleep(600 if n > 1 else 0))
+    """
+    entries = collect(write_suite(tmp_path, {"a/b.py": text}))
+    cells = cells_of(entries, [plain_subject(tmp_path)])
+    start = time.monotonic()
+
+    def interrupt(result: Result) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_cells(cells, budgets=no_budgets, jobs=2, timeout=500, root=tmp_path / "cases", on_result=interrupt)
+    assert time.monotonic() - start < 100
 
 
 class TestGaps:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from suites import MODULE, no_budgets, write_suite
@@ -34,6 +35,14 @@ def test_no_gap_of_a_peer_is_stale(peer):
 
 def test_no_gap_of_a_backend_is_stale():
     assert stale_gaps(collect(), backend_subjects()) == []
+
+
+def test_the_gaps_of_a_backend_stand_with_it(monkeypatch):
+    capability = ModuleType("capability")
+    capability.GAPS = (("arith.shift", "no shifter"),)
+    monkeypatch.setitem(sys.modules, "adstack.backends.cuda.capability", capability)
+    assert inspection.gaps("cuda") == (("arith.shift", "no shifter"),)
+    assert inspection.gaps("reference") == ()
 
 
 def test_no_two_gaps_of_a_subject_cover_the_same_cell():
