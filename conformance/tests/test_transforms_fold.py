@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from transforms_kit import PLAIN, fuzz, golden
+import numpy as np
+from transforms_kit import PLAIN, after, fuzz, golden, kernel_of, wrap
 
+from adstack.ir.functions import evaluate
+from adstack.ir.types import f64
 from adstack.transforms.fold import fold
+from adstack.transforms.math.library import function
 
 HEAD = "kernel @k(%x: i32, %y: i32, %f: f32, %b: u1) -> (i32) {"
 
@@ -16,7 +20,6 @@ ARITHMETIC_BEFORE = """\
 %4 = floordiv %2, %3 : i32
 %5 = const 0.0 : f32
 %6 = div %5, %5 : f32
-%7 = exp %5 : f32
 %8 = const 2143289344 : i32
 %9 = bitcast %8 : f32
 %10 = cast %6 : i32
@@ -32,12 +35,11 @@ ARITHMETIC_AFTER = """\
 %4 = floordiv %2, %3 : i32
 %5 = const 0.0 : f32
 %6 = const nan : f32
-%7 = exp %5 : f32
-%8 = const 2143289344 : i32
-%9 = bitcast %8 : f32
-%10 = const 0 : i32
-%11 = const 12 : i32
-return %11
+%7 = const 2143289344 : i32
+%8 = bitcast %7 : f32
+%9 = const 0 : i32
+%10 = const 12 : i32
+return %10
 """
 
 CONTROL_BEFORE = """\
@@ -97,7 +99,7 @@ return %o
 """
 
 
-def test_numbers_are_computed_but_traps_transcendentals_and_nan_payloads_stay():
+def test_numbers_are_computed_but_traps_and_nan_payloads_stay():
     golden(fold, HEAD, ARITHMETIC_BEFORE, ARITHMETIC_AFTER, PLAIN)
 
 
@@ -107,3 +109,11 @@ def test_branches_and_loops_of_constants_are_decided():
 
 def test_random_programs_keep_their_meaning():
     fuzz(fold, range(40))
+
+
+def test_transcendentals_fold_to_the_bits_of_the_library():
+    kernel = kernel_of(wrap("%0 = const 0.5 : f64\n%1 = exp %0 : f64\nreturn %1", "kernel @k() -> (f64) {"))
+    folded = after(fold, kernel)
+    assert [op.name for op in folded.body.ops] == ["const", "const", "return"]
+    (value,) = evaluate(function("exp", f64), [np.array([0.5])])
+    assert folded.body.ops[1].attrs["value"] == value.item()
