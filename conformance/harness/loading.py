@@ -23,7 +23,7 @@ class Entry:
 
     Attributes:
         id: "topic/name" and the variant's suffix.
-        topic: its folder.
+        topic: its folder, with dashes.
         path: its file, relative to the root of the cases.
         title: one line about it.
     """
@@ -67,7 +67,7 @@ def _entries(path: Path, root: Path) -> Iterator[Entry]:
     if not cases:
         raise CaseError(f"{path} holds no case: decorate a function with @case, or remove the file")
     relative = path.relative_to(root)
-    topic = relative.parts[0]
+    topic = relative.parts[0].replace("_", "-")
     for found in cases:
         for variant in found.variants:
             id_ = f"{topic}/{found.slug}{variant.suffix}"
