@@ -1,0 +1,156 @@
+"""Kernels and functions as methods; objects, dataclasses and structs as arguments."""
+
+from adstack.conformance.case import Run, case
+
+
+@case(rules=["control.func", "control.template"])
+def methods_are_kernels_and_functions(qd):
+    @qd.data_oriented
+    class Counter:
+        def __init__(self, n, step):
+            self.n, self.step = n, step
+            self.x = qd.field(qd.i32, shape=n)
+
+        @qd.func
+        def value(self, i):
+            return i * self.step
+
+        @qd.kernel
+        def fill(self, base: qd.i32):
+            for i in self.x:
+                self.x[i] = base + self.value(i)
+
+    small, large = Counter(2, 10), Counter(3, 100)
+    return [
+        Run(small.fill, args=(1,), expect={small.x: [1, 11], large.x: 0}),
+        Run(large.fill, args=(2,), expect={small.x: [1, 11], large.x: [2, 102, 202]}),
+    ]
+
+
+@case(rules=["control.template"])
+def a_changed_attribute_is_seen(qd):
+    @qd.data_oriented
+    class Scale:
+        def __init__(self):
+            self.by = 2
+
+        @qd.kernel
+        def of(self, v: qd.i32) -> qd.i32:
+            return self.by * v
+
+    scale = Scale()
+
+    def tripled():
+        scale.by = 3
+        return scale.of(7)
+
+    return [Run(scale.of, args=(7,), returns=14), Run(tripled, returns=21)]
+
+
+@case(rules=["control.template"])
+def an_object_is_a_template_argument(qd):
+    @qd.data_oriented
+    class Line:
+        def __init__(self, slope, start):
+            self.slope, self.start = slope, start
+
+        @qd.func
+        def at(self, x):
+            return self.slope * x + self.start
+
+    out = qd.field(qd.i32, shape=3)
+
+    @qd.kernel
+    def plot(line: qd.template()):
+        for i in out:
+            out[i] = line.at(i)
+
+    return [
+        Run(plot, args=(Line(2, 1),), expect={out: [1, 3, 5]}),
+        Run(plot, args=(Line(-1, 0),), expect={out: [0, -1, -2]}),
+    ]
+
+
+@case(rules=["control.func"])
+def methods_call_methods_of_their_parts(qd):
+    @qd.data_oriented
+    class Wheel:
+        def __init__(self, teeth):
+            self.teeth = teeth
+
+        @qd.func
+        def turns(self, steps):
+            return steps // self.teeth
+
+    @qd.data_oriented
+    class Clock:
+        def __init__(self):
+            self.fast, self.slow = Wheel(10), Wheel(6)
+
+        @qd.kernel
+        def read(self, steps: qd.i32) -> qd.i32:
+            return self.slow.turns(self.fast.turns(steps))
+
+    return Run(Clock().read, args=(437,), returns=7)
+
+
+@case(rules=["struct.members", "memory.ndarray"])
+def a_dataclass_of_arrays_is_an_argument(qd):
+    import dataclasses
+
+    import numpy as np
+
+    @dataclasses.dataclass
+    class State:
+        position: qd.types.ndarray(dtype=qd.i32, ndim=1)
+        speed: qd.types.ndarray(dtype=qd.i32, ndim=1)
+
+    position, speed = np.array([1, 2, 3], np.int32), np.array([10, 20, 30], np.int32)
+
+    @qd.kernel
+    def step(state: State, n: qd.i32):
+        for i in state.position:
+            state.position[i] += n * state.speed[i]
+
+    return Run(step, args=(State(position, speed), 2), expect=[(position, [21, 42, 63]), (speed, [10, 20, 30])])
+
+
+@case(rules=["struct.members", "control.func"])
+def a_struct_type_has_methods(qd):
+    @qd.dataclass
+    class Box:
+        width: qd.i32
+        height: qd.i32
+
+        @qd.func
+        def area(self):
+            return self.width * self.height
+
+    boxes, out = Box.field(shape=3), qd.field(qd.i32, shape=3)
+
+    @qd.kernel
+    def k():
+        for i in boxes:
+            boxes[i] = Box(width=i + 1, height=10)
+        for i in boxes:
+            out[i] = boxes[i].area()
+
+    return Run(k, expect={out: [10, 20, 30]})
+
+
+@case(rules=["struct.members"])
+def a_struct_is_an_argument_and_a_result(qd):
+    @qd.dataclass
+    class Pair:
+        a: qd.i32
+        b: qd.f32
+
+    @qd.kernel
+    def swap(p: Pair, by: qd.i32) -> Pair:
+        return Pair(a=p.b * by, b=p.a / 4)
+
+    def call():
+        p = swap(Pair(a=3, b=2.5), 4)
+        return p.a, p.b
+
+    return Run(call, returns=(10, 0.75))
