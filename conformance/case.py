@@ -128,7 +128,7 @@ class Variant:
 
     @property
     def suffix(self) -> str:
-        values = [str(value) for _, value in (*self.dtypes, *self.params)]
+        values = [str(value).replace(" ", "-") for _, value in (*self.dtypes, *self.params)]
         return ":" + ",".join(values) if values else ""
 
     def arguments(self, qd: Any) -> dict[str, Any]:
