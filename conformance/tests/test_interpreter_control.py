@@ -6,6 +6,11 @@ import numpy as np
 import pytest
 from interpreter_kit import parallel, run_text, serial
 
+from adstack.interpreter import run
+from adstack.ir.builder import Builder
+from adstack.ir.structure import Function, Kernel, Place, Region, Value
+from adstack.ir.types import f32, i32
+
 OUT = "place @x : i32[?] ndarray\n place @y : i32[?] ndarray"
 
 
@@ -258,3 +263,29 @@ def test_a_parallel_loop_over_an_empty_box_does_nothing(last):
     y, n = np.zeros((4, 5), np.int32), np.zeros((), np.int32)
     run_text(BOX.replace("const 5", f"const {last}"), {"y": y, "n": n}, (3, 1))
     assert n == 0
+
+
+def test_a_call_runs_the_functions_body_for_the_lanes_that_make_it():
+    place = Place("x", f32, (None,))
+    b = Builder()
+    with b.into(Region([Value(f32), Value(f32)])) as body:
+        a, c = body.args
+        sides = []
+        for swapped in (False, True):
+            with b.into(Region()) as side:
+                b.yield_(b.sub(c, a) if swapped else b.sub(a, c))
+            sides.append(side)
+        b.yield_(*b.if_(b.lt(a, c), sides[1], sides[0]), b.mul(a, c))
+    distance = Function("distance", body)
+    low, high = b.const(0, i32), b.shape(place, 0)
+    with b.into(Region([Value(i32)])) as loop:
+        v = b.load(place, loop.args)
+        far, area = b.append("call", (v, b.const(3.0, f32)), (f32, f32), {"function": distance}).results
+        again = b.append("call", (far, area), (f32, f32), {"function": distance}).results
+        b.store(place, loop.args, b.add(far, again[0]))
+        b.yield_()
+    b.parallel_for([(low, high)], loop)
+    b.return_()
+    x = np.array([1, 2, 3, 5, 8], np.float32)
+    run(Kernel("k", b.region, {"x": place}), {"x": x})
+    assert x.tolist() == [abs(v - 3) + abs(abs(v - 3) - 3 * v) for v in (1, 2, 3, 5, 8)]
