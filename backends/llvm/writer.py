@@ -74,6 +74,11 @@ class Writer:
         self.declare(name, f"declare {result} @{name}({', '.join(t for t, _ in operands)})")
         return self.let(f"call {result} @{name}({', '.join(f'{t} {v}' for t, v in operands)})")
 
+    def effect(self, name: str, operands: list[tuple[str, str]]) -> None:
+        """Call an intrinsic that gives nothing; a value may carry attributes ("align 4 %p")."""
+        self.declare(name, f"declare void @{name}({', '.join(t for t, _ in operands)})")
+        self.do(f"call void @{name}({', '.join(f'{t} {v}' for t, v in operands)})")
+
 
 def mangled(dtype: DType, lanes: int) -> str:
     """The suffix that LLVM gives to an intrinsic overloaded on this type."""

@@ -43,6 +43,7 @@ class Options:
         ad_snapshot: let forward launches save what the reverse pass needs and they overwrite.
         short_circuit_operators: `and` and `or` do not evaluate what does not matter.
         unrolling_limit: warn when a static loop unrolls to more iterations than this; 0 for never.
+        cpu_lanes: iterations that the cpu backend runs side by side in a thread; 0 lets it choose.
         cpu_max_num_threads: threads of the cpu backend; 0 for one per core.
         print_ir: print the IR of every kernel that is compiled.
         offline_cache: keep compiled kernels on disk, where the backend has something to keep.
@@ -61,6 +62,7 @@ class Options:
     ad_snapshot: bool = False
     short_circuit_operators: bool = True
     unrolling_limit: int = 32
+    cpu_lanes: int = 0
     cpu_max_num_threads: int = 0
     print_ir: bool = False
     offline_cache: bool = True

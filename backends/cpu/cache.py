@@ -1,0 +1,98 @@
+"""Compiled objects on disk, shared by processes.
+
+An entry is a file named by the hash of everything that decides its contents, and holds the hash of those contents in
+front: a truncated or damaged file is no entry. It is written under another name and renamed, so that a reader sees all
+of it or nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["ObjectCache", "default_folder"]
+
+_VERSION = "1"
+_MOST_BYTES = 512 * 1024 * 1024
+
+
+def default_folder() -> Path:
+    """$ADSTACK_CACHE_DIR, or adstack in the user's cache folder."""
+    given = os.environ.get("ADSTACK_CACHE_DIR")
+    if given:
+        return Path(given)
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "adstack"
+
+
+@dataclass(frozen=True)
+class ObjectCache:
+    """A folder of compiled objects.
+
+    Attributes:
+        folder: made when first written to. A folder that can't be written is no error: nothing is kept.
+    """
+
+    folder: Path
+
+    @staticmethod
+    def key(*parts: str) -> str:
+        """The name of the entry that these texts decide."""
+        digest = hashlib.sha256(_VERSION.encode())
+        for part in parts:
+            data = part.encode()
+            digest.update(len(data).to_bytes(8, "little") + data)
+        return digest.hexdigest()
+
+    def read(self, key: str) -> bytes | None:
+        """The contents of an entry, or None if it is not there or damaged."""
+        try:
+            data = self._path(key).read_bytes()
+        except OSError:
+            return None
+        head, body = data[:32], data[32:]
+        return body if hashlib.sha256(body).digest() == head else None
+
+    def write(self, key: str, body: bytes) -> None:
+        """Add an entry; where the folder can't be written, do nothing."""
+        path = self._path(key)
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(hashlib.sha256(body).digest() + body)
+                os.replace(name, path)
+            except OSError:
+                Path(name).unlink(missing_ok=True)
+                raise
+
+    def entries(self) -> list[Path]:
+        """The files of all entries, the oldest first."""
+        with suppress(OSError):
+            return sorted(self.folder.glob("objects/*/*.o"), key=lambda p: p.stat().st_mtime)
+        return []
+
+    def clear(self) -> int:
+        """Remove all entries; how many there were."""
+        found = self.entries()
+        for path in found:
+            path.unlink(missing_ok=True)
+        return len(found)
+
+    def trim(self, most: int = _MOST_BYTES) -> None:
+        """Remove the oldest entries until the rest takes at most so many bytes."""
+        found = [(path, path.stat().st_size) for path in self.entries()]
+        total = sum(size for _, size in found)
+        for path, size in found:
+            if total <= most:
+                return
+            path.unlink(missing_ok=True)
+            total -= size
+
+    def _path(self, key: str) -> Path:
+        return self.folder / "objects" / key[:2] / f"{key}.o"

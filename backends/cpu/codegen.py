@@ -1,0 +1,164 @@
+"""Tasks for the host's processor: how many lanes each gets, and the function that runs them one after another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adstack.backends.llvm.tasks import Emitted, emit_program
+from adstack.ir.structure import Op, Program, Region, Task, Value
+
+from .layout import own_size
+
+__all__ = ["Module", "emit_module"]
+
+_MOST_LANES = 64
+_REGISTERS = 24
+"""Vectors that may be live at once before they spill; some registers are left for constants."""
+_CHUNK = 20_000
+"""About how many operations make a chunk worth handing to another thread."""
+_TRIPS = 16
+"""What a loop of unknown length counts for."""
+
+
+@dataclass(frozen=True)
+class Module:
+    """LLVM text of a whole program; `run` is its entry."""
+
+    emitted: Emitted
+    text: str
+
+
+def emit_module(program: Program, *, debug: bool, lanes: int, vector_bytes: int) -> Module:
+    """Emit a program; `lanes` of 0 leaves the choice to this module."""
+    chosen = [_lanes(task, lanes, vector_bytes, debug=debug) for task in program.tasks]
+    emitted = emit_program(program, chosen, debug=debug)
+    return Module(emitted, emitted.text + _entry(program, emitted, debug=debug))
+
+
+# ---- lanes
+
+
+def _lanes(task: Task, wanted: int, vector_bytes: int, *, debug: bool) -> int:
+    if task.kind != "parallel" or debug:
+        return 1
+    loop = task.body.ops[-2]
+    extent = _known_extent(task, loop)
+    best = wanted or _best_lanes(loop.regions[0], vector_bytes)
+    return 1 if extent is not None and extent < best and not wanted else best
+
+
+def _known_extent(task: Task, loop: Op) -> int | None:
+    """How many iterations there are, if constants say so."""
+    numbers = {op.result: int(op.attrs["value"]) for op in task.body.ops if op.name == "const"}
+    total = 1
+    for lo, hi in zip(loop.operands[::2], loop.operands[1::2], strict=True):
+        if lo not in numbers or hi not in numbers:
+            return None
+        total *= max(0, numbers[hi] - numbers[lo])
+    return total
+
+
+def _best_lanes(body: Region, vector_bytes: int) -> int:
+    """As many vectors side by side as hide the latency of a chain of operations without spilling."""
+    size = max((v.dtype.size for op in body.walk() for v in op.results if v.type in _SCALARS), default=4)
+    per_vector = max(2, vector_bytes // size)
+    vectors = 4
+    while vectors > 1 and _live(body) * vectors > _REGISTERS:
+        vectors //= 2
+    return min(_MOST_LANES, per_vector * vectors)
+
+
+def _live(region: Region) -> int:
+    """The most values that are live at once, about: in nested regions those of the outer ones count too."""
+    last: dict[Value, int] = {}
+    for position, op in enumerate(region.ops):
+        for inner in (op, *(o for r in op.regions for o in r.walk())):
+            last.update((v, position) for v in inner.operands)
+    live: set[Value] = set(region.args)
+    most = len(live)
+    for position, op in enumerate(region.ops):
+        nested = max((_live(r) for r in op.regions), default=0)
+        if op.name != "const":
+            live.update(op.results)
+        most = max(most, len(live) + nested)
+        live = {v for v in live if last.get(v, -1) > position}
+    return most
+
+
+def _scalars() -> frozenset[object]:
+    from adstack.ir.types import ALL
+
+    return frozenset(ALL)
+
+
+_SCALARS = _scalars()
+
+
+# ---- the entry
+
+
+def _entry(program: Program, emitted: Emitted, *, debug: bool) -> str:
+    """`void run(ptr ctx)`: zero what lives in one launch, then the tasks in order."""
+    lines = ["define void @run(ptr %ctx) #0 {", "entry:"]
+    context = emitted.context
+    for place in program.places.values():
+        if place.kind in ("temp", "result") and place.name in context.pointers:
+            name = f"%own{len(lines)}"
+            lines.append(f"  {name}.at = getelementptr i64, ptr %ctx, i64 {context.pointers[place.name]}")
+            lines.append(f"  {name} = load ptr, ptr {name}.at, align 8")
+            lines.append(f"  call void @llvm.memset.p0.i64(ptr {name}, i8 0, i64 {own_size(place)}, i1 false)")
+    lines.append(f"  %parallel.at = getelementptr i64, ptr %ctx, i64 {context.own['parallel']}")
+    lines.append("  %parallel = load ptr, ptr %parallel.at, align 8")
+    lines.append(f"  %errors.at = getelementptr i64, ptr %ctx, i64 {context.own['errors']}")
+    lines.append("  %errors = load ptr, ptr %errors.at, align 8")
+    for number, task in enumerate(program.tasks):
+        lines += _call(number, task, emitted)
+        if debug:
+            lines += [
+                f"  %flag{number} = load i64, ptr %errors, align 8",
+                f"  %failed{number} = icmp ne i64 %flag{number}, 0",
+                f"  br i1 %failed{number}, label %failed, label %after{number}",
+                f"after{number}:",
+            ]
+    lines += ["  ret void"] + (["failed:", "  ret void"] if debug and program.tasks else [])
+    declaration = ""
+    if "@llvm.memset.p0.i64" not in emitted.text:
+        declaration = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n"
+    return declaration + "\n".join([*lines, "}", ""])
+
+
+def _call(number: int, task: Task, emitted: Emitted) -> list[str]:
+    symbol = emitted.symbols[number]
+    if task.kind == "serial":
+        return [f"  call void @{symbol}(ptr %ctx)"]
+    grain = _grain(task, emitted.lanes[number])
+    return [
+        f'  %total{number} = call i64 @"{symbol}.count"(ptr %ctx)',
+        f"  %few{number} = icmp sle i64 %total{number}, {grain}",
+        f"  %alone{number} = icmp eq ptr %parallel, null",
+        f"  %here{number} = or i1 %few{number}, %alone{number}",
+        f"  br i1 %here{number}, label %here.{number}, label %shared.{number}",
+        f"here.{number}:",
+        f"  call void @{symbol}(ptr %ctx, i64 0, i64 %total{number})",
+        f"  br label %done.{number}",
+        f"shared.{number}:",
+        f"  call void %parallel(ptr @{symbol}, ptr %ctx, i64 %total{number}, i64 {grain})",
+        f"  br label %done.{number}",
+        f"done.{number}:",
+    ]
+
+
+def _grain(task: Task, lanes: int) -> int:
+    """The least number of iterations worth a chunk: a multiple of the lanes."""
+    cost = max(1, _cost(task.body.ops[-2].regions[0]))
+    return max(1, _CHUNK // cost // lanes) * max(lanes, 16)
+
+
+def _cost(region: Region) -> int:
+    """Operations of one iteration, about."""
+    total = 0
+    for op in region.ops:
+        weight = 30 if op.name == "call" else 1
+        inner = sum(_cost(r) for r in op.regions)
+        total += weight + inner * (_TRIPS if op.name in ("for", "while") else 1)
+    return total

@@ -1,0 +1,63 @@
+"""What a running program reported: errors raised from a record, lines printed."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adstack.backends.llvm.frame import Site
+from adstack.errors import AdstackAssertionError, AdstackError, AdstackOutOfBoundsError
+from adstack.ir.location import Loc
+from adstack.ir.structure import Place
+from adstack.ir.types import DType
+
+__all__ = ["failure", "printed"]
+
+
+def number(bits: int, dtype: DType) -> Any:
+    """A recorded argument as a numpy scalar."""
+    raw = struct.pack("<q", bits)[: dtype.size]
+    return np.frombuffer(raw, dtype.numpy)[0]
+
+
+def written(value: Any) -> str:
+    """A number as Python prints it: a float with as few digits as give it back in its own precision."""
+    return repr(float(str(value))) if isinstance(value, np.floating) else str(value)
+
+
+def printed(site: Site, bits: Sequence[int]) -> str:
+    """The text of a `print`."""
+    values = iter(number(b, t) for b, t in zip(bits, site.types, strict=False))
+    return "".join(written(next(values)) if part is None else part for part in site.parts)
+
+
+def failure(sites: Sequence[Site], record: Sequence[int], extents: dict[str, tuple[int, ...]]) -> AdstackError:
+    """The error that a record stands for."""
+    site, arguments = sites[record[1]], record[3:]
+    values = [number(b, t) for b, t in zip(arguments, site.types, strict=False)]
+    loc = site.loc if site.loc.line else None
+    where = f" (iteration {record[2]})"
+    if site.kind == "bounds":
+        assert site.place is not None
+        return _bounds(_label(site.place), values, extents[site.place.name], loc, where)
+    if site.kind == "local":
+        return _bounds("local array", values, (int(site.message),), loc, where)
+    pieces = site.message.split("{}")
+    text = "".join(p + written(v) for p, v in zip(pieces, values, strict=False)) + pieces[-1]
+    return AdstackAssertionError((text if site.kind == "assert" else site.message) + where, loc=loc)
+
+
+def _label(place: Place) -> str:
+    return f"{place.kind} {place.label or place.name}"
+
+
+def _bounds(what: str, index: Sequence[Any], extents: Sequence[int], loc: Loc | None, where: str) -> AdstackError:
+    at, size = (f"({', '.join(map(str, row))}{',' * (len(row) == 1)})" for row in (list(index), list(extents)))
+    return AdstackOutOfBoundsError(
+        f"Accessing {what} at {at}, outside its extents {size}{where}",
+        loc=loc,
+        do="keep every index at 0 or above and below the extent of its axis",
+    )

@@ -1,0 +1,160 @@
+"""The host's processor as a backend: launches have finished when they return."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adstack.backends.llvm.context import Context
+from adstack.backends.llvm.frame import ERROR_ARGUMENTS
+from adstack.errors import BackendUnavailableError
+from adstack.ir.structure import Program
+from adstack.ir.types import DType
+from adstack.runtime.backend import Bindings, Capabilities, Probe, Unavailable
+from adstack.runtime.options import Options
+
+from . import capability, layout
+from .cache import ObjectCache, default_folder
+from .codegen import Module, emit_module
+from .reports import failure, printed
+from .toolchain import Code, compile_text, optimised, target_machine
+
+__all__ = ["CpuBackend", "Executable", "open_device", "probe"]
+
+Array = npt.NDArray[Any]
+_RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_PRINT = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64))
+
+
+def probe() -> Probe:
+    """See `capability.probe`."""
+    return capability.probe()
+
+
+def open_device() -> CpuBackend:
+    """The processor."""
+    found = capability.probe()
+    if isinstance(found, Unavailable):
+        raise BackendUnavailableError(found.reason, do=found.fix)
+    return CpuBackend(found)
+
+
+@dataclass
+class Executable:
+    """A compiled program with the memory that its launches use.
+
+    Attributes:
+        program: what was compiled.
+        module: the LLVM text.
+        code: the machine code.
+        slots: the context, filled where it does not change between launches.
+        own: memory of temps and results.
+        errors: the error record.
+        run: the entry.
+        keep: what the machine code points to.
+    """
+
+    program: Program
+    options: Options
+    module: Module
+    code: Code
+    slots: Array
+    own: dict[str, Array]
+    errors: Array
+    run: Any
+    keep: tuple[Any, ...] = ()
+
+    @property
+    def context(self) -> Context:
+        """Which slot holds what."""
+        return self.module.emitted.context
+
+
+class CpuBackend:
+    """Memory is numpy arrays; a launch runs machine code on them."""
+
+    def __init__(self, capabilities: Capabilities) -> None:
+        self.capabilities = capabilities
+        self.launches = 0
+
+    def compile(self, program: Program, options: Options) -> Executable:
+        _, features = capability.host()
+        width = capability.vector_bytes(features)
+        module = emit_module(program, debug=options.debug, lanes=options.cpu_lanes, vector_bytes=width)
+        cached = ObjectCache(default_folder()) if options.offline_cache else None
+        code = compile_text(module.text, cached)
+        context = module.emitted.context
+        slots = np.zeros(context.size, np.int64)
+        own = {
+            place.name: np.zeros(max(1, layout.own_size(place) // place.dtype.size), place.dtype.numpy)
+            for place in program.places.values()
+            if place.kind in ("temp", "result")
+        }
+        for name, memory in own.items():
+            slots[context.pointers[name]] = memory.ctypes.data
+        errors = np.zeros(3 + ERROR_ARGUMENTS, np.int64)
+        slots[context.own["errors"]] = errors.ctypes.data
+        slots[context.own["seed"]] = options.random_seed & (2**63 - 1)
+        printer = _printer(module)
+        slots[context.own["print"]] = ctypes.cast(printer, ctypes.c_void_p).value or 0
+        return Executable(program, options, module, code, slots, own, errors, _RUN(code.entry), (printer,))
+
+    def listing(self, executable: Executable) -> dict[str, str]:
+        """LLVM IR as generated and as optimised, and the machine's assembly."""
+        module = optimised(executable.module.text)
+        text = str(module)
+        return {"llvm": executable.module.text, "llvm-opt": text, "asm": target_machine().emit_assembly(module)}
+
+    def launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
+        self.launches += 1
+        slots, context = executable.slots, executable.context
+        task = executable.program.tasks[0].body.args if executable.program.tasks else ()
+        for slot, value, arg in zip(context.params, scalars, task, strict=True):
+            slots[slot] = layout.raw_bits(value, arg.dtype)
+        for name, storage in bindings.storages.items():
+            slots[context.pointers[name]] = storage.ctypes.data
+        for (name, axis), slot in context.extents.items():
+            slots[slot] = bindings.shapes[name][axis]
+        slots[context.own["launch"]] = self.launches
+        executable.run(slots.ctypes.data)
+        if executable.errors[0]:
+            record = executable.errors.tolist()
+            executable.errors[:] = 0
+            raise failure(executable.module.emitted.sites, record, bindings.shapes)
+        return [executable.own[name][0].item() for name in executable.program.results]
+
+    def synchronize(self) -> None:
+        """Nothing to wait for."""
+
+    def allocate(self, dtype: DType, shape: tuple[int, ...]) -> Array:
+        return layout.allocate(dtype, shape)
+
+    def adopt(self, array: Array) -> Array:
+        return array
+
+    def free(self, storage: Any) -> None:
+        """Python frees it."""
+
+    def host_view(self, storage: Array) -> Array:
+        return storage
+
+    def download(self, storage: Array) -> Array:
+        return storage.copy()
+
+    def upload(self, storage: Array, array: Array) -> None:
+        storage[...] = array
+
+
+def _printer(module: Module) -> Any:
+    sites = module.emitted.sites
+
+    def write(site: int, bits: Any) -> None:
+        sys.stdout.write(printed(sites[site], bits[: len(sites[site].types)]))
+
+    return _PRINT(write)

@@ -1,0 +1,80 @@
+"""From LLVM text to machine code in this process, with a cache on disk."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from adstack.errors import InternalError
+
+from .cache import ObjectCache
+from .capability import host
+
+__all__ = ["Code", "compile_text", "optimised", "target_machine"]
+
+_LEVEL = 2
+_counter = itertools.count()
+
+
+@dataclass(frozen=True)
+class Code:
+    """Machine code in memory; it goes when this object goes.
+
+    Attributes:
+        library: keeps the code alive.
+        entry: address of `run`.
+    """
+
+    library: Any
+    entry: int
+
+
+@cache
+def target_machine() -> Any:
+    """LLVM's code generator for this machine."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    name, features = host()
+    return llvm.Target.from_default_triple().create_target_machine(cpu=name, features=features, opt=_LEVEL, jit=True)
+
+
+@cache
+def _jit() -> Any:
+    return llvm.create_lljit_compiler(target_machine(), use_jit_link=False, suppress_errors=True)
+
+
+def optimised(text: str) -> Any:
+    """The module, parsed, verified and optimised."""
+    try:
+        module = llvm.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise InternalError(f"LLVM refuses the code generated for it: {error}\n{text}") from error
+    options = llvm.create_pipeline_tuning_options(speed_level=_LEVEL)
+    options.loop_vectorization = False  # tasks are vectors already, and the loop vectorizer's cost is superlinear
+    builder = llvm.create_pass_builder(target_machine(), options)
+    builder.getModulePassManager().run(module, builder)
+    return module
+
+
+def compile_text(text: str, cached: ObjectCache | None) -> Code:
+    """Machine code for a module, from the cache if it is there."""
+    machine = target_machine()
+    key = None if cached is None else cached.key(text, *host(), *map(str, llvm.llvm_version_info), str(_LEVEL))
+    image = cached.read(key) if cached is not None and key is not None else None
+    if image is None:
+        image = machine.emit_object(optimised(text))
+        if cached is not None and key is not None:
+            cached.write(key, image)
+    library = (
+        llvm.JITLibraryBuilder()
+        .add_object_img(image)
+        .export_symbol("run")
+        .add_current_process()
+        .link(_jit(), f"adstack{next(_counter)}")
+    )
+    return Code(library, library["run"])

@@ -1,0 +1,141 @@
+"""Checks of debug mode, asserts and prints: what a running task reports to the host.
+
+A failed check writes one record (the first to do so wins) and leaves the task. The record is an array of i64 at `%errors`:
+flag, site, iteration, arguments. A print calls the host with the same shape, a lane at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adstack.ir.structure import Op, Place, Value
+from adstack.ir.types import DType, i64, u1
+
+from .frame import ERROR_ARGUMENTS, Site
+from .lanes import each_lane
+from .region import RegionEmitter, handles
+from .writer import type_text
+
+__all__ = ["check_bounds", "check_local_bounds", "check_trap"]
+
+
+def check_bounds(e: RegionEmitter, op: Op, place: Place, indices: Sequence[Value]) -> None:
+    """In debug mode, every index of a running lane is below its extent."""
+    if not e.frame.debug or not indices:
+        return
+    width = max(e.width(v) for v in indices)
+    extents = [e.extent(place, axis, width) for axis in range(place.rank)]
+    site = Site("bounds", "", op.loc, tuple(v.dtype for v in indices), place=place)
+    _refuse(e, site, _outside(e, indices, extents, width), width, indices)
+
+
+def check_local_bounds(e: RegionEmitter, op: Op, index: Value, length: int) -> None:
+    """In debug mode, an index into a local array is below its length."""
+    if not e.frame.debug:
+        return
+    width = e.width(index)
+    bad = _outside(e, [index], [e.w.constant(length, i64, width)], width)
+    _refuse(e, Site("local", str(length), op.loc, (index.dtype,)), bad, width, [index])
+
+
+def _outside(e: RegionEmitter, indices: Sequence[Value], extents: Sequence[str], width: int) -> str:
+    """Where some index is no index; a negative one is a huge unsigned number."""
+    bad = ""
+    for index, extent in zip(indices, extents, strict=True):
+        over = e.w.let(f"icmp uge {type_text(i64, width)} {e.wide(index, width)}, {extent}")
+        bad = e.w.let(f"or {type_text(u1, width)} {bad}, {over}") if bad else over
+    return bad
+
+
+def check_trap(e: RegionEmitter, op: Op) -> None:
+    """In debug mode, no running lane has operands for which the op is an error."""
+    trap = op.opdef.trap
+    if trap is None or e.task is None or not e.task.debug:
+        return
+    b = op.operands[1]
+    width = max(e.width(v) for v in op.operands)
+    ty, zero = type_text(b.dtype, width), e.w.constant(0, b.dtype, width)
+    if "zero" in trap.message:
+        bad = e.w.let(f"icmp eq {ty} {e.at(b, width)}, {zero}")
+    elif "shift" in trap.message:
+        bad = e.w.let(f"icmp uge {ty} {e.at(b, width)}, {e.w.constant(b.dtype.bits, b.dtype, width)}")
+    elif b.dtype.is_signed:
+        bad = e.w.let(f"icmp slt {ty} {e.at(b, width)}, {zero}")
+    else:
+        return
+    _refuse(e, Site("trap", trap.message, op.loc), bad, width, ())
+
+
+@handles("assert")
+def _assert(e: RegionEmitter, op: Op) -> None:
+    if not e.frame.debug:
+        return
+    condition, *arguments = op.operands
+    width = max(e.width(v) for v in op.operands)
+    ty = type_text(u1, width)
+    bad = e.w.let(f"xor {ty} {e.at(condition, width)}, {e.w.constant(True, u1, width)}")
+    site = Site("assert", op.attrs["message"], op.loc, tuple(v.dtype for v in arguments))
+    _refuse(e, site, bad, width, arguments)
+
+
+def _refuse(e: RegionEmitter, site: Site, bad: str, width: int, arguments: Sequence[Value]) -> None:
+    """Leave the task with a record of the first running lane for which `bad` holds."""
+    if width > 1:
+        bad = e.within(bad)
+    number = e.frame.site(site)
+    fail, go_on = e.label("fail"), e.label("fine")
+    e.split(e.any(bad) if width > 1 else bad, fail, go_on)
+    e.enter(fail)
+    lane = _first(e, bad) if width > 1 else _first(e, e.mask) if e.mask is not None else "0"
+    first = e.w.let("cmpxchg ptr %errors, i64 0, i64 1 monotonic monotonic")
+    won = e.w.let(f"extractvalue {{ i64, i1 }} {first}, 1")
+    record, leave = e.label("record"), e.label("leave")
+    e.split(won, record, leave)
+    e.enter(record)
+    iteration = e.w.let(f"add i64 {e.frame.iteration}, {lane}")
+    numbers = [str(number), iteration, *(_raw(e, v, lane) for v in arguments[:ERROR_ARGUMENTS])]
+    for k, value in enumerate(numbers):
+        at = e.w.let(f"getelementptr i64, ptr %errors, i64 {k + 1}")
+        e.w.do(f"store i64 {value}, ptr {at}, align 8")
+    e.jump(leave)
+    e.enter(leave)
+    e.w.do("ret void")
+    e.enter(go_on)
+
+
+def _first(e: RegionEmitter, mask: str) -> str:
+    """The number of the first lane of a mask that has one."""
+    word = f"i{e.lanes}"
+    bits = e.w.let(f"bitcast {e.mask_type} {mask} to {word}")
+    zeros = e.w.intrinsic(f"llvm.cttz.{word}", word, [(word, bits), ("i1", "false")])
+    return zeros if e.lanes == 64 else e.w.let(f"{'zext' if e.lanes < 64 else 'trunc'} {word} {zeros} to i64")
+
+
+def _raw(e: RegionEmitter, value: Value, lane: str) -> str:
+    """One lane's value as the bits of an i64."""
+    name, dtype = e.scalar(value), value.dtype
+    if e.is_varying(value):
+        name = e.w.let(f"extractelement {type_text(dtype, e.lanes)} {name}, i64 {lane}")
+    if dtype.is_float:
+        name = e.w.let(f"bitcast {type_text(dtype, 1)} {name} to i{dtype.bits}")
+    return name if dtype.bits == 64 else e.w.let(f"{_widening(dtype)} i{dtype.bits} {name} to i64")
+
+
+def _widening(dtype: DType) -> str:
+    return "sext" if dtype.kind == "i" else "zext"
+
+
+@handles("print")
+def _print(e: RegionEmitter, op: Op) -> None:
+    site = Site("print", "", op.loc, tuple(v.dtype for v in op.operands), op.attrs["parts"])
+    number = e.frame.site(site)
+    buffer = e.frame.slot(f"[{max(len(op.operands), 1)} x i64]")
+
+    def one(lane: str, _: list[str]) -> list[str]:
+        for k, v in enumerate(op.operands):
+            at = e.w.let(f"getelementptr i64, ptr {buffer}, i64 {k}")
+            e.w.do(f"store i64 {_raw(e, v, lane)}, ptr {at}, align 8")
+        e.w.do(f"call void %print(i64 {number}, ptr {buffer})")
+        return []
+
+    each_lane(e, one)

@@ -1,0 +1,224 @@
+"""if, for and while, over one lane or many.
+
+Where a condition is uniform, control branches as it would for one iteration. Where it varies, each side of an `if` runs
+for the lanes that want it (and is jumped over if none does) and the results are selected; a loop goes on while some lane
+does, and the lanes that have left keep their values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adstack.ir.structure import Op, Region, Value
+from adstack.ir.types import u1
+
+from .lanes import each_lane
+from .region import RegionEmitter, handles
+from .writer import type_text
+
+__all__: list[str] = []
+
+_OUTLINED = 40
+"""Sides of a math function with more ops than this are not widened to vectors."""
+
+_SPECULATED = 8
+"""Sides of at most so many pure ops run unconditionally: a jump costs more."""
+
+
+@handles("if")
+def _if(e: RegionEmitter, op: Op) -> None:
+    if e.is_varying(op.operands[0]):
+        _divergent_if(e, op)
+    else:
+        _uniform_if(e, op)
+
+
+def _uniform_if(e: RegionEmitter, op: Op) -> None:
+    then, orelse, after = e.label("then"), e.label("else"), e.label("after")
+    e.split(e.scalar(op.operands[0]), then, orelse)
+    arms = []
+    for label, region in zip((then, orelse), op.regions, strict=True):
+        e.enter(label)
+        values = e.region(region)
+        names = [e.at(v, e.width(r)) for v, r in zip(values, op.results, strict=True)]
+        arms.append((names, e.block))
+        e.jump(after)
+    e.enter(after)
+    for k, result in enumerate(op.results):
+        pairs = ", ".join(f"[ {names[k]}, %{block} ]" for names, block in arms)
+        e.bind(result, e.w.let(f"phi {e.form(result)} {pairs}"))
+
+
+def _divergent_if(e: RegionEmitter, op: Op) -> None:
+    condition = e.vector(op.operands[0])
+    yes = _side(e, op.regions[0], op.results, e.within(condition))
+    no = _side(e, op.regions[1], op.results, e.within(e.flip(condition)))
+    for result, a, b in zip(op.results, yes, no, strict=True):
+        e.bind(result, e.choose(condition, a, b, result.dtype))
+
+
+def _side(e: RegionEmitter, region: Region, results: Sequence[Value], mask: str) -> list[str]:
+    """One side, for the lanes of `mask`; where there are none its values are poison."""
+    library = e.task is None
+    limit = _OUTLINED if library else _SPECULATED
+    if len(region.ops) <= limit and all(op.opdef.pure and op.name != "call" for op in region.ops[:-1]):
+        return [e.vector(v) for v in e.region(region)]
+    inside, after, before = e.label("lanes"), e.label("joined"), e.block
+    e.split(e.any(mask), inside, after, rare=library)
+    e.enter(inside)
+    with e.masked(mask):
+        if library:
+            names = _lane_by_lane(e, region, results)
+        else:
+            names = [e.vector(v) for v in e.region(region)]
+    last = e.block
+    e.jump(after)
+    e.enter(after)
+    joined = []
+    for result, name in zip(results, names, strict=True):
+        ty = type_text(result.dtype, e.lanes)
+        joined.append(e.w.let(f"phi {ty} [ {name}, %{last} ], [ poison, %{before} ]"))
+    return joined
+
+
+def _lane_by_lane(e: RegionEmitter, region: Region, results: Sequence[Value]) -> list[str]:
+    """A long and rare side of a math function: called as a scalar function, for each running lane."""
+    inner = {v for op in region.walk() for v in op.results}
+    taken = {v: None for op in region.walk() for v in op.operands if v not in inner}
+    constants = [v for v in taken if e.is_constant(v)]
+    free = [v for v in taken if not e.is_constant(v)]
+    symbol, result = e.module.outlined(region, free, {v: e.scalar(v) for v in constants})
+    vectors = [e.vector(v) for v in free]
+    types = [type_text(r.dtype, e.lanes) for r in results]
+
+    def one(lane: str, wholes: list[str]) -> list[str]:
+        args = ", ".join(
+            f"{type_text(v.dtype, 1)} {e.w.let(f'extractelement {type_text(v.dtype, e.lanes)} {name}, i64 {lane}')}"
+            for v, name in zip(free, vectors, strict=True)
+        )
+        value = e.w.let(f"call {result} @{symbol}({args})")
+        changed = []
+        for k, (whole, ty, r) in enumerate(zip(wholes, types, results, strict=True)):
+            element = e.w.let(f"extractvalue {result} {value}, {k}")
+            changed.append(e.w.let(f"insertelement {ty} {whole}, {type_text(r.dtype, 1)} {element}, i64 {lane}"))
+        return changed
+
+    return each_lane(e, one, types)
+
+
+class _Phis:
+    """Values carried round a loop: phis whose second source is written once the body is there."""
+
+    def __init__(self, e: RegionEmitter, args: Sequence[Value], initial: Sequence[Value]) -> None:
+        self.e, self.args, self.before = e, args, e.block
+        self._start = [e.at(v, e.width(a)) for v, a in zip(initial, args, strict=True)]
+        self._lines: list[int] = []
+        self.names: list[str] = []
+
+    def open(self, label: str) -> None:
+        """Enter the loop's head, where the phis stand."""
+        e = self.e
+        e.jump(label)
+        e.enter(label)
+        for arg in self.args:
+            self.names.append(e.w.let(f"phi {e.form(arg)}"))
+            self._lines.append(len(e.w.lines) - 1)
+            e.bind(arg, self.names[-1])
+
+    def close(self, names: Sequence[str]) -> None:
+        """Give what the next round starts with, at the end of the current block."""
+        for line, start, name in zip(self._lines, self._start, names, strict=True):
+            self.e.w.lines[line] += f" [ {start}, %{self.before} ], [ {name}, %{self.e.block} ]"
+
+
+@handles("for")
+def _for(e: RegionEmitter, op: Op) -> None:
+    lo, hi, *initial = op.operands
+    (body,) = op.regions
+    index, *carried = body.args
+    divergent = e.is_varying(lo) or e.is_varying(hi)
+    width = e.width(index)
+    last = e.vector(hi) if divergent else e.scalar(hi)
+    phis = _Phis(e, body.args, [lo, *initial])
+    head, inside, after = e.label("for"), e.label("body"), e.label("done")
+    phis.open(head)
+    word = "slt" if index.dtype.is_signed else "ult"
+    counter = phis.names[0] if width == e.lanes or not divergent else e.splat(phis.names[0], index.dtype)
+    shape = e.lanes if divergent else 1
+    test = e.w.let(f"icmp {word} {type_text(index.dtype, shape)} {counter}, {last}")
+    running = e.within(test) if divergent else e.mask
+    e.split(e.any(running) if divergent and running else test, inside, after)
+    e.enter(inside)
+    with e.masked(running):
+        yielded = e.region(body)
+    names = [e.at(v, e.width(a)) for v, a in zip(yielded, carried, strict=True)]
+    if divergent and running:
+        names = [
+            e.choose(running, new, old, arg.dtype)
+            for new, old, arg in zip(names, phis.names[1:], carried, strict=True)
+        ]
+    one = e.w.constant(1, index.dtype, width)
+    step = e.w.let(f"add {e.form(index)} {phis.names[0]}, {one}")
+    phis.close([step, *names])
+    e.jump(head)
+    e.enter(after)
+    for result, name in zip(op.results, phis.names[1:], strict=True):
+        e.bind(result, name)
+
+
+@handles("while")
+def _while(e: RegionEmitter, op: Op) -> None:
+    condition, body = op.regions
+    if e.is_varying(condition.terminator.operands[0]):
+        _divergent_while(e, op, condition, body)
+        return
+    phis = _Phis(e, condition.args, op.operands)
+    head, inside, after = e.label("while"), e.label("body"), e.label("done")
+    phis.open(head)
+    wanted, *passed = e.region(condition)
+    names = [e.at(v, e.width(r)) for v, r in zip(passed, op.results, strict=True)]
+    e.split(e.scalar(wanted), inside, after)
+    e.enter(inside)
+    for arg, name in zip(body.args, names, strict=True):
+        e.bind(arg, name)
+    yielded = e.region(body)
+    phis.close([e.at(v, e.width(a)) for v, a in zip(yielded, condition.args, strict=True)])
+    e.jump(head)
+    e.enter(after)
+    for result, name in zip(op.results, names, strict=True):
+        e.bind(result, name)
+
+
+def _divergent_while(e: RegionEmitter, op: Op, condition: Region, body: Region) -> None:
+    """Two lives of a value: that of the running lanes, and that of the lanes that have left."""
+    running = Value(u1, "running")
+    e.varying.add(running)
+    start = Value(u1)
+    e.varying.add(start)
+    everyone = e.w.constant(True, u1, e.lanes)
+    e.bind(start, e.mask if e.mask is not None else everyone)
+    phis = _Phis(e, [running, *condition.args], [start, *op.operands])
+    head, inside, after = e.label("while"), e.label("body"), e.label("done")
+    phis.open(head)
+    lanes, *old = phis.names
+    with e.masked(lanes):
+        wanted, *passed = e.region(condition)
+        names = [
+            e.choose(lanes, e.vector(v), name, r.dtype)
+            for v, name, r in zip(passed, old, op.results, strict=True)
+        ]
+        going = e.within(e.vector(wanted))
+    e.split(e.any(going), inside, after)
+    e.enter(inside)
+    for arg, name in zip(body.args, names, strict=True):
+        e.bind(arg, name)
+    with e.masked(going):
+        yielded = [e.vector(v) for v in e.region(body)]
+    merged = [
+        e.choose(going, new, name, r.dtype) for new, name, r in zip(yielded, names, op.results, strict=True)
+    ]
+    phis.close([going, *merged])
+    e.jump(head)
+    e.enter(after)
+    for result, name in zip(op.results, names, strict=True):
+        e.bind(result, name)

@@ -1,0 +1,79 @@
+"""What the code of a task needs to know of the task: addresses, extents, and the slots of its own stack frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from adstack.ir.location import Loc
+from adstack.ir.structure import Place
+from adstack.ir.types import DType
+
+__all__ = ["ERROR_ARGUMENTS", "Site", "TaskFrame"]
+
+ERROR_ARGUMENTS = 8
+"""An error record holds a flag, the number of a site, an iteration, and up to so many arguments."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place in a program where something may be reported: a failed check, or text printed.
+
+    Attributes:
+        kind: "bounds", "local", "trap", "assert" or "print".
+        message: the trap's or assert's message; what is accessed.
+        loc: where it stands.
+        types: of the arguments that the record holds.
+        parts: the text of a print, None for each argument.
+        place: what a bounds check is about.
+    """
+
+    kind: str
+    message: str
+    loc: Loc
+    types: tuple[DType, ...] = ()
+    parts: tuple[str | None, ...] = ()
+    place: Place | None = None
+
+
+@dataclass
+class TaskFrame:
+    """Names of what the function's entry block computes.
+
+    Attributes:
+        debug: whether checks are emitted.
+        parallel: whether other iterations run at the same time.
+        pointers: place name -> its address.
+        extents: (place name, axis) -> an extent, where it is not known when compiling.
+        sites: shared by the tasks of a program; a site's number is its position.
+        section: of the task's random streams.
+        iteration: the linear index of the first lane's iteration (i64); "0" in serial code.
+        counters: per number of lanes, the slot that counts the random numbers each lane has drawn.
+        slots: allocas for the entry block.
+    """
+
+    debug: bool
+    parallel: bool
+    pointers: dict[str, str]
+    extents: dict[tuple[str, int], str]
+    sites: list[Site]
+    section: int = 0
+    iteration: str = "0"
+    counters: dict[int, str] = field(default_factory=dict)
+    slots: list[str] = field(default_factory=list)
+
+    def slot(self, ty: str, align: int = 64) -> str:
+        """Memory in the function's own frame; a pointer."""
+        name = f"%slot{len(self.slots)}"
+        self.slots.append(f"  {name} = alloca {ty}, align {align}")
+        return name
+
+    def counter_of(self, lanes: int) -> str:
+        """The slot that counts random numbers; zeroed at the start of every iteration."""
+        if lanes not in self.counters:
+            self.counters[lanes] = self.slot("i64" if lanes == 1 else f"<{lanes} x i64>")
+        return self.counters[lanes]
+
+    def site(self, site: Site) -> int:
+        """The number of a site."""
+        self.sites.append(site)
+        return len(self.sites) - 1

@@ -1,0 +1,102 @@
+"""One LLVM module: declarations, the math functions that its tasks call, and the tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from adstack.ir.structure import Function, Region, Value
+
+from .writer import Writer, type_text
+
+if TYPE_CHECKING:
+    from .region import RegionEmitter
+
+__all__ = ["Module"]
+
+_RARE = '!0 = !{!"branch_weights", i32 1, i32 2000}'
+
+
+class Module:
+    """Collects text.
+
+    Attributes:
+        head: target triple and the like.
+    """
+
+    def __init__(self, head: str = "") -> None:
+        self.head = head
+        self._declarations: dict[str, str] = {}
+        self._functions: dict[str, str] = {}
+        self._definitions: list[str] = []
+
+    def take(self, writer: Writer) -> None:
+        """Declare what a finished function needs."""
+        self._declarations.update(writer.declarations)
+
+    def define(self, text: str) -> None:
+        """Add a function of the module's own."""
+        self._definitions.append(text)
+
+    def function(self, function: Function, lanes: int) -> tuple[str, str]:
+        """The symbol and result type of a library function for so many lanes; emitted when first asked for."""
+        results = [type_text(v.dtype, lanes) for v in function.body.terminator.operands]
+        result = results[0] if len(results) == 1 else f"{{ {', '.join(results)} }}"
+        symbol = f'"{function.name}.x{lanes}"'
+        if symbol not in self._functions:
+            self._functions[symbol] = ""  # known while its body is emitted
+            self._functions[symbol] = self._library(function, lanes, symbol, result)
+        return symbol, result
+
+    def _library(self, function: Function, lanes: int, symbol: str, result: str) -> str:
+        from .region import RegionEmitter
+
+        w = Writer()
+        every = {v for op in function.body.walk() for v in op.results} | set(function.body.args)
+        for op in function.body.walk():
+            every.update(arg for region in op.regions for arg in region.args)
+        e = RegionEmitter(self, w, lanes, every)
+        for k, arg in enumerate(function.body.args):
+            e.bind(arg, f"%p{k}")
+        values = e.region(function.body)
+        if len(values) == 1:
+            w.do(f"ret {result} {e.vector(values[0])}")
+        else:
+            self._return(e, values, result)
+        self.take(w)
+        params = ", ".join(f"{type_text(a.dtype, lanes)} %p{k}" for k, a in enumerate(function.body.args))
+        body = "\n".join(w.lines)
+        return f"define internal {result} @{symbol}({params}) #0 {{\nentry:\n{body}\n}}\n"
+
+    def outlined(self, region: Region, params: Sequence[Value], constants: Mapping[Value, str]) -> tuple[str, str]:
+        """A region as a scalar function of its own, never inlined; its symbol and result type (a struct)."""
+        from .region import RegionEmitter
+
+        symbol = f"cold{len(self._definitions)}"
+        w = Writer()
+        e = RegionEmitter(self, w, 1, set())
+        for value, text in constants.items():
+            e.give(value, text)
+        for k, v in enumerate(params):
+            e.bind(v, f"%p{k}")
+        values = e.region(region)
+        result = f"{{ {', '.join(type_text(v.dtype, 1) for v in values)} }}"
+        self._return(e, values, result)
+        self.take(w)
+        head = ", ".join(f"{type_text(v.dtype, 1)} %p{k}" for k, v in enumerate(params))
+        body = "\n".join(w.lines)
+        self.define(f"define internal {result} @{symbol}({head}) #1 {{\nentry:\n{body}\n}}\n")
+        return symbol, result
+
+    @staticmethod
+    def _return(e: RegionEmitter, values: Sequence[Value], result: str) -> None:
+        whole = "poison"
+        for k, v in enumerate(values):
+            whole = e.w.let(f"insertvalue {result} {whole}, {type_text(v.dtype, e.lanes)} {e.vector(v)}, {k}")
+        e.w.do(f"ret {result} {whole}")
+
+    @property
+    def text(self) -> str:
+        """The module as LLVM assembly."""
+        parts = [self.head, *self._declarations.values(), *self._functions.values(), *self._definitions]
+        return "\n".join([*parts, "attributes #0 = { nounwind }", "attributes #1 = { noinline cold nounwind }", _RARE, ""])

@@ -1,0 +1,302 @@
+"""Tasks as LLVM functions.
+
+A serial task is `void task(ptr ctx)`. A parallel task is `void task(ptr ctx, i64 begin, i64 end)`, which runs the
+iterations [begin, end) of the row-major order of its box, `lanes` at a time and the rest one by one, and
+`i64 task.count(ptr ctx)`, which says how many iterations there are. `ctx` is laid out as `context.Context` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from adstack.errors import InternalError
+from adstack.ir.structure import Op, Program, Region, Task, Value
+from adstack.ir.types import DType, i64
+
+from . import access, atomics, checks, control, random
+from .atomics import Gathered, gathered_atomics
+from .context import Context
+from .frame import Site, TaskFrame
+from .module import Module
+from .region import RegionEmitter
+from .strides import Strides
+from .uniformity import varying_values
+from .writer import Writer, type_text
+
+__all__ = ["Emitted", "emit_program"]
+
+_EMITTERS = (access, atomics, checks, control, random)
+"""Importing them registers what they emit."""
+
+
+@dataclass
+class Emitted:
+    """The text of a program and what is needed to run it.
+
+    Attributes:
+        text: LLVM assembly.
+        context: where its tasks find their arguments.
+        sites: what may be reported, by number.
+        lanes: per task, how many iterations run side by side.
+        symbols: per task, its function; a parallel task's count is at symbol + ".count".
+    """
+
+    text: str
+    context: Context
+    sites: list[Site] = field(default_factory=list)
+    lanes: list[int] = field(default_factory=list)
+    symbols: list[str] = field(default_factory=list)
+
+
+def emit_program(program: Program, lanes: Sequence[int], *, debug: bool = False, head: str = "") -> Emitted:
+    """All tasks of a program in one module; `lanes` has one number per task."""
+    module = Module(head)
+    out = Emitted("", Context.of(program), lanes=list(lanes))
+    section = 0
+    for number, task in enumerate(program.tasks):
+        symbol = f"task{number}"
+        out.symbols.append(symbol)
+        emitter = _TaskEmitter(module, out, task, symbol, debug)
+        if task.kind == "parallel":
+            emitter.parallel(out.lanes[number], 2 * section + 1)
+            section += 1
+        else:
+            emitter.serial(2 * section)
+    out.text = module.text
+    return out
+
+
+class _TaskEmitter:
+    """Emits the functions of one task."""
+
+    def __init__(self, module: Module, out: Emitted, task: Task, symbol: str, debug: bool) -> None:
+        self.module, self.out, self.task, self.symbol, self.debug = module, out, task, symbol, debug
+        self.used = {v for op in task.body.walk() for v in op.operands}
+
+    def serial(self, section: int) -> None:
+        """One function that runs the task."""
+        e = self._open(parallel=False, section=section)
+        self._restart_random(e)
+        e.region(self.task.body)
+        e.w.do("ret void")
+        self._close(e, f"define void @{self.symbol}(ptr noalias %ctx)")
+
+    def parallel(self, lanes: int, section: int) -> None:
+        """The function that runs a range of iterations, and the one that counts them."""
+        self._count()
+        *header, loop, _ = self.task.body.ops
+        e = self._open(parallel=True, section=section)
+        for op in header:
+            e.op(op)
+        box = _Box(e, loop)
+        start = "%begin"
+        if lanes > 1:
+            start = self._vector_loop(e, box, header, lanes)
+        self._scalar_loop(e, box, start)
+        e.w.do("ret void")
+        self._close(e, f"define void @{self.symbol}(ptr noalias %ctx, i64 %begin, i64 %end)")
+
+    def _count(self) -> None:
+        *header, loop, _ = self.task.body.ops
+        e = self._open(parallel=False, section=0)
+        for op in header:
+            e.op(op)
+        e.w.do(f"ret i64 {_Box(e, loop).total()}")
+        self._close(e, f'define i64 @"{self.symbol}.count"(ptr noalias %ctx)')
+
+    # ---- loops over iterations
+
+    def _vector_loop(self, e: RegionEmitter, box: _Box, header: Sequence[Op], lanes: int) -> str:
+        """Iterations `lanes` at a time, while so many are left; gives where it stops."""
+        body = box.loop.regions[0]
+        varying = varying_values(body)
+        gathered = self._gathered(e, body)
+        e.lanes, e.varying = lanes, varying
+        e.strides = Strides(box.loop, header, varying)
+        for g in gathered:
+            g.open(e)
+        e.gathered = {g.op: g for g in gathered}
+        stop = box.last_vector(lanes)
+        position = self._iterate(e, "%begin", stop, lanes, lambda at: box.bind_lanes(at, lanes), body)
+        for g in gathered:
+            self._apply(e, g)
+        e.lanes, e.varying, e.strides, e.gathered = 1, set(), None, {}
+        return position
+
+    def _scalar_loop(self, e: RegionEmitter, box: _Box, start: str) -> None:
+        body = box.loop.regions[0]
+        gathered = self._gathered(e, body)
+        for g in gathered:
+            g.open(e)
+        e.gathered = {g.op: g for g in gathered}
+        self._iterate(e, start, "%end", 1, box.bind_one, body)
+        for g in gathered:
+            self._apply(e, g)
+        e.gathered = {}
+
+    def _iterate(
+        self, e: RegionEmitter, start: str, stop: str, step: int, bind: object, body: Region
+    ) -> str:
+        """A loop over positions in the row-major order; gives the first position that it did not run."""
+        assert callable(bind)
+        head, inside, after = e.label("chunk"), e.label("run"), e.label("ran")
+        before = e.block
+        e.jump(head)
+        e.enter(head)
+        position = e.w.let("phi i64")
+        line = len(e.w.lines) - 1
+        following = e.w.let(f"add i64 {position}, {step}")
+        e.split(e.w.let(f"icmp sle i64 {following}, {stop}"), inside, after)
+        e.enter(inside)
+        e.frame.iteration = position
+        self._restart_random(e)
+        bind(position)
+        e.region(body)
+        e.w.lines[line] += f" [ {start}, %{before} ], [ {following}, %{e.block} ]"
+        e.jump(head)
+        e.enter(after)
+        return position
+
+    def _restart_random(self, e: RegionEmitter) -> None:
+        """No number has been drawn yet."""
+        if any(op.name == "random" for op in self.task.body.walk()):
+            ty = type_text(i64, e.lanes)
+            e.w.do(f"store {ty} {e.w.constant(0, i64, e.lanes)}, ptr {e.frame.counter_of(e.lanes)}, align 64")
+
+    def _gathered(self, e: RegionEmitter, body: Region) -> list[Gathered]:
+        inner = {v for op in body.walk() for v in op.results} | set(body.args)
+        for op in body.walk():
+            inner.update(arg for region in op.regions for arg in region.args)
+        outside = {v for op in body.walk() for v in op.operands if v not in inner}
+        consts = {op.result for op in body.walk() if op.name == "const"}
+        return [] if self.debug else gathered_atomics(body, outside | consts)
+
+    def _apply(self, e: RegionEmitter, gathered: Gathered) -> None:
+        """One atomic update with what was gathered; the index is a constant or was computed before the loop."""
+        op = gathered.op
+        for op_ in self.task.body.walk():
+            if op_.name == "const" and op_.result in op.operands:
+                e.op(op_)
+        lanes, varying, strides = e.lanes, e.varying, e.strides
+        e.varying, e.strides = set(), None
+        address = access.address_of(e, gathered.place, op.operands[:-1])
+        gathered.close(e, address.name)
+        e.lanes, e.varying, e.strides = lanes, varying, strides
+
+    # ---- the function around
+
+    def _open(self, *, parallel: bool, section: int) -> RegionEmitter:
+        """A fresh function whose entry block has read the context."""
+        w = Writer()
+        e = RegionEmitter(self.module, w, 1, set())
+        e.used = self.used
+        context = self.out.context
+        for arg, slot in zip(self.task.body.args, context.params, strict=True):
+            e.bind(arg, _parameter(e, arg.dtype, slot))
+        places = {op.attrs["place"].name for op in self.task.body.walk() if "place" in op.attrs}
+        pointers = {name: _slot(w, slot, "ptr") for name, slot in context.pointers.items() if name in places}
+        extents = {key: _slot(w, slot, "i64") for key, slot in context.extents.items() if key[0] in places}
+        e.task = TaskFrame(self.debug, parallel, pointers, extents, self.out.sites, section)
+        for name, slot in context.own.items():
+            if name == "parallel":
+                continue
+            w.lines.append(f"  %{name}.at = getelementptr i64, ptr %ctx, i64 {slot}")
+            ty = "ptr" if name in ("errors", "print") else "i64"
+            w.lines.append(f"  %{name} = load {ty}, ptr %{name}.at, align 8")
+        return e
+
+    def _close(self, e: RegionEmitter, head: str) -> None:
+        body = "\n".join([*e.frame.slots, *e.w.lines])
+        self.module.take(e.w)
+        self.module.define(f"{head} #0 {{\nentry:\n{body}\n}}\n")
+
+
+def _slot(w: Writer, slot: int, ty: str) -> str:
+    at = w.let(f"getelementptr i64, ptr %ctx, i64 {slot}")
+    return w.let(f"load {ty}, ptr {at}, align 8")
+
+
+def _parameter(e: RegionEmitter, dtype: DType, slot: int) -> str:
+    """A scalar argument: it stands in the first bytes of its slot."""
+    name = _slot(e.w, slot, access.memory_type(dtype))
+    return access.from_memory(e, name, dtype, 1)
+
+
+class _Box:
+    """The iteration space of a `parallel_for`: per axis its lower bound and its extent, as i64."""
+
+    def __init__(self, e: RegionEmitter, loop: Op) -> None:
+        self.e, self.loop = e, loop
+        self.low: list[str] = []
+        self.extent: list[str] = []
+        for k in range(len(loop.operands) // 2):
+            lo, hi = e.wide(loop.operands[2 * k], 1), e.wide(loop.operands[2 * k + 1], 1)
+            self.low.append(lo)
+            size = e.w.let(f"sub i64 {hi}, {lo}")
+            some = e.w.let(f"icmp slt i64 {lo}, {hi}")
+            self.extent.append(e.w.let(f"select i1 {some}, i64 {size}, i64 0"))
+
+    def total(self) -> str:
+        """How many points there are."""
+        total = "1"
+        for extent in self.extent:
+            total = self.e.w.let(f"mul i64 {total}, {extent}")
+        return total
+
+    def last_vector(self, lanes: int) -> str:
+        """Up to where whole vectors run: nowhere if a row is so short that lanes would wrap twice."""
+        if len(self.extent) == 1:
+            return "%end"
+        wide = self.e.w.let(f"icmp sge i64 {self.extent[-1]}, {lanes}")
+        return self.e.w.let(f"select i1 {wide}, i64 %end, i64 %begin")
+
+    def _coordinates(self, position: str) -> list[str]:
+        """The point at a position, relative to the lower bounds."""
+        e, found, rest = self.e, [], position
+        for extent in reversed(self.extent[1:]):
+            found.insert(0, e.w.let(f"urem i64 {rest}, {extent}"))
+            rest = e.w.let(f"udiv i64 {rest}, {extent}")
+        return [rest, *found]
+
+    def bind_one(self, position: str) -> None:
+        """Bind the indices of one iteration."""
+        for arg, low, at in zip(self.loop.regions[0].args, self.low, self._coordinates(position), strict=True):
+            value = self.e.w.let(f"add i64 {low}, {at}")
+            self.e.bind(arg, self._narrow(value, arg, 1))
+
+    def bind_lanes(self, position: str, lanes: int) -> None:
+        """Bind the indices of `lanes` iterations: the last axis counts up, and carries into the others at a row's end."""
+        e = self.e
+        numbers = "<" + ", ".join(f"i64 {k}" for k in range(lanes)) + ">"
+        ty = type_text(i64, lanes)
+        args = self.loop.regions[0].args
+        carry = ""
+        for axis in reversed(range(len(args))):
+            at = e.splat(self._coordinates_cached(position)[axis], i64)
+            if axis == len(args) - 1:
+                at = e.w.let(f"add {ty} {at}, {numbers}")
+            elif carry:
+                at = e.w.let(f"add {ty} {at}, {e.w.let(f'zext {e.mask_type} {carry} to {ty}')}")
+            if axis:
+                extent = e.splat(self.extent[axis], i64)
+                carry = e.w.let(f"icmp uge {ty} {at}, {extent}")
+                wrapped = e.w.let(f"sub {ty} {at}, {extent}")
+                at = e.w.let(f"select {e.mask_type} {carry}, {ty} {wrapped}, {ty} {at}")
+            value = e.w.let(f"add {ty} {at}, {e.splat(self.low[axis], i64)}")
+            e.bind(args[axis], self._narrow(value, args[axis], lanes))
+
+    def _coordinates_cached(self, position: str) -> list[str]:
+        if self._last[0] != position:
+            self._last = (position, self._coordinates(position))
+        return self._last[1]
+
+    _last: tuple[str, list[str]] = ("", [])
+
+    def _narrow(self, name: str, arg: Value, width: int) -> str:
+        if arg.dtype.bits == 64:
+            return name
+        if arg.dtype.bits > 64 or arg.dtype.is_float:
+            raise InternalError(f"a loop index of type {arg.dtype}")
+        ty = f"i{arg.dtype.bits}" if width == 1 else f"<{width} x i{arg.dtype.bits}>"
+        return self.e.w.let(f"trunc {type_text(i64, width)} {name} to {ty}")
