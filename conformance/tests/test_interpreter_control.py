@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from interpreter_kit import parallel, run_text, serial
 
-from adstack.interpreter import run
+from adstack.interpreter import RunOptions, run
 from adstack.ir.builder import Builder
 from adstack.ir.structure import Function, Kernel, Place, Region, Value
 from adstack.ir.types import f32, i32
@@ -289,3 +289,13 @@ def test_a_call_runs_the_functions_body_for_the_lanes_that_make_it():
     x = np.array([1, 2, 3, 5, 8], np.float32)
     run(Kernel("k", b.region, {"x": place}), {"x": x})
     assert x.tolist() == [abs(v - 3) + abs(abs(v - 3) - 3 * v) for v in (1, 2, 3, 5, 8)]
+
+
+def test_a_function_never_traps():
+    b = Builder()
+    with b.into(Region([Value(i32)])) as body:
+        b.yield_(b.emit("floordiv", b.const(1, i32), *body.args))
+    zero = b.const(0, i32)
+    results = b.append("call", (zero,), (i32,), {"function": Function("inverse", body)}).results
+    b.return_(*results)
+    assert run(Kernel("k", b.region, {}, (i32,)), {}, options=RunOptions(debug=True)) == (0,)

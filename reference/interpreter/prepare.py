@@ -105,11 +105,12 @@ class Scope:
         return Code(steps, args, yields, captured)
 
     def function(self, body: Region) -> Code:
-        """The code of a function's body: prepared once, in slots of its own that every call uses."""
+        """The code of a function's body: prepared once, in slots of its own that every call uses; it never traps."""
         if body not in self._functions:
-            outer, self._free = self._free, []
+            free, debug = self._free, self.debug
+            self._free, self.debug = [], False
             self._functions[body] = self.region(body)
-            self._free = outer
+            self._free, self.debug = free, debug
         return self._functions[body]
 
     def _steps(self, region: Region, deaths: list[list[Value]]) -> Iterator[Step]:
