@@ -1,7 +1,7 @@
 """One emitter per scalar operation: operands in, LLVM text out, for one lane or a vector of them.
 
-The meanings are those of `adstack.ir.arithmetic`, to the bit. What LLVM leaves undefined (division by zero, long shifts,
-conversions out of range) is guarded by selects, never by branches, so that vectors work alike.
+The meanings are those of `adstack.ir.arithmetic`, to the bit. What LLVM leaves undefined (division by zero, long
+shifts, conversions out of range) is guarded by selects, never by branches, so that vectors work alike.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class PureEmitter:
         yes = self._side(condition, op.regions[0], types)
         inverse = self.w.let(f"xor {mask} {condition}, {self.w.constant(True, u1, self.lanes)}")
         no = self._side(inverse, op.regions[1], types)
-        for result, a, b in zip(op.results, yes, no):
+        for result, a, b in zip(op.results, yes, no, strict=True):
             ty = type_text(result.dtype, self.lanes)
             self.names[result] = self.w.let(f"select {mask} {condition}, {ty} {a}, {ty} {b}")
 
@@ -79,7 +79,7 @@ class PureEmitter:
         self.w.do(f"br label %{after}")
         self._enter(after)
         joined = []
-        for value, dtype in zip(values, types):
+        for value, dtype in zip(values, types, strict=True):
             ty = type_text(dtype, self.lanes)
             joined.append(self.w.let(f"phi {ty} [ {value}, %{last} ], [ poison, %{before} ]"))
         return joined

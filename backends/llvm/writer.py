@@ -1,4 +1,7 @@
-"""LLVM IR as text: names, types, constants, declarations. Text is about five times quicker to make than llvmlite's objects."""
+"""LLVM IR as text: names, types, constants, declarations.
+
+Text is about five times quicker to make than llvmlite's objects.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +73,7 @@ class Writer:
         return text if lanes == 1 else f"splat ({scalar_type(dtype)} {text})"
 
     def intrinsic(self, name: str, result: str, operands: list[tuple[str, str]]) -> str:
-        """Call an intrinsic overloaded on its last type: `operands` are (type, name) pairs; `name` is already mangled."""
+        """Call an intrinsic: `operands` are (type, name) pairs; `name` is mangled already."""
         self.declare(name, f"declare {result} @{name}({', '.join(t for t, _ in operands)})")
         return self.let(f"call {result} @{name}({', '.join(f'{t} {v}' for t, v in operands)})")
 

@@ -17,7 +17,7 @@ from adstack.ir.ops import ATOMICS, TABLE
 from adstack.ir.printer import print_ir
 from adstack.ir.types import ALL
 
-NOT_DRAWN = {"random", "print", *(name for name in TABLE if name.startswith("stack."))}
+NOT_DRAWN = {"call", "random", "print", *(name for name in TABLE if name.startswith("stack."))}
 
 
 def drawn():

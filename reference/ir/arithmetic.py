@@ -192,17 +192,6 @@ def bitcast(to: DType, a: Array) -> Array:
     return np.asarray(a.view(to.numpy))
 
 
-def through_f64(function: Callable[..., Any]) -> Meaning:
-    """A transcendental before it is lowered: computed by numpy in f64 and rounded."""
-
-    def meaning(to: DType, *args: Array) -> Array:
-        if to is f64:
-            return np.asarray(function(*args))
-        return np.asarray(function(*(a.astype(np.float64) for a in args))).astype(to.numpy)
-
-    return meaning
-
-
 def cast_number(value: Any, to: DType) -> Any:
     """A Python or numpy number converted to `to` as `cast` does it, as a Python bool, int or float."""
     if isinstance(value, (bool, np.bool_)):

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-from .structure import Kernel, Op, Program, Region, Value
+from .structure import Function, Kernel, Op, Program, Region, Value
 
 __all__ = ["difference", "same"]
 
@@ -35,6 +35,8 @@ class _Comparison:
     def __init__(self, locs: bool) -> None:
         self.locs = locs
         self.pairs: dict[Value, Value] = {}
+        self.functions: dict[Function, Function] = {}
+        self.entered: set[Function] = set()
 
     def roots(self, a: Kernel | Program, b: Kernel | Program) -> None:
         self._equal("kind of root", type(a), type(b))
@@ -63,12 +65,21 @@ class _Comparison:
         if None in expected or expected != b.operands:
             raise _DifferError(f"{where}: operands differ")
         self._equal(f"{where}: attributes", _attributes(a), _attributes(b))
+        if isinstance(a.attrs.get("function"), Function):
+            self._functions(a.attrs["function"], b.attrs["function"])
         if self.locs:
             self._equal(f"{where}: loc", a.loc, b.loc)
         self._equal(f"{where}: number of regions", len(a.regions), len(b.regions))
         for x, y in zip(a.regions, b.regions, strict=True):
             self._regions(x, y, where)
         self._define(a.results, b.results, f"{where}: results")
+
+    def _functions(self, a: Function, b: Function) -> None:
+        """Of the same name already; those of a text are compared in full, once."""
+        if a is not b and self.functions.setdefault(a, b) is b and a not in self.entered:
+            self.entered.add(a)
+            self._equal(f"{a!r}: types", (a.params, a.returns), (b.params, b.returns))
+            self._regions(a.body, b.body, repr(a))
 
     def _define(self, a: Sequence[Value], b: Sequence[Value], where: str) -> None:
         self._equal(where, [v.type for v in a], [v.type for v in b])
@@ -85,6 +96,8 @@ def _attributes(op: Op) -> dict[str, Any]:
 
 
 def _bits(value: object) -> object:
+    if isinstance(value, Function):
+        return value.name
     if not isinstance(value, float):
         return value
     return "nan" if value != value else struct.pack("d", value)

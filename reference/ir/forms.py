@@ -71,6 +71,12 @@ def plain(p: Parser, draft: Draft) -> None:
     _types(p, draft)
 
 
+def _call(p: Parser, draft: Draft) -> None:
+    draft.attrs["function"] = function = p.function()
+    plain(p, draft)
+    draft.types = list(function.returns) if draft.types is None else draft.types
+
+
 def _const(p: Parser, draft: Draft) -> None:
     token = p.take()
     if token.kind != "number" and token.text not in ("true", "false"):
@@ -249,6 +255,7 @@ def _print(p: Parser, draft: Draft) -> None:
 
 
 FORMS: Final[dict[str, Callable[[Parser, Draft], None]]] = {
+    "call": _call,
     "const": _const,
     "shape": _shape,
     "load": _load,

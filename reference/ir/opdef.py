@@ -118,7 +118,8 @@ class OpDef:
         terminator: it ends a region.
         attrs: names of the attributes that it must have.
         trap: operands that are an error in debug mode.
-        transcendental: lowered before any backend sees it.
+        transcendental: lowered to a `call` of the library's function before any backend sees it; its meaning is that
+            function, so its bits are defined in one place.
         budget: distance from the correctly rounded result that its lowering may have.
         doc: one line for the specification.
     """

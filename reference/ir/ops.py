@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from . import arithmetic as m
+from .functions import by_library
 from .opdef import OpDef, Signature, Trap, ulp
 
 TABLE: Final[dict[str, OpDef]] = {}
@@ -98,36 +99,41 @@ BITCAST = _row(
 )
 
 
-def _transcendental(name: str, function: Callable[..., Any], f32: float, f64: float, arity: int = 1) -> OpDef:
-    line = " ".join("T" * arity) + " -> T"
-    budget = ulp(f32, f64)
-    meaning = m.through_f64(function)
+def _transcendental(name: str, f32: float = 1, f64: float = 2, arity: int = 1) -> OpDef:
     return _row(
-        name, line, {"T": "real"}, meaning=meaning, transcendental=True, budget=budget, doc=f"{name}, within its budget"
+        name,
+        " ".join("T" * arity) + " -> T",
+        {"T": "real"},
+        meaning=by_library(name),
+        transcendental=True,
+        budget=ulp(f32, f64),
+        doc=f"{name}, within its budget",
     )
 
 
-SIN = _transcendental("sin", np.sin, 1, 2)
-COS = _transcendental("cos", np.cos, 1, 2)
-TAN = _transcendental("tan", np.tan, 1, 2)
-ASIN = _transcendental("asin", np.arcsin, 1, 2)
-ACOS = _transcendental("acos", np.arccos, 1, 2)
-ATAN = _transcendental("atan", np.arctan, 1, 2)
-SINH = _transcendental("sinh", np.sinh, 1, 2)
-COSH = _transcendental("cosh", np.cosh, 1, 2)
-TANH = _transcendental("tanh", np.tanh, 1, 2)
-EXP = _transcendental("exp", np.exp, 1, 2)
-EXP2 = _transcendental("exp2", np.exp2, 1, 2)
-EXPM1 = _transcendental("expm1", np.expm1, 1, 2)
-LOG = _transcendental("log", np.log, 1, 2)
-LOG2 = _transcendental("log2", np.log2, 1, 2)
-LOG10 = _transcendental("log10", np.log10, 1, 2)
-LOG1P = _transcendental("log1p", np.log1p, 1, 2)
-RSQRT = _transcendental("rsqrt", lambda x: 1 / np.sqrt(x), 1, 2)
-CBRT = _transcendental("cbrt", np.cbrt, 1, 2)
-POW = _transcendental("pow", np.power, 1, 2, arity=2)
-ATAN2 = _transcendental("atan2", np.arctan2, 1, 2, arity=2)
-HYPOT = _transcendental("hypot", np.hypot, 1, 2, arity=2)
+SIN = _transcendental("sin")
+COS = _transcendental("cos")
+TAN = _transcendental("tan")
+ASIN = _transcendental("asin")
+ACOS = _transcendental("acos")
+ATAN = _transcendental("atan")
+SINH = _transcendental("sinh")
+COSH = _transcendental("cosh")
+TANH = _transcendental("tanh")
+EXP = _transcendental("exp")
+EXP2 = _transcendental("exp2")
+EXPM1 = _transcendental("expm1")
+LOG = _transcendental("log")
+LOG2 = _transcendental("log2")
+LOG10 = _transcendental("log10")
+LOG1P = _transcendental("log1p")
+RSQRT = _transcendental("rsqrt")
+CBRT = _transcendental("cbrt")
+POW = _transcendental("pow", arity=2)
+ATAN2 = _transcendental("atan2", arity=2)
+HYPOT = _transcendental("hypot", arity=2)
+
+CALL = _row("call", attrs=("function",), doc="apply a function of the library, or of the text: pure, not inlined")
 
 RANDOM = _row(
     "random",

@@ -9,8 +9,9 @@ from __future__ import annotations
 from ..errors import IRError
 from .cursor import Cursor
 from .forms import FORMS, Draft, plain
+from .functions import builtin
 from .ops import TABLE
-from .structure import Kernel, Op, Place, Program, Region, Task, Value
+from .structure import Function, Kernel, Op, Place, Program, Region, Task, Value
 from .types import DType, Type
 
 __all__ = ["parse_ir"]
@@ -29,8 +30,11 @@ class Parser(Cursor):
         self.env: dict[str, Value] = {}
         self.visible: list[str] = []
         self.places: dict[str, Place] = {}
+        self.functions: dict[str, Function] = {}
 
     def root(self) -> Kernel | Program:
+        while self.sees("function"):
+            self._function()
         root = self._kernel() if self.expect("kernel", "program") == "kernel" else self._program()
         self.end_of_line()
         if self.token.kind != "end":
@@ -38,6 +42,21 @@ class Parser(Cursor):
         return root
 
     # ---- kernels, programs, tasks
+
+    def _function(self) -> None:
+        self.take()
+        token, (self.env, self.visible) = self.token, ({}, [])
+        name, args = self.symbol("the function's name"), self._params()
+        returns = self._returns()
+        self._open()
+        function = Function(name, self._body(args))
+        self.end_of_line()
+        if name in self.functions or builtin(name):
+            self.fail(f"@{name} is defined already", token)
+        if not function.body.ops or function.returns != list(returns):
+            self.fail(f"@{name} must yield what it says: {', '.join(map(str, returns))}", token)
+        self.functions[name] = function
+        self.env, self.visible = {}, []
 
     def _kernel(self) -> Kernel:
         name, args = self.symbol("the kernel's name"), self._params()
@@ -153,6 +172,15 @@ class Parser(Cursor):
         if name not in self.places:
             self.fail(f"@{name} is not declared: expected a line 'place @{name} : ...' at the top", token)
         return self.places[name]
+
+    def function(self) -> Function:
+        """The function that a symbol stands for: one defined above, or the library's."""
+        token = self.token
+        name = self.symbol("a function")
+        found = self.functions.get(name) or builtin(name)
+        if found is None:
+            self.fail(f"@{name} is no function: expected one of the library's, or of those defined above", token)
+        return found
 
     # ---- ops and regions
 

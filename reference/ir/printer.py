@@ -25,7 +25,8 @@ from itertools import zip_longest
 from typing import Any, Final
 
 from .location import UNKNOWN, Loc
-from .structure import Kernel, Op, Place, Program, Region, Task, Value
+from .rules_call import functions_of
+from .structure import Function, Kernel, Op, Place, Program, Region, Task, Value
 from .types import DType
 
 __all__ = ["print_ir"]
@@ -36,6 +37,9 @@ _BARE: Final = re.compile(r"[A-Za-z_$][\w.$]*", re.ASCII)
 def print_ir(root: Kernel | Program | Task, *, locs: bool = True) -> str:
     """The text of a kernel, a program or one task; `locs=False` leaves out where ops came from."""
     printer = _Printer(locs)
+    for function in () if isinstance(root, Task) else functions_of(root):
+        if not function.builtin:
+            printer.function(function)
     if isinstance(root, Kernel):
         printer.kernel(root)
     elif isinstance(root, Program):
@@ -87,6 +91,12 @@ class _Printer:
         self._line(f"{head}{self.loc(kernel.loc)} {{")
         self._places(kernel.places.values())
         self._close(kernel.body.ops)
+
+    def function(self, function: Function) -> None:
+        self._fresh()
+        head = f"function {symbol(function.name)}{self._params(function.body)}{_arrow(tuple(function.returns))}"
+        self._line(f"{head} {{")
+        self._close(function.body.ops)
 
     def program(self, program: Program) -> None:
         results = f" results ({', '.join(map(symbol, program.results))})" if program.results else ""
@@ -195,6 +205,11 @@ def _element(p: _Printer, op: Op, values: int) -> str:
     return ", ".join(parts + [p.name(v) for v in op.operands[split:]])
 
 
+def _call(p: _Printer, op: Op) -> str:
+    operands = p.names_of(op.operands)
+    return f" {symbol(op.attrs['function'].name)}" + (f" {operands}" if operands else "") + _types(op)
+
+
 def _const(p: _Printer, op: Op) -> str:
     return f" {number(op.attrs['value'], op.attrs['to'])}{_types(op)}"
 
@@ -254,6 +269,7 @@ def _print(p: _Printer, op: Op) -> str:
 
 
 FORMS: Final[dict[str, Callable[[_Printer, Op], str]]] = {
+    "call": _call,
     "const": _const,
     "shape": _shape,
     "load": _load,

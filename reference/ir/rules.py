@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ..errors import IRError
-from . import expect, rules_control, rules_memory
+from . import expect, rules_call, rules_control, rules_memory
 from .arithmetic import representable
 from .ops import TABLE
 from .structure import Op, Place
@@ -58,6 +58,7 @@ RULES: Final[dict[str, Rule]] = {
     **{name: scalar for name, row in TABLE.items() if row.signature.line is not None},
     "const": const,
     "bitcast": bitcast,
+    "call": rules_call.call,
     "shape": rules_memory.shape,
     "load": rules_memory.load,
     "store": rules_memory.store,

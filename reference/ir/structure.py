@@ -10,7 +10,7 @@ from .location import UNKNOWN, Loc
 from .opdef import OpDef
 from .types import DType, Type
 
-__all__ = ["Kernel", "Op", "Place", "Program", "Region", "Task", "Value"]
+__all__ = ["Function", "Kernel", "Op", "Place", "Program", "Region", "Task", "Value"]
 
 
 class Value:
@@ -96,6 +96,32 @@ class Region:
                 continue
             yield op
             stack.extend(iter(region.ops) for region in reversed(op.regions))
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A pure function of scalars, which `call` applies; it is never changed once it is called anywhere.
+
+    Attributes:
+        name: what the text form calls it: "sin.f32".
+        body: its arguments are the parameters, its `yield` gives the results; it holds pure scalar ops and `if`s.
+        builtin: it belongs to the library (see `functions.py`), where its name finds it.
+    """
+
+    name: str
+    body: Region
+    builtin: bool = False
+
+    @property
+    def params(self) -> list[DType]:
+        return [v.dtype for v in self.body.args]
+
+    @property
+    def returns(self) -> list[DType]:
+        return [v.dtype for v in self.body.terminator.operands]
+
+    def __repr__(self) -> str:
+        return f"@{self.name}"
 
 
 @dataclass(frozen=True)

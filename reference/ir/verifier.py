@@ -8,6 +8,7 @@ from ..errors import IRError
 from . import expect
 from .ops import TABLE
 from .rules import RULES
+from .rules_call import check_function, unverified
 from .rules_program import check_kernel, check_places, check_program, check_task
 from .structure import Kernel, Op, Place, Program, Region, Value
 
@@ -21,11 +22,14 @@ def verify(root: Kernel | Program) -> None:
     if isinstance(root, Kernel):
         walk.body(root.body, root.name)
         check_kernel(root)
-        return
-    for task in root.tasks:
-        walk.body(task.body, task.name)
-        check_task(task)
-    check_program(root)
+    else:
+        for task in root.tasks:
+            walk.body(task.body, task.name)
+            check_task(task)
+        check_program(root)
+    for function, op in unverified(root):
+        _Walk({}).region(function.body, op)
+        check_function(function)
 
 
 class _Frame:
@@ -55,7 +59,11 @@ class _Walk:
     def body(self, region: Region, name: str) -> None:
         if not region.ops:
             raise IRError(f"{name}: the body is empty: expected it to end with return")
-        self._enter(region, None)
+        self.region(region, None)
+
+    def region(self, region: Region, owner: Op | None) -> None:
+        """Check a region and all inside it; the body of a kernel or task has no owner."""
+        self._enter(region, owner)
         while self.stack:
             frame = self.stack[-1]
             if frame.inside is not None:

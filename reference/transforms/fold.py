@@ -5,9 +5,10 @@ Ensures: pure ops of constants are constants, computed by the meaning of their r
 constant is the region it takes; a `for` or `parallel_for` over a constant empty range is gone, a `for` over a range of
 one is its body; a `while` that is false at once is its condition region.
 
-Left alone: ops that are an error in debug mode for these operands, transcendentals (they become algorithms of other
-ops, which fold), bitcasts to a NaN (its payload would be lost), and parallel loops where random numbers are drawn (a
-loop's number is part of the stream's name).
+Transcendentals, whose meaning is the math library's function, fold like the rest, and so do calls with one result.
+
+Left alone: ops that are an error in debug mode for these operands, bitcasts to a NaN (its payload would be lost), and
+parallel loops where random numbers are drawn (a loop's number is part of the stream's name).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..ir.functions import evaluate
 from ..ir.ops import TABLE
 from ..ir.structure import Op, Region, Value
 from .facts import draws_random
@@ -24,7 +26,7 @@ from .rewrite import Constant, Rewriter, constant_op
 
 __all__ = ["Folder", "fold"]
 
-SHAPE = TABLE["shape"]
+SHAPE, CALL = TABLE["shape"], TABLE["call"]
 
 
 def fold(body: Region, options: Options = DEFAULT) -> None:
@@ -55,9 +57,9 @@ class Folder(Rewriter):
 
     def evaluate(self, op: Op) -> Constant | None:
         """The number that a pure op of constants gives; None if it can't be known, or should not be."""
-        if not op.opdef.pure:
+        if not op.opdef.pure or len(op.results) != 1:
             return None
-        if op.opdef.meaning is None:
+        if op.opdef.meaning is None and op.opdef is not CALL:
             return self._extent(op) if op.opdef is SHAPE else None
         numbers = []
         for value in op.operands:
@@ -65,7 +67,7 @@ class Folder(Rewriter):
             if number is None:
                 return None
             numbers.append(number)
-        return None if op.opdef.transcendental else compute(op, numbers)
+        return compute(op, numbers)
 
     def _extent(self, op: Op) -> Constant | None:
         extent = op.attrs["place"].shape[op.attrs["axis"]]
@@ -87,6 +89,9 @@ def compute(op: Op, numbers: list[Constant]) -> Constant | None:
     """The meaning of a scalar op for these operands; None where it traps or makes a NaN whose payload may matter."""
     arrays = [np.array([n], v.dtype.numpy) for n, v in zip(numbers, op.operands, strict=True)]
     trap, meaning = op.opdef.trap, op.opdef.meaning
+    if op.opdef is CALL:
+        returned: Constant = evaluate(op.attrs["function"], arrays)[0].item()
+        return returned
     assert meaning is not None
     if trap is not None and np.any(trap.when(*arrays)):
         return None

@@ -19,11 +19,13 @@ class Options:
         keep_accesses: loads and stores of places stay as the user wrote them. Autodiff wants that of the kernel that it
             differentiates: a place without gradient storage cuts the gradient, and forwarding would go around it.
         keep_loops: parallel loops stay, whatever they do.
+        fast_math: take the variants of math functions that are licensed by it (see `math/library.py`).
     """
 
     debug: bool = False
     keep_accesses: bool = False
     keep_loops: bool = False
+    fast_math: bool = False
 
 
 DEFAULT: Final = Options()

@@ -18,6 +18,7 @@ from .dce import dce
 from .fold import fold
 from .forward import forward
 from .licm import licm
+from .math.lower import lower_math
 from .options import DEFAULT, Options
 from .promote import promote
 from .rewrite import clone_kernel
@@ -44,7 +45,7 @@ PASSES: Final[tuple[tuple[str, Pass], ...]] = (
 """Simplify and cse make equal indices one value, which forward needs; what it finds is simplified in turn. Cse merges
 what licm brought together, and dce sweeps up after all."""
 
-STAGES: Final = ("frontend", *(name for name, _ in PASSES), "tasks")
+STAGES: Final = ("frontend", *(name for name, _ in PASSES), "math", "tasks")
 """The names of what an observer of `lower` sees."""
 
 
@@ -53,6 +54,9 @@ class Wanted(Protocol):
 
     @property
     def debug(self) -> bool: ...
+
+    @property
+    def fast_math(self) -> bool: ...
 
 
 def optimize(
@@ -68,9 +72,12 @@ def optimize(
 
 
 def lower(kernel: Kernel, options: Wanted = DEFAULT, observe: Observer | None = None) -> Program:
-    """The optimised kernel as tasks."""
-    settings = Options(options.debug, keep_loops=True)
-    program = split(optimize(kernel, options, observe), settings)
+    """The optimised kernel as tasks, its transcendentals as calls of the math library."""
+    settings = Options(options.debug, keep_loops=True, fast_math=options.fast_math)
+    kernel = optimize(kernel, options, observe)
+    lower_math(kernel.body, settings)
+    _done("math", kernel, observe)
+    program = split(kernel, settings)
     for task in program.tasks:
         for run in (simplify, cse, dce):
             run(task.body, settings)

@@ -1,6 +1,9 @@
 """How the math library's coefficients were found, and how its accuracy is measured.
 
-minimax.py  best polynomial approximations, with coefficients rounded to the format they are used in
-jit.py      a math function compiled for this machine, to be run on many arguments
-sweep.py    the largest error of a function over all arguments of a format, or a sample of them
+coefficients.py  writes the library's coefficients; minimax.py: best approximations, rounded to a format
+__main__.py      measures: `python -m adstack.tools.accuracy --all`
+measure.py       the largest error of a function over many arguments, judged by mpmath where it is large
+points.py        the arguments; truth.py: the functions as others compute them; distance.py: ulp
+jit.py           a math function compiled for this machine; cost.py: operations and nanoseconds
+results.py       conformance/results/math/*.json; table.py: the tables of reference/spec/math.md
 """

@@ -1,6 +1,6 @@
 """Writes reference/transforms/math/coefficients.py: every polynomial of the math library, found again from scratch.
 
-    python -m adstack.tools.accuracy.coefficients > reference/transforms/math/coefficients.py
+python -m adstack.tools.accuracy.coefficients > reference/transforms/math/coefficients.py
 """
 
 from __future__ import annotations
@@ -208,7 +208,8 @@ def words(value: Any, bits: int, count: int, fmt: str) -> list[float]:
 def main() -> None:
     """Print the module."""
     mp.mp.prec = 1400
-    print('"""Polynomial coefficients, lowest power first. Written by tools/accuracy/coefficients.py: do not edit."""\n')
+    print('"""Polynomial coefficients, lowest power first.', end=" ")
+    print('Written by tools/accuracy/coefficients.py: do not edit."""\n')
     print("from __future__ import annotations\n\nfrom collections.abc import Mapping\n\n")
     print("def _hex(*texts: str) -> tuple[float, ...]:\n    return tuple(map(float.fromhex, texts))\n")
     for name, value, bits, count in CONSTANTS:

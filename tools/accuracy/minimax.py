@@ -16,7 +16,9 @@ import numpy as np
 Function = Callable[[Any], Any]
 
 
-def remez(f: Function, powers: Sequence[int], lo: Any, hi: Any, weight: Function, rounds: int = 12) -> tuple[list[Any], Any]:
+def remez(
+    f: Function, powers: Sequence[int], lo: Any, hi: Any, weight: Function, rounds: int = 12
+) -> tuple[list[Any], Any]:
     """Coefficients c_j minimising max |weight(x) (f(x) - sum c_j x^powers[j])| on [lo, hi], and that maximum."""
     n = len(powers) + 1
     lo, hi = mp.mpf(lo), mp.mpf(hi)
@@ -26,7 +28,7 @@ def remez(f: Function, powers: Sequence[int], lo: Any, hi: Any, weight: Function
     weights = [weight(x) for x in grid]
     for _ in range(rounds):
         coefficients = _levelled(f, powers, nodes, weight)
-        errors = [w * (v - _evaluate(coefficients, powers, x)) for x, v, w in zip(grid, values, weights)]
+        errors = [w * (v - _evaluate(coefficients, powers, x)) for x, v, w in zip(grid, values, weights, strict=True)]
         nodes, spread = _exchange(grid, errors, n)
         if spread < 1.0001:
             break
@@ -40,7 +42,9 @@ def _levelled(f: Function, powers: Sequence[int], nodes: list[Any], weight: Func
     return [solution[k] for k in range(len(powers))]
 
 
-def lawson(f: Function, powers: Sequence[int], lo: Any, hi: Any, weight: Function, rounds: int = 25) -> tuple[list[Any], Any]:
+def lawson(
+    f: Function, powers: Sequence[int], lo: Any, hi: Any, weight: Function, rounds: int = 25
+) -> tuple[list[Any], Any]:
     """As `remez`, by iterated weighted least squares, for any set of powers on any interval.
 
     Source: C. L. Lawson, "Contributions to the theory of linear least maximum approximation", 1961.
@@ -52,23 +56,36 @@ def lawson(f: Function, powers: Sequence[int], lo: Any, hi: Any, weight: Functio
     shares = [mp.mpf(1)] * n
     best: tuple[Any, list[Any]] = (mp.inf, [])
     for _ in range(rounds):
-        gram = [[mp.fsum(s * r[i] * r[j] for s, r in zip(shares, rows)) for j in range(len(powers))] for i in range(len(powers))]
-        right = [mp.fsum(s * r[i] * t for s, r, t in zip(shares, rows, target)) for i in range(len(powers))]
-        solution = list(mp.lu_solve(mp.matrix(gram), mp.matrix(right)))
-        errors = [abs(t - mp.fsum(c * v for c, v in zip(solution, r))) for r, t in zip(rows, target)]
+        solution = _least_squares(rows, target, shares)
+        errors = [abs(t - _product(solution, r)) for r, t in zip(rows, target, strict=True)]
         worst = max(errors)
         if worst < best[0]:
             best = (worst, solution)
         if worst == 0:
             break
-        shares = [s * (e / worst + mp.mpf("1e-6")) for s, e in zip(shares, errors)]
+        shares = [s * (e / worst + mp.mpf("1e-6")) for s, e in zip(shares, errors, strict=True)]
         total = mp.fsum(shares) / n
         shares = [s / total for s in shares]
     return best[1], best[0]
 
 
+def _least_squares(rows: list[list[Any]], target: list[Any], shares: list[Any]) -> list[Any]:
+    """The solution of `rows * solution = target` with the least sum of squares, each weighed by its share."""
+    n = len(rows[0])
+    weighed = [[s * v for v in r] for s, r in zip(shares, rows, strict=True)]
+    columns, heavy = list(zip(*rows, strict=True)), list(zip(*weighed, strict=True))
+    gram = [[_product(heavy[i], columns[j]) for j in range(n)] for i in range(n)]
+    right = [_product(heavy[i], target) for i in range(n)]
+    return list(mp.lu_solve(mp.matrix(gram), mp.matrix(right)))
+
+
+def _product(a: Sequence[Any], b: Sequence[Any]) -> Any:
+    return mp.fsum(x * y for x, y in zip(a, b, strict=True))
+
+
 def _evaluate(coefficients: Sequence[Any], powers: Sequence[int], x: Any) -> Any:
-    return mp.fsum(c * x**p for c, p in zip(coefficients, powers))
+    # while coefficients are found one by one there are fewer of them than powers
+    return mp.fsum(c * x**p for c, p in zip(coefficients, powers, strict=False))
 
 
 def _exchange(grid: list[Any], errors: list[Any], n: int) -> tuple[list[Any], float]:
@@ -88,14 +105,15 @@ def _exchange(grid: list[Any], errors: list[Any], n: int) -> tuple[list[Any], fl
     return [grid[k] for k in runs], float(max(sizes) / min(sizes))
 
 
-def rounded(f: Function, powers: Sequence[int], lo: Any, hi: Any, weight: Function, formats: Sequence[str]) -> tuple[list[float], float]:
+def rounded(
+    f: Function, powers: Sequence[int], lo: Any, hi: Any, weight: Function, formats: Sequence[str]
+) -> tuple[list[float], float]:
     """As `remez`, each coefficient rounded to its format ("f32", "f64"), lowest power first, the rest fitted again."""
     fixed: list[float] = []
     error = mp.mpf(0)
     for k in range(len(powers)):
-        done = powers[:k]
         fit = lawson if lo < 0 < hi else remez  # without x^0 the exchange needs an interval that does not hold 0
-        rest, error = fit(lambda x: f(x) - _evaluate(fixed, done, x), powers[k:], lo, hi, weight)
+        rest, error = fit(lambda x: f(x) - _evaluate(fixed, powers, x), powers[k:], lo, hi, weight)
         fixed.append(_round(rest[0], formats[k]))
     grid = [lo + (hi - lo) * mp.mpf(k) / 2000 for k in range(1, 2000)]
     error = max(abs(weight(x) * (f(x) - _evaluate(fixed, powers, x))) for x in grid)

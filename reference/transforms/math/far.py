@@ -7,6 +7,7 @@ significand by just those bits of 2/pi that decide the product modulo 4.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from ...ir.types import f32, i64, u64
@@ -62,7 +63,7 @@ def _window(skip: Num, words: Sequence[int], count: int) -> list[Num]:
         step //= 2
     nums = [n if isinstance(n, Num) else index.const(n) for n in row[: count + 1]]
     # a shift by the whole width gives 0, as it should here
-    return [(a << shift) | (b >> (64 - shift)) for a, b in zip(nums, nums[1:])]
+    return [(a << shift) | (b >> (64 - shift)) for a, b in pairwise(nums)]
 
 
 def _choose(like: Num, condition: Num, yes: Num | int, no: Num | int) -> Num | int:

@@ -131,7 +131,8 @@ class Num:
     def where(self, yes: Operand, no: Operand) -> Num:
         """This condition's choice: `yes` where it holds, else `no`. At least one of them is a Num."""
         model = yes if isinstance(yes, Num) else no
-        assert isinstance(model, Num) and self.dtype is u1
+        assert isinstance(model, Num)
+        assert self.dtype is u1
         return Num(self.b, self.b.select(self.v, model.lift(yes), model.lift(no)))
 
     def is_nan(self) -> Num:

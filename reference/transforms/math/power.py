@@ -48,7 +48,7 @@ def log2_words(x: Num) -> Words:
     return Words(high, ((p.k - high) + m) + m_low)
 
 
-def pow(x: Num, y: Num) -> Num:
+def pow(x: Num, y: Num) -> Num:  # noqa: A001 - its name in the table of operations
     """x to the power y."""
     size = abs(x)
     log = log2_words(size)

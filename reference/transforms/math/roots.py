@@ -1,8 +1,9 @@
 """rsqrt, cbrt and hypot, from the correctly rounded square root and corrected quotients.
 
-The correction of a quotient or root by its fused remainder is from P. Markstein, "Computation of elementary functions on
-the IBM RISC System/6000 processor", IBM J. Res. Dev. 34(1), 1990; the cube root's start from W. Kahan's note
-"Computing a real cube root", 1991.
+The correction of a quotient or root by its fused remainder is from P. Markstein, "Computation of elementary functions
+on the IBM RISC System/6000 processor", IBM J. Res. Dev. 34(1), 1990; the cube root's start from W. Kahan's note
+"Computing a real cube root", 1991; the sum of squares in two words from T. Dekker, "A floating-point technique for
+extending the available precision", Numer. Math. 18, 1971.
 """
 
 from __future__ import annotations

@@ -1,0 +1,97 @@
+"""The table (operation, type) -> Function: each is built and optimised once, when it is first asked for.
+
+f16 goes through f32, whose result is so near that rounding it once more is within the budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from ...ir.builder import Builder
+from ...ir.functions import use_library
+from ...ir.structure import Function, Region, Value
+from ...ir.types import FLOATS, DType, f16, f32
+from ..cse import cse
+from ..dce import dce
+from ..fold import fold
+from ..simplify import simplify
+from . import exponential, inverse, logarithmic, power, roots, trigonometric
+from .num import Num
+
+__all__ = ["ALGORITHMS", "Algorithm", "find", "function", "traced"]
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One function of the library.
+
+    Attributes:
+        build: emits the IR, for f32 or f64.
+        arity: how many numbers it takes.
+    """
+
+    build: Callable[..., Any]
+    arity: int = 1
+
+
+_UNARY: Final[tuple[Callable[..., Any], ...]] = (
+    trigonometric.sin,
+    trigonometric.cos,
+    trigonometric.tan,
+    trigonometric.sincos,
+    inverse.asin,
+    inverse.acos,
+    inverse.atan,
+    exponential.sinh,
+    exponential.cosh,
+    exponential.tanh,
+    exponential.exp,
+    exponential.exp2,
+    exponential.expm1,
+    logarithmic.log,
+    logarithmic.log2,
+    logarithmic.log10,
+    logarithmic.log1p,
+    roots.rsqrt,
+    roots.cbrt,
+)
+_BINARY: Final[tuple[Callable[..., Any], ...]] = (inverse.atan2, roots.hypot, power.pow)
+
+ALGORITHMS: Final[dict[str, Algorithm]] = {
+    **{build.__name__: Algorithm(build) for build in _UNARY},
+    **{build.__name__: Algorithm(build, 2) for build in _BINARY},
+}
+
+
+def traced(name: str, dtype: DType) -> Region:
+    """The algorithm as its formula is written, before any pass."""
+    algorithm = ALGORITHMS[name]
+    region = Region([Value(dtype, name) for name in ("x", "y")[: algorithm.arity]])
+    b = Builder(region)
+    wide = f32 if dtype is f16 else dtype
+    results = algorithm.build(*(Num(b, b.cast(v, wide)) for v in region.args))
+    b.yield_(*(b.cast(n.v, dtype) for n in (results if isinstance(results, tuple) else (results,))))
+    return region
+
+
+@cache
+def function(name: str, dtype: DType, fast: bool = False) -> Function:
+    """The function that computes `name` on numbers of a float type."""
+    body = traced(name, dtype)
+    for run in (fold, simplify, cse, simplify, dce):
+        run(body)
+    return Function(f"{name}.{dtype.name}", body, builtin=True)
+
+
+_NAMES: Final = {f"{name}.{dtype.name}": (name, dtype) for name in ALGORITHMS for dtype in FLOATS}
+
+
+def find(name: str) -> Function | None:
+    """The function called `name` in the text form, like "sin.f32"."""
+    return function(*_NAMES[name]) if name in _NAMES else None
+
+
+use_library(find)
