@@ -159,7 +159,7 @@ def indices_are_expressions_of_fields(qd):
     return Run(k, given={chain: [3, 0, 4, 2, 1]}, expect={out: [4, 2, 0, 1, 3]})
 
 
-@case(rules=["memory.bounds"], options={"debug": True}, params={"at": ["read", "write", "atomic", "second axis"]})
+@case(rules=["memory.bounds"], options={"debug": True}, params={"at": ["read", "write", "atomic", "axis"]})
 def every_kind_of_access_is_checked(qd, at):
     x, y = qd.field(qd.i32, shape=4), qd.field(qd.i32, shape=(4, 2))
 
@@ -179,7 +179,7 @@ def every_kind_of_access_is_checked(qd, at):
     def second(n: qd.i32):
         y[0, n] = 1
 
-    kernel = {"read": read, "write": write, "atomic": atomic, "second axis": second}[at]
+    kernel = {"read": read, "write": write, "atomic": atomic, "axis": second}[at]
     return Run(kernel, args=(4,), raises=Raises("AssertionError"))
 
 

@@ -3,8 +3,8 @@
 from adstack.conformance.case import Raises, Run, case
 
 
-@case(rules=["control.scope"], params={"block": ["for", "while", "else", "static for", "static if"]})
-def a_name_ends_with_its_block(qd, block):
+@case(rules=["control.scope"], params={"block": ["for", "while"]})
+def a_name_ends_with_its_loop(qd, block):
     out = qd.field(qd.i32, shape=())
 
     @qd.kernel
@@ -15,38 +15,47 @@ def a_name_ends_with_its_block(qd, block):
 
     @qd.kernel
     def in_while(n: qd.i32):
-        while n < 0:
+        while out[None] < n:
             inner = 1
+            out[None] += inner
         out[None] = inner
 
+    return Run({"for": in_for, "while": in_while}[block], args=(1,), raises=Raises("CompilationError", "inner"))
+
+
+@case(rules=["control.scope"])
+def a_name_of_an_else_branch_ends_with_it(qd):
+    out = qd.field(qd.i32, shape=())
+
     @qd.kernel
-    def in_else(n: qd.i32):
+    def k(n: qd.i32):
         if n > 0:
-            pass
+            out[None] = n
         else:
             inner = 1
+            out[None] = inner
         out[None] = inner
 
+    return Run(k, args=(1,), raises=Raises("CompilationError", "inner"))
+
+
+@case(rules=["control.scope"], params={"block": ["for", "if"]})
+def static_blocks_are_scopes_too(qd, block):
+    out = qd.field(qd.i32, shape=())
+
     @qd.kernel
-    def in_static_for(n: qd.i32):
+    def in_for():
         for _ in qd.static(range(2)):
             inner = 1
         out[None] = inner
 
     @qd.kernel
-    def in_static_if(n: qd.i32):
+    def in_if():
         if qd.static(True):
             inner = 1
         out[None] = inner
 
-    kernels = {
-        "for": in_for,
-        "while": in_while,
-        "else": in_else,
-        "static for": in_static_for,
-        "static if": in_static_if,
-    }
-    return Run(kernels[block], args=(1,), raises=Raises("CompilationError", "inner"))
+    return Run({"for": in_for, "if": in_if}[block], raises=Raises("CompilationError", "inner"))
 
 
 @case(rules=["control.scope"])
@@ -152,12 +161,12 @@ def the_first_assignment_fixes_the_type(qd):
         for _ in range(1):
             whole = 1
             whole = x
-            single = qd.f32(1)
+            single = qd.cast(1, qd.f32)
             single = x
-            wide = qd.f64(1)
+            wide = qd.cast(1, qd.f64)
             wide = x
-            small = qd.u8(1)
-            small = 300 + qd.i32(x)
+            small = qd.cast(1, qd.u8)
+            small = 300 + qd.cast(x, qd.i32)
             out[0] = whole
             out[1] = single
             out[2] = wide

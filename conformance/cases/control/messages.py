@@ -1,0 +1,160 @@
+"""Prints and asserts."""
+
+from adstack.conformance.case import Raises, Run, case
+
+
+@case(rules=["control.print"])
+def separators_and_ends(qd):
+    @qd.kernel
+    def k(n: qd.i32):
+        print(n, n + 1, n + 2, sep=", ", end=".\n")
+        print(n, end="")
+        print("|", n, sep="")
+
+    return Run(k, args=(3,), prints="3, 4, 5.\n3|3\n")
+
+
+@case(rules=["control.print"])
+def formatted_strings(qd):
+    @qd.kernel
+    def k(n: qd.i32):
+        print(f"{n} squared is {n * n}")
+        print(f"[{n}]", f"<{-n}>")
+
+    return Run(k, args=(12,), prints="12 squared is 144\n[12] <-12>\n")
+
+
+@case(rules=["control.print"])
+def constants_and_nothing(qd):
+    @qd.kernel
+    def k():
+        print()
+        print("text", 5)
+
+    return Run(k, prints="\ntext 5\n")
+
+
+@case(rules=["control.print"], params={"name": ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"]})
+def integers_of_every_type_are_printed_in_full(qd, name):
+    bits = int(name[1:])
+    value = 2**bits - 1 if name[0] == "u" else -(2 ** (bits - 1))
+
+    @qd.kernel
+    def k(x: getattr(qd, name)):
+        print(x)
+
+    return Run(k, args=(value,), prints=f"{value}\n")
+
+
+@case(rules=["control.print"])
+def a_branch_that_is_not_taken_prints_nothing(qd):
+    @qd.kernel
+    def k(n: qd.i32):
+        for i in range(4):
+            if i == n:
+                print("found", i)
+
+    return Run(k, args=(2,), prints="found 2\n")
+
+
+@case(rules=["control.print"])
+def serial_statements_print_in_order(qd):
+    @qd.kernel
+    def k():
+        for _ in range(1):
+            for i in range(3):
+                print(i)
+            print("end")
+
+    return Run(k, prints="0\n1\n2\nend\n")
+
+
+@case(rules=["control.assert"])
+def outside_debug_mode_an_assert_is_silent(qd):
+    x = qd.field(qd.i32, shape=3)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            assert i < 1, "too large"
+            x[i] = 1
+
+    return Run(k, expect={x: 1})
+
+
+@case(rules=["control.assert"], options={"debug": True})
+def asserts_that_hold_let_the_launch_pass(qd):
+    x = qd.field(qd.i32, shape=3)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            assert 0 <= i < 3
+            x[i] = 1
+
+    return Run(k, expect={x: 1})
+
+
+@case(rules=["control.assert"], options={"debug": True})
+def an_assert_with_values_in_its_message(qd):
+    @qd.kernel
+    def k(n: qd.i32):
+        for i in range(n):
+            assert i * i < 10, f"{i} is too large"
+
+    return Run(k, args=(5,), raises=Raises("AssertionError", "4 is too large"))
+
+
+@case(rules=["control.assert"], options={"debug": True})
+def an_assert_after_which_the_kernel_runs_again(qd):
+    x = qd.field(qd.i32, shape=())
+
+    @qd.kernel
+    def k(n: qd.i32):
+        assert n > 0, "not positive"
+        x[None] = n
+
+    return [
+        Run(k, args=(1,), expect={x: 1}),
+        Run(k, args=(0,), raises=Raises("AssertionError", "not positive")),
+        Run(k, args=(2,), expect={x: 2}),
+    ]
+
+
+@case(
+    rules=["arith.mod", "arith.floordiv", "arith.raw-division"],
+    options={"debug": True},
+    params={"op": ["mod", "floordiv", "raw"]},
+)
+def a_remainder_by_zero_is_an_error_in_debug_mode(qd, op):
+    @qd.kernel
+    def mod(n: qd.i32) -> qd.i32:
+        return 7 % n
+
+    @qd.kernel
+    def floordiv(n: qd.i32) -> qd.i32:
+        return 7 // n
+
+    @qd.kernel
+    def raw(n: qd.i32) -> qd.i32:
+        return qd.raw_mod(7, n)
+
+    return Run({"mod": mod, "floordiv": floordiv, "raw": raw}[op], args=(0,), raises=Raises("AssertionError", "zero"))
+
+
+@case(rules=["arith.shift"], options={"debug": True}, params={"by": [-1, 32, 100]})
+def a_shift_out_of_range_is_an_error_in_debug_mode(qd, by):
+    @qd.kernel
+    def k(n: qd.i32) -> qd.i32:
+        return 1 >> n
+
+    return [Run(k, args=(31,), returns=0), Run(k, args=(by,), raises=Raises("AssertionError"))]
+
+
+@case(rules=["arith.int-power"], options={"debug": True})
+def a_negative_exponent_is_an_error_in_debug_mode(qd):
+    @qd.kernel
+    def k(n: qd.i32) -> qd.i32:
+        return 3**n
+
+    return [Run(k, args=(4,), returns=81), Run(k, args=(-1,), raises=Raises("AssertionError", "Negative exponent"))]
