@@ -365,3 +365,21 @@ def _logic_of_vectors(v: qd.math.vec2) -> qd.math.vec2:
 def test_logic_of_vectors_is_elementwise() -> None:
     assert _logic_of_vectors([0.5, 2]).to_list() == [0.0, 1.0]
     assert _logic_of_vectors([-1, 1]).to_list() == [1.0, 0.0]
+
+
+@qd.kernel
+def _jump_beside_a_jump(n: qd.i32) -> qd.i32:
+    total = 0
+    for _ in range(1):
+        for i in range(n):
+            if i == 2:
+                continue
+            if i % 2 == 1:
+                if i == 5:
+                    continue
+            total += i
+    return total
+
+
+def test_a_jump_in_the_branch_that_goes_on_skips_the_rest_too() -> None:
+    assert _jump_beside_a_jump(8) == 0 + 1 + 3 + 4 + 6 + 7

@@ -51,14 +51,14 @@ class _Writer:
             yield from ("    " + line for line in self.statement(depth))
 
     def statement(self, depth: int) -> Iterator[str]:
-        kind = self.random.randrange(8)
+        kind = self.random.randrange(9)
         if kind < 2 or depth == 0:
             yield f"{self.random.choice(_NAMES)} = ({self.value()}) % 101"
         elif kind == 2:
             yield f"{self.random.choice(_NAMES)} {self.random.choice(['+=', '-='])} {self.value(1)} % 11"
-        elif kind == 3 and self.loops:
+        elif kind in (3, 8) and self.loops:
             yield from self.jump()
-        elif kind < 6:
+        elif kind < 7:
             yield from self.branch(depth)
         else:
             yield from self.loop(depth)
@@ -66,6 +66,7 @@ class _Writer:
     def jump(self) -> Iterator[str]:
         if self.random.random() < 0.7:
             yield f"if {self.test()}:"
+            yield "    c += 1"
             yield f"    {self.random.choice(['break', 'continue'])}"
         else:
             yield self.random.choice(["break", "continue"])

@@ -28,22 +28,21 @@ def block(context: Context, body: Sequence[ast.stmt]) -> None:
 def _sequence(context: Context, body: Sequence[ast.stmt]) -> None:
     frame = context.frame
     for k, node in enumerate(body):
-        loop = frame.loops[-1] if frame.loops else None
-        before = loop.jumps if loop else 0
+        before = _jumps(context)
         frame.rest = body[k + 1 :]
         execute(context, node)
         consumed, frame.consumed = frame.consumed, False
         if frame.jump is not None or consumed:
             return
-        if loop is not None and loop.jumps > before and loop.skip is not None and k + 1 < len(body):
-            _guarded(context, loop, body[k + 1 :])
+        if _jumps(context) > before and k + 1 < len(body):
+            _guarded(context, body[k + 1 :])
             return
 
 
-def _guarded(context: Context, loop: Loop, rest: Sequence[ast.stmt]) -> None:
+def _guarded(context: Context, rest: Sequence[ast.stmt]) -> None:
     """The statements after one that may have left the iteration."""
     then, orelse = Region(), Region()
-    go_on = context.builder.not_(loop.skip.get().value)
+    go_on = context.builder.not_(context.frame.loops[-1].skip.get().value)
     with context.builder.into(then):
         _sequence(context, rest)
         context.builder.yield_()
@@ -72,13 +71,14 @@ def _if(context: Context, node: ast.If) -> None:
         return
     frame, rest = context.frame, context.frame.rest
     then, orelse = Region(), Region()
-    then_jump = _branch(context, then, node.body)
-    else_jump = _branch(context, orelse, node.orelse)
+    then_jump, then_leaves = _branch(context, then, node.body)
+    else_jump, else_leaves = _branch(context, orelse, node.orelse)
     jump = then_jump if else_jump is not None else None
     consumed = bool(rest) and (then_jump is None) != (else_jump is None)
     if consumed:
+        leaves = then_leaves if then_jump is None else else_leaves
         with context.builder.into(then if then_jump is None else orelse):
-            _sequence(context, rest)
+            (_guarded if leaves else _sequence)(context, rest)
         jump = frame.jump
     for region in (then, orelse):
         with context.builder.into(region):
@@ -87,12 +87,21 @@ def _if(context: Context, node: ast.If) -> None:
     frame.jump, frame.consumed = jump, consumed
 
 
-def _branch(context: Context, region: Region, body: Sequence[ast.stmt]) -> str | None:
-    """Lower a branch into `region`, without its end; how it was left if its end can't be reached."""
+def _branch(context: Context, region: Region, body: Sequence[ast.stmt]) -> tuple[str | None, bool]:
+    """Lower a branch into `region`, without its end.
+
+    How it was left if its end can't be reached, and whether something in it may leave the iteration.
+    """
+    before = _jumps(context)
     with context.builder.into(region):
         block(context, body)
     jump, context.frame.jump = context.frame.jump, None
-    return jump
+    return jump, _jumps(context) > before
+
+
+def _jumps(context: Context) -> int:
+    """How many jumps the innermost loop has had."""
+    return context.frame.loops[-1].jumps if context.frame.loops else 0
 
 
 # ---- loops in common
