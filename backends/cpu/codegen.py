@@ -39,7 +39,7 @@ def emit_module(program: Program, *, debug: bool, lanes: int, vector_bytes: int)
 
 
 def _lanes(task: Task, wanted: int, vector_bytes: int, *, debug: bool) -> int:
-    if task.kind != "parallel" or debug:
+    if task.kind != "parallel" or debug or any(op.name == "stack.alloca" for op in task.body.walk()):
         return 1
     loop = task.body.ops[-2]
     extent = _known_extent(task, loop)
@@ -49,7 +49,7 @@ def _lanes(task: Task, wanted: int, vector_bytes: int, *, debug: bool) -> int:
 
 def _known_extent(task: Task, loop: Op) -> int | None:
     """How many iterations there are, if constants say so."""
-    numbers = {op.result: int(op.attrs["value"]) for op in task.body.ops if op.name == "const"}
+    numbers = {op.result: int(op.attrs["value"]) for op in task.body.ops if op.name == "const" and op.result.dtype.is_integer}
     total = 1
     for lo, hi in zip(loop.operands[::2], loop.operands[1::2], strict=True):
         if lo not in numbers or hi not in numbers:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from adstack.backends.llvm.frame import Site
-from adstack.errors import AdstackAssertionError, AdstackError, AdstackOutOfBoundsError
+from adstack.errors import AdstackAssertionError, AdstackError, AdstackOutOfBoundsError, AdstackOverflowError
 from adstack.ir.location import Loc
 from adstack.ir.structure import Place
 from adstack.ir.types import DType
 
-__all__ = ["failure", "printed"]
+__all__ = ["failure", "overflow_error", "printed"]
 
 
 def number(bits: int, dtype: DType) -> Any:
@@ -48,6 +48,16 @@ def failure(sites: Sequence[Site], record: Sequence[int], extents: dict[str, tup
     pieces = site.message.split("{}")
     text = "".join(p + written(v) for p, v in zip(pieces, values, strict=False)) + pieces[-1]
     return AdstackAssertionError((text if site.kind == "assert" else site.message) + where, loc=loc)
+
+
+def overflow_error(name: str, sites: Sequence[Site], record: Sequence[int]) -> AdstackOverflowError:
+    """The error that an overflow record (site + 1, capacity, depth) stands for."""
+    site, (_, capacity, wanted) = sites[record[0] - 1], record
+    return AdstackOverflowError(
+        f"Adstack overflow in {name}: a stack of capacity {capacity} was pushed {wanted} deep",
+        loc=site.loc if site.loc.line else None,
+        do=f"give it room for {wanted}: raise ad_stack_size, or leave the depth to be computed",
+    )
 
 
 def _label(place: Place) -> str:

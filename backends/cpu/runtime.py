@@ -22,7 +22,7 @@ from adstack.runtime.options import Options
 from . import capability, layout
 from .cache import ObjectCache, default_folder
 from .codegen import Module, emit_module
-from .reports import failure, printed
+from .reports import failure, overflow_error, printed
 from .toolchain import Code, compile_text, optimised, target_machine
 
 __all__ = ["CpuBackend", "Executable", "open_device", "probe"]
@@ -55,7 +55,7 @@ class Executable:
         code: the machine code.
         slots: the context, filled where it does not change between launches.
         own: memory of temps and results.
-        errors: the error record.
+        errors, overflow: what a launch reports.
         run: the entry.
         keep: what the machine code points to.
     """
@@ -67,6 +67,7 @@ class Executable:
     slots: Array
     own: dict[str, Array]
     errors: Array
+    overflow: Array
     run: Any
     keep: tuple[Any, ...] = ()
 
@@ -100,10 +101,12 @@ class CpuBackend:
             slots[context.pointers[name]] = memory.ctypes.data
         errors = np.zeros(3 + ERROR_ARGUMENTS, np.int64)
         slots[context.own["errors"]] = errors.ctypes.data
+        overflow = np.zeros(3, np.int64)
+        slots[context.own["overflow"]] = overflow.ctypes.data
         slots[context.own["seed"]] = options.random_seed & (2**63 - 1)
         printer = _printer(module)
         slots[context.own["print"]] = ctypes.cast(printer, ctypes.c_void_p).value or 0
-        return Executable(program, options, module, code, slots, own, errors, _RUN(code.entry), (printer,))
+        return Executable(program, options, module, code, slots, own, errors, overflow, _RUN(code.entry), (printer,))
 
     def listing(self, executable: Executable) -> dict[str, str]:
         """LLVM IR as generated and as optimised, and the machine's assembly."""
@@ -127,6 +130,10 @@ class CpuBackend:
             record = executable.errors.tolist()
             executable.errors[:] = 0
             raise failure(executable.module.emitted.sites, record, bindings.shapes)
+        if executable.overflow[0]:
+            record = executable.overflow.tolist()
+            executable.overflow[:] = 0
+            raise overflow_error(executable.program.name, executable.module.emitted.sites, record)
         return [executable.own[name][0].item() for name in executable.program.results]
 
     def synchronize(self) -> None:

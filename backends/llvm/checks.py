@@ -16,7 +16,7 @@ from .lanes import each_lane
 from .region import RegionEmitter, handles
 from .writer import type_text
 
-__all__ = ["check_bounds", "check_local_bounds", "check_trap"]
+__all__ = ["check_bounds", "check_local_bounds", "check_trap", "refuse"]
 
 
 def check_bounds(e: RegionEmitter, op: Op, place: Place, indices: Sequence[Value]) -> None:
@@ -26,7 +26,7 @@ def check_bounds(e: RegionEmitter, op: Op, place: Place, indices: Sequence[Value
     width = max(e.width(v) for v in indices)
     extents = [e.extent(place, axis, width) for axis in range(place.rank)]
     site = Site("bounds", "", op.loc, tuple(v.dtype for v in indices), place=place)
-    _refuse(e, site, _outside(e, indices, extents, width), width, indices)
+    refuse(e, site, _outside(e, indices, extents, width), width, indices)
 
 
 def check_local_bounds(e: RegionEmitter, op: Op, index: Value, length: int) -> None:
@@ -35,7 +35,7 @@ def check_local_bounds(e: RegionEmitter, op: Op, index: Value, length: int) -> N
         return
     width = e.width(index)
     bad = _outside(e, [index], [e.w.constant(length, i64, width)], width)
-    _refuse(e, Site("local", str(length), op.loc, (index.dtype,)), bad, width, [index])
+    refuse(e, Site("local", str(length), op.loc, (index.dtype,)), bad, width, [index])
 
 
 def _outside(e: RegionEmitter, indices: Sequence[Value], extents: Sequence[str], width: int) -> str:
@@ -63,7 +63,7 @@ def check_trap(e: RegionEmitter, op: Op) -> None:
         bad = e.w.let(f"icmp slt {ty} {e.at(b, width)}, {zero}")
     else:
         return
-    _refuse(e, Site("trap", trap.message, op.loc), bad, width, ())
+    refuse(e, Site("trap", trap.message, op.loc), bad, width, ())
 
 
 @handles("assert")
@@ -75,10 +75,10 @@ def _assert(e: RegionEmitter, op: Op) -> None:
     ty = type_text(u1, width)
     bad = e.w.let(f"xor {ty} {e.at(condition, width)}, {e.w.constant(True, u1, width)}")
     site = Site("assert", op.attrs["message"], op.loc, tuple(v.dtype for v in arguments))
-    _refuse(e, site, bad, width, arguments)
+    refuse(e, site, bad, width, arguments)
 
 
-def _refuse(e: RegionEmitter, site: Site, bad: str, width: int, arguments: Sequence[Value]) -> None:
+def refuse(e: RegionEmitter, site: Site, bad: str, width: int, arguments: Sequence[Value]) -> None:
     """Leave the task with a record of the first running lane for which `bad` holds."""
     if width > 1:
         bad = e.within(bad)
@@ -99,6 +99,8 @@ def _refuse(e: RegionEmitter, site: Site, bad: str, width: int, arguments: Seque
         e.w.do(f"store i64 {value}, ptr {at}, align 8")
     e.jump(leave)
     e.enter(leave)
+    for slot in e.frame.heap:
+        e.w.do(f"call void @free(ptr {e.w.let(f'load ptr, ptr {slot}, align 8')})")
     e.w.do("ret void")
     e.enter(go_on)
 

@@ -18,7 +18,7 @@ class Context:
         pointers: place name -> slot of its address.
         extents: (place name, axis) -> slot of an extent that is not known when compiling.
         params: slot of each scalar parameter; the value stands in the slot's first bytes.
-        own: slots of the runtime's own: "errors" (the error record), "print" (the host's printing function), "seed" and
+        own: slots of the runtime's own: "errors" and "overflow" (their records), "print" (the host's printing function), "seed" and
             "launch" (of the random streams), "parallel" (the function that shares a loop among threads, or null).
         size: number of slots.
     """
@@ -42,5 +42,5 @@ class Context:
                 if extent is None:
                     extents[place.name, axis] = at + len(extents)
         at += len(extents)
-        own = {name: at + k for k, name in enumerate(("errors", "print", "seed", "launch", "parallel"))}
+        own = {name: at + k for k, name in enumerate(("errors", "overflow", "print", "seed", "launch", "parallel"))}
         return cls(pointers, extents, tuple(range(count)), own, at + len(own))

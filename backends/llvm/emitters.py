@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from adstack.ir.types import DType, f32, i32
 
-from .writer import Writer, mangled, type_text
+from .writer import Writer, any_lane, mangled, type_text
 
 __all__ = ["EMITTERS", "Site", "emit"]
 
@@ -154,6 +154,50 @@ def _extreme(ordered: str, signed: str, unsigned: str) -> Emitter:
     return emitter
 
 
+def _integer_power(s: Site) -> str:
+    """By squaring, in a function of its own: the loop runs as often as the widest exponent wants."""
+    w, ty, dtype = s.w, s.ty, s.types[0]
+    name = f"adstack.ipow.{mangled(dtype, s.lanes)}"
+    exponent = s.args[1]
+    if dtype.kind == "i":
+        negative = w.let(f"icmp slt {ty} {exponent}, {s.const(0)}")
+        exponent = s.choose(negative, s.const(0), exponent)
+    w.declare(name, _power_loop(s, name))
+    power = w.let(f"call {ty} @{name}({ty} {s.args[0]}, {ty} {exponent})")
+    return power if dtype.kind != "i" else s.choose(negative, _reciprocal_power(s), power)
+
+
+def _reciprocal_power(s: Site) -> str:
+    """To a negative exponent: 1 stays, -1 is 1 or -1 by parity, everything else is 0."""
+    base, exponent = s.args
+    odd = s.w.let(f"icmp ne {s.ty} {s.w.let(f'and {s.ty} {exponent}, {s.const(1)}')}, {s.const(0)}")
+    minus = s.w.let(f"icmp eq {s.ty} {base}, {s.const(-1)}")
+    one = s.w.let(f"icmp eq {s.ty} {base}, {s.const(1)}")
+    return s.choose(one, s.const(1), s.choose(minus, s.choose(odd, s.const(-1), s.const(1)), s.const(0)))
+
+
+def _power_loop(s: Site, name: str) -> str:
+    """The text of a function that multiplies the squares of the base that the exponent, an unsigned one, selects."""
+    w, ty = Writer(), s.ty
+    w.label("entry")
+    w.do("br label %turn")
+    w.label("turn")
+    result = w.let(f"phi {ty} [ {s.const(1)}, %entry ], [ %result, %turn ]")
+    square = w.let(f"phi {ty} [ %base, %entry ], [ %square, %turn ]")
+    rest = w.let(f"phi {ty} [ %exponent, %entry ], [ %rest, %turn ]")
+    odd = w.let(f"icmp ne {ty} {w.let(f'and {ty} {rest}, {s.const(1)}')}, {s.const(0)}")
+    w.do(f"%result = select {s.mask} {odd}, {ty} {w.let(f'mul {ty} {result}, {square}')}, {ty} {result}")
+    w.do(f"%square = mul {ty} {square}, {square}")
+    w.do(f"%rest = lshr {ty} {rest}, {s.const(1)}")
+    more = w.let(f"icmp ne {ty} %rest, {s.const(0)}")
+    w.do(f"br i1 {any_lane(w, s.lanes, more)}, label %turn, label %done")
+    w.label("done")
+    w.do(f"ret {ty} %result")
+    for symbol, text in w.declarations.items():
+        s.w.declare(symbol, text)
+    return f"define internal {ty} @{name}({ty} %base, {ty} %exponent) {{\n" + "\n".join(w.lines) + "\n}"
+
+
 def _negate(s: Site) -> str:
     if s.types[0].is_float:
         return s.w.let(f"fneg {s.ty} {s.args[0]}")
@@ -259,6 +303,7 @@ EMITTERS: dict[str, Emitter] = {
     "mod": _remainder(rounding_down=True),
     "raw_div": _divide(rounding_down=False),
     "raw_mod": _remainder(rounding_down=False),
+    "ipow": _integer_power,
     "max": _extreme("ogt", "sgt", "ugt"),
     "min": _extreme("olt", "slt", "ult"),
     "neg": _negate,

@@ -19,7 +19,7 @@ class Site:
     """A place in a program where something may be reported: a failed check, or text printed.
 
     Attributes:
-        kind: "bounds", "local", "trap", "assert" or "print".
+        kind: "bounds", "local", "trap", "assert", "print" or "stack".
         message: the trap's or assert's message; what is accessed.
         loc: where it stands.
         types: of the arguments that the record holds.
@@ -49,6 +49,7 @@ class TaskFrame:
         iteration: the linear index of the first lane's iteration (i64); "0" in serial code.
         counters: per number of lanes, the slot that counts the random numbers each lane has drawn.
         slots: allocas for the entry block.
+        heap: those that hold memory of the C heap, null before there is any.
     """
 
     debug: bool
@@ -60,6 +61,7 @@ class TaskFrame:
     iteration: str = "0"
     counters: dict[int, str] = field(default_factory=dict)
     slots: list[str] = field(default_factory=list)
+    heap: list[str] = field(default_factory=list)
 
     def slot(self, ty: str, align: int = 64) -> str:
         """Memory in the function's own frame; a pointer."""

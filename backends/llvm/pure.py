@@ -11,7 +11,7 @@ from adstack.ir.structure import Op, Region, Value
 from adstack.ir.types import DType, u1
 
 from .emitters import emit
-from .writer import Writer, type_text
+from .writer import Writer, any_lane, type_text
 
 __all__ = ["PureEmitter", "function_text"]
 
@@ -44,10 +44,7 @@ class PureEmitter:
 
     def _any(self, mask: str) -> str:
         """Whether some lane's bit is set."""
-        if self.lanes == 1:
-            return mask
-        name = f"llvm.vector.reduce.or.v{self.lanes}i1"
-        return self.w.intrinsic(name, "i1", [(type_text(u1, self.lanes), mask)])
+        return any_lane(self.w, self.lanes, mask)
 
     def _new_block(self) -> str:
         self._blocks += 1

@@ -21,6 +21,7 @@ from .writer import Writer, literal, scalar_type, type_text
 if TYPE_CHECKING:
     from .atomics import Gathered
     from .frame import TaskFrame
+    from .stacks import Stack
 
 __all__ = ["HANDLERS", "RegionEmitter", "handles"]
 
@@ -51,6 +52,7 @@ class RegionEmitter:
         block: label of the block being written.
         task: what the code needs to know of the task around it; None in a math function, which touches no memory.
         gathered: atomics that are combined per thread first.
+        stacks: the adstacks made so far.
         used: the values that some op of the task takes.
         strides: how values of a parallel loop grow from one iteration to the next; None in serial code.
     """
@@ -66,6 +68,7 @@ class RegionEmitter:
         self.strides: Strides | None = None
         self.gathered: dict[Op, Gathered] = {}
         self.used: set[Value] = set()
+        self.stacks: dict[Value, Stack] = {}
         self._names: dict[Value, str] = {}
         self._constants: dict[Value, str] = {}
         self._labels = 0

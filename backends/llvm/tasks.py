@@ -14,7 +14,7 @@ from adstack.errors import InternalError
 from adstack.ir.structure import Op, Program, Region, Task, Value
 from adstack.ir.types import DType, i64
 
-from . import access, atomics, checks, control, random
+from . import access, atomics, checks, control, random, stacks
 from .atomics import Gathered, gathered_atomics
 from .context import Context
 from .frame import Site, TaskFrame
@@ -26,7 +26,7 @@ from .writer import Writer, type_text
 
 __all__ = ["Emitted", "emit_program"]
 
-_EMITTERS = (access, atomics, checks, control, random)
+_EMITTERS = (access, atomics, checks, control, random, stacks)
 """Importing them registers what they emit."""
 
 
@@ -79,6 +79,7 @@ class _TaskEmitter:
         e = self._open(parallel=False, section=section)
         self._restart_random(e)
         e.region(self.task.body)
+        stacks.release(e)
         e.w.do("ret void")
         self._close(e, f"define void @{self.symbol}(ptr noalias %ctx)")
 
@@ -94,6 +95,7 @@ class _TaskEmitter:
         if lanes > 1:
             start = self._vector_loop(e, box, header, lanes)
         self._scalar_loop(e, box, start)
+        stacks.release(e)
         e.w.do("ret void")
         self._close(e, f"define void @{self.symbol}(ptr noalias %ctx, i64 %begin, i64 %end)")
 
@@ -202,12 +204,13 @@ class _TaskEmitter:
             if name == "parallel":
                 continue
             w.lines.append(f"  %{name}.at = getelementptr i64, ptr %ctx, i64 {slot}")
-            ty = "ptr" if name in ("errors", "print") else "i64"
+            ty = "ptr" if name in ("errors", "overflow", "print") else "i64"
             w.lines.append(f"  %{name} = load {ty}, ptr %{name}.at, align 8")
         return e
 
     def _close(self, e: RegionEmitter, head: str) -> None:
-        body = "\n".join([*e.frame.slots, *e.w.lines])
+        empty = [f"  store ptr null, ptr {slot}, align 8" for slot in e.frame.heap]
+        body = "\n".join([*e.frame.slots, *empty, *e.w.lines])
         self.module.take(e.w)
         self.module.define(f"{head} #0 {{\nentry:\n{body}\n}}\n")
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from adstack.ir.types import DType
 
-__all__ = ["Writer", "literal", "scalar_type", "type_text"]
+__all__ = ["Writer", "any_lane", "literal", "mangled", "scalar_type", "type_text"]
 
 _SCALARS = {"f16": "half", "f32": "float", "f64": "double"}
 
@@ -81,6 +81,13 @@ class Writer:
         """Call an intrinsic that gives nothing; a value may carry attributes ("align 4 %p")."""
         self.declare(name, f"declare void @{name}({', '.join(t for t, _ in operands)})")
         self.do(f"call void @{name}({', '.join(f'{t} {v}' for t, v in operands)})")
+
+
+def any_lane(w: Writer, lanes: int, mask: str) -> str:
+    """Whether some lane's bit is set, as an i1."""
+    if lanes == 1:
+        return mask
+    return w.intrinsic(f"llvm.vector.reduce.or.v{lanes}i1", "i1", [(f"<{lanes} x i1>", mask)])
 
 
 def mangled(dtype: DType, lanes: int) -> str:

@@ -1,0 +1,175 @@
+"""The adstack machine (see `adstack.interpreter.stacks`): one stack per lane, in memory that the launch provides.
+
+A stack is a record {pointer to slots, capacity} with a counter per lane. Slots of primals and adjoints are taken from the
+C heap when the stack is made, and given back when the iteration that made it ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adstack.ir.structure import Op
+from adstack.ir.types import DType, StackType
+
+from .access import from_memory, memory_type, to_memory
+from .checks import refuse
+from .frame import Site
+from .region import RegionEmitter, handles
+
+__all__ = ["Stack", "release"]
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Where the parts of a stack are.
+
+    Attributes:
+        site: its number, for the overflow record.
+        dtype: of its values.
+        primal, adjoint: slots that hold the pointers to its values.
+        count, capacity: slots that hold numbers (i64).
+    """
+
+    site: int
+    dtype: DType
+    primal: str
+    adjoint: str
+    count: str
+    capacity: str
+
+
+@handles("stack.alloca")
+def _alloca(e: RegionEmitter, op: Op) -> None:
+    assert e.lanes == 1 and isinstance(op.result.type, StackType)
+    dtype = op.result.type.dtype
+    site = e.frame.site(Site("stack", "", op.loc, (dtype,)))
+    primal, adjoint = e.frame.slot("ptr", 8), e.frame.slot("ptr", 8)
+    stack = Stack(site, dtype, primal, adjoint, e.frame.slot("i64", 8), e.frame.slot("i64", 8))
+    wanted = e.wide(op.operands[0], 1)
+    negative = e.w.let(f"icmp slt i64 {wanted}, 0")
+    capacity = e.w.let(f"select i1 {negative}, i64 0, i64 {wanted}")
+    slots = e.w.let(f"add i64 {capacity}, 1")  # of an empty capacity too there is one to look at
+    e.w.do(f"store i64 {capacity}, ptr {stack.capacity}, align 8")
+    e.w.do(f"store i64 0, ptr {stack.count}, align 8")
+    e.w.declare("calloc", "declare ptr @calloc(i64, i64)")
+    e.w.declare("free", "declare void @free(ptr)")
+    for slot in (primal, adjoint):
+        if slot not in e.frame.heap:
+            e.frame.heap.append(slot)
+        old = e.w.let(f"load ptr, ptr {slot}, align 8")
+        e.w.do(f"call void @free(ptr {old})")
+        fresh = e.w.let(f"call ptr @calloc(i64 {slots}, i64 {dtype.size})")
+        e.w.do(f"store ptr {fresh}, ptr {slot}, align 8")
+    e.stacks[op.result] = stack
+
+
+def release(e: RegionEmitter) -> None:
+    """Give back the memory of the function's stacks."""
+    for slot in e.frame.heap:
+        e.w.do(f"call void @free(ptr {e.w.let(f'load ptr, ptr {slot}, align 8')})")
+
+
+def _stack(e: RegionEmitter, op: Op) -> Stack:
+    return e.stacks[op.operands[0]]
+
+
+def _load(e: RegionEmitter, slot: str) -> str:
+    return e.w.let(f"load i64, ptr {slot}, align 8")
+
+
+def _top(e: RegionEmitter, stack: Stack, pointer: str) -> str:
+    """The address of slot max(min(count, capacity), 1) - 1."""
+    count, capacity = _load(e, stack.count), _load(e, stack.capacity)
+    held = e.w.let(f"call i64 @llvm.smin.i64(i64 {count}, i64 {capacity})")
+    some = e.w.let(f"call i64 @llvm.smax.i64(i64 {held}, i64 1)")
+    for name in ("smin", "smax"):
+        e.w.declare(f"llvm.{name}.i64", f"declare i64 @llvm.{name}.i64(i64, i64)")
+    return _at(e, stack, pointer, e.w.let(f"sub i64 {some}, 1"))
+
+
+def _at(e: RegionEmitter, stack: Stack, pointer: str, index: str) -> str:
+    base = e.w.let(f"load ptr, ptr {pointer}, align 8")
+    return e.w.let(f"getelementptr {memory_type(stack.dtype)}, ptr {base}, i64 {index}")
+
+
+@handles("stack.push")
+def _push(e: RegionEmitter, op: Op) -> None:
+    stack, value = _stack(e, op), op.operands[1]
+    ty, size = memory_type(stack.dtype), stack.dtype.size
+    depth, capacity = _load(e, stack.count), _load(e, stack.capacity)
+    deeper = e.w.let(f"add i64 {depth}, 1")
+    e.w.do(f"store i64 {deeper}, ptr {stack.count}, align 8")
+    fits, full, after = e.label("fits"), e.label("full"), e.label("pushed")
+    e.split(e.w.let(f"icmp slt i64 {depth}, {capacity}"), fits, full)
+    e.enter(fits)
+    stored = to_memory(e, e.scalar(value), stack.dtype, 1)
+    e.w.do(f"store {ty} {stored}, ptr {_at(e, stack, stack.primal, depth)}, align {size}")
+    e.w.do(f"store {ty} {_zero(stack.dtype)}, ptr {_at(e, stack, stack.adjoint, depth)}, align {size}")
+    e.jump(after)
+    e.enter(full)
+    _overflowed(e, stack, capacity, deeper)
+    e.jump(after)
+    e.enter(after)
+
+
+def _zero(dtype: DType) -> str:
+    return "0.0" if dtype.is_float else "0"
+
+
+def _overflowed(e: RegionEmitter, stack: Stack, capacity: str, wanted: str) -> None:
+    """The first stack to overflow owns the record {site + 1, capacity, depth}; it keeps its largest depth."""
+    first = e.w.let(f"cmpxchg ptr %overflow, i64 0, i64 {stack.site + 1} monotonic monotonic")
+    owner = e.w.let(f"extractvalue {{ i64, i1 }} {first}, 0")
+    fresh = e.w.let(f"icmp eq i64 {owner}, 0")
+    mine = e.w.let(f"or i1 {fresh}, {e.w.let(f'icmp eq i64 {owner}, {stack.site + 1}')}")
+    keep, after = e.label("keep"), e.label("kept")
+    e.split(mine, keep, after)
+    e.enter(keep)
+    for k, number in ((1, capacity), (2, wanted)):
+        at = e.w.let(f"getelementptr i64, ptr %overflow, i64 {k}")
+        e.w.let(f"atomicrmw max ptr {at}, i64 {number} monotonic, align 8")
+    e.jump(after)
+    e.enter(after)
+
+
+@handles("stack.pop")
+def _pop(e: RegionEmitter, op: Op) -> None:
+    stack = _stack(e, op)
+    depth = _load(e, stack.count)
+    empty = e.w.let(f"icmp eq i64 {depth}, 0")
+    if e.frame.debug:
+        refuse(e, Site("trap", "Adstack underflow: pop of an empty stack", op.loc), empty, 1, ())
+    less = e.w.let(f"sub i64 {depth}, 1")
+    e.w.do(f"store i64 {e.w.let(f'select i1 {empty}, i64 0, i64 {less}')}, ptr {stack.count}, align 8")
+
+
+def _read(e: RegionEmitter, op: Op, pointer: str) -> None:
+    stack = _stack(e, op)
+    at = _top(e, stack, pointer)
+    name = e.w.let(f"load {memory_type(stack.dtype)}, ptr {at}, align {stack.dtype.size}")
+    e.bind(op.result, from_memory(e, name, stack.dtype, 1))
+
+
+@handles("stack.load_top")
+def _load_top(e: RegionEmitter, op: Op) -> None:
+    _read(e, op, _stack(e, op).primal)
+
+
+@handles("stack.load_top_adj")
+def _load_top_adj(e: RegionEmitter, op: Op) -> None:
+    _read(e, op, _stack(e, op).adjoint)
+
+
+@handles("stack.acc_adjoint")
+def _acc_adjoint(e: RegionEmitter, op: Op) -> None:
+    stack = _stack(e, op)
+    ty = memory_type(stack.dtype)
+    some, after = e.label("some"), e.label("added")
+    e.split(e.w.let(f"icmp sgt i64 {_load(e, stack.capacity)}, 0"), some, after)
+    e.enter(some)
+    at = _top(e, stack, stack.adjoint)
+    old = e.w.let(f"load {ty}, ptr {at}, align {stack.dtype.size}")
+    total = e.w.let(f"fadd {ty} {old}, {e.scalar(op.operands[1])}")
+    e.w.do(f"store {ty} {total}, ptr {at}, align {stack.dtype.size}")
+    e.jump(after)
+    e.enter(after)
