@@ -50,6 +50,7 @@ _QUADRANTS: Final = (
 _TAICHI: Final = (
     Gap("errors/a-missing-argument", "the message has other words"),
     Gap("functions/a-dataclass-of-arrays-is-an-argument", "dataclasses of arrays are no parameters"),
+    Gap("static/a-loop-whose-iterable-is-chosen-statically", "the iterable of a loop can not be chosen so"),
     Gap("memory/compare-and-swap-*", "there is no compare-and-swap"),
 )
 
