@@ -382,4 +382,4 @@ def _jump_beside_a_jump(n: qd.i32) -> qd.i32:
 
 
 def test_a_jump_in_the_branch_that_goes_on_skips_the_rest_too() -> None:
-    assert _jump_beside_a_jump(8) == 0 + 1 + 3 + 4 + 6 + 7
+    assert _jump_beside_a_jump(8) == 40 + 0 + 1 + 3 + 4 + 6 + 7

@@ -46,10 +46,7 @@ class NdRange:
 
 
 def ndrange(*extents: Any) -> NdRange:
-    """A loop over several axes: each extent is `n` for 0..n-1, or `(a, b)` for a..b-1.
-
-    A vector or tuple of more than two extents stands for as many axes, as `*extents` would.
-    """
+    """A loop over several axes: each extent is `n` for 0..n-1, or `(a, b)` for a..b-1."""
     if not extents:
         raise AdstackTypeError("ndrange needs at least one extent", do="write ndrange(n) or ndrange(n, m)")
     return NdRange(tuple(_axis(e) for e in extents))
