@@ -1,0 +1,1 @@
+"""Matrices: products, determinants, inverses, decompositions, parts."""

@@ -1,0 +1,159 @@
+"""Determinants, inverses, products and decompositions on matrices whose results are exact."""
+
+from adstack.conformance.case import Raises, Run, case
+
+UNIMODULAR = {
+    1: ([[1]], [[1]]),
+    2: ([[2, 3], [1, 2]], [[2, -3], [-1, 2]]),
+    3: ([[1, 2, 3], [0, 1, 4], [0, 0, 1]], [[1, -2, 5], [0, 1, -4], [0, 0, 1]]),
+    4: (
+        [[1, 1, 0, 0], [0, 1, 2, 0], [0, 0, 1, 3], [0, 0, 0, 1]],
+        [[1, -1, 2, -6], [0, 1, -2, 6], [0, 0, 1, -3], [0, 0, 0, 1]],
+    ),
+}
+
+
+def leibniz(m):
+    """The determinant of a matrix of integers, by expansion along the first row."""
+    if not m:
+        return 1
+    minors = ([row[:j] + row[j + 1 :] for row in m[1:]] for j in range(len(m)))
+    return sum((-1) ** j * m[0][j] * leibniz(minor) for j, minor in enumerate(minors))
+
+
+def sample(n):
+    return [[(3 * i * i + 5 * j + i * j * 7) % 11 - 5 for j in range(n)] for i in range(n)]
+
+
+@case(rules=["matrix.determinant"], dtypes=["f32", "f64"], params={"n": [1, 2, 3, 4]})
+def determinants_of_integer_matrices(qd, dtype, n):
+    m, out = qd.Matrix.field(n, n, dtype, shape=()), qd.field(dtype, shape=())
+
+    @qd.kernel
+    def k():
+        out[None] = m[None].determinant()
+
+    return Run(k, given={m: sample(n)}, expect={out: leibniz(sample(n))})
+
+
+@case(rules=["matrix.determinant"], dtypes=["f32", "f64"], params={"n": [1, 2, 3, 4]})
+def inverses_of_integer_matrices(qd, dtype, n):
+    m, out = qd.Matrix.field(n, n, dtype, shape=()), qd.Matrix.field(n, n, dtype, shape=2)
+    given, inverse = UNIMODULAR[n]
+
+    @qd.kernel
+    def k():
+        for _ in range(1):
+            out[0] = m[None].inverse() + 0
+            out[1] = m[None].inverse() @ m[None] + 0
+
+    identity = [[int(i == j) for j in range(n)] for i in range(n)]
+    return Run(k, given={m: given}, expect={out: [inverse, identity]})
+
+
+@case(rules=["matrix.determinant"])
+def transpose_and_trace(qd):
+    turned, traces = qd.Matrix.field(3, 2, qd.i32, shape=()), qd.field(qd.i32, shape=())
+
+    @qd.kernel
+    def k():
+        for _ in range(1):
+            turned[None] = qd.Matrix([[1, 2, 3], [4, 5, 6]]).transpose()
+            traces[None] = qd.Matrix([[1, 9], [9, -5]]).trace()
+
+    return Run(k, expect={turned: [[1, 4], [2, 5], [3, 6]], traces: -4})
+
+
+@case(rules=["matrix.determinant"])
+def a_determinant_needs_a_square(qd):
+    @qd.kernel
+    def k() -> qd.f32:
+        return qd.Matrix([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).determinant()
+
+    return Run(k, raises=Raises("CompilationError"))
+
+
+@case(
+    rules=["vector.products"],
+    dtypes=["i32", "i64", "f32", "f64"],
+    params={"shape": ["2x2x2", "2x3x4", "4x1x3", "1x4x1"]},
+)
+def products_of_every_shape(qd, dtype, shape):
+    n, m, p = map(int, shape.split("x"))
+    a, b = qd.Matrix.field(n, m, dtype, shape=()), qd.Matrix.field(m, p, dtype, shape=())
+    out = qd.Matrix.field(n, p, dtype, shape=())
+
+    @qd.kernel
+    def k():
+        out[None] = a[None] @ b[None]
+
+    left = [[3 * i - 2 * j + 1 for j in range(m)] for i in range(n)]
+    right = [[i * j - 4 for j in range(p)] for i in range(m)]
+    product = [[sum(left[i][l] * right[l][j] for l in range(m)) for j in range(p)] for i in range(n)]
+    return Run(k, given={a: left, b: right}, expect={out: product})
+
+
+@case(rules=["vector.products"])
+def shapes_that_do_not_fit_a_product_are_an_error(qd):
+    out = qd.Matrix.field(2, 2, qd.i32, shape=())
+
+    @qd.kernel
+    def k():
+        out[None] = qd.Matrix([[1, 2], [3, 4]]) @ qd.Matrix([[1, 2], [3, 4], [5, 6]])
+
+    return Run(k, raises=Raises("CompilationError"))
+
+
+@case(rules=["vector.elementwise"])
+def constructors_of_matrices(qd):
+    out, row = qd.Matrix.field(2, 2, qd.i32, shape=6), qd.Vector.field(3, qd.i32, shape=3)
+
+    @qd.kernel
+    def k():
+        for _ in range(1):
+            out[0] = qd.Matrix.identity(qd.i32, 2)
+            out[1] = qd.Matrix.zero(qd.i32, 2, 2) - 1
+            out[2] = qd.Matrix.one(qd.i32, 2, 2) * 3
+            out[3] = qd.Matrix.diag(2, 7)
+            out[4] = qd.Matrix.rows([qd.Vector([1, 2]), qd.Vector([3, 4])])
+            out[5] = qd.Matrix.cols([qd.Vector([1, 2]), qd.Vector([3, 4])])
+            row[0] = qd.Vector.zero(qd.i32, 3)
+            row[1] = qd.Vector.one(qd.i32, 3)
+            row[2] = qd.Vector.unit(3, 1)
+
+    matrices = [
+        [[1, 0], [0, 1]], [[-1, -1], [-1, -1]], [[3, 3], [3, 3]], [[7, 0], [0, 7]], [[1, 2], [3, 4]], [[1, 3], [2, 4]],
+    ]  # fmt: skip
+    return Run(k, expect={out: matrices, row: [[0, 0, 0], [1, 1, 1], [0, 1, 0]]})
+
+
+@case(rules=["matrix.decompositions"], dtypes=["f32", "f64"])
+def singular_values_of_a_diagonal_matrix(qd, dtype):
+    m, product = qd.Matrix.field(2, 2, dtype, shape=()), qd.Matrix.field(2, 2, dtype, shape=())
+    values = qd.field(dtype, shape=2)
+
+    @qd.kernel
+    def k():
+        for _ in range(1):
+            u, s, v = qd.svd(m[None])
+            product[None] = u @ s @ v.transpose() + 0
+            values[0] = s[0, 0]
+            values[1] = s[1, 1]
+
+    return Run(k, given={m: [[4, 0], [0, 0.5]]}, expect={product: [[4, 0], [0, 0.5]], values: [4, 0.5]})
+
+
+@case(rules=["matrix.decompositions"], dtypes=["f32", "f64"], params={"n": [2, 3]})
+def the_polar_factors_of_a_stretch_are_itself_and_the_identity(qd, dtype, n):
+    m, turn, stretch = (qd.Matrix.field(n, n, dtype, shape=()) for _ in range(3))
+
+    @qd.kernel
+    def k():
+        for _ in range(1):
+            u, p = qd.polar_decompose(m[None])
+            turn[None] = u + 0
+            stretch[None] = p + 0
+
+    diagonal = [[2 ** (1 - i) if i == j else 0 for j in range(n)] for i in range(n)]
+    identity = [[int(i == j) for j in range(n)] for i in range(n)]
+    return Run(k, given={m: diagonal}, expect={turn: identity, stretch: diagonal})

@@ -1,0 +1,1 @@
+"""Structs: members, nesting, copies, fields of them."""
