@@ -44,7 +44,9 @@ def case_files(root: Path = CASES) -> list[Path]:
 def collect(root: Path = CASES) -> list[Entry]:
     """Every case under `root`, sorted by file and place in it. CaseError if ids clash or a file has none."""
     entries = [entry for path in case_files(root) for entry in _entries(path, root)]
-    clashes = [id_ for id_, count in Counter(entry.id for entry in entries).items() if count > 1]
+    files = Counter(name for name, _ in {(entry.id.partition(":")[0], entry.path) for entry in entries})
+    repeated = Counter(entry.id for entry in entries)
+    clashes = [name for counts in (files, repeated) for name, count in counts.items() if count > 1]
     if clashes:
         raise CaseError(f"two cases have the same id: {', '.join(clashes)}; rename one function")
     stray = sorted(path.name for path in root.glob("*.py") if path.name != "__init__.py")

@@ -56,6 +56,12 @@ def test_two_cases_with_one_id_are_refused(tmp_path):
         collect(root)
 
 
+def test_variants_of_one_name_stand_in_one_file(tmp_path):
+    varied = '@case(rules=["t.x"], dtypes=["f32"])\ndef same(qd, dtype):\n    return None\n'
+    with pytest.raises(CaseError, match=r"two cases have the same id: a/same"):
+        collect(write_suite(tmp_path, {"a/b.py": SIMPLE.format("same"), "a/c.py": varied}))
+
+
 def test_a_file_without_a_case_is_refused(tmp_path):
     with pytest.raises(CaseError, match=r"b\.py holds no case"):
         collect(write_suite(tmp_path, {"a/b.py": "x = 1"}))
