@@ -3,6 +3,11 @@
 The syntax tree is evaluated on compile-time objects: runtime scalars are `Expr`s whose operators emit ops, everything
 else is what it is in Python. Mutable variables are cells until `promote.py` turns them into SSA values.
 
+lowering.py    the entry point; source.py, scope.py, context.py: text, names and state of one lowering
+dispatch.py    visitors by syntax node: operators, collections, indexing, calls, assignment, control, loops, returns
+emission.py    what operators and functions emit; promotion.py: literals and common types
+references.py  what can be assigned to; cells.py, survey.py, promote.py: variables and their end
+
 Imports adstack.ir, adstack.errors and the data model of adstack.lang.
 """
 

@@ -26,11 +26,17 @@ def promote(body: Region, places: dict[str, Place]) -> None:
     survey = Survey(body)
     promotion = _Promotion(survey)
     for cell in survey.shared:
-        name = f"{cell.name or 'local'}.{len(places)}"
+        name = _unused(f"{cell.name or 'local'}.{len(places)}", places)
         shape = () if cell.length is None else (cell.length,)
         places[name] = Place(name, cell.dtype, shape, kind="temp", label=cell.name)
         promotion.places[cell] = places[name]
     promotion.region(body)
+
+
+def _unused(name: str, places: dict[str, Place]) -> str:
+    while name in places:
+        name += "_"
+    return name
 
 
 class _Promotion:
