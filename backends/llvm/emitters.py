@@ -272,15 +272,36 @@ def _cast(s: Site) -> str:
     if to.is_bool:
         word = "fcmp une" if source.is_float else "icmp ne"
         return s.w.let(f"{word} {s.ty} {x}, {s.const(0)}")
-    if source.is_float and to.is_float:
-        word = "fptrunc" if source.bits > to.bits else "fpext"
-    elif source.is_float:
-        return _saturate(s)
-    elif to.is_float:
-        word = "sitofp" if source.kind == "i" else "uitofp"
-    else:
+    if source.is_integer and to.is_integer:
         return _resize(s, x, source, to)
-    return s.w.let(f"{word} {s.ty} {x} to {s.text(to)}")
+    if source.is_float and to.is_float:
+        return _to_float(s, x)
+    return _saturate(s) if source.is_float else _from_integer(s, x)
+
+
+def _to_float(s: Site, x: str) -> str:
+    """Between float types. No target narrows f64 to f16 by itself: f32, rounded to odd, keeps what decides."""
+    source, to = s.types[0], s.to
+    if source.bits - to.bits != 48:
+        word = "fptrunc" if source.bits > to.bits else "fpext"
+        return s.w.let(f"{word} {s.ty} {x} to {s.text(to)}")
+    w, single, bits = s.w, s.text(f32), s.text(i32)
+    near = w.let(f"fptrunc {s.ty} {x} to {single}")
+    back = w.let(f"fpext {single} {near} to {s.ty}")
+    sizes = [w.intrinsic(f"llvm.fabs.{mangled(source, s.lanes)}", s.ty, [(s.ty, v)]) for v in (back, x)]
+    outward = w.let(f"zext {s.mask} {w.let(f'fcmp ogt {s.ty} {sizes[0]}, {sizes[1]}')} to {bits}")
+    inexact = w.let(f"zext {s.mask} {w.let(f'fcmp one {s.ty} {back}, {x}')} to {bits}")
+    cut = w.let(f"sub {bits} {w.let(f'bitcast {single} {near} to {bits}')}, {outward}")
+    odd = w.let(f"bitcast {bits} {w.let(f'or {bits} {cut}, {inexact}')} to {single}")
+    return w.let(f"fptrunc {single} {odd} to {s.text(to)}")
+
+
+def _from_integer(s: Site, x: str) -> str:
+    """To f16 by way of f32, which holds every integer in the range of f16 exactly."""
+    word = "sitofp" if s.types[0].kind == "i" else "uitofp"
+    if s.to.bits > 16:
+        return s.w.let(f"{word} {s.ty} {x} to {s.text(s.to)}")
+    return s.w.let(f"fptrunc {s.text(f32)} {s.w.let(f'{word} {s.ty} {x} to {s.text(f32)}')} to {s.text(s.to)}")
 
 
 def _saturate(s: Site) -> str:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from adstack.backends.llvm.pure import function_text
 from adstack.backends.llvm.writer import scalar_type, type_text
 from adstack.ir.structure import Region
+from adstack.ir.types import DType
 
 __all__ = ["Compiled"]
 
@@ -62,20 +63,35 @@ class Compiled:
 
     def _module(self, region: Region) -> str:
         text, declarations = function_text("f", region, self.lanes, "alwaysinline")
-        result, element = type_text(self.output, self.lanes), scalar_type(self.output)
+        result, lanes = type_text(self.output, self.lanes), self.lanes
         pointers = [f"ptr %in{k}" for k in range(len(self.inputs))] + ["ptr %out", "i64 %n"]
         loads, operands = "", []
         for k, dtype in enumerate(self.inputs):
-            vector = type_text(dtype, self.lanes)
-            loads += f"  %a{k} = getelementptr {scalar_type(dtype)}, ptr %in{k}, i64 %i\n"
-            loads += f"  %v{k} = load {vector}, ptr %a{k}, align {dtype.size}\n"
-            operands.append(f"{vector} %v{k}")
+            loads += f"  %a{k} = getelementptr {_element(dtype)}, ptr %in{k}, i64 %i\n"
+            loads += f"  %m{k} = load {_in_memory(dtype, lanes)}, ptr %a{k}, align {dtype.size}\n"
+            loads += f"  %v{k} = {_converted('trunc', f'%m{k}', _in_memory(dtype, lanes), type_text(dtype, lanes))}\n"
+            operands.append(f"{type_text(dtype, lanes)} %v{k}")
         return "\n".join(declarations.values()) + "\n" + text + (
             f"define void @sweep({', '.join(pointers)}) {{\nentry:\n  br label %loop\nloop:\n"
             f"  %i = phi i64 [ 0, %entry ], [ %next, %loop ]\n{loads}"
             f"  %y = call {result} @f({', '.join(operands)})\n"
-            f"  %o = getelementptr {element}, ptr %out, i64 %i\n"
-            f"  store {result} %y, ptr %o, align {self.output.size}\n"
+            f"  %o = getelementptr {_element(self.output)}, ptr %out, i64 %i\n"
+            f"  %z = {_converted('zext', '%y', result, _in_memory(self.output, lanes))}\n"
+            f"  store {_in_memory(self.output, lanes)} %z, ptr %o, align {self.output.size}\n"
             f"  %next = add i64 %i, {self.lanes}\n  %more = icmp slt i64 %next, %n\n"
             "  br i1 %more, label %loop, label %done\ndone:\n  ret void\n}\n"
         )
+
+
+def _element(dtype: DType) -> str:
+    """The LLVM type of an element in memory: u1 takes a byte."""
+    return "i8" if dtype.is_bool else scalar_type(dtype)
+
+
+def _in_memory(dtype: DType, lanes: int) -> str:
+    return _element(dtype) if lanes == 1 else f"<{lanes} x {_element(dtype)}>"
+
+
+def _converted(word: str, value: str, source: str, to: str) -> str:
+    """An instruction that makes one of these types of the other, if they differ."""
+    return f"{word} {source} {value} to {to}" if source != to else f"bitcast {source} {value} to {to}"
