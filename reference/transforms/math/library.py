@@ -1,6 +1,10 @@
 """The table (operation, type) -> Function: each is built and optimised once, when it is first asked for.
 
 f16 goes through f32, whose result is so near that rounding it once more is within the budget.
+
+`fast_math` licenses the variants in `FAST`, named like "sin.fast.f32" and defined to the bit like the rest: sin, cos and
+tan without the path for huge arguments, and rsqrt as the quotient that it is, within 1.5 ulp. None loses a NaN or an
+infinity.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from ..simplify import simplify
 from . import exponential, inverse, logarithmic, power, roots, trigonometric
 from .num import Num
 
-__all__ = ["ALGORITHMS", "Algorithm", "find", "function", "traced"]
+__all__ = ["ALGORITHMS", "FAST", "Algorithm", "find", "function", "traced"]
 
 
 @dataclass(frozen=True)
@@ -66,32 +70,51 @@ ALGORITHMS: Final[dict[str, Algorithm]] = {
 }
 
 
-def traced(name: str, dtype: DType) -> Region:
+FAST: Final = ("sin", "cos", "tan", "sincos", "rsqrt")
+"""Functions with a variant that `fast_math` licenses: theirs take `fast`."""
+
+
+def traced(name: str, dtype: DType, fast: bool = False) -> Region:
     """The algorithm as its formula is written, before any pass."""
     algorithm = ALGORITHMS[name]
+    how = {"fast": True} if fast and name in FAST else {}
     region = Region([Value(dtype, name) for name in ("x", "y")[: algorithm.arity]])
     b = Builder(region)
     wide = f32 if dtype is f16 else dtype
-    results = algorithm.build(*(Num(b, b.cast(v, wide)) for v in region.args))
+    results = algorithm.build(*(Num(b, b.cast(v, wide)) for v in region.args), **how)
     b.yield_(*(b.cast(n.v, dtype) for n in (results if isinstance(results, tuple) else (results,))))
     return region
 
 
-@cache
 def function(name: str, dtype: DType, fast: bool = False) -> Function:
-    """The function that computes `name` on numbers of a float type."""
-    body = traced(name, dtype)
+    """The function that computes `name` on numbers of a float type; the fast variant, if asked for and there is one."""
+    return _built(name, dtype, fast and name in FAST)
+
+
+@cache
+def _built(name: str, dtype: DType, fast: bool) -> Function:
+    body = traced(name, dtype, fast)
     for run in (fold, simplify, cse, simplify, dce):
         run(body)
-    return Function(f"{name}.{dtype.name}", body, builtin=True)
+    return Function(_name(name, dtype, fast), body, builtin=True)
 
 
-_NAMES: Final = {f"{name}.{dtype.name}": (name, dtype) for name in ALGORITHMS for dtype in FLOATS}
+def _name(name: str, dtype: DType, fast: bool) -> str:
+    return f"{name}.fast.{dtype.name}" if fast else f"{name}.{dtype.name}"
+
+
+_NAMES: Final = {
+    _name(name, dtype, fast): (name, dtype, fast)
+    for name in ALGORITHMS
+    for dtype in FLOATS
+    for fast in (False, True)
+    if not fast or name in FAST
+}
 
 
 def find(name: str) -> Function | None:
     """The function called `name` in the text form, like "sin.f32"."""
-    return function(*_NAMES[name]) if name in _NAMES else None
+    return _built(*_NAMES[name]) if name in _NAMES else None
 
 
 use_library(find)

@@ -16,8 +16,10 @@ _GUESS = {"f32": 0x54A1F400, "f64": 0x553EF0FF289DD796}
 _STEPS = {"f32": 2, "f64": 3}
 
 
-def rsqrt(x: Num) -> Num:
-    """1 / sqrt(x), the rounding of the root undone to first order."""
+def rsqrt(x: Num, fast: bool = False) -> Num:
+    """1 / sqrt(x), the rounding of the root undone to first order; if `fast`, not undone."""
+    if fast:
+        return 1.0 / x.sqrt()
     fmt = format_of(x)
     up = fmt.mantissa * 2 + 2
     tiny = x < 2.0 ** (up - fmt.bias)

@@ -3,6 +3,9 @@
 Near zero the reduction follows W. Cody and W. Waite, "Software Manual for the Elementary Functions", 1980, with fused
 multiply-adds and the rounding error kept (T. Dekker's fast two-sum); far.py has the rest. Coefficients:
 tools/accuracy/coefficients.py.
+
+`fast` leaves out far.py: beyond 2^17 (f32) or 2^30 (f64) the result is what the reduction for near arguments makes of
+them, a number without meaning; infinities and NaN still give NaN.
 """
 
 from __future__ import annotations
@@ -15,23 +18,23 @@ from .num import Num, branch, horner
 _NEAR = {"f32": 2.0**17, "f64": 2.0**30}
 
 
-def sin(x: Num) -> Num:
+def sin(x: Num, fast: bool = False) -> Num:
     """The sine, from the quadrant's polynomial and sign."""
-    r = reduce(x)
+    r = reduce(x, fast)
     sine, cosine = _both(r)
     return _quadrant(sine, cosine, r.quadrant)
 
 
-def cos(x: Num) -> Num:
+def cos(x: Num, fast: bool = False) -> Num:
     """The cosine: the sine a quadrant further on."""
-    r = reduce(x)
+    r = reduce(x, fast)
     sine, cosine = _both(r)
     return _quadrant(sine, cosine, r.quadrant + 1)
 
 
-def sincos(x: Num) -> tuple[Num, Num]:
+def sincos(x: Num, fast: bool = False) -> tuple[Num, Num]:
     """Both, for the price of one reduction; the same bits as `sin` and `cos`."""
-    r = reduce(x)
+    r = reduce(x, fast)
     sine, cosine = _both(r)
     return _quadrant(sine, cosine, r.quadrant), _quadrant(sine, cosine, r.quadrant + 1)
 
@@ -54,8 +57,10 @@ def _quadrant(sine: Num, cosine: Num, quadrant: Num) -> Num:
     return (chosen.bits(fmt.signed) ^ sign).bits(fmt.dtype)
 
 
-def reduce(x: Num) -> Reduced:
-    """x modulo pi/2 for every finite x; a NaN or an infinity becomes NaN."""
+def reduce(x: Num, fast: bool = False) -> Reduced:
+    """x modulo pi/2 for every finite x (if `fast`, for near ones); a NaN or an infinity becomes NaN."""
+    if fast:
+        return _cody_waite(x)
     near = abs(x) <= _NEAR[x.dtype.name]
     return Reduced(*branch(near, lambda: list(_cody_waite(x)), lambda: list(reduce_far(x))))
 
@@ -72,10 +77,10 @@ def _cody_waite(x: Num) -> Reduced:
     return Reduced(shifted.bits(fmt.signed), high, k.fma(c3, minus))
 
 
-def tan(x: Num) -> Num:
+def tan(x: Num, fast: bool = False) -> Num:
     """The tangent: sine over cosine, or minus cosine over sine in odd quadrants, both in two words."""
     name = x.dtype.name
-    r = reduce(x)
+    r = reduce(x, fast)
     square = r.high * r.high
     square_low = r.high.fma(r.high, -square)
     cube = square * r.high
