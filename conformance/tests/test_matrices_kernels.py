@@ -203,7 +203,7 @@ def test_vectors_matrices_and_structs_are_arguments_and_results():
         (lambda v: v + qd.Vector([1, 2, 3]), "operands of add must share a shape"),
         (lambda v: v.z, "a 2-vector has no component 'z'"),
         (lambda v: v[2], "index 2 is out of range for axis 0 of a 2-vector"),
-        (lambda v: v @ v, "operands of @ must be a matrix"),
+        (lambda v: v @ qd.Vector([1, 2, 3]), "operands of @ must be matrices or vectors"),
         (lambda v: v.determinant(), "determinant is defined for square matrices"),
         (qd.math.vec3, r"types.vector\(3, float\) takes 3 elements, got 2"),
         (lambda v: qd.sin("x"), "sin takes numbers, vectors and matrices"),

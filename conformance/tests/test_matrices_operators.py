@@ -84,18 +84,26 @@ def test_matrix_products():
     assert type(a @ v) is Vector
 
 
+def test_a_vector_on_the_left_of_a_product_is_a_row():
+    v, m = Vector([1, 2]), Matrix([[1, 2, 3], [4, 5, 6]])
+    assert (v @ m).to_list() == [9, 12, 15]
+    assert type(v @ m) is Vector
+    assert v @ Vector([3, 4]) == 11
+    assert [1, 2] @ v == 5
+
+
 @pytest.mark.parametrize(
     ("left", "right"),
     [
-        (Vector([1, 2]), Vector([1, 2])),
-        (Vector([1, 2]), Matrix([[1, 2], [3, 4]])),
+        (Vector([1, 2]), Vector([1, 2, 3])),
+        (Vector([1, 2, 3]), Matrix([[1, 2], [3, 4]])),
         (Matrix([[1, 2]]), Matrix([[1, 2]])),
         (Matrix([[1, 2]]), 3),
         (3, Matrix([[1, 2]])),
     ],
 )
 def test_matrix_products_of_other_shapes_are_refused(left, right):
-    with pytest.raises(AdstackTypeError, match="operands of @ must be a matrix, and"):
+    with pytest.raises(AdstackTypeError, match="operands of @ must be matrices or vectors, with rows"):
         left @ right
 
 

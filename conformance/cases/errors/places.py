@@ -12,7 +12,7 @@ def wrong(qd):
 
     @qd.func
     def inner(v):
-        return v + qd.Vector([1.0, 2.0]) @ qd.Vector([1.0, 2.0])
+        return v + qd.Vector([1.0, 2.0]).dot(qd.Vector([1.0, 2.0, 3.0]))
 
     @qd.kernel
     def unknown():

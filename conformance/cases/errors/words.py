@@ -14,7 +14,8 @@ def an_index_out_of_bounds(qd):
 @case(rules=["errors.phrases"])
 def a_gradient_of_an_integer_array(qd):
     return Run(
-        lambda: qd.ndarray(qd.i32, shape=2, needs_grad=True), raises=Raises("Error", "i32 is not supported for ndarray")
+        lambda: qd.ndarray(qd.i32, shape=2, needs_grad=True),
+        raises=Raises("Exception", "i32 is not supported for ndarray"),
     )
 
 
@@ -65,7 +66,7 @@ def a_negative_constant_exponent(qd):
     def k(n: qd.i32) -> qd.i32:
         return n ** (-2)
 
-    return Run(k, args=(2,), raises=Raises("CompilationError", "Negative exponent"))
+    return Run(k, args=(2,), raises=Raises("Exception", "Negative exponent"))
 
 
 @case(rules=["errors.phrases"], params={"what": ["try", "lambda", "global", "for-else", "raise"]})

@@ -2,6 +2,8 @@
 
 from fractions import Fraction
 
+import numpy as np
+
 from adstack.conformance.case import Raises, Run, case
 
 
@@ -153,6 +155,18 @@ def outer_products_need_not_be_square(qd):
     return Run(k, expect={out: [[2, 20, 200], [-1, -10, -100]]})
 
 
+@case(rules=["vector.products"])
+def a_vector_on_the_left_is_a_row(qd):
+    out, inner = qd.Vector.field(3, qd.i32, shape=()), qd.field(qd.i32, shape=())
+
+    @qd.kernel
+    def k():
+        out[None] = qd.Vector([1, 2]) @ qd.Matrix([[1, 2, 3], [4, 5, 6]])
+        inner[None] = qd.Vector([1, 2]) @ qd.Vector([3, 4])
+
+    return Run(k, expect={out: [9, 12, 15], inner: 11})
+
+
 @case(rules=["vector.norm"], dtypes=["f32", "f64"])
 def norms_of_pythagorean_vectors(qd, dtype):
     v, out = qd.Vector.field(3, dtype, shape=2), qd.field(dtype, shape=(2, 3))
@@ -188,6 +202,21 @@ def normalized_has_length_one(qd):
             out[1] = qd.Vector([0.0, 0.0]).normalized(1.0)
 
     return Run(k, expect={out: [["0.6", "0.8"], [0, 0]]})
+
+
+@case(rules=["vector.norm"])
+def normalized_multiplies_by_the_rounded_reciprocal(qd):
+    """1/37 is rounded to f32 first, then its product with 12: that is not the f32 nearest to 12/37."""
+    out = qd.Vector.field(2, qd.f32, shape=2)
+
+    @qd.kernel
+    def k():
+        for _ in range(1):
+            out[0] = qd.Vector([12.0, 35.0]).normalized()
+            out[1] = qd.Vector([3.0, 4.0]).normalized(3.0)
+
+    reciprocal = Fraction(float(np.float32(1 / 37)))
+    return Run(k, expect={out: [[12 * reciprocal, 35 * reciprocal], [0.375, 0.5]]})
 
 
 @case(rules=["vector.reductions"], dtypes=["i8", "i16", "i32", "i64", "u8", "u32", "f16", "f32", "f64"])

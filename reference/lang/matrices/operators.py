@@ -18,17 +18,20 @@ def dot_entries(left: list[Any], right: list[Any]) -> Any:
 
 
 def matmul(left: Any, right: Any) -> Any:
-    """`left @ right`: matrix by matrix, or matrix by vector."""
+    """`left @ right`: a vector on the left is a row, one on the right a column, and two give their inner product."""
     left, right = as_elements(left), as_elements(right)
-    if not (isinstance(left, Elements) and isinstance(right, Elements)) or left.is_vector or left.m != right.n:
+    both = isinstance(left, Elements) and isinstance(right, Elements)
+    if not both or (left.n if left.is_vector else left.m) != right.n:
         raise AdstackTypeError(
-            "operands of @ must be a matrix, and a matrix or vector with as many rows as the first has columns",
+            "operands of @ must be matrices or vectors, with rows of the first as long as columns of the second",
             note=f"got {describe(left)} @ {describe(right)}",
-            do="use .dot for two vectors, .transpose() to swap axes, * for elementwise products",
+            do="use .transpose() to swap axes, * for elementwise products",
         )
+    rows = [left.entries] if left.is_vector else left.rows_of_entries()
     columns = [list(column) for column in zip(*right.rows_of_entries(), strict=True)]
-    product = [dot_entries(row, column) for row in left.rows_of_entries() for column in columns]
-    return Elements.over(product, (left.n,) if right.is_vector else (left.n, right.m))
+    product = [dot_entries(row, column) for row in rows for column in columns]
+    shape = (() if left.is_vector else (left.n,)) + (() if right.is_vector else (right.m,))
+    return Elements.over(product, shape) if shape else product[0]
 
 
 class Operators(Elements):
