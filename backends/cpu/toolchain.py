@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -13,10 +14,11 @@ from adstack.errors import InternalError
 
 from .cache import ObjectCache
 from .capability import host
+from .passes import run_passes
 
-__all__ = ["Code", "compile_text", "optimised", "target_machine"]
+__all__ = ["Code", "compile_text", "optimised", "runtime_library", "target_machine"]
 
-_LEVEL = 2
+_LEVEL = 1
 _counter = itertools.count()
 
 
@@ -54,10 +56,7 @@ def optimised(text: str) -> Any:
         module.verify()
     except RuntimeError as error:
         raise InternalError(f"LLVM refuses the code generated for it: {error}\n{text}") from error
-    options = llvm.create_pipeline_tuning_options(speed_level=_LEVEL)
-    options.loop_vectorization = False  # tasks are vectors already, and the loop vectorizer's cost is superlinear
-    builder = llvm.create_pass_builder(target_machine(), options)
-    builder.getModulePassManager().run(module, builder)
+    run_passes(module, target_machine())
     return module
 
 
@@ -78,3 +77,19 @@ def compile_text(text: str, cached: ObjectCache | None) -> Code:
         .link(_jit(), f"adstack{next(_counter)}")
     )
     return Code(library, library["run"])
+
+
+def runtime_library(text: str, symbols: Sequence[str], cached: ObjectCache | None) -> Any:
+    """The backend's own code, written as it should run: symbol -> address, of those asked for."""
+    key = None if cached is None else cached.key(text, *map(str, llvm.llvm_version_info))
+    image = None if cached is None or key is None else cached.read(key)
+    if image is None:
+        target_machine()  # knows the target from here on
+        quick = llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)
+        image = quick.emit_object(llvm.parse_assembly(text))
+        if cached is not None and key is not None:
+            cached.write(key, image)
+    builder = llvm.JITLibraryBuilder().add_object_img(image)
+    for symbol in symbols:
+        builder.export_symbol(symbol)
+    return builder.add_current_process().link(_jit(), f"adstack{next(_counter)}")

@@ -39,8 +39,10 @@ def _uniform_if(e: RegionEmitter, op: Op) -> None:
     arms = []
     for label, region in zip((then, orelse), op.regions, strict=True):
         e.enter(label)
-        values = e.region(region)
-        names = [e.at(v, e.width(r)) for v, r in zip(values, op.results, strict=True)]
+        if e.task is None and e.lanes == 1 and len(region.ops) > _OUTLINED:
+            names = _called(e, region)
+        else:
+            names = [e.at(v, e.width(r)) for v, r in zip(e.region(region), op.results, strict=True)]
         arms.append((names, e.block))
         e.jump(after)
     e.enter(after)
@@ -81,13 +83,27 @@ def _side(e: RegionEmitter, region: Region, results: Sequence[Value], mask: str)
     return joined
 
 
-def _lane_by_lane(e: RegionEmitter, region: Region, results: Sequence[Value]) -> list[str]:
-    """A long and rare side of a math function: called as a scalar function, for each running lane."""
+def _outlined(e: RegionEmitter, region: Region) -> tuple[str, str, list[Value]]:
+    """A long and rare side of a math function as a scalar function: symbol, result type, parameters."""
     inner = {v for op in region.walk() for v in op.results}
     taken = {v: None for op in region.walk() for v in op.operands if v not in inner}
     constants = [v for v in taken if e.is_constant(v)]
     free = [v for v in taken if not e.is_constant(v)]
     symbol, result = e.module.outlined(region, free, {v: e.scalar(v) for v in constants})
+    return symbol, result, free
+
+
+def _called(e: RegionEmitter, region: Region) -> list[str]:
+    """Call a side for the one lane there is."""
+    symbol, result, free = _outlined(e, region)
+    value = e.w.let(f"call {result} @{symbol}({', '.join(f'{type_text(v.dtype, 1)} {e.scalar(v)}' for v in free)})")
+    count = len(region.terminator.operands)
+    return [e.w.let(f"extractvalue {result} {value}, {k}") for k in range(count)]
+
+
+def _lane_by_lane(e: RegionEmitter, region: Region, results: Sequence[Value]) -> list[str]:
+    """Call a side for each running lane."""
+    symbol, result, free = _outlined(e, region)
     vectors = [e.vector(v) for v in free]
     types = [type_text(r.dtype, e.lanes) for r in results]
 

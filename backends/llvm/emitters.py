@@ -38,6 +38,12 @@ class Site:
         """A constant of the first operand's type."""
         return self.w.constant(value, self.types[0], self.lanes)
 
+    def integer(self, k: int) -> int | None:
+        """The value of an integer operand, if it is a constant."""
+        text = self.args[k]
+        text = text[:-1].rpartition(" ")[2] if text.startswith("splat (") else text
+        return int(text) if text.lstrip("-").isdigit() else None
+
     @property
     def mask(self) -> str:
         return "i1" if self.lanes == 1 else f"<{self.lanes} x i1>"
@@ -131,9 +137,12 @@ def _opposite_signs(s: Site, remainder: str, divisor: str) -> str:
 def _shift(left: bool) -> Emitter:
     def emitter(s: Site) -> str:
         a, b = s.args
+        word = "shl" if left else "ashr" if s.types[0].kind == "i" else "lshr"
+        amount = s.integer(1)
+        if amount is not None and 0 <= amount < s.types[0].bits:
+            return s.w.let(f"{word} {s.ty} {a}, {b}")
         bad = s.w.let(f"icmp uge {s.ty} {b}, {s.const(s.types[0].bits)}")
         safe = s.choose(bad, s.const(0), b)
-        word = "shl" if left else "ashr" if s.types[0].kind == "i" else "lshr"
         return s.choose(bad, s.const(0), s.w.let(f"{word} {s.ty} {a}, {safe}"))
 
     return emitter

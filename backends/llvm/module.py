@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Module"]
 
+_INLINED = 4
+"""A library function called from more places than this stays a function: code must not grow with every call."""
+
+_ATTRIBUTES = (
+    "attributes #0 = { nounwind }",
+    "attributes #1 = { noinline cold nounwind }",
+    "attributes #2 = { alwaysinline nounwind }",
+)
 _RARE = '!0 = !{!"branch_weights", i32 1, i32 2000}'
 
 
@@ -27,7 +37,10 @@ class Module:
     def __init__(self, head: str = "") -> None:
         self.head = head
         self._declarations: dict[str, str] = {}
-        self._functions: dict[str, str] = {}
+        self._functions: dict[str, tuple[str, str]] = {}
+        self._calls: Counter[str] = Counter()
+        self._outlined: dict[Region, tuple[str, str]] = {}
+        self._numbers = itertools.count()
         self._definitions: list[str] = []
 
     def take(self, writer: Writer) -> None:
@@ -43,12 +56,14 @@ class Module:
         results = [type_text(v.dtype, lanes) for v in function.body.terminator.operands]
         result = results[0] if len(results) == 1 else f"{{ {', '.join(results)} }}"
         symbol = f'"{function.name}.x{lanes}"'
+        self._calls[symbol] += 1
         if symbol not in self._functions:
-            self._functions[symbol] = ""  # known while its body is emitted
+            self._functions[symbol] = ("", "")  # known while its body is emitted
             self._functions[symbol] = self._library(function, lanes, symbol, result)
         return symbol, result
 
-    def _library(self, function: Function, lanes: int, symbol: str, result: str) -> str:
+    def _library(self, function: Function, lanes: int, symbol: str, result: str) -> tuple[str, str]:
+        """A function up to its attributes, and its body."""
         from .region import RegionEmitter
 
         w = Writer()
@@ -66,13 +81,18 @@ class Module:
         self.take(w)
         params = ", ".join(f"{type_text(a.dtype, lanes)} %p{k}" for k, a in enumerate(function.body.args))
         body = "\n".join(w.lines)
-        return f"define internal {result} @{symbol}({params}) #0 {{\nentry:\n{body}\n}}\n"
+        return f"define internal {result} @{symbol}({params})", f"{{\nentry:\n{body}\n}}\n"
 
     def outlined(self, region: Region, params: Sequence[Value], constants: Mapping[Value, str]) -> tuple[str, str]:
         """A region as a scalar function of its own, never inlined; its symbol and result type (a struct)."""
+        if region not in self._outlined:
+            self._outlined[region] = self._cold(region, params, constants)
+        return self._outlined[region]
+
+    def _cold(self, region: Region, params: Sequence[Value], constants: Mapping[Value, str]) -> tuple[str, str]:
         from .region import RegionEmitter
 
-        symbol = f"cold{len(self._definitions)}"
+        symbol = f"cold{next(self._numbers)}"
         w = Writer()
         e = RegionEmitter(self, w, 1, set())
         for value, text in constants.items():
@@ -98,5 +118,9 @@ class Module:
     @property
     def text(self) -> str:
         """The module as LLVM assembly."""
-        parts = [self.head, *self._declarations.values(), *self._functions.values(), *self._definitions]
-        return "\n".join([*parts, "attributes #0 = { nounwind }", "attributes #1 = { noinline cold nounwind }", _RARE, ""])
+        functions = (
+            f"{head} {'#2' if self._calls[symbol] <= _INLINED else '#0'} {body}"
+            for symbol, (head, body) in self._functions.items()
+        )
+        parts = [self.head, *self._declarations.values(), *functions, *self._definitions]
+        return "\n".join([*parts, *_ATTRIBUTES, _RARE, ""])

@@ -1,0 +1,27 @@
+"""What LLVM does to a module before it makes code of it.
+
+The code that arrives is simplified, free of common subexpressions, hoisted out of loops and vectorised already: what is
+left is to inline, to give names to what stands in memory, and to clean up what emitting one operation after the other
+left behind. The standard pipeline takes ten times as long and gains nothing over this on what we generate.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import llvmlite.binding as llvm
+
+__all__ = ["run_passes"]
+
+
+def run_passes(module: Any, machine: Any) -> None:
+    """Optimise a module in place, for a machine."""
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_loop_rotate_pass()
+    passes.run(module, builder)
