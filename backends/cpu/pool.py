@@ -1,0 +1,155 @@
+"""The threads that share parallel loops: started once, parked between launches.
+
+A worker is a Python thread that enters the machine code of `pool_ir` and stays there, without the interpreter's lock. Loops
+are handed over in machine code alone. There is one pool per process; after a fork the child starts its own when it needs
+one, and runs loops on the calling thread until then.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import platform
+import threading
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final
+
+import llvmlite.binding as llvm
+
+from .cache import ObjectCache, default_folder
+from .pool_ir import WORDS, text
+from .toolchain import runtime_library
+
+__all__ = ["Pool", "pool", "usable_cores"]
+
+_SPIN: Final = 2000
+"""Turns that a thread waits for before it sleeps: some tens of microseconds."""
+_CLOSED: Final = 1 << 30
+_SYSTEM: Final = platform.system().lower()
+_MACHINE: Final = {"x86_64": "x86", "amd64": "x86", "aarch64": "arm64", "arm64": "arm64"}
+_EXPORTS: Final = ("pool", "adstack_worker", "adstack_stop", "adstack_parallel", "adstack_finish")
+_SYMBOLS: Final = ("PyEval_SaveThread", "PyEval_RestoreThread", "PyGILState_Ensure", "PyGILState_Release")
+_MORE: Final = ("PyGILState_GetThisThreadState", "_PyThreadState_UncheckedGet", "PyErr_CheckSignals")
+_PARK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32)
+
+
+def usable_cores() -> list[int]:
+    """The cores that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+class Pool:
+    """Worker threads.
+
+    Args:
+        cached: where its machine code is kept.
+        system: "linux" lets threads sleep in the kernel's futex; anything else in a condition of Python, which is slower.
+
+    Attributes:
+        entry: address of `i32 adstack_parallel(ptr task, ptr ctx, i64 total, i64 grain)`, which runs task(ctx, begin, end)
+            over pieces of [0, total), and gives nonzero if a signal handler raised, with its exception set.
+    """
+
+    def __init__(self, cached: ObjectCache | None = None, system: str = _SYSTEM) -> None:
+        for name in _SYMBOLS + _MORE:
+            llvm.add_symbol(name, _address(getattr(ctypes.pythonapi, name)))
+        futex = system == "linux"
+        sleep = ("adstack_wait", "adstack_wake") if futex else ()
+        code = text(system, _MACHINE[platform.machine().lower()])
+        library = runtime_library(code, (*_EXPORTS, *sleep), cached)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))  # a worker may outlive the interpreter
+        self.entry: int = library["adstack_parallel"]
+        self._worker = ctypes.CFUNCTYPE(None, ctypes.c_int32)(library["adstack_worker"])
+        self._end = ctypes.CFUNCTYPE(None)(library["adstack_stop"])
+        self._base: int = library["pool"]
+        self._threads: list[threading.Thread] = []
+        self._lock = threading.RLock()
+        self._wanted = 1
+        self._keep: tuple[Any, ...] = () if futex else _conditions()
+        addresses = [library[name] for name in sleep] if futex else [_address(f) for f in self._keep]
+        addresses.append(library["adstack_finish"])
+        for name, address in zip(("wait", "wake", "finish"), addresses, strict=True):
+            self._word(name).value = address
+        self._word("active").value = _CLOSED
+
+    def _word(self, name: str) -> ctypes.c_int64:
+        return ctypes.c_int64.from_address(self._base + 8 * WORDS[name])
+
+    @property
+    def threads(self) -> int:
+        """How many threads run a large loop now, the caller's included."""
+        return len(self._threads) + 1
+
+    def start(self, threads: int = 0) -> int:
+        """Have so many threads, 0 for one per usable core; gives `entry`."""
+        cores = usable_cores()
+        wanted = threads or len(cores)
+        with self._lock:
+            if wanted != self.threads:
+                self.stop()
+                self._word("spin").value = _SPIN if wanted <= len(cores) else 0
+                self._start(wanted - 1, cores)
+        return self.entry
+
+    def _start(self, count: int, cores: list[int]) -> None:
+        seen = ctypes.c_int32.from_address(self._base + 8 * WORDS["generation"]).value
+        for number in range(count):
+            thread = threading.Thread(target=self._work, args=(seen,), name=f"adstack-{number + 1}", daemon=True)
+            thread.start()
+            self._threads.append(thread)
+        self._word("workers").value = count
+
+    def _work(self, seen: int) -> None:
+        self._worker(seen)
+
+    def stop(self) -> None:
+        """End the workers; loops run on their caller's thread from then on."""
+        with self._lock:
+            self._end()
+            for thread in self._threads:
+                thread.join()
+            self._threads.clear()
+            self._word("quit").value = 0
+
+    def forget(self) -> None:
+        """In a forked child: there are no workers, and nobody shares a loop."""
+        self._lock = threading.RLock()
+        self._threads.clear()
+        for name in ("workers", "sleepers", "busy", "quit"):
+            self._word(name).value = 0
+        self._word("active").value = _CLOSED
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def _conditions() -> tuple[Any, ...]:
+    """Sleeping and waking by a condition of Python: (wait, wake)."""
+    condition = threading.Condition()
+
+    def wait(word: int, expected: int) -> None:
+        with condition:
+            if ctypes.c_int32.from_address(word).value == expected:
+                condition.wait()
+
+    def wake(word: int, count: int) -> None:
+        with condition:
+            condition.notify_all()
+
+    return _PARK(wait), _PARK(wake)
+
+
+@cache
+def pool() -> Pool:
+    """The pool of this process; it has no workers until it is started."""
+    made = Pool(ObjectCache(default_folder()))
+    at_exit: Callable[[Callable[[], None]], Any] = getattr(threading, "_register_atexit", atexit.register)
+    at_exit(made.stop)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=made.forget)
+    return made

@@ -1,0 +1,445 @@
+"""The thread pool's code, as LLVM assembly: what runs between a kernel's loop and its chunks.
+
+One loop is shared at a time. It is published in the words of `@pool`, then the generation is raised. A worker that sees a
+new generation counts itself into `active`, takes chunks by an atomic counter until none is left, and counts itself out.
+The caller takes chunks too, then closes `active`, after which nobody can count themselves in, and waits until it is empty.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["WORDS", "text"]
+
+_LINE: Final = 16
+"""Words between those that different threads write: two lines of the cache, which processors fetch in pairs."""
+
+WORDS: Final[dict[str, int]] = {
+    "generation": 0,
+    "active": _LINE,
+    "next": 2 * _LINE,
+    "task": 3 * _LINE,
+    "ctx": 3 * _LINE + 1,
+    "total": 3 * _LINE + 2,
+    "chunk": 3 * _LINE + 3,
+    "sleepers": 4 * _LINE,
+    "busy": 5 * _LINE,
+    "workers": 6 * _LINE,
+    "spin": 6 * _LINE + 1,
+    "quit": 6 * _LINE + 2,
+    "wait": 6 * _LINE + 3,
+    "wake": 6 * _LINE + 4,
+    "finish": 6 * _LINE + 5,
+}
+"""Where each word of the pool stands, counted in i64. `wait`, `wake` and `finish` are functions, the others numbers:
+`workers` besides the caller, `spin` turns before a thread sleeps."""
+
+_CLOSED: Final = 1 << 30
+_WAITING: Final = 1 << 29
+_FLAGS: Final = _CLOSED | _WAITING
+_STOPPED: Final = 1 << 62
+_CHECK_NANOSECONDS: Final = 10_000_000
+"""How often a launch lets Python's signal handlers run."""
+_CHUNKS: Final = 8
+"""Chunks per thread: enough to even out threads of different speed."""
+
+_PAUSE: Final = {"x86": "call void @llvm.x86.sse2.pause()", "arm64": "call void @llvm.aarch64.hint(i32 1)"}
+_FUTEX: Final = {"x86": 202, "arm64": 98}
+_CLOCK: Final = {"linux": 1, "darwin": 6}
+
+
+def text(system: str, machine: str) -> str:
+    """The module for "linux", "darwin" or another system, on "x86" or "arm64"."""
+    words = {name: f"getelementptr (i64, ptr @pool, i64 {at})" for name, at in WORDS.items()}
+    pause = _PAUSE[machine]
+    parts = [_TYPES, _now(system), _CHECK, _DRAIN, _WORKER, _STOP, _PARALLEL, _ALONE, _COMPLETE]
+    if system == "linux":
+        parts.append(_SLEEP.replace("FUTEX", str(_FUTEX[machine])))
+    else:
+        parts.append(_DOZE_WINDOWS if system == "windows" else _DOZE)
+    made = "\n".join(parts).replace("PAUSE", pause)
+    for name, address in words.items():
+        made = made.replace(f"${name}$", address)
+    return made
+
+
+_TYPES: Final = f"""
+@pool = global [{7 * _LINE} x i64] zeroinitializer, align 128
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+declare i32 @PyGILState_Ensure()
+declare void @PyGILState_Release(i32)
+declare ptr @PyGILState_GetThisThreadState()
+declare ptr @_PyThreadState_UncheckedGet()
+declare i32 @PyErr_CheckSignals()
+declare i64 @llvm.smax.i64(i64, i64)
+declare i64 @llvm.smin.i64(i64, i64)
+"""
+
+
+def _now(system: str) -> str:
+    """`i64 @now()`: nanoseconds; where there is no such clock, a number that has always moved on far enough."""
+    if system not in _CLOCK:
+        return f"""
+@ticks = internal global i64 0
+define internal i64 @now() {{
+  %old = atomicrmw add ptr @ticks, i64 {_CHECK_NANOSECONDS} monotonic
+  ret i64 %old
+}}
+"""
+    return f"""
+declare i32 @clock_gettime(i32, ptr)
+define internal i64 @now() {{
+  %time = alloca [2 x i64], align 8
+  %ignored = call i32 @clock_gettime(i32 {_CLOCK[system]}, ptr %time)
+  %seconds = load i64, ptr %time, align 8
+  %rest.at = getelementptr i64, ptr %time, i64 1
+  %rest = load i64, ptr %rest.at, align 8
+  %whole = mul i64 %seconds, 1000000000
+  %all = add i64 %whole, %rest
+  ret i64 %all
+}}
+"""
+
+
+_CHECK: Final = f"""
+; whether this launch must end: Python's signal handlers run, now and then, and one of them raised
+define internal i1 @interrupted(ptr %last) {{
+  %now = call i64 @now()
+  %then = load i64, ptr %last, align 8
+  %since = sub i64 %now, %then
+  %due = icmp sge i64 %since, {_CHECK_NANOSECONDS}
+  br i1 %due, label %look, label %no
+look:
+  store i64 %now, ptr %last, align 8
+  %thread = call ptr @PyGILState_GetThisThreadState()
+  %foreign = icmp eq ptr %thread, null
+  br i1 %foreign, label %no, label %ask
+ask:
+  %held = call i32 @PyGILState_Ensure()
+  %raised = call i32 @PyErr_CheckSignals()
+  call void @PyGILState_Release(i32 %held)
+  %stop = icmp ne i32 %raised, 0
+  ret i1 %stop
+no:
+  ret i1 false
+}}
+
+; release the interpreter's lock if this thread holds it; what to give back to @enter, or null
+define internal ptr @leave() {{
+  %own = call ptr @PyGILState_GetThisThreadState()
+  %current = call ptr @_PyThreadState_UncheckedGet()
+  %none = icmp eq ptr %own, null
+  %other = icmp ne ptr %own, %current
+  %without = or i1 %none, %other
+  br i1 %without, label %not, label %release
+release:
+  %saved = call ptr @PyEval_SaveThread()
+  ret ptr %saved
+not:
+  ret ptr null
+}}
+
+define internal void @enter(ptr %saved) {{
+  %none = icmp eq ptr %saved, null
+  br i1 %none, label %done, label %take
+take:
+  call void @PyEval_RestoreThread(ptr %saved)
+  ret void
+done:
+  ret void
+}}
+"""
+
+_DRAIN: Final = """
+; run one chunk of the loop that is shared; false if none is left
+define internal i1 @step() {
+  %chunk = load i64, ptr $chunk$, align 8
+  %total = load i64, ptr $total$, align 8
+  %begin = atomicrmw add ptr $next$, i64 %chunk monotonic
+  %some = icmp slt i64 %begin, %total
+  br i1 %some, label %run, label %none
+run:
+  %full = add i64 %begin, %chunk
+  %end = call i64 @llvm.smin.i64(i64 %full, i64 %total)
+  %task = load ptr, ptr $task$, align 8
+  %ctx = load ptr, ptr $ctx$, align 8
+  call void %task(ptr %ctx, i64 %begin, i64 %end)
+  ret i1 true
+none:
+  ret i1 false
+}
+"""
+
+_WORKER: Final = f"""
+; a worker's life
+define void @adstack_worker(i32 %seen.first) {{
+entry:
+  br label %idle
+idle:
+  %seen = phi i32 [ %seen.first, %entry ], [ %found, %after ]
+  %limit = load atomic i64, ptr $spin$ monotonic, align 8
+  br label %spin
+spin:
+  %turn = phi i64 [ 0, %idle ], [ %turn.next, %turns ]
+  %look = load atomic i32, ptr $generation$ acquire, align 8
+  %same = icmp eq i32 %look, %seen
+  br i1 %same, label %turns, label %woken
+turns:
+  PAUSE
+  %turn.next = add i64 %turn, 1
+  %more = icmp slt i64 %turn.next, %limit
+  br i1 %more, label %spin, label %sleep
+sleep:
+  %up = atomicrmw add ptr $sleepers$, i32 1 seq_cst
+  %wait = load ptr, ptr $wait$, align 8
+  call void %wait(ptr $generation$, i32 %seen)
+  %down = atomicrmw sub ptr $sleepers$, i32 1 seq_cst
+  %after.sleep = load atomic i32, ptr $generation$ acquire, align 8
+  %still = icmp eq i32 %after.sleep, %seen
+  br i1 %still, label %sleep, label %woken
+woken:
+  %found = phi i32 [ %look, %spin ], [ %after.sleep, %sleep ]
+  %quit = load atomic i64, ptr $quit$ acquire, align 8
+  %leaves = icmp ne i64 %quit, 0
+  br i1 %leaves, label %gone, label %join
+join:
+  %before = atomicrmw add ptr $active$, i32 1 seq_cst
+  %closed = and i32 %before, {_CLOSED}
+  %open = icmp eq i32 %closed, 0
+  br i1 %open, label %work, label %part
+work:
+  %again = call i1 @step()
+  br i1 %again, label %work, label %part
+part:
+  %left = atomicrmw sub ptr $active$, i32 1 seq_cst
+  %last = icmp eq i32 %left, {_FLAGS + 1}
+  br i1 %last, label %tell, label %after
+tell:
+  %wake = load ptr, ptr $wake$, align 8
+  call void %wake(ptr $active$, i32 1)
+  br label %after
+after:
+  br label %idle
+gone:
+  ret void
+}}
+"""
+
+_STOP: Final = """
+; end all workers
+define void @adstack_stop() {
+  store atomic i64 0, ptr $workers$ release, align 8
+  store atomic i64 1, ptr $quit$ release, align 8
+  %raised = atomicrmw add ptr $generation$, i32 1 seq_cst
+  %wake = load ptr, ptr $wake$, align 8
+  call void %wake(ptr $generation$, i32 2147483647)
+  ret void
+}
+"""
+
+_PARALLEL: Final = f"""
+; run task(ctx, begin, end) over pieces of [0, total), none smaller than about `grain`; nonzero if a signal ended it early
+define i32 @adstack_parallel(ptr %task, ptr %ctx, i64 %total, i64 %grain) {{
+entry:
+  %some = icmp sgt i64 %total, 0
+  br i1 %some, label %size, label %nothing
+nothing:
+  ret i32 0
+size:
+  %few = icmp sle i64 %total, %grain
+  br i1 %few, label %small, label %large
+small:
+  call void %task(ptr %ctx, i64 0, i64 %total)
+  ret i32 0
+large:
+  %workers = load atomic i64, ptr $workers$ acquire, align 8
+  %threads = add i64 %workers, 1
+  %wanted = mul i64 %threads, {_CHUNKS}
+  %chunk = call i64 @chunk(i64 %total, i64 %grain, i64 %wanted)
+  %pieces = call i64 @pieces(i64 %total, i64 %chunk)
+  %single = icmp eq i64 %workers, 0
+  br i1 %single, label %alone, label %try
+try:
+  %got = cmpxchg ptr $busy$, i32 0, i32 1 acquire monotonic
+  %mine = extractvalue {{ i32, i1 }} %got, 1
+  br i1 %mine, label %share, label %alone
+alone:
+  %status.alone = call i32 @alone(ptr %task, ptr %ctx, i64 %total, i64 %chunk)
+  ret i32 %status.alone
+share:
+  store ptr %task, ptr $task$, align 8
+  store ptr %ctx, ptr $ctx$, align 8
+  store i64 %total, ptr $total$, align 8
+  store i64 %chunk, ptr $chunk$, align 8
+  store atomic i64 0, ptr $next$ monotonic, align 8
+  %opened = atomicrmw and ptr $active$, i32 {~_FLAGS} seq_cst
+  %raised = atomicrmw add ptr $generation$, i32 1 seq_cst
+  %asleep = load atomic i32, ptr $sleepers$ seq_cst, align 8
+  %rouse = icmp sgt i32 %asleep, 0
+  br i1 %rouse, label %call, label %go
+call:
+  %others = sub i64 %pieces, 1
+  %most = call i64 @llvm.smin.i64(i64 %others, i64 %workers)
+  %count = trunc i64 %most to i32
+  %wake = load ptr, ptr $wake$, align 8
+  call void %wake(ptr $generation$, i32 %count)
+  br label %go
+go:
+  %status = call i32 @complete()
+  store atomic i32 0, ptr $busy$ release, align 8
+  ret i32 %status
+}}
+
+; iterations per piece: whole vectors of 64 where the loop is long enough, or of 16
+define internal i64 @chunk(i64 %total, i64 %grain, i64 %wanted) {{
+  %least = call i64 @llvm.smax.i64(i64 %grain, i64 1)
+  %fit = call i64 @pieces(i64 %total, i64 %least)
+  %number = call i64 @llvm.smin.i64(i64 %fit, i64 %wanted)
+  %even = call i64 @pieces(i64 %total, i64 %number)
+  %long = icmp sgt i64 %total, 64
+  %medium = icmp sgt i64 %total, 16
+  %unit.short = select i1 %medium, i64 16, i64 1
+  %unit = select i1 %long, i64 64, i64 %unit.short
+  %units = call i64 @pieces(i64 %even, i64 %unit)
+  %size = mul i64 %units, %unit
+  ret i64 %size
+}}
+
+; %total / %by, rounded up
+define internal i64 @pieces(i64 %total, i64 %by) {{
+  %before = sub i64 %total, 1
+  %whole = udiv i64 %before, %by
+  %all = add i64 %whole, 1
+  ret i64 %all
+}}
+"""
+
+_ALONE: Final = """
+; all pieces on this thread, with a look at signals in between
+define internal i32 @alone(ptr %task, ptr %ctx, i64 %total, i64 %chunk) {
+entry:
+  %last = alloca i64, align 8
+  %start = call i64 @now()
+  store i64 %start, ptr %last, align 8
+  %saved = call ptr @leave()
+  br label %piece
+piece:
+  %begin = phi i64 [ 0, %entry ], [ %end, %on ]
+  %full = add i64 %begin, %chunk
+  %end = call i64 @llvm.smin.i64(i64 %full, i64 %total)
+  call void %task(ptr %ctx, i64 %begin, i64 %end)
+  %more = icmp slt i64 %end, %total
+  br i1 %more, label %check, label %done
+check:
+  %stop = call i1 @interrupted(ptr %last)
+  br i1 %stop, label %done, label %on
+on:
+  br label %piece
+done:
+  %status = phi i32 [ 0, %piece ], [ 1, %check ]
+  call void @enter(ptr %saved)
+  ret i32 %status
+}
+"""
+
+_COMPLETE: Final = f"""
+; the caller's part of a shared loop: pieces until none is left, then wait for those that others took
+define internal i32 @complete() {{
+entry:
+  %last = alloca i64, align 8
+  %start = call i64 @now()
+  store i64 %start, ptr %last, align 8
+  %saved = call ptr @leave()
+  %limit = load atomic i64, ptr $spin$ monotonic, align 8
+  br label %work
+work:
+  %again = call i1 @step()
+  br i1 %again, label %check, label %close
+check:
+  %stop = call i1 @interrupted(ptr %last)
+  br i1 %stop, label %cancel, label %work
+cancel:
+  store atomic i64 {_STOPPED}, ptr $next$ monotonic, align 8
+  br label %close
+close:
+  %status = phi i32 [ 0, %work ], [ 1, %cancel ]
+  %closed = atomicrmw or ptr $active$, i32 {_CLOSED} seq_cst
+  br label %spin
+spin:
+  %turn = phi i64 [ 0, %close ], [ %turn.next, %turns ]
+  %look = load atomic i32, ptr $active$ acquire, align 8
+  %busy = icmp ne i32 %look, {_CLOSED}
+  br i1 %busy, label %turns, label %done
+turns:
+  PAUSE
+  %turn.next = add i64 %turn, 1
+  %more = icmp slt i64 %turn.next, %limit
+  br i1 %more, label %spin, label %park
+park:
+  %status.park = phi i32 [ %status, %turns ], [ %status.next, %parked ]
+  %before = atomicrmw or ptr $active$, i32 {_WAITING} seq_cst
+  %now = or i32 %before, {_WAITING}
+  %empty = icmp eq i32 %now, {_FLAGS}
+  br i1 %empty, label %done, label %wait
+wait:
+  %finish = load ptr, ptr $finish$, align 8
+  call void %finish(ptr $active$, i32 %now)
+  %ending = icmp ne i32 %status.park, 0
+  br i1 %ending, label %parked, label %ask
+ask:
+  %stop.wait = call i1 @interrupted(ptr %last)
+  br i1 %stop.wait, label %cancel.wait, label %parked
+cancel.wait:
+  store atomic i64 {_STOPPED}, ptr $next$ monotonic, align 8
+  br label %parked
+parked:
+  %status.next = phi i32 [ %status.park, %ask ], [ 1, %wait ], [ 1, %cancel.wait ]
+  br label %park
+done:
+  %result = phi i32 [ %status, %spin ], [ %status.park, %park ]
+  call void @enter(ptr %saved)
+  ret i32 %result
+}}
+"""
+
+_SLEEP: Final = """
+declare i64 @syscall(i64, ...)
+
+; sleep while the word is as expected
+define void @adstack_wait(ptr %word, i32 %expected) {
+  %r = call i64 (i64, ...) @syscall(i64 FUTEX, ptr %word, i64 128, i32 %expected, ptr null, ptr null, i64 0)
+  ret void
+}
+
+define void @adstack_wake(ptr %word, i32 %count) {
+  %r = call i64 (i64, ...) @syscall(i64 FUTEX, ptr %word, i64 129, i32 %count, ptr null, ptr null, i64 0)
+  ret void
+}
+
+; the same as @adstack_wait for at most 10 ms
+define void @adstack_finish(ptr %word, i32 %expected) {
+  %time = alloca [2 x i64], align 8
+  store i64 0, ptr %time, align 8
+  %rest = getelementptr i64, ptr %time, i64 1
+  store i64 10000000, ptr %rest, align 8
+  %r = call i64 (i64, ...) @syscall(i64 FUTEX, ptr %word, i64 128, i32 %expected, ptr %time, ptr null, i64 0)
+  ret void
+}
+"""
+
+_DOZE: Final = """
+declare i32 @usleep(i32)
+define void @adstack_finish(ptr %word, i32 %expected) {
+  %r = call i32 @usleep(i32 50)
+  ret void
+}
+"""
+
+_DOZE_WINDOWS: Final = """
+declare void @Sleep(i32)
+define void @adstack_finish(ptr %word, i32 %expected) {
+  call void @Sleep(i32 1)
+  ret void
+}
+"""

@@ -1,0 +1,331 @@
+"""The pool of threads: every index once, whatever the sizes; forks, interrupts, and the end of the process."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adstack.backends.cpu.pool import Pool, usable_cores
+from adstack.backends.cpu.toolchain import runtime_library
+
+COUNT = """
+; count every visit of an index, and note the piece that it was in
+define void @count(ptr %ctx, i64 %begin, i64 %end) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ %begin, %entry ], [ %next, %body ]
+  %more = icmp slt i64 %i, %end
+  br i1 %more, label %body, label %done
+body:
+  %at = getelementptr [2 x i64], ptr %ctx, i64 %i
+  %old = load i64, ptr %at
+  %new = add i64 %old, 1
+  store i64 %new, ptr %at
+  %from = getelementptr i64, ptr %at, i64 1
+  store i64 %begin, ptr %from
+  %next = add i64 %i, 1
+  br label %loop
+done:
+  ret void
+}
+
+declare i32 @usleep(i32)
+define void @slow(ptr %ctx, i64 %begin, i64 %end) {
+  %ignored = call i32 @usleep(i32 50000)
+  ret void
+}
+"""
+_ENTRY = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+SCRIPT = (
+    f"COUNT = '''{COUNT}'''\n"
+    + """
+import ctypes, os, signal, sys, threading, time
+import numpy as np
+from adstack.backends.cpu.pool import pool
+from adstack.backends.cpu.toolchain import runtime_library
+
+library = runtime_library(COUNT, ["count", "slow"], None)
+ENTRY = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+def launch(total=1000, grain=1, task="count"):
+    visits = np.zeros((total, 2), np.int64)
+    status = ENTRY(pool().entry)(library[task], visits.ctypes.data, total, grain)
+    if task == "count":
+        assert status == 0 and (visits[:, 0] == 1).all()
+    return status
+"""
+)
+
+
+class Launcher:
+    """Runs the counting task on a pool."""
+
+    def __init__(self, system: str | None = None) -> None:
+        self.pool = Pool() if system is None else Pool(system=system)
+        self._entry = _ENTRY(self.pool.entry)
+        self._library = runtime_library(COUNT, ["count"], None)
+
+    def run(self, total: int, grain: int) -> Any:
+        """(visits, start of its piece) of each of `total` indices, and of some after them."""
+        visits = np.zeros((max(total, 0) + 70, 2), np.int64)
+        assert self._entry(self._library["count"], visits.ctypes.data, total, grain) == 0
+        assert (visits[: max(total, 0), 0] == 1).all()
+        assert (visits[max(total, 0) :] == 0).all()
+        return visits[: max(total, 0)]
+
+
+@pytest.fixture(scope="module", params=["futex", "condition"])
+def launcher(request: pytest.FixtureRequest) -> Iterator[Launcher]:
+    if request.param == "futex" and sys.platform != "linux":
+        pytest.fail("the futex pool is for Linux")
+    made = Launcher(None if request.param == "futex" else "darwin")
+    yield made
+    made.pool.stop()
+
+
+def in_process(body: str, *, send: int = 0, seconds: float = 30) -> subprocess.CompletedProcess[str]:
+    """Run a script in a process of its own; `send` is a signal it gets once it has printed a line."""
+    code = SCRIPT + textwrap.dedent(body)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parent
+    )
+    assert process.stdout is not None
+    first = process.stdout.readline() if send else ""
+    if send:
+        process.send_signal(send)
+    out, err = process.communicate(timeout=seconds)
+    return subprocess.CompletedProcess(process.args, process.returncode, first + out, err)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+def test_every_index_is_visited_once(launcher: Launcher, threads: int) -> None:
+    launcher.pool.start(threads)
+    assert launcher.pool.threads == threads
+    for total in (-5, 0, 1, 2, 15, 16, 17, 63, 64, 65, 100, 127, 128, 129, 1000, 4096, 100_003):
+        for grain in (-1, 0, 1, 16, 64, 1000, 1 << 40):
+            launcher.run(total, grain)
+
+
+@given(total=st.integers(0, 5000), grain=st.integers(0, 6000), threads=st.integers(1, 4))
+def test_loops_of_any_size_are_covered(total: int, grain: int, threads: int) -> None:
+    SHARED.pool.start(threads)
+    starts = np.unique(SHARED.run(total, grain)[:, 1])
+    if total > 64:
+        assert (starts % 64 == 0).all()
+    if total <= grain:
+        assert len(starts) <= 1
+
+
+SHARED = Launcher()
+
+
+def test_a_large_loop_is_cut_into_several_pieces_and_a_small_one_is_not(launcher: Launcher) -> None:
+    launcher.pool.start(2)
+    assert len(np.unique(launcher.run(100_000, 100)[:, 1])) == 16
+    assert len(np.unique(launcher.run(100_000, 40_000)[:, 1])) == 3
+    assert len(np.unique(launcher.run(100, 100)[:, 1])) == 1
+    assert len(np.unique(launcher.run(8, 1)[:, 1])) == 8
+
+
+def test_without_a_number_there_is_a_thread_per_usable_core() -> None:
+    SHARED.pool.start()
+    assert SHARED.pool.threads == len(usable_cores())
+
+
+def test_other_threads_take_part(launcher: Launcher) -> None:
+    seen: set[int] = set()
+    both = threading.Barrier(2, timeout=20)
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+    def task(context: int, begin: int, end: int) -> None:
+        if begin in (0, 64):
+            both.wait()
+        seen.add(threading.get_native_id())
+
+    launcher.pool.start(2)
+    assert _ENTRY(launcher.pool.entry)(ctypes.cast(task, ctypes.c_void_p), None, 128, 64) == 0
+    assert len(seen) == 2
+
+
+def test_a_loop_inside_a_loop_runs_where_it_is(launcher: Launcher) -> None:
+    launcher.pool.start(2)
+    entry = _ENTRY(launcher.pool.entry)
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+    def task(context: int, begin: int, end: int) -> None:
+        launcher.run(1000, 10)
+
+    assert entry(ctypes.cast(task, ctypes.c_void_p), None, 256, 64) == 0
+
+
+def test_threads_of_python_may_launch_at_the_same_time(launcher: Launcher) -> None:
+    launcher.pool.start(3)
+    failures: list[BaseException] = []
+
+    def work(total: int) -> None:
+        try:
+            for _ in range(300):
+                launcher.run(total, 64)
+        except BaseException as error:  # noqa: BLE001 - it is raised below
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(1000 + 77 * k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_the_number_of_threads_may_change_while_others_launch(launcher: Launcher) -> None:
+    done = threading.Event()
+
+    def change() -> None:
+        for k in range(60):
+            launcher.pool.start(1 + k % 4)
+        done.set()
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    while not done.is_set():
+        launcher.run(5000, 64)
+    thread.join()
+
+
+def test_many_launches_take_no_memory(launcher: Launcher) -> None:
+    launcher.pool.start(2)
+    before = _resident()
+    visits = np.zeros((256, 2), np.int64)
+    entry, task = _ENTRY(launcher.pool.entry), launcher._library["count"]
+    for _ in range(100_000 if launcher.pool._keep == () else 5_000):
+        entry(task, visits.ctypes.data, 256, 64)
+    assert _resident() - before < 4 << 20
+    assert (visits[:, 0] == visits[0, 0]).all()
+
+
+def _resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+# ---- the process around it
+
+
+def test_a_process_with_workers_ends() -> None:
+    done = in_process("pool().start(4); launch(); print('end')")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+def test_a_process_ends_in_the_middle_of_a_launch_of_a_daemon_thread() -> None:
+    done = in_process(
+        """
+        pool().start(2)
+        threading.Thread(target=lambda: launch(640, 1, "slow"), daemon=True).start()
+        time.sleep(0.1)
+        print('end')
+        """
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+def test_launches_after_the_workers_ended_run_on_their_caller() -> None:
+    done = in_process("import atexit; atexit.register(launch); pool().start(2); launch(); print('end')")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+def test_a_forked_child_launches_and_starts_its_own_workers() -> None:
+    done = in_process(
+        """
+        import warnings
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pool().start(3)
+        launch()
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            launch()
+            assert pool().threads == 1
+            pool().start(2)
+            for _ in range(1000):
+                launch()
+            assert pool().threads == 2
+            sys.exit(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        launch()
+        print(pool().threads)
+        """
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "3\n", "")
+
+
+def test_a_child_forked_during_another_threads_launch_does_not_hang() -> None:
+    done = in_process(
+        """
+        import warnings
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pool().start(2)
+        thread = threading.Thread(target=lambda: launch(640, 1, "slow"))
+        thread.start()
+        time.sleep(0.1)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            pool().start(2)
+            launch()
+            os._exit(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        thread.join()
+        launch()
+        print("end")
+        """
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_ends_a_launch_and_the_pool_stays_usable(threads: int) -> None:
+    done = in_process(
+        f"""
+        pool().start({threads})
+        try:
+            print("ready", flush=True)
+            for _ in range(100):
+                launch(6400, 1, "slow")
+        except KeyboardInterrupt:
+            launch()
+            print(pool().threads)
+        """,
+        send=signal.SIGINT,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"ready\n{threads}\n", "")
+
+
+def test_a_signal_handler_that_raises_nothing_changes_nothing() -> None:
+    done = in_process(
+        """
+        caught = []
+        signal.signal(signal.SIGUSR1, lambda *_: caught.append(launch()))
+        pool().start(2)
+        print("ready", flush=True)
+        begun = time.monotonic()
+        while not caught and time.monotonic() - begun < 20:
+            assert launch(640, 1, "slow") == 0
+        print(caught)
+        """,
+        send=signal.SIGUSR1,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ready\n[0]\n", "")
