@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from adstack.ir.structure import Op, Place, Region, Value
 
+from .growth import Growth, cast, minus, plus, times
+
 __all__ = ["Strides"]
 
 Monomial = tuple[tuple[str, int], ...]
@@ -39,14 +41,27 @@ class Strides:
     def __init__(self, loop: Op, header: Sequence[Op], varying: set[Value]) -> None:
         self._varying = varying
         self._defined = {v: op for op in header for v in op.results}
-        self._growth: dict[Value, dict[int, int]] = {arg: {k: 1} for k, arg in enumerate(loop.regions[0].args)}
-        extents = [self._extent(loop.operands[2 * k], loop.operands[2 * k + 1]) for k in range(len(loop.operands) // 2)]
+        bounds = list(zip(loop.operands[::2], loop.operands[1::2], strict=True))
+        self._growth: dict[Value, Growth] = {
+            arg: self._index(k, arg, *bounds[k]) for k, arg in enumerate(loop.regions[0].args)
+        }
         self._linear: list[Polynomial | None] = []
         stride: Polynomial | None = {(): 1}
-        for extent in reversed(extents):
+        for lo, hi in reversed(bounds):
             self._linear.insert(0, stride)
+            extent = self._extent(lo, hi)
             stride = None if stride is None or extent is None else _times(stride, extent)
         self._scan(loop.regions[0])
+
+    def _index(self, k: int, arg: Value, lo: Value, hi: Value) -> Growth:
+        """An index of the loop lies between its bounds, which lie in its type."""
+        least, most = self._number(lo), self._number(hi)
+        dtype = arg.dtype
+        return Growth({k: 1}, dtype.min if least is None else least, (dtype.max if most is None else most) - 1)
+
+    def _number(self, value: Value) -> int | None:
+        op = self._defined.get(value)
+        return int(op.attrs["value"]) if op is not None and op.name == "const" else None
 
     def _extent(self, lo: Value, hi: Value) -> Polynomial | None:
         low, high = self._symbol(lo), self._symbol(hi)
@@ -57,13 +72,11 @@ class Strides:
     def _symbol(self, value: Value) -> Polynomial | None:
         """A bound as a number or an extent of a place."""
         op = self._defined.get(value)
-        while op is not None and op.name == "cast":
+        while op is not None and op.name == "cast" and _holds_extents(op.result) and _holds_extents(op.operands[0]):
             op = self._defined.get(op.operands[0])
-        if op is None:
-            return None
-        if op.name == "const":
+        if op is not None and op.name == "const":
             return {(): int(op.attrs["value"])}
-        if op.name == "shape":
+        if op is not None and op.name == "shape" and _holds_extents(op.result):
             return _extent_of(op.attrs["place"], op.attrs["axis"])
         return None
 
@@ -78,31 +91,39 @@ class Strides:
             for inner in op.regions:
                 self._scan(inner)
 
-    def _combine(self, op: Op) -> dict[int, int] | None:
-        if any(not v.dtype.is_integer for v in (*op.operands, op.result)):
-            return None
-        if any(v in self._varying and v not in self._growth for v in op.operands):
-            return None
-        first = self._growth.get(op.operands[0])
-        if op.name in ("cast", "neg"):
-            sign = -1 if op.name == "neg" else 1
-            return None if first is None else {k: sign * c for k, c in first.items()}
-        second = self._growth.get(op.operands[1])
-        if op.name == "mul":
-            return self._scaled(first, op.operands[1]) or self._scaled(second, op.operands[0])
-        if first is None and second is None:
-            return None
-        sign = -1 if op.name == "sub" else 1
-        total = Counter(first or {})
-        for k, c in (second or {}).items():
-            total[k] += sign * c
-        return dict(total)
+    def _of(self, value: Value) -> Growth | None:
+        """How a value grows; None if nobody knows."""
+        number = self._number(value)
+        if number is not None:
+            return Growth({}, number, number)
+        return self._growth.get(value) if value in self._varying else Growth({})
 
-    def _scaled(self, growth: dict[int, int] | None, factor: Value) -> dict[int, int] | None:
-        op = self._defined.get(factor)
-        if growth is None or op is None or op.name != "const":
+    def _combine(self, op: Op) -> Growth | None:
+        if any(v.dtype.kind not in "iu" for v in (*op.operands, op.result)):
             return None
-        return {k: c * int(op.attrs["value"]) for k, c in growth.items()}
+        known = [self._of(v) for v in op.operands]
+        dtype = op.result.dtype
+        match op.name, known:
+            case _, [None, *_] | [_, None]:
+                return None
+            case "cast", [Growth() as a]:
+                return cast(a, op.operands[0].dtype, dtype)
+            case "neg", [Growth() as a]:
+                return times(a, -1, dtype)
+            case "add", [Growth() as a, Growth() as b]:
+                return plus(a, b, dtype)
+            case "sub", [Growth() as a, Growth() as b]:
+                return minus(a, b, dtype)
+            case _, [Growth() as a, Growth() as b]:
+                return self._product(op, a, b)
+        return None
+
+    def _product(self, op: Op, a: Growth, b: Growth) -> Growth | None:
+        for known, other in ((a, op.operands[1]), (b, op.operands[0])):
+            factor = self._number(other)
+            if factor is not None:
+                return times(known, factor, op.result.dtype)
+        return None
 
     def contiguous(self, place: Place, indices: Sequence[Value]) -> bool:
         """Whether the element that iteration n + 1 touches always follows the one of iteration n."""
@@ -110,15 +131,21 @@ class Strides:
         stride: Polynomial = {(): 1}
         for axis in reversed(range(place.rank)):
             index = indices[axis]
-            if index in self._varying and index not in self._growth:
+            growth = self._of(index)
+            if growth is None or (growth.factors and not growth.linear_as_index(index.dtype)):
                 return False
-            for k, c in self._growth.get(index, {}).items():
+            for k, c in growth.factors.items():
                 total[k].update({m: c * v for m, v in stride.items()})
             stride = _times(stride, _extent_of(place, axis))
         return all(
             wanted is not None and _nonzero(got) == _nonzero(wanted)
             for got, wanted in zip(total, self._linear, strict=True)
         )
+
+
+def _holds_extents(value: Value) -> bool:
+    """Whether its type is wide enough for the number of elements of anything."""
+    return value.dtype.is_integer and value.dtype.bits >= 32
 
 
 def _extent_of(place: Place, axis: int) -> Polynomial:

@@ -1,0 +1,107 @@
+"""What the tests of the cpu backend share: programs run on it and by the interpreter, compared to the bit."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from interpreter_kit import read, same_bits
+
+from adstack import interpreter
+from adstack.backends.cpu.runtime import CpuBackend, open_device
+from adstack.errors import AdstackError
+from adstack.ir.structure import Kernel, Program
+from adstack.runtime.backend import Bindings
+from adstack.runtime.options import Options
+from adstack.transforms import pipeline
+from adstack.transforms.options import Options as PassOptions
+from adstack.transforms.tasks import split
+
+Array = npt.NDArray[Any]
+
+WIDTHS = (1, 2, 8, 64)
+
+
+@cache
+def backend() -> CpuBackend:
+    return open_device()
+
+
+def tasks_of(source: str | Kernel | Program, debug: bool = False) -> Program:
+    """A program as written (a text), or lowered as kernels are."""
+    if isinstance(source, str):
+        source = read(source)
+        return split(source, PassOptions(debug=debug)) if isinstance(source, Kernel) else source
+    return pipeline.lower(source, PassOptions(debug=debug)) if isinstance(source, Kernel) else source
+
+
+def compiled(source: str | Kernel | Program, lanes: int, *, debug: bool = False) -> Callable[..., Sequence[Any]]:
+    """A function of buffers and scalars that launches the program."""
+    options = Options(cpu_lanes=lanes, debug=debug, offline_cache=False)
+    executable = backend().compile(tasks_of(source, debug), options)
+
+    def launch(buffers: dict[str, Array] | None = None, scalars: Sequence[Any] = ()) -> Sequence[Any]:
+        given = buffers or {}
+        shapes = {name: array.shape for name, array in given.items()}
+        return backend().launch(executable, scalars, Bindings(dict(given), shapes))
+
+    return launch
+
+
+def run_cpu(
+    source: str | Kernel | Program,
+    buffers: dict[str, Array] | None = None,
+    scalars: Sequence[Any] = (),
+    lanes: int = 8,
+    *,
+    debug: bool = False,
+) -> Sequence[Any]:
+    """Compile and launch once."""
+    return compiled(source, lanes, debug=debug)(buffers, scalars)
+
+
+def outcome(run: Callable[..., Sequence[Any]], buffers: dict[str, Array], scalars: Sequence[Any]) -> Any:
+    """Results and memory, or the class of the error."""
+    memory = {name: buffer.copy() for name, buffer in buffers.items()}
+    try:
+        return list(run(memory, scalars)), memory
+    except AdstackError as error:
+        return type(error)
+
+
+def agree(
+    source: str | Kernel | Program,
+    buffers: dict[str, Array] | None = None,
+    scalars: Sequence[Any] = (),
+    widths: Sequence[int] = WIDTHS,
+    *,
+    debug: bool = False,
+) -> Any:
+    """The interpreter and the cpu, over every number of lanes, leave the same bits, or fail alike; what they leave."""
+    program = tasks_of(source, debug)
+    given = buffers or {}
+    run_options = interpreter.RunOptions(debug=debug)
+    wanted = outcome(lambda b, s: interpreter.run(program, b, s, options=run_options), given, scalars)
+    for lanes in widths:
+        found = outcome(compiled(program, lanes, debug=debug), given, scalars)
+        differences = differing(wanted, found, program)
+        assert differences == [], f"with {lanes} lanes: {differences}"
+    return wanted
+
+
+def differing(wanted: Any, found: Any, program: Program) -> list[str]:
+    """What of two outcomes is not the same."""
+    if isinstance(wanted, type) or isinstance(found, type):
+        return [] if wanted is found else [f"{wanted} became {found}"]
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(np.errstate(all="ignore"))
+        memory = [name for name in wanted[1] if not same_bits(wanted[1][name], found[1][name])]
+        pairs = zip(wanted[0], found[0], program.returns, strict=True)
+        values = [
+            f"result {k}" for k, (a, b, to) in enumerate(pairs) if not same_bits(to.numpy.type(a), to.numpy.type(b))
+        ]
+    return memory + values
