@@ -99,7 +99,7 @@ BITCAST = _row(
 )
 
 
-def _transcendental(name: str, f32: float = 1, f64: float = 2, arity: int = 1) -> OpDef:
+def _transcendental(name: str, f32: float = 1, f64: float = 1, arity: int = 1) -> OpDef:
     return _row(
         name,
         " ".join("T" * arity) + " -> T",

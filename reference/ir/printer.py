@@ -97,6 +97,7 @@ class _Printer:
         head = f"function {symbol(function.name)}{self._params(function.body)}{_arrow(tuple(function.returns))}"
         self._line(f"{head} {{")
         self._close(function.body.ops)
+        self._fresh()
 
     def program(self, program: Program) -> None:
         results = f" results ({', '.join(map(symbol, program.results))})" if program.results else ""

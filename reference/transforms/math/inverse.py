@@ -14,11 +14,15 @@ from .num import Num, horner
 
 def atan(x: Num) -> Num:
     """The arc tangent."""
-    return atan_ratio(abs(x), x.const(1.0)).copysign(x)
+    value, tail = atan_ratio(abs(x), x.const(1.0))
+    return (value + tail).copysign(x)
 
 
-def atan_ratio(top: Num, bottom: Num) -> Num:
-    """atan(top / bottom) of positive numbers: less than 1/2, more than 2, or between, where pi/4 is taken out."""
+def atan_ratio(top: Num, bottom: Num) -> tuple[Num, Num]:
+    """atan(top / bottom) of positive numbers in two words.
+
+    The quotient is less than 1/2, more than 2, or between, where pi/4 is taken out.
+    """
     shallow, steep = top < bottom * 0.5, top > bottom * 2.0
     upper = top > bottom
     half_pi = table.HALF_PI[top.dtype.name]
@@ -37,7 +41,7 @@ def atan_ratio(top: Num, bottom: Num) -> Num:
     rest = rest.is_nan().where(0.0, rest)
     value = high + r
     wave = (square * r).fma(horner(square, table.ATAN[top.dtype.name]), rest)
-    return value + (((high - value) + r) + (low + wave))
+    return value, ((high - value) + r) + (low + wave)
 
 
 def asin(x: Num) -> Num:
@@ -94,11 +98,11 @@ def atan2(y: Num, x: Num) -> Num:
     shift = 2.0 ** (fmt.bias // 3)
     factor = (largest > 1.0 / shift).where(top.const(1.0), shift)
     factor = (largest > shift).where(1.0 / shift, factor)
-    angle = atan_ratio(both_infinite.where(1.0, top * factor), both_infinite.where(1.0, bottom * factor))
-    angle = both_zero.where(0.0, angle)
+    angle, tail = atan_ratio(both_infinite.where(1.0, top * factor), both_infinite.where(1.0, bottom * factor))
+    angle, tail = both_zero.where(0.0, angle), both_zero.where(0.0, tail)
     high, low, _ = (2.0 * word for word in table.HALF_PI[fmt.name])
     left = x.bits(fmt.signed) < 0
     turned = high - angle
-    turned = turned + (((high - turned) - angle) + low)
-    value = left.where(turned, angle).copysign(y)
+    turned = turned + (((high - turned) - angle) + (low - tail))
+    value = left.where(turned, angle + tail).copysign(y)
     return (x.is_nan() | y.is_nan()).where(float("nan"), value)

@@ -2,9 +2,9 @@
 
 f16 goes through f32, whose result is so near that rounding it once more is within the budget.
 
-`fast_math` licenses the variants in `FAST`, named like "sin.fast.f32" and defined to the bit like the rest: sin, cos and
-tan without the path for huge arguments, and rsqrt as the quotient that it is, within 1.5 ulp. None loses a NaN or an
-infinity.
+`fast_math` licenses the variants in `FAST`, named like "sin.fast.f32" and defined to the bit like the rest: sin, cos
+and tan without the path for huge arguments, and rsqrt as the quotient that it is, within 1.5 ulp. None loses a NaN or
+an infinity.
 """
 
 from __future__ import annotations

@@ -1,0 +1,138 @@
+"""Transcendental ops become calls of the library's functions, with the same bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from transforms_kit import PLAIN, after, agree, fuzz, golden, kernel_of, wrap
+
+from adstack.conformance.fuzz.programs import random_kernel
+from adstack.interpreter import run
+from adstack.ir.functions import evaluate
+from adstack.ir.ops import TABLE
+from adstack.ir.types import f16, f32, f64
+from adstack.transforms.cse import cse
+from adstack.transforms.math.library import ALGORITHMS, FAST, find, function
+from adstack.transforms.math.lower import lower_math
+from adstack.transforms.options import Options
+from adstack.transforms.pipeline import lower
+
+ROWS = [row for row in TABLE.values() if row.transcendental]
+HEAD = "kernel @k(%a: f32, %c: u1) -> (f32) {"
+
+
+def ops_of(root):
+    bodies = [task.body for task in root.tasks] if hasattr(root, "tasks") else [root.body]
+    return [op for body in bodies for op in body.walk()]
+
+
+def test_the_library_has_an_algorithm_for_every_transcendental_row_and_sincos():
+    assert {row.name for row in ROWS} | {"sincos"} == set(ALGORITHMS)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@pytest.mark.parametrize("dtype", [f16, f32, f64], ids=str)
+def test_every_op_becomes_a_call_of_the_function_that_is_its_meaning(row, dtype):
+    names = [f"%{n}" for n in "ab"[: len(row.signature.inputs)]]
+    parameters = ", ".join(f"{n}: {dtype}" for n in names)
+    body = f"%0 = {row.name} {', '.join(names)} : {dtype}\nreturn %0"
+    kernel = kernel_of(wrap(body, f"kernel @k({parameters}) -> ({dtype}) {{"))
+    lowered = after(lower_math, kernel)
+    call = lowered.body.ops[0]
+    assert (call.name, call.attrs["function"]) == ("call", function(row.name, dtype))
+    for seed in range(3):
+        agree(kernel, lowered, seed)
+
+
+def test_no_transcendental_op_survives_lowering():
+    seen = set()
+    for seed in range(40):
+        kernel = random_kernel(seed, 120)
+        seen |= {op.name for op in ops_of(kernel) if op.opdef.transcendental}
+        assert [op.name for op in ops_of(lower(kernel)) if op.opdef.transcendental] == []
+    assert seen == {row.name for row in ROWS}
+
+
+def test_sine_and_cosine_of_a_value_share_one_call():
+    golden(
+        lower_math,
+        HEAD,
+        "%0 = cos %a : f32\n%1 = exp %0 : f32\n%2 = sin %a : f32\n%3 = cos %1 : f32\n%4 = sub %2, %3 : f32\nreturn %4",
+        "%0, %1 = call @sincos.f32 %a : f32, f32\n%2 = call @exp.f32 %1 : f32\n%3 = call @cos.f32 %2 : f32\n"
+        "%4 = sub %0, %3 : f32\nreturn %4",
+        PLAIN,
+    )
+
+
+def test_a_repeated_sine_beside_a_cosine_costs_nothing():
+    body = "%0 = sin %a : f32\n%1 = cos %a : f32\n%2 = sin %a : f32\n%3 = add %0, %2 : f32\n%4 = add %3, %1 : f32\nreturn %4"
+    kernel = kernel_of(wrap(body, HEAD))
+    assert [op.name for op in after(lower_math, kernel).body.ops] == ["call", "add", "add", "return"]
+
+
+def test_sine_and_cosine_of_different_regions_do_not_share():
+    golden(
+        lower_math,
+        HEAD,
+        "%0 = sin %a : f32\n%1 = if %c -> (f32) {\n%2 = cos %a : f32\nyield %2\n} else {\nyield %0\n}\nreturn %1",
+        "%0 = call @sin.f32 %a : f32\n%1 = if %c -> (f32) {\n%2 = call @cos.f32 %a : f32\nyield %2\n} else {\n"
+        "yield %0\n}\nreturn %1",
+        PLAIN,
+    )
+
+
+def test_random_programs_keep_their_meaning():
+    fuzz(lower_math, range(25))
+
+
+def test_equal_calls_are_merged_with_all_their_results():
+    body = "%0, %1 = call @sincos.f32 %a\n%2, %3 = call @sincos.f32 %a\n%4 = add %0, %3\nreturn %4"
+    merged = after(cse, kernel_of(wrap(body, HEAD)))
+    assert [op.name for op in merged.body.ops] == ["call", "add", "return"]
+
+
+def test_calls_of_different_functions_are_not_merged():
+    body = "%0 = call @sin.f32 %a\n%1 = call @cos.f32 %a\n%2 = add %0, %1\nreturn %2"
+    assert [op.name for op in after(cse, kernel_of(wrap(body, HEAD))).body.ops] == ["call", "call", "add", "return"]
+
+
+def test_constants_fold_to_the_bits_that_running_gives():
+    body = "%0 = const 0.7 : f32\n%1 = sin %0 : f32\n%2 = cos %0 : f32\n%3 = pow %1, %2 : f32\nreturn %3"
+    kernel = kernel_of(wrap(body, "kernel @k() -> (f32) {"))
+    program = lower(kernel)
+    assert {op.name for op in ops_of(program)} == {"const", "store", "return"}
+    assert run(program, {}) == run(after(lower_math, kernel), {}) == run(kernel, {})
+
+
+def test_a_kernel_of_a_thousand_sines_stays_small():
+    lines = "\n".join(f"%{k + 1} = sin %{k if k else 'a'} : f32" for k in range(1000))
+    program = lower(kernel_of(wrap(f"{lines}\nreturn %1000", HEAD)))
+    assert len(ops_of(program)) < 1010
+
+
+def test_fast_math_takes_the_fast_variants_where_there_are_any():
+    body = "%0 = sin %a : f32\n%1 = rsqrt %0 : f32\n%2 = exp %1 : f32\nreturn %2"
+    program = lower(kernel_of(wrap(body, HEAD)), Options(fast_math=True))
+    called = [op.attrs["function"].name for op in ops_of(program) if op.name == "call"]
+    assert called == ["sin.fast.f32", "rsqrt.fast.f32", "exp.f32"]
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_fast_variants_keep_nan_and_infinity(name):
+    x = np.array([np.nan, np.inf, -np.inf], np.float32)
+    usual, fast = (np.stack(evaluate(function(name, f32, fast), [x])) for fast in (False, True))
+    np.testing.assert_array_equal(usual, fast)
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_fast_variants_give_the_same_bits_near_zero(name):
+    x = np.linspace(-1e5, 1e5, 2001).astype(np.float32)
+    usual, fast = (evaluate(function(name, f32, fast), [x])[0] for fast in (False, True))
+    assert usual.tobytes() == fast.tobytes()
+
+
+def test_the_library_finds_its_functions_by_name():
+    assert find("sin.f32") is function("sin", f32)
+    assert find("sin.fast.f64") is function("sin", f64, fast=True)
+    assert function("exp", f16, fast=True) is function("exp", f16)
+    assert find("sin") is find("exp.fast.f32") is find("gamma.f32") is None
