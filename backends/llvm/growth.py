@@ -1,4 +1,4 @@
-"""How an integer grows from one iteration of a parallel loop to the next, and over which range it does so without wrapping."""
+"""How an integer grows from one iteration of a parallel loop to the next, and whether it may wrap on the way."""
 
 from __future__ import annotations
 
