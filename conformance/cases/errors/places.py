@@ -2,9 +2,9 @@
 
 from adstack.conformance.case import Raises, Run, case
 
-UNKNOWN = {"file": "places.py:", "line": "out[i] = x[i] + unknwon", "caret": "^^^^^^^", "remedy": "do: "}
-CALLED = {"file": "places.py:", "line": "return v + ", "caret": "^", "caller": "called from"}
-RUNNING = {"file": "places.py:", "line": "x[i + 1] = i"}
+UNKNOWN = {"file": "places.py", "line": "out[i] = x[i] + unknwon", "caret": "^^^^^^^", "remedy": "do: "}
+CALLED = {"file": "places.py", "line": "return v + ", "caret": "^", "caller": "called from"}
+RUNNING = {"file": "places.py", "line": "x[i + 1] = i"}
 
 
 def wrong(qd):

@@ -104,10 +104,10 @@ def streams_of_a_xorshift_generator(qd, bits):
 def fowler_noll_vo_hash(qd, n):
     @qd.kernel
     def fnv(n: qd.i32) -> qd.u64:
-        h = qd.cast(0xCBF29CE484222325, qd.u64)
+        h = qd.u64(0xCBF29CE484222325)
         for _ in range(1):
             for i in range(n):
-                h = (h ^ qd.cast(i * 37, qd.u8)) * 0x100000001B3
+                h = (h ^ qd.cast(i * 37, qd.u8)) * qd.u64(0x100000001B3)
         return h
 
     h = 0xCBF29CE484222325
