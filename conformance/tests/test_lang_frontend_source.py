@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import linecache
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from adstack.errors import AdstackSyntaxError
+from adstack.lang.frontend import source
 from adstack.lang.frontend.source import source_of
 
 
@@ -142,3 +144,20 @@ def test_a_kernel_in_a_script_runs(tmp_path: Path) -> None:
 def test_a_kernel_given_to_the_interpreter_as_text_runs_or_says_why_not() -> None:
     done = subprocess.run([sys.executable, "-c", _SCRIPT], capture_output=True, text=True, check=False)
     assert done.stdout == "2\n" or "put the function in a file" in done.stderr
+
+
+def test_a_source_found_by_indentation_is_the_one_that_the_tokens_delimit() -> None:
+    found = 0
+    for function in _functions(ast, functools, linecache, subprocess, inspect, sys.modules[__name__]):
+        lines, first = source._by_indentation(function) or inspect.getsourcelines(function)
+        expected, first_expected = inspect.getsourcelines(function)
+        assert first == first_expected
+        assert "".join(lines).rstrip() == "".join(expected).rstrip()
+        found += source._by_indentation(function) is not None
+    assert found > 200
+
+
+def _functions(*modules: Any) -> list[Callable[..., Any]]:
+    holders = [*modules, *(v for m in modules for v in vars(m).values() if isinstance(v, type))]
+    functions = [v for h in holders for v in vars(h).values() if inspect.isfunction(v) and v.__name__ != "<lambda>"]
+    return [f for f in functions if not f.__code__.co_filename.startswith("<")]

@@ -70,7 +70,7 @@ def _read(function: Callable[..., Any]) -> Source:
     if name == "<lambda>":
         raise AdstackSyntaxError("a lambda can't be a kernel or func", do="write a `def` with annotated parameters")
     try:
-        lines, first_line = inspect.getsourcelines(function)
+        lines, first_line = _by_indentation(function) or inspect.getsourcelines(function)
     except (OSError, TypeError, IndexError, SyntaxError) as error:
         raise AdstackSyntaxError(
             f"the source of {name} can't be read: {error}",
@@ -81,6 +81,39 @@ def _read(function: Callable[..., Any]) -> Source:
     file = inspect.getsourcefile(function) or function.__code__.co_filename
     node = _definition(name, text, indent, file, first_line)
     return Source(name, file, node, first_line, indent)
+
+
+def _by_indentation(function: Callable[..., Any]) -> tuple[list[str], int] | None:
+    """The lines that a definition's indentation makes its own, if they parse; else `inspect` has to look at the tokens.
+
+    A cut at a line that stands left of the definition but belongs to it, inside brackets or a string, doesn't parse.
+    """
+    unwrapped = inspect.unwrap(function)
+    linecache.checkcache(unwrapped.__code__.co_filename)
+    first = unwrapped.__code__.co_firstlineno
+    lines = linecache.getlines(unwrapped.__code__.co_filename)[first - 1 :]
+    if not lines:
+        return None
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    last, begun = 0, False
+    for number, line in enumerate(lines):
+        stripped = line.lstrip()
+        if not stripped or stripped[0] == "#":
+            continue
+        deeper = len(line) - len(stripped) > indent
+        if begun and not deeper:
+            break
+        begun, last = deeper, number
+    own = lines[: last + 1]
+    return (own, first) if _parses(own, indent) else None
+
+
+def _parses(lines: list[str], indent: int) -> bool:
+    try:
+        tree = ast.parse(_dedented("".join(lines), indent))
+    except SyntaxError:
+        return False
+    return len(tree.body) == 1 and isinstance(tree.body[0], ast.FunctionDef)
 
 
 def _definition(name: str, text: str, indent: int, file: str, first_line: int) -> ast.FunctionDef:
