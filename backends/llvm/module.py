@@ -21,7 +21,7 @@ _INLINED = 4
 
 _ATTRIBUTES = (
     "attributes #0 = { nounwind }",
-    "attributes #1 = { noinline cold nounwind }",
+    "attributes #1 = { noinline cold nounwind optnone }",
     "attributes #2 = { alwaysinline nounwind }",
 )
 _RARE = '!0 = !{!"branch_weights", i32 1, i32 2000}'
