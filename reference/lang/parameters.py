@@ -34,25 +34,25 @@ class Signature:
         around: the names known where it was decorated; postponed annotations may use them.
 
     Attributes:
-        names: of the parameters, in order; `self` included.
-        annotations: one per parameter; `self` counts as a template.
+        names: of the parameters, in order; a method's object included.
+        annotations: one per parameter; a method's object counts as a template.
         returns: what it returns, or None.
-        is_method: whether the first parameter is `self`.
+        is_method: whether the first parameter is the object: it is called `self`, or has no annotation in a class.
     """
 
     def __init__(self, function: Callable[..., Any], around: Mapping[str, Any]) -> None:
         self.function = function
         self.loc = Loc(function.__code__.co_filename, function.__code__.co_firstlineno, 1)
         found = inspect.signature(function)
-        self.is_method = next(iter(found.parameters), "") == "self"
         self.names = tuple(found.parameters)
+        self.is_method = _is_method(function, next(iter(found.parameters.values()), None))
         self._raw = [self._annotation(p) for p in found.parameters.values()]
         self._raw_return = None if found.return_annotation is found.empty else found.return_annotation
         used = {name for raw in (*self._raw, self._raw_return) for name in _names_in(raw)}
         self._around = {name: around[name] for name in used if name in around}
 
     def _annotation(self, parameter: inspect.Parameter) -> Any:
-        if parameter.name == "self" and parameter.annotation is parameter.empty:
+        if self.is_method and parameter.name == self.names[0] and parameter.annotation is parameter.empty:
             return Template()
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.POSITIONAL_ONLY, parameter.KEYWORD_ONLY):
             raise self._error(f"kernel {self.name} has *{parameter.name}", "name every parameter")
@@ -102,6 +102,12 @@ class Signature:
 
     def _error(self, message: str, do: str) -> AdstackSyntaxError:
         return AdstackSyntaxError(message, loc=self.loc, do=do)
+
+
+def _is_method(function: Callable[..., Any], first: inspect.Parameter | None) -> bool:
+    around = function.__qualname__.rpartition(".")[0]
+    in_class = bool(around) and not around.endswith("<locals>")
+    return first is not None and (first.name == "self" or (in_class and first.annotation is first.empty))
 
 
 def _names_in(annotation: Any) -> tuple[str, ...]:

@@ -154,3 +154,50 @@ def a_struct_is_an_argument_and_a_result(qd):
         return p.a, p.b
 
     return Run(call, returns=(10, 0.75))
+
+
+@case(rules=["control.func"])
+def a_method_may_call_its_object_anything(qd):
+    @qd.data_oriented
+    class Stack:
+        def __init__(me):
+            me.rows = [qd.field(qd.i32, shape=2) for _ in range(3)]
+
+        @qd.func
+        def value(me, row, i):
+            return 10 * row + i
+
+        @qd.kernel
+        def fill(me):
+            for row in qd.static(range(3)):
+                for i in me.rows[row]:
+                    me.rows[row][i] = me.value(row, i)
+
+    stack = Stack()
+    return Run(stack.fill, expect={row: [10 * n, 10 * n + 1] for n, row in enumerate(stack.rows)})
+
+
+@case(rules=["control.func"])
+def methods_are_inherited_and_may_be_static_or_properties(qd):
+    @qd.data_oriented
+    class Base:
+        @property
+        def start(self):
+            return 100
+
+        @staticmethod
+        @qd.func
+        def square(x):
+            return x * x
+
+        @qd.func
+        def shift(self, x):
+            return x + self.start
+
+    @qd.data_oriented
+    class Derived(Base):
+        @qd.kernel
+        def of(self, x: qd.i32) -> qd.i32:
+            return self.shift(self.square(x))
+
+    return Run(Derived().of, args=(7,), returns=149)

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...ir.structure import Place
 from ...ir.types import DType
+from ..func import BoundFunc
 from .current import current
 from .expr import Expr
 
@@ -43,6 +44,13 @@ class ArrayArgument:
     @property
     def offset(self) -> tuple[int, ...]:
         return (0,) * self.ndim
+
+    @property
+    def fill(self) -> BoundFunc:
+        """Setting every element to a value."""
+        from .whole import filling
+
+        return BoundFunc(filling, self)
 
     def has_grad(self) -> bool:
         """Whether it comes with a gradient."""

@@ -26,6 +26,7 @@ from .foreign import guarded
 from .inlining import inline
 from .promotion import is_number
 from .references import ScalarRef
+from .whole import of_whole
 
 __all__: list[str] = []
 
@@ -39,6 +40,7 @@ def _call(context: Context, node: ast.Call) -> Any:
         function = function.get()
     if function is static:
         return _static(context, node)
+    function = of_whole(context, function)
     if isinstance(function, Func):
         return inline(context, function, *_references(context, node), statement)
     if isinstance(function, MethodType) and isinstance(function.__func__, Func):
