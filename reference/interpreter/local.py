@@ -89,6 +89,33 @@ def stack_push(op: Op, scope: Scope) -> Step:
     return step
 
 
+@rule("stack.put")
+def stack_put(op: Op, scope: Scope) -> Step:
+    """Write the slot at an index; where there is none, note how deep the stack should have been."""
+    stack, index, value = scope.slots(op.operands)
+
+    def step(frame: Frame) -> None:
+        machine: Stack = frame.values[stack]
+        at, what = frame.spread(frame.values[index]), frame.spread(frame.values[value])
+        if not machine.put(frame.lanes, at, what):
+            frame.launch.overflowed(machine, frame.lanes)
+
+    return step
+
+
+@rule("stack.get")
+def stack_get(op: Op, scope: Scope) -> Step:
+    """The primal of the slot at an index."""
+    stack, index = scope.slots(op.operands)
+    out = scope.define(op.result)
+
+    def step(frame: Frame) -> None:
+        machine: Stack = frame.values[stack]
+        frame.values[out] = machine.get(frame.lanes, frame.spread(frame.values[index]))
+
+    return step
+
+
 @rule("stack.pop")
 def stack_pop(op: Op, scope: Scope) -> Step:
     """Drop the top. Popping an empty stack does nothing, and is an error in debug mode."""

@@ -5,6 +5,10 @@
     pop             n := max(n - 1, 0)
     top             slot[max(min(n, C), 1) - 1]; with C = 0 there is none: it reads as 0, and adding to it does nothing
 
+    put i v         i < C: slot[i].primal := v; n := max(n, i + 1). The program keeps the count, and so can share it
+                    between stacks that are pushed together.
+    get i           slot[i].primal, i clamped to the slots there are
+
 Slots hold 0 before they are first pushed to.
 """
 
@@ -45,6 +49,23 @@ class Stack:
         depth = self.count[lanes]
         self.count[lanes] = np.maximum(depth - 1, 0)
         return np.equal(depth, 0)
+
+    def put(self, lanes: Array, index: Array, value: Array) -> bool:
+        """Write the primal of each lane's slot at an index; False if some index is past the capacity."""
+        index = index.astype(np.int64)
+        self.count[lanes] = np.maximum(self.count[lanes], index + 1)
+        fits = index < self.capacity[lanes]
+        if not fits.all():
+            lanes, index, value = lanes[fits], index[fits], value[fits]
+        if len(lanes):
+            self._reach(int(index.max()) + 1)
+            self.primal[index, lanes] = value
+        return bool(fits.all())
+
+    def get(self, lanes: Array, index: Array) -> Array:
+        """The primal of each lane's slot at an index, which is clamped to the slots there are."""
+        last = np.maximum(np.minimum(self.capacity[lanes], len(self.primal)), 1) - 1
+        return self.primal[np.clip(index.astype(np.int64), 0, last), lanes]
 
     def load_top(self, lanes: Array) -> Array:
         """The primal of each lane's top."""

@@ -1,0 +1,133 @@
+"""Numbers that the table of derivatives computes with: arrays, one element per lane.
+
+A pull asks two kinds of things of a primal: what it is worth, and which case it falls in (`x > 0`). The cases are
+those of the kernel's own run even when values are carried in f64. An adjoint also knows in which lanes it is connected:
+what a pull replaces by a literal 0 is no contribution at all, so that an infinite derivative can't turn it into NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..ir.ops import TABLE
+from ..ir.types import DType, u1
+from .frame import Array
+
+__all__ = ["Num"]
+
+
+class Num:
+    """An array of numbers of one type.
+
+    Attributes:
+        dtype: what operations round to.
+        value: what it is worth.
+        decide: what comparisons look at; the value, unless the kernel's own run had another.
+        live: where an adjoint is connected; None for everywhere.
+    """
+
+    def __init__(self, dtype: DType, value: Array, decide: Array | None = None, live: Array | None = None) -> None:
+        self.dtype = dtype
+        self.value = value
+        self.decide = value if decide is None else decide
+        self.live = live
+
+    # ---- what a subclass that carries more than values overrides
+
+    def literal(self, number: float) -> Num:
+        """A constant beside this number."""
+        return Num(self.dtype, np.array([number], self.dtype.numpy))
+
+    def result(self, name: str, to: DType, value: Array, args: tuple[Num, ...]) -> Num:
+        """The number that the operation `name` gave for `args`."""
+        return Num(to, value, live=_meet([arg.live for arg in args]))
+
+    def chosen(self, condition: Array, yes: Num, no: Num) -> Num:
+        """`yes` where the condition holds, else `no`."""
+        live = np.where(condition, _connected(yes), _connected(no))
+        return Num(yes.dtype, np.where(condition, yes.value, no.value), live=live)
+
+    # ---- operations
+
+    def op(self, name: str, *others: Any) -> Num:
+        """An operation of the table, in this number's type."""
+        args = (self, *(self.lift(other) for other in others))
+        meaning = TABLE[name].meaning
+        assert meaning is not None
+        return self.result(name, self.dtype, meaning(self.dtype, *(arg.value for arg in args)), args)
+
+    def lift(self, other: Any) -> Num:
+        """A number as it is, a literal as a constant."""
+        return other if isinstance(other, Num) else self.literal(other)
+
+    def __add__(self, other: Any) -> Num:
+        return self.op("add", other)
+
+    def __radd__(self, other: Any) -> Num:
+        return self.lift(other).op("add", self)
+
+    def __sub__(self, other: Any) -> Num:
+        return self.op("sub", other)
+
+    def __rsub__(self, other: Any) -> Num:
+        return self.lift(other).op("sub", self)
+
+    def __mul__(self, other: Any) -> Num:
+        return self.op("mul", other)
+
+    def __rmul__(self, other: Any) -> Num:
+        return self.lift(other).op("mul", self)
+
+    def __truediv__(self, other: Any) -> Num:
+        return self.op("div", other)
+
+    def __neg__(self) -> Num:
+        return self.op("neg")
+
+    # ---- cases
+
+    def _compared(self, ufunc: Callable[..., Any], other: Any) -> Num:
+        against = other.decide if isinstance(other, Num) else np.array([other], self.decide.dtype)
+        return Num(u1, np.asarray(ufunc(self.decide, against)))
+
+    def __lt__(self, other: Any) -> Num:
+        return self._compared(np.less, other)
+
+    def __gt__(self, other: Any) -> Num:
+        return self._compared(np.greater, other)
+
+    def eq(self, other: Any) -> Num:
+        """Where both are equal."""
+        return self._compared(np.equal, other)
+
+    def ne(self, other: Any) -> Num:
+        """Where they differ."""
+        return self._compared(np.not_equal, other)
+
+    def __or__(self, other: Any) -> Num:
+        return Num(u1, self.value | other.value)
+
+    def where(self, yes: Any, no: Any) -> Num:
+        """`yes` where this condition holds, else `no`; a literal 0 is no contribution."""
+        known = yes if isinstance(yes, Num) else no
+        return known.chosen(self.value, _side(known, yes), _side(known, no))
+
+
+def _side(known: Num, side: Any) -> Num:
+    if isinstance(side, Num):
+        return side
+    number = known.literal(side)
+    number.live = np.array([side != 0])
+    return number
+
+
+def _connected(number: Num) -> Array:
+    return np.array([True]) if number.live is None else number.live
+
+
+def _meet(masks: list[Array | None]) -> Array | None:
+    known = [mask for mask in masks if mask is not None]
+    return np.logical_and.reduce(np.broadcast_arrays(*known)) if known else None
