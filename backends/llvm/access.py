@@ -34,23 +34,24 @@ class Address:
         self.name = name
 
 
-def address_of(e: RegionEmitter, place: Place, indices: Sequence[Value]) -> Address:
-    """The element of a place, in row-major order."""
+def address_of(e: RegionEmitter, place: Place, indices: Sequence[Value], *, inbounds: bool = True) -> Address:
+    """The element of a place, in row-major order; say so if the indices may be out of bounds."""
     base = e.frame.pointers[place.name]
     if not any(e.is_varying(v) for v in indices):
-        return Address("one", _step(e, base, place.dtype, _offset(e, place, indices, 1)))
+        return Address("one", _step(e, base, place.dtype, _offset(e, place, indices, 1), inbounds=inbounds))
     offsets = _offset(e, place, indices, e.lanes)
     if e.strides is not None and e.strides.contiguous(place, indices):
         # only the first lane's offset is used, so that LLVM computes it alone
         first = e.w.let(f"extractelement {type_text(i64, e.lanes)} {offsets}, i64 0")
-        return Address("run", _step(e, base, place.dtype, first))
+        # a first lane that does not run may be anywhere
+        return Address("run", _step(e, base, place.dtype, first, inbounds=e.mask is None))
     ty = memory_type(place.dtype)
     vector = type_text(i64, e.lanes)
     return Address("many", e.w.let(f"getelementptr inbounds {ty}, ptr {base}, {vector} {offsets}"))
 
 
-def _step(e: RegionEmitter, base: str, dtype: DType, offset: str) -> str:
-    return e.w.let(f"getelementptr inbounds {memory_type(dtype)}, ptr {base}, i64 {offset}")
+def _step(e: RegionEmitter, base: str, dtype: DType, offset: str, *, inbounds: bool) -> str:
+    return e.w.let(f"getelementptr {'inbounds ' if inbounds else ''}{memory_type(dtype)}, ptr {base}, i64 {offset}")
 
 
 def _offset(e: RegionEmitter, place: Place, indices: Sequence[Value], width: int) -> str:
@@ -100,25 +101,21 @@ def _load(e: RegionEmitter, op: Op) -> None:
         name = from_memory(e, name, dtype, 1)
         e.bind(op.result, name if not e.is_varying(op.result) else e.splat(name, dtype))
         return
-    e.bind(op.result, from_memory(e, _vector_load(e, address, dtype), dtype, e.lanes))
+    e.bind(op.result, from_memory(e, vector_load(e, address, dtype), dtype, e.lanes))
 
 
-def _vector_load(e: RegionEmitter, address: Address, dtype: DType) -> str:
+def vector_load(e: RegionEmitter, address: Address, dtype: DType) -> str:
     ty, size = vector_memory_type(e, dtype), dtype.size
     if address.kind == "run" and e.mask is None:
         return e.w.let(f"load {ty}, ptr {address.name}, align {size}")
     mask = e.mask or e.w.constant(True, u1, e.lanes)
     suffix = _suffix(e, dtype)
     if address.kind == "run":
-        return e.w.intrinsic(
-            f"llvm.masked.load.{suffix}.p0", ty, [("ptr", f"align {size} {address.name}"), (e.mask_type, mask), (ty, "poison")]
-        )
-    pointers = f"<{e.lanes} x ptr>"
-    return e.w.intrinsic(
-        f"llvm.masked.gather.{suffix}.v{e.lanes}p0",
-        ty,
-        [(pointers, f"align {size} {address.name}"), (e.mask_type, mask), (ty, "poison")],
-    )
+        name, pointers = f"llvm.masked.load.{suffix}.p0", "ptr"
+    else:
+        name, pointers = f"llvm.masked.gather.{suffix}.v{e.lanes}p0", f"<{e.lanes} x ptr>"
+    operands = [(pointers, f"align {size} {address.name}"), (e.mask_type, mask), (ty, "poison")]
+    return e.w.intrinsic(name, ty, operands)
 
 
 def _suffix(e: RegionEmitter, dtype: DType) -> str:
@@ -137,10 +134,10 @@ def _store(e: RegionEmitter, op: Op) -> None:
         name = last_lane(e, value) if e.is_varying(value) else e.scalar(value)
         e.w.do(f"store {memory_type(dtype)} {to_memory(e, name, dtype, 1)}, ptr {address.name}, align {size}")
         return
-    _vector_store(e, address, dtype, to_memory(e, e.vector(value), dtype, e.lanes))
+    vector_store(e, address, dtype, to_memory(e, e.vector(value), dtype, e.lanes))
 
 
-def _vector_store(e: RegionEmitter, address: Address, dtype: DType, name: str) -> None:
+def vector_store(e: RegionEmitter, address: Address, dtype: DType, name: str) -> None:
     ty, size = vector_memory_type(e, dtype), dtype.size
     if address.kind == "run" and e.mask is None:
         e.w.do(f"store {ty} {name}, ptr {address.name}, align {size}")
@@ -186,7 +183,8 @@ def _element(e: RegionEmitter, op: Op) -> Address:
     base = e.handle(array)
     if not e.is_varying(index):
         offset = e.w.let(f"mul i64 {e.wide(index, 1)}, {e.lanes}")
-        return Address("run" if e.lanes > 1 else "one", e.w.let(f"getelementptr inbounds {ty}, ptr {base}, i64 {offset}"))
+        at = e.w.let(f"getelementptr inbounds {ty}, ptr {base}, i64 {offset}")
+        return Address("run" if e.lanes > 1 else "one", at)
     vector = type_text(i64, e.lanes)
     scaled = e.w.let(f"mul {vector} {e.wide(index, e.lanes)}, {e.w.constant(e.lanes, i64, e.lanes)}")
     lane_numbers = "<" + ", ".join(f"i64 {k}" for k in range(e.lanes)) + ">"
@@ -201,7 +199,7 @@ def _array_load(e: RegionEmitter, op: Op) -> None:
         name = e.w.let(f"load {memory_type(dtype)}, ptr {address.name}, align {dtype.size}")
         e.bind(op.result, from_memory(e, name, dtype, 1))
         return
-    e.bind(op.result, from_memory(e, _vector_load(e, address, dtype), dtype, e.lanes))
+    e.bind(op.result, from_memory(e, vector_load(e, address, dtype), dtype, e.lanes))
 
 
 @handles("array.store")
@@ -212,4 +210,4 @@ def _array_store(e: RegionEmitter, op: Op) -> None:
     if address.kind == "one":
         e.w.do(f"store {memory_type(dtype)} {name}, ptr {address.name}, align {dtype.size}")
         return
-    _vector_store(e, address, dtype, name)
+    vector_store(e, address, dtype, name)

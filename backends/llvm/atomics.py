@@ -1,14 +1,13 @@
 """Atomic updates.
 
 Serial code needs no atomics: it loads, combines, stores. In a parallel loop an update of one element by all lanes whose
-old value nobody looks at is first gathered: where the task touches that place in no other way, over all iterations that
-a thread runs; else over the lanes.
+old value nobody looks at is first combined over the lanes (or over all iterations: see `gathering`).
 """
 
 from __future__ import annotations
 
 from adstack.ir.ops import ATOMICS
-from adstack.ir.structure import Op, Place, Region, Value
+from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import DType
 
 from .access import Address, address_of, from_memory, memory_type, to_memory
@@ -18,14 +17,15 @@ from .lanes import each_lane
 from .region import RegionEmitter, handles
 from .writer import literal, scalar_type, type_text
 
-__all__ = ["Gathered", "gathered_atomics"]
+__all__ = ["COMBINING", "combine", "identity", "reduced", "update"]
 
 _NATIVE = {"add": "add", "and": "and", "or": "or", "xor": "xor", "xchg": "xchg"}
 _IDENTITY = {"add": 0, "or": 0, "xor": 0, "mul": 1}
-_SCALAR_OP = {"add": "add", "mul": "mul", "min": "min", "max": "max", "and": "and", "or": "or", "xor": "xor"}
+COMBINING = ("add", "mul", "min", "max", "and", "or", "xor")
+"""Kinds that combine the old value with a new one, in any order, by the operation of that name."""
 
 
-def _identity(kind: str, dtype: DType) -> str:
+def identity(kind: str, dtype: DType) -> str:
     """What changes nothing. Of float addition that is -0.0; of min and max, NaN, which loses to every number."""
     if dtype.is_float:
         value = {"add": -0.0, "mul": 1.0}.get(kind, float("nan"))
@@ -36,62 +36,6 @@ def _identity(kind: str, dtype: DType) -> str:
     else:
         value = dtype.max if kind == "min" else dtype.min
     return literal(value, dtype)
-
-
-class Gathered:
-    """Updates of one element, gathered per lane in memory of the function, applied once at its end."""
-
-    def __init__(self, op: Op) -> None:
-        self.op = op
-        self.kind: str = op.attrs["kind"]
-        self.place: Place = op.attrs["place"]
-        self.slot = ""
-        self.lanes = 0
-
-    def open(self, e: RegionEmitter) -> None:
-        """Before the loop."""
-        dtype = self.place.dtype
-        self.lanes = e.lanes
-        ty = type_text(dtype, e.lanes)
-        self.slot = e.frame.slot(ty)
-        identity = _identity(self.kind, dtype)
-        if e.lanes > 1:
-            identity = f"splat ({scalar_type(dtype)} {identity})"
-        e.w.do(f"store {ty} {identity}, ptr {self.slot}, align 64")
-
-    def add(self, e: RegionEmitter, value: Value) -> None:
-        """Combine the running lanes' values."""
-        dtype = self.place.dtype
-        ty = type_text(dtype, e.lanes)
-        old = e.w.let(f"load {ty}, ptr {self.slot}, align 64")
-        new = emit(e.w, e.lanes, _SCALAR_OP[self.kind], dtype, (dtype, dtype), (old, e.vector(value)))
-        if e.mask is not None:
-            new = e.choose(e.mask, new, old, dtype)
-        e.w.do(f"store {ty} {new}, ptr {self.slot}, align 64")
-
-    def close(self, e: RegionEmitter, address: str) -> None:
-        """After the loop: one atomic update."""
-        dtype = self.place.dtype
-        value = e.w.let(f"load {type_text(dtype, self.lanes)}, ptr {self.slot}, align 64")
-        _one(e, self.kind, address, dtype, _reduced(e, self.kind, dtype, value))
-
-
-def gathered_atomics(body: Region, outside: set[Value]) -> list[Gathered]:
-    """The atomics of a loop body that can be gathered: the element is fixed, and nothing else touches its place."""
-    touching: dict[str, list[Op]] = {}
-    used: set[Value] = set()
-    for op in body.walk():
-        used.update(op.operands)
-        place = op.attrs.get("place")
-        if place is not None and op.name != "shape":
-            touching.setdefault(place.name, []).append(op)
-    return [Gathered(ops[0]) for ops in touching.values() if len(ops) == 1 and _may_gather(ops[0], used, outside)]
-
-
-def _may_gather(op: Op, used: set[Value], outside: set[Value]) -> bool:
-    if op.name != "atomic" or op.attrs["kind"] not in _SCALAR_OP or op.result in used:
-        return False
-    return all(v in outside for v in op.operands[:-1])
 
 
 @handles("atomic")
@@ -107,7 +51,7 @@ def _atomic(e: RegionEmitter, op: Op) -> None:
     address = address_of(e, place, indices)
     if e.lanes == 1:
         names = [e.scalar(v) for v in values]
-        one = _one if e.frame.parallel else _plain
+        one = update if e.frame.parallel else _plain
         e.bind(op.result, one(e, op.attrs["kind"], address.name, place.dtype, *names))
     else:
         _over_lanes(e, op, address, values)
@@ -116,12 +60,11 @@ def _atomic(e: RegionEmitter, op: Op) -> None:
 def _over_lanes(e: RegionEmitter, op: Op, address: Address, values: list[Value]) -> None:
     kind, dtype = op.attrs["kind"], op.attrs["place"].dtype
     unused = op.result not in e.used
-    if unused and address.kind == "one" and kind in _SCALAR_OP:
+    if unused and address.kind == "one" and kind in COMBINING:
         vector = e.vector(values[0])
         if e.mask is not None:
-            identity = f"splat ({scalar_type(dtype)} {_identity(kind, dtype)})"
-            vector = e.choose(e.mask, vector, identity, dtype)
-        _one(e, kind, address.name, dtype, _reduced(e, kind, dtype, vector))
+            vector = e.choose(e.mask, vector, e.repeated(identity(kind, dtype), dtype), dtype)
+        update(e, kind, address.name, dtype, reduced(e, kind, dtype, vector))
         return
     ty = type_text(dtype, e.lanes)
     vectors = [e.vector(v) for v in values]
@@ -129,7 +72,7 @@ def _over_lanes(e: RegionEmitter, op: Op, address: Address, values: list[Value])
     def one(lane: str, wholes: list[str]) -> list[str]:
         at = _lane_pointer(e, address, dtype, lane)
         names = [e.w.let(f"extractelement {ty} {v}, i64 {lane}") for v in vectors]
-        old = _one(e, kind, at, dtype, *names)
+        old = update(e, kind, at, dtype, *names)
         return [e.w.let(f"insertelement {ty} {w}, {scalar_type(dtype)} {old}, i64 {lane}") for w in wholes]
 
     found = each_lane(e, one, () if unused else (ty,))
@@ -145,7 +88,12 @@ def _lane_pointer(e: RegionEmitter, address: Address, dtype: DType, lane: str) -
     return e.w.let(f"extractelement <{e.lanes} x ptr> {address.name}, i64 {lane}")
 
 
-def _reduced(e: RegionEmitter, kind: str, dtype: DType, vector: str) -> str:
+def combine(e: RegionEmitter, lanes: int, kind: str, dtype: DType, a: str, b: str) -> str:
+    """Two numbers, or vectors of so many, combined as an atomic of that kind does."""
+    return emit(e.w, lanes, kind, dtype, (dtype, dtype), (a, b))
+
+
+def reduced(e: RegionEmitter, kind: str, dtype: DType, vector: str) -> str:
     """The lanes of a vector combined pairwise: halves onto each other."""
     width, name = e.lanes, vector
     while width > 1:
@@ -157,7 +105,7 @@ def _reduced(e: RegionEmitter, kind: str, dtype: DType, vector: str) -> str:
             parts.append(e.w.let(f"shufflevector {ty} {name}, {ty} poison, <{half} x i32> {lanes}"))
         if half == 1:
             parts = [e.w.let(f"extractelement <1 x {scalar_type(dtype)}> {p}, i64 0") for p in parts]
-        name = emit(e.w, half, _SCALAR_OP[kind], dtype, (dtype, dtype), (parts[0], parts[1]))
+        name = combine(e, half, kind, dtype, parts[0], parts[1])
         width = half
     return name
 
@@ -179,10 +127,10 @@ def _combined(e: RegionEmitter, kind: str, dtype: DType, old: str, values: tuple
         a, b = (e.w.let(f"bitcast {ty} {v} to {word}") if dtype.is_float else v for v in (old, values[0]))
         same = e.w.let(f"icmp eq {word} {a}, {b}")
         return e.w.let(f"select i1 {same}, {ty} {values[1]}, {ty} {old}")
-    return emit(e.w, 1, _SCALAR_OP[kind], dtype, (dtype, dtype), (old, values[0]))
+    return combine(e, 1, kind, dtype, old, values[0])
 
 
-def _one(e: RegionEmitter, kind: str, pointer: str, dtype: DType, *values: str) -> str:
+def update(e: RegionEmitter, kind: str, pointer: str, dtype: DType, *values: str) -> str:
     """One lane's atomic update; the old value."""
     assert kind in ATOMICS
     ty = memory_type(dtype)

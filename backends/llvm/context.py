@@ -18,8 +18,9 @@ class Context:
         pointers: place name -> slot of its address.
         extents: (place name, axis) -> slot of an extent that is not known when compiling.
         params: slot of each scalar parameter; the value stands in the slot's first bytes.
-        own: slots of the runtime's own: "errors" and "overflow" (their records), "print" (the host's printing function), "seed" and
-            "launch" (of the random streams), "parallel" (the function that shares a loop among threads, or null).
+        own: slots of the runtime's own: "errors" and "overflow" (their records), "print" (the host's printing
+            function), "seed" and "launch" (of the random streams), "parallel" (the function that shares a loop among
+            threads, or null).
         size: number of slots.
     """
 

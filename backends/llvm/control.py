@@ -1,8 +1,8 @@
 """if, for and while, over one lane or many.
 
-Where a condition is uniform, control branches as it would for one iteration. Where it varies, each side of an `if` runs
-for the lanes that want it (and is jumped over if none does) and the results are selected; a loop goes on while some lane
-does, and the lanes that have left keep their values.
+Where a condition is uniform, control branches as it would for one iteration. Where it varies, each side of an `if`
+runs for the lanes that want it (and is jumped over if none does) and the results are selected; a loop goes on while
+some lane does, and the lanes that have left keep their values.
 """
 
 from __future__ import annotations
@@ -69,10 +69,7 @@ def _side(e: RegionEmitter, region: Region, results: Sequence[Value], mask: str)
     e.split(e.any(mask), inside, after, rare=library)
     e.enter(inside)
     with e.masked(mask):
-        if library:
-            names = _lane_by_lane(e, region, results)
-        else:
-            names = [e.vector(v) for v in e.region(region)]
+        names = _lane_by_lane(e, region, results) if library else [e.vector(v) for v in e.region(region)]
     last = e.block
     e.jump(after)
     e.enter(after)
@@ -195,8 +192,8 @@ def _while(e: RegionEmitter, op: Op) -> None:
     names = [e.at(v, e.width(r)) for v, r in zip(passed, op.results, strict=True)]
     e.split(e.scalar(wanted), inside, after)
     e.enter(inside)
-    for arg, name in zip(body.args, names, strict=True):
-        e.bind(arg, name)
+    for arg, v in zip(body.args, passed, strict=True):  # a result may vary where what is passed on does not
+        e.bind(arg, e.at(v, e.width(arg)))
     yielded = e.region(body)
     phis.close([e.at(v, e.width(a)) for v, a in zip(yielded, condition.args, strict=True)])
     e.jump(head)

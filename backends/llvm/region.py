@@ -1,14 +1,14 @@
 """Straight-line code and the dispatch over operations, for `lanes` iterations at once.
 
-An operand is *uniform* (one scalar for all lanes) or *varying* (a vector with one element per lane). The mask says which
-lanes are running: None means all of them. Code under a mask is reached only if some lane runs.
+An operand is *uniform* (one scalar for all lanes) or *varying* (a vector with one element per lane). The mask says
+which lanes are running: None means all of them. Code under a mask is reached only if some lane runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from adstack.ir.structure import Op, Place, Region, Value
 from adstack.ir.types import DType, i64, u1
@@ -19,8 +19,8 @@ from .strides import Strides
 from .writer import Writer, literal, scalar_type, type_text
 
 if TYPE_CHECKING:
-    from .atomics import Gathered
     from .frame import TaskFrame
+    from .kept import Kept
     from .stacks import Stack
 
 __all__ = ["HANDLERS", "RegionEmitter", "handles"]
@@ -40,6 +40,16 @@ def handles(name: str) -> Callable[[Handler], Handler]:
     return register
 
 
+class Gathered(Protocol):
+    """An atomic whose values are combined before they reach memory."""
+
+    def add(self, e: RegionEmitter, value: Value) -> None:
+        """Take the running lanes' values."""
+
+    def close(self, e: RegionEmitter) -> None:
+        """Update memory."""
+
+
 class RegionEmitter:
     """Emits ops into one LLVM function.
 
@@ -52,7 +62,8 @@ class RegionEmitter:
         block: label of the block being written.
         task: what the code needs to know of the task around it; None in a math function, which touches no memory.
         gathered: atomics that are combined per thread first.
-        stacks: the adstacks made so far.
+        stacks, kept: the adstacks made so far, of either kind.
+        counted: the adstacks of which the program keeps the count.
         used: the values that some op of the task takes.
         strides: how values of a parallel loop grow from one iteration to the next; None in serial code.
     """
@@ -69,6 +80,8 @@ class RegionEmitter:
         self.gathered: dict[Op, Gathered] = {}
         self.used: set[Value] = set()
         self.stacks: dict[Value, Stack] = {}
+        self.counted: set[Value] = set()
+        self.kept: dict[Value, Kept] = {}
         self._names: dict[Value, str] = {}
         self._constants: dict[Value, str] = {}
         self._labels = 0
@@ -106,7 +119,7 @@ class RegionEmitter:
         """A value with one element per lane."""
         known = self._constants.get(value)
         if known is not None:
-            return known if self.lanes == 1 else f"splat ({scalar_type(value.dtype)} {known})"
+            return self.repeated(known, value.dtype)
         name = self._names[value]
         return name if self.lanes == 1 or value in self.varying else self.splat(name, value.dtype)
 
@@ -133,6 +146,10 @@ class RegionEmitter:
         ty, element = type_text(dtype, self.lanes), scalar_type(dtype)
         one = self.w.let(f"insertelement {ty} poison, {element} {name}, i64 0")
         return self.w.let(f"shufflevector {ty} {one}, {ty} poison, <{self.lanes} x i32> zeroinitializer")
+
+    def repeated(self, constant: str, dtype: DType) -> str:
+        """A literal with one element per lane."""
+        return constant if self.lanes == 1 else f"splat ({scalar_type(dtype)} {constant})"
 
     @property
     def frame(self) -> TaskFrame:

@@ -7,7 +7,7 @@ iterations [begin, end) of the row-major order of its box, `lanes` at a time and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from adstack.errors import InternalError
@@ -15,9 +15,9 @@ from adstack.ir.structure import Op, Program, Region, Task, Value
 from adstack.ir.types import DType, i64
 
 from . import access, atomics, checks, control, random, stacks
-from .atomics import Gathered, gathered_atomics
 from .context import Context
 from .frame import Site, TaskFrame
+from .gathering import Gathering
 from .module import Module
 from .region import RegionEmitter
 from .strides import Strides
@@ -91,10 +91,14 @@ class _TaskEmitter:
         for op in header:
             e.op(op)
         box = _Box(e, loop)
+        gathering = Gathering(Region() if self.debug else loop.regions[0])
+        gathering.prepare(e, loop.regions[0])
         start = "%begin"
         if lanes > 1:
-            start = self._vector_loop(e, box, header, lanes)
-        self._scalar_loop(e, box, start)
+            start = self._vector_loop(e, box, gathering, header, lanes)
+        gathering.open(e)
+        self._iterate(e, start, "%end", 1, box.bind_one, loop.regions[0])
+        gathering.close(e)
         stacks.release(e)
         e.w.do("ret void")
         self._close(e, f"define void @{self.symbol}(ptr noalias %ctx, i64 %begin, i64 %end)")
@@ -109,39 +113,26 @@ class _TaskEmitter:
 
     # ---- loops over iterations
 
-    def _vector_loop(self, e: RegionEmitter, box: _Box, header: Sequence[Op], lanes: int) -> str:
+    def _vector_loop(
+        self, e: RegionEmitter, box: _Box, gathering: Gathering, header: Sequence[Op], lanes: int
+    ) -> str:
         """Iterations `lanes` at a time, while so many are left; gives where it stops."""
         body = box.loop.regions[0]
-        varying = varying_values(body)
-        gathered = self._gathered(e, body)
-        e.lanes, e.varying = lanes, varying
-        e.strides = Strides(box.loop, header, varying)
-        for g in gathered:
-            g.open(e)
-        e.gathered = {g.op: g for g in gathered}
         stop = box.last_vector(lanes)
+        if gathering.alone:
+            stop = e.w.let(f"select i1 {gathering.alone}, i64 {stop}, i64 %begin")
+        e.lanes, e.varying = lanes, varying_values(body)
+        e.strides = Strides(box.loop, header, e.varying)
+        gathering.open(e)
         position = self._iterate(e, "%begin", stop, lanes, lambda at: box.bind_lanes(at, lanes), body)
-        for g in gathered:
-            self._apply(e, g)
-        e.lanes, e.varying, e.strides, e.gathered = 1, set(), None, {}
+        gathering.close(e)
+        e.lanes, e.varying, e.strides = 1, set(), None
         return position
 
-    def _scalar_loop(self, e: RegionEmitter, box: _Box, start: str) -> None:
-        body = box.loop.regions[0]
-        gathered = self._gathered(e, body)
-        for g in gathered:
-            g.open(e)
-        e.gathered = {g.op: g for g in gathered}
-        self._iterate(e, start, "%end", 1, box.bind_one, body)
-        for g in gathered:
-            self._apply(e, g)
-        e.gathered = {}
-
     def _iterate(
-        self, e: RegionEmitter, start: str, stop: str, step: int, bind: object, body: Region
+        self, e: RegionEmitter, start: str, stop: str, step: int, bind: Callable[[str], None], body: Region
     ) -> str:
         """A loop over positions in the row-major order; gives the first position that it did not run."""
-        assert callable(bind)
         head, inside, after = e.label("chunk"), e.label("run"), e.label("ran")
         before = e.block
         e.jump(head)
@@ -166,26 +157,6 @@ class _TaskEmitter:
             ty = type_text(i64, e.lanes)
             e.w.do(f"store {ty} {e.w.constant(0, i64, e.lanes)}, ptr {e.frame.counter_of(e.lanes)}, align 64")
 
-    def _gathered(self, e: RegionEmitter, body: Region) -> list[Gathered]:
-        inner = {v for op in body.walk() for v in op.results} | set(body.args)
-        for op in body.walk():
-            inner.update(arg for region in op.regions for arg in region.args)
-        outside = {v for op in body.walk() for v in op.operands if v not in inner}
-        consts = {op.result for op in body.walk() if op.name == "const"}
-        return [] if self.debug else gathered_atomics(body, outside | consts)
-
-    def _apply(self, e: RegionEmitter, gathered: Gathered) -> None:
-        """One atomic update with what was gathered; the index is a constant or was computed before the loop."""
-        op = gathered.op
-        for op_ in self.task.body.walk():
-            if op_.name == "const" and op_.result in op.operands:
-                e.op(op_)
-        lanes, varying, strides = e.lanes, e.varying, e.strides
-        e.varying, e.strides = set(), None
-        address = access.address_of(e, gathered.place, op.operands[:-1])
-        gathered.close(e, address.name)
-        e.lanes, e.varying, e.strides = lanes, varying, strides
-
     # ---- the function around
 
     def _open(self, *, parallel: bool, section: int) -> RegionEmitter:
@@ -193,6 +164,7 @@ class _TaskEmitter:
         w = Writer()
         e = RegionEmitter(self.module, w, 1, set())
         e.used = self.used
+        e.counted = stacks.counted_stacks(self.task.body)
         context = self.out.context
         for arg, slot in zip(self.task.body.args, context.params, strict=True):
             e.bind(arg, _parameter(e, arg.dtype, slot))
@@ -269,7 +241,7 @@ class _Box:
             self.e.bind(arg, self._narrow(value, arg, 1))
 
     def bind_lanes(self, position: str, lanes: int) -> None:
-        """Bind the indices of `lanes` iterations: the last axis counts up, and carries into the others at a row's end."""
+        """Bind the indices of `lanes` iterations: the last axis counts up and carries into the others where it ends."""
         e = self.e
         numbers = "<" + ", ".join(f"i64 {k}" for k in range(lanes)) + ">"
         ty = type_text(i64, lanes)

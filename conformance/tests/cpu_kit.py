@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -73,6 +73,9 @@ def outcome(run: Callable[..., Sequence[Any]], buffers: dict[str, Array], scalar
         return type(error)
 
 
+Case = tuple[dict[str, Array], Sequence[Any]]
+
+
 def agree(
     source: str | Kernel | Program,
     buffers: dict[str, Array] | None = None,
@@ -82,15 +85,25 @@ def agree(
     debug: bool = False,
 ) -> Any:
     """The interpreter and the cpu, over every number of lanes, leave the same bits, or fail alike; what they leave."""
+    (left,) = agree_on(source, [(buffers or {}, scalars)], widths, debug=debug)
+    return left
+
+
+def agree_on(
+    source: str | Kernel | Program, cases: Iterable[Case], widths: Sequence[int] = (8,), *, debug: bool = False
+) -> list[Any]:
+    """The same for several inputs of a program that is compiled once."""
     program = tasks_of(source, debug)
-    given = buffers or {}
+    launches = {lanes: compiled(program, lanes, debug=debug) for lanes in widths}
     run_options = interpreter.RunOptions(debug=debug)
-    wanted = outcome(lambda b, s: interpreter.run(program, b, s, options=run_options), given, scalars)
-    for lanes in widths:
-        found = outcome(compiled(program, lanes, debug=debug), given, scalars)
-        differences = differing(wanted, found, program)
-        assert differences == [], f"with {lanes} lanes: {differences}"
-    return wanted
+    left = []
+    for given, scalars in cases:
+        wanted = outcome(lambda b, s: interpreter.run(program, b, s, options=run_options), given, scalars)
+        for lanes, launch in launches.items():
+            differences = differing(wanted, outcome(launch, given, scalars), program)
+            assert differences == [], f"with {lanes} lanes: {differences}"
+        left.append(wanted)
+    return left
 
 
 def differing(wanted: Any, found: Any, program: Program) -> list[str]:
