@@ -6,7 +6,7 @@ DEBUG = {"debug": True}
 
 
 @case(rules=["parallel.race"], options=DEBUG)
-def two_writes(qd):
+def race_of_two_writes(qd):
     x = qd.field(qd.i32, shape=8)
 
     @qd.kernel
@@ -18,7 +18,7 @@ def two_writes(qd):
 
 
 @case(rules=["parallel.race"], options=DEBUG)
-def a_read_of_what_the_neighbour_writes(qd):
+def race_with_a_neighbour_that_reads(qd):
     x = qd.field(qd.i32, shape=8)
 
     @qd.kernel
@@ -30,7 +30,7 @@ def a_read_of_what_the_neighbour_writes(qd):
 
 
 @case(rules=["parallel.race"], options=DEBUG)
-def a_plain_read_of_what_others_add_to(qd):
+def race_of_a_plain_read_and_atomic_additions(qd):
     x, y = qd.field(qd.i32, shape=8), qd.field(qd.i32, shape=8)
 
     @qd.kernel
@@ -43,7 +43,7 @@ def a_plain_read_of_what_others_add_to(qd):
 
 
 @case(rules=["parallel.race"], options=DEBUG)
-def a_plain_write_of_what_another_adds_to(qd):
+def race_of_a_plain_write_and_an_atomic_addition(qd):
     x = qd.field(qd.i32, shape=8)
 
     @qd.kernel
@@ -58,7 +58,7 @@ def a_plain_write_of_what_another_adds_to(qd):
 
 
 @case(rules=["parallel.race"], options=DEBUG)
-def a_race_of_the_first_and_the_last_iteration(qd):
+def race_of_the_first_and_the_last_iteration(qd):
     x, y = qd.field(qd.i32, shape=8), qd.field(qd.i32, shape=8)
 
     @qd.kernel
@@ -72,7 +72,7 @@ def a_race_of_the_first_and_the_last_iteration(qd):
 
 
 @case(rules=["parallel.race"], options=DEBUG)
-def a_race_in_an_array(qd):
+def race_in_an_array(qd):
     a = qd.ndarray(qd.f32, shape=4)
 
     @qd.kernel

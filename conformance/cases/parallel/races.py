@@ -4,7 +4,7 @@ from adstack.conformance.case import Raises, Run, case
 
 
 @case(rules=["parallel.race"], options={"debug": True})
-def two_iterations_that_write_one_element_are_reported(qd):
+def race_of_two_iterations_is_reported(qd):
     x = qd.field(qd.i32, shape=4)
 
     @qd.kernel
