@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from adstack.backends.llvm.kept import KEPT
 from adstack.backends.llvm.tasks import Emitted, emit_program
+from adstack.backends.llvm.uniformity import varying_values
 from adstack.ir.structure import Op, Program, Region, Task, Value
+from adstack.ir.types import DType
 
 from .layout import own_size
 
@@ -39,12 +42,17 @@ def emit_module(program: Program, *, debug: bool, lanes: int, vector_bytes: int)
 
 
 def _lanes(task: Task, wanted: int, vector_bytes: int, *, debug: bool) -> int:
-    if task.kind != "parallel" or debug or any(op.name == "stack.alloca" for op in task.body.walk()):
+    if task.kind != "parallel" or debug or _has_machine(task):
         return 1
     loop = task.body.ops[-2]
     extent = _known_extent(task, loop)
     best = wanted or _best_lanes(loop.regions[0], vector_bytes)
     return 1 if extent is not None and extent < best and not wanted else best
+
+
+def _has_machine(task: Task) -> bool:
+    """Whether the task runs adstacks that count for themselves: one lane at a time."""
+    return any(op.name.startswith("stack.") and op.name not in ("stack.alloca", *KEPT) for op in task.body.walk())
 
 
 def _known_extent(task: Task, loop: Op) -> int | None:
@@ -60,38 +68,29 @@ def _known_extent(task: Task, loop: Op) -> int | None:
 
 def _best_lanes(body: Region, vector_bytes: int) -> int:
     """As many vectors side by side as hide the latency of a chain of operations without spilling."""
-    size = max((v.dtype.size for op in body.walk() for v in op.results if v.type in _SCALARS), default=4)
-    per_vector = max(2, vector_bytes // size)
+    varying = varying_values(body)
+    results = (v for op in body.walk() for v in op.results if v in varying and isinstance(v.type, DType))
+    per_vector = max(2, vector_bytes // max((v.dtype.size for v in results), default=4))
     vectors = 4
-    while vectors > 1 and _live(body) * vectors > _REGISTERS:
+    while vectors > 1 and _live(body, varying) * vectors > _REGISTERS:
         vectors //= 2
     return min(_MOST_LANES, per_vector * vectors)
 
 
-def _live(region: Region) -> int:
-    """The most values that are live at once, about: in nested regions those of the outer ones count too."""
+def _live(region: Region, varying: set[Value]) -> int:
+    """The most vectors that are live at once, about: in nested regions those of the outer ones count too."""
     last: dict[Value, int] = {}
     for position, op in enumerate(region.ops):
         for inner in (op, *(o for r in op.regions for o in r.walk())):
             last.update((v, position) for v in inner.operands)
-    live: set[Value] = set(region.args)
+    live = varying.intersection(region.args)
     most = len(live)
     for position, op in enumerate(region.ops):
-        nested = max((_live(r) for r in op.regions), default=0)
-        if op.name != "const":
-            live.update(op.results)
+        nested = max((_live(r, varying) for r in op.regions), default=0)
+        live.update(v for v in op.results if v in varying)
         most = max(most, len(live) + nested)
         live = {v for v in live if last.get(v, -1) > position}
     return most
-
-
-def _scalars() -> frozenset[object]:
-    from adstack.ir.types import ALL
-
-    return frozenset(ALL)
-
-
-_SCALARS = _scalars()
 
 
 # ---- the entry
@@ -121,6 +120,8 @@ def _entry(program: Program, emitted: Emitted, *, debug: bool) -> str:
                 f"after{number}:",
             ]
     lines += ["  ret void"] + (["failed:", "  ret void"] if debug and program.tasks else [])
+    if any(task.kind == "parallel" for task in program.tasks):
+        lines += ["stopped:", "  ret void"]  # a signal handler raised
     declaration = ""
     if "@llvm.memset.p0.i64" not in emitted.text:
         declaration = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n"
@@ -142,8 +143,9 @@ def _call(number: int, task: Task, emitted: Emitted) -> list[str]:
         f"  call void @{symbol}(ptr %ctx, i64 0, i64 %total{number})",
         f"  br label %done.{number}",
         f"shared.{number}:",
-        f"  call void %parallel(ptr @{symbol}, ptr %ctx, i64 %total{number}, i64 {grain})",
-        f"  br label %done.{number}",
+        f"  %stop{number} = call i32 %parallel(ptr @{symbol}, ptr %ctx, i64 %total{number}, i64 {grain})",
+        f"  %stopped{number} = icmp ne i32 %stop{number}, 0",
+        f"  br i1 %stopped{number}, label %stopped, label %done.{number}",
         f"done.{number}:",
     ]
 

@@ -69,6 +69,12 @@ class TaskFrame:
         self.slots.append(f"  {name} = alloca {ty}, align {align}")
         return name
 
+    def zeroed_slot(self) -> str:
+        """A number (i64) that is 0 when the function is entered."""
+        name = self.slot("i64", 8)
+        self.slots.append(f"  store i64 0, ptr {name}, align 8")
+        return name
+
     def counter_of(self, lanes: int) -> str:
         """The slot that counts random numbers; zeroed at the start of every iteration."""
         if lanes not in self.counters:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adstack.ir.structure import Op
+from adstack.ir.structure import Op, Region, Value
 from adstack.ir.types import DType, StackType
 
+from . import kept
 from .access import from_memory, memory_type, to_memory
 from .checks import refuse
 from .frame import Site
 from .region import RegionEmitter, handles
 
-__all__ = ["Stack", "release"]
+__all__ = ["Stack", "counted_stacks", "overflowed", "release"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,9 @@ class Stack:
 
 @handles("stack.alloca")
 def _alloca(e: RegionEmitter, op: Op) -> None:
+    if op.result in e.counted:
+        e.kept[op.result] = kept.alloca(e, op)
+        return
     assert e.lanes == 1 and isinstance(op.result.type, StackType)
     dtype = op.result.type.dtype
     site = e.frame.site(Site("stack", "", op.loc, (dtype,)))
@@ -61,6 +65,18 @@ def _alloca(e: RegionEmitter, op: Op) -> None:
         fresh = e.w.let(f"call ptr @calloc(i64 {slots}, i64 {dtype.size})")
         e.w.do(f"store ptr {fresh}, ptr {slot}, align 8")
     e.stacks[op.result] = stack
+
+
+def counted_stacks(body: Region) -> set[Value]:
+    """The adstacks of which the program keeps the count: nothing is done with them but put and get."""
+    made: set[Value] = set()
+    machines: set[Value] = set()
+    for op in body.walk():
+        if op.name == "stack.alloca":
+            made.add(op.result)
+        elif op.name.startswith("stack.") and op.name not in kept.KEPT:
+            machines.add(op.operands[0])
+    return made - machines
 
 
 def release(e: RegionEmitter) -> None:
@@ -107,7 +123,7 @@ def _push(e: RegionEmitter, op: Op) -> None:
     e.w.do(f"store {ty} {_zero(stack.dtype)}, ptr {_at(e, stack, stack.adjoint, depth)}, align {size}")
     e.jump(after)
     e.enter(full)
-    _overflowed(e, stack, capacity, deeper)
+    overflowed(e, stack.site, capacity, deeper)
     e.jump(after)
     e.enter(after)
 
@@ -116,12 +132,12 @@ def _zero(dtype: DType) -> str:
     return "0.0" if dtype.is_float else "0"
 
 
-def _overflowed(e: RegionEmitter, stack: Stack, capacity: str, wanted: str) -> None:
+def overflowed(e: RegionEmitter, site: int, capacity: str, wanted: str) -> None:
     """The first stack to overflow owns the record {site + 1, capacity, depth}; it keeps its largest depth."""
-    first = e.w.let(f"cmpxchg ptr %overflow, i64 0, i64 {stack.site + 1} monotonic monotonic")
+    first = e.w.let(f"cmpxchg ptr %overflow, i64 0, i64 {site + 1} monotonic monotonic")
     owner = e.w.let(f"extractvalue {{ i64, i1 }} {first}, 0")
     fresh = e.w.let(f"icmp eq i64 {owner}, 0")
-    mine = e.w.let(f"or i1 {fresh}, {e.w.let(f'icmp eq i64 {owner}, {stack.site + 1}')}")
+    mine = e.w.let(f"or i1 {fresh}, {e.w.let(f'icmp eq i64 {owner}, {site + 1}')}")
     keep, after = e.label("keep"), e.label("kept")
     e.split(mine, keep, after)
     e.enter(keep)
@@ -173,3 +189,13 @@ def _acc_adjoint(e: RegionEmitter, op: Op) -> None:
     e.w.do(f"store {ty} {total}, ptr {at}, align {stack.dtype.size}")
     e.jump(after)
     e.enter(after)
+
+
+@handles("stack.put")
+def _put(e: RegionEmitter, op: Op) -> None:
+    kept.put(e, op, e.kept[op.operands[0]])
+
+
+@handles("stack.get")
+def _get(e: RegionEmitter, op: Op) -> None:
+    kept.get(e, op, e.kept[op.operands[0]])

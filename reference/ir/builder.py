@@ -195,6 +195,15 @@ class Builder:
     def pop(self, stack: Value) -> Op:
         return self.append("stack.pop", (stack,))
 
+    def put(self, stack: Value, index: Value, value: Value) -> Op:
+        """Write the primal at `index`: a push of a stack whose count the program keeps in a value."""
+        return self.append("stack.put", (stack, index, value))
+
+    def get(self, stack: Value, index: Value) -> Value:
+        """The primal at `index`."""
+        assert isinstance(stack.type, StackType)
+        return self.append("stack.get", (stack, index), (stack.type.dtype,)).result
+
     def load_top(self, stack: Value) -> Value:
         assert isinstance(stack.type, StackType)
         return self.append("stack.load_top", (stack,), (stack.type.dtype,)).result

@@ -45,7 +45,7 @@ class Draft:
         return [handle.dtype]
 
 
-ELEMENT: Final = ("array.load", "stack.load_top", "stack.load_top_adj")
+ELEMENT: Final = ("array.load", "stack.get", "stack.load_top", "stack.load_top_adj")
 """Ops that give an element of their first operand, a handle."""
 
 

@@ -69,6 +69,8 @@ RULES: Final[dict[str, Rule]] = {
     "stack.alloca": rules_memory.stack_alloca,
     "stack.push": rules_memory.stack_push,
     "stack.pop": rules_memory.stack_pop,
+    "stack.put": rules_memory.stack_put,
+    "stack.get": rules_memory.stack_get,
     "stack.load_top": rules_memory.stack_load_top,
     "stack.load_top_adj": rules_memory.stack_load_top_adj,
     "stack.acc_adjoint": rules_memory.stack_acc_adjoint,

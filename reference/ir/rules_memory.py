@@ -123,6 +123,21 @@ def stack_acc_adjoint(op: Op, places: Places) -> None:
     expect.results(op, ())
 
 
+def stack_put(op: Op, places: Places) -> None:
+    """Stack, index, primal."""
+    expect.count(op, 3, "stack, index, value")
+    expect.index(op, 1)
+    expect.typed(op, 2, _stack(op))
+    expect.results(op, ())
+
+
+def stack_get(op: Op, places: Places) -> None:
+    """Stack, index; gives a primal."""
+    expect.count(op, 2, "stack, index")
+    expect.index(op, 1)
+    expect.results(op, (_stack(op),))
+
+
 def _dtype(op: Op) -> DType:
     dtype = op.attrs["dtype"]
     if dtype not in ALL:

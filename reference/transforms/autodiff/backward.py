@@ -1,0 +1,267 @@
+"""The reversal: a region's ops backwards, adjoints in, adjoints out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...errors import AdstackCompilationError
+from ...ir.builder import Builder
+from ...ir.derivatives import RULES, Saved
+from ...ir.structure import Op, Place, Region, Value
+from ...ir.types import ArrayType, i64
+from ..math.num import Num
+from ..rewrite import clone_op
+from .activity import Activity
+from .plan import Planner
+from .state import Adjoints, Counters, Names, counter, free_values, scoped
+from .sweep import loops_inside
+
+__all__ = ["Backward"]
+
+
+class Backward:
+    """Emits reversals.
+
+    Attributes:
+        b: where to.
+        activity, planner: what was found out about the kernel.
+        adjoints: of values; `places`: of places; `arrays`: of local arrays (a handle each).
+        stacks: the adstacks of kept values.
+    """
+
+    def __init__(
+        self,
+        b: Builder,
+        activity: Activity,
+        planner: Planner,
+        places: dict[str, Place],
+        stacks: dict[Value, Value],
+    ) -> None:
+        self.b, self.activity, self.planner, self.places, self.stacks = b, activity, planner, places, stacks
+        self.adjoints = Adjoints(b)
+        self.arrays: dict[Value, Value] = {}
+
+    def region(self, region: Region, names: Names, counters: Counters, index: Value | None = None) -> None:
+        """Reverse a region; what it yields has its adjoints already. Inside a loop `index` is where kept values are."""
+        plan = self.planner.plans.get(region)
+        if plan is None:
+            return
+        if index is not None:
+            for value in plan.kept:
+                names[value] = self.b.get(self.stacks[value], index)
+            for op in plan.again:
+                with self.b.at(op.loc):
+                    self.b.region.ops.append(clone_op(op, names))  # type: ignore[arg-type]
+        self._open_arrays(region)
+        for op in reversed(region.ops[:-1]):
+            if self.activity.touches(op):
+                with self.b.at(op.loc):
+                    self._op(op, names, counters, index)
+
+    def _open_arrays(self, region: Region) -> None:
+        """The adjoints of the local arrays that the region makes."""
+        for op in region.ops:
+            if op.name == "array.alloc" and op.result in self.activity:
+                array = op.result.type
+                assert isinstance(array, ArrayType)
+                self.arrays[op.result] = self.b.array(array.dtype, array.length)
+
+    def _op(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
+        if op.name == "if":
+            self._if(op, names, counters, index)
+        elif op.name in ("for", "while"):
+            self._loop(op, names, counters)
+        else:
+            rule = _MEMORY.get(op.name)
+            if rule is not None:
+                rule(self, op, names)
+            else:
+                self._scalar(op, names)
+
+    # ---- scalars
+
+    def _scalar(self, op: Op, names: Names) -> None:
+        row = RULES.get(op.name)
+        if row is None or not op.results:
+            return
+        adjoint = self.adjoints.take(op.results[0])
+        if adjoint is None:
+            return
+        named = dict(zip("xyz", op.operands, strict=False), r=op.results[0])
+        for operand, pull in zip(op.operands, row, strict=True):
+            if pull is not None and operand in self.activity:
+                saved = Saved(**{letter: Num(self.b, self._now(names, named[letter])) for letter in pull.needs})
+                change = pull.map(Num(self.b, adjoint), saved)
+                self.adjoints.add(operand, self.b.cast(change.v, operand.dtype))
+
+    @staticmethod
+    def _now(names: Names, value: Value) -> Value:
+        return names.get(value, value)
+
+    def _indices(self, op: Op, names: Names, start: int, count: int) -> list[Value]:
+        return [self._now(names, v) for v in op.operands[start : start + count]]
+
+    # ---- memory
+
+    def _load(self, op: Op, names: Names) -> None:
+        adjoint = self.adjoints.take(op.result)
+        if adjoint is not None:
+            place = self.places[op.attrs["place"].name]
+            self.b.atomic("add", place, self._indices(op, names, 0, place.rank), adjoint)
+
+    def _store(self, op: Op, names: Names) -> None:
+        """What was overwritten does not matter any more: its adjoint is consumed."""
+        place = self.places[op.attrs["place"].name]
+        indices = self._indices(op, names, 0, place.rank)
+        adjoint = self.b.load(place, indices)
+        self.b.store(place, indices, self.b.const(0.0, place.dtype))
+        value = op.operands[place.rank]
+        if value in self.activity:
+            self.adjoints.add(value, adjoint)
+
+    def _atomic(self, op: Op, names: Names) -> None:
+        kind, place = op.attrs["kind"], self.places[op.attrs["place"].name]
+        if kind not in ("add", "min", "max"):
+            raise AdstackCompilationError(
+                f"the derivative of atomic {kind} is not available",
+                loc=op.loc,
+                do="write the update with loads and stores, or leave the place without a gradient",
+            )
+        indices = self._indices(op, names, 0, place.rank)
+        old = self.adjoints.take(op.result)
+        value = op.operands[place.rank]
+        if kind == "add":
+            if value in self.activity:
+                self.adjoints.add(value, self.b.load(place, indices))
+        elif value in self.activity:
+            self._winner(op, names, place, indices, value)
+        if old is not None:
+            self.b.atomic("add", place, indices, old)
+
+    def _winner(self, op: Op, names: Names, place: Place, indices: list[Value], value: Value) -> None:
+        """Of atomic min and max the value that is there in the end takes the adjoint; of equal ones, one does."""
+        last = self.b.load(op.attrs["place"], indices)
+        won = Region()
+        with self.b.into(won):
+            taken = self.b.atomic("xchg", place, indices, self.b.const(0.0, place.dtype))
+            self.b.yield_(taken)
+        lost = Region()
+        with self.b.into(lost):
+            self.b.yield_(self.b.const(0.0, place.dtype))
+        (adjoint,) = self.b.if_(self.b.eq(last, self._now(names, value)), won, lost)
+        self.adjoints.add(value, adjoint)
+
+    def _array_load(self, op: Op, names: Names) -> None:
+        adjoint = self.adjoints.take(op.result)
+        if adjoint is not None:
+            array, index = self.arrays[op.operands[0]], self._now(names, op.operands[1])
+            self.b.array_store(array, index, self.b.add(self.b.array_load(array, index), adjoint))
+
+    def _array_store(self, op: Op, names: Names) -> None:
+        array, index = self.arrays[op.operands[0]], self._now(names, op.operands[1])
+        adjoint = self.b.array_load(array, index)
+        self.b.array_store(array, index, self.b.const(0.0, adjoint.dtype))
+        if op.operands[2] in self.activity:
+            self.adjoints.add(op.operands[2], adjoint)
+
+    # ---- control
+
+    def _if(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
+        seeds = [self.adjoints.take(r) for r in op.results]
+        inner = loops_inside(op)
+        around = [v for v in free_values(op.regions) if v in self.activity]
+        branches = [self._branch(region, seeds, names, counters, index, around) for region in op.regions]
+        reached = [k for k in range(len(around)) if any(found[k] is not None for _, found, _ in branches)]
+        for branch, found, counts in branches:
+            with self.b.into(branch):
+                given = [found[k] or self.b.const(0.0, around[k].dtype) for k in reached]
+                self.b.yield_(*given, *(counts[loop] for loop in inner))
+        made = self.b.if_(self._now(names, op.operands[0]), *(branch for branch, _, _ in branches))
+        for k, adjoint in zip(reached, made, strict=False):
+            self.adjoints.add(around[k], adjoint)
+        counters.update(zip(inner, made[len(reached) :], strict=True))
+
+    def _branch(
+        self,
+        region: Region,
+        seeds: Sequence[Value | None],
+        names: Names,
+        counters: Counters,
+        index: Value | None,
+        around: Sequence[Value],
+    ) -> tuple[Region, list[Value | None], Counters]:
+        """One side without its terminator; what it adds to the adjoints of values around it; its counters."""
+        branch, counts = Region(), dict(counters)
+        with self.b.into(branch), self.adjoints.inner():
+            for value, seed in zip(region.terminator.operands, seeds, strict=True):
+                if seed is not None and value in self.activity:
+                    self.adjoints.add(value, seed)
+            self.region(region, scoped(names), counts, index)
+            found = [self.adjoints.take(v) for v in around]
+        return branch, found, counts
+
+    def _loop(self, op: Op, names: Names, counters: Counters) -> None:
+        """A loop with its trip count run down."""
+        source = op.regions[-1]
+        first = 1 if op.name == "for" else 0
+        given = op.operands[2:] if op.name == "for" else op.operands
+        carried = [k for k, a in enumerate(source.args[first:]) if a in self.activity or op.results[k] in self.activity]
+        around = [v for v in free_values([source]) if v in self.activity]
+        inner = loops_inside(op)
+        trips = names[self.planner.trips[op]]
+        counters[op] = self.b.sub(counters[op], trips)
+        seeds = [self.adjoints.take_or_zero(op.results[k]) for k in carried]
+        zeros = [self.b.const(0.0, v.dtype) for v in around]
+        args = [Value(i64), *(Value(v.type) for v in (*seeds, *zeros)), *(Value(i64) for _ in inner)]
+        body = Region(args)
+        with self.b.into(body), self.adjoints.inner():
+            self._loop_body(op, body, names, counters, (carried, around, inner))
+        initial = [*seeds, *zeros, *(counters[loop] for loop in inner)]
+        made = self.b.for_(counter(self.b), trips, initial, body)
+        for k, adjoint in zip(carried, made, strict=False):
+            if given[k] in self.activity:
+                self.adjoints.add(given[k], adjoint)
+        for value, adjoint in zip(around, made[len(carried) :], strict=False):
+            self.adjoints.add(value, adjoint)
+        counters.update(zip(inner, made[len(carried) + len(around) :], strict=True))
+
+    def _loop_body(
+        self,
+        op: Op,
+        body: Region,
+        names: Names,
+        counters: Counters,
+        what: tuple[list[int], list[Value], list[Op]],
+    ) -> None:
+        carried, around, inner = what
+        source = op.regions[-1]
+        first = 1 if op.name == "for" else 0
+        done, *rest = body.args
+        sums = rest[len(carried) : len(carried) + len(around)]
+        local, state = scoped(names), dict(counters)
+        state.update(zip(inner, rest[len(carried) + len(around) :], strict=True))
+        left = self.b.sub(names[self.planner.trips[op]], done)
+        turn = self.b.sub(left, counter(self.b, 1))
+        if op.name == "for":
+            lo = self._now(names, op.operands[0])
+            local[source.args[0]] = self.b.add(lo, self.b.cast(turn, lo.dtype))
+        yielded = source.terminator.operands
+        for k, adjoint in zip(carried, rest, strict=False):
+            if yielded[k] in self.activity:
+                self.adjoints.add(yielded[k], adjoint)
+        self.region(source, local, state, self.b.add(state[op], turn))
+        new = [self.adjoints.take_or_zero(source.args[first + k]) for k in carried]
+        totals = []
+        for value, total in zip(around, sums, strict=True):
+            more = self.adjoints.take(value)
+            totals.append(total if more is None else self.b.add(total, more))
+        self.b.yield_(*new, *totals, *(state[loop] for loop in inner))
+
+
+_MEMORY: dict[str, Callable[[Backward, Op, Names], None]] = {
+    "load": Backward._load,
+    "store": Backward._store,
+    "atomic": Backward._atomic,
+    "array.load": Backward._array_load,
+    "array.store": Backward._array_store,
+}

@@ -1,0 +1,217 @@
+"""Reverse mode: `reverse(kernel, adjoints) -> Kernel`.
+
+Requires: a verified kernel, optimised with its accesses kept; `adjoints` gives the gradient place of each differentiable
+place by the primal's name. The kernel is not changed.
+Ensures: a kernel of the same parameters that returns nothing. Run after the forward launch, it applies the transpose of the
+Jacobian of that launch to the gradient places, in place. It writes no primal place. AdstackDataAccessError if it would need
+a value that the launch may have overwritten.
+
+The reverse kernel has, for each stretch of serial code and each parallel loop, last first, a *sweep* that runs the forward
+part again without its effects, keeping what the plan says (plan.py), and the reversal, op by op backwards. A value's adjoint
+is an SSA value; a carried value's adjoint is carried by the reversed loop. Kept values of loops go to adstacks, addressed by
+a count of the loop's iterations that all stacks of a loop share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ...ir.builder import Builder
+from ...ir.structure import Kernel, Op, Place, Region, Value
+from ..dce import dce
+from ..options import DEFAULT
+from ..rewrite import clone_kernel, clone_op
+from .activity import Activity
+from .backward import Backward
+from .conflicts import refuse_overwritten
+from .plan import Planner
+from .rotate import rotate
+from .state import Counters, Names, counter, free_values, scoped
+from .sweep import Sweep, loops_inside, trip_count
+
+__all__ = ["reverse"]
+
+
+def reverse(kernel: Kernel, adjoints: Mapping[str, Place]) -> Kernel:
+    """The kernel that propagates adjoints."""
+    source = clone_kernel(kernel)
+    rotate(source.body)
+    return _Reverse(source, dict(adjoints)).emit()
+
+
+class _Reverse:
+    """Builds one reverse kernel.
+
+    Attributes:
+        source: the kernel, its `while`s rotated.
+        places: the gradient place of each place, those of temps made up here.
+        b: writes the reverse kernel.
+        loads: of each load in the reverse kernel that stands for one of the source, which one.
+    """
+
+    def __init__(self, source: Kernel, adjoints: dict[str, Place]) -> None:
+        self.source = source
+        self.places = {n: p for n, p in adjoints.items() if n in source.places}
+        for place in source.places.values():
+            if place.kind == "temp" and place.dtype.is_float:
+                grad = replace(place, name=f"{place.name}.grad", role="grad", of=place.name)
+                self.places[place.name] = grad
+        self.activity = Activity(source.body, self.places)
+        writers = ("store", "atomic")
+        self.written = {op.attrs["place"].name for op in source.body.walk() if op.name in writers}
+        self.planner = Planner(source.body, self.activity, self.written)
+        self.params = [Value(v.type, v.name) for v in source.params]
+        self.b = Builder(Region(list(self.params)))
+        self.temps: dict[Value, Place] = {}
+
+    def emit(self) -> Kernel:
+        """Sweep the serial code, then everything backwards."""
+        names: Names = dict(zip(self.source.params, self.params, strict=True))
+        counters: Counters = {}
+        stacks: dict[Value, Value] = {}
+        for op in self.source.body.ops[:-1]:
+            with self.b.at(op.loc):
+                self._top_sweep(op, names, counters, stacks)
+        backward = Backward(self.b, self.activity, self.planner, self.places, stacks)
+        backward._open_arrays(self.source.body)
+        for op in reversed(self.source.body.ops[:-1]):
+            with self.b.at(op.loc):
+                if not self.activity.touches(op):
+                    continue
+                if op.name == "parallel_for":
+                    self._parallel(op, names, backward)
+                else:
+                    backward._op(op, names, counters, None)
+        self.b.return_()
+        return self._finished()
+
+    def _finished(self) -> Kernel:
+        places = {**self.source.places, **{p.name: p for p in self.places.values()}}
+        places.update((p.name, p) for p in self.temps.values())
+        body = self.b.region
+        dce(body, DEFAULT)
+        refuse_overwritten(self.source, self._repeated(body))
+        used = {op.attrs["place"].name for op in body.walk() if "place" in op.attrs}
+        kept = {n: p for n, p in places.items() if n in used or p.kind not in ("temp",)}
+        return Kernel(f"{self.source.name}.grad", body, kept, (), self.source.loc)
+
+    def _repeated(self, body: Region) -> list[Op]:
+        """The loads of the source whose values the reverse kernel reads again, of places that the source writes."""
+        wanted = {
+            (op.loc, op.attrs["place"].name)
+            for op in body.walk()
+            if op.name == "load" and op.attrs["place"].name in self.written and op.attrs["place"].kind != "temp"
+        }
+        return [
+            op
+            for op in self.source.body.walk()
+            if op.name == "load" and (op.loc, op.attrs["place"].name) in wanted
+        ]
+
+    # ---- stretches
+
+    def _top_sweep(self, op: Op, names: Names, counters: Counters, stacks: dict[Value, Value]) -> None:
+        """One op of the kernel's own region, forward."""
+        if op.name == "parallel_for":
+            self._temps_again(op, names)
+            return
+        self._with_stacks(op, names, counters, stacks, temps=True)
+
+    def _with_stacks(
+        self, op: Op, names: Names, counters: Counters, stacks: dict[Value, Value], *, temps: bool
+    ) -> None:
+        """An op outside loops: adstacks for what is kept in it, then the op."""
+        loops = ([op] if op.name in ("for", "while") else []) + loops_inside(op)
+        for loop in loops:
+            counters[loop] = counter(self.b)
+        if any(self._kept_in(loop) for loop in loops):
+            capacities = self._capacities(op, names, counters)
+            for loop in loops:
+                for value in self._kept_in(loop):
+                    stacks[value] = self.b.stack(value.dtype, capacities[loop])
+        Sweep(self.b, self.planner, stacks, temps)._op(op, names, counters, None)
+
+    def _kept_in(self, loop: Op) -> list[Value]:
+        """What a loop's own iterations keep, branches included, inner loops not."""
+        found: list[Value] = []
+        work = [loop.regions[-1]]
+        while work:
+            region = work.pop()
+            plan = self.planner.plans.get(region)
+            found += plan.kept if plan is not None else []
+            work += [r for op in region.ops if op.name == "if" for r in op.regions]
+        return found
+
+    def _capacities(self, op: Op, names: Names, counters: Counters) -> Counters:
+        """How often each loop's body runs: at once for a single `for`, else by running the control flow."""
+        if op.name == "for" and not loops_inside(op):
+            lo, hi = (names.get(v, v) for v in op.operands[:2])
+            return {op: trip_count(self.b, lo, hi)}
+        counts = dict(counters)
+        Sweep(self.b, self.planner, None)._op(op, scoped(names), counts, None)
+        return counts
+
+    def _temps_again(self, op: Op, names: Names) -> None:
+        """A parallel loop that gives kernel-level values through temps runs again, for these."""
+        writes = [o for o in op.regions[0].walk() if o.name in ("store", "atomic") and o.attrs["place"].kind == "temp"]
+        if not writes:
+            return
+        again = clone_op(op, dict(names))
+        _drop_effects(again.regions[0])
+        self.b.region.ops.append(again)
+
+    def _parallel(self, op: Op, names: Names, backward: Backward) -> None:
+        """A parallel loop: each iteration sweeps its own part and reverses it."""
+        source = op.regions[0]
+        around = [v for v in free_values([source]) if v in self.activity]
+        for value in around:
+            self.temps.setdefault(value, Place(f"adjoint{len(self.temps)}", value.dtype, (), "temp", label=value.name))
+        args = [Value(v.type, v.name) for v in source.args]
+        body = Region(args)
+        local: Names = scoped(names)
+        local.update(zip(source.args, args, strict=True))
+        counters: Counters = {}
+        stacks: dict[Value, Value] = {}
+        with self.b.into(body), backward.adjoints.inner():
+            for inner in source.ops[:-1]:
+                with self.b.at(inner.loc):
+                    self._with_stacks(inner, local, counters, stacks, temps=False)
+            thread = Backward(self.b, self.activity, self.planner, self.places, stacks)
+            thread.region(source, local, counters)
+            for value in around:
+                adjoint = thread.adjoints.take(value)
+                if adjoint is not None:
+                    self.b.atomic("add", self.temps[value], (), adjoint)
+            self.b.yield_()
+        bounds = [names.get(v, v) for v in op.operands]
+        self.b.parallel_for(list(zip(bounds[::2], bounds[1::2], strict=True)), body)
+        for value in around:
+            backward.adjoints.add(value, self.b.load(self.temps[value]))
+            # the same temp serves the next loop that uses the value
+            self.b.store(self.temps[value], (), self.b.const(0.0, value.dtype))
+
+
+def _drop_effects(region: Region) -> None:
+    """Leave no effect but on temps."""
+    kept = []
+    for op in region.ops:
+        place = op.attrs.get("place")
+        if op.name in ("print", "assert") or (op.name == "store" and place is not None and place.kind != "temp"):
+            continue
+        if op.name == "atomic" and place is not None and place.kind != "temp":
+            kept.append(_zero(op))
+            continue
+        for inner in op.regions:
+            _drop_effects(inner)
+        kept.append(op)
+    region.ops = kept
+
+
+def _zero(op: Op) -> Op:
+    """A constant in place of an old value that can't be had again."""
+    made = Builder(Region(), op.loc)
+    made.const(0, op.result.dtype)
+    (const,) = made.region.ops
+    const.results = op.results
+    return const

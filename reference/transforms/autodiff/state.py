@@ -1,0 +1,81 @@
+"""What the emission of a reverse kernel carries along: names of primals, adjoints, counters of adstacks."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, MutableMapping
+from contextlib import contextmanager
+
+from ...ir.builder import Builder
+from ...ir.structure import Op, Region, Value
+from ...ir.types import DType, i64
+
+__all__ = ["Adjoints", "Counters", "Names", "free_values"]
+
+Names = MutableMapping[Value, Value]
+"""A value of the kernel -> the one that stands for it in the reverse kernel."""
+
+Counters = dict[Op, Value]
+"""A loop -> how many of its iterations have been run (forward) or are still to be reversed."""
+
+
+class Adjoints:
+    """The adjoints gathered so far, for the values of the region being reversed and those around it."""
+
+    def __init__(self, b: Builder) -> None:
+        self._b = b
+        self._found: dict[Value, Value] = {}
+
+    def add(self, value: Value, adjoint: Value) -> None:
+        """Add to a value's adjoint."""
+        old = self._found.get(value)
+        self._found[value] = adjoint if old is None else self._b.add(old, adjoint)
+
+    def take(self, value: Value) -> Value | None:
+        """The adjoint of a value whose definition is being reversed; None is a true zero."""
+        return self._found.pop(value, None)
+
+    def take_or_zero(self, value: Value) -> Value:
+        found = self.take(value)
+        return self._b.const(0.0, value.dtype) if found is None else found
+
+    def __contains__(self, value: Value) -> bool:
+        return value in self._found
+
+    @contextmanager
+    def inner(self) -> Iterator[None]:
+        """Inside, start from nothing; what is left then is dropped."""
+        outer, self._found = self._found, {}
+        try:
+            yield
+        finally:
+            self._found = outer
+
+
+def scoped(names: Names) -> Names:
+    """A copy to which additions stay local."""
+    return ChainMap({}, names)  # type: ignore[arg-type]
+
+
+def free_values(regions: Iterable[Region], *, real: bool = True) -> list[Value]:
+    """Values from around that the regions use, in the order of use; with `real`, the scalar floats among them."""
+    found: dict[Value, None] = {}
+    inside: set[Value] = set()
+    for region in regions:
+        inside.update(region.args)
+        for op in region.walk():
+            inside.update(op.results)
+            for nested in op.regions:
+                inside.update(nested.args)
+        for op in region.walk():
+            found.update(dict.fromkeys(op.operands))
+    return [v for v in found if v not in inside and (not real or _is_real(v))]
+
+
+def _is_real(value: Value) -> bool:
+    return isinstance(value.type, DType) and value.type.is_float
+
+
+def counter(b: Builder, number: int = 0) -> Value:
+    """A count."""
+    return b.const(number, i64)

@@ -1,0 +1,183 @@
+"""The forward part of a reverse kernel: the ops again, without their effects, keeping what the plan says.
+
+A counting sweep runs the same control flow and only counts how often each loop's body runs: that is the capacity of the
+loop's adstacks, exactly. What it computes besides is dead, and swept up by the passes that follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...ir.builder import Builder
+from ...ir.structure import Op, Region, Value
+from ...ir.types import DType, i64
+from ..rewrite import clone_op
+from .plan import Planner
+from .state import Counters, Names, counter, scoped
+
+__all__ = ["Sweep", "loops_inside", "trip_count"]
+
+_SKIPPED = frozenset({"store", "print", "assert"})
+
+
+class Sweep:
+    """Emits sweeps.
+
+    Attributes:
+        b: where to.
+        planner: what is kept.
+        stacks: the adstacks of each loop's kept values; None while counting.
+    """
+
+    def __init__(self, b: Builder, planner: Planner, stacks: dict[Value, Value] | None, temps: bool = False) -> None:
+        self.b = b
+        self.planner = planner
+        self.stacks = stacks
+        self.temps = temps
+
+    def region(self, region: Region, names: Names, counters: Counters, index: Value | None = None) -> list[Value]:
+        """The region's ops; gives what it yields. Inside a loop, `index` is where its kept values go."""
+        plan = self.planner.plans.get(region)
+        kept = set(plan.kept) if plan is not None and index is not None else set()
+        for arg in region.args:
+            if arg in kept:
+                self._keep(arg, names, index)
+        for op in region.ops[:-1]:
+            with self.b.at(op.loc):
+                self._op(op, names, counters, index)
+                for result in (*op.results, *self._extra(op)):
+                    if result in kept:
+                        self._keep(result, names, index)
+        return [names.get(v, v) for v in region.terminator.operands]
+
+    def _extra(self, op: Op) -> Sequence[Value]:
+        trips = self.planner.trips.get(op)
+        return () if trips is None else (trips,)
+
+    def _keep(self, value: Value, names: Names, index: Value | None) -> None:
+        if self.stacks is not None:
+            assert index is not None
+            self.b.put(self.stacks[value], index, names[value])
+
+    def _op(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
+        if op.name in _SKIPPED:
+            if self.temps and op.name == "store" and op.attrs["place"].kind == "temp":
+                self._clone(op, names)
+        elif op.name == "atomic":
+            self._atomic(op, names)
+        elif op.name == "if":
+            self._if(op, names, counters, index)
+        elif op.name == "for":
+            self._for(op, names, counters)
+        elif op.name == "while":
+            self._while(op, names, counters)
+        elif op.name != "parallel_for":
+            self._clone(op, names)
+
+    def _clone(self, op: Op, names: Names) -> None:
+        self.b.region.ops.append(clone_op(op, names))  # type: ignore[arg-type]
+
+    def _atomic(self, op: Op, names: Names) -> None:
+        """The update has been made; its old value can't be had again."""
+        if self.temps and op.attrs["place"].kind == "temp":
+            self._clone(op, names)
+            return
+        for result in op.results:
+            names[result] = self.b.const(0, result.dtype)
+
+    # ---- control
+
+    def _if(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
+        condition = names.get(op.operands[0], op.operands[0])
+        inner = loops_inside(op)
+        extras = [] if index is not None else self._outside_loops(op)
+        results = [*op.results, *extras]
+        regions = []
+        for region in op.regions:
+            branch = Region()
+            local, counts = scoped(names), dict(counters)
+            with self.b.into(branch):
+                yielded = self.region(region, local, counts, index)
+                kept = [local[v] if v in local else self._nothing(v) for v in extras]
+                self.b.yield_(*yielded, *kept, *(counts[loop] for loop in inner))
+            regions.append(branch)
+        made = self.b.if_(condition, *regions)
+        names.update(zip(results, made, strict=False))
+        counters.update(zip(inner, made[len(results) :], strict=True))
+
+    def _nothing(self, value: Value) -> Value:
+        return self.b.const(0, value.dtype)
+
+    def _outside_loops(self, op: Op) -> list[Value]:
+        """The kept values of an `if` outside loops, and of those nested in it: they come out as its results."""
+        if self.stacks is None:
+            return []
+        found: list[Value] = []
+        for region in op.regions:
+            plan = self.planner.plans.get(region)
+            found += plan.kept if plan is not None else []
+            for inner in region.ops:
+                if inner.name == "if":
+                    found += self._outside_loops(inner)
+        return [v for v in found if isinstance(v.type, DType)]
+
+    def _for(self, op: Op, names: Names, counters: Counters) -> None:
+        lo, hi, *initial = (names.get(v, v) for v in op.operands)
+        trips = trip_count(self.b, lo, hi)
+        start = counters[op]
+        inner = loops_inside(op)
+        source = op.regions[0]
+        args = [Value(v.type, v.name) for v in source.args]
+        counts = [Value(i64) for _ in inner]
+        body = Region([*args, *counts])
+        local: Names = scoped(names)
+        local.update(zip(source.args, args, strict=True))
+        state = {**counters, **dict(zip(inner, counts, strict=True))}
+        with self.b.into(body):
+            done = self.b.cast(self.b.sub(args[0], lo), i64)
+            yielded = self.region(source, local, state, self.b.add(start, done))
+            self.b.yield_(*yielded, *(state[loop] for loop in inner))
+        made = self.b.for_(lo, hi, [*initial, *(counters[loop] for loop in inner)], body)
+        self._finish(op, names, counters, made, trips)
+
+    def _while(self, op: Op, names: Names, counters: Counters) -> None:
+        initial = [names.get(v, v) for v in op.operands]
+        start = counters[op]
+        inner = loops_inside(op)
+        head, source = op.regions
+        types = [v.type for v in source.args]
+        condition = Region([*(Value(t) for t in types), *(Value(i64) for _ in inner), Value(i64, "trips")])
+        with self.b.into(condition):
+            wanted = condition.args[head.args.index(head.terminator.operands[0])]
+            self.b.yield_(wanted, *condition.args)
+        body = Region([Value(v.type, v.name) for v in condition.args])
+        *args, done = body.args
+        counts = args[len(types) :]
+        local: Names = scoped(names)
+        local.update(zip(source.args, args, strict=False))
+        state = {**counters, **dict(zip(inner, counts, strict=True))}
+        with self.b.into(body):
+            yielded = self.region(source, local, state, self.b.add(start, done))
+            self.b.yield_(*yielded, *(state[loop] for loop in inner), self.b.add(done, counter(self.b, 1)))
+        zero = counter(self.b)
+        made = self.b.while_([*initial, *(counters[loop] for loop in inner), zero], condition, body)
+        self._finish(op, names, counters, made[:-1], made[-1])
+
+    def _finish(self, op: Op, names: Names, counters: Counters, made: list[Value], trips: Value) -> None:
+        names.update(zip(op.results, made, strict=False))
+        inner = loops_inside(op)
+        counters.update(zip(inner, made[len(op.results) :], strict=True))
+        names[self.planner.trips[op]] = trips
+        counters[op] = self.b.add(counters[op], trips)
+
+
+def trip_count(b: Builder, lo: Value, hi: Value) -> Value:
+    """How often a `for` runs, as i64."""
+    some = b.lt(lo, hi)
+    zero = b.const(0, i64)
+    return b.select(some, b.sub(b.cast(hi, i64), b.cast(lo, i64)), zero)
+
+
+def loops_inside(op: Op) -> list[Op]:
+    """The loops nested in an op, outer before inner."""
+    return [o for region in op.regions for o in region.walk() if o.name in ("for", "while")]
