@@ -1,8 +1,8 @@
 """The threads that share parallel loops: started once, parked between launches.
 
-A worker is a Python thread that enters the machine code of `pool_ir` and stays there, without the interpreter's lock. Loops
-are handed over in machine code alone. There is one pool per process; after a fork the child starts its own when it needs
-one, and runs loops on the calling thread until then.
+A worker is a Python thread that enters the machine code of `pool_ir` and stays there, without the interpreter's lock.
+Loops are handed over in machine code alone. There is one pool per process; after a fork the child starts its own when
+it needs one, and runs loops on the calling thread until then.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from functools import cache
 from typing import Any, Final
 
 import llvmlite.binding as llvm
+
+from adstack.runtime.guards import invalidate
 
 from .cache import ObjectCache, default_folder
 from .pool_ir import WORDS, text
@@ -47,11 +49,12 @@ class Pool:
 
     Args:
         cached: where its machine code is kept.
-        system: "linux" lets threads sleep in the kernel's futex; anything else in a condition of Python, which is slower.
+        system: "linux" lets threads sleep in the kernel's futex, others in a condition of Python, which is slower.
 
     Attributes:
-        entry: address of `i32 adstack_parallel(ptr task, ptr ctx, i64 total, i64 grain)`, which runs task(ctx, begin, end)
-            over pieces of [0, total), and gives nonzero if a signal handler raised, with its exception set.
+        entry: address of `i32 adstack_parallel(ptr task, ptr ctx, i64 total, i64 grain)`, which runs
+            task(ctx, begin, end) over pieces of [0, total), and gives nonzero if a signal handler raised, with its
+            exception set.
     """
 
     def __init__(self, cached: ObjectCache | None = None, system: str = _SYSTEM) -> None:
@@ -122,6 +125,7 @@ class Pool:
         for name in ("workers", "sleepers", "busy", "quit"):
             self._word(name).value = 0
         self._word("active").value = _CLOSED
+        invalidate()  # the next launch asks Python, which starts threads
 
 
 def _address(function: Any) -> int:

@@ -1,8 +1,9 @@
 """The thread pool's code, as LLVM assembly: what runs between a kernel's loop and its chunks.
 
-One loop is shared at a time. It is published in the words of `@pool`, then the generation is raised. A worker that sees a
-new generation counts itself into `active`, takes chunks by an atomic counter until none is left, and counts itself out.
-The caller takes chunks too, then closes `active`, after which nobody can count themselves in, and waits until it is empty.
+One loop is shared at a time. It is published in the words of `@pool`, then the generation is raised. A worker that
+sees a new generation counts itself into `active`, takes chunks by an atomic counter until none is left, and counts
+itself out. The caller takes chunks too, then closes `active`, after which nobody can count themselves in, and waits
+until it is empty.
 """
 
 from __future__ import annotations
@@ -239,7 +240,7 @@ define void @adstack_stop() {
 """
 
 _PARALLEL: Final = f"""
-; run task(ctx, begin, end) over pieces of [0, total), none smaller than about `grain`; nonzero if a signal ended it early
+; run task(ctx, begin, end) over pieces of [0, total), none smaller than about `grain`; nonzero if a signal ended it
 define i32 @adstack_parallel(ptr %task, ptr %ctx, i64 %total, i64 %grain) {{
 entry:
   %some = icmp sgt i64 %total, 0

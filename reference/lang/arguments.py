@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import AdstackArgumentError, AdstackRuntimeTypeError
 from ..ir.types import DType
 from ..runtime.memory import Array, Buffer
+from ..runtime.shortcuts import Argument, NumberArgument
 from .hostarrays import HostArray
 from .hostvalues import number, storable
 from .matrices.base import Elements, as_elements
@@ -102,6 +103,9 @@ class Parameter(Protocol):
     def spec(self, value: Any) -> Spec:
         """What the frontend is told about an argument that `take` accepted."""
 
+    def described(self, value: Any) -> Argument | None:
+        """The arguments that machine code may take as it takes this one, without Python; None if it may take none."""
+
 
 def invalid(name: str, expected: str, got: Any) -> AdstackRuntimeTypeError:
     """The error for an argument of a type that the parameter does not take."""
@@ -138,6 +142,9 @@ class ScalarParameter:
     def spec(self, value: Any) -> Spec:
         return ScalarSpec(self.dtype)
 
+    def described(self, value: Any) -> Argument | None:
+        return NumberArgument(self.dtype, *self._plain)
+
 
 class MatrixParameter:
     """A vector or matrix by value."""
@@ -161,6 +168,9 @@ class MatrixParameter:
 
     def spec(self, value: Any) -> Spec:
         return MatrixSpec(self.dtype, self.shape)
+
+    def described(self, value: Any) -> Argument | None:
+        return None
 
 
 class StructParameter:
@@ -189,3 +199,6 @@ class StructParameter:
     def spec(self, value: Any) -> Spec:
         members = ((m, p.spec(self.get(value, m))) for m, p in self.members.items())
         return StructSpec(self.type, tuple(members))
+
+    def described(self, value: Any) -> Argument | None:
+        return None

@@ -11,6 +11,7 @@ from ..errors import AdstackArgumentError
 from ..ir.types import DType, from_numpy
 from ..runtime import state
 from ..runtime.memory import Array, Buffer
+from ..runtime.shortcuts import Argument, ArrayArgument
 from .arguments import Call, Loan, invalid
 from .ndarrays import Ndarray
 from .specs import NdarraySpec, Spec
@@ -83,6 +84,8 @@ class NdarrayParameter:
     def _take_known(self, array: Ndarray, call: Call) -> None:
         """Take an ndarray of a kind that was checked before."""
         signature = self._accepted[array.signature]
+        if not array._record_address:
+            array.marked()
         call.key.append(signature)
         call.arrays[self.name] = array.buffer
         if signature[3] and array.grad is not None:
@@ -90,6 +93,10 @@ class NdarrayParameter:
 
     def spec(self, value: Any) -> Spec:
         return self._checked(self._given(value))
+
+    def described(self, value: Any) -> Argument | None:
+        """Ndarrays like this one; arrays of others need care."""
+        return ArrayArgument(self.name, Ndarray, value.marked()) if value.__class__ is Ndarray else None
 
     def _given(self, value: Any) -> Given:
         if isinstance(value, Ndarray):

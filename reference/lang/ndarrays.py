@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 from typing import Any
 
@@ -9,7 +10,7 @@ from ..errors import AdstackRuntimeError
 from ..ir.structure import Place
 from ..ir.types import DType
 from ..runtime import state
-from ..runtime.memory import Buffer
+from ..runtime.memory import TAG, Buffer
 from .fields import element_dtype
 from .hostarrays import HostArray
 from .hostvalues import extents
@@ -17,6 +18,8 @@ from .hostvalues import extents
 __all__ = ["Ndarray", "make_ndarray"]
 
 _numbers = itertools.count()
+_MARKS: dict[tuple[Any, ...], int] = {}
+"""A number for each signature."""
 
 
 class Ndarray(HostArray):
@@ -25,10 +28,11 @@ class Ndarray(HostArray):
     Attributes:
         dtype: element type.
         element_shape: () for scalars, (n,) for vectors, (n, m) for matrices.
-        grad: its gradient, an Ndarray of the same shape, or None.
     """
 
     WHAT = "ndarray"
+    _record_address: int = 0
+    """For machine code: see `runtime.shortcuts`."""
 
     def __init__(
         self, dtype: DType, shape: tuple[int, ...], element_shape: tuple[int, ...] = (), primal: Ndarray | None = None
@@ -36,13 +40,32 @@ class Ndarray(HostArray):
         runtime = state.current()
         self.dtype = dtype
         self.element_shape = element_shape
-        self.grad: Ndarray | None = None
+        self._grad: Ndarray | None = None
         self._primal = primal
         self._unique: str = f"ndarray_{next(_numbers)}" if primal is None else f"{primal._unique}.grad"
         self._shape = shape
         self._offset = (0,) * len(shape)
         self._buffer: Buffer | None = self._attach(Buffer(runtime.backend, dtype, shape + element_shape))
         runtime.adopt(self)
+
+    @property
+    def grad(self) -> Ndarray | None:
+        """Its gradient, an Ndarray of the same shape, or None."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, grad: Ndarray | None) -> None:
+        self._grad = grad
+        self._record_address = 0  # it is of another kind now
+
+    def marked(self) -> int:
+        """The mark of its signature, which machine code finds in the buffer's record from now on; 0 if it can't."""
+        if not self.buffer.backend.capabilities.direct:
+            return 0
+        record = self.buffer.record()
+        record[TAG] = _MARKS.setdefault(self.signature, len(_MARKS) + 1)
+        self._record_address = ctypes.addressof(record)
+        return record[TAG]
 
     @property
     def signature(self) -> tuple[Any, ...]:
@@ -100,6 +123,7 @@ class Ndarray(HostArray):
         if self._buffer is not None:
             self._buffer.drop()
         self._buffer = None
+        self._record_address = 0
 
     def __repr__(self) -> str:
         element = f" of {self.element_shape}" if self.element_shape else ""

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from typing import Any, Protocol
 
 from ..ir.types import DType
+from ..runtime.guards import compiling
 
 __all__ = ["AtomicTarget", "Emitter", "ExprLike", "current_emitter", "emitting", "is_expr"]
 
@@ -57,9 +58,11 @@ def current_emitter() -> Emitter | None:
 def emitting(emitter: Emitter | None) -> Iterator[None]:
     """Within this block functions of plain numbers are recorded by `emitter` (None: computed at once)."""
     token = _EMITTER.set(emitter)
+    compiling(1)
     try:
         yield
     finally:
+        compiling(-1)
         _EMITTER.reset(token)
 
 

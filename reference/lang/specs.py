@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from ..ir.structure import Kernel, Place
@@ -145,4 +146,4 @@ class Lowered:
 
     kernel: Kernel
     fields: dict[str, Any] = field(default_factory=dict)
-    captured: tuple[tuple[Callable[[], Any], Any], ...] = ()
+    captured: tuple[tuple[partial[Any], Any], ...] = ()

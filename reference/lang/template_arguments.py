@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir.types import DType
+from ..runtime.shortcuts import Argument, SameArgument
 from .arguments import Call, invalid
 from .array_arguments import NdarrayParameter, is_array
 from .fields import Field
@@ -60,6 +61,12 @@ class TemplateParameter:
 
     def spec(self, value: Any) -> Spec:
         return self.array.spec(value) if is_array(value) else TemplateSpec(value, template_key(value))
+
+    def described(self, value: Any) -> Argument | None:
+        """This very object, where no other key can come of it."""
+        if is_array(value):
+            return self.array.described(value)
+        return None if isinstance(value, (tuple, list, Elements)) else SameArgument(value)
 
 
 class TensorParameter(TemplateParameter):

@@ -4,6 +4,7 @@ state.py      the one runtime in use: its backend, its options, what is dropped 
 options.py    what `init` may be told; registry.py: the arches, and where their backends are
 backend.py    what a backend offers; reference_backend.py: the interpreter as one
 memory.py     buffers, and the generations that tell when they changed
+guards.py     what ends shortcuts; shortcuts.py: calls that machine code serves without Python
 compiler.py   IR -> something to launch; plans.py: a launch with everything resolved beforehand
 ir_program.py IR written by hand, run on numpy arrays
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,9 @@ import numpy.typing as npt
 from ..ir.structure import Program
 from ..ir.types import ALL, DType
 from .options import Options
+
+if TYPE_CHECKING:
+    from .shortcuts import Shortcut
 
 __all__ = ["KINDS", "Backend", "Bindings", "Capabilities", "Probe", "Unavailable"]
 
@@ -79,6 +82,9 @@ class Backend(Protocol):
 
     def launch(self, executable: Any, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
         """Run all tasks in order; the program's returned scalars come back (which waits), if it has any."""
+
+    def shortcut(self, executable: Any, wanted: Shortcut) -> Callable[..., Any] | None:
+        """A callable for the calls described, if the backend can serve them without Python."""
 
     def synchronize(self) -> None:
         """Wait until everything launched has finished; raise what went wrong in it."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +13,21 @@ import numpy.typing as npt
 from ..errors import AdstackRuntimeError
 from ..ir.types import DType
 from .backend import Backend
+from .guards import invalidate
 
-__all__ = ["Array", "Buffer", "next_generation"]
+__all__ = ["ADDRESS", "EXTENTS", "TAG", "WRITTEN", "Array", "Buffer", "next_generation"]
 
 Array = npt.NDArray[Any]
 
 next_generation: Callable[[], int] = itertools.count(1).__next__
 """A number never given before: two equal generations are the same contents of the same buffer."""
+
+TAG: Final = 0
+ADDRESS: Final = 1
+WRITTEN: Final = 2
+EXTENTS: Final = 3
+"""Words of a buffer's record: what its owner marks it with, where it is (0 once dropped), whether machine code wrote it
+since Python looked, and its extents."""
 
 
 class Buffer:
@@ -30,11 +39,10 @@ class Buffer:
         backend: who owns the memory.
         storage: the backend's handle to it; None once dropped.
         owned: whether `drop` gives the memory back to the backend.
-        generation: changes with every write that adstack knows of: by the host, by fill, by a kernel.
         shared: whether others (numpy, torch) write the memory too, so that `generation` may miss changes.
     """
 
-    __slots__ = ("__weakref__", "backend", "dtype", "generation", "owned", "shape", "shared", "storage")
+    __slots__ = ("__weakref__", "_generation", "_record", "backend", "dtype", "owned", "shape", "shared", "storage")
 
     def __init__(
         self, backend: Backend, dtype: DType, shape: tuple[int, ...], storage: Any = None, *, shared: bool = False
@@ -43,19 +51,40 @@ class Buffer:
         self.dtype = dtype
         self.shape = shape
         self.storage = backend.allocate(dtype, shape) if storage is None else storage
-        self.generation = next_generation()
         self.owned = storage is None
         self.shared = shared
+        self._generation = next_generation()
+        self._record: ctypes.Array[ctypes.c_int64] | None = None
 
     def touch(self) -> None:
         """Say that the contents changed."""
-        self.generation = next_generation()
+        self._generation = next_generation()
+
+    @property
+    def generation(self) -> int:
+        """Changes with every write that adstack knows of: by the host, by fill, by a kernel."""
+        if self._record is not None and self._record[WRITTEN]:
+            self._record[WRITTEN] = 0
+            self._generation = next_generation()
+        return self._generation
+
+    def record(self) -> ctypes.Array[ctypes.c_int64]:
+        """Words about this buffer for machine code of the host, which addresses its memory."""
+        if self._record is None:
+            words = (ctypes.c_int64 * (EXTENTS + len(self.shape)))()
+            words[ADDRESS] = self.read().ctypes.data
+            words[EXTENTS:] = self.shape
+            self._record = words
+        return self._record
 
     def drop(self) -> None:
         """Give the memory back; a later access is an error."""
         if self.storage is not None and self.owned:
             self.backend.free(self.storage)
         self.storage = None
+        if self._record is not None:
+            self._record[ADDRESS] = 0
+            invalidate()
 
     @property
     def alive(self) -> bool:

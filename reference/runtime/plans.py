@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..errors import AdstackRuntimeError
@@ -10,6 +10,7 @@ from ..ir.structure import Place
 from .backend import Backend, Bindings
 from .compiler import Compiled
 from .memory import Buffer
+from .shortcuts import Argument, Shortcut
 
 __all__ = ["Plan"]
 
@@ -62,3 +63,14 @@ class Plan:
     def arguments(self) -> dict[str, Place]:
         """The places that come with each call."""
         return dict(self._arguments)
+
+    def shortcut(
+        self,
+        arguments: tuple[Argument, ...],
+        attributes: tuple[tuple[Any, str, Any], ...],
+        returns: bool,
+        otherwise: Callable[..., Any],
+    ) -> Callable[..., Any] | None:
+        """A callable that serves such calls without Python, if the backend has one: see `shortcuts`."""
+        wanted = Shortcut(arguments, attributes, returns, self.buffers, self.compiled.written, otherwise)
+        return self.backend.shortcut(self.compiled.executable, wanted)

@@ -16,6 +16,7 @@ from ..ir.structure import Program
 from ..ir.types import DType
 from .backend import Bindings, Capabilities, Probe
 from .options import Options
+from .shortcuts import Shortcut
 
 __all__ = ["ReferenceBackend", "open_device", "probe"]
 
@@ -66,6 +67,9 @@ class ReferenceBackend:
         options = executable.options
         how = interpreter.RunOptions(debug=options.debug, seed=options.random_seed, launch=self.launches)
         return interpreter.run(executable.program, bindings.storages, scalars, options=how)
+
+    def shortcut(self, executable: Executable, wanted: Shortcut) -> None:
+        """None: the interpreter is Python."""
 
     def synchronize(self) -> None:
         """Nothing to wait for."""

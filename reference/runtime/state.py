@@ -8,6 +8,7 @@ import weakref
 from typing import Any, Protocol
 
 from .backend import Backend
+from .guards import invalidate
 from .options import Options, parse
 from .registry import canonical, default_arch, open_arch
 
@@ -46,6 +47,7 @@ class Runtime:
         try:
             self.backend.synchronize()
         finally:
+            invalidate()
             for resident in list(self._residents):
                 resident.drop()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import types
+from functools import partial
 from typing import Any
 
 from ...errors import AdstackError, AdstackNameError, AdstackTypeError
@@ -135,4 +136,4 @@ def _capture(context: Context, base: Any, name: str, value: Any) -> None:
     if not isinstance(value, (bool, int, float)) and name not in getattr(base, "__dict__", {}):
         return
     if not isinstance(base, ArrayArgument) and not is_field(base):
-        context.captured.append((lambda: getattr(base, name, None), value))
+        context.captured.append((partial(getattr, base, name, None), value))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NoReturn
 
 from ...errors import AdstackCompilationError, AdstackError
@@ -102,7 +103,7 @@ class Context:
         self.builder = Builder(body)
         self.places: dict[str, Place] = {}
         self.fields: dict[str, Any] = {}
-        self.captured: list[tuple[Callable[[], Any], Any]] = []
+        self.captured: list[tuple[partial[Any], Any]] = []
         self.frames: list[Frame] = []
         self.static_depth = 0
         self.loop_hints: dict[str, Any] = {}

@@ -1,0 +1,254 @@
+"""From a call in Python straight to machine code: builtins that check the arguments and run the kernel.
+
+One function of machine code (`native_ir`) serves all kernels; what differs stands in a record that it reads.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final
+
+import llvmlite.binding as llvm
+
+from adstack.backends.llvm.context import Context
+from adstack.errors import AdstackRuntimeError
+from adstack.ir.structure import Program
+from adstack.runtime.guards import GUARD
+from adstack.runtime.memory import ADDRESS, WRITTEN
+from adstack.runtime.shortcuts import RECORD_NAME, ArrayArgument, NumberArgument, Shortcut
+
+from .cache import ObjectCache, default_folder
+from .native_ir import ARGUMENT, KINDS, RECORD, RESULTS, text
+from .toolchain import runtime_library
+
+__all__ = ["Entry", "make", "run", "turn"]
+
+_METHOD_FLAGS: Final = 0x80 | 0x02
+"""METH_FASTCALL and METH_KEYWORDS."""
+_PAUSE_SECONDS: Final = 5e-5
+_LOCK: Final = ctypes.c_int64(0)
+"""The thread that launches now; machine code works on one launch at a time."""
+_SYMBOLS: Final = tuple(line.split("@")[1].split("(")[0] for line in text().splitlines() if line.startswith("declare"))
+Words = Any
+
+
+class _Method(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A compiled program, as native code sees it.
+
+    Attributes:
+        program, context: what runs, and where its arguments stand.
+        run: address of its entry.
+        slots, errors, overflow, launches: addresses of the context, of the two reports, of the number of launches.
+        results: place name -> address, of what it returns.
+        long: whether it may run for long, so that other threads of Python should go on.
+        failed: raises the error that was reported.
+        keep: what all these addresses point to.
+    """
+
+    program: Program
+    context: Context
+    run: int
+    slots: int
+    errors: int
+    overflow: int
+    launches: int
+    results: dict[str, int]
+    long: bool
+    failed: Callable[[], Any]
+    keep: tuple[Any, ...] = field(repr=False)
+
+
+@cache
+def _library() -> tuple[Any, _Method, Any]:
+    """(machine code, how Python calls it, the function that makes a builtin of it)."""
+    for name in _SYMBOLS:
+        llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0)
+    exported = ("adstack_call", "adstack_begin", "adstack_run")
+    library = runtime_library(text(), exported, ObjectCache(default_folder()))
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_unlock)  # whoever launched is not in the child
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))  # builtins may be called until the very end
+    method = _Method(b"kernel", library["adstack_call"], _METHOD_FLAGS, None)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(method))
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.POINTER(_Method), ctypes.py_object, ctypes.c_void_p]
+    return library, method, new
+
+
+def _unlock() -> None:
+    _LOCK.value = 0
+
+
+@cache
+def _begin() -> Callable[[int], int]:
+    kind = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
+    begin: Callable[[int], int] = kind(_library()[0]["adstack_begin"])
+    return begin
+
+
+@cache
+def _run() -> Callable[[int, int], None]:
+    kind = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+    run: Callable[[int, int], None] = kind(_library()[0]["adstack_run"])
+    return run
+
+
+def run(entry: int, slots: int) -> None:
+    """Run a program's entry without the interpreter's lock; what a signal handler raises meanwhile is raised here."""
+    _run()(entry, slots)
+
+
+@contextmanager
+def turn() -> Iterator[None]:
+    """Be the one thread that launches; wait for another one to finish."""
+    begin, address = _begin(), ctypes.addressof(_LOCK)
+    me = ctypes.pythonapi.PyThread_get_thread_ident
+    me.restype = ctypes.c_uint64
+    while holder := begin(address):
+        if holder == me():
+            raise AdstackRuntimeError(
+                "a kernel was launched while another one runs on the same thread",
+                do="don't launch kernels in signal handlers, or in what prints for kernels",
+            )
+        time.sleep(_PAUSE_SECONDS)
+    try:
+        yield
+    finally:
+        _LOCK.value = 0
+
+
+def make(entry: Entry, shortcut: Shortcut) -> Callable[..., Any] | None:
+    """A builtin for the calls that `shortcut` describes; None if machine code can't check or return what it should."""
+    result = _result(entry, shortcut)
+    tables = _arguments(entry, shortcut)
+    if result is None or tables is None or not _complete(entry, shortcut):
+        return None
+    arguments, keep = tables
+    context, base = entry.context, entry.slots
+    for name, buffer in shortcut.buffers.items():
+        ctypes.c_int64.from_address(base + 8 * context.pointers[name]).value = buffer.record()[ADDRESS]
+    changed = [buffer for name, buffer in shortcut.buffers.items() if name in shortcut.written]
+    written = _table([[_address(buffer.record()) + 8 * WRITTEN] for buffer in changed])
+    attributes = _table([[id(owner), id(name), id(value)] for owner, name, value in shortcut.attributes])
+    record = (ctypes.c_int64 * len(RECORD))()
+    words = {
+        "guard": ctypes.addressof(GUARD),
+        "epoch": GUARD[0],
+        "count": len(shortcut.arguments),
+        "arguments": _address(arguments),
+        "attributes": _address(attributes),
+        "attribute_count": len(shortcut.attributes),
+        "run": entry.run,
+        "ctx": base,
+        "errors": entry.errors,
+        "overflow": entry.overflow,
+        "launches": entry.launches,
+        "launch_slot": base + 8 * context.own["launch"],
+        "lock": ctypes.addressof(_LOCK),
+        "release": int(entry.long),
+        "written": _address(written),
+        "written_count": len(changed),
+        "result_kind": result[0],
+        "result": result[1],
+        "address_name": id(RECORD_NAME),
+        "int_type": id(int),
+        "float_type": id(float),
+        "none": id(None),
+    }
+    for name, value in words.items():
+        record[RECORD[name]] = value
+    kept = (arguments, written, attributes, record, shortcut, entry, keep)
+    _, method, new = _library()
+    own = (_address(record), shortcut.otherwise, entry.failed, kept)
+    made: Callable[..., Any] = new(ctypes.byref(method), own, None)
+    return made
+
+
+def _complete(entry: Entry, shortcut: Shortcut) -> bool:
+    """Whether every place has its memory."""
+    given = {a.place for a in shortcut.arguments if isinstance(a, ArrayArgument)} | set(shortcut.buffers)
+    places = entry.program.places.values()
+    return all(place.name in given for place in places if place.kind in ("field", "ndarray"))
+
+
+def _result(entry: Entry, shortcut: Shortcut) -> tuple[int, int] | None:
+    """(kind, address) of what a call gives."""
+    names = entry.program.results
+    if not names and not shortcut.returns:
+        return RESULTS["none"], 0
+    if len(names) != 1 or not shortcut.returns:
+        return None
+    kind = RESULTS.get(entry.program.places[names[0]].dtype.name)
+    return None if kind is None else (kind, entry.results[names[0]])
+
+
+def _arguments(entry: Entry, shortcut: Shortcut) -> tuple[Words, list[Words]] | None:
+    """The arguments' words, and the tables that they point to."""
+    context, keep, rows, scalars = entry.context, [], [], iter(entry.context.params)
+    for argument in shortcut.arguments:
+        words = dict.fromkeys(ARGUMENT, 0)
+        if isinstance(argument, NumberArgument):
+            number = _number(argument)
+            if number is None:
+                return None
+            words["kind"], words["low"], words["high"] = number
+            words["slot"] = entry.slots + 8 * next(scalars)
+        elif isinstance(argument, ArrayArgument):
+            axes = [(axis, slot) for (name, axis), slot in context.extents.items() if name == argument.place]
+            extents = _table([[axis, entry.slots + 8 * slot] for axis, slot in axes])
+            keep.append(extents)
+            unused = (ctypes.c_int64 * 1)()
+            keep.append(unused)
+            slot = context.pointers.get(argument.place)
+            words["kind"], words["low"], words["high"] = KINDS["array"], id(argument.kind), argument.tag
+            words["slot"] = _address(unused) if slot is None else entry.slots + 8 * slot
+            words["extents"], words["extent_count"] = _address(extents), len(axes)
+            words["written"] = int(argument.place in shortcut.written)
+        else:
+            words["kind"], words["low"] = KINDS["same"], id(argument.value)
+        rows.append([words[name] for name in ARGUMENT])
+    return _table(rows), keep
+
+
+def _number(argument: NumberArgument) -> tuple[int, int, int] | None:
+    """(kind, low, high) of a number; None if machine code does not convert it."""
+    dtype = argument.dtype
+    if dtype.is_bool:
+        return KINDS["bool"], id(False), id(True)
+    if dtype.is_float:
+        kind = KINDS.get(dtype.name)
+        return None if kind is None else (kind, _double(argument.least), _double(argument.most))
+    return KINDS["int"], int(argument.least), min(int(argument.most), 2**63 - 1)
+
+
+def _double(value: float) -> int:
+    """The bits of a double."""
+    (bits,) = struct.unpack("<q", struct.pack("<d", value))
+    return int(bits)
+
+
+def _table(rows: Sequence[Sequence[int]]) -> Words:
+    """Rows of words, one after another."""
+    flat = [word for row in rows for word in row]
+    return (ctypes.c_int64 * max(1, len(flat)))(*flat)
+
+
+def _address(words: Words) -> int:
+    return ctypes.addressof(words)

@@ -1,0 +1,69 @@
+"""What a backend is told to serve the calls of a kernel without Python, if it can.
+
+A shortcut is a callable that stands for a kernel. It serves the calls that are exactly as described here, and hands all
+others, with every rule and every error, to `Shortcut.otherwise`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..ir.types import DType
+from .memory import Buffer
+
+__all__ = ["RECORD_NAME", "Argument", "ArrayArgument", "NumberArgument", "SameArgument", "Shortcut"]
+
+RECORD_NAME: Final = "_record_address"
+"""The attribute of an array argument that says where the record of its buffer is; 0 while it has none."""
+
+
+@dataclass(frozen=True)
+class NumberArgument:
+    """A Python number for the next scalar parameter: exactly of `kind`, and from `least` to `most`."""
+
+    dtype: DType
+    kind: type
+    least: float
+    most: float
+
+
+@dataclass(frozen=True)
+class ArrayArgument:
+    """An object exactly of `kind` whose `RECORD_NAME` is the address of its buffer's record, which has this tag."""
+
+    place: str
+    kind: type
+    tag: int
+
+
+@dataclass(frozen=True)
+class SameArgument:
+    """This very object."""
+
+    value: Any
+
+
+Argument = NumberArgument | ArrayArgument | SameArgument
+
+
+@dataclass(frozen=True)
+class Shortcut:
+    """The calls of one specialisation.
+
+    Attributes:
+        arguments: one per parameter.
+        attributes: (owner, name, value): attributes that must be the very objects that they were.
+        returns: whether the one scalar that the program returns is the kernel's result; it returns none otherwise.
+        buffers: place name -> memory that is the same in every call.
+        written: names of the places that the program writes.
+        otherwise: serves every other call.
+    """
+
+    arguments: tuple[Argument, ...]
+    attributes: tuple[tuple[Any, str, Any], ...]
+    returns: bool
+    buffers: Mapping[str, Buffer]
+    written: frozenset[str]
+    otherwise: Callable[..., Any]
