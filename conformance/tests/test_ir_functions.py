@@ -89,7 +89,7 @@ def test_the_parser_says_what_is_wrong_with_a_function(text, message):
         (TEXT.replace("call @twice %a : f32", "call @twice %a : f64"), "expected results of types"),
         (TEXT.replace("kernel @k(%a: f32)", "kernel @k(%a: f64)"), "operand 0 must be f32, got f64"),
         (TEXT.replace("%0 = add %x, %x : f32", "%0 = random : f32"), "expected pure ops of scalars and if, got random"),
-        (TEXT.replace("%0 = add %x, %x : f32", "%0 = call @sin.f32 %x"), "expected pure ops of scalars and if, got call"),
+        (TEXT.replace("%0 = add %x, %x : f32", "%0 = call @sin.f32 %x"), "expected pure ops .* got call"),
     ],
 )
 def test_the_verifier_says_what_is_wrong_with_a_call(text, message):

@@ -24,7 +24,7 @@ FOLDERS = {name: ROOT / folder for name, folder in SETUPTOOLS["package-dir"].ite
 ROOMS = {
     "reference": {"lang", "ir", "transforms", "sizing", "interpreter", "runtime", "spec"},
     "backends": {"llvm", "cpu", "cuda", "amdgpu", "spirv", "vulkan", "metal"},
-    "conformance": {"cases", "harness", "subjects", "fuzz", "report", "tests"},
+    "conformance": {"cases", "harness", "subjects", "fuzz", "report", "results", "tests"},
     "tools": {"accuracy"},
 }
 

@@ -1,4 +1,7 @@
-"""Transcendental ops become calls of the library's functions, with the same bits."""
+"""Transcendental ops become calls of the library's functions, with the same bits.
+
+Rules: math.bits, math.fast
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,7 @@ def test_sine_and_cosine_of_a_value_share_one_call():
 
 
 def test_a_repeated_sine_beside_a_cosine_costs_nothing():
-    body = "%0 = sin %a : f32\n%1 = cos %a : f32\n%2 = sin %a : f32\n%3 = add %0, %2 : f32\n%4 = add %3, %1 : f32\nreturn %4"
+    body = "%0 = sin %a\n%1 = cos %a\n%2 = sin %a\n%3 = add %0, %2\n%4 = add %3, %1\nreturn %4"
     kernel = kernel_of(wrap(body, HEAD))
     assert [op.name for op in after(lower_math, kernel).body.ops] == ["call", "add", "add", "return"]
 

@@ -12,6 +12,7 @@ from .functions import (
     asin,
     atan,
     atan2,
+    cbrt,
     ceil,
     clz,
     cos,
@@ -19,10 +20,14 @@ from .functions import (
     elementwise,
     exp,
     exp2,
+    expm1,
     floor,
+    hypot,
     like,
     log,
+    log1p,
     log2,
+    log10,
     operate,
     popcnt,
     rsqrt,
@@ -52,13 +57,14 @@ from .transformations import (
 from .types import MatrixType, matrix, vector
 
 __all__ = [
-    "acos", "asin", "atan", "atan2", "cconj", "cdiv", "ceil", "cexp", "cinv", "clamp", "clog", "clz", "cmul", "cos",
-    "cosh", "cpow", "cross", "csqrt", "degrees", "determinant", "distance", "dot", "e", "exp", "exp2", "eye", "ffs",
-    "floor", "fract", "inf", "inverse", "isinf", "isnan", "ivec2", "ivec3", "ivec4", "length", "log", "log2", "mat2",
-    "mat3", "mat4", "max", "min", "mix", "mod", "nan", "normalize", "pi", "popcnt", "pow", "radians", "reflect",
-    "refract", "rot_by_axis", "rot_yaw_pitch_roll", "rotation2d", "rotation3d", "round", "rsqrt", "scale", "sign",
-    "sin", "sinh", "smoothstep", "sqrt", "step", "tan", "tanh", "translate", "uvec2", "uvec3", "uvec4", "vdir",
-    "vec2", "vec3", "vec4",
+    "acos", "asin", "atan", "atan2", "cbrt", "cconj", "cdiv", "ceil", "cexp", "cinv", "clamp", "clog", "clz",
+    "cmul", "cos", "cosh", "cpow", "cross", "csqrt", "degrees", "determinant", "distance", "dot", "e", "exp",
+    "exp2", "expm1", "eye", "ffs", "floor", "fract", "hypot", "inf", "inverse", "isinf", "isnan", "ivec2",
+    "ivec3", "ivec4", "length", "log", "log1p", "log2", "log10", "mat2", "mat3", "mat4", "max", "min", "mix",
+    "mod", "nan", "normalize", "pi", "popcnt", "pow", "radians", "reflect", "refract", "rot_by_axis",
+    "rot_yaw_pitch_roll", "rotation2d", "rotation3d", "round", "rsqrt", "scale", "sign", "sin", "sinh",
+    "smoothstep", "sqrt", "step", "tan", "tanh", "translate", "uvec2", "uvec3", "uvec4", "vdir", "vec2", "vec3",
+    "vec4",
 ]  # fmt: skip
 
 pi: Final = _math.pi
