@@ -1,0 +1,1 @@
+"""Every scalar type meets every other: conversions and common types, against exact arithmetic."""
