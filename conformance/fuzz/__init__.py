@@ -3,6 +3,7 @@
 programs.py   random_kernel(seed, size), sized_kernel(n_ops), the hypothesis strategy kernels()
 generator.py  grows a kernel op by op
 values.py     interesting numbers, and buffers filled with them
+smooth.py     kernels to differentiate, with inputs and adjoints; smooth_math.py  their arithmetic
 exact_numbers.py  rounding once, in rationals
 naive.py      a second interpreter, one iteration after another
 

@@ -1,0 +1,125 @@
+"""Steps of arithmetic for smooth kernels: each keeps numbers within a few units, away from kinks and edges of domains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from adstack.ir.builder import Builder
+from adstack.ir.structure import Value
+
+__all__ = ["STEPS"]
+
+
+class Source(Protocol):
+    """Where operands come from."""
+
+    b: Builder
+
+    def float(self) -> Value:
+        """A float at hand."""
+
+    def number(self, value: float) -> Value:
+        """A constant."""
+
+    def condition(self) -> Value:
+        """A u1."""
+
+
+Step = Callable[[Source], Value]
+
+
+def named(name: str) -> Step:
+    """A function that is bounded and smooth everywhere."""
+    return lambda s: s.b.emit(name, s.float())
+
+
+def mean(s: Source) -> Value:
+    """(a + b) / 2"""
+    return s.b.mul(s.b.add(s.float(), s.float()), s.number(0.5))
+
+
+def difference(s: Source) -> Value:
+    """(a - b) / 2"""
+    return s.b.mul(s.b.sub(s.float(), s.float()), s.number(0.5))
+
+
+def product(s: Source) -> Value:
+    """sin(a) * b"""
+    return s.b.mul(s.b.emit("sin", s.float()), s.float())
+
+
+def fused(s: Source) -> Value:
+    """fma(tanh(a), b, -c) / 2"""
+    return s.b.mul(s.b.fma(s.b.emit("tanh", s.float()), s.float(), s.b.neg(s.float())), s.number(0.5))
+
+
+def above(s: Source, least: float) -> Value:
+    """a * a + least"""
+    a = s.float()
+    return s.b.add(s.b.mul(a, a), s.number(least))
+
+
+def quotient(s: Source) -> Value:
+    """a / (1 + b * b)"""
+    return s.b.div(s.float(), above(s, 1.0))
+
+
+def root(s: Source) -> Value:
+    """sqrt(1 + a * a) - 1"""
+    return s.b.sub(s.b.sqrt(above(s, 1.0)), s.number(1.0))
+
+
+def edged(name: str, least: float) -> Step:
+    """A function of a number that stays at `least` or above."""
+    return lambda s: s.b.emit(name, above(s, least))
+
+
+def tame(name: str, reach: float) -> Step:
+    """A function of a number that stays within `reach` of 0."""
+    return lambda s: s.b.emit(name, s.b.mul(s.b.emit("tanh", s.float()), s.number(reach)))
+
+
+def power(s: Source) -> Value:
+    """(1.5 + sin(a)) ** tanh(b)"""
+    base = s.b.add(s.b.emit("sin", s.float()), s.number(1.5))
+    return s.b.emit("pow", base, s.b.emit("tanh", s.float()))
+
+
+def angle(s: Source) -> Value:
+    """atan2(a, 1 + b * b)"""
+    return s.b.emit("atan2", s.float(), above(s, 1.0))
+
+
+def length(s: Source) -> Value:
+    """hypot(a, 1 + b * b) / 2"""
+    return s.b.mul(s.b.emit("hypot", s.float(), above(s, 1.0)), s.number(0.5))
+
+
+def chosen(s: Source) -> Value:
+    """One of two."""
+    return s.b.select(s.condition(), s.float(), s.float())
+
+
+def largest(name: str, apart: float) -> Step:
+    """max or min of numbers that are far apart, within reach of the first."""
+
+    def step(s: Source) -> Value:
+        far = s.b.add(s.b.emit("sin", s.float()), s.number(apart))
+        return s.b.emit("sin", s.b.emit(name, far, s.b.emit("tanh", s.float())))
+
+    return step
+
+
+def magnitude(s: Source) -> Value:
+    """|sin(a) - 3| / 2"""
+    return s.b.mul(s.b.abs(s.b.sub(s.b.emit("sin", s.float()), s.number(3.0))), s.number(0.5))
+
+
+STEPS: Final[tuple[Step, ...]] = (
+    *(named(name) for name in ("sin", "cos", "tanh", "atan", "sin", "tanh")),
+    *(mean, difference, product, product, fused, quotient, root, power, angle, length, chosen, chosen, magnitude),
+    *(edged(name, 1.0) for name in ("log", "log1p", "rsqrt", "cbrt", "log2", "log10")),
+    *(tame(name, 0.75) for name in ("exp", "exp2", "expm1", "sinh", "cosh", "tan", "asin", "acos")),
+    *(largest("max", 4.0), largest("max", -4.0), largest("min", 4.0), largest("min", -4.0)),
+)
