@@ -1,4 +1,4 @@
-"""Random kernels to differentiate: smooth, bounded, without a race, with the control flow and memory that gradients meet.
+"""Random kernels to differentiate: smooth, bounded, without a race, with control flow and memory that gradients meet.
 
 Places of a kernel of `smooth_kernel` (absent if it does not use them):
 
@@ -8,9 +8,9 @@ Places of a kernel of `smooth_kernel` (absent if it does not use them):
     z1 z2       read and overwritten by the iteration that owns the element; only with `in_place`
     s total     sums by atomic addition: scattered by idx, and all into one
 
-Floats stay within a few units: sums are scaled, what loops accumulate is wrapped in sin or tanh, and quotients, roots and
-logarithms stay away from the edges of their domains. Conditions look at integers, so a small change of the inputs changes
-no path; `value_conditions` lets them look at floats, too.
+Floats stay within a few units: sums are scaled, what loops accumulate is wrapped in sin or tanh, and quotients, roots
+and logarithms stay away from the edges of their domains. Conditions look at integers, so a small change of the inputs
+changes no path; `value_conditions` lets them look at floats, too.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class SmoothGenerator:
         for _ in range(loops):
             self._parallel(size // loops)
         if self.random.random() < 0.3:
-            self._add_to(self.place("total", self.dtype, ()), [], self.float())
+            self._add_to(self.place("total", self.dtype, ()), [], self.real())
         self.b.return_()
         return Kernel("smooth", self.b.region, self.places)
 
@@ -137,7 +137,7 @@ class SmoothGenerator:
 
     # ---- operands
 
-    def float(self) -> Value:
+    def real(self) -> Value:
         """A float at hand, or a constant."""
         if self.scope.floats and self.random.random() < 0.95:
             return self.random.choice(self.scope.floats)
@@ -147,7 +147,7 @@ class SmoothGenerator:
         """A constant float."""
         return self.b.const(value, self.dtype)
 
-    def int(self, extent: int) -> Value:
+    def whole(self, extent: int) -> Value:
         """An integer from 0 up to `extent`."""
         if not self.scope.ints or self.random.random() < 0.2:
             return self.b.const(self.random.randrange(extent), i32)
@@ -161,14 +161,14 @@ class SmoothGenerator:
 
     def indices(self, rank: int) -> list[Value]:
         """Any element."""
-        return [self.int(extent) for extent in EXTENTS[rank]]
+        return [self.whole(extent) for extent in EXTENTS[rank]]
 
     def condition(self) -> Value:
         """Of an integer, or of a float if allowed."""
         if self.value_conditions and self.random.random() < 0.5:
-            return self.b.lt(self.float(), self.number(self.random.uniform(-1, 1)))
+            return self.b.lt(self.real(), self.number(self.random.uniform(-1, 1)))
         test = self.random.choice(("eq", "lt", "ne"))
-        return self.b.emit(test, self.int(4), self.b.const(self.random.randrange(1, 3), i32))
+        return self.b.emit(test, self.whole(4), self.b.const(self.random.randrange(1, 3), i32))
 
     # ---- regions
 
@@ -213,7 +213,7 @@ class SmoothGenerator:
         self.keep(self.random.choice(STEPS)(self))
 
     def _cast(self) -> None:
-        self.keep(self.b.cast(self.b.cast(self.float(), self.other), self.dtype))
+        self.keep(self.b.cast(self.b.cast(self.real(), self.other), self.dtype))
 
     def _integer(self) -> None:
         loaded = self.b.load(self.place("idx", i32, EXTENTS[1]), self.indices(1))
@@ -231,13 +231,13 @@ class SmoothGenerator:
     def _store(self) -> None:
         own = self.scope.own
         name = self.random.choice("yz") if self.in_place else "y"
-        self.b.store(self.place(f"{name}{len(own)}", self.dtype, EXTENTS[len(own)]), own, self.float())
+        self.b.store(self.place(f"{name}{len(own)}", self.dtype, EXTENTS[len(own)]), own, self.real())
 
     def _sum(self) -> None:
         if self.random.random() < 0.5:
-            self._add_to(self.place("total", self.dtype, ()), [], self.float())
+            self._add_to(self.place("total", self.dtype, ()), [], self.real())
         else:
-            self._add_to(self.place("s", self.dtype, EXTENTS[1]), self.indices(1), self.float())
+            self._add_to(self.place("s", self.dtype, EXTENTS[1]), self.indices(1), self.real())
 
     def _add_to(self, place: Place, indices: list[Value], value: Value) -> None:
         self.b.atomic("add", place, indices, value)
@@ -245,11 +245,11 @@ class SmoothGenerator:
     def _array_store(self) -> None:
         if not self.scope.arrays or self.random.random() < 0.2:
             self.scope.arrays.append(self.b.array(self.dtype, CELLS))
-        self.b.array_store(self.random.choice(self.scope.arrays), self.int(CELLS), self.float())
+        self.b.array_store(self.random.choice(self.scope.arrays), self.whole(CELLS), self.real())
 
     def _array_load(self) -> None:
         if self.scope.arrays:
-            self.keep(self.b.array_load(self.random.choice(self.scope.arrays), self.int(CELLS)))
+            self.keep(self.b.array_load(self.random.choice(self.scope.arrays), self.whole(CELLS)))
         else:
             self._array_store()
 
@@ -265,7 +265,7 @@ class SmoothGenerator:
         for _ in range(2):
             with self.inside(Region()) as region:
                 self.fill(self.random.randint(0, 3))
-                self.b.yield_(*(self.float() for _ in range(count)))
+                self.b.yield_(*(self.real() for _ in range(count)))
             regions.append(region)
         for result in self.b.if_(condition, *regions):
             self.keep(result)
@@ -275,15 +275,15 @@ class SmoothGenerator:
         pick = self.random.randrange(3)
         if pick == 0:
             return self.b.const(self.random.randint(0, 4), i32)
-        return self.b.load(self.place("n", i32, EXTENTS[1]), self.indices(1)) if pick == 1 else self.int(5)
+        return self.b.load(self.place("n", i32, EXTENTS[1]), self.indices(1)) if pick == 1 else self.whole(5)
 
     def _for(self) -> None:
         if self.depth > DEPTH:
             self._math()
             return
         trips = self._trips()
-        carried = [self.float() for _ in range(self.random.randint(0, 3))]
-        moving = [self.int(EXTENTS[1][0])] if self.random.random() < 0.4 else []
+        carried = [self.real() for _ in range(self.random.randint(0, 3))]
+        moving = [self.whole(EXTENTS[1][0])] if self.random.random() < 0.4 else []
         args = [Value(v.type) for v in (*carried, *moving)]
         with self.inside(Region([Value(i32, "k"), *args])) as region:
             self.fill(self.random.randint(1, 4))
@@ -296,8 +296,8 @@ class SmoothGenerator:
             at = self.b.emit("mod", arg, self.b.const(EXTENTS[1][0], i32))
             return self.b.load(self.place("idx", i32, EXTENTS[1]), [at])
         if self.random.random() < 0.4:
-            return self.b.add(arg, self.b.mul(self.float(), self.number(0.125)))
-        return self.random.choice(STEPS)(self) if self.random.random() < 0.7 else self.float()
+            return self.b.add(arg, self.b.mul(self.real(), self.number(0.125)))
+        return self.random.choice(STEPS)(self) if self.random.random() < 0.7 else self.real()
 
     def _results(self, results: list[Value]) -> None:
         for result in results:
@@ -313,7 +313,7 @@ class SmoothGenerator:
             return
         trips = self._trips()
         flag = self.b.const(True, u1)
-        floats = [self.float() for _ in range(self.random.randint(1, 2))]
+        floats = [self.real() for _ in range(self.random.randint(1, 2))]
         carried = [self.b.const(0, i32), flag, *floats]
         results = self.b.while_(carried, self._goes_on(carried, trips), self._body(carried))
         self._results([results[0], *results[2:]])

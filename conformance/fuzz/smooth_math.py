@@ -1,4 +1,4 @@
-"""Steps of arithmetic for smooth kernels: each keeps numbers within a few units, away from kinks and edges of domains."""
+"""Arithmetic of smooth kernels: each step keeps numbers within a few units, away from kinks and edges of domains."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Source(Protocol):
 
     b: Builder
 
-    def float(self) -> Value:
+    def real(self) -> Value:
         """A float at hand."""
 
     def number(self, value: float) -> Value:
@@ -31,38 +31,38 @@ Step = Callable[[Source], Value]
 
 def named(name: str) -> Step:
     """A function that is bounded and smooth everywhere."""
-    return lambda s: s.b.emit(name, s.float())
+    return lambda s: s.b.emit(name, s.real())
 
 
 def mean(s: Source) -> Value:
     """(a + b) / 2"""
-    return s.b.mul(s.b.add(s.float(), s.float()), s.number(0.5))
+    return s.b.mul(s.b.add(s.real(), s.real()), s.number(0.5))
 
 
 def difference(s: Source) -> Value:
     """(a - b) / 2"""
-    return s.b.mul(s.b.sub(s.float(), s.float()), s.number(0.5))
+    return s.b.mul(s.b.sub(s.real(), s.real()), s.number(0.5))
 
 
 def product(s: Source) -> Value:
     """sin(a) * b"""
-    return s.b.mul(s.b.emit("sin", s.float()), s.float())
+    return s.b.mul(s.b.emit("sin", s.real()), s.real())
 
 
 def fused(s: Source) -> Value:
     """fma(tanh(a), b, -c) / 2"""
-    return s.b.mul(s.b.fma(s.b.emit("tanh", s.float()), s.float(), s.b.neg(s.float())), s.number(0.5))
+    return s.b.mul(s.b.fma(s.b.emit("tanh", s.real()), s.real(), s.b.neg(s.real())), s.number(0.5))
 
 
 def above(s: Source, least: float) -> Value:
     """a * a + least"""
-    a = s.float()
+    a = s.real()
     return s.b.add(s.b.mul(a, a), s.number(least))
 
 
 def quotient(s: Source) -> Value:
     """a / (1 + b * b)"""
-    return s.b.div(s.float(), above(s, 1.0))
+    return s.b.div(s.real(), above(s, 1.0))
 
 
 def root(s: Source) -> Value:
@@ -77,43 +77,43 @@ def edged(name: str, least: float) -> Step:
 
 def tame(name: str, reach: float) -> Step:
     """A function of a number that stays within `reach` of 0."""
-    return lambda s: s.b.emit(name, s.b.mul(s.b.emit("tanh", s.float()), s.number(reach)))
+    return lambda s: s.b.emit(name, s.b.mul(s.b.emit("tanh", s.real()), s.number(reach)))
 
 
 def power(s: Source) -> Value:
     """(1.5 + sin(a)) ** tanh(b)"""
-    base = s.b.add(s.b.emit("sin", s.float()), s.number(1.5))
-    return s.b.emit("pow", base, s.b.emit("tanh", s.float()))
+    base = s.b.add(s.b.emit("sin", s.real()), s.number(1.5))
+    return s.b.emit("pow", base, s.b.emit("tanh", s.real()))
 
 
 def angle(s: Source) -> Value:
     """atan2(a, 1 + b * b)"""
-    return s.b.emit("atan2", s.float(), above(s, 1.0))
+    return s.b.emit("atan2", s.real(), above(s, 1.0))
 
 
 def length(s: Source) -> Value:
     """hypot(a, 1 + b * b) / 2"""
-    return s.b.mul(s.b.emit("hypot", s.float(), above(s, 1.0)), s.number(0.5))
+    return s.b.mul(s.b.emit("hypot", s.real(), above(s, 1.0)), s.number(0.5))
 
 
 def chosen(s: Source) -> Value:
     """One of two."""
-    return s.b.select(s.condition(), s.float(), s.float())
+    return s.b.select(s.condition(), s.real(), s.real())
 
 
 def largest(name: str, apart: float) -> Step:
     """max or min of numbers that are far apart, within reach of the first."""
 
     def step(s: Source) -> Value:
-        far = s.b.add(s.b.emit("sin", s.float()), s.number(apart))
-        return s.b.emit("sin", s.b.emit(name, far, s.b.emit("tanh", s.float())))
+        far = s.b.add(s.b.emit("sin", s.real()), s.number(apart))
+        return s.b.emit("sin", s.b.emit(name, far, s.b.emit("tanh", s.real())))
 
     return step
 
 
 def magnitude(s: Source) -> Value:
     """|sin(a) - 3| / 2"""
-    return s.b.mul(s.b.abs(s.b.sub(s.b.emit("sin", s.float()), s.number(3.0))), s.number(0.5))
+    return s.b.mul(s.b.abs(s.b.sub(s.b.emit("sin", s.real()), s.number(3.0))), s.number(0.5))
 
 
 STEPS: Final[tuple[Step, ...]] = (
