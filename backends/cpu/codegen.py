@@ -42,7 +42,7 @@ def emit_module(program: Program, *, debug: bool, lanes: int, vector_bytes: int)
 
 
 def _lanes(task: Task, wanted: int, vector_bytes: int, *, debug: bool) -> int:
-    if task.kind != "parallel" or debug or _has_machine(task):
+    if task.kind != "parallel" or _has_machine(task) or (debug and not wanted):
         return 1
     loop = task.body.ops[-2]
     extent = _known_extent(task, loop)

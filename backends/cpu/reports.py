@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,11 @@ def written(value: Any) -> str:
     return repr(float(str(value))) if isinstance(value, np.floating) else str(value)
 
 
+def listed(numbers: Iterable[object]) -> str:
+    """`(1, 2)`: numbers as an index is written."""
+    return "(" + ", ".join(map(str, numbers)) + ")"
+
+
 def printed(site: Site, bits: Sequence[int]) -> str:
     """The text of a `print`."""
     values = iter(number(b, t) for b, t in zip(bits, site.types, strict=False))
@@ -36,15 +41,17 @@ def printed(site: Site, bits: Sequence[int]) -> str:
 
 def failure(sites: Sequence[Site], record: Sequence[int], extents: dict[str, tuple[int, ...]]) -> AdstackError:
     """The error that a record stands for."""
-    site, arguments = sites[record[1]], record[3:]
-    values = [number(b, t) for b, t in zip(arguments, site.types, strict=False)]
+    site = sites[record[1]]
+    words = zip(record[2:], (*site.indices, *site.types), strict=False)
+    numbers = [number(bits, dtype) for bits, dtype in words]
+    point, values = numbers[: len(site.indices)], numbers[len(site.indices) :]
+    where = f", in iteration {listed(point)}" if point else ""
     loc = site.loc if site.loc.line else None
-    where = f" (iteration {record[2]})"
     if site.kind == "bounds":
         assert site.place is not None
         return _bounds(_label(site.place), values, extents[site.place.name], loc, where)
     if site.kind == "local":
-        return _bounds("local array", values, (int(site.message),), loc, where)
+        return _bounds("a local array", values, (int(site.message),), loc, where)
     pieces = site.message.split("{}")
     text = "".join(p + written(v) for p, v in zip(pieces, values, strict=False)) + pieces[-1]
     return AdstackAssertionError((text if site.kind == "assert" else site.message) + where, loc=loc)
@@ -65,9 +72,8 @@ def _label(place: Place) -> str:
 
 
 def _bounds(what: str, index: Sequence[Any], extents: Sequence[int], loc: Loc | None, where: str) -> AdstackError:
-    at, size = (f"({', '.join(map(str, row))}{',' * (len(row) == 1)})" for row in (list(index), list(extents)))
     return AdstackOutOfBoundsError(
-        f"Accessing {what} at {at}, outside its extents {size}{where}",
+        f"Accessing {what} at {listed(index)}, outside its extents {listed(extents)}{where}",
         loc=loc,
         do="keep every index at 0 or above and below the extent of its axis",
     )

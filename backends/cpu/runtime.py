@@ -4,31 +4,34 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.llvm.context import Context
-from adstack.backends.llvm.frame import ERROR_ARGUMENTS
+from adstack.backends.llvm.frame import record_words
 from adstack.errors import BackendUnavailableError
 from adstack.ir.structure import Program
 from adstack.ir.types import DType
 from adstack.runtime.backend import Bindings, Capabilities, Probe, Unavailable
 from adstack.runtime.options import Options
+from adstack.runtime.shortcuts import Shortcut
 
-from . import capability, layout
+from . import capability, layout, native
 from .cache import ObjectCache, default_folder
 from .codegen import Module, emit_module
+from .pool import pool
 from .reports import failure, overflow_error, printed
 from .toolchain import Code, compile_text, optimised, target_machine
 
 __all__ = ["CpuBackend", "Executable", "open_device", "probe"]
 
 Array = npt.NDArray[Any]
-_RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_LONG = frozenset({"for", "while", "print"})
+"""Operations that may keep a launch from ending soon."""
 _PRINT = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64))
 
 
@@ -56,7 +59,7 @@ class Executable:
         slots: the context, filled where it does not change between launches.
         own: memory of temps and results.
         errors, overflow: what a launch reports.
-        run: the entry.
+        shapes: extents of its places when it was last launched.
         keep: what the machine code points to.
     """
 
@@ -68,7 +71,7 @@ class Executable:
     own: dict[str, Array]
     errors: Array
     overflow: Array
-    run: Any
+    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     keep: tuple[Any, ...] = ()
 
     @property
@@ -76,13 +79,34 @@ class Executable:
         """Which slot holds what."""
         return self.module.emitted.context
 
+    @property
+    def is_parallel(self) -> bool:
+        """Whether it has loops that threads may share."""
+        return any(task.kind == "parallel" for task in self.program.tasks)
+
+    def report(self) -> None:
+        """Raise what the last launch reported, if anything."""
+        if self.errors[0]:
+            record = self.errors.tolist()
+            self.errors[:] = 0
+            raise failure(self.module.emitted.sites, record, self.shapes)
+        if self.overflow[0]:
+            record = self.overflow.tolist()
+            self.overflow[:] = 0
+            raise overflow_error(self.program.name, self.module.emitted.sites, record)
+
 
 class CpuBackend:
     """Memory is numpy arrays; a launch runs machine code on them."""
 
     def __init__(self, capabilities: Capabilities) -> None:
         self.capabilities = capabilities
-        self.launches = 0
+        self._launches = np.zeros(1, np.int64)
+
+    @property
+    def launches(self) -> int:
+        """How many launches there were."""
+        return int(self._launches[0])
 
     def compile(self, program: Program, options: Options) -> Executable:
         _, features = capability.host()
@@ -99,14 +123,17 @@ class CpuBackend:
         }
         for name, memory in own.items():
             slots[context.pointers[name]] = memory.ctypes.data
-        errors = np.zeros(3 + ERROR_ARGUMENTS, np.int64)
+        errors = np.zeros(record_words(module.emitted.sites), np.int64)
         slots[context.own["errors"]] = errors.ctypes.data
         overflow = np.zeros(3, np.int64)
         slots[context.own["overflow"]] = overflow.ctypes.data
         slots[context.own["seed"]] = options.random_seed & (2**63 - 1)
         printer = _printer(module)
         slots[context.own["print"]] = ctypes.cast(printer, ctypes.c_void_p).value or 0
-        return Executable(program, options, module, code, slots, own, errors, overflow, _RUN(code.entry), (printer,))
+        made = Executable(program, options, module, code, slots, own, errors, overflow, keep=(printer,))
+        if made.is_parallel:
+            slots[context.own["parallel"]] = pool().start(options.cpu_max_num_threads)
+        return made
 
     def listing(self, executable: Executable) -> dict[str, str]:
         """LLVM IR as generated and as optimised, and the machine's assembly."""
@@ -115,7 +142,12 @@ class CpuBackend:
         return {"llvm": executable.module.text, "llvm-opt": text, "asm": target_machine().emit_assembly(module)}
 
     def launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
-        self.launches += 1
+        if executable.is_parallel:
+            pool().start(executable.options.cpu_max_num_threads)  # a forked process has no threads yet
+        with native.turn():
+            return self._launch(executable, scalars, bindings)
+
+    def _launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
         slots, context = executable.slots, executable.context
         task = executable.program.tasks[0].body.args if executable.program.tasks else ()
         for slot, value, arg in zip(context.params, scalars, task, strict=True):
@@ -124,17 +156,31 @@ class CpuBackend:
             slots[context.pointers[name]] = storage.ctypes.data
         for (name, axis), slot in context.extents.items():
             slots[slot] = bindings.shapes[name][axis]
-        slots[context.own["launch"]] = self.launches
-        executable.run(slots.ctypes.data)
-        if executable.errors[0]:
-            record = executable.errors.tolist()
-            executable.errors[:] = 0
-            raise failure(executable.module.emitted.sites, record, bindings.shapes)
-        if executable.overflow[0]:
-            record = executable.overflow.tolist()
-            executable.overflow[:] = 0
-            raise overflow_error(executable.program.name, executable.module.emitted.sites, record)
+        executable.shapes = bindings.shapes
+        self._launches[0] += 1
+        slots[context.own["launch"]] = self._launches[0]
+        native.run(executable.code.entry, slots.ctypes.data)
+        executable.report()
         return [executable.own[name][0].item() for name in executable.program.results]
+
+    def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., Any] | None:
+        """A builtin; in debug mode none, so that every launch has all its checks."""
+        return None if executable.options.debug else native.make(self._entry(executable), wanted)
+
+    def _entry(self, executable: Executable) -> native.Entry:
+        return native.Entry(
+            program=executable.program,
+            context=executable.context,
+            run=executable.code.entry,
+            slots=executable.slots.ctypes.data,
+            errors=executable.errors.ctypes.data,
+            overflow=executable.overflow.ctypes.data,
+            launches=self._launches.ctypes.data,
+            results={name: executable.own[name].ctypes.data for name in executable.program.results},
+            long=any(op.name in _LONG for task in executable.program.tasks for op in task.body.walk()),
+            failed=executable.report,
+            keep=(self, executable),
+        )
 
     def synchronize(self) -> None:
         """Nothing to wait for."""

@@ -1,17 +1,19 @@
 """Checks of debug mode, asserts and prints: what a running task reports to the host.
 
 A failed check writes one record (the first to do so wins) and leaves the task. The record is an array of i64 at
-`%errors`: flag, site, iteration, arguments. A print calls the host with the same shape, a lane at a time.
+`%errors`: flag, site, indices of the iteration, arguments. A print calls the host with the same shape, a lane at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+from adstack.ir import arithmetic
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import DType, i64, u1
 
-from .frame import ERROR_ARGUMENTS, Site
+from .frame import Site
 from .lanes import each_lane
 from .region import RegionEmitter, handles
 from .writer import type_text
@@ -53,17 +55,20 @@ def check_trap(e: RegionEmitter, op: Op) -> None:
     if trap is None or e.task is None or not e.task.debug:
         return
     b = op.operands[1]
-    width = max(e.width(v) for v in op.operands)
-    ty, zero = type_text(b.dtype, width), e.w.constant(0, b.dtype, width)
-    if "zero" in trap.message:
-        bad = e.w.let(f"icmp eq {ty} {e.at(b, width)}, {zero}")
-    elif "shift" in trap.message:
-        bad = e.w.let(f"icmp uge {ty} {e.at(b, width)}, {e.w.constant(b.dtype.bits, b.dtype, width)}")
-    elif b.dtype.is_signed:
-        bad = e.w.let(f"icmp slt {ty} {e.at(b, width)}, {zero}")
-    else:
-        return
-    refuse(e, Site("trap", trap.message, op.loc), bad, width, ())
+    condition = _TRAPS[trap.when](b.dtype)
+    if condition is not None:
+        width = e.width(b)
+        word, than = condition
+        bad = e.w.let(f"icmp {word} {type_text(b.dtype, width)} {e.at(b, width)}, {e.w.constant(than, b.dtype, width)}")
+        refuse(e, Site("trap", trap.message, op.loc), bad, width, ())
+
+
+_TRAPS: dict[Callable[..., object], Callable[[DType], tuple[str, int] | None]] = {
+    arithmetic.is_zero: lambda dtype: ("eq", 0),
+    arithmetic.out_of_width: lambda dtype: ("uge", dtype.bits),
+    arithmetic.negative_exponent: lambda dtype: ("slt", 0) if dtype.is_signed else None,
+}
+"""What is an error of an op's second operand: how it compares, and with what."""
 
 
 @handles("assert")
@@ -82,18 +87,18 @@ def refuse(e: RegionEmitter, site: Site, bad: str, width: int, arguments: Sequen
     """Leave the task with a record of the first running lane for which `bad` holds."""
     if width > 1:
         bad = e.within(bad)
-    number = e.frame.site(site)
     fail, go_on = e.label("fail"), e.label("fine")
     e.split(e.any(bad) if width > 1 else bad, fail, go_on)
     e.enter(fail)
     lane = _first(e, bad) if width > 1 else _first(e, e.mask) if e.mask is not None else "0"
+    site = replace(site, indices=tuple(v.dtype for v in e.frame.indices))
+    number = e.frame.site(site)
     first = e.w.let("cmpxchg ptr %errors, i64 0, i64 1 monotonic monotonic")
     won = e.w.let(f"extractvalue {{ i64, i1 }} {first}, 1")
     record, leave = e.label("record"), e.label("leave")
     e.split(won, record, leave)
     e.enter(record)
-    iteration = e.w.let(f"add i64 {e.frame.iteration}, {lane}")
-    numbers = [str(number), iteration, *(_raw(e, v, lane) for v in arguments[:ERROR_ARGUMENTS])]
+    numbers = [str(number), *(_raw(e, v, lane) for v in (*e.frame.indices, *arguments))]
     for k, value in enumerate(numbers):
         at = e.w.let(f"getelementptr i64, ptr %errors, i64 {k + 1}")
         e.w.do(f"store i64 {value}, ptr {at}, align 8")

@@ -63,7 +63,7 @@ def _side(e: RegionEmitter, region: Region, results: Sequence[Value], mask: str)
     """One side, for the lanes of `mask`; where there are none its values are poison."""
     library = e.task is None
     limit = _OUTLINED if library else _SPECULATED
-    if len(region.ops) <= limit and all(op.opdef.pure and op.name != "call" for op in region.ops[:-1]):
+    if len(region.ops) <= limit and all(_speculates(e, op) for op in region.ops[:-1]):
         return [e.vector(v) for v in e.region(region)]
     inside, after, before = e.label("lanes"), e.label("joined"), e.block
     e.split(e.any(mask), inside, after, rare=library)
@@ -78,6 +78,12 @@ def _side(e: RegionEmitter, region: Region, results: Sequence[Value], mask: str)
         ty = type_text(result.dtype, e.lanes)
         joined.append(e.w.let(f"phi {ty} [ {name}, %{last} ], [ poison, %{before} ]"))
     return joined
+
+
+def _speculates(e: RegionEmitter, op: Op) -> bool:
+    """Whether an op does no harm in lanes that do not want it, and costs little."""
+    checked = e.task is not None and e.task.debug and op.opdef.trap is not None
+    return op.opdef.pure and op.name != "call" and not checked
 
 
 def _outlined(e: RegionEmitter, region: Region) -> tuple[str, str, list[Value]]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from adstack.ir.location import Loc
-from adstack.ir.structure import Place
+from adstack.ir.structure import Place, Value
 from adstack.ir.types import DType
 
-__all__ = ["ERROR_ARGUMENTS", "Site", "TaskFrame"]
-
-ERROR_ARGUMENTS = 8
-"""An error record holds a flag, the number of a site, an iteration, and up to so many arguments."""
+__all__ = ["Site", "TaskFrame", "record_words"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +23,7 @@ class Site:
         types: of the arguments that the record holds.
         parts: the text of a print, None for each argument.
         place: what a bounds check is about.
+        indices: types of the indices of the iteration, which the record holds before the arguments.
     """
 
     kind: str
@@ -33,6 +32,12 @@ class Site:
     types: tuple[DType, ...] = ()
     parts: tuple[str | None, ...] = ()
     place: Place | None = None
+    indices: tuple[DType, ...] = ()
+
+
+def record_words(sites: Sequence[Site]) -> int:
+    """The size of an error record: a flag, the number of a site, indices, arguments."""
+    return 2 + max((len(site.indices) + len(site.types) for site in sites), default=0)
 
 
 @dataclass
@@ -47,6 +52,7 @@ class TaskFrame:
         sites: shared by the tasks of a program; a site's number is its position.
         section: of the task's random streams.
         iteration: the linear index of the first lane's iteration (i64); "0" in serial code.
+        indices: of the parallel loop around the code.
         counters: per number of lanes, the slot that counts the random numbers each lane has drawn.
         slots: allocas for the entry block.
         heap: those that hold memory of the C heap, null before there is any.
@@ -59,6 +65,7 @@ class TaskFrame:
     sites: list[Site]
     section: int = 0
     iteration: str = "0"
+    indices: tuple[Value, ...] = ()
     counters: dict[int, str] = field(default_factory=dict)
     slots: list[str] = field(default_factory=list)
     heap: list[str] = field(default_factory=list)

@@ -142,7 +142,7 @@ class _TaskEmitter:
         following = e.w.let(f"add i64 {position}, {step}")
         e.split(e.w.let(f"icmp sle i64 {following}, {stop}"), inside, after)
         e.enter(inside)
-        e.frame.iteration = position
+        e.frame.iteration, e.frame.indices = position, tuple(body.args)
         self._restart_random(e)
         bind(position)
         e.region(body)

@@ -1,0 +1,218 @@
+"""What debug mode finds, in words, and over lanes as in one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cpu_kit import agree_on, compiled, tasks_of
+from interpreter_kit import parallel, serial
+
+from adstack import interpreter
+from adstack.errors import AdstackAssertionError, AdstackError, AdstackOutOfBoundsError
+
+LANES = (1, 8, 64)
+
+
+def message(run) -> str:
+    with pytest.raises(AdstackError) as caught:
+        run()
+    return f"{type(caught.value).__name__}: {caught.value}"
+
+
+def complains(source: str, buffers=None, scalars=(), lanes=LANES) -> str:
+    """What the interpreter and the cpu say about a program, word for word, with any number of lanes."""
+    program = tasks_of(source, debug=True)
+
+    def given():
+        return {name: array.copy() for name, array in (buffers or {}).items()}
+
+    options = interpreter.RunOptions(debug=True)
+    wanted = message(lambda: interpreter.run(program, given(), scalars, options=options))
+    for each in lanes:
+        launch = compiled(program, each, debug=True)
+        assert message(lambda launch=launch: launch(given(), scalars)) == wanted
+    return wanted
+
+
+X = "place @x : i32[?] ndarray"
+FIELD = 'place @x : i32[2, 3] field label "self.x"'
+
+
+@pytest.mark.parametrize("bad", [-1, 10, 2**31 - 1])
+def test_an_index_outside_an_array(bad):
+    body = "%j = load @y[%i] : i32\n%v = load @x[%j] : i32\nstore @y[%i], %v"
+    y = np.zeros(100, np.int32)
+    y[67] = bad
+    said = complains(parallel(body, 100, X + "\nplace @y : i32[?] ndarray"), {"x": np.zeros(10, np.int32), "y": y})
+    assert "AdstackOutOfBoundsError" in said
+    assert f"ndarray x at ({bad}), outside its extents (10), in iteration (67)" in said
+
+
+@pytest.mark.parametrize(
+    "access", ["%v = load @x[%i, %i] : i32", "store @x[%i, %i], %i", "%v = atomic add @x[%i, %i], %i : i32"]
+)
+def test_every_access_is_checked(access):
+    said = complains(parallel(access, 70, FIELD), {"x": np.zeros((2, 3), np.int32)})
+    assert "field self.x at (2, 2), outside its extents (2, 3), in iteration (2)" in said
+
+
+def test_serial_code_has_no_iteration():
+    said = complains(
+        serial("%n = const 3 : i32\n%v = load @x[%n, %n] : i32\nstore @x[%v, %v], %v\nreturn", places=FIELD),
+        {"x": np.zeros((2, 3), np.int32)},
+    )
+    assert "iteration" not in said
+
+
+def test_all_indices_of_an_iteration_are_told():
+    text = """kernel @k() {
+      place @x : i32[7] field
+      %a = const -2 : i64
+      %b = const 2 : i64
+      %c = const 5 : i64
+      parallel_for (%i = %a to %b, %j = %b to %c) {
+        %k = mul %i, %j : i64
+        %l = add %k, %j : i64
+        %m = sub %l, %a : i64
+        %n = add %m, %b : i64
+        store @x[%n], %z
+        yield
+      }
+      return
+    }
+    """.replace("%a = const", "%z = const 1 : i32\n%a = const", 1)
+    said = complains(text, {"x": np.zeros(7, np.int32)})
+    assert "in iteration (0, 3)" in said
+
+
+def test_an_index_outside_a_local_array():
+    body = "%a = array.alloc : array<i32, 3>\n%r = array.load %a, %i : i32\narray.store %a, %r, %i"
+    said = complains(parallel(body, 70))
+    assert "a local array at (3), outside its extents (3), in iteration (3)" in said
+
+
+TRAPS = [
+    ("floordiv", 0, "integer division by zero"),
+    ("mod", 0, "integer division by zero"),
+    ("raw_div", 0, "integer division by zero"),
+    ("raw_mod", 0, "integer division by zero"),
+    ("shl", -1, "shift by a negative amount"),
+    ("shl", 32, "shift by a negative amount"),
+    ("shr", 32, "shift by a negative amount"),
+    ("ipow", -1, "Negative exponent"),
+]
+
+
+@pytest.mark.parametrize(("op", "operand", "what"), TRAPS)
+@pytest.mark.parametrize("guarded", [False, True], ids=["plain", "in an if"])
+def test_operands_that_are_errors(op, operand, what, guarded):
+    y = np.ones(100, np.int32)
+    y[[41, 97]] = operand
+    use = f"%v = {op} %i, %b : i32\nstore @y[%i], %v"
+    if guarded:
+        use = f"%c = eq %b, %one : u1\n%other = not %c : u1\nif %other {{\n{use}\nyield\n}} else {{\nyield\n}}"
+    body = f"%b = load @y[%i] : i32\n%one = const 1 : i32\n{use}"
+    assert f"{what}" in complains(parallel(body, 100, "place @y : i32[?] field"), {"y": y})
+
+
+@pytest.mark.parametrize("op", ["floordiv", "mod", "shl", "ipow"])
+def test_lanes_that_do_not_run_divide_by_nothing(op):
+    body = f"""%b = load @y[%i] : i32
+    %c = gt %b, %zero : u1
+    %r = if %c -> (i32) {{
+      %v = {op} %i, %b : i32
+      yield %v
+    }} else {{
+      yield %zero
+    }}
+    store @y[%i], %r"""
+    y = np.array([0, -5, 3, 2] * 20, np.int32)
+    agree_on(parallel(body, 80, "place @y : i32[?] field"), [({"y": y}, ())], widths=LANES, debug=True)
+
+
+def test_an_assert_tells_its_arguments():
+    body = """%y = load @y[%i] : f32
+    %small = lt %y, %p : u1
+    %k = const true : u1
+    assert %small, "y[{}] = {} is not below {}: {}", %i, %y, %p, %k"""
+    y = np.array([0.5] * 90, np.float32)
+    y[71] = 0.1 + 7
+    text = parallel(body, 90, "place @y : f32[?] field", "%p: f32")
+    said = complains(text, {"y": y}, [2.5])
+    assert "y[71] = 7.1 is not below 2.5: True, in iteration (71)" in said
+    agree_on(text, [({"y": y}, [8.0])], widths=LANES, debug=True)
+
+
+def test_an_assert_of_many_arguments_tells_all():
+    operands = ", ".join(["%i"] * 30)
+    body = f'%f = lt %i, %zero : u1\nassert %f, "{" ".join(["{}"] * 30)}", {operands}'
+    assert " ".join(["0"] * 30) in complains(parallel(body, 3))
+
+
+def test_without_debug_mode_nothing_is_checked():
+    body = '%z = const 0 : i32\n%v = floordiv %i, %z : i32\n%f = lt %i, %z : u1\nassert %f, "no"\nstore @y[%i], %v'
+    (left,) = agree_on(
+        parallel(body, 70, "place @y : i32[?] field"), [({"y": np.ones(70, np.int32)}, ())], widths=LANES
+    )
+    assert not left[1]["y"].any()
+
+
+def test_tasks_after_one_that_failed_do_not_run_and_the_next_launch_is_clean():
+    text = """kernel @k(%n: i32) {
+      place @x : i32[4] field
+      %zero = const 0 : i32
+      %ten = const 10 : i32
+      parallel_for (%i = %zero to %n) {
+        store @x[%i], %ten
+        yield
+      }
+      %four = const 4 : i32
+      parallel_for (%j = %zero to %four) {
+        %old = atomic add @x[%j], %ten : i32
+        yield
+      }
+      return
+    }
+    """
+    launch = compiled(text, 1, debug=True)
+    memory = {"x": np.zeros(4, np.int32)}
+    for _ in range(2):
+        with pytest.raises(AdstackOutOfBoundsError):
+            launch(memory, [5])
+        assert set(memory["x"]) == {10}
+    launch(memory, [2])
+    assert memory["x"].tolist() == [20, 20, 20, 20]
+
+
+def test_the_message_has_the_line_of_the_program():
+    import adstack as qd
+
+    qd.init(arch=qd.cpu, debug=True, offline_cache=False)
+    x = qd.field(qd.i32, 4)
+
+    @qd.kernel
+    def fill(n: qd.i32):
+        for i in range(n):
+            x[i] = 1  # here
+
+    fill(4)
+    with pytest.raises(AdstackOutOfBoundsError) as caught:
+        fill(5)
+    assert "x[i] = 1  # here" in str(caught.value)
+    assert "in iteration (4)" in str(caught.value)
+    fill(3)
+
+
+def test_an_assert_of_a_kernel_is_an_assertion_error():
+    import adstack as qd
+
+    qd.init(arch=qd.cpu, debug=True, offline_cache=False)
+
+    @qd.kernel
+    def check(n: qd.i32):
+        for i in range(n):
+            assert i < 3, f"{i} is too much"
+
+    with pytest.raises(AssertionError, match="3 is too much") as caught:
+        check(4)
+    assert isinstance(caught.value, AdstackAssertionError)
