@@ -8,6 +8,7 @@ import click
 
 from adstack.errors import AdstackError
 
+from .bench.command import bench
 from .completion import completion
 from .conformance import conformance
 from .console import console
@@ -21,6 +22,7 @@ EPILOG = """\b
 Examples:
   adstack doctor                         what can run here
   adstack conformance -b reference       does it do what it must
+  adstack bench --against quadrants      how fast is it
   adstack explain program.py:kernel      what became of a kernel
   adstack completion bash >> ~/.bashrc   complete on Tab
 """
@@ -32,7 +34,7 @@ def cli() -> None:
     """Look at adstack from outside: what runs here, whether it is right, and what it makes of a kernel."""
 
 
-for command in (doctor, conformance, explain, dump, completion):
+for command in (doctor, conformance, bench, explain, dump, completion):
     cli.add_command(command)
 
 

@@ -1,0 +1,299 @@
+"""`adstack bench`: figures, workers, who runs when, what is reported."""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from adstack.tools.bench import measure as measuring
+from adstack.tools.bench import runners, subjects
+from adstack.tools.bench.command import bench
+from adstack.tools.bench.figures import figure, ratio
+from adstack.tools.bench.measure import measure
+from adstack.tools.bench.report import Run, quantity
+from adstack.tools.bench.rows import DEFAULT, ROWS, Row, chosen
+from adstack.tools.bench.subjects import Subject, compiled_backends
+from adstack.tools.bench.workers import Worker, WorkerError, environment
+from adstack.tools.console import console
+
+FAKE = """
+import json, os, sys
+log, seconds = sys.argv[1], float(sys.argv[2])
+for line in sys.stdin:
+    request = json.loads(line)
+    with open(log, "a") as file:
+        print(os.getpid(), seconds, request["row"], request.get("kind"), request.get("cache"), file=file)
+    if request["row"] == "dies":
+        sys.exit("out of order")
+    if request["row"] == "refused":
+        print(json.dumps({"error": "NotImplementedError: no"}), flush=True)
+    else:
+        print(json.dumps({"wall": seconds, "cpu": seconds / 2, "version": "1.0", "python": "3"}), flush=True)
+"""
+
+
+def _fake(tmp_path: Path, name: str, seconds: float) -> Subject:
+    script = tmp_path / "fake.py"
+    script.write_text(FAKE)
+    return Subject(name, "cpu", (sys.executable, str(script), str(tmp_path / "log"), str(seconds)), version="1.0")
+
+
+def _log(tmp_path: Path) -> list[list[str]]:
+    return [line.split(maxsplit=4) for line in (tmp_path / "log").read_text().splitlines()]
+
+
+# ---- figures
+
+
+def test_a_figure_is_the_middle_sample_with_its_median_deviation():
+    found = figure([1.0, 9.0, 2.0, 3.0, 2.5])
+    assert (found.median, found.spread, found.least, found.count) == (2.5, 0.5, 1.0, 5)
+
+
+def test_ratios_are_of_samples_of_one_round():
+    found = ratio([1.0, 10.0, 1.0], [2.0, 20.0, 2.0])
+    assert (found.median, found.spread) == (0.5, 0.0)
+
+
+def test_the_least_ratio_is_that_of_the_least_samples():
+    assert ratio([3.0, 1.0], [2.0, 4.0]).least == 0.5
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.0, "0"), (2.5, "2.5 s"), (0.0125, "12.5 ms"), (3e-6, "3 us"), (4.56e-8, "45.6 ns"), (1e-11, "0.01 ns")],
+)
+def test_times_have_the_unit_that_suits_them(seconds: float, text: str):
+    assert quantity(seconds) == text
+
+
+# ---- rows
+
+
+def test_rows_come_in_the_order_of_the_table():
+    assert [row.name for row in chosen(["first", "nop"])] == ["nop", "first"]
+    assert set(DEFAULT) <= set(ROWS)
+
+
+def test_an_unknown_row_is_an_error():
+    with pytest.raises(KeyError, match="knop"):
+        chosen(["nop", "knop"])
+
+
+# ---- workers
+
+
+def test_a_worker_answers_until_it_is_closed(tmp_path: Path):
+    with Worker(_fake(tmp_path, "a", 0.5).command) as worker:
+        assert worker.ask({"row": "nop"})["wall"] == 0.5
+        assert worker.ask({"row": "args"})["wall"] == 0.5
+    assert len({line[0] for line in _log(tmp_path)}) == 1
+
+
+def test_what_a_worker_refuses_is_an_error_with_its_words(tmp_path: Path):
+    with Worker(_fake(tmp_path, "a", 0.5).command) as worker:
+        with pytest.raises(WorkerError, match="NotImplementedError: no"):
+            worker.ask({"row": "refused"})
+        assert worker.ask({"row": "nop"})["wall"] == 0.5
+
+
+def test_the_last_words_of_a_worker_that_dies_are_kept(tmp_path: Path):
+    with Worker(_fake(tmp_path, "a", 0.5).command) as worker:
+        with pytest.raises(WorkerError, match="status 1: out of order"):
+            worker.ask({"row": "dies"})
+        with pytest.raises(WorkerError, match="status 1"):
+            worker.ask({"row": "nop"})
+
+
+def test_a_worker_that_is_silent_for_too_long_is_ended():
+    with (
+        Worker((sys.executable, "-c", "import time; time.sleep(60)")) as worker,
+        pytest.raises(WorkerError, match="in time"),
+    ):
+        worker.ask({"row": "nop"}, timeout=0.2)
+
+
+def test_a_program_that_is_not_there_is_an_error():
+    with pytest.raises(WorkerError, match="does not start"):
+        Worker(("/nowhere/python",))
+
+
+def test_workers_keep_bytecode(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    assert "PYTHONDONTWRITEBYTECODE" not in environment()
+
+
+# ---- who runs when
+
+
+def test_subjects_take_turns_in_one_process_each(tmp_path: Path):
+    a, b = _fake(tmp_path, "a", 1.0), _fake(tmp_path, "b", 2.0)
+    found = measure([Row("nop", "")], [a, b], 3)
+    assert found["nop", a].wall == [1.0] * 3
+    assert found["nop", b].cpu == [1.0] * 3
+    assert [line[1] for line in _log(tmp_path)] == ["1.0", "2.0"] * 3
+    assert len({line[0] for line in _log(tmp_path)}) == 2
+
+
+def test_a_cold_row_has_a_process_for_every_sample(tmp_path: Path):
+    a, b = _fake(tmp_path, "a", 1.0), _fake(tmp_path, "b", 2.0)
+    found = measure([Row("first", "", "cold")], [a, b], 3)
+    assert len(found["first", a].wall) == 3
+    assert len({line[0] for line in _log(tmp_path)}) == 6
+    assert {tuple(line[3:]) for line in _log(tmp_path)} == {("cold",)}
+
+
+def test_a_cached_row_is_warmed_in_a_folder_that_is_gone_afterwards(tmp_path: Path):
+    a = _fake(tmp_path, "a", 1.0)
+    found = measure([Row("first-cached", "", "cached")], [a], 2)
+    folders = {line[4] for line in _log(tmp_path)}
+    assert len(found["first-cached", a].wall) == 2
+    assert len(_log(tmp_path)) == 3
+    assert len(folders) == 1
+    assert not Path(folders.pop()).exists()
+
+
+def test_progress_counts_every_round_once(tmp_path: Path):
+    seen: list[str] = []
+    rows = [Row("nop", ""), Row("first", "", "cold"), Row("first-cached", "", "cached")]
+    measure(rows, [_fake(tmp_path, "a", 1.0)], 2, lambda row: seen.append(row.name))
+    assert seen == ["nop"] * 2 + ["first"] * 2 + ["first-cached"] * 2
+
+
+def test_a_subject_that_fails_in_a_row_goes_on_in_the_next(tmp_path: Path):
+    a, b = _fake(tmp_path, "a", 1.0), _fake(tmp_path, "b", 2.0)
+    found = measure([Row("refused", ""), Row("nop", "")], [a, b], 2)
+    assert found["refused", a].problem == "NotImplementedError: no"
+    assert found["nop", a].wall == [1.0, 1.0]
+    assert len([line for line in _log(tmp_path) if line[2] == "refused"]) == 2
+
+
+def test_an_unavailable_subject_is_never_started(tmp_path: Path):
+    a = Subject("taichi", "cpu", ("/nowhere/python",), reason="not installed", fix="install it")
+    found = measure([Row("nop", ""), Row("first", "", "cold")], [a], 2)
+    assert {samples.problem for samples in found.values()} == {"not installed"}
+
+
+# ---- subjects
+
+
+def test_a_peer_that_is_not_installed_says_how_to_install_it():
+    found = subjects.peer("quadrants", "cpu", {"quadrants": sys.executable})
+    assert not found.is_available
+    assert "No module named 'quadrants'" in found.reason
+    assert "pip install quadrants" in found.fix
+    assert "--python quadrants=" in found.fix
+
+
+def test_the_environment_names_interpreters(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ADSTACK_PYTHON_JAX", "/nowhere/python")
+    assert subjects.peer("jax", "cpu", {}).command[0] == "/nowhere/python"
+    assert subjects.peer("jax", "cpu", {"jax": "/elsewhere/python"}).command[0] == "/elsewhere/python"
+
+
+# ---- runners
+
+
+@pytest.mark.parametrize("path", sorted(Path(runners.__path__[0]).glob("*.py")), ids=lambda path: path.stem)
+def test_runners_depend_on_nothing_of_adstack(path: Path):
+    names = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    roots = {(getattr(node, "module", None) or node.names[0].name).partition(".")[0] for node in names}
+    assert not any(getattr(node, "level", 0) for node in names)
+    assert roots <= {"numpy", "jax"} | set(sys.stdlib_module_names)
+
+
+@pytest.mark.parametrize(
+    "row", [name for name, row in ROWS.items() if row.kind == "steady" and name not in ("recurrence", "gather")]
+)
+def test_the_language_runner_times_every_row_on_the_reference(row: str):
+    with Worker(subjects.mine("reference").command) as worker:
+        answer = worker.ask({"row": row, "kind": "steady", "calls": 2, "cache": ""})
+    assert answer["wall"] > 0
+
+
+@pytest.mark.parametrize("row", ["first", "many16"])
+def test_the_language_runner_times_cold_rows_on_the_best_backend(row: str):
+    (arch, *_) = (*compiled_backends(), "reference")
+    with Worker(subjects.mine(arch).command) as worker:
+        answer = worker.ask({"row": row, "kind": "cold", "calls": 1, "cache": ""})
+    assert answer["wall"] > 0
+
+
+def test_a_row_that_there_is_not_is_refused_by_the_runner():
+    with Worker(subjects.mine("reference").command) as worker, pytest.raises(WorkerError, match="KeyError"):
+        worker.ask({"row": "knop", "kind": "steady", "calls": 1})
+
+
+# ---- the report
+
+
+def _run(tmp_path: Path) -> Run:
+    a, b = _fake(tmp_path, "adstack", 1.0), _fake(tmp_path, "quadrants", 4.0)
+    c = Subject("taichi", "cpu", (), reason="not installed", fix="install it")
+    rows = [Row("nop", "a call"), Row("refused", "never")]
+    return Run("cpu", rows, [a, b, c], measure(rows, [a, b, c], 3), (0.5, 1.5))
+
+
+def test_the_report_holds_figures_ratios_and_reasons(tmp_path: Path):
+    record = json.loads(json.dumps(_run(tmp_path).record()))
+    nop, refused = record["rows"]
+    assert nop["results"]["adstack"]["wall"] == {"median": 1.0, "spread": 0.0, "least": 1.0, "count": 3}
+    assert nop["results"]["quadrants"]["ratio"]["median"] == 0.25
+    assert nop["results"]["quadrants"]["cpu_ratio"]["median"] == 0.25
+    assert "ratio" not in nop["results"]["adstack"]
+    assert nop["results"]["taichi"] == {"problem": "not installed"}
+    assert refused["results"]["adstack"] == {"problem": "NotImplementedError: no"}
+    assert record["load"] == [0.5, 1.5]
+    assert record["machine"]["cores"] >= 1
+
+
+def test_the_table_shows_what_is_missing_and_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    run = _run(tmp_path)
+    run.show(console())
+    text = capsys.readouterr().out
+    assert "0.250" in text
+    assert "taichi: not installed" in text
+    assert "install it" in text
+    assert "quadrants, refused: NotImplementedError: no" in text
+    assert run.failed
+
+
+# ---- the command
+
+
+def test_the_command_measures_and_writes(tmp_path: Path):
+    if not compiled_backends():
+        assert CliRunner().invoke(bench, ["--rows", "nop"]).exit_code == 2
+        return
+    file = tmp_path / "new" / "bench.json"
+    done = CliRunner().invoke(bench, ["--rows", "nop,element-read", "--rounds", "2", "--json", str(file)])
+    assert done.exit_code == 0, done.output
+    (run,) = json.loads(file.read_text())[:1]
+    assert [row["name"] for row in run["rows"]] == ["nop", "element-read"]
+    assert run["rows"][0]["results"]["adstack"]["wall"]["count"] == 2
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--rows", "knop"], "'knop'; there are nop"),
+        (["--against", "warp"], "'warp'; there are quadrants"),
+        (["--python", "quadrants"], "is not NAME=PATH"),
+        (["--python", "cuda=/x"], "with NAME one of"),
+        (["--backend", "reference"], "compiles here"),
+    ],
+)
+def test_a_wrong_command_line_says_what_would_be_right(args: list[str], words: str):
+    done = CliRunner().invoke(bench, args)
+    assert done.exit_code == 2
+    assert words in done.output
+
+
+def test_the_default_number_of_calls_matches_what_the_rows_promise():
+    assert ROWS["nop"].calls == ROWS["args"].calls == 2000
+    assert measuring.__all__ == ["Samples", "measure"]

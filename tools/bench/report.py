@@ -1,0 +1,132 @@
+"""A finished run as a table and as plain data."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from adstack.conformance.report.summary import machine
+
+from .figures import Figure, figure, ratio
+from .measure import Samples
+from .rows import Row
+from .subjects import Subject
+
+__all__ = ["Run", "quantity"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """All samples of one arch.
+
+    Attributes:
+        arch: what it ran on.
+        subjects: adstack first.
+        load: the machine's load average before and after: what else ran.
+    """
+
+    arch: str
+    rows: Sequence[Row]
+    subjects: Sequence[Subject]
+    samples: dict[tuple[str, Subject], Samples]
+    load: tuple[float, float] = (0.0, 0.0)
+    machine: dict[str, Any] = field(default_factory=machine)
+
+    def record(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        return {
+            "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "arch": self.arch,
+            "machine": self.machine,
+            "load": list(self.load),
+            "subjects": [subject.record() for subject in self.subjects],
+            "rows": [self._row(row) for row in self.rows],
+        }
+
+    def _row(self, row: Row) -> dict[str, Any]:
+        return {
+            "name": row.name,
+            "title": row.title,
+            "kind": row.kind,
+            "results": {s.name: self._result(row, s) for s in self.subjects},
+        }
+
+    def _result(self, row: Row, subject: Subject) -> dict[str, Any]:
+        samples = self.samples[row.name, subject]
+        if samples.problem:
+            return {"problem": samples.problem}
+        result: dict[str, Any] = {
+            "wall": figure(samples.wall).record(),
+            "cpu": figure(samples.cpu).record(),
+            "samples": [float(f"{s:.4g}") for s in samples.wall],
+        }
+        found, of_cpu = self.ratio(row, subject), self.ratio(row, subject, cpu=True)
+        if found is None or of_cpu is None:
+            return result
+        return {**result, "ratio": found.record(), "cpu_ratio": of_cpu.record()}
+
+    def ratio(self, row: Row, other: Subject, *, cpu: bool = False) -> Figure | None:
+        """adstack's time over another's, if both have one: of the wall clock, or of the processor."""
+        mine, theirs = self.samples[row.name, self.subjects[0]], self.samples[row.name, other]
+        if other is self.subjects[0] or mine.problem or theirs.problem:
+            return None
+        return ratio(mine.cpu, theirs.cpu) if cpu else ratio(mine.wall, theirs.wall)
+
+    @property
+    def failed(self) -> bool:
+        """Whether adstack lacks a figure."""
+        return any(self.samples[row.name, self.subjects[0]].problem for row in self.rows)
+
+    def show(self, out: Console) -> None:
+        """Print a table, then what is missing and why."""
+        about = self.machine
+        out.print(f"{self.arch}: {about['cpu']}, {about['cores']} cores, {about['platform']}", markup=False)
+        out.print(f"load average {self.load[0]:.1f} before, {self.load[1]:.1f} after", markup=False)
+        table = Table(header_style="bold", caption="median ± median absolute deviation; in brackets the least")
+        table.add_column("row")
+        for subject in self.subjects:
+            table.add_column(f"{subject.name} {subject.version}".strip(), justify="right")
+        for subject in self.subjects[1:]:
+            table.add_column(f"ours / {subject.name}", justify="right")
+        for row in self.rows:
+            table.add_row(row.name, *(self._time(row, s) for s in self.subjects), *self._ratios(row))
+        out.print(table)
+        for text in self._problems():
+            out.print(text, markup=False)
+
+    def _time(self, row: Row, subject: Subject) -> str:
+        samples = self.samples[row.name, subject]
+        if samples.problem:
+            return "-"
+        found = figure(samples.wall)
+        return f"{quantity(found.median)} ± {quantity(found.spread)} ({quantity(found.least)})"
+
+    def _ratios(self, row: Row) -> list[str]:
+        found = [self.ratio(row, subject) for subject in self.subjects[1:]]
+        return ["-" if f is None else f"{f.median:.3f} ± {f.spread:.3f} ({f.least:.3f})" for f in found]
+
+    def _problems(self) -> list[str]:
+        missing = [f"{s.name}: {s.reason}\n  do: {s.fix}" for s in self.subjects if not s.is_available]
+        failed = [
+            f"{s.name}, {row.name}: {self.samples[row.name, s].problem}"
+            for s in self.subjects
+            if s.is_available
+            for row in self.rows
+            if self.samples[row.name, s].problem
+        ]
+        return missing + failed
+
+
+def quantity(seconds: float) -> str:
+    """A time with three digits and the unit that suits it."""
+    if seconds <= 0:
+        return "0"
+    scale = max(-9, min(0, 3 * math.floor(math.log10(seconds) / 3)))
+    unit = {0: "s", -3: "ms", -6: "us", -9: "ns"}[scale]
+    return f"{seconds / 10**scale:.3g} {unit}"

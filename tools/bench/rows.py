@@ -1,0 +1,56 @@
+"""The rows: what is measured, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+__all__ = ["DEFAULT", "ROWS", "Row", "chosen"]
+
+Kind = Literal["steady", "cold", "cached"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure.
+
+    Attributes:
+        name: how it is asked for.
+        title: what is timed.
+        kind: "steady": calls in a process that has made them before. "cold": one call, the first in a process of its
+            own, nothing compiled on disk. "cached": the same, with the disk holding what an earlier process compiled.
+        calls: calls that are timed together.
+    """
+
+    name: str
+    title: str
+    kind: Kind = "steady"
+    calls: int = 1
+
+
+_ROWS: Final = (
+    Row("nop", "a call without arguments that stores a value, drained every 2,000", calls=2000),
+    Row("args", "the same with one array and one scalar", calls=2000),
+    Row("recurrence", "65,536 threads of 64 steps of v = sin(v) * 0.9 + 0.1, summed", calls=3),
+    Row("gather", "65,536 rows of up to 16 products of gathered elements", calls=10),
+    Row("element-read", "read one element of a field on the host", calls=2000),
+    Row("element-write", "write one element of a field on the host", calls=2000),
+    Row("first", "first call of recurrence in a process, nothing on disk", "cold"),
+    Row("first-nop", "first call of nop in a process, nothing on disk", "cold"),
+    Row("first-cached", "first call of recurrence in a process, compiled by an earlier one", "cached"),
+    Row("many16", "first call of a loop that carries 16 variables", "cold"),
+    Row("many64", "first call of a loop that carries 64 variables", "cold"),
+    Row("many256", "first call of a loop that carries 256 variables", "cold"),
+    Row("many1024", "first call of a loop that carries 1,024 variables", "cold"),
+)
+ROWS: Final = {row.name: row for row in _ROWS}
+DEFAULT: Final = tuple(name for name in ROWS if name != "many1024")
+
+
+def chosen(names: Sequence[str]) -> list[Row]:
+    """The rows of these names, in the table's order; KeyError if there is no such row."""
+    unknown = [name for name in names if name not in ROWS]
+    if unknown:
+        raise KeyError(unknown[0])
+    return [row for row in _ROWS if row.name in names]

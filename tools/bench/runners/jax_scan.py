@@ -1,0 +1,136 @@
+"""The rows in JAX: `python jax_scan.py jax ARCH`, with the requests and answers of `language.py`.
+
+Loops are `lax.scan`, kernels are jitted functions. A row that has no meaning in JAX is answered with an error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Work = Callable[[], Any]
+"""Starts the work of one call, and gives what to wait for."""
+
+THREADS = 65536
+STEPS = 64
+MANY_THREADS = 1024
+
+
+def _nop(jax: Any) -> Work:
+    compiled: Work = jax.jit(lambda: jax.numpy.float32(1.0))
+    return compiled
+
+
+def _args(jax: Any) -> Work:
+    array = jax.numpy.zeros(16, np.float32)
+    store = jax.jit(lambda a, s: a.at[0].set(s))
+    return lambda: store(array, 2.0)
+
+
+def _recurrence(jax: Any) -> Work:
+    x = jax.numpy.asarray(np.linspace(0.0, 1.0, THREADS).astype(np.float32))
+
+    def step(v: Any, _: Any) -> Any:
+        return jax.numpy.sin(v) * np.float32(0.9) + np.float32(0.1), None
+
+    forward = jax.jit(lambda x: jax.numpy.sum(jax.lax.scan(step, x, None, length=STEPS)[0]))
+    return lambda: forward(x)
+
+
+def _gather(jax: Any) -> Work:
+    draw = np.random.default_rng(0)
+    x, w = (jax.numpy.asarray(draw.random(THREADS, dtype=np.float32)) for _ in range(2))
+    deg = jax.numpy.asarray(draw.integers(0, 17, THREADS).astype(np.int32))
+    col = jax.numpy.asarray(draw.integers(0, THREADS, (THREADS, 16)).astype(np.int32))
+
+    def body(x: Any, w: Any, deg: Any, col: Any) -> Any:
+        wanted = jax.numpy.arange(16)[None, :] < deg[:, None]
+        return jax.numpy.sum(jax.numpy.where(wanted, w[col], 0), axis=1) * x
+
+    forward = jax.jit(body)
+    return lambda: forward(x, w, deg, col)
+
+
+def _many(jax: Any, count: int) -> Work:
+    x = jax.numpy.zeros(MANY_THREADS, np.float32)
+
+    def step(carried: Any, _: Any) -> Any:
+        following: list[Any] = []
+        for k in range(count):
+            after = (following + carried[k:])[(k + 1) % count]
+            following.append(jax.numpy.sin(carried[k]) * np.float32(0.9) + after * np.float32(0.1))
+        return following, None
+
+    def body(x: Any) -> Any:
+        last, _ = jax.lax.scan(step, [x + np.float32(k) for k in range(count)], None, length=3)
+        return sum(last[:64])
+
+    forward = jax.jit(body)
+    return lambda: forward(x)
+
+
+ROWS: dict[str, Callable[[Any], Work]] = {
+    "nop": _nop,
+    "args": _args,
+    "recurrence": _recurrence,
+    "gather": _gather,
+    "first": _recurrence,
+    "first-nop": _nop,
+}
+
+
+def _prepare(jax: Any, row: str) -> Work:
+    """The work of a row; NotImplementedError if JAX has none."""
+    if row.startswith("many"):
+        return _many(jax, int(row.removeprefix("many")))
+    if row not in ROWS:
+        raise NotImplementedError(f"{row} has no counterpart in JAX")
+    return ROWS[row](jax)
+
+
+def _timed(jax: Any, work: Work, calls: int) -> dict[str, float]:
+    """Seconds per call, everything finished at the end."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    for _ in range(calls):
+        result = work()
+    jax.block_until_ready(result)
+    return {"wall": (time.perf_counter() - wall) / calls, "cpu": (time.process_time() - cpu) / calls}
+
+
+def _answer(jax: Any, ready: dict[str, Work], request: dict[str, Any]) -> dict[str, Any]:
+    row = request["row"]
+    if row == "about":
+        return {"name": "jax", "version": jax.__version__, "python": platform.python_version()}
+    if row not in ready:
+        ready[row] = _prepare(jax, row)
+        jax.block_until_ready(jax.numpy.zeros(1) + 1)  # the device is open
+        if request["kind"] != "cold":
+            _timed(jax, ready[row], request["calls"])
+    return _timed(jax, ready[row], request["calls"])
+
+
+def main() -> None:
+    """Answer until the input ends."""
+    replies = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    os.environ["JAX_PLATFORMS"] = sys.argv[2]
+    import jax
+
+    ready: dict[str, Work] = {}
+    for line in sys.stdin:
+        try:
+            reply = _answer(jax, ready, json.loads(line))
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is this row's answer
+            reply = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(reply), file=replies, flush=True)
+
+
+if __name__ == "__main__":
+    main()

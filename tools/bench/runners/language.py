@@ -1,0 +1,217 @@
+"""The rows in the kernel language: `python language.py MODULE ARCH`, for any module that speaks it.
+
+Reads one request a line from standard input, `{"row": ..., "kind": ..., "calls": ..., "cache": ...}`, and answers each
+with a line, `{"wall": seconds per call, "cpu": the same of processor time}` or `{"error": why}`. The row "about" asks
+who answers.
+The first request for a row prepares it and makes as many calls, untimed; of rows of the kind "cold" it is the first
+call that is timed.
+"""
+# Annotations are values here: not every compiler of the language finds the names in their texts.
+
+import importlib
+import importlib.util
+import json
+import os
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Work = Callable[[], Any]
+"""Does the work of one call."""
+
+THREADS = 65536
+STEPS = 64
+MANY_THREADS = 1024
+
+
+def _nop(qd: Any) -> Work:
+    y = qd.field(qd.f32, shape=())
+
+    @qd.kernel
+    def store():
+        y[None] = 1.0
+
+    return store
+
+
+def _args(qd: Any) -> Work:
+    array = qd.ndarray(qd.f32, shape=(16,))
+
+    @qd.kernel
+    def store(a: qd.types.ndarray(dtype=qd.f32, ndim=1), s: qd.f32):
+        a[0] = s
+
+    return lambda: store(array, 2.0)
+
+
+def _recurrence(qd: Any) -> Work:
+    x, y, n = qd.field(qd.f32, shape=THREADS), qd.field(qd.f32, shape=()), qd.field(qd.i32, shape=())
+    x.from_numpy(np.linspace(0.0, 1.0, THREADS).astype(np.float32))
+    n[None] = STEPS
+
+    @qd.kernel
+    def forward():
+        for i in x:
+            v = x[i]
+            for _ in range(n[None]):
+                v = qd.sin(v) * 0.9 + 0.1
+            y[None] += v
+
+    return forward
+
+
+def _gather(qd: Any) -> Work:
+    x, z, w = (qd.field(qd.f32, shape=THREADS) for _ in range(3))
+    deg, col = qd.field(qd.i32, shape=THREADS), qd.field(qd.i32, shape=(THREADS, 16))
+    draw = np.random.default_rng(0)
+    x.from_numpy(draw.random(THREADS, dtype=np.float32))
+    w.from_numpy(draw.random(THREADS, dtype=np.float32))
+    deg.from_numpy(draw.integers(0, 17, THREADS).astype(np.int32))
+    col.from_numpy(draw.integers(0, THREADS, (THREADS, 16)).astype(np.int32))
+
+    @qd.kernel
+    def forward():
+        for i in x:
+            acc = 0.0
+            for j in range(deg[i]):
+                acc += w[col[i, j]] * x[i]
+            z[i] = acc
+
+    return forward
+
+
+def _element_read(qd: Any) -> Work:
+    x = qd.field(qd.f32, shape=16)
+    return lambda: x[7]
+
+
+def _element_write(qd: Any) -> Work:
+    x = qd.field(qd.f32, shape=16)
+
+    def write() -> None:
+        x[7] = 2.0
+
+    return write
+
+
+MANY = """
+def make(qd):
+    x, y, n = qd.field(qd.f32, shape={threads}), qd.field(qd.f32, shape={threads}), qd.field(qd.i32, shape=())
+    n[None] = 3
+
+    @qd.kernel
+    def forward():
+        for i in x:
+{start}
+            for _ in range(n[None]):
+{steps}
+            y[i] = {total}
+
+    return forward
+"""
+
+
+def _many(qd: Any, count: int) -> Work:
+    """`count` variables carried round a loop: the source is written to a file, where compilers look for it."""
+    start = "\n".join(f"            v{k} = x[i] + {k}.0" for k in range(count))
+    steps = "\n".join(f"                v{k} = qd.sin(v{k}) * 0.9 + v{(k + 1) % count} * 0.1" for k in range(count))
+    total = " + ".join(f"v{k}" for k in range(min(count, 64)))
+    folder = tempfile.mkdtemp(prefix="many")
+    path = Path(folder, f"many{count}.py")
+    path.write_text(MANY.format(threads=MANY_THREADS, start=start, steps=steps, total=total))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    work: Work = module.make(qd)
+    return work
+
+
+def prepare(qd: Any, row: str) -> Work:
+    """The work of a row; KeyError if there is no such row."""
+    if row.startswith("many"):
+        return _many(qd, int(row.removeprefix("many")))
+    return ROWS[row](qd)
+
+
+ROWS: dict[str, Callable[[Any], Work]] = {
+    "nop": _nop,
+    "args": _args,
+    "recurrence": _recurrence,
+    "gather": _gather,
+    "element-read": _element_read,
+    "element-write": _element_write,
+    "first": _recurrence,
+    "first-cached": _recurrence,
+    "first-nop": _nop,
+}
+
+
+def timed(work: Work, sync: Work, calls: int) -> dict[str, float]:
+    """Seconds per call, the queue drained at the end."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    for _ in range(calls):
+        work()
+    sync()
+    return {"wall": (time.perf_counter() - wall) / calls, "cpu": (time.process_time() - cpu) / calls}
+
+
+class Runner:
+    """One implementation, opened at the first request that needs it."""
+
+    def __init__(self, module: str, arch: str) -> None:
+        self.name, self.arch = module, arch
+        self.qd = importlib.import_module(module)
+        self.ready: dict[str, Work] = {}
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        row = request["row"]
+        if row == "about":
+            return self.about()
+        if not self.ready:
+            self.qd.init(arch=getattr(self.qd, self.arch), **self.options(request.get("cache") or ""))
+        cold = request["kind"] == "cold"
+        if row not in self.ready:
+            self.ready[row] = prepare(self.qd, row)
+            self.qd.sync()
+            if not cold:
+                timed(self.ready[row], self.qd.sync, request["calls"])
+        return timed(self.ready[row], self.qd.sync, request["calls"])
+
+    def about(self) -> dict[str, Any]:
+        version = self.qd.__version__
+        text = version if isinstance(version, str) else ".".join(map(str, version))
+        return {"name": self.name, "version": text, "python": platform.python_version()}
+
+    def options(self, cache: str) -> dict[str, Any]:
+        """Compiled kernels are kept only in the folder `cache`, if there is one."""
+        if not cache:
+            return {"offline_cache": False}
+        if self.name == "adstack":
+            os.environ["ADSTACK_CACHE_DIR"] = cache
+            return {"offline_cache": True}
+        return {"offline_cache": True, "offline_cache_file_path": cache}
+
+
+def main() -> None:
+    """Answer until the input ends. Banners that implementations print go to standard error."""
+    replies = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    runner = Runner(sys.argv[1], sys.argv[2])
+    for line in sys.stdin:
+        try:
+            reply = runner.answer(json.loads(line))
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is this row's answer
+            reply = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(reply), file=replies, flush=True)
+
+
+if __name__ == "__main__":
+    main()

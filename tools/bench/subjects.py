@@ -1,0 +1,83 @@
+"""Who can be measured: adstack's compiled backends, and peers in their own environments.
+
+A peer's interpreter is the one given with `--python quadrants=PATH`, else that of the environment variable
+ADSTACK_PYTHON_QUADRANTS, else this one.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from adstack import inspection
+
+from .workers import Worker, WorkerError
+
+__all__ = ["PEERS", "Subject", "compiled_backends", "mine", "peer"]
+
+PEERS: Final = ("quadrants", "taichi", "jax")
+_RUNNERS: Final = Path(__file__).resolve().parent / "runners"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One implementation on one arch.
+
+    Attributes:
+        name: "adstack", or a peer's.
+        arch: what it runs on, by adstack's name.
+        command: what starts a worker.
+        version: of the implementation; empty where it is unavailable.
+        reason: why it is unavailable.
+        fix: what would help.
+    """
+
+    name: str
+    arch: str
+    command: tuple[str, ...]
+    version: str = ""
+    python: str = ""
+    reason: str = ""
+    fix: str = ""
+
+    @property
+    def is_available(self) -> bool:
+        return not self.reason
+
+    def record(self) -> dict[str, Any]:
+        """As plain data."""
+        names = ("name", "arch", "version", "python", "reason", "fix")
+        return {name: getattr(self, name) for name in names}
+
+
+def compiled_backends() -> list[str]:
+    """The arches that are available here and compile."""
+    probes = {arch: inspection.probe(arch) for arch in inspection.ARCHES if arch != "reference"}
+    return [arch for arch, found in probes.items() if not isinstance(found, inspection.Unavailable)]
+
+
+def mine(arch: str) -> Subject:
+    """adstack on one of its backends."""
+    return _asked("adstack", arch, sys.executable, ("language.py", "adstack", arch))
+
+
+def peer(name: str, arch: str, pythons: Mapping[str, str]) -> Subject:
+    """A peer on the arch that adstack calls so."""
+    python = pythons.get(name) or os.environ.get(f"ADSTACK_PYTHON_{name.upper()}") or sys.executable
+    runner = "jax_scan.py" if name == "jax" else "language.py"
+    return _asked(name, arch, python, (runner, name, arch))
+
+
+def _asked(name: str, arch: str, python: str, program: Sequence[str]) -> Subject:
+    command = (python, str(_RUNNERS / program[0]), *program[1:])
+    try:
+        with Worker(command) as worker:
+            about = worker.ask({"row": "about"})
+    except WorkerError as error:
+        fix = f"python -m venv {name} && {name}/bin/pip install {name}, then --python {name}={name}/bin/python"
+        return Subject(name, arch, command, reason=str(error), fix=fix)
+    return Subject(name, arch, command, str(about["version"]), str(about["python"]))
