@@ -35,7 +35,7 @@ class Options:
         default_fp: type of float literals, of `float`, and of the quotient of integers.
         default_ip: type of integer literals and of `int`.
         debug: check bounds, races, asserts and arithmetic while running.
-        fast_math: license fusing of `a * b + c`.
+        fast_math: license fusing of `a * b + c`, and the fast variants of math functions (spec/math.md).
         random_seed: of the random streams.
         ad_stack_size: capacity of every adstack; 0 lets sizing decide.
         ad_stack_storage: where adstacks live: "auto", "heap" or "stack".
@@ -43,7 +43,8 @@ class Options:
         ad_snapshot: let forward launches save what the reverse pass needs and they overwrite.
         short_circuit_operators: `and` and `or` do not evaluate what does not matter.
         unrolling_limit: warn when a static loop unrolls to more iterations than this; 0 for never.
-        cpu_lanes: iterations that the cpu backend runs side by side in a thread; 0 lets it choose.
+        cpu_lanes: iterations that the cpu backend runs side by side in a thread, a power of two up to 128; 0 lets it
+            choose.
         cpu_max_num_threads: threads of the cpu backend; 0 for one per core.
         print_ir: print the IR of every kernel that is compiled.
         offline_cache: keep compiled kernels on disk, where the backend has something to keep.
@@ -73,6 +74,7 @@ class Options:
 _CHOICES: Final[dict[str, tuple[Any, ...]]] = {
     "default_fp": FLOATS,
     "default_ip": INTS,
+    "cpu_lanes": (0, *(1 << k for k in range(8))),
     "ad_stack_storage": ("auto", "heap", "stack"),
 }
 _KINDS: Final[dict[str, type]] = {f.name: type(getattr(Options(), f.name)) for f in fields(Options)}

@@ -1,7 +1,10 @@
 """The math library: transcendental functions as IR, made of IEEE operations, the same bits on every target.
 
-num.py          arithmetic notation for IR values
-trigonometric.py, exponential.py, logarithmic.py, ...   one function per (name, type): Num -> Num
+trigonometric.py (far.py), exponential.py, logarithmic.py, inverse.py, roots.py, power.py    Num -> Num, f32 and f64
+num.py          arithmetic notation for IR values; formats.py: what an algorithm must know of its format
+coefficients.py polynomials and constants, written by tools/accuracy/coefficients.py
 library.py      the table (operation, type) -> Function, built once each, when first asked for
-May import: ir, errors.
+lower.py        lower_math(body): the pass that makes calls of transcendental ops
+
+reference/spec/math.md says what is promised, conformance/results/math/ what was measured.
 """
