@@ -1,0 +1,556 @@
+"""Calls that machine code serves: the same results and errors as calls that Python serves, and nothing stale."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import BuiltinFunctionType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adstack as qd
+from adstack.backends.cpu import native
+from adstack.lang.protocol import emitting
+
+
+@pytest.fixture(autouse=True)
+def runtime() -> None:
+    qd.init(arch=qd.cpu)
+
+
+def is_short(kernel: Any) -> bool:
+    """Whether machine code serves calls of the kernel."""
+    return isinstance(kernel.__call__, BuiltinFunctionType)
+
+
+def settled(kernel: Any, *args: Any) -> Any:
+    """The kernel, called often enough with these arguments for machine code to serve them."""
+    kernel(*args)
+    kernel(*args)
+    assert is_short(kernel)
+    return kernel
+
+
+def by_machine_code(call: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What a call gives that may not ask Python."""
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("Python was asked")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(qd.lang.kernel.Kernel, "_call", refuse)
+        return call()
+
+
+@qd.kernel
+def fill(x: qd.types.ndarray(ndim=1), value: qd.f32):
+    for i in x:
+        x[i] = value
+
+
+@qd.kernel
+def plus(a: qd.i32, b: qd.f64) -> qd.f64:
+    return a + b
+
+
+@qd.kernel
+def total(x: qd.types.ndarray(dtype=qd.i32, ndim=2)) -> qd.i32:
+    s = 0
+    for i, j in qd.ndrange(x.shape[0], x.shape[1]):
+        s += x[i, j] * (10 * i + j)
+    return s
+
+
+RETURNED = {
+    qd.i8: -100, qd.u8: 200, qd.i16: -30000, qd.u16: 60000, qd.i32: -(2**31), qd.u32: 2**32 - 1, qd.i64: -(2**63),
+    qd.u64: 2**63 - 1, qd.f32: 0.1, qd.f64: 0.1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", RETURNED, ids=str)
+def test_numbers_go_in_and_come_back(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    @qd.kernel
+    def same(a: dtype, b: dtype) -> dtype:
+        return b
+
+    value = RETURNED[dtype]
+    wanted = float(np.float32(value)) if dtype is qd.f32 else value
+    zero = type(value)(0)
+    settled(same, zero, value)
+    for a, b, result in ((zero, value, wanted), (value, zero, zero)):
+        found = by_machine_code(lambda a=a, b=b: same(a, b), monkeypatch)
+        assert (found, type(found)) == (result, type(result))
+
+
+def test_truth_values_go_in_and_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    @qd.kernel
+    def negated(a: qd.u1) -> qd.u1:
+        return not a
+
+    settled(negated, True)
+    assert by_machine_code(lambda: [negated(True), negated(False)], monkeypatch) == [False, True]
+
+
+def test_a_large_unsigned_number_is_left_to_python() -> None:
+    @qd.kernel
+    def same(a: qd.u64) -> qd.u64:
+        return a
+
+    settled(same, 1)
+    assert same(2**64 - 1) == 2**64 - 1
+
+
+def test_arrays_of_any_extent_are_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    arrays = [qd.ndarray(qd.i32, shape) for shape in ((2, 3), (3, 2), (4, 5), (0, 3))]
+    wanted = []
+    for array in arrays:
+        values = np.arange(array.shape[0] * array.shape[1], dtype=np.int32).reshape(array.shape)
+        array.from_numpy(values)
+        wanted.append(sum(int(v) * (10 * i + j) for (i, j), v in np.ndenumerate(values)))
+        total(array)
+    settled(total, arrays[0])
+    for array, sum_ in zip(arrays, wanted, strict=True):
+        assert by_machine_code(lambda array=array: total(array), monkeypatch) == sum_
+
+
+def test_arrays_of_different_types_are_all_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    arrays = [qd.ndarray(dtype, (3,)) for dtype in (qd.f32, qd.f64, qd.f16)]
+    for array in arrays:
+        settled(fill, array, 1.0)
+    for k, array in enumerate(arrays):
+        by_machine_code(lambda k=k, array=array: fill(array, k + 0.5), monkeypatch)
+        assert array.to_numpy().tolist() == [k + 0.5] * 3
+
+
+def test_more_kinds_of_calls_than_are_kept_are_still_served() -> None:
+    @qd.kernel
+    def constant(n: qd.template()) -> qd.i32:
+        return n
+
+    for _ in range(3):
+        for n in range(3 * qd.lang.kernel.MOST_SHORTCUTS):
+            assert constant(n) == n
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ((1.5, 1.0), "Invalid value for argument a - expected a number for i32"),
+        (("1", 1.0), "Invalid value for argument a"),
+        ((None, 1.0), "Invalid value for argument a"),
+        ((2**31, 1.0), "Invalid value for argument a - .*out of range"),
+        ((-(2**31) - 1, 1.0), "out of range"),
+        ((2**100, 1.0), "out of range"),
+        ((1, "x"), "Invalid value for argument b"),
+        ((1,), "Missing argument 'b'"),
+        ((1, 2.0, 3), "Too many arguments"),
+    ],
+)
+def test_wrong_arguments_get_the_errors_of_python(args: tuple[Any, ...], words: str) -> None:
+    settled(plus, 1, 2.0)
+    with pytest.raises((qd.QuadrantsRuntimeTypeError, qd.QuadrantsSyntaxError, ValueError), match=words):
+        plus(*args)
+    assert plus(1, 2.0) == 3.0
+
+
+def test_numbers_of_other_kinds_are_converted_by_python() -> None:
+    settled(plus, 1, 2.0)
+    assert plus(np.int64(1), 2) == plus(True, np.float32(2)) == plus(b=2.0, a=1) == plus(1, b=2.0) == 3.0
+    assert plus(1, float("inf")) == float("inf")
+    assert np.isnan(plus(1, float("nan")))
+    with pytest.raises(qd.QuadrantsSyntaxError, match="Unexpected argument 'c'"):
+        plus(1, 2.0, c=3)
+
+
+def test_an_array_of_another_kind_gets_its_error_or_its_own_specialisation() -> None:
+    settled(fill, qd.ndarray(qd.f32, (3,)), 1.0)
+    with pytest.raises(ValueError, match=r"required array has ndim=1"):
+        fill(qd.ndarray(qd.f32, (3, 3)), 1.0)
+    other, host = qd.ndarray(qd.i32, (3,)), np.zeros(3, np.float32)
+    fill(other, 2.0)
+    fill(host, 2.0)
+    assert other.to_numpy().tolist() == host.tolist() == [2, 2, 2]
+
+
+def test_an_array_that_gets_a_gradient_is_of_another_kind() -> None:
+    array = qd.ndarray(qd.f32, (3,))
+    settled(fill, array, 1.0)
+    array.grad = qd.ndarray(qd.f32, (3,))
+    assert not array._record_address
+    fill(array, 2.0)
+    assert array.to_numpy().tolist() == [2, 2, 2]
+
+
+def test_arrays_of_an_earlier_runtime_are_refused() -> None:
+    old = qd.ndarray(qd.f32, (3,))
+    settled(fill, old, 1.0)
+    qd.init(arch=qd.cpu)
+    assert not is_short(fill)
+    settled(fill, qd.ndarray(qd.f32, (3,)), 1.0)
+    with pytest.raises(RuntimeError, match=r"before reset\(\) or init\(\)"):
+        fill(old, 1.0)
+
+
+def test_a_reset_ends_what_was_taken_from_a_kernel() -> None:
+    f = qd.field(qd.f32, ())
+
+    @qd.kernel
+    def write():
+        f[None] = 1.0
+
+    kept = settled(write).__call__
+    qd.init(arch=qd.cpu)
+    with pytest.raises(RuntimeError, match="made before"):
+        kept()
+
+
+def test_memory_that_was_destroyed_is_not_written() -> None:
+    builder = qd.FieldsBuilder()
+    f = qd.field(qd.f32)
+    builder.dense(qd.i, 4).place(f)
+    tree = builder.finalize()
+    g = qd.field(qd.f32, (4,))
+
+    @qd.kernel
+    def copy():
+        for i in f:
+            g[i] = f[i] + 1
+
+    settled(copy)
+    tree.destroy()
+    with pytest.raises(RuntimeError, match="destroyed"):
+        copy()
+
+
+def test_other_kernels_go_on_when_memory_was_destroyed(monkeypatch: pytest.MonkeyPatch) -> None:
+    builder = qd.FieldsBuilder()
+    f, g = qd.field(qd.f32), qd.field(qd.f32, ())
+    builder.dense(qd.i, 4).place(f)
+    tree = builder.finalize()
+    f[0] = 1
+
+    @qd.kernel
+    def one():
+        f[0] = 1.0
+
+    @qd.kernel
+    def two():
+        g[None] += 1.0
+
+    settled(one)
+    settled(two)
+    tree.destroy()
+    two()
+    by_machine_code(two, monkeypatch)
+    assert g[None] == 4
+
+
+def test_what_was_written_is_noticed_and_what_was_read_is_not() -> None:
+    f, g, x = qd.field(qd.f32, (3,)), qd.field(qd.f32, (3,)), qd.ndarray(qd.f32, (3,))
+
+    @qd.kernel
+    def copy(x: qd.types.ndarray(dtype=qd.f32, ndim=1)):
+        for i in f:
+            g[i] = f[i] + x[i]
+
+    settled(copy, x)
+    settled(fill, x, 1.0)
+    buffers = (f.buffer, g.buffer, x.buffer)
+
+    def changed(call: Callable[[], Any]) -> list[bool]:
+        before = [b.generation for b in buffers]
+        call()
+        return [b.generation != was for b, was in zip(buffers, before, strict=True)]
+
+    assert changed(lambda: copy(x)) == [False, True, False]
+    assert changed(lambda: fill(x, 2.0)) == [False, False, True]
+    assert changed(lambda: None) == [False, False, False]
+
+
+@qd.data_oriented
+class Scaled:
+    def __init__(self, factor: Any) -> None:
+        self.factor = factor
+        self.values = qd.field(qd.f32, (3,))
+
+    @qd.kernel
+    def of(self, a: qd.f32) -> qd.f32:
+        return a * self.factor
+
+    @qd.kernel
+    def store(self):
+        for i in self.values:
+            self.values[i] = self.factor
+
+
+def test_methods_are_served_while_attributes_are_what_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    scaled = Scaled(2000)
+    assert [scaled.of(1.5) for _ in range(3)] == [3000, 3000, 3000]
+    assert by_machine_code(lambda: scaled.of(2.5), monkeypatch) == 5000
+    scaled.factor = 3
+    assert [scaled.of(1.5) for _ in range(3)] == [4.5, 4.5, 4.5]
+    del scaled.factor
+    with pytest.raises(qd.QuadrantsCompilationError, match="factor"):
+        scaled.of(1.5)
+    other = Scaled(5.0)
+    assert [other.of(1.5) for _ in range(3)] == [7.5, 7.5, 7.5]
+
+
+def test_a_field_of_an_object_may_be_replaced() -> None:
+    scaled = Scaled(2.0)
+    for _ in range(3):
+        scaled.store()
+    old, scaled.values = scaled.values, qd.field(qd.f32, (3,))
+    old.fill(0)
+    scaled.store()
+    assert (old.to_numpy().tolist(), scaled.values.to_numpy().tolist()) == ([0, 0, 0], [2, 2, 2])
+
+
+def test_compile_time_arguments_are_served_by_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    f, g = qd.field(qd.i32, ()), qd.field(qd.i32, ())
+
+    @qd.kernel
+    def raise_(x: qd.template(), by: qd.template()):
+        x[None] += by
+
+    for x, by in ((f, 1), (g, 1), (f, 2)):
+        settled(raise_, x, by)
+    by_machine_code(lambda: (raise_(f, 1), raise_(g, 1), raise_(f, 2)), monkeypatch)
+    assert (f[None], g[None]) == (9, 3)
+
+
+def test_a_list_that_changed_is_not_what_it_was() -> None:
+    @qd.kernel
+    def first(x: qd.template()) -> qd.i32:
+        return x[0]
+
+    numbers = [1]
+    assert [first(numbers) for _ in range(3)] == [1, 1, 1]
+    numbers[0] = 2
+    assert first(numbers) == 2
+
+
+def test_a_kernel_called_inside_a_kernel_is_refused() -> None:
+    settled(plus, 1, 2.0)
+
+    @qd.kernel
+    def outer() -> qd.f64:
+        return plus(1, 2.0)
+
+    with pytest.raises(qd.QuadrantsSyntaxError, match="called inside a kernel"):
+        outer()
+    with emitting(object()), pytest.raises(qd.QuadrantsSyntaxError, match="called inside a kernel"):
+        plus(1, 2.0)
+    assert plus(1, 2.0) == 3.0
+
+
+def test_in_debug_mode_python_serves_every_call() -> None:
+    qd.init(arch=qd.cpu, debug=True)
+    x = qd.ndarray(qd.i32, (2, 2))
+    for _ in range(3):
+        total(x)
+    assert not is_short(total)
+
+
+def test_random_numbers_differ_from_launch_to_launch() -> None:
+    @qd.kernel
+    def draw() -> qd.u32:
+        return qd.random(qd.u32)
+
+    drawn = [draw() for _ in range(50)]
+    assert is_short(draw)
+    assert len(set(drawn)) > 45
+    qd.init(arch=qd.cpu)
+    assert [draw() for _ in range(50)] == drawn
+
+
+def test_kernels_and_arguments_are_freed() -> None:
+    def once() -> None:
+        x = qd.ndarray(qd.f32, (1000,))
+
+        @qd.kernel
+        def local(x: qd.types.ndarray(dtype=qd.f32, ndim=1)):
+            x[0] = 1.0
+
+        for _ in range(3):
+            local(x)
+        assert is_short(local)
+
+    def count() -> int:
+        gc.collect()
+        return sum(type(o) is qd.lang.kernel.Kernel for o in gc.get_objects())
+
+    once()
+    before = count()
+    for _ in range(5):
+        once()
+    assert count() == before
+
+
+def test_a_million_calls_take_no_memory() -> None:
+    x = qd.ndarray(qd.f32, (8,))
+    settled(fill, x, 1.0)
+    settled(plus, 1, 2.0)
+    for _ in range(1000):
+        fill(x, 1.0)
+    before = _resident()
+    for k in range(500_000):
+        fill(x, 1.0)
+        plus(k, 2.0)
+    assert _resident() - before < 4 << 20
+
+
+def _resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_threads_of_python_may_call_kernels_at_the_same_time() -> None:
+    wrong: list[Any] = []
+
+    def work(number: int) -> None:
+        x = qd.ndarray(qd.f64, (30_000,))
+        for k in range(60):
+            fill(x, number + k / 64)
+            values = x.to_numpy()
+            if not (values == number + k / 64).all() or plus(number, 0.5 + k) != number + k + 0.5:
+                wrong.append((number, k))
+
+    fill(qd.ndarray(qd.f64, (3,)), 1.0)
+    plus(1, 1.0)
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_a_launch_during_a_launch_of_the_same_thread_is_refused() -> None:
+    with native.turn():
+        with pytest.raises(RuntimeError, match="while another one runs on the same thread"):
+            plus(1, 2.0)
+    assert plus(1, 2.0) == 3.0
+
+
+SCRIPT = """
+import os, signal, sys, threading, time
+import adstack as qd
+qd.init(arch=qd.cpu, cpu_max_num_threads={threads})
+x = qd.ndarray(qd.f64, (1 << 16,))
+
+@qd.kernel
+def long(x: qd.types.ndarray(dtype=qd.f64, ndim=1), turns: qd.i32):
+    for i in x:
+        v = x[i]
+        for _ in range(turns):
+            v = v * 0.5 + 1.0
+        x[i] = v
+
+@qd.kernel
+def one(x: qd.types.ndarray(dtype=qd.f64, ndim=1)):
+    for i in x:
+        x[i] = 1.0
+
+long(x, 1)
+long(x, 1)
+"""
+
+
+def in_process(body: str, *, threads: int = 2, send: int = 0) -> tuple[int, str, str]:
+    """(exit code, output, errors) of a script; `send` is a signal it gets once it has printed a line."""
+    folder = Path(os.environ["PYTEST_SCRATCH"])
+    file = folder / "script.py"
+    file.write_text(SCRIPT.format(threads=threads) + body)
+    process = subprocess.Popen([sys.executable, str(file)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    first = process.stdout.readline() if send else ""
+    if send:
+        process.send_signal(send)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, first + out, err
+
+
+@pytest.fixture(autouse=True)
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_SCRATCH", str(tmp_path))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("call", ["long", "long.serve"])
+def test_ctrl_c_ends_a_long_kernel_and_the_runtime_stays_usable(threads: int, call: str) -> None:
+    body = f"""
+try:
+    print("ready", flush=True)
+    {call}(x, 2_000_000)
+except KeyboardInterrupt:
+    one(x)
+    print(x.to_numpy().sum())
+"""
+    assert in_process(body, threads=threads, send=signal.SIGINT) == (0, "ready\n65536.0\n", "")
+
+
+def test_other_threads_go_on_during_a_long_kernel() -> None:
+    body = """
+ticks = []
+stop = threading.Event()
+def tick():
+    while not stop.is_set():
+        ticks.append(time.monotonic())
+        time.sleep(0.001)
+thread = threading.Thread(target=tick)
+thread.start()
+begun = time.monotonic()
+while time.monotonic() - begun < 0.5:
+    long(x, 3000)
+stop.set()
+thread.join()
+print(len(ticks) > 20)
+"""
+    assert in_process(body) == (0, "True\n", "")
+
+
+def test_a_handler_that_launches_gets_an_error_and_the_launch_goes_on() -> None:
+    body = """
+errors = []
+def handler(*_):
+    try:
+        one(x)
+    except RuntimeError as error:
+        errors.append(str(error))
+signal.signal(signal.SIGUSR1, handler)
+print("ready", flush=True)
+begun = time.monotonic()
+while not errors and time.monotonic() - begun < 30:
+    long(x, 20_000)
+print(errors[0])
+one(x)
+"""
+    code, out, err = in_process(body, send=signal.SIGUSR1)
+    assert (code, err) == (0, "")
+    assert "while another one runs on the same thread" in out
+
+
+def test_a_forked_child_calls_kernels() -> None:
+    body = """
+import warnings
+warnings.simplefilter("ignore", DeprecationWarning)
+child = os.fork()
+if child == 0:
+    signal.alarm(30)
+    for _ in range(100):
+        long(x, 1)
+    one(x)
+    os._exit(int(x.to_numpy().sum() == 1 << 16))
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+one(x)
+print("end")
+"""
+    assert in_process(body) == (0, "end\n", "")
