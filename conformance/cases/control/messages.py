@@ -46,6 +46,28 @@ def integers_of_every_type_are_printed_in_full(qd, name):
     return Run(k, args=(value,), prints=f"{value}\n")
 
 
+@case(rules=["control.print"], params={"name": ["f16", "f32", "f64"]})
+def floats_are_printed_with_as_few_digits_as_tell_them_apart(qd, name):
+    values = [0.5, 0.1, -0.0, 1e-7, 2048.0, float("inf"), float("-inf"), float("nan"), 1 / 3]
+    shown = ["0.5", "0.1", "-0.0", "1e-07", "2048.0", "inf", "-inf", "nan"]
+    third = {"f16": "0.3333", "f32": "0.33333334", "f64": "0.3333333333333333"}[name]
+
+    @qd.kernel
+    def k(x: getattr(qd, name)):
+        print(x)
+
+    return [Run(k, args=(v,), prints=f"{text}\n") for v, text in zip(values, [*shown, third], strict=True)]
+
+
+@case(rules=["control.print"])
+def vectors_and_matrices_are_printed_as_lists(qd):
+    @qd.kernel
+    def k(n: qd.i32):
+        print(qd.Vector([n, n + 1]), qd.Matrix([[n, 0], [0, n]]))
+
+    return Run(k, args=(3,), prints="[3, 4] [[3, 0], [0, 3]]\n")
+
+
 @case(rules=["control.print"])
 def a_branch_that_is_not_taken_prints_nothing(qd):
     @qd.kernel
