@@ -57,7 +57,8 @@ def _has_machine(task: Task) -> bool:
 
 def _known_extent(task: Task, loop: Op) -> int | None:
     """How many iterations there are, if constants say so."""
-    numbers = {op.result: int(op.attrs["value"]) for op in task.body.ops if op.name == "const" and op.result.dtype.is_integer}
+    consts = [op for op in task.body.ops if op.name == "const" and op.result.dtype.is_integer]
+    numbers = {op.result: int(op.attrs["value"]) for op in consts}
     total = 1
     for lo, hi in zip(loop.operands[::2], loop.operands[1::2], strict=True):
         if lo not in numbers or hi not in numbers:
@@ -110,6 +111,10 @@ def _entry(program: Program, emitted: Emitted, *, debug: bool) -> str:
     lines.append("  %parallel = load ptr, ptr %parallel.at, align 8")
     lines.append(f"  %errors.at = getelementptr i64, ptr %ctx, i64 {context.own['errors']}")
     lines.append("  %errors = load ptr, ptr %errors.at, align 8")
+    lines.append("  store i64 0, ptr %errors, align 8")  # an interrupted launch may have left its report
+    lines.append(f"  %overflow.at = getelementptr i64, ptr %ctx, i64 {context.own['overflow']}")
+    lines.append("  %overflow = load ptr, ptr %overflow.at, align 8")
+    lines.append("  store [3 x i64] zeroinitializer, ptr %overflow, align 8")
     for number, task in enumerate(program.tasks):
         lines += _call(number, task, emitted)
         if debug:

@@ -9,12 +9,20 @@ from typing import Any
 import numpy as np
 
 from adstack.backends.llvm.frame import Site
-from adstack.errors import AdstackAssertionError, AdstackError, AdstackOutOfBoundsError, AdstackOverflowError
+from adstack.errors import (
+    AdstackAssertionError,
+    AdstackError,
+    AdstackMemoryError,
+    AdstackOutOfBoundsError,
+    AdstackOverflowError,
+)
 from adstack.ir.location import Loc
 from adstack.ir.structure import Place
 from adstack.ir.types import DType
 
 __all__ = ["failure", "overflow_error", "printed"]
+
+_SMALLER = "make the array smaller, lower ad_stack_size, or use fewer threads (cpu_max_num_threads)"
 
 
 def number(bits: int, dtype: DType) -> Any:
@@ -52,6 +60,8 @@ def failure(sites: Sequence[Site], record: Sequence[int], extents: dict[str, tup
         return _bounds(_label(site.place), values, extents[site.place.name], loc, where)
     if site.kind == "local":
         return _bounds("a local array", values, (int(site.message),), loc, where)
+    if site.kind == "memory":
+        return AdstackMemoryError(f"no memory for the local arrays or stacks of a kernel{where}", loc=loc, do=_SMALLER)
     pieces = site.message.split("{}")
     text = "".join(p + written(v) for p, v in zip(pieces, values, strict=False)) + pieces[-1]
     return AdstackAssertionError((text if site.kind == "assert" else site.message) + where, loc=loc)

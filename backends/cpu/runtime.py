@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -58,7 +57,7 @@ class Executable:
         code: the machine code.
         slots: the context, filled where it does not change between launches.
         own: memory of temps and results.
-        errors, overflow: what a launch reports.
+        errors, overflow, raised: what a launch reports; the last are exceptions from printing.
         shapes: extents of its places when it was last launched.
         keep: what the machine code points to.
     """
@@ -71,6 +70,7 @@ class Executable:
     own: dict[str, Array]
     errors: Array
     overflow: Array
+    raised: list[BaseException] = field(default_factory=list)
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     keep: tuple[Any, ...] = ()
 
@@ -86,6 +86,9 @@ class Executable:
 
     def report(self) -> None:
         """Raise what the last launch reported, if anything."""
+        if self.raised:
+            self.errors[:] = 0
+            raise self.raised.pop()
         if self.errors[0]:
             record = self.errors.tolist()
             self.errors[:] = 0
@@ -128,9 +131,10 @@ class CpuBackend:
         overflow = np.zeros(3, np.int64)
         slots[context.own["overflow"]] = overflow.ctypes.data
         slots[context.own["seed"]] = options.random_seed & (2**63 - 1)
-        printer = _printer(module)
+        raised: list[BaseException] = []
+        printer = _printer(module, errors, raised)
         slots[context.own["print"]] = ctypes.cast(printer, ctypes.c_void_p).value or 0
-        made = Executable(program, options, module, code, slots, own, errors, overflow, keep=(printer,))
+        made = Executable(program, options, module, code, slots, own, errors, overflow, raised, keep=(printer,))
         if made.is_parallel:
             slots[context.own["parallel"]] = pool().start(options.cpu_max_num_threads)
         return made
@@ -204,10 +208,17 @@ class CpuBackend:
         storage[...] = array
 
 
-def _printer(module: Module) -> Any:
+def _printer(module: Module, errors: Array, raised: list[BaseException]) -> Any:
+    """What machine code calls to print. An exception can't pass through it: it is raised when the launch is over."""
     sites = module.emitted.sites
 
     def write(site: int, bits: Any) -> None:
-        sys.stdout.write(printed(sites[site], bits[: len(sites[site].types)]))
+        if raised:
+            return
+        try:
+            print(printed(sites[site], bits[: len(sites[site].types)]), end="")
+        except BaseException as error:  # noqa: BLE001 - every one of them is raised later
+            raised.append(error)
+            errors[0] = 1
 
     return _PRINT(write)

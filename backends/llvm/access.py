@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import ArrayType, DType, i64, u1
 
+from . import heap
 from .checks import check_bounds, check_local_bounds
 from .region import RegionEmitter, handles
 from .writer import scalar_type, type_text
@@ -166,11 +167,12 @@ def _array_alloc(e: RegionEmitter, op: Op) -> None:
     array = op.result.type
     assert isinstance(array, ArrayType)
     count = array.length * e.lanes
-    ty = f"[{count} x {memory_type(array.dtype)}]"
-    pointer = e.frame.slot(ty)
-    e.w.effect(
-        "llvm.memset.p0.i64", [("ptr", pointer), ("i8", "0"), ("i64", str(count * array.dtype.size)), ("i1", "false")]
-    )
+    size = count * array.dtype.size
+    if e.frame.takes(size):
+        pointer = e.frame.slot(f"[{count} x {memory_type(array.dtype)}]")
+    else:
+        pointer = heap.room(e, count, array.dtype.size, op.loc)
+    e.w.effect("llvm.memset.p0.i64", [("ptr", pointer), ("i8", "0"), ("i64", str(size)), ("i1", "false")])
     e.bind(op.result, pointer)
 
 

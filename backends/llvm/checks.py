@@ -1,7 +1,7 @@
 """Checks of debug mode, asserts and prints: what a running task reports to the host.
 
-A failed check writes one record (the first to do so wins) and leaves the task. The record is an array of i64 at
-`%errors`: flag, site, indices of the iteration, arguments. A print calls the host with the same shape, a lane at a time.
+A failed check writes one record (the first to do so wins) and leaves the task. It is an array of i64 at
+`%errors`: flag, site, indices, arguments. A print calls the host with the same shape, a lane at a time.
 """
 
 from __future__ import annotations

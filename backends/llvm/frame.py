@@ -11,13 +11,16 @@ from adstack.ir.types import DType
 
 __all__ = ["Site", "TaskFrame", "record_words"]
 
+_MOST_BYTES = 128 * 1024
+"""Of local arrays in a function's frame."""
+
 
 @dataclass(frozen=True)
 class Site:
     """A place in a program where something may be reported: a failed check, or text printed.
 
     Attributes:
-        kind: "bounds", "local", "trap", "assert", "print" or "stack".
+        kind: "bounds", "local", "trap", "assert", "print", "stack" or "memory".
         message: the trap's or assert's message; what is accessed.
         loc: where it stands.
         types: of the arguments that the record holds.
@@ -56,6 +59,7 @@ class TaskFrame:
         counters: per number of lanes, the slot that counts the random numbers each lane has drawn.
         slots: allocas for the entry block.
         heap: those that hold memory of the C heap, null before there is any.
+        array_bytes: what local arrays take of the frame.
     """
 
     debug: bool
@@ -69,6 +73,13 @@ class TaskFrame:
     counters: dict[int, str] = field(default_factory=dict)
     slots: list[str] = field(default_factory=list)
     heap: list[str] = field(default_factory=list)
+    array_bytes: int = 0
+
+    def takes(self, size: int) -> bool:
+        """Whether local arrays of so many bytes more fit into the frame: a thread's stack is small."""
+        fits = self.array_bytes + size <= _MOST_BYTES
+        self.array_bytes += size * fits
+        return fits
 
     def slot(self, ty: str, align: int = 64) -> str:
         """Memory in the function's own frame; a pointer."""

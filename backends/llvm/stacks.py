@@ -1,7 +1,7 @@
 """The adstack machine (see `adstack.interpreter.stacks`): one stack per lane, in memory that the launch provides.
 
-A stack is a record {pointer to slots, capacity} with a counter per lane. Slots of primals and adjoints are taken from the
-C heap when the stack is made, and given back when the iteration that made it ends.
+A stack is a record {pointer to slots, capacity} with a counter per lane. Slots of primals and adjoints are taken from
+the C heap when the stack is made, and given back when it is made anew or the function ends.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from adstack.ir.structure import Op, Region, Value
 from adstack.ir.types import DType, StackType
 
-from . import kept
+from . import heap, kept
 from .access import from_memory, memory_type, to_memory
 from .checks import refuse
 from .frame import Site
 from .region import RegionEmitter, handles
 
-__all__ = ["Stack", "counted_stacks", "overflowed", "release"]
+__all__ = ["Stack", "counted_stacks", "overflowed"]
 
 
 @dataclass(frozen=True)
@@ -44,26 +44,18 @@ def _alloca(e: RegionEmitter, op: Op) -> None:
     if op.result in e.counted:
         e.kept[op.result] = kept.alloca(e, op)
         return
-    assert e.lanes == 1 and isinstance(op.result.type, StackType)
+    assert e.lanes == 1
+    assert isinstance(op.result.type, StackType)
     dtype = op.result.type.dtype
     site = e.frame.site(Site("stack", "", op.loc, (dtype,)))
-    primal, adjoint = e.frame.slot("ptr", 8), e.frame.slot("ptr", 8)
-    stack = Stack(site, dtype, primal, adjoint, e.frame.slot("i64", 8), e.frame.slot("i64", 8))
     wanted = e.wide(op.operands[0], 1)
     negative = e.w.let(f"icmp slt i64 {wanted}, 0")
     capacity = e.w.let(f"select i1 {negative}, i64 0, i64 {wanted}")
     slots = e.w.let(f"add i64 {capacity}, 1")  # of an empty capacity too there is one to look at
+    primal, adjoint = (heap.renewed(e, slots, dtype.size, op.loc) for _ in range(2))
+    stack = Stack(site, dtype, primal, adjoint, e.frame.slot("i64", 8), e.frame.slot("i64", 8))
     e.w.do(f"store i64 {capacity}, ptr {stack.capacity}, align 8")
     e.w.do(f"store i64 0, ptr {stack.count}, align 8")
-    e.w.declare("calloc", "declare ptr @calloc(i64, i64)")
-    e.w.declare("free", "declare void @free(ptr)")
-    for slot in (primal, adjoint):
-        if slot not in e.frame.heap:
-            e.frame.heap.append(slot)
-        old = e.w.let(f"load ptr, ptr {slot}, align 8")
-        e.w.do(f"call void @free(ptr {old})")
-        fresh = e.w.let(f"call ptr @calloc(i64 {slots}, i64 {dtype.size})")
-        e.w.do(f"store ptr {fresh}, ptr {slot}, align 8")
     e.stacks[op.result] = stack
 
 
@@ -77,12 +69,6 @@ def counted_stacks(body: Region) -> set[Value]:
         elif op.name.startswith("stack.") and op.name not in kept.KEPT:
             machines.add(op.operands[0])
     return made - machines
-
-
-def release(e: RegionEmitter) -> None:
-    """Give back the memory of the function's stacks."""
-    for slot in e.frame.heap:
-        e.w.do(f"call void @free(ptr {e.w.let(f'load ptr, ptr {slot}, align 8')})")
 
 
 def _stack(e: RegionEmitter, op: Op) -> Stack:

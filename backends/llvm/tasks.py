@@ -14,7 +14,7 @@ from adstack.errors import InternalError
 from adstack.ir.structure import Op, Program, Region, Task, Value
 from adstack.ir.types import DType, i64
 
-from . import access, atomics, checks, control, random, stacks
+from . import access, atomics, checks, control, heap, random, stacks
 from .context import Context
 from .frame import Site, TaskFrame
 from .gathering import Gathering
@@ -79,7 +79,7 @@ class _TaskEmitter:
         e = self._open(parallel=False, section=section)
         self._restart_random(e)
         e.region(self.task.body)
-        stacks.release(e)
+        heap.release(e)
         e.w.do("ret void")
         self._close(e, f"define void @{self.symbol}(ptr noalias %ctx)")
 
@@ -99,7 +99,7 @@ class _TaskEmitter:
         gathering.open(e)
         self._iterate(e, start, "%end", 1, box.bind_one, loop.regions[0])
         gathering.close(e)
-        stacks.release(e)
+        heap.release(e)
         e.w.do("ret void")
         self._close(e, f"define void @{self.symbol}(ptr noalias %ctx, i64 %begin, i64 %end)")
 
@@ -209,7 +209,8 @@ class _Box:
             lo, hi = e.wide(loop.operands[2 * k], 1), e.wide(loop.operands[2 * k + 1], 1)
             self.low.append(lo)
             size = e.w.let(f"sub i64 {hi}, {lo}")
-            some = e.w.let(f"icmp slt i64 {lo}, {hi}")
+            word = "slt" if loop.operands[2 * k].dtype.is_signed else "ult"
+            some = e.w.let(f"icmp {word} i64 {lo}, {hi}")
             self.extent.append(e.w.let(f"select i1 {some}, i64 {size}, i64 0"))
 
     def total(self) -> str:

@@ -97,7 +97,7 @@ def _checked(name: str, value: Any) -> Any:
 
 
 def _one_of(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
-    if not any(value is c or (isinstance(c, str) and value == c) for c in choices):
+    if not any(value is c or (isinstance(c, (str, int)) and value == c) for c in choices):
         raise AdstackArgumentError(f"option {name} is {value!r}", do=f"use one of {', '.join(map(str, choices))}")
     return value
 

@@ -1,0 +1,53 @@
+"""Memory of the C heap that belongs to a task's function: taken when asked for, given back when the function ends."""
+
+from __future__ import annotations
+
+from adstack.ir.location import Loc
+
+from .checks import refuse
+from .frame import Site
+from .region import RegionEmitter
+
+__all__ = ["release", "renewed", "room"]
+
+
+def renewed(e: RegionEmitter, count: str, size: int, loc: Loc) -> str:
+    """Fresh zeroed memory for `count` (an i64) things of `size` bytes, replacing what was there; its slot."""
+    slot = _owner(e)
+    e.w.do(f"call void @free(ptr {e.w.let(f'load ptr, ptr {slot}, align 8')})")
+    _fill(e, slot, count, size, loc)
+    return slot
+
+
+def room(e: RegionEmitter, count: int, size: int, loc: Loc) -> str:
+    """Memory for `count` things of `size` bytes, the same whenever the code comes by; a pointer."""
+    slot = _owner(e)
+    none = e.w.let(f"icmp eq ptr {e.w.let(f'load ptr, ptr {slot}, align 8')}, null")
+    take, after = e.label("take"), e.label("room")
+    e.split(none, take, after)
+    e.enter(take)
+    _fill(e, slot, str(count), size, loc)
+    e.jump(after)
+    e.enter(after)
+    return e.w.let(f"load ptr, ptr {slot}, align 8")
+
+
+def release(e: RegionEmitter) -> None:
+    """Give back what the function has taken."""
+    for slot in e.frame.heap:
+        e.w.do(f"call void @free(ptr {e.w.let(f'load ptr, ptr {slot}, align 8')})")
+
+
+def _owner(e: RegionEmitter) -> str:
+    """A slot that is null before there is anything, and whose memory is given back in the end."""
+    slot = e.frame.slot("ptr", 8)
+    e.frame.heap.append(slot)
+    e.w.declare("calloc", "declare noalias ptr @calloc(i64, i64)")
+    e.w.declare("free", "declare void @free(ptr)")
+    return slot
+
+
+def _fill(e: RegionEmitter, slot: str, count: str, size: int, loc: Loc) -> None:
+    fresh = e.w.let(f"call ptr @calloc(i64 {count}, i64 {size})")
+    e.w.do(f"store ptr {fresh}, ptr {slot}, align 8")
+    refuse(e, Site("memory", str(size), loc), e.w.let(f"icmp eq ptr {fresh}, null"), 1, ())
