@@ -42,7 +42,7 @@ from .errors import AdstackRuntimeTypeError as QuadrantsRuntimeTypeError
 from .errors import AdstackSyntaxError as QuadrantsSyntaxError
 from .errors import AdstackTypeError as QuadrantsTypeError
 from .ir.types import DType
-from .lang import math, types
+from .lang import ad, math, types
 from .lang.annotations import Tensor
 from .lang.atomics import (
     atomic_add,
@@ -198,6 +198,7 @@ __all__ = [
     "Vector",
     "abs",
     "acos",
+    "ad",
     "amdgpu",
     "arm64",
     "asin",

@@ -263,12 +263,6 @@ def test_a_kernel_is_not_called_inside_a_kernel() -> None:
         add(1, 2.0)
 
 
-def test_reverse_mode_says_that_it_is_not_there() -> None:
-    for gradient in (lambda: add.grad(1, 2.0), lambda: Machine(1).step.grad(1.0)):
-        with pytest.raises(qd.AdstackError, match="reverse mode is not available"):
-            gradient()
-
-
 def test_a_destroyed_field_stops_the_kernels_that_use_it() -> None:
     builder = qd.FieldsBuilder()
     x = qd.field(qd.f32)

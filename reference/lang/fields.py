@@ -92,12 +92,13 @@ class Field(HostArray):
             )
         found = self.placement
         if found is None:
-            raise self._unplaced()
+            raise self.unplaced()
         if not found.ready:
             raise AdstackRuntimeError(f"the FieldsBuilder of {self.label} is not finalized", do="call finalize() first")
         return found
 
-    def _unplaced(self) -> AdstackRuntimeError:
+    def unplaced(self) -> AdstackRuntimeError:
+        """The error for using the field while it has no shape."""
         if self.primal is not None:
             return AdstackRuntimeError(
                 f"{self.label} has not been placed, check whether `needs_{self.role}=True` is set",
@@ -142,6 +143,10 @@ class Field(HostArray):
             shape = self._usable().shape + self.element_shape
             self._buffer = self._attach(Buffer(state.current().backend, self.dtype, shape))
         return self._buffer
+
+    def has_data(self) -> bool:
+        """Whether memory was needed so far; a field that was never used is zero."""
+        return self._buffer is not None
 
     def has_grad(self) -> bool:
         """Whether there is memory for the gradient."""

@@ -14,6 +14,7 @@ from ..ir.types import DType
 from ..runtime.memory import Array, Buffer
 from . import hostvalues
 from .matrices.base import Elements
+from .recording import RECORDERS, host_wrote
 
 __all__ = ["HostArray"]
 
@@ -78,6 +79,8 @@ class HostArray(ABC):
         ):
             self._array[key] = value
             self.buffer.touch()
+            if RECORDERS:
+                host_wrote(self, key)
             return
         self._view()
         position = hostvalues.position(self, key)
@@ -89,6 +92,8 @@ class HostArray(ABC):
         return self.buffer.read() if self._array is None else self._array
 
     def _store(self, position: tuple[int, ...], value: Any) -> None:
+        if RECORDERS:
+            host_wrote(self, position)
         buffer = self.buffer
         if self._array is not None:
             self._array[position] = value
@@ -121,7 +126,13 @@ class HostArray(ABC):
 
     def fill(self, value: Any) -> None:
         """Set every element to `value`: a number, or a vector or matrix of the element's shape."""
-        self.buffer.write(hostvalues.element(self, value) if self.element_shape else hostvalues.scalar(self, value))
+        self._replace(hostvalues.element(self, value) if self.element_shape else hostvalues.scalar(self, value))
+
+    def _replace(self, values: Any) -> None:
+        """Write every element."""
+        self.buffer.write(values)
+        if RECORDERS:
+            host_wrote(self, ...)
 
     def copy_from(self, other: HostArray) -> None:
         """Take over the elements of a field or ndarray of the same shape."""
@@ -147,7 +158,7 @@ class HostArray(ABC):
 
     def from_numpy(self, array: Any) -> None:
         """Take over the elements of a numpy array of shape `shape + element_shape`."""
-        self.buffer.write(hostvalues.bulk(self, np.asarray(array)))
+        self._replace(hostvalues.bulk(self, np.asarray(array)))
 
     def to_torch(self, device: Any = None, copy: bool = True) -> Any:
         """The elements as a torch tensor; with `copy=False` it shares the memory, where the device allows it."""

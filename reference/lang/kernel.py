@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import FunctionType
 from typing import Any, Final, overload
 
-from ..errors import AdstackCallError, AdstackError, AdstackRuntimeError, AdstackSyntaxError, InternalError
+from ..errors import AdstackCallError, AdstackError, AdstackSyntaxError, InternalError
 from ..runtime import state
 from .arguments import Call, Parameter
+from .gradient import Gradient
 from .parameters import Signature
 from .protocol import current_emitter
+from .recording import RECORDERS
 from .results import result_spec
 from .specialisation import Specialisation, specialise
 from .specs import Request, Spec
@@ -48,7 +51,19 @@ class Kernel:
             # the way through the compiler or the backend says nothing about the user's mistake: the message does
             raise error.with_traceback(None) from error.__cause__
 
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """Errors of the user's inside are shown as a call shows them."""
+        try:
+            yield
+        except InternalError:
+            raise
+        except AdstackError as error:
+            raise error.with_traceback(None) from error.__cause__
+
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if RECORDERS and RECORDERS[-1] is not None and current_emitter() is None:
+            return RECORDERS[-1].call(self, args, kwargs)
         runtime = self._entered()
         if kwargs or len(args) != len(self._takes):
             args = self._bound(args, kwargs)
@@ -73,23 +88,24 @@ class Kernel:
         return runtime
 
     @property
-    def grad(self) -> Callable[..., Any]:
+    def grad(self) -> Gradient:
         """The kernel's reverse mode."""
-        return functools.partial(_no_reverse_mode, self.signature.name)
+        return Gradient(self)
 
     def stages(self, *args: Any, **kwargs: Any) -> dict[str, str]:
         """The text of the IR at each stage, for arguments like these: title -> text. Nothing is launched."""
-        made, runtime = self._prepared(args, kwargs)
+        made, _, runtime = self.prepared(args, kwargs)
         return made.stages(runtime)
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """How arguments like these are served: the specialisation, its tasks, its places. Nothing is launched."""
         from .explain import explain
 
-        made, runtime = self._prepared(args, kwargs)
+        made, _, runtime = self.prepared(args, kwargs)
         return explain(made, runtime, self.signature.names)
 
-    def _prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialisation, state.Runtime]:
+    def prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialisation, Call, state.Runtime]:
+        """What would serve a call, and what the call passes."""
         runtime = self._entered()
         args = self._bound(args, kwargs)
         call = Call()
@@ -97,7 +113,7 @@ class Kernel:
             take(value, call)
         key = tuple(call.key)
         current = (candidate for candidate in self._compiled.get(key, ()) if candidate.is_current())
-        return next(current, None) or self._compile(args, call, runtime), runtime
+        return next(current, None) or self._compile(args, call, runtime), call, runtime
 
     def _restart(self, runtime: state.Runtime) -> None:
         """Forget what was compiled for an earlier runtime."""
@@ -159,9 +175,9 @@ class BoundKernel:
         return self.kernel(self.owner, *args, **kwargs)
 
     @property
-    def grad(self) -> Callable[..., Any]:
+    def grad(self) -> Gradient:
         """The kernel's reverse mode."""
-        return functools.partial(self.kernel.grad, self.owner)
+        return Gradient(self.kernel, (self.owner,))
 
     def stages(self, *args: Any, **kwargs: Any) -> dict[str, str]:
         """See `Kernel.stages`."""
@@ -190,9 +206,3 @@ def kernel(function: Callable[..., Any] | None = None) -> Any:
             f"@kernel decorates a function, got {function!r}", do="define one with def, and call other objects in it"
         )
     return Kernel(function, sys._getframe(1).f_locals)
-
-
-def _no_reverse_mode(name: str, *args: Any, **kwargs: Any) -> Any:
-    raise AdstackRuntimeError(
-        f"{name}.grad(): reverse mode is not available in this version of adstack", do="install a version that has it"
-    )

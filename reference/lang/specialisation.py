@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..ir.structure import Kernel
 from ..runtime.compiler import compile_kernel, stages
 from ..runtime.plans import Plan
 from ..runtime.state import Runtime
-from .arguments import Call, Loan
+from .arguments import Call
 from .results import result_value
 from .specs import Lowered, Request, Spec
 
-__all__ = ["Specialisation", "specialise"]
+__all__ = ["Specialisation", "run_plan", "specialise"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ class Specialisation:
         plan: how it is launched.
         returns: spec of what it returns, or None.
         captured: (how to read it now, what it was) of attributes that were baked in.
+        fields: place name -> the field or ndarray that it stands for.
+        modes: the same in forward or reverse mode, see `differentiated.py`.
     """
 
     request: Request
@@ -33,6 +35,8 @@ class Specialisation:
     plan: Plan
     returns: Spec | None
     captured: tuple[tuple[Callable[[], Any], Any], ...]
+    fields: dict[str, Any] = field(default_factory=dict)
+    modes: dict[Any, Any] = field(default_factory=dict)
 
     def is_current(self) -> bool:
         """Whether what was baked in has not changed since."""
@@ -40,23 +44,25 @@ class Specialisation:
 
     def launch(self, call: Call) -> Any:
         """Run it; the value that the kernel returns."""
-        if call.loans is not None:
-            return self._launch_with_loans(call, call.loans)
-        scalars = self.plan.launch(call.scalars, call.arrays)
-        return None if self.returns is None else result_value(self.returns, scalars)
-
-    def _launch_with_loans(self, call: Call, loans: list[Loan]) -> Any:
-        written = self.plan.compiled.written
-        for loan in loans:
-            loan.check(call, written)
-        scalars = self.plan.launch(call.scalars, call.arrays)
-        for loan in loans:
-            loan.give_back(written)
+        scalars = run_plan(self.plan, call)
         return None if self.returns is None else result_value(self.returns, scalars)
 
     def stages(self, runtime: Runtime) -> dict[str, str]:
         """The IR at each stage, as text."""
         return stages(self.kernel, runtime.options, runtime.backend)
+
+
+def run_plan(plan: Plan, call: Call) -> Sequence[Any]:
+    """Launch with a call's arguments; the returned scalars."""
+    if call.loans is None:
+        return plan.launch(call.scalars, call.arrays)
+    written = plan.compiled.written
+    for loan in call.loans:
+        loan.check(call, written)
+    scalars = plan.launch(call.scalars, call.arrays)
+    for loan in call.loans:
+        loan.give_back(written)
+    return scalars
 
 
 def specialise(request: Request, runtime: Runtime) -> Specialisation:
@@ -67,7 +73,7 @@ def specialise(request: Request, runtime: Runtime) -> Specialisation:
     compiled = compile_kernel(lowered.kernel, runtime.options, runtime.backend)
     buffers = {name: data.buffer for name, data in lowered.fields.items()}
     plan = Plan(runtime.backend, compiled, buffers)
-    made = Specialisation(request, lowered.kernel, plan, request.returns, lowered.captured)
+    made = Specialisation(request, lowered.kernel, plan, request.returns, lowered.captured, lowered.fields)
     if runtime.options.print_ir:
         for title, text in made.stages(runtime).items():
             print(f"==== {lowered.kernel.name}: {title}\n{text}")

@@ -42,13 +42,17 @@ class Runtime:
         """Tell `resident` when this runtime ends."""
         self._residents.add(resident)
 
+    def residents(self) -> list[Any]:
+        """What lives in this runtime."""
+        return list(self._residents)
+
     def close(self) -> None:
         """Finish what was launched, then drop all residents."""
         try:
             self.backend.synchronize()
         finally:
             invalidate()
-            for resident in list(self._residents):
+            for resident in self.residents():
                 resident.drop()
 
 

@@ -1,0 +1,17 @@
+"""Differentiation of programs: what stands around calls of kernels.
+
+tape.py       Tape: launches are recorded, and differentiated in reverse when it is left
+undo.py       what the tape needs to wind memory back; report.py: what it says of that
+dual.py       FwdMode: launches compute directional derivatives as well
+custom.py     grad_replaced, grad_for, no_grad
+access.py     validation: what a launch reads and overwrites; check.py: gradients against finite differences
+losses.py     what may be a loss; clearing.py: gradients set to zero
+May import: the rest of lang but the frontend, runtime, ir, errors.
+"""
+
+from .clearing import clear_all_gradients
+from .custom import grad_for, grad_replaced, no_grad
+from .dual import FwdMode
+from .tape import Tape
+
+__all__ = ["FwdMode", "Tape", "clear_all_gradients", "grad_for", "grad_replaced", "no_grad"]

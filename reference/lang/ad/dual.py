@@ -1,0 +1,106 @@
+"""`FwdMode`: launches compute directional derivatives as well."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from ...errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
+from ..differentiated import companions, differentiated
+from ..fields import Field
+from ..recording import RECORDERS, recording
+from .clearing import clear_all
+
+__all__ = ["FwdMode"]
+
+
+class FwdMode:
+    """Directional derivatives: within it, a launch also computes the `.dual` of what it writes.
+
+        with qd.ad.FwdMode(loss=y, param=x, seed=[1.0, 0.0]):
+            compute()
+        y.dual[None]
+
+    Args:
+        loss: the field, or fields, whose duals are wanted.
+        param: the field along which to differentiate.
+        seed: the direction, one number for each number in `param`, flat; it may be left out for a single number.
+        clear_gradients: whether all duals start from zero.
+
+    Attributes:
+        calls: what was launched: (kernel, arguments), in order.
+    """
+
+    def __init__(self, loss: Any, param: Any, seed: Any = None, clear_gradients: bool = True) -> None:
+        self.losses = list(loss) if isinstance(loss, (list, tuple)) else [loss]
+        self.param = param
+        self.clear_gradients = clear_gradients
+        for field in (*self.losses, param):
+            _check(field)
+        self.seed = _direction(param, seed)
+        self.calls: list[tuple[Any, tuple[Any, ...]]] = []
+        self._open = ExitStack()
+
+    def __enter__(self) -> FwdMode:
+        if any(recorder is not None for recorder in RECORDERS):
+            raise AdstackRuntimeError("FwdMode can't be entered inside another FwdMode or Tape", do="leave it first")
+        if self.clear_gradients:
+            clear_all("dual")
+        self.param.dual.from_numpy(self.seed)
+        self._open.enter_context(recording(self))
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        self._open.close()
+        self.param.dual.fill(0)
+
+    def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Launch in forward mode; plainly, if nothing that the kernel touches has a dual."""
+        made, call, runtime = kernel.prepared(args, kwargs)
+        self.calls.append((kernel, (*args, *kwargs.values())))
+        if not companions(made, "dual"):
+            return made.launch(call)
+        return differentiated(made, "forward", runtime, strict=False).launch(call)
+
+    def host_wrote(self, array: Any, where: Any) -> None:
+        """What the host writes is constant; what it writes to the parameter moves along the seed."""
+        dual = None if array is self.param else array.dual
+        if dual is not None and dual.is_placed:
+            contents = np.array(dual.buffer.read())
+            contents[where] = 0
+            dual.buffer.write(contents)
+
+
+def _check(field: Any) -> None:
+    if not isinstance(field, Field):
+        raise AdstackRuntimeTypeError(
+            f"FwdMode takes fields, got {type(field).__name__}", do="copy the data to a field with needs_dual=True"
+        )
+    if field.dual is None:
+        raise AdstackRuntimeTypeError(f"{field.label} of {field.dtype} has no dual", do="only real fields have duals")
+    if not field.dual.is_placed:
+        raise field.dual.unplaced()
+
+
+def _direction(param: Field, seed: Sequence[float] | None) -> Any:
+    """The seed as an array of the shape of the parameter's dual."""
+    shape = param.shape + param.element_shape
+    count = math.prod(shape)
+    if seed is None:
+        if count != 1:
+            raise AdstackRuntimeError(
+                f"`seed` is not set, and the parameter {param.label} holds {count} numbers",
+                do=f"pass seed=[...] with {count} numbers: the direction along which to differentiate",
+            )
+        seed = [1.0]
+    flat = np.asarray(seed, param.dtype.numpy).reshape(-1)
+    if len(flat) != count:
+        raise AdstackArgumentError(
+            f"`seed` has {len(flat)} numbers, and the parameter {param.label} holds {count}",
+            do=f"pass {count} numbers",
+        )
+    return flat.reshape(shape)

@@ -1,0 +1,183 @@
+"""What a tape recorded, in order: launches, calls with a gradient of their own, and writes of the host between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import AdstackRuntimeError
+from ...runtime.memory import Array, Buffer
+from ..arguments import Call
+from ..differentiated import Differentiated
+from ..specialisation import Specialisation
+from .undo import Change, Overwritten, identity
+
+__all__ = ["CustomCall", "Event", "HostWrites", "Launch", "memory_of"]
+
+
+def memory_of(made: Specialisation, call: Call, names: frozenset[str]) -> Iterator[tuple[str, Buffer]]:
+    """(label, buffer) of places of one launch."""
+    for name in names:
+        place = made.plan.compiled.program.places.get(name) or made.kernel.places.get(name)
+        buffer = call.arrays.get(name) or made.plan.buffers.get(name)
+        if place is not None and buffer is not None:
+            yield place.label or name, buffer
+
+
+@dataclass
+class Event:
+    """Something that happened to memory.
+
+    Attributes:
+        changes: of watched memory.
+    """
+
+    changes: list[Change] = field(default_factory=list, kw_only=True)
+
+    @property
+    def title(self) -> str:
+        """What a report calls it."""
+        raise NotImplementedError
+
+    def reverse(self) -> None:
+        """Propagate adjoints through it; memory is as it was just after it."""
+
+    def again(self) -> None:
+        """Let it happen once more."""
+        raise NotImplementedError
+
+
+@dataclass
+class HostWrites(Event):
+    """Writes between two recorded calls: of the host, or of launches that count as constants.
+
+    Attributes:
+        overwritten: the elements with a gradient.
+        taken: what the gradients of inputs among them were: (memory of gradients, values).
+    """
+
+    overwritten: list[Overwritten] = field(default_factory=list)
+    taken: list[tuple[Buffer, Array]] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        return "host"
+
+    def reverse(self) -> None:
+        """Nothing computed before had a part in the new values."""
+        for one in self.overwritten:
+            taken = one.cut()
+            if one.given:
+                self.taken.append((one.grad, taken))
+
+    def again(self) -> None:
+        for change in self.changes:
+            change.buffer.write(change.undone(change.buffer.read()))
+
+    def give_back(self) -> None:
+        """Add the gradients of inputs to those of the elements' first values."""
+        for buffer, taken in self.taken:
+            buffer.write(buffer.read() + taken)
+        self.taken.clear()
+
+
+@dataclass
+class Launch(Event):
+    """A launch of a kernel.
+
+    Attributes:
+        made: the specialisation that served it.
+        call: what was passed.
+        mode: the kernel in reverse mode; None if nothing it touches has a gradient.
+    """
+
+    made: Specialisation
+    call: Call
+    mode: Differentiated | None
+
+    @property
+    def title(self) -> str:
+        return self.made.kernel.name
+
+    @property
+    def needed_before(self) -> Iterator[tuple[str, Buffer]]:
+        """Memory that the reverse pass wants to see as it was before the launch."""
+        names = frozenset() if self.mode is None else frozenset(self.mode.before)
+        return memory_of(self.made, self.call, names)
+
+    @property
+    def needed_after(self) -> Iterator[tuple[str, Buffer]]:
+        """Memory that the reverse pass reads."""
+        names = frozenset() if self.mode is None else self.mode.plan.compiled.read
+        return memory_of(self.made, self.call, names & self.made.kernel.places.keys())
+
+    @property
+    def gradients(self) -> Iterator[tuple[Buffer, Buffer]]:
+        """(memory, memory of its gradients)."""
+        for name, place in ({} if self.mode is None else self.mode.companions).items():
+            ((_, primal),) = memory_of(self.made, self.call, frozenset((name,)))
+            if place.kind == "ndarray":
+                yield primal, self.call.arrays[place.name]
+            else:
+                yield primal, self.made.fields[name].grad.buffer
+
+    @property
+    def written(self) -> Iterator[tuple[str, Buffer]]:
+        """Memory that the launch writes."""
+        return memory_of(self.made, self.call, self.made.plan.compiled.written)
+
+    def reverse(self) -> None:
+        if self.mode is None:
+            return
+        grads = {place.name for place in self.mode.companions.values()}
+        for loan in self.call.loans or ():
+            if loan.place in grads and loan.copy is not None:
+                loan.copy.write(loan.original)
+        before = self._before(self.mode)
+        try:
+            self.mode.launch(self.call, before)
+        finally:
+            for buffer in before.values():
+                buffer.drop()
+
+    def _before(self, mode: Differentiated) -> dict[str, Buffer]:
+        """Copies of memory as it was before the launch."""
+        copies: dict[str, Buffer] = {}
+        for name in mode.before:
+            ((_, buffer),) = memory_of(self.made, self.call, frozenset((name,)))
+            contents = buffer.read()
+            for change in self.changes:
+                if identity(change.buffer) == identity(buffer):
+                    contents = change.undone(contents)
+            copies[name] = Buffer(buffer.backend, buffer.dtype, buffer.shape)
+            copies[name].write(contents)
+        return copies
+
+    def again(self) -> None:
+        self.made.launch(self.call)
+
+
+@dataclass
+class CustomCall(Event):
+    """A call of a function under `grad_replaced`."""
+
+    primal: Any
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    @property
+    def title(self) -> str:
+        return str(self.function.__name__)
+
+    def reverse(self) -> None:
+        if self.primal.grad is None:
+            raise AdstackRuntimeError(
+                f"{self.title} is under @grad_replaced and has no gradient",
+                do=f"write one under @qd.ad.grad_for({self.title})",
+            )
+        self.primal.grad(*self.args, **self.kwargs)
+
+    def again(self) -> None:
+        self.function(*self.args, **self.kwargs)

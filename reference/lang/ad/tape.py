@@ -1,0 +1,256 @@
+"""`Tape`: launches are recorded, and differentiated in reverse when it is left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from ...errors import AdstackRuntimeError
+from ...runtime import state
+from ...runtime.memory import Buffer
+from ..arguments import Call
+from ..differentiated import companions, differentiated
+from ..ndarrays import Ndarray
+from ..recording import RECORDERS, recording
+from ..specialisation import Specialisation
+from .check import check_gradients
+from .clearing import clear_all
+from .events import CustomCall, Event, HostWrites, Launch, memory_of
+from .losses import Loss
+from .report import Kept, TapeReport
+from .undo import Change, Log, Overwritten, identity
+
+__all__ = ["Tape"]
+
+
+class Tape:
+    """Computes the gradient of a loss with respect to everything that has one.
+
+        with qd.ad.Tape(loss):
+            step()
+            evaluate(loss)
+
+    On entry gradients and the loss are set to zero. On leaving, the loss's gradient is set to one and the recorded
+    launches are differentiated, last first, each in the memory of its own time: elements that were overwritten since
+    are put back for it, and the final state is there again at the end. Leaving by an exception differentiates nothing.
+    What the host writes inside is an input like what was there on entry: the gradient of an element is that of all
+    values that it was given from outside, added up.
+
+    Args:
+        loss: a field of rank 0, an ndarray or a torch tensor of one element, with a gradient.
+        clear_gradients: whether gradients of fields, and of the ndarrays that recorded launches get, start from zero.
+        validation: whether a launch that overwrites an element that it has read is an error.
+        grad_check: fields whose gradients are compared with finite differences.
+
+    Attributes:
+        calls: what was recorded: (kernel, arguments), in order.
+    """
+
+    def __init__(
+        self,
+        loss: Any,
+        clear_gradients: bool = True,
+        validation: bool = False,
+        grad_check: Sequence[Any] | None = None,
+    ) -> None:
+        self.loss = Loss(loss)
+        self.clear_gradients = clear_gradients
+        self.validation = validation
+        self.grad_check = list(grad_check or ())
+        self.calls: list[tuple[Any, tuple[Any, ...]]] = []
+        self._events: list[Event] = []
+        self._log = Log()
+        self._cleared: dict[int, Buffer] = {}
+        self._gradients: dict[Any, Buffer] = {}
+        self._written_by_host: dict[Any, tuple[Any, Any]] = {}
+        self._open = ExitStack()
+
+    def __enter__(self) -> Tape:
+        if any(recorder is not None for recorder in RECORDERS):
+            raise AdstackRuntimeError("a Tape can't be opened inside another Tape or FwdMode", do="leave that first")
+        if self.clear_gradients:
+            clear_all("grad")
+        self.loss.start()
+        self._open.enter_context(recording(self))
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        self._open.close()
+        if kind is None:
+            self.grad()
+
+    def grad(self) -> None:
+        """Differentiate what was recorded."""
+        self._note_host()
+        self.loss.seed()
+        undone: list[Change] = []
+        with recording(None):
+            try:
+                self._unwind(undone)
+                for event in self._events:
+                    if isinstance(event, HostWrites):
+                        event.give_back()
+                if self.grad_check:
+                    check_gradients(self.loss, self._events, self.grad_check)
+            finally:
+                for change in reversed(undone):
+                    change.swap()
+
+    def _unwind(self, undone: list[Change]) -> None:
+        for event in reversed(self._events):
+            event.reverse()
+            for change in reversed(event.changes):
+                change.swap()
+                undone.append(change)
+
+    # ---- recording
+
+    def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Launch, and record."""
+        made, call, runtime = kernel.prepared(args, kwargs)
+        if self.clear_gradients:
+            self._clear_arrays(made, call)
+        wanted = companions(made, "grad")
+        mode = differentiated(made, "rewinding", runtime, strict=False) if wanted else None
+        launch = Launch(made, call, mode)
+        self._note_host()
+        self._note_gradients(launch)
+        self._log.watch(launch.needed_before)
+        if self.grad_check:
+            self._log.watch(launch.written)
+        result = self._launched(launch, runtime)
+        launch.changes = self._log.mark()
+        self._log.watch(launch.needed_after)
+        self.calls.append((kernel, (*args, *kwargs.values())))
+        self._events.append(launch)
+        return result
+
+    def _launched(self, launch: Launch, runtime: state.Runtime) -> Any:
+        return launch.made.launch(launch.call)
+
+    def replaced(self, primal: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run a function that has a gradient of its own, and record the call."""
+        self._note_host()
+        inside = _Inside()
+        with recording(inside):
+            result = function(*args, **kwargs)
+        event = CustomCall(primal, function, args, kwargs, changes=self._log.mark())
+        self._log.watch(inside.touched.values())
+        self.calls.append((primal, args))
+        self._events.append(event)
+        return result
+
+    def constant(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run a function whose launches count as constants."""
+        self._note_host()
+        inside = _Constants(self._gradients)
+        with recording(inside):
+            result = function(*args, **kwargs)
+        changes = self._log.mark()
+        if changes or inside.overwritten:
+            self._events.append(HostWrites(inside.overwritten, changes=changes))
+        return result
+
+    def host_wrote(self, array: Any, where: Any) -> None:
+        """Note which elements the host wrote."""
+        grad = self._gradients.get(identity(array.buffer))
+        if grad is not None:
+            _, mask = self._written_by_host.setdefault(id(grad), (grad, np.zeros(grad.shape, bool)))
+            mask[where] = True
+
+    def _note_host(self) -> None:
+        """Make an event of what the host did since the last one."""
+        changes = self._log.mark()
+        written, self._written_by_host = self._written_by_host, {}
+        overwritten = [Overwritten(grad, mask, given=True) for grad, mask in written.values()]
+        overwritten += self._written_from_outside(changes, written)
+        if changes or overwritten:
+            self._events.append(HostWrites(overwritten, changes=changes))
+
+    def _written_from_outside(self, changes: list[Change], known: Mapping[int, Any]) -> list[Overwritten]:
+        """Elements that numpy or torch wrote, as far as they changed."""
+        found = []
+        for change in changes:
+            grad = self._gradients.get(identity(change.buffer))
+            if grad is not None and id(grad) not in known:
+                found.append(Overwritten(grad, change.mask(), given=True))
+        return found
+
+    def _note_gradients(self, launch: Launch) -> None:
+        for primal, grad in launch.gradients:
+            self._gradients[identity(primal)] = grad
+
+    def _clear_arrays(self, made: Specialisation, call: Call) -> None:
+        """Start gradients of ndarrays from zero, once each; those of torch tensors add up, as torch has it."""
+        found = [call.arrays[p.name] for p in companions(made, "grad").values() if p.kind == "ndarray"]
+        found += [d.grad.buffer for d in made.fields.values() if isinstance(d, Ndarray) and d.grad is not None]
+        for buffer in found:
+            if buffer.owned and id(buffer) not in self._cleared:
+                buffer.write(0)
+                self._cleared[id(buffer)] = buffer
+
+    # ---- what was kept
+
+    def report(self) -> TapeReport:
+        """What was kept of overwritten memory, per event and buffer, and how large it is."""
+        kept = (
+            Kept(self._title(number, event), change.label, len(change.positions), change.nbytes)
+            for number, event in enumerate(self._events)
+            for change in event.changes
+        )
+        return TapeReport(tuple(kept))
+
+    def _title(self, number: int, event: Event) -> str:
+        if isinstance(event, HostWrites):
+            return event.title
+        position = sum(not isinstance(e, HostWrites) for e in self._events[:number])
+        return f"launch {position}: {event.title}"
+
+
+class _Inside:
+    """Lets launches be plain, and notes what memory they touch."""
+
+    def __init__(self) -> None:
+        self.touched: dict[int, tuple[str, Buffer]] = {}
+
+    def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Launch."""
+        made, call, _ = kernel.prepared(args, kwargs)
+        compiled = made.plan.compiled
+        for label, buffer in memory_of(made, call, compiled.read | compiled.written):
+            self.touched[id(buffer)] = label, buffer
+        return made.launch(call)
+
+    def host_wrote(self, array: Any, where: Any) -> None:
+        """The call's own business."""
+
+
+class _Constants:
+    """Lets launches be plain, and notes which elements with a gradient they overwrite."""
+
+    def __init__(self, gradients: Mapping[Any, Buffer]) -> None:
+        self.gradients = gradients
+        self.overwritten: list[Overwritten] = []
+
+    def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Launch."""
+        made, call, _ = kernel.prepared(args, kwargs)
+        log = Log()
+        log.watch(memory_of(made, call, made.plan.compiled.written))
+        result = made.launch(call)
+        for change in log.mark():
+            grad = self.gradients.get(identity(change.buffer))
+            if grad is not None:
+                self.overwritten.append(Overwritten(grad, change.mask(), given=False))
+        return result
+
+    def host_wrote(self, array: Any, where: Any) -> None:
+        """Constants as well."""
+        grad = self.gradients.get(identity(array.buffer))
+        if grad is not None:
+            mask = np.zeros(grad.shape, bool)
+            mask[where] = True
+            self.overwritten.append(Overwritten(grad, mask, given=False))

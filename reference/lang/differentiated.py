@@ -1,0 +1,115 @@
+"""A specialisation in another mode: compiled for the gradients or duals that exist, launched with a call's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import AdstackRuntimeError
+from ..ir.structure import Place
+from ..runtime.compiler import compile_kernel
+from ..runtime.memory import Buffer
+from ..runtime.modes import Derived, forward_mode, inputs, reverse_mode
+from ..runtime.plans import Plan
+from ..runtime.state import Runtime
+from .arguments import Call
+from .results import result_value
+from .specialisation import Specialisation, run_plan
+
+__all__ = ["Differentiated", "companions", "differentiated"]
+
+
+@dataclass(frozen=True)
+class Differentiated:
+    """A specialisation in forward or reverse mode.
+
+    Attributes:
+        made: the specialisation.
+        plan: how it is launched.
+        companions: primal place name -> the place of its gradient or dual.
+        before: see `Derived`.
+    """
+
+    made: Specialisation
+    plan: Plan
+    companions: Mapping[str, Place]
+    before: Mapping[str, Place]
+
+    def launch(self, call: Call, before: Mapping[str, Buffer] | None = None) -> Any:
+        """Run it; in forward mode, the value that the kernel returns."""
+        if before:
+            call = with_arrays(call, {self.before[name].name: buffer for name, buffer in before.items()})
+        scalars = run_plan(self.plan, call)
+        returns = self.made.returns if self.plan.compiled.program.returns else None
+        return None if returns is None else result_value(returns, scalars)
+
+
+def with_arrays(call: Call, more: Mapping[str, Buffer]) -> Call:
+    """The same call with arrays for more places."""
+    made = Call()
+    made.key, made.scalars, made.loans = call.key, call.scalars, call.loans
+    made.arrays = {**call.arrays, **more}
+    return made
+
+
+def companions(made: Specialisation, role: str) -> dict[str, Place]:
+    """Primal place name -> the place of its gradient ("grad") or dual ("dual"), where there is memory for it."""
+    found: dict[str, Place] = {}
+    for name, place in made.kernel.places.items():
+        if place.role != "primal" or not place.dtype.is_float:
+            continue
+        if place.kind == "ndarray":
+            companion = made.kernel.places.get(f"{name}.{role}")
+            if companion is not None:
+                found[name] = companion
+            continue
+        data = getattr(made.fields[name], role)
+        if data is not None and data.is_placed:
+            found[name] = data.place
+    return found
+
+
+def differentiated(made: Specialisation, mode: str, runtime: Runtime, *, strict: bool = True) -> Differentiated:
+    """The specialisation in a mode: "forward", "reverse", or "rewinding", which is reverse mode on memory that the
+    launcher can wind back. With `strict`, nothing to differentiate is an error.
+    """
+    role = "dual" if mode == "forward" else "grad"
+    found = companions(made, role)
+    if strict:
+        _check_storage(made, found)
+    key = (mode, tuple(sorted(found)))
+    known = made.modes.get(key)
+    if known is None:
+        known = made.modes[key] = _compiled(made, mode, role, found, runtime)
+    result: Differentiated = known
+    return result
+
+
+def _compiled(made: Specialisation, mode: str, role: str, found: dict[str, Place], runtime: Runtime) -> Differentiated:
+    derived = _derived(made, mode, found, runtime)
+    compiled = compile_kernel(derived.kernel, runtime.options, runtime.backend)
+    used = compiled.program.places
+    buffers = {n: data.buffer for n, data in made.fields.items() if n in used}
+    for name, place in found.items():
+        if place.kind == "field" and place.name in used:
+            buffers[place.name] = getattr(made.fields[name], role).buffer
+    return Differentiated(made, Plan(runtime.backend, compiled, buffers), found, derived.before)
+
+
+def _derived(made: Specialisation, mode: str, found: dict[str, Place], runtime: Runtime) -> Derived:
+    if mode == "forward":
+        return forward_mode(made.kernel, found, runtime.options)
+    return reverse_mode(made.kernel, found, runtime.options, rewinds=mode == "rewinding")
+
+
+def _check_storage(made: Specialisation, found: dict[str, Place]) -> None:
+    """An error if all that the kernel reads counts as constant."""
+    reads = inputs(made.kernel)
+    if reads and reads.isdisjoint(found):
+        labels = ", ".join(sorted(made.kernel.places[name].label or name for name in reads))
+        raise AdstackRuntimeError(
+            f"{made.kernel.name}.grad(): nothing that the kernel reads has a gradient ({labels})",
+            loc=made.kernel.loc,
+            do="make what is to be differentiated with needs_grad=True, or place its .grad",
+        )

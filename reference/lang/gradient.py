@@ -1,0 +1,49 @@
+"""`kernel.grad`: a kernel in reverse mode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .differentiated import Differentiated, differentiated
+from .recording import recording
+
+if TYPE_CHECKING:
+    from .arguments import Call
+    from .kernel import Kernel
+
+__all__ = ["Gradient"]
+
+
+class Gradient:
+    """What `kernel.grad` is: it propagates adjoints through one launch of the kernel.
+
+    Args:
+        kernel: which.
+        bound: arguments that come first: the object, for a method.
+    """
+
+    __slots__ = ("bound", "kernel")
+
+    def __init__(self, kernel: Kernel, bound: tuple[Any, ...] = ()) -> None:
+        self.kernel = kernel
+        self.bound = bound
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        """Apply the transposed Jacobian of the launch with these arguments to the gradients, in place."""
+        with self.kernel.shown(), recording(None):
+            mode, call = self._prepared(args, kwargs)
+            mode.launch(call)
+
+    def stages(self, *args: Any, **kwargs: Any) -> dict[str, str]:
+        """The text of the IR of reverse mode at each stage, for arguments like these. Nothing is launched."""
+        from ..ir.printer import print_ir
+
+        mode, _ = self._prepared(args, kwargs)
+        return {"tasks": print_ir(mode.plan.compiled.program)}
+
+    def _prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Differentiated, Call]:
+        made, call, runtime = self.kernel.prepared((*self.bound, *args), kwargs)
+        return differentiated(made, "reverse", runtime), call
+
+    def __repr__(self) -> str:
+        return f"{self.kernel!r}.grad"

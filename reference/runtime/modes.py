@@ -1,0 +1,83 @@
+"""A kernel in another mode: the IR that computes tangents, or propagates adjoints, instead of what the user wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ..errors import AdstackRuntimeError
+from ..ir.structure import Kernel, Op, Place, Region
+from ..transforms.autodiff.before import split_before
+from ..transforms.autodiff.forward import forward
+from ..transforms.autodiff.reverse import reverse
+from ..transforms.pipeline import optimize
+from ..transforms.rewrite import clone_kernel
+from .options import Options
+
+__all__ = ["Derived", "forward_mode", "inputs", "reverse_mode"]
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A kernel in another mode.
+
+    Attributes:
+        kernel: to be lowered and launched with the arguments of the one that it comes from.
+        before: name of a primal place -> the place that must hold what it held before the forward launch.
+    """
+
+    kernel: Kernel
+    before: Mapping[str, Place] = field(default_factory=dict)
+
+
+def forward_mode(kernel: Kernel, duals: Mapping[str, Place], options: Options) -> Derived:
+    """The kernel with tangents: `duals` maps primal places to theirs."""
+    _check_real(kernel, "dual")
+    return Derived(forward(optimize(kernel, options, keep_accesses=True), duals))
+
+
+def reverse_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options, *, rewinds: bool) -> Derived:
+    """The kernel that propagates adjoints; it neither prints nor asserts. `grads` maps primal places to gradients.
+
+    With `rewinds`, whoever launches it knows what memory was before the forward launch.
+    """
+    _check_real(kernel, "grad")
+    kernel = clone_kernel(kernel)
+    _silence(kernel.body)
+    kernel = optimize(kernel, options, keep_accesses=True)
+    before: dict[str, Place] = {}
+    if rewinds:
+        kernel, before = split_before(kernel, {p.name for p in kernel.places.values() if p.kind != "temp"})
+    moved = {alias.name: grads[name] for name, alias in before.items() if name in grads}
+    return Derived(reverse(kernel, {**grads, **moved}), before)
+
+
+def inputs(kernel: Kernel) -> set[str]:
+    """Names of the places of real numbers that the kernel reads."""
+    reads = (op.attrs["place"] for op in kernel.body.walk() if op.name == "load")
+    return {place.name for place in reads if place.dtype.is_float and place.role == "primal"}
+
+
+def _check_real(kernel: Kernel, role: str) -> None:
+    """An error if the kernel works on the very gradients that differentiating it is about."""
+    for op in _accesses(kernel.body):
+        place: Place = op.attrs["place"]
+        if place.role == role:
+            used = place.label or place.name
+            raise AdstackRuntimeError(
+                f"Cannot automatically differentiate through a grad tensor: {kernel.name} uses {used}",
+                loc=op.loc,
+                do="launch it outside of the differentiation, or put it in a function under ad.no_grad",
+            )
+
+
+def _accesses(region: Region) -> Iterator[Op]:
+    return (op for op in region.walk() if op.name in ("load", "store", "atomic"))
+
+
+def _silence(region: Region) -> None:
+    """Drop what is only there to be seen."""
+    region.ops = [op for op in region.ops if op.name not in ("print", "assert")]
+    for op in region.ops:
+        for inner in op.regions:
+            _silence(inner)
