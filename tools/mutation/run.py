@@ -144,7 +144,7 @@ def _tested(mutant: Mutant, items: list[pytest.Item], sender: Connection) -> Non
 
 
 def _speaks_of(item: pytest.Item, row: str) -> bool:
-    """Whether the test is a likely and quick killer: it looks at the whole table, or has the row among its parameters."""
+    """Whether the test is a likely killer: it looks at the whole table, or has the row among its parameters."""
     parameters = re.split(r"[\[\]-]", item.name)[1:]
     return row.split()[-1] in parameters or (not parameters and item.path.stem in TESTS[:3])
 
