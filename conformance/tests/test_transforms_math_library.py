@@ -11,10 +11,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from adstack.conformance.harness.exact import rounded, ulp_distance
 from adstack.ir.functions import evaluate
+from adstack.ir.ops import TABLE
 from adstack.ir.structure import Region
 from adstack.ir.types import FLOATS, f16, f32, f64
 from adstack.tools.accuracy.jit import Compiled
+from adstack.tools.accuracy.truth import exactly
 from adstack.transforms.math.library import ALGORITHMS, FAST, function
 
 NAMES = sorted(ALGORITHMS)
@@ -105,6 +108,30 @@ def test_functions_that_rise_do_not_fall(name, dtype):
     x = np.linspace(-20, 20, 4001).astype(dtype.numpy)
     x = x[x > -1] if name == "log1p" else x[x > 0] if name.startswith("log") else x
     assert (np.diff(value(name, dtype, x)) >= 0).all()
+
+
+def correctly_rounded(name, dtype, *args):
+    """By mpmath, rounded once."""
+    exact = exactly(name, *args)
+    sign, mantissa, exponent, _ = exact._mpf_
+    return rounded((-1) ** sign * Fraction(int(mantissa)) * Fraction(2) ** exponent, dtype.numpy)
+
+
+POSITIVE = [*LOGARITHMS, "rsqrt", "pow"]
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "sincos"])
+def test_results_are_within_the_budget_of_correct_rounding(name, dtype):
+    rng = np.random.default_rng(11)
+    spread = 1.0 if name in ("asin", "acos") else 8.0
+    columns = [rng.uniform(-spread, spread, 150) for _ in range(ALGORITHMS[name].arity)]
+    if name in POSITIVE:
+        columns[0] = np.abs(columns[0])
+    args = [column.astype(dtype.numpy) for column in columns]
+    wanted = [correctly_rounded(name, dtype, *map(float, point)) for point in zip(*args, strict=True)]
+    far = ulp_distance(value(name, dtype, *args), np.array(wanted, dtype.numpy))
+    assert far.max() <= TABLE[name].budget.of(dtype)
 
 
 # ---- results that are numbers of the format
