@@ -6,6 +6,7 @@ from adstack.conformance.case import Run, case
 
 INTS = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"]
 FLOATS = ["f16", "f32", "f64"]
+PAIRS = [f"{a}-{b}" for a in FLOATS for b in ["u1", *INTS, *FLOATS]] + [f"{a}-{b}" for a in INTS for b in FLOATS]
 
 
 def common(a, b):
@@ -30,7 +31,7 @@ def integers_meet(qd, a, b):
     def k():
         for _ in range(1):
             v = x[None] + y[None] + 10
-            for _ in range(6):
+            for j in range(6):
                 v = v * v + 1
             out[0] = v
             out[1] = (x[None] - y[None] - 1) // 2
@@ -44,33 +45,34 @@ def integers_meet(qd, a, b):
     return Run(k, given={x: 1, y: 1}, expect={out: [value % 2**64, less // 2 % 2**64, int(less < 0)]})
 
 
-@case(
-    rules=["types.promotion"],
-    params={
-        "pair": [f"{a}-{b}" for a in FLOATS for b in ["u1", *INTS, *FLOATS]]
-        + [f"{a}-{b}" for a in INTS for b in FLOATS]
-    },
-)
+@case(rules=["types.promotion"], params={"pair": PAIRS})
 def floats_meet_everything(qd, pair):
-    """A third shows the precision of the common type, to which literals go as well."""
+    """A third shows the precision of the common type."""
     a, b = pair.split("-")
-    x, y, out = qd.field(getattr(qd, a), shape=()), qd.field(getattr(qd, b), shape=()), qd.field(qd.f64, shape=2)
+    x, y, out = qd.field(getattr(qd, a), shape=()), qd.field(getattr(qd, b), shape=()), qd.field(qd.f64, shape=())
 
     @qd.kernel
     def k():
         for _ in range(1):
             v = x[None] * y[None]
             v = v / 3
-            out[0] = v
-            out[1] = (x[None] + y[None]) * 0.1
+            out[None] = v
 
-    to = common(a, b)
+    return Run(k, given={x: 1, y: 1}, expect={out: _nearest(Fraction(1, 3), common(a, b))})
 
-    def nearest(value):
-        return _nearest(value, to)
 
-    tenth = nearest(Fraction(1, 10))
-    return Run(k, given={x: 1, y: 1}, expect={out: [nearest(Fraction(1, 3)), nearest(2 * tenth)]})
+@case(rules=["types.literals"], params={"name": FLOATS})
+def literals_go_to_the_type_beside_them(qd, name):
+    x, out = qd.field(getattr(qd, name), shape=()), qd.field(qd.f64, shape=2)
+
+    @qd.kernel
+    def k():
+        for _ in range(1):
+            out[0] = x[None] * 0.1
+            out[1] = (x[None] + x[None]) * (1 / 3)
+
+    third, tenth = _nearest(Fraction(1, 3), name), _nearest(Fraction(1, 10), name)
+    return Run(k, given={x: 1}, expect={out: [tenth, 2 * third]})
 
 
 def _nearest(value, name):
