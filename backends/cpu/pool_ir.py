@@ -23,6 +23,7 @@ WORDS: Final[dict[str, int]] = {
     "ctx": 3 * _LINE + 1,
     "total": 3 * _LINE + 2,
     "chunk": 3 * _LINE + 3,
+    "first": 3 * _LINE + 4,
     "sleepers": 4 * _LINE,
     "busy": 5 * _LINE,
     "workers": 6 * _LINE,
@@ -33,7 +34,8 @@ WORDS: Final[dict[str, int]] = {
     "finish": 6 * _LINE + 5,
 }
 """Where each word of the pool stands, counted in i64. `wait`, `wake` and `finish` are functions, the others numbers:
-`workers` besides the caller, `spin` turns before a thread sleeps."""
+`chunk` and `first` are the sizes of the largest and the first pieces, `workers` those besides the caller, `spin` turns
+before a thread sleeps."""
 
 _CLOSED: Final = 1 << 30
 _WAITING: Final = 1 << 29
@@ -41,8 +43,12 @@ _FLAGS: Final = _CLOSED | _WAITING
 _STOPPED: Final = 1 << 62
 _CHECK_NANOSECONDS: Final = 10_000_000
 """How often a launch lets Python's signal handlers run."""
-_CHUNKS: Final = 8
-"""Chunks per thread: enough to even out threads of different speed."""
+_PIECES: Final = 8
+"""The least number of pieces per thread: enough to even out threads of different speed."""
+_SMALLER: Final = 16
+"""By how much the first pieces are smaller than the largest: long ones stay so small, so that a launch can be ended."""
+_PIECE_NANOSECONDS: Final = 1_000_000
+"""How long a piece may take and still be doubled."""
 
 _PAUSE: Final = {"x86": "call void @llvm.x86.sse2.pause()", "arm64": "call void @llvm.aarch64.hint(i32 1)"}
 _FUTEX: Final = {"x86": 202, "arm64": 98}
@@ -152,30 +158,56 @@ done:
 }}
 """
 
-_DRAIN: Final = """
-; run one chunk of the loop that is shared; false if none is left
-define internal i1 @step() {
-  %chunk = load i64, ptr $chunk$, align 8
+_DRAIN: Final = f"""
+; run one piece of the loop that is shared, of %size iterations or what is left; false if nothing is
+define internal i1 @step(ptr %size) {{
+  %count = load i64, ptr %size, align 8
   %total = load i64, ptr $total$, align 8
-  %begin = atomicrmw add ptr $next$, i64 %chunk monotonic
+  %begin = atomicrmw add ptr $next$, i64 %count monotonic
   %some = icmp slt i64 %begin, %total
   br i1 %some, label %run, label %none
 run:
-  %full = add i64 %begin, %chunk
+  %full = add i64 %begin, %count
   %end = call i64 @llvm.smin.i64(i64 %full, i64 %total)
   %task = load ptr, ptr $task$, align 8
   %ctx = load ptr, ptr $ctx$, align 8
-  call void %task(ptr %ctx, i64 %begin, i64 %end)
+  %most = load i64, ptr $chunk$, align 8
+  call void @piece(ptr %task, ptr %ctx, i64 %begin, i64 %end, ptr %size, i64 %most)
   ret i1 true
 none:
   ret i1 false
-}
+}}
+
+; run iterations; the next piece is twice as large, up to %most, if this one took little time
+define internal void @piece(ptr %task, ptr %ctx, i64 %begin, i64 %end, ptr %size, i64 %most) {{
+  %count = load i64, ptr %size, align 8
+  %grown = icmp sge i64 %count, %most
+  br i1 %grown, label %plain, label %timed
+plain:
+  call void %task(ptr %ctx, i64 %begin, i64 %end)
+  ret void
+timed:
+  %start = call i64 @now()
+  call void %task(ptr %ctx, i64 %begin, i64 %end)
+  %stop = call i64 @now()
+  %took = sub i64 %stop, %start
+  %short = icmp slt i64 %took, {_PIECE_NANOSECONDS}
+  br i1 %short, label %grow, label %keep
+grow:
+  %twice = shl i64 %count, 1
+  %larger = call i64 @llvm.smin.i64(i64 %twice, i64 %most)
+  store i64 %larger, ptr %size, align 8
+  ret void
+keep:
+  ret void
+}}
 """
 
 _WORKER: Final = f"""
 ; a worker's life
 define void @adstack_worker(i32 %seen.first) {{
 entry:
+  %size = alloca i64, align 8
   br label %idle
 idle:
   %seen = phi i32 [ %seen.first, %entry ], [ %found, %after ]
@@ -208,9 +240,13 @@ join:
   %before = atomicrmw add ptr $active$, i32 1 seq_cst
   %closed = and i32 %before, {_CLOSED}
   %open = icmp eq i32 %closed, 0
-  br i1 %open, label %work, label %part
+  br i1 %open, label %begin, label %part
+begin:
+  %first = load i64, ptr $first$, align 8
+  store i64 %first, ptr %size, align 8
+  br label %work
 work:
-  %again = call i1 @step()
+  %again = call i1 @step(ptr %size)
   br i1 %again, label %work, label %part
 part:
   %left = atomicrmw sub ptr $active$, i32 1 seq_cst
@@ -256,9 +292,11 @@ small:
 large:
   %workers = load atomic i64, ptr $workers$ acquire, align 8
   %threads = add i64 %workers, 1
-  %wanted = mul i64 %threads, {_CHUNKS}
-  %chunk = call i64 @chunk(i64 %total, i64 %grain, i64 %wanted)
-  %pieces = call i64 @pieces(i64 %total, i64 %chunk)
+  %most = mul i64 %threads, {_PIECES}
+  %many = mul i64 %threads, {_PIECES * _SMALLER}
+  %chunk = call i64 @chunk(i64 %total, i64 %grain, i64 %most)
+  %first = call i64 @chunk(i64 %total, i64 %grain, i64 %many)
+  %pieces = call i64 @pieces(i64 %total, i64 %first)
   %single = icmp eq i64 %workers, 0
   br i1 %single, label %alone, label %try
 try:
@@ -266,13 +304,14 @@ try:
   %mine = extractvalue {{ i32, i1 }} %got, 1
   br i1 %mine, label %share, label %alone
 alone:
-  %status.alone = call i32 @alone(ptr %task, ptr %ctx, i64 %total, i64 %chunk)
+  %status.alone = call i32 @alone(ptr %task, ptr %ctx, i64 %total, i64 %first)
   ret i32 %status.alone
 share:
   store ptr %task, ptr $task$, align 8
   store ptr %ctx, ptr $ctx$, align 8
   store i64 %total, ptr $total$, align 8
   store i64 %chunk, ptr $chunk$, align 8
+  store i64 %first, ptr $first$, align 8
   store atomic i64 0, ptr $next$ monotonic, align 8
   %opened = atomicrmw and ptr $active$, i32 {~_FLAGS} seq_cst
   %raised = atomicrmw add ptr $generation$, i32 1 seq_cst
@@ -281,8 +320,8 @@ share:
   br i1 %rouse, label %call, label %go
 call:
   %others = sub i64 %pieces, 1
-  %most = call i64 @llvm.smin.i64(i64 %others, i64 %workers)
-  %count = trunc i64 %most to i32
+  %useful = call i64 @llvm.smin.i64(i64 %others, i64 %workers)
+  %count = trunc i64 %useful to i32
   %wake = load ptr, ptr $wake$, align 8
   call void %wake(ptr $generation$, i32 %count)
   br label %go
@@ -318,18 +357,21 @@ define internal i64 @pieces(i64 %total, i64 %by) {{
 
 _ALONE: Final = """
 ; all pieces on this thread, with a look at signals in between
-define internal i32 @alone(ptr %task, ptr %ctx, i64 %total, i64 %chunk) {
+define internal i32 @alone(ptr %task, ptr %ctx, i64 %total, i64 %first) {
 entry:
   %last = alloca i64, align 8
+  %size = alloca i64, align 8
   %start = call i64 @now()
   store i64 %start, ptr %last, align 8
+  store i64 %first, ptr %size, align 8
   %saved = call ptr @leave()
   br label %piece
 piece:
   %begin = phi i64 [ 0, %entry ], [ %end, %on ]
-  %full = add i64 %begin, %chunk
+  %count = load i64, ptr %size, align 8
+  %full = add i64 %begin, %count
   %end = call i64 @llvm.smin.i64(i64 %full, i64 %total)
-  call void %task(ptr %ctx, i64 %begin, i64 %end)
+  call void @piece(ptr %task, ptr %ctx, i64 %begin, i64 %end, ptr %size, i64 %total)
   %more = icmp slt i64 %end, %total
   br i1 %more, label %check, label %done
 check:
@@ -349,13 +391,16 @@ _COMPLETE: Final = f"""
 define internal i32 @complete() {{
 entry:
   %last = alloca i64, align 8
+  %size = alloca i64, align 8
   %start = call i64 @now()
   store i64 %start, ptr %last, align 8
+  %first = load i64, ptr $first$, align 8
+  store i64 %first, ptr %size, align 8
   %saved = call ptr @leave()
   %limit = load atomic i64, ptr $spin$ monotonic, align 8
   br label %work
 work:
-  %again = call i1 @step()
+  %again = call i1 @step(ptr %size)
   br i1 %again, label %check, label %close
 check:
   %stop = call i1 @interrupted(ptr %last)
