@@ -7,10 +7,11 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FunctionType
-from typing import Any, Final, overload
+from typing import Any, Final, cast, overload
 
 from ..errors import AdstackCallError, AdstackError, AdstackSyntaxError, InternalError
 from ..runtime import state
+from ..runtime.guards import EPOCH, GUARD
 from .arguments import Call, Parameter
 from .gradient import Gradient
 from .parameters import Signature
@@ -24,10 +25,19 @@ __all__ = ["BoundKernel", "Kernel", "kernel"]
 
 MOST: Final = 32
 """How many specialisations are kept that differ in nothing but attributes that were baked in."""
+MOST_SHORTCUTS: Final = 8
+"""How many kinds of calls are tried one after another in machine code."""
 
 
 class Kernel:
-    """A kernel: compiled when it is first called with arguments of a new kind, launched by each call."""
+    """A kernel: compiled when it is first called with arguments of a new kind, launched by each call.
+
+    Attributes:
+        __call__: what serves a call: `serve`, or a shortcut of the backend which leaves the rest to it.
+    """
+
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+    __call__: Callable[..., Any]
 
     def __init__(self, function: Callable[..., Any], around: Mapping[str, Any]) -> None:
         functools.update_wrapper(self, function)
@@ -38,11 +48,15 @@ class Kernel:
         self._takes: tuple[Callable[[Any, Call], None], ...] = ()
         self._returns: Spec | None = None
         self._compiled: dict[tuple[Any, ...], list[Specialisation]] = {}
+        self._shortcuts = 0
+        self._shortcuts_epoch = 0
+        self.__call__ = self.serve
 
     def __get__(self, owner: Any, owner_type: Any = None) -> Any:
         return self if owner is None or not self.signature.is_method else BoundKernel(self, owner)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def serve(self, *args: Any, **kwargs: Any) -> Any:
+        """Serve a call of any kind."""
         try:
             return self._call(args, kwargs)
         except InternalError:
@@ -53,7 +67,7 @@ class Kernel:
 
     @contextmanager
     def shown(self) -> Iterator[None]:
-        """Errors of the user's inside are shown as a call shows them."""
+        """Errors of the user's inside are shown as `serve` shows them."""
         try:
             yield
         except InternalError:
@@ -72,8 +86,28 @@ class Kernel:
             take(value, call)
         for candidate in self._compiled.get(tuple(call.key), ()):
             if not candidate.captured or candidate.is_current():
-                return candidate.launch(call)
+                result = candidate.launch(call)
+                if candidate.tried != GUARD[EPOCH]:
+                    self._shorten(candidate, args)
+                return result
         return self._compile(args, call, runtime).launch(call)
+
+    def _shorten(self, made: Specialisation, args: tuple[Any, ...]) -> None:
+        """Let machine code serve calls like this one from now on, if it can."""
+        if self._shortcuts_epoch != GUARD[EPOCH]:
+            self._shortcuts, self._shortcuts_epoch, self.__call__ = 0, GUARD[EPOCH], self.serve
+        if self._shortcuts == MOST_SHORTCUTS:
+            return
+        described = []
+        for parameter, value in zip(self._parameters, args, strict=True):
+            argument = parameter.described(value)
+            if argument is None:
+                return
+            described.append(argument)
+        shortcut = made.shortcut(tuple(described), self.__call__)
+        if shortcut is not None:
+            self.__call__ = shortcut
+            self._shortcuts += 1
 
     def _entered(self) -> state.Runtime:
         """The runtime in use; what was compiled for an earlier one is forgotten."""
@@ -128,6 +162,7 @@ class Kernel:
     def drop(self) -> None:
         """Forget what was compiled, and with it the memory it holds."""
         self._compiled = {}
+        self.__call__ = self.serve
 
     def _compile(self, args: tuple[Any, ...], call: Call, runtime: state.Runtime) -> Specialisation:
         specs = tuple(p.spec(value) for p, value in zip(self._parameters, args, strict=True))
@@ -162,17 +197,20 @@ class Kernel:
         return f"<kernel {self.function.__qualname__}>"
 
 
-class BoundKernel:
+class BoundKernel(functools.partial[Any]):
     """A kernel that is a method, with its object."""
 
-    __slots__ = ("kernel", "owner")
+    __slots__ = ()
 
-    def __init__(self, kernel: Kernel, owner: Any) -> None:
-        self.kernel = kernel
-        self.owner = owner
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel."""
+        return cast(Kernel, self.func)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.kernel(self.owner, *args, **kwargs)
+    @property
+    def owner(self) -> Any:
+        """Its object."""
+        return self.args[0]
 
     @property
     def grad(self) -> Gradient:

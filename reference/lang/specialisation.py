@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ..ir.structure import Kernel
 from ..runtime.compiler import compile_kernel, stages
+from ..runtime.guards import EPOCH, GUARD
 from ..runtime.plans import Plan
+from ..runtime.shortcuts import Argument
 from ..runtime.state import Runtime
 from .arguments import Call
 from .results import result_value
-from .specs import Lowered, Request, Spec
+from .specs import Lowered, Request, ScalarSpec, Spec
 
 __all__ = ["Specialisation", "run_plan", "specialise"]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Specialisation:
     """What serves all calls with an equal key.
 
@@ -28,19 +31,29 @@ class Specialisation:
         captured: (how to read it now, what it was) of attributes that were baked in.
         fields: place name -> the field or ndarray that it stands for.
         modes: the same in forward or reverse mode, see `differentiated.py`.
+        tried: the epoch for which a shortcut was made, or could not be.
     """
 
     request: Request
     kernel: Kernel
     plan: Plan
     returns: Spec | None
-    captured: tuple[tuple[Callable[[], Any], Any], ...]
+    captured: tuple[tuple[partial[Any], Any], ...]
     fields: dict[str, Any] = field(default_factory=dict)
     modes: dict[Any, Any] = field(default_factory=dict)
+    tried: int = 0
 
     def is_current(self) -> bool:
         """Whether what was baked in has not changed since."""
         return all(_same(read(), was) for read, was in self.captured)
+
+    def shortcut(self, arguments: tuple[Argument, ...], otherwise: Callable[..., Any]) -> Callable[..., Any] | None:
+        """A callable that serves calls with such arguments without Python, and leaves others to `otherwise`."""
+        self.tried = GUARD[EPOCH]
+        if not (self.returns is None or isinstance(self.returns, ScalarSpec)):
+            return None
+        attributes = tuple((read.args[0], read.args[1], was) for read, was in self.captured)
+        return self.plan.shortcut(arguments, attributes, self.returns is not None, otherwise)
 
     def launch(self, call: Call) -> Any:
         """Run it; the value that the kernel returns."""
