@@ -15,6 +15,8 @@ from adstack.ir.functions import evaluate
 from adstack.ir.ops import TABLE
 from adstack.ir.types import f16, f32, f64
 from adstack.transforms.cse import cse
+from adstack.transforms.dce import dce
+from adstack.transforms.licm import licm
 from adstack.transforms.math.library import ALGORITHMS, FAST, find, function
 from adstack.transforms.math.lower import lower_math
 from adstack.transforms.options import Options
@@ -97,6 +99,39 @@ def test_equal_calls_are_merged_with_all_their_results():
 def test_calls_of_different_functions_are_not_merged():
     body = "%0 = call @sin.f32 %a\n%1 = call @cos.f32 %a\n%2 = add %0, %1\nreturn %2"
     assert [op.name for op in after(cse, kernel_of(wrap(body, HEAD))).body.ops] == ["call", "call", "add", "return"]
+
+
+def test_a_call_whose_results_nobody_uses_goes():
+    body = "%0, %1 = call @sincos.f32 %a\n%2 = call @exp.f32 %a\nreturn %1"
+    assert [op.name for op in after(dce, kernel_of(wrap(body, HEAD))).body.ops] == ["call", "return"]
+
+
+LOOP = """\
+%0 = const 0 : i32
+%1 = const 4 : i32
+%2 = for %i = %0 to %1 carry (%s = %a) {
+  %3, %4 = call @sincos.f32 %a
+  %5 = if %c -> (f32) {
+    %6 = call @exp.f32 %a
+    yield %6
+  } else {
+    yield %3
+  }
+  %7 = add %4, %5
+  %8 = add %s, %7
+  yield %8
+}
+return %2
+"""
+
+
+def test_a_call_leaves_a_loop_but_not_a_branch():
+    moved = after(licm, kernel_of(wrap(LOOP, HEAD)))
+    assert [op.name for op in moved.body.ops] == ["const", "const", "call", "for", "return"]
+    inside = [op.name for op in moved.body.ops[3].regions[0].walk()]
+    assert inside == ["if", "call", "yield", "yield", "add", "add", "yield"]
+    for seed in range(3):
+        agree(kernel_of(wrap(LOOP, HEAD)), moved, seed)
 
 
 def test_constants_fold_to_the_bits_that_running_gives():
