@@ -23,7 +23,7 @@ __all__ = ["Worst", "judge", "measure"]
 Array = npt.NDArray[Any]
 
 CANDIDATES: Final = 64
-SAMPLES: Final = 10_000
+SAMPLES: Final = 16_000
 
 
 @dataclass
