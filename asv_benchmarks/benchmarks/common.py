@@ -1,0 +1,21 @@
+"""What the benchmarks share: opening a backend, and the folder of this file for processes of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+BACKENDS = ("reference", "cpu")
+COMPILED = ("cpu",)
+HERE = str(Path(__file__).resolve().parent)
+
+
+def opened(backend: str, **options: Any) -> Any:
+    """adstack, started on a backend; NotImplementedError, which skips the benchmark, if there is none here."""
+    import adstack as qd
+
+    try:
+        qd.init(arch=backend, **options)
+    except Exception as error:
+        raise NotImplementedError(f"{backend}: {error}") from error
+    return qd

@@ -1,0 +1,97 @@
+"""The kernels that are measured, made for a started adstack: `KERNELS[name](qd, size)` gives what a call of it does."""
+
+import importlib.util
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+STEPS = 64
+
+
+def nop(qd, size=1):
+    y = qd.field(qd.f32, shape=())
+
+    @qd.kernel
+    def store():
+        y[None] = 1.0
+
+    return store, ()
+
+
+def args(qd, size=16):
+    array = qd.ndarray(qd.f32, shape=(size,))
+
+    @qd.kernel
+    def store(a: qd.types.ndarray(dtype=qd.f32, ndim=1), s: qd.f32):
+        a[0] = s
+
+    return store, (array, 2.0)
+
+
+def recurrence(qd, size):
+    x, y, n = qd.field(qd.f32, shape=size), qd.field(qd.f32, shape=()), qd.field(qd.i32, shape=())
+    x.from_numpy(np.linspace(0.0, 1.0, size).astype(np.float32))
+    n[None] = STEPS
+
+    @qd.kernel
+    def forward():
+        for i in x:
+            v = x[i]
+            for _ in range(n[None]):
+                v = qd.sin(v) * 0.9 + 0.1
+            y[None] += v
+
+    return forward, ()
+
+
+def gather(qd, size):
+    x, z, w = (qd.field(qd.f32, shape=size) for _ in range(3))
+    deg, col = qd.field(qd.i32, shape=size), qd.field(qd.i32, shape=(size, 16))
+    draw = np.random.default_rng(0)
+    x.from_numpy(draw.random(size, dtype=np.float32))
+    w.from_numpy(draw.random(size, dtype=np.float32))
+    deg.from_numpy(draw.integers(0, 17, size).astype(np.int32))
+    col.from_numpy(draw.integers(0, size, (size, 16)).astype(np.int32))
+
+    @qd.kernel
+    def forward():
+        for i in x:
+            acc = 0.0
+            for j in range(deg[i]):
+                acc += w[col[i, j]] * x[i]
+            z[i] = acc
+
+    return forward, ()
+
+
+MANY = """
+def make(qd):
+    x, y, n = qd.field(qd.f32, shape=1024), qd.field(qd.f32, shape=1024), qd.field(qd.i32, shape=())
+    n[None] = 3
+
+    @qd.kernel
+    def forward():
+        for i in x:
+{start}
+            for _ in range(n[None]):
+{steps}
+            y[i] = v0
+
+    return forward
+"""
+
+
+def many(qd, size):
+    """`size` variables carried round a loop; the source is written to a file, where compilers look for it."""
+    start = "\n".join(f"            v{k} = x[i] + {k}.0" for k in range(size))
+    steps = "\n".join(f"                v{k} = qd.sin(v{k}) * 0.9 + v{(k + 1) % size} * 0.1" for k in range(size))
+    path = Path(tempfile.mkdtemp(prefix="many"), f"many{size}.py")
+    path.write_text(MANY.format(start=start, steps=steps))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.make(qd), ()
+
+
+KERNELS = {"nop": nop, "args": args, "recurrence": recurrence, "gather": gather, "many": many}

@@ -1,0 +1,36 @@
+"""How fast loops run: bound by arithmetic, and by memory."""
+
+from .common import COMPILED, opened
+from .kernels import gather, recurrence
+
+
+class Recurrence:
+    params = (COMPILED, (1024, 65536))
+    param_names = ("backend", "threads")
+
+    def setup(self, backend, threads):
+        self.kernel, _ = recurrence(opened(backend), threads)
+        self.kernel()
+
+    def time_forward(self, backend, threads):
+        self.kernel()
+
+
+class RecurrenceReference(Recurrence):
+    params = (("reference",), (1024,))
+
+
+class Gather:
+    params = (COMPILED, (1024, 65536))
+    param_names = ("backend", "threads")
+
+    def setup(self, backend, threads):
+        self.kernel, _ = gather(opened(backend), threads)
+        self.kernel()
+
+    def time_forward(self, backend, threads):
+        self.kernel()
+
+
+class GatherReference(Gather):
+    params = (("reference",), (1024,))

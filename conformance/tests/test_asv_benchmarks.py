@@ -1,0 +1,111 @@
+"""The benchmarks that asv runs: they import, they are boring, and every one gives a figure."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import itertools
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2] / "asv_benchmarks"
+if not ROOT.is_dir():
+    pytest.fail("the benchmarks are part of a clone of adstack")
+FILES = sorted(path for path in (ROOT / "benchmarks").glob("*.py") if path.stem != "__init__")
+KINDS = ("time_", "timeraw_", "track_", "peakmem_", "mem_")
+
+
+@pytest.fixture(autouse=True)
+def _importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.syspath_prepend(str(ROOT))
+    yield
+    for name in [name for name in sys.modules if name.split(".")[0] == "benchmarks"]:
+        del sys.modules[name]
+
+
+def _classes(path: Path) -> list[type]:
+    module = importlib.import_module(f"benchmarks.{path.stem}")
+    found = [v for v in vars(module).values() if isinstance(v, type) and v.__module__ == module.__name__]
+    return [cls for cls in found if _measures(cls)]
+
+
+def _measures(cls: type) -> list[str]:
+    return [name for name in dir(cls) if name.startswith(KINDS)]
+
+
+def _first_parameters(cls: Any) -> tuple[Any, ...]:
+    """The smallest of every parameter; the backend that most machines have comes last."""
+    return tuple(values[-1] if "cpu" in values else values[0] for values in getattr(cls, "params", ()))
+
+
+def test_the_configuration_names_folders_that_are_there():
+    settings = json.loads((ROOT / "asv.conf.json").read_text())
+    assert (ROOT / settings["benchmark_dir"]).is_dir()
+    assert (ROOT / settings["repo"] / "pyproject.toml").is_file()
+    for kept in ("env_dir", "results_dir", "html_dir"):
+        assert settings[kept].startswith(".asv/")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_no_file_needs_adstack_to_be_imported(path: Path):
+    program = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.modules['adstack'] = None; import benchmarks.{path.stem}"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_bodies_that_are_timed_are_one_statement(path: Path):
+    functions = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
+    timed = [f for f in functions if f.name.startswith(("time_", "timeraw_"))]
+    assert all(len(f.body) == 1 for f in timed)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_parameter_has_a_name_and_every_method_takes_it(path: Path):
+    for cls in _classes(path):
+        names = getattr(cls, "param_names", ())
+        assert len(names) == len(getattr(cls, "params", ()))
+        for method in _measures(cls):
+            code = getattr(cls, method).__code__
+            assert code.co_varnames[1 : code.co_argcount] == tuple(names)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_benchmark_runs(path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ADSTACK_CACHE_DIR", "")
+    for cls in _classes(path):
+        given = _first_parameters(cls)
+        benchmark: Any = cls()
+        if hasattr(benchmark, "setup"):
+            benchmark.setup(*given)
+        for method in _measures(cls):
+            found = getattr(benchmark, method)(*given)
+            if method.startswith("track_"):
+                assert found > 0, (cls, method)
+            elif method.startswith("timeraw_"):
+                statement, setup = found
+                subprocess.run([sys.executable, "-c", f"{setup}\n{statement}"], check=True, timeout=120)
+
+
+def test_a_backend_that_is_not_there_is_skipped():
+    common = importlib.import_module("benchmarks.common")
+    with pytest.raises(NotImplementedError, match="no-such-arch"):
+        common.opened("no-such-arch")
+
+
+def test_exact_figures_repeat():
+    code = importlib.import_module("benchmarks.code_size")
+    found = []
+    for _ in range(2):
+        benchmark = code.Code()
+        benchmark.setup("cpu", "recurrence")
+        found.append([getattr(benchmark, name)("cpu", "recurrence") for name in _measures(code.Code)])
+    assert found[0] == found[1]
+    assert len(set(itertools.chain(*found))) > 1
