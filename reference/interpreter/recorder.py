@@ -256,7 +256,11 @@ def combine(run: Recorder, record: Atomic) -> None:
     args = [node.read(node.at(record.frame)[record.chosen]) for node in record.operands]
     own = ATOMICS[record.kind].meaning(dtype, old.own, *(arg.own for arg in args))
     fill(record.result, record.chosen, old)
-    if dtype.is_float:
+    if record.kind == "add" and storage.cells is not None:
+        storage.cells.add(record.at, args[0])
+        storage.own[record.at] = own
+        run.tape.append(record)
+    elif dtype.is_float:
         storage.write(record.at, Arg(dtype, own, combined(run.beside, record.kind, own, old, args)))
         run.tape.append(record)
     else:

@@ -20,6 +20,7 @@ import numpy as np
 from ..errors import AdstackArgumentError
 from ..ir.structure import Kernel, Program
 from . import recorder_control
+from .adjoints import Adjoint
 from .beside import Beside, Own, Wide
 from .cache import tasks_of
 from .frame import Array
@@ -63,13 +64,28 @@ def gradient(
         options: how to run.
     """
     beside = Own() if precision == "own" else Wide()
+    given = adjoints or {}
+    found = walked(program, buffers, scalars, given, returned, beside, options)
+    return {name: adjoint.value.reshape(given[name].shape) for name, adjoint in found.items()}
+
+
+def walked(
+    program: Kernel | Program,
+    buffers: Mapping[str, Array],
+    scalars: Sequence[Scalar],
+    adjoints: Mapping[str, Array],
+    returned: Sequence[float],
+    beside: Beside,
+    options: RunOptions,
+) -> dict[str, Adjoint]:
+    """Run and walk back: the adjoint of each place that has one."""
     run, outputs = record(program, buffers, scalars, beside, options)
     walker = Walker(beside)
-    start(walker, run, program, adjoints or {})
+    start(walker, run, program, adjoints)
     seed(walker, run, program, outputs, returned)
     with np.errstate(all="ignore"):
         walker.walk(run.tape)
-    return {name: walker.of(run.places[name]).value.reshape(given.shape) for name, given in (adjoints or {}).items()}
+    return {name: walker.of(run.places[name]) for name in adjoints}
 
 
 def record(

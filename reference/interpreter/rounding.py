@@ -1,0 +1,227 @@
+"""How far rounding can carry one operation's result from what exact arithmetic would give.
+
+Running error analysis: J. H. Wilkinson, "Error analysis revisited", IMA Bulletin 22 (1986); N. J. Higham, "Accuracy and
+Stability of Numerical Algorithms", 2nd ed., section 3.3. Beside each computed number y' stands a bound e with
+|y' - y| <= e, where y is what the same path computes without rounding. An operation y = f(x1, ..., xn) adds to what its
+operands bring what it does itself:
+
+    e  =  sum over k of  L_k e_k   +   r
+
+L_k is the largest |df/dx_k|, by the table of derivatives, at the computed operands and at the corners of the box
+x' +- e; where that is infinite (the root near 0), the largest change of f from the middle of the box to a corner stands
+for the sum. r is half a unit in the last place of y', and the operation's budget more if it is lowered to an algorithm.
+Sums need no derivative, choices bring the larger of their errors, and steps (floor, ...) their jumps inside the box.
+
+The bound is of first order in one respect alone: that |df/dx_k| is largest in the middle or at a corner. It is computed
+in f64, whose own rounding is 2^-29 of f32's; for f64 kernels it is of second order, like the terms that are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any, Final
+
+import numpy as np
+
+from ..ir.derivatives import RULES, Saved
+from ..ir.ops import TABLE
+from ..ir.types import DType, f64
+from .frame import Array
+from .numbers import Num
+
+__all__ = ["Bounded", "gamma", "half_ulp", "result_error"]
+
+
+class Bounded(Num):
+    """Numbers with a bound on the error of each."""
+
+    def __init__(
+        self, dtype: DType, value: Array, error: Array, decide: Array | None = None, live: Array | None = None
+    ) -> None:
+        super().__init__(dtype, value, decide, live)
+        self.error = error
+
+    def literal(self, number: float) -> Bounded:
+        """A constant, with the error that storing it makes; those with a fraction other than a half were rounded."""
+        value = np.array([number], self.dtype.numpy)
+        error = np.abs(value.astype(np.float64) - number)
+        if np.isfinite(number) and not (2 * number).is_integer():
+            error = error + np.spacing(abs(number)) / 2
+        return Bounded(self.dtype, value, error)
+
+    def result(self, name: str, to: DType, value: Array, args: tuple[Num, ...]) -> Num:
+        """With the operation's error."""
+        plain = super().result(name, to, value, args)
+        error = result_error(name, to, value, [arg.value for arg in args], [error_of(arg) for arg in args])
+        return Bounded(to, value, error, live=plain.live)
+
+    def chosen(self, condition: Array, yes: Num, no: Num) -> Num:
+        """With the error of the side chosen."""
+        plain = super().chosen(condition, yes, no)
+        error = np.where(condition, error_of(yes), error_of(no))
+        return Bounded(plain.dtype, plain.value, error, live=plain.live)
+
+
+def error_of(number: Num) -> Array:
+    """The bound on a number's error; none if it carries none."""
+    return number.error if isinstance(number, Bounded) else np.zeros(1)
+
+
+def gamma(count: Array, dtype: DType) -> Array:
+    """n u / (1 - n u): the relative error of n rounding steps in any order; infinite where n u reaches 1."""
+    nu = count * (float(np.finfo(dtype.numpy).eps) / 2)
+    return np.where(nu < 1, nu / np.where(nu < 1, 1 - nu, 1), np.inf)
+
+
+def half_ulp(value: Array) -> Array:
+    """Half the distance to the next larger number of the type, in f64; infinite for infinities and NaN."""
+    size = np.abs(value)
+    step = np.spacing(np.nextafter(size, size.dtype.type(np.inf))).astype(np.float64)
+    largest = np.isfinite(size) & ~np.isfinite(step)
+    step = np.where(largest, np.spacing(size).astype(np.float64), step)
+    return np.where(np.isfinite(size), step / 2, np.inf)
+
+
+def result_error(name: str, to: DType, own: Array, args: Sequence[Array], errors: Sequence[Array]) -> Array:
+    """The bound for the result `own` of an operation, from its operands and the bounds on theirs."""
+    brought = BROUGHT.get(name, by_derivatives)(name, args, errors)
+    total = brought + made(name, to, own, args)
+    return np.broadcast_to(np.where(np.isnan(total), np.inf, total), own.shape)
+
+
+# ---- what an operation makes itself
+
+
+def made(name: str, to: DType, own: Array, args: Sequence[Array]) -> Array:
+    """The rounding error of the operation."""
+    if name in EXACT or (name == "cast" and widens(args[0], to)):
+        return np.zeros(1)
+    units = 1 + 2 * TABLE[name].budget.of(to)
+    error = units * half_ulp(own)
+    if name in ("add", "sub"):
+        return np.where(own == 0, 0.0, error)
+    return np.where((args[0] == 0) | (args[1] == 0), 0.0, error) if name == "mul" else error
+
+
+def widens(source: Array, to: DType) -> bool:
+    """Whether a cast keeps every value."""
+    return bool(np.can_cast(source.dtype, to.numpy, "safe"))
+
+
+# ---- what operands bring
+
+
+Bringer = Callable[[str, Sequence[Array], Sequence[Array]], Array]
+
+
+def summed(name: str, args: Sequence[Array], errors: Sequence[Array]) -> Array:
+    """All errors."""
+    return np.asarray(sum(errors[1:], errors[0]))
+
+
+def larger(name: str, args: Sequence[Array], errors: Sequence[Array]) -> Array:
+    """Either could have been chosen."""
+    return np.maximum(errors[0], errors[1])
+
+
+def selected(name: str, args: Sequence[Array], errors: Sequence[Array]) -> Array:
+    """The error of the side that the condition takes: conditions are those of the run."""
+    return np.where(args[0], errors[1], errors[2])
+
+
+def nothing(name: str, args: Sequence[Array], errors: Sequence[Array]) -> Array:
+    """Bits are what they are."""
+    return np.zeros(1)
+
+
+def jump(name: str, args: Sequence[Array], errors: Sequence[Array]) -> Array:
+    """How far a step function moves inside the box."""
+    meaning = TABLE[name].meaning
+    assert meaning is not None
+    middle = args[0].astype(np.float64)
+    here = meaning(f64, middle)
+    return np.maximum(*(np.abs(meaning(f64, middle + side * errors[0]) - here) for side in (-1, 1)))
+
+
+def by_derivatives(name: str, args: Sequence[Array], errors: Sequence[Array]) -> Array:
+    """The largest derivative in the box times the error, summed over operands."""
+    if not any(error.any() for error in errors):
+        return np.zeros(1)
+    middle = [arg.astype(np.float64) for arg in args]
+    corners = [
+        [x + side * error for x, side, error in zip(middle, sides, errors, strict=True)]
+        for sides in product((-1, 1), repeat=len(args))
+    ]
+    total = np.zeros(1)
+    for k, error in enumerate(errors):
+        slopes = [slope(name, k, point) for point in (middle, *corners)]
+        total = total + np.where(error == 0, 0.0, np.maximum.reduce(np.broadcast_arrays(*slopes)) * error)
+    if np.isfinite(total).all():
+        return total
+    return np.where(np.isfinite(total), total, deviation(name, middle, corners))
+
+
+def slope(name: str, k: int, point: Sequence[Array]) -> Array:
+    """|df/dx_k| at a point; infinite where there is none."""
+    pull = RULES[name][k]
+    assert pull is not None
+    numbers = [Rough(f64, x) for x in point]
+    shown = dict(zip("xyz", numbers, strict=False))
+    saved = Saved(**shown, r=numbers[0].op(name, *numbers[1:]) if "r" in pull.needs else None)
+    found = np.abs(pull.map(Rough(f64, np.ones(1)), saved).value)
+    return np.where(np.isnan(found), np.inf, found)
+
+
+def deviation(name: str, middle: Sequence[Array], corners: Sequence[Sequence[Array]]) -> Array:
+    """How far f moves from the middle of the box to its corners."""
+    here, *there = (Rough(f64, x[0]).op(name, *(Rough(f64, y) for y in x[1:])).value for x in (middle, *corners))
+    return np.maximum.reduce([np.abs(value - here) for value in there]) + half_ulp(np.asarray(here)) * 2
+
+
+class Rough(Num):
+    """Numbers whose functions are numpy's: good enough for the size of a derivative."""
+
+    def literal(self, number: float) -> Num:
+        """A constant."""
+        return Rough(self.dtype, np.array([number]))
+
+    def op(self, name: str, *others: Any) -> Num:
+        """An operation."""
+        if name not in ROUGH:
+            return super().op(name, *others)
+        args = [self.value, *(self.lift(other).value for other in others)]
+        return Rough(f64, np.asarray(ROUGH[name](*args)))
+
+    def result(self, name: str, to: DType, value: Array, args: tuple[Num, ...]) -> Num:
+        """A rough number again."""
+        return Rough(to, value)
+
+    def chosen(self, condition: Array, yes: Num, no: Num) -> Num:
+        """A rough number again."""
+        return Rough(f64, np.where(condition, yes.value, no.value))
+
+
+ROUGH: Final[dict[str, Callable[..., Any]]] = {
+    **{name: getattr(np, name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1")},
+    **{name: getattr(np, name) for name in ("log", "log2", "log10", "log1p", "cbrt", "hypot", "sqrt")},
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "pow": np.power,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+}
+
+STEPS: Final = ("floor", "ceil", "trunc", "round", "rint")
+
+EXACT: Final = frozenset({"neg", "abs", "max", "min", "select", "bitcast", *STEPS})
+"""Operations whose results are never rounded."""
+
+BROUGHT: Final[dict[str, Bringer]] = {
+    **dict.fromkeys(("add", "sub", "neg", "abs", "cast"), summed),
+    **dict.fromkeys(("max", "min"), larger),
+    **dict.fromkeys(STEPS, jump),
+    "select": selected,
+    "bitcast": nothing,
+}
