@@ -56,7 +56,8 @@ def cbrt(x: Num) -> Num:
 
 
 def _reciprocal_guess(x: Num, fmt: Format) -> Num:
-    third = (x.bits(fmt.unsigned).to(fmt.dtype) * (1.0 / 3.0)).to(fmt.unsigned)
+    half = fmt.dtype.bits // 2  # a third of the upper half of the bits is near enough
+    third = (x.bits(fmt.signed) >> half) * ((1 << half) // 3)
     return (_GUESS[fmt.name] - third).bits(fmt.dtype)
 
 
