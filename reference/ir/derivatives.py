@@ -1,9 +1,9 @@
 """The table of derivatives: for each operation and each of its operands, how a change passes through.
 
 A scalar operation is linear in the change of each operand: result' = sum of pull_k(operand_k'). The same maps, read the
-other way, carry adjoints: the adjoint of operand k is pull_k(adjoint of the result). So one row serves forward and reverse
-mode, and the tape oracle. A pull sees only the primals that it names in `needs`; what it does at kinks and at the edge of a
-domain is what spec/gradients.md says.
+other way, carry adjoints: the adjoint of operand k is pull_k(adjoint of the result). So one row serves forward and
+reverse mode, and the tape oracle. A pull sees only the primals that it names in `needs`; what it does at kinks and at
+the edge of a domain is what spec/gradients.md says. A literal 0 that a `where` gives is no contribution at all.
 
 The maps are written with operators on numbers of any kind that has the methods of `Number`.
 """
@@ -14,8 +14,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
-
-from .ops import TABLE
 
 __all__ = ["NOT_DIFFERENTIABLE", "RULES", "Number", "Pull", "Saved"]
 
@@ -76,6 +74,16 @@ def _nan_below(x: Any, limit: float, value: Any) -> Any:
     return (x < limit).where(math.nan, value)
 
 
+def _size(x: Any) -> Any:
+    """The magnitude: at an edge of a domain that is 0, the sign of that zero does not matter."""
+    return x.op("abs")
+
+
+def _angle(x: Any, y: Any) -> Any:
+    """y / (x x + y y), without squares that overflow or vanish; NaN at (0, 0)."""
+    return (_size(x) > _size(y)).where(y / x / (x + y * (y / x)), 1.0 / (y + x * (x / y)))
+
+
 def _left_of_max(s: Saved) -> Any:
     return (s.x > s.y) | s.y.ne(s.y)
 
@@ -102,16 +110,12 @@ RULES: Final[dict[str, tuple[Pull | None, ...]]] = {
     "fma": _row(("y", lambda g, s: g * s.y), ("x", lambda g, s: g * s.x), ("", _same)),
     "neg": _row(("", lambda g, s: -g)),
     "abs": _row(("x", lambda g, s: (s.x > 0.0).where(g, (s.x < 0.0).where(-g, s.x.ne(s.x).where(s.x, 0.0))))),
-    "max": _row(
-        ("xy", lambda g, s: _left_of_max(s).where(g, 0.0)), ("xy", lambda g, s: _left_of_max(s).where(0.0, g))
-    ),
-    "min": _row(
-        ("xy", lambda g, s: _left_of_min(s).where(g, 0.0)), ("xy", lambda g, s: _left_of_min(s).where(0.0, g))
-    ),
+    "max": _row(("xy", lambda g, s: _left_of_max(s).where(g, 0.0)), ("xy", lambda g, s: _left_of_max(s).where(0.0, g))),
+    "min": _row(("xy", lambda g, s: _left_of_min(s).where(g, 0.0)), ("xy", lambda g, s: _left_of_min(s).where(0.0, g))),
     "select": _row(None, ("x", lambda g, s: s.x.where(g, 0.0)), ("x", lambda g, s: s.x.where(0.0, g))),
     "cast": _row(("", _same)),
-    "sqrt": _row(("r", lambda g, s: g / (s.r * 2.0))),
-    "rsqrt": _row(("xr", lambda g, s: g * (s.r * (s.r * s.r)) * -0.5)),
+    "sqrt": _row(("r", lambda g, s: g / _size(s.r * 2.0))),
+    "rsqrt": _row(("r", lambda g, s: g * _size(s.r * (s.r * s.r)) * -0.5)),
     "cbrt": _row(("r", lambda g, s: g / (s.r * s.r * 3.0))),
     "hypot": _row(("xr", lambda g, s: g * (s.x / s.r)), ("yr", lambda g, s: g * (s.y / s.r))),
     "sin": _row(("x", lambda g, s: g * s.x.op("cos"))),
@@ -121,8 +125,8 @@ RULES: Final[dict[str, tuple[Pull | None, ...]]] = {
     "acos": _row(("x", lambda g, s: -(g / ((1.0 - s.x) * (s.x + 1.0)).op("sqrt")))),
     "atan": _row(("x", lambda g, s: g / (s.x * s.x + 1.0))),
     "atan2": _row(
-        ("xy", lambda g, s: g * (s.y / (s.x * s.x + s.y * s.y))),
-        ("xy", lambda g, s: -(g * (s.x / (s.x * s.x + s.y * s.y)))),
+        ("xy", lambda g, s: g * _angle(s.x, s.y)),
+        ("xy", lambda g, s: -(g * _angle(s.y, s.x))),
     ),
     "sinh": _row(("x", lambda g, s: g * s.x.op("cosh"))),
     "cosh": _row(("x", lambda g, s: g * s.x.op("sinh"))),
@@ -130,17 +134,18 @@ RULES: Final[dict[str, tuple[Pull | None, ...]]] = {
     "exp": _row(("r", lambda g, s: g * s.r)),
     "exp2": _row(("r", lambda g, s: g * s.r * math.log(2))),
     "expm1": _row(("r", lambda g, s: g * (s.r + 1.0))),
-    "log": _row(("x", lambda g, s: _nan_below(s.x, 0.0, g / s.x))),
-    "log2": _row(("x", lambda g, s: _nan_below(s.x, 0.0, g / (s.x * math.log(2))))),
-    "log10": _row(("x", lambda g, s: _nan_below(s.x, 0.0, g / (s.x * math.log(10))))),
+    "log": _row(("x", lambda g, s: _nan_below(s.x, 0.0, g / _size(s.x)))),
+    "log2": _row(("x", lambda g, s: _nan_below(s.x, 0.0, g / (_size(s.x) * math.log(2))))),
+    "log10": _row(("x", lambda g, s: _nan_below(s.x, 0.0, g / (_size(s.x) * math.log(10))))),
     "log1p": _row(("x", lambda g, s: _nan_below(s.x, -1.0, g / (s.x + 1.0)))),
     "pow": _row(("xy", _pow_base), ("xyr", _pow_exponent)),
 }
 """Per operation, one entry per operand: its pull, or None where no change passes (a condition)."""
 
-NOT_DIFFERENTIABLE: Final = frozenset(
-    name
-    for name, row in TABLE.items()
-    if row.meaning is not None and name not in RULES
-)
-"""Scalar operations through which nothing passes: on integers, comparisons, bits, and steps (floor, ceil, ...)."""
+_STEPS = ("floor", "ceil", "trunc", "round", "rint")
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+_BITS = ("and", "or", "xor", "not", "shl", "shr", "popcnt", "clz", "bitcast")
+_INTEGERS = ("floordiv", "mod", "raw_div", "raw_mod", "ipow")
+
+NOT_DIFFERENTIABLE: Final = frozenset((*_STEPS, *_COMPARISONS, *_BITS, *_INTEGERS))
+"""Scalar operations through which nothing passes; each one is either here or has a rule."""
