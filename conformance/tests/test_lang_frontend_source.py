@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import adstack as qd
 from adstack.errors import AdstackSyntaxError
 from adstack.lang.frontend import source
 from adstack.lang.frontend.source import source_of
@@ -141,9 +142,55 @@ def test_a_kernel_in_a_script_runs(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "2\n")
 
 
-def test_a_kernel_given_to_the_interpreter_as_text_runs_or_says_why_not() -> None:
-    done = subprocess.run([sys.executable, "-c", _SCRIPT], capture_output=True, text=True, check=False)
-    assert done.stdout == "2\n" or "put the function in a file" in done.stderr
+def _told(*arguments: str, text: str | None = None) -> tuple[int, str, str]:
+    done = subprocess.run([sys.executable, *arguments], input=text, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("option", ["-c", "-Bc"])
+def test_a_kernel_given_to_the_interpreter_as_text_runs(option: str) -> None:
+    assert _told(option, _SCRIPT) == (0, "2\n", "")
+
+
+def test_an_error_in_a_kernel_given_as_text_shows_its_line() -> None:
+    code, _, told = _told("-c", _SCRIPT.replace("a + 1", "a + None"))
+    assert code == 1
+    assert "<-c>:7:12" in told
+    assert "    return a + None\n           ^^^^^^^^" in told
+
+
+def test_code_of_another_text_is_not_taken_for_the_program() -> None:
+    program = "exec('import adstack as qd\\n@qd.kernel\\ndef k(): pass\\nk()')"
+    code, _, told = _told("-c", program)
+    assert code == 1
+    assert "the source of k can't be read" in told
+    assert "put the function in a file" in told
+
+
+def test_a_kernel_from_a_pipe_says_why_it_can_not_run() -> None:
+    code, _, told = _told("-", text=_SCRIPT)
+    assert (code, "put the function in a file" in told) == (1, True)
+
+
+_CELL = """@qd.kernel
+def k(a: qd.i32) -> qd.i32:
+    return a + {}
+"""
+
+
+def _run_cell(text: str, names: dict[str, Any]) -> None:
+    """As a notebook does it: the text is in the line cache under the name that its code has."""
+    name = f"<ipython-input-{abs(hash(text))}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    exec(compile(text, name, "exec"), names)
+
+
+def test_a_kernel_in_a_notebook_runs_and_a_second_cell_replaces_it() -> None:
+    names: dict[str, Any] = {"qd": qd}
+    qd.init(arch=qd.reference)
+    for step in (1, 5):
+        _run_cell(_CELL.format(step), names)
+        assert names["k"](1) == 1 + step
 
 
 def test_a_source_found_by_indentation_is_the_one_that_the_tokens_delimit() -> None:

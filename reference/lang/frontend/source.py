@@ -12,6 +12,7 @@ from typing import Any
 
 from ...errors import AdstackSyntaxError
 from ...ir.location import Loc
+from .command_line import command_line_file
 
 __all__ = ["Source", "source_of"]
 
@@ -74,11 +75,12 @@ def _read(function: Callable[..., Any]) -> Source:
     except (OSError, TypeError, IndexError, SyntaxError) as error:
         raise AdstackSyntaxError(
             f"the source of {name} can't be read: {error}",
-            do="put the function in a file: code from `python -c`, a pipe or exec() keeps no source",
+            do="put the function in a file: code from a pipe or exec() keeps no source",
         ) from error
     text = "".join(lines)
     indent = len(lines[0]) - len(lines[0].lstrip())
-    file = inspect.getsourcefile(function) or function.__code__.co_filename
+    code = inspect.unwrap(function).__code__
+    file = command_line_file(code) or inspect.getsourcefile(function) or code.co_filename
     node = _definition(name, text, indent, file, first_line)
     return Source(name, file, node, first_line, indent)
 
@@ -89,9 +91,10 @@ def _by_indentation(function: Callable[..., Any]) -> tuple[list[str], int] | Non
     A cut at a line that stands left of the definition but belongs to it, inside brackets or a string, doesn't parse.
     """
     unwrapped = inspect.unwrap(function)
-    linecache.checkcache(unwrapped.__code__.co_filename)
+    file = command_line_file(unwrapped.__code__) or unwrapped.__code__.co_filename
+    linecache.checkcache(file)
     first = unwrapped.__code__.co_firstlineno
-    lines = linecache.getlines(unwrapped.__code__.co_filename)[first - 1 :]
+    lines = linecache.getlines(file)[first - 1 :]
     if not lines:
         return None
     indent = len(lines[0]) - len(lines[0].lstrip())
