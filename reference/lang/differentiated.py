@@ -57,7 +57,7 @@ def companions(made: Specialisation, role: str) -> dict[str, Place]:
     """Primal place name -> the place of its gradient ("grad") or dual ("dual"), where there is memory for it."""
     found: dict[str, Place] = {}
     for name, place in made.kernel.places.items():
-        if place.role != "primal" or not place.dtype.is_float:
+        if place.role != "primal" or not place.dtype.is_float or place.kind not in ("field", "ndarray"):
             continue
         if place.kind == "ndarray":
             companion = made.kernel.places.get(f"{name}.{role}")

@@ -55,7 +55,8 @@ def reverse_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options, *
 def inputs(kernel: Kernel) -> set[str]:
     """Names of the places of real numbers that the kernel reads."""
     reads = (op.attrs["place"] for op in kernel.body.walk() if op.name == "load")
-    return {place.name for place in reads if place.dtype.is_float and place.role == "primal"}
+    found = {place for place in reads if place.dtype.is_float and place.role == "primal" and place.kind != "temp"}
+    return {place.name for place in found}
 
 
 def _check_real(kernel: Kernel, role: str) -> None:
