@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import AdstackRuntimeError
-from ..ir.structure import Place
+from ..ir.structure import Op, Place
 from ..runtime.compiler import compile_kernel
 from ..runtime.memory import Buffer
-from ..runtime.modes import Derived, forward_mode, inputs, reverse_mode
+from ..runtime.modes import Derived, checked_mode, forward_mode, inputs, reverse_mode
 from ..runtime.plans import Plan
 from ..runtime.state import Runtime
 from .arguments import Call
@@ -28,18 +28,19 @@ class Differentiated:
         made: the specialisation.
         plan: how it is launched.
         companions: primal place name -> the place of its gradient or dual.
-        before: see `Derived`.
+        beside, sites: see `Derived`.
     """
 
     made: Specialisation
     plan: Plan
     companions: Mapping[str, Place]
-    before: Mapping[str, Place]
+    beside: Mapping[str, Place]
+    sites: Sequence[Op | None]
 
-    def launch(self, call: Call, before: Mapping[str, Buffer] | None = None) -> Any:
-        """Run it; in forward mode, the value that the kernel returns."""
-        if before:
-            call = with_arrays(call, {self.before[name].name: buffer for name, buffer in before.items()})
+    def launch(self, call: Call, beside: Mapping[str, Buffer] | None = None) -> Any:
+        """Run it, with memory for the places `beside`; the value that the kernel returns, but none in reverse mode."""
+        if beside:
+            call = with_arrays(call, {self.beside[name].name: buffer for name, buffer in beside.items()})
         scalars = run_plan(self.plan, call)
         returns = self.made.returns if self.plan.compiled.program.returns else None
         return None if returns is None else result_value(returns, scalars)
@@ -71,8 +72,8 @@ def companions(made: Specialisation, role: str) -> dict[str, Place]:
 
 
 def differentiated(made: Specialisation, mode: str, runtime: Runtime, *, strict: bool = True) -> Differentiated:
-    """The specialisation in a mode: "forward", "reverse", or "rewinding", which is reverse mode on memory that the
-    launcher can wind back. With `strict`, nothing to differentiate is an error.
+    """The specialisation in a mode: "forward"; "reverse"; "rewinding", reverse mode on memory that can be wound
+    back; "checked". With `strict`, nothing to differentiate is an error.
     """
     role = "dual" if mode == "forward" else "grad"
     found = companions(made, role)
@@ -94,12 +95,14 @@ def _compiled(made: Specialisation, mode: str, role: str, found: dict[str, Place
     for name, place in found.items():
         if place.kind == "field" and place.name in used:
             buffers[place.name] = getattr(made.fields[name], role).buffer
-    return Differentiated(made, Plan(runtime.backend, compiled, buffers), found, derived.before)
+    return Differentiated(made, Plan(runtime.backend, compiled, buffers), found, derived.beside, derived.sites)
 
 
 def _derived(made: Specialisation, mode: str, found: dict[str, Place], runtime: Runtime) -> Derived:
     if mode == "forward":
         return forward_mode(made.kernel, found, runtime.options)
+    if mode == "checked":
+        return checked_mode(made.kernel, found.keys(), runtime.options)
     return reverse_mode(made.kernel, found, runtime.options, rewinds=mode == "rewinding")
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..errors import AdstackRuntimeError
 from ..ir.structure import Kernel, Op, Place, Region
+from ..transforms.autodiff.access import RECORD, checked
 from ..transforms.autodiff.before import split_before
 from ..transforms.autodiff.forward import forward
 from ..transforms.autodiff.reverse import reverse
@@ -14,7 +15,7 @@ from ..transforms.pipeline import optimize
 from ..transforms.rewrite import clone_kernel
 from .options import Options
 
-__all__ = ["Derived", "forward_mode", "inputs", "reverse_mode"]
+__all__ = ["RECORD", "Derived", "checked_mode", "forward_mode", "inputs", "reverse_mode"]
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,14 @@ class Derived:
 
     Attributes:
         kernel: to be lowered and launched with the arguments of the one that it comes from.
-        before: name of a primal place -> the place that must hold what it held before the forward launch.
+        beside: name of a primal place -> a place that comes with the launch beside it. In reverse mode it must hold
+            what the primal held before the forward launch; in a checked kernel the marks of what was read.
+        sites: the accesses that a checked kernel marks, by number.
     """
 
     kernel: Kernel
-    before: Mapping[str, Place] = field(default_factory=dict)
+    beside: Mapping[str, Place] = field(default_factory=dict)
+    sites: Sequence[Op | None] = ()
 
 
 def forward_mode(kernel: Kernel, duals: Mapping[str, Place], options: Options) -> Derived:
@@ -50,6 +54,12 @@ def reverse_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options, *
         kernel, before = split_before(kernel, {p.name for p in kernel.places.values() if p.kind != "temp"})
     moved = {alias.name: grads[name] for name, alias in before.items() if name in grads}
     return Derived(reverse(kernel, {**grads, **moved}), before)
+
+
+def checked_mode(kernel: Kernel, names: Collection[str], options: Options) -> Derived:
+    """The kernel that checks whether it overwrites what it has read of these places; the record stands at `RECORD`."""
+    made = checked(optimize(kernel, options, keep_accesses=True), names)
+    return Derived(made.kernel, {**made.marks, RECORD: made.record} if made.marks else {}, made.sites)
 
 
 def inputs(kernel: Kernel) -> set[str]:

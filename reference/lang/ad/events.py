@@ -103,7 +103,7 @@ class Launch(Event):
     @property
     def needed_before(self) -> Iterator[tuple[str, Buffer]]:
         """Memory that the reverse pass wants to see as it was before the launch."""
-        names = frozenset() if self.mode is None else frozenset(self.mode.before)
+        names = frozenset() if self.mode is None else frozenset(self.mode.beside)
         return memory_of(self.made, self.call, names)
 
     @property
@@ -144,7 +144,7 @@ class Launch(Event):
     def _before(self, mode: Differentiated) -> dict[str, Buffer]:
         """Copies of memory as it was before the launch."""
         copies: dict[str, Buffer] = {}
-        for name in mode.before:
+        for name in mode.beside:
             ((_, buffer),) = memory_of(self.made, self.call, frozenset((name,)))
             contents = buffer.read()
             for change in self.changes:

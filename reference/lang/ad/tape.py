@@ -16,6 +16,7 @@ from ..differentiated import companions, differentiated
 from ..ndarrays import Ndarray
 from ..recording import RECORDERS, recording
 from ..specialisation import Specialisation
+from .access import launch_checked
 from .check import check_gradients
 from .clearing import clear_all
 from .events import CustomCall, Event, HostWrites, Launch, memory_of
@@ -129,6 +130,8 @@ class Tape:
         return result
 
     def _launched(self, launch: Launch, runtime: state.Runtime) -> Any:
+        if self.validation and launch.mode is not None:
+            return launch_checked(launch, runtime)
         return launch.made.launch(launch.call)
 
     def replaced(self, primal: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
