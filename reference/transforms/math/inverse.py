@@ -93,11 +93,11 @@ def atan2(y: Num, x: Num) -> Num:
     top, bottom = abs(y), abs(x)
     both_infinite = top.eq(INFINITY) & bottom.eq(INFINITY)
     both_zero = top.eq(0.0) & bottom.eq(0.0)
-    # keep sums and small quotients inside the normal range
+    # keep sums, and remainders of the quotient, inside the normal range; what is made smaller loses nothing that counts
     largest = (top > bottom).where(top, bottom)
     shift = 2.0 ** (fmt.bias // 3)
     factor = (largest > 1.0 / shift).where(top.const(1.0), shift)
-    factor = (largest > shift).where(1.0 / shift, factor)
+    factor = (largest > 2.0 ** (fmt.bias - 2)).where(0.125, factor)
     angle, tail = atan_ratio(both_infinite.where(1.0, top * factor), both_infinite.where(1.0, bottom * factor))
     angle, tail = both_zero.where(0.0, angle), both_zero.where(0.0, tail)
     high, low, _ = (2.0 * word for word in table.HALF_PI[fmt.name])
