@@ -79,9 +79,9 @@ def _size(x: Any) -> Any:
     return x.op("abs")
 
 
-def _angle(x: Any, y: Any) -> Any:
-    """y / (x x + y y), without squares that overflow or vanish; NaN at (0, 0)."""
-    return (_size(x) > _size(y)).where(y / x / (x + y * (y / x)), 1.0 / (y + x * (x / y)))
+def _angle(g: Any, x: Any, y: Any) -> Any:
+    """g y / (x x + y y), without squares that overflow or vanish; NaN at (0, 0)."""
+    return (_size(x) > _size(y)).where(g * (y / x) / (x + y * (y / x)), g / (y + x * (x / y)))
 
 
 def _left_of_max(s: Saved) -> Any:
@@ -125,8 +125,8 @@ RULES: Final[dict[str, tuple[Pull | None, ...]]] = {
     "acos": _row(("x", lambda g, s: -(g / ((1.0 - s.x) * (s.x + 1.0)).op("sqrt")))),
     "atan": _row(("x", lambda g, s: g / (s.x * s.x + 1.0))),
     "atan2": _row(
-        ("xy", lambda g, s: g * _angle(s.x, s.y)),
-        ("xy", lambda g, s: -(g * _angle(s.y, s.x))),
+        ("xy", lambda g, s: _angle(g, s.x, s.y)),
+        ("xy", lambda g, s: -_angle(g, s.y, s.x)),
     ),
     "sinh": _row(("x", lambda g, s: g * s.x.op("cosh"))),
     "cosh": _row(("x", lambda g, s: g * s.x.op("sinh"))),
