@@ -89,7 +89,7 @@ def kernel_over(to: DType) -> tuple[Kernel, dict[str, np.ndarray]]:
     b.return_()
     kernel = Kernel("borders", b.region, places)
     verify(kernel)
-    buffers = {p.name: np.zeros(p.shape, p.dtype.numpy) for p in places.values()}
+    buffers = {p.name: np.zeros([n or 0 for n in p.shape], p.dtype.numpy) for p in places.values()}
     buffers["x"][:], buffers["y"][:] = np.array(pairs, to.numpy).T
     buffers["flags"][::2] = True
     return kernel, buffers

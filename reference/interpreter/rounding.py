@@ -141,7 +141,8 @@ def jump(name: str, args: Sequence[Array], errors: Sequence[Array]) -> Array:
     assert meaning is not None
     middle = args[0].astype(np.float64)
     here = meaning(f64, middle)
-    return np.maximum(*(np.abs(meaning(f64, middle + side * errors[0]) - here) for side in (-1, 1)))
+    below, above = (np.abs(meaning(f64, middle + side * errors[0]) - here) for side in (-1, 1))
+    return np.asarray(np.maximum(below, above))
 
 
 def by_derivatives(name: str, args: Sequence[Array], errors: Sequence[Array]) -> Array:
@@ -176,7 +177,8 @@ def slope(name: str, k: int, point: Sequence[Array]) -> Array:
 def deviation(name: str, middle: Sequence[Array], corners: Sequence[Sequence[Array]]) -> Array:
     """How far f moves from the middle of the box to its corners."""
     here, *there = (Rough(f64, x[0]).op(name, *(Rough(f64, y) for y in x[1:])).value for x in (middle, *corners))
-    return np.maximum.reduce([np.abs(value - here) for value in there]) + half_ulp(np.asarray(here)) * 2
+    furthest = np.maximum.reduce([np.abs(value - here) for value in there])
+    return np.asarray(furthest + half_ulp(np.asarray(here)) * 2)
 
 
 class Rough(Num):

@@ -170,7 +170,11 @@ STACK_LOAD_TOP = _row(
 )
 STACK_LOAD_TOP_ADJ = _row("stack.load_top_adj", pure=False, reads=True, doc="the adjoint of the top")
 STACK_PUT = _row(
-    "stack.put", pure=False, reads=True, writes=True, doc="write the primal of the slot at an index: a push whose count the program keeps"
+    "stack.put",
+    pure=False,
+    reads=True,
+    writes=True,
+    doc="write the primal of the slot at an index: a push whose count the program keeps",
 )
 STACK_GET = _row("stack.get", pure=False, reads=True, doc="the primal of the slot at an index")
 STACK_ACC_ADJOINT = _row("stack.acc_adjoint", pure=False, reads=True, writes=True, doc="add to the adjoint of the top")

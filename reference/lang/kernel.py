@@ -219,11 +219,13 @@ class BoundKernel(functools.partial[Any]):
 
     def stages(self, *args: Any, **kwargs: Any) -> dict[str, str]:
         """See `Kernel.stages`."""
-        return self.kernel.stages(self.owner, *args, **kwargs)
+        found: dict[str, str] = self.kernel.stages(self.owner, *args, **kwargs)
+        return found
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """See `Kernel.explain`."""
-        return self.kernel.explain(self.owner, *args, **kwargs)
+        told: str = self.kernel.explain(self.owner, *args, **kwargs)
+        return told
 
     def __repr__(self) -> str:
         return f"<bound {self.kernel!r}>"

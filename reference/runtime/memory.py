@@ -73,7 +73,7 @@ class Buffer:
         if self._record is None:
             words = (ctypes.c_int64 * (EXTENTS + len(self.shape)))()
             words[ADDRESS] = self.read().ctypes.data
-            words[EXTENTS:] = self.shape
+            words[EXTENTS:] = list(self.shape)
             self._record = words
         return self._record
 

@@ -90,7 +90,7 @@ class ReferenceBackend:
         return storage
 
     def download(self, storage: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return storage.copy()
+        return np.array(storage)
 
     def upload(self, storage: npt.NDArray[Any], array: npt.NDArray[Any]) -> None:
         storage[...] = array

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from ...ir.derivatives import RULES
 from ...ir.structure import Op, Place, Region, Value
 from ...ir.types import ArrayType, DType
-from ...ir.derivatives import RULES
 
 __all__ = ["Activity"]
 
@@ -20,8 +20,8 @@ def is_real(value: Value) -> bool:
 class Activity:
     """Active values, by a fixpoint over the region tree.
 
-    A value is *varied* if it depends on an element of a place with an adjoint, and *useful* if such an element depends on
-    it; it is active if both. Local arrays are active as a whole.
+    A value is *varied* if it depends on an element of a place with an adjoint, and *useful* if such an element depends
+    on it; it is active if both. Local arrays are active as a whole.
 
     Args:
         body: of the kernel.
@@ -113,15 +113,17 @@ class Activity:
             if op.result in useful:
                 useful.add(op.operands[0])
         elif op.regions:
-            for values, targets in _flows(op):
-                useful.update(v for v, t in zip(values, targets, strict=True) if t in useful)
+            self._use_flows(op)
             for region in reversed(op.regions):
                 self._use(region)
-            for values, targets in _flows(op):
-                useful.update(v for v, t in zip(values, targets, strict=True) if t in useful)
+            self._use_flows(op)
         elif op.name in RULES and op.results[0] in useful:
             pulls = zip(op.operands, RULES[op.name], strict=True)
             useful.update(v for v, p in pulls if p is not None and is_real(v))
+
+    def _use_flows(self, op: Op) -> None:
+        for values, targets in _flows(op):
+            self._useful.update(v for v, t in zip(values, targets, strict=True) if t in self._useful)
 
 
 def _flows(op: Op) -> list[tuple[list[Value], list[Value]]]:

@@ -1,8 +1,8 @@
 """Values that the reverse pass would read from memory, but that the kernel has overwritten since.
 
-`.grad()` runs after the forward launch. A load that it repeats sees the memory of then: that is the value of its own time
-only if no write of the kernel to that element comes after the load. Where that can't be shown the kernel is refused: a
-wrong gradient is never returned.
+`.grad()` runs after the forward launch. A load that it repeats sees the memory of then: that is the value of its own
+time only if no write of the kernel to that element comes after the load. Where that can't be shown the kernel is
+refused: a wrong gradient is never returned.
 """
 
 from __future__ import annotations

@@ -21,12 +21,15 @@ def cheapest_cut(
     sources: Iterable[Node],
     sinks: Iterable[Node],
 ) -> set[Node]:
-    """Nodes of least total cost without which no path leads from a source to a sink; of equals, those nearest the sinks.
+    """Nodes of least total cost without which no path leads from a source to a sink.
+
+    Of equals, those nearest the sinks.
 
     Args:
         costs: what it costs to cut a node, for every node.
         edges: node -> where it leads.
-        sources, sinks: both may be cut themselves.
+        sources: where paths begin; they may be cut themselves.
+        sinks: where paths end; likewise.
     """
     net = _Network(2 * len(costs) + 2)
     number = {node: 2 * k for k, node in enumerate(costs)}

@@ -1,10 +1,10 @@
 """Which primals the reverse pass looks at, and for those inside loops, which are kept and which are computed again.
 
-Requires: an optimised kernel whose active `while`s are rotated (see `rotate.py`).
-Ensures: for every region with something to reverse a `RegionPlan`. Outside loops a value is at hand when the reverse pass
-gets to it (through the results of its `if`s), so nothing is ever computed twice there. Inside a loop the kept values are a
-minimum cut, by bytes, between what can't be computed again (carried values, results of inner loops and branches, memory that
-the kernel writes) and what is needed.
+Requires: an optimised kernel whose active `while`s are rotated (see `rotate.py`). Ensures: for every region with
+something to reverse a `RegionPlan`. Outside loops a value is at hand when the reverse pass gets to it (through the
+results of its `if`s), so nothing is ever computed twice there. Inside a loop the kept values are a minimum cut, by
+bytes, between what can't be computed again (carried values, results of inner loops and branches, memory that the kernel
+writes) and what is needed.
 """
 
 from __future__ import annotations

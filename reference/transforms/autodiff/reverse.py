@@ -1,15 +1,15 @@
 """Reverse mode: `reverse(kernel, adjoints) -> Kernel`.
 
-Requires: a verified kernel, optimised with its accesses kept; `adjoints` gives the gradient place of each differentiable
-place by the primal's name. The kernel is not changed.
-Ensures: a kernel of the same parameters that returns nothing. Run after the forward launch, it applies the transpose of the
-Jacobian of that launch to the gradient places, in place. It writes no primal place. AdstackDataAccessError if it would need
-a value that the launch may have overwritten.
+Requires: a verified kernel, optimised with its accesses kept; `adjoints` gives the gradient place of each
+differentiable place by the primal's name. The kernel is not changed. Ensures: a kernel of the same parameters that
+returns nothing. Run after the forward launch, it applies the transpose of the Jacobian of that launch to the gradient
+places, in place. It writes no primal place. AdstackDataAccessError if it would need a value that the launch may have
+overwritten.
 
-The reverse kernel has, for each stretch of serial code and each parallel loop, last first, a *sweep* that runs the forward
-part again without its effects, keeping what the plan says (plan.py), and the reversal, op by op backwards. A value's adjoint
-is an SSA value; a carried value's adjoint is carried by the reversed loop. Kept values of loops go to adstacks, addressed by
-a count of the loop's iterations that all stacks of a loop share.
+The reverse kernel has, for each stretch of serial code and each parallel loop, last first, a *sweep* that runs the
+forward part again without its effects, keeping what the plan says (plan.py), and the reversal, op by op backwards. A
+value's adjoint is an SSA value; a carried value's adjoint is carried by the reversed loop. Kept values of loops go to
+adstacks, addressed by a count of the loop's iterations that all stacks of a loop share.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     while c: (w, c') = condition(c) ... body(c')      becomes
     (w, c') = condition(c); while (w, c'): w ... c = body(c'); (w, c') = condition(c)
 
-Requires: nothing. Ensures: the same meaning, and that the condition region of every `while` that differs does nothing but
-hand on what it gets, so that reversing a `while` is reversing its body.
+Requires: nothing. Ensures: the same meaning, and that the condition region of every `while` that differs does nothing
+but hand on what it gets, so that reversing a `while` is reversing its body.
 """
 
 from __future__ import annotations

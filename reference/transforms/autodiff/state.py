@@ -54,7 +54,7 @@ class Adjoints:
 
 def scoped(names: Names) -> Names:
     """A copy to which additions stay local."""
-    return ChainMap({}, names)  # type: ignore[arg-type]
+    return ChainMap({}, names)
 
 
 def free_values(regions: Iterable[Region], *, real: bool = True) -> list[Value]:
