@@ -10,6 +10,7 @@ from adstack.backends.llvm.uniformity import varying_values
 from adstack.ir.structure import Op, Program, Region, Task, Value
 from adstack.ir.types import DType
 
+from .grain import grain
 from .layout import own_size
 
 __all__ = ["Module", "emit_module"]
@@ -17,10 +18,6 @@ __all__ = ["Module", "emit_module"]
 _MOST_LANES = 64
 _REGISTERS = 24
 """Vectors that may be live at once before they spill; some registers are left for constants."""
-_CHUNK = 20_000
-"""About how many operations make a chunk worth handing to another thread."""
-_TRIPS = 16
-"""What a loop of unknown length counts for."""
 
 
 @dataclass(frozen=True)
@@ -137,10 +134,10 @@ def _call(number: int, task: Task, emitted: Emitted) -> list[str]:
     symbol = emitted.symbols[number]
     if task.kind == "serial":
         return [f"  call void @{symbol}(ptr %ctx)"]
-    grain = _grain(task, emitted.lanes[number])
+    least = grain(task, emitted.lanes[number])
     return [
         f'  %total{number} = call i64 @"{symbol}.count"(ptr %ctx)',
-        f"  %few{number} = icmp sle i64 %total{number}, {grain}",
+        f"  %few{number} = icmp sle i64 %total{number}, {least}",
         f"  %alone{number} = icmp eq ptr %parallel, null",
         f"  %here{number} = or i1 %few{number}, %alone{number}",
         f"  br i1 %here{number}, label %here.{number}, label %shared.{number}",
@@ -148,24 +145,8 @@ def _call(number: int, task: Task, emitted: Emitted) -> list[str]:
         f"  call void @{symbol}(ptr %ctx, i64 0, i64 %total{number})",
         f"  br label %done.{number}",
         f"shared.{number}:",
-        f"  %stop{number} = call i32 %parallel(ptr @{symbol}, ptr %ctx, i64 %total{number}, i64 {grain})",
+        f"  %stop{number} = call i32 %parallel(ptr @{symbol}, ptr %ctx, i64 %total{number}, i64 {least})",
         f"  %stopped{number} = icmp ne i32 %stop{number}, 0",
         f"  br i1 %stopped{number}, label %stopped, label %done.{number}",
         f"done.{number}:",
     ]
-
-
-def _grain(task: Task, lanes: int) -> int:
-    """The least number of iterations worth a chunk: a multiple of the lanes."""
-    cost = max(1, _cost(task.body.ops[-2].regions[0]))
-    return max(1, _CHUNK // cost // lanes) * max(lanes, 16)
-
-
-def _cost(region: Region) -> int:
-    """Operations of one iteration, about."""
-    total = 0
-    for op in region.ops:
-        weight = 30 if op.name == "call" else 1
-        inner = sum(_cost(r) for r in op.regions)
-        total += weight + inner * (_TRIPS if op.name in ("for", "while") else 1)
-    return total

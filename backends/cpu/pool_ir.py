@@ -47,6 +47,8 @@ _PIECES: Final = 8
 """The least number of pieces per thread: enough to even out threads of different speed."""
 _SMALLER: Final = 16
 """By how much the first pieces are smaller than the largest: long ones stay so small, so that a launch can be ended."""
+_WORTH_NANOSECONDS: Final = 5_000
+"""What a piece takes at least, where that was measured."""
 _PIECE_NANOSECONDS: Final = 1_000_000
 """How long a piece may take and still be doubled."""
 
@@ -276,7 +278,8 @@ define void @adstack_stop() {
 """
 
 _PARALLEL: Final = f"""
-; run task(ctx, begin, end) over pieces of [0, total), none smaller than about `grain`; nonzero if a signal ended it
+; run task(ctx, begin, end) over pieces of [0, total), none smaller than about `grain`; nonzero if a signal ended it.
+; A negative grain stands for one that is not known: so many iterations are timed first.
 define i32 @adstack_parallel(ptr %task, ptr %ctx, i64 %total, i64 %grain) {{
 entry:
   %some = icmp sgt i64 %total, 0
@@ -284,19 +287,61 @@ entry:
 nothing:
   ret i32 0
 size:
+  %known = icmp sge i64 %grain, 0
+  br i1 %known, label %compare, label %try
+compare:
   %few = icmp sle i64 %total, %grain
   br i1 %few, label %small, label %large
 small:
   call void %task(ptr %ctx, i64 0, i64 %total)
   ret i32 0
 large:
+  %status.known = call i32 @divide(ptr %task, ptr %ctx, i64 0, i64 %total, i64 %grain)
+  ret i32 %status.known
+try:
+  %given = sub i64 0, %grain
+  %enough = icmp slt i64 %given, %total
+  %sample = select i1 %enough, i64 %given, i64 1
+  %start = call i64 @now()
+  call void %task(ptr %ctx, i64 0, i64 %sample)
+  %stop = call i64 @now()
+  %left = sub i64 %total, %sample
+  %more = icmp sgt i64 %left, 0
+  br i1 %more, label %judge, label %nothing
+judge:
+  ; in floating point: nanoseconds times iterations may be beyond an integer
+  %took = sub i64 %stop, %start
+  %took.some = call i64 @llvm.smax.i64(i64 %took, i64 1)
+  %took.real = sitofp i64 %took.some to double
+  %sample.real = sitofp i64 %sample to double
+  %left.real = sitofp i64 %left to double
+  %each = fdiv double %took.real, %sample.real
+  %all = fmul double %each, %left.real
+  %long = fcmp oge double %all, {2.0 * _WORTH_NANOSECONDS}
+  br i1 %long, label %measured, label %rest
+rest:
+  call void %task(ptr %ctx, i64 %sample, i64 %total)
+  ret i32 0
+measured:
+  %worth = fdiv double {1.0 * _WORTH_NANOSECONDS}, %each
+  %fits = fcmp olt double %worth, 1.0e+15
+  %bounded = select i1 %fits, double %worth, double 1.0e+15
+  %least = fptosi double %bounded to i64
+  %status.tried = call i32 @divide(ptr %task, ptr %ctx, i64 %sample, i64 %total, i64 %least)
+  ret i32 %status.tried
+}}
+
+; share what is left, if there are others to share it with
+define internal i32 @divide(ptr %task, ptr %ctx, i64 %begin, i64 %total, i64 %grain) {{
+entry:
+  %left = sub i64 %total, %begin
   %workers = load atomic i64, ptr $workers$ acquire, align 8
   %threads = add i64 %workers, 1
   %most = mul i64 %threads, {_PIECES}
   %many = mul i64 %threads, {_PIECES * _SMALLER}
-  %chunk = call i64 @chunk(i64 %total, i64 %grain, i64 %most)
-  %first = call i64 @chunk(i64 %total, i64 %grain, i64 %many)
-  %pieces = call i64 @pieces(i64 %total, i64 %first)
+  %chunk = call i64 @chunk(i64 %left, i64 %grain, i64 %most)
+  %first = call i64 @chunk(i64 %left, i64 %grain, i64 %many)
+  %pieces = call i64 @pieces(i64 %left, i64 %first)
   %single = icmp eq i64 %workers, 0
   br i1 %single, label %alone, label %try
 try:
@@ -304,7 +349,7 @@ try:
   %mine = extractvalue {{ i32, i1 }} %got, 1
   br i1 %mine, label %share, label %alone
 alone:
-  %status.alone = call i32 @alone(ptr %task, ptr %ctx, i64 %total, i64 %first)
+  %status.alone = call i32 @alone(ptr %task, ptr %ctx, i64 %begin, i64 %total, i64 %first)
   ret i32 %status.alone
 share:
   store ptr %task, ptr $task$, align 8
@@ -312,7 +357,7 @@ share:
   store i64 %total, ptr $total$, align 8
   store i64 %chunk, ptr $chunk$, align 8
   store i64 %first, ptr $first$, align 8
-  store atomic i64 0, ptr $next$ monotonic, align 8
+  store atomic i64 %begin, ptr $next$ monotonic, align 8
   %opened = atomicrmw and ptr $active$, i32 {~_FLAGS} seq_cst
   %raised = atomicrmw add ptr $generation$, i32 1 seq_cst
   %asleep = load atomic i32, ptr $sleepers$ seq_cst, align 8
@@ -357,7 +402,7 @@ define internal i64 @pieces(i64 %total, i64 %by) {{
 
 _ALONE: Final = """
 ; all pieces on this thread, with a look at signals in between
-define internal i32 @alone(ptr %task, ptr %ctx, i64 %total, i64 %first) {
+define internal i32 @alone(ptr %task, ptr %ctx, i64 %from, i64 %total, i64 %first) {
 entry:
   %last = alloca i64, align 8
   %size = alloca i64, align 8
@@ -367,7 +412,7 @@ entry:
   %saved = call ptr @leave()
   br label %piece
 piece:
-  %begin = phi i64 [ 0, %entry ], [ %end, %on ]
+  %begin = phi i64 [ %from, %entry ], [ %end, %on ]
   %count = load i64, ptr %size, align 8
   %full = add i64 %begin, %count
   %end = call i64 @llvm.smin.i64(i64 %full, i64 %total)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -117,13 +118,14 @@ def test_every_index_is_visited_once(launcher: Launcher, threads: int) -> None:
     launcher.pool.start(threads)
     assert launcher.pool.threads == threads
     for total in (-5, 0, 1, 2, 15, 16, 17, 63, 64, 65, 100, 127, 128, 129, 1000, 4096, 100_003):
-        for grain in (-1, 0, 1, 16, 64, 1000, 1 << 40):
+        for grain in (-64, -1, 0, 1, 16, 64, 1000, 1 << 40):
             launcher.run(total, grain)
 
 
 @given(total=st.integers(0, 5000), grain=st.integers(0, 6000), threads=st.integers(1, 4))
 def test_loops_of_any_size_are_covered(total: int, grain: int, threads: int) -> None:
     SHARED.pool.start(threads)
+    SHARED.run(total, -1 - grain)
     starts = np.unique(SHARED.run(total, grain)[:, 1])
     if total > 64:
         assert (starts % 64 == 0).all()
@@ -160,6 +162,23 @@ def test_other_threads_take_part(launcher: Launcher) -> None:
     launcher.pool.start(2)
     assert _ENTRY(launcher.pool.entry)(ctypes.cast(task, ctypes.c_void_p), None, 128, 64) == 0
     assert len(seen) == 2
+
+
+def test_a_short_loop_of_long_iterations_is_shared(launcher: Launcher) -> None:
+    seen: dict[int, int] = {}
+    both = threading.Barrier(2, timeout=20)
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+    def task(context: int, begin: int, end: int) -> None:
+        if begin in (1, 2):
+            both.wait()
+        time.sleep(0.002)
+        seen.update(dict.fromkeys(range(begin, end), threading.get_native_id()))
+
+    launcher.pool.start(2)
+    assert _ENTRY(launcher.pool.entry)(ctypes.cast(task, ctypes.c_void_p), None, 8, -64) == 0
+    assert sorted(seen) == list(range(8))
+    assert len(set(seen.values())) == 2
 
 
 def test_a_loop_inside_a_loop_runs_where_it_is(launcher: Launcher) -> None:
