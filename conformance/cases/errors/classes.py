@@ -52,6 +52,18 @@ def every_mistake_in_a_kernel_is_a_compilation_error(qd, mistake):
     return Run(mistakes(qd)[mistake], raises=Raises("CompilationError"))
 
 
+@case(rules=["errors.hierarchy", "control.if"])
+def a_field_is_no_condition(qd):
+    x = qd.field(qd.i32, shape=3)
+
+    @qd.kernel
+    def k():
+        if x:
+            x[0] = 1
+
+    return Run(k, raises=Raises("CompilationError"))
+
+
 @case(rules=["errors.hierarchy", "control.assert"], options={"debug": True})
 def a_failed_assert_is_an_assertion_error(qd):
     @qd.kernel

@@ -67,6 +67,41 @@ def a_static_index_past_the_ends_is_a_compile_error(qd, index):
     return Run(k, raises=Raises("IndexError"))
 
 
+@case(rules=["vector.index"], options={"debug": True}, params={"index": [-1, 3], "how": ["local", "value", "write"]})
+def a_run_time_index_past_the_ends_is_an_error_in_debug_mode(qd, index, how):
+    @qd.kernel
+    def local(i: qd.i32) -> qd.i32:
+        v = qd.Vector([1, 2, 3])
+        return v[i]
+
+    @qd.kernel
+    def value(i: qd.i32) -> qd.i32:
+        v = qd.Vector([1, 2, 3])
+        return (v + v)[i]
+
+    @qd.kernel
+    def write(i: qd.i32) -> qd.i32:
+        v = qd.Vector([1, 2, 3])
+        v[i] = 7
+        return v.sum()
+
+    kernel, within = {"local": (local, 2), "value": (value, 4), "write": (write, 11)}[how]
+    return [
+        Run(kernel, args=(1,), returns=within),
+        Run(kernel, args=(index,), raises=Raises("AssertionError", "Accessing")),
+    ]
+
+
+@case(rules=["vector.index"], options={"debug": True})
+def each_axis_of_a_matrix_is_checked(qd):
+    @qd.kernel
+    def k(i: qd.i32, j: qd.i32) -> qd.i32:
+        m = qd.Matrix([[1, 2, 3], [4, 5, 6]])
+        return m[i, j]
+
+    return [Run(k, args=(1, 2), returns=6), Run(k, args=(0, 3), raises=Raises("AssertionError", "Accessing"))]
+
+
 @case(rules=["vector.index"])
 def slices_of_vectors_and_matrices(qd):
     v, m = qd.Vector.field(2, qd.i32, shape=2), qd.Matrix.field(2, 2, qd.i32, shape=())

@@ -10,6 +10,7 @@ from ...ir.ops import TABLE
 from ...ir.structure import Value
 from ...ir.types import DType, u1
 from ...ir.types import by_name as dtype_named
+from .bounds import within
 from .current import current
 from .expr import Expr
 from .promotion import arithmetic_type, common, describe, is_number, materialise, plain, to_bool, typed
@@ -118,6 +119,7 @@ def _real_only(name: str) -> Emitted:
     return rule
 
 
+_RULES["within"] = within
 for _name in ("add", "sub", "mul", "max", "min", "neg", "abs"):
     _RULES[_name] = _numeric(_name)
 for _name, _row in TABLE.items():

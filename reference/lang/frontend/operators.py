@@ -16,6 +16,7 @@ from .context import Context
 from .dispatch import evaluate, expression
 from .expr import Expr
 from .foreign import guarded
+from .indexing import indexable
 from .promotion import common, describe, is_number, materialise, plain, to_bool, typed
 
 __all__ = ["binary", "cheap", "condition"]
@@ -261,6 +262,8 @@ def _as_condition(context: Context, node: ast.expr, value: Any) -> Any:
             return Expr(to_bool(value))
         if isinstance(value, Elements):
             context.fail(AdstackTypeError, "a vector is no condition", do="use .any() or .all()")
+        if not isinstance(node, ast.Call) and indexable(value):  # static(x.grad) asks whether it is there
+            context.fail(AdstackTypeError, "a field or array is no condition", do="index it")
         if isinstance(value, float):
             context.fail(AdstackTypeError, "a condition must be an integer or a bool", note=f"got {value}")
         return guarded(context, lambda: bool(value))

@@ -16,6 +16,7 @@ from ...ir.structure import Place, Value
 from ...ir.types import FLOATS, NUMERIC, DType, i32
 from ..matrices.base import Elements
 from . import cells
+from .bounds import checked
 from .current import current
 from .expr import Expr
 from .promotion import common, describe, typed
@@ -173,7 +174,7 @@ def cell_matrix(cell: cells.Cell, shape: tuple[int, ...]) -> Any:
     """A live vector or matrix whose elements are those of `cell`."""
 
     def find(indices: tuple[Any, ...], shape: tuple[int, ...]) -> ScalarRef:
-        return CellRef(cell, index_value(flat_index(indices, shape)))
+        return CellRef(cell, index_value(flat_index(checked(indices, shape), shape)))
 
     return Elements.over(LiveStorage([CellRef(cell, k) for k in range(cell.size)], find), shape, cell.dtype)
 

@@ -68,6 +68,12 @@ def _flat_runtime_index(owner: Elements, indices: tuple[Any, ...]) -> Any:
     return indices[0] if owner.is_vector else indices[0] * owner.m + indices[1]
 
 
+def _within(owner: Elements, indices: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The indices; debug mode checks those that are runtime values."""
+    pairs = zip(indices, owner.shape, strict=True)
+    return tuple(i._emit("within", (i, extent)) if is_expr(i) else i for i, extent in pairs)
+
+
 class Access(Elements):
     """Reading and writing elements."""
 
@@ -140,6 +146,7 @@ class Access(Elements):
 
     def _select_get(self, indices: tuple[Any, ...]) -> Any:
         """The element at runtime indices, by a chain of selects; the first element if they are out of range."""
+        indices = _within(self, indices)
         position = _flat_runtime_index(self, indices)
         entries = self.entries
         found = entries[0]
@@ -149,6 +156,7 @@ class Access(Elements):
 
     def _select_set(self, indices: tuple[Any, ...], value: Any) -> None:
         """Set the element at runtime indices, by a select for each element; none if they are out of range."""
+        indices = _within(self, indices)
         position = _flat_runtime_index(self, indices)
         for k, element in enumerate(self.entries):
             self.storage[k] = elementwise("select", position == k, self._admit(value), element)
