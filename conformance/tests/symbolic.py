@@ -35,6 +35,8 @@ class Term:
         self.dtype = dtype or (f64 if isinstance(value, float) else i32)
 
     def _emit(self, name: str, args: tuple[Any, ...], /, **attrs: Any) -> Term:
+        if name == "within":  # a check of debug mode, which passes its index on
+            return args[0]
         RECORD.append(name)
         numbers = [plain(value_of(a)) for a in args]
         if name == "random":
