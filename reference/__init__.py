@@ -56,7 +56,7 @@ from .lang.atomics import (
     atomic_sub,
     atomic_xor,
 )
-from .lang.compile_time import Template, block_local, grouped, loop_config, ndrange, static, template
+from .lang.compile_time import Template, block_local, grouped, loop_config, ndrange, static, stop_grad, template
 from .lang.data import Backend, field, ndarray, tensor
 from .lang.fields import Field, MatrixField, ScalarField
 from .lang.func import func, real_func
@@ -292,6 +292,7 @@ __all__ = [
     "solve",
     "sqrt",
     "static",
+    "stop_grad",
     "svd",
     "sym_eig",
     "sync",

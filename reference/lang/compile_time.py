@@ -8,7 +8,18 @@ from typing import Any
 
 from ..errors import AdstackSyntaxError, AdstackTypeError
 
-__all__ = ["Grouped", "NdRange", "Template", "block_local", "grouped", "loop_config", "ndrange", "static", "template"]
+__all__ = [
+    "Grouped",
+    "NdRange",
+    "Template",
+    "block_local",
+    "grouped",
+    "loop_config",
+    "ndrange",
+    "static",
+    "stop_grad",
+    "template",
+]
 
 
 class Template:
@@ -89,10 +100,16 @@ def loop_config(
     serialize: bool = False,
     parallelize: int | None = None,
     block_dim: int | None = None,
-    **others: Any,
+    block_dim_adaptive: bool = True,
+    bit_vectorize: bool = False,
 ) -> None:
     """Settings of the next loop: `serialize=True` makes an outermost loop serial; the others are hints."""
     raise AdstackSyntaxError("loop_config has a meaning only in a kernel", do="write it just before the loop")
+
+
+def stop_grad(*fields: Any) -> None:
+    """In the loop around, or at the top of a kernel in the next one, loads of these fields count as constants."""
+    raise AdstackSyntaxError("stop_grad has a meaning only in a kernel", do="write it in the loop")
 
 
 def block_local(*fields: Any) -> None:

@@ -9,9 +9,10 @@ losses.py     what may be a loss; clearing.py: gradients set to zero
 May import: the rest of lang but the frontend, runtime, ir, errors.
 """
 
+from ..compile_time import stop_grad
 from .clearing import clear_all_gradients
 from .custom import grad_for, grad_replaced, no_grad
 from .dual import FwdMode
 from .tape import Tape
 
-__all__ = ["FwdMode", "Tape", "clear_all_gradients", "grad_for", "grad_replaced", "no_grad"]
+__all__ = ["FwdMode", "Tape", "clear_all_gradients", "grad_for", "grad_replaced", "no_grad", "stop_grad"]

@@ -11,7 +11,7 @@ from typing import Any
 from ...errors import AdstackSyntaxError, AdstackTypeError
 from ...ir.types import DType, u1
 from ..atomics import KIND_OF
-from ..compile_time import block_local, loop_config, static
+from ..compile_time import block_local, loop_config, static, stop_grad
 from ..func import BoundFunc, Func
 from ..functions import cast
 from ..matrices.base import Elements
@@ -26,6 +26,7 @@ from .foreign import guarded
 from .inlining import inline
 from .promotion import is_number
 from .references import ScalarRef
+from .stopping import stop
 from .whole import of_whole
 
 __all__: list[str] = []
@@ -110,14 +111,20 @@ def _static(context: Context, node: ast.Call) -> Any:
     return guarded(context, lambda: static(*args, **kwargs))
 
 
+_LOOP_SETTINGS = inspect.signature(loop_config)
+
+
 def _plain_call(context: Context, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if isinstance(function, DType):
         return _conversion(context, function, args, kwargs)
     if function is loop_config:
-        context.loop_hints = kwargs
+        bound = guarded(context, lambda: _LOOP_SETTINGS.bind(*args, **kwargs))
+        context.loop_hints = dict(bound.arguments)
         return None
     if function is block_local:
         return None
+    if function is stop_grad:
+        return stop(context, *args)
     if _hashable(function) and function in builtin.TABLE:
         return guarded(context, lambda: builtin.TABLE[function](context, *args, **kwargs))
     _refuse(context, function)

@@ -30,6 +30,7 @@ class Loop:
         skip: a u1 cell of the body: the rest of this iteration is skipped; None if nothing can set it.
         broken: a u1 cell from outside: no further iteration; None if there is no `break`.
         jumps: how many `break`s and `continue`s were lowered so far.
+        stopped: names of places whose loads count as constants, see `stopping.py`.
     """
 
     kind: str
@@ -37,6 +38,7 @@ class Loop:
     skip: Any = None
     broken: Any = None
     jumps: int = 0
+    stopped: set[str] = field(default_factory=set)
 
 
 @dataclass
@@ -94,6 +96,7 @@ class Context:
         frames: functions being lowered, the kernel first.
         static_depth: how many `static(...)` are around the current expression.
         loop_hints: what `loop_config` said for the next loop.
+        stopped: what `stop_grad` said for the next loop.
         failed_at: where the innermost visitor was when something unexpected was raised.
     """
 
@@ -107,6 +110,7 @@ class Context:
         self.frames: list[Frame] = []
         self.static_depth = 0
         self.loop_hints: dict[str, Any] = {}
+        self.stopped: set[str] = set()
         self.failed_at: Loc | None = None
 
     # ---- options

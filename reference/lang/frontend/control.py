@@ -15,6 +15,7 @@ from .dispatch import evaluate, execute, statement
 from .expr import Expr
 from .operators import cheap, condition
 from .references import CellRef
+from .stopping import detach
 
 __all__ = ["block", "flag", "has_jump", "iteration", "unbroken"]
 
@@ -122,12 +123,15 @@ def has_jump(body: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> bool:
 def iteration(context: Context, kind: str, region: Region, body: Sequence[ast.stmt], broken: CellRef | None) -> None:
     """Lower a runtime loop's body at the end of `region`."""
     skip = flag(context, "skip") if has_jump(body, ast.Break, ast.Continue) else None
-    loop = Loop(kind, region, skip, broken)
+    loop = Loop(kind, region, skip, broken, stopped=context.stopped)
+    context.stopped = set()
     context.frame.loops.append(loop)
     try:
         block(context, body)
     finally:
         context.frame.loops.pop()
+    if loop.stopped:
+        detach(region, loop.stopped)
     if context.frame.jump in ("break", "continue"):
         context.frame.jump = None
 
