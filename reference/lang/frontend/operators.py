@@ -11,6 +11,7 @@ from ...errors import AdstackSyntaxError, AdstackTypeError, AdstackValueError
 from ...ir.structure import Region
 from ...ir.types import u1
 from ..matrices.base import Elements, zip_elements
+from ..matrices.operators import matmul
 from .arrays import ArrayArgument, is_field
 from .context import Context
 from .dispatch import evaluate, expression
@@ -21,6 +22,12 @@ from .promotion import common, describe, is_number, materialise, plain, to_bool,
 
 __all__ = ["binary", "cheap", "condition"]
 
+
+def _product(left: Any, right: Any) -> Any:
+    """`left @ right`: of what a kernel computes by its rules, of other things by Python's."""
+    return matmul(left, right) if _numeric(left) and _numeric(right) else left @ right
+
+
 _BINARY: Final[dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]]] = {
     ast.Add: ("+", operator.add),
     ast.Sub: ("-", operator.sub),
@@ -29,7 +36,7 @@ _BINARY: Final[dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]]] 
     ast.FloorDiv: ("//", operator.floordiv),
     ast.Mod: ("%", operator.mod),
     ast.Pow: ("**", operator.pow),
-    ast.MatMult: ("@", operator.matmul),
+    ast.MatMult: ("@", _product),
     ast.BitAnd: ("&", operator.and_),
     ast.BitOr: ("|", operator.or_),
     ast.BitXor: ("^", operator.xor),
