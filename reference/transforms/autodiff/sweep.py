@@ -167,7 +167,9 @@ class Sweep:
         names.update(zip(op.results, made, strict=False))
         inner = loops_inside(op)
         counters.update(zip(inner, made[len(op.results) :], strict=True))
-        names[self.planner.trips[op]] = trips
+        planned = self.planner.trips.get(op)
+        if planned is not None:
+            names[planned] = trips
         counters[op] = self.b.add(counters[op], trips)
 
 
