@@ -112,7 +112,13 @@ def main(
             for done, future in enumerate(futures, 1):
                 r = future.result()
                 click.echo(f"[{done}/{len(work)}] {r.function} {r.format}: {r.max_ulp:.4f} ulp at {', '.join(r.at)}")
-    if into == results.FOLDER:
+                _write_table(into)
+    _write_table(into)
+
+
+def _write_table(folder: Path) -> None:
+    """Keep the documentation what is on file, also if the run is stopped."""
+    if folder == results.FOLDER:
         table.write()
 
 
