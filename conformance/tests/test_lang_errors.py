@@ -38,7 +38,8 @@ def _position(text: str, offset: int) -> tuple[int, int]:
 def _row(block: str) -> Bad:
     name, error, rest = block.split("\n", 2)
     kind, _, phrase = error.partition(": ")
-    source, _, call = rest.rstrip("\n").partition("\ncall: ")
+    source, _, call = f"\n{rest.rstrip()}".partition("\ncall: ")
+    source = source.removeprefix("\n")
     opened, closed = source.find("«"), source.find("»")
     if opened < 0:
         return Bad(name, kind, phrase, source, call or "k()", None, None)
