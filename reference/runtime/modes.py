@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..errors import AdstackRuntimeError
 from ..ir.structure import Kernel, Op, Place, Region
@@ -53,13 +53,22 @@ def reverse_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options, *
     if rewinds:
         kernel, before = split_before(kernel, {p.name for p in kernel.places.values() if p.kind != "temp"})
     moved = {alias.name: grads[name] for name, alias in before.items() if name in grads}
-    return Derived(reverse(kernel, {**grads, **moved}), before)
+    return _only_read(reverse(kernel, {**grads, **moved}), before)
 
 
 def checked_mode(kernel: Kernel, names: Collection[str], options: Options) -> Derived:
     """The kernel that checks whether it overwrites what it has read of these places; the record stands at `RECORD`."""
     made = checked(optimize(kernel, options, keep_accesses=True), names)
     return Derived(made.kernel, {**made.marks, RECORD: made.record} if made.marks else {}, made.sites)
+
+
+def _only_read(kernel: Kernel, before: dict[str, Place]) -> Derived:
+    """Leave out what the reverse pass does not look at."""
+    read = {op.attrs["place"].name for op in _accesses(kernel.body)}
+    unused = {alias.name for alias in before.values()} - read
+    places = {name: place for name, place in kernel.places.items() if name not in unused}
+    kept = {name: alias for name, alias in before.items() if alias.name not in unused}
+    return Derived(replace(kernel, places=places), kept)
 
 
 def inputs(kernel: Kernel) -> set[str]:

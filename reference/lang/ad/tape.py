@@ -91,11 +91,11 @@ class Tape:
         with recording(None):
             try:
                 self._unwind(undone)
+                if self.grad_check:
+                    check_gradients(self.loss, self._events, self.grad_check)
                 for event in self._events:
                     if isinstance(event, HostWrites):
                         event.give_back()
-                if self.grad_check:
-                    check_gradients(self.loss, self._events, self.grad_check)
             finally:
                 for change in reversed(undone):
                     change.swap()
