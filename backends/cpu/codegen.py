@@ -69,25 +69,29 @@ def _best_lanes(body: Region, vector_bytes: int) -> int:
     varying = varying_values(body)
     results = (v for op in body.walk() for v in op.results if v in varying and isinstance(v.type, DType))
     per_vector = max(2, vector_bytes // max((v.dtype.size for v in results), default=4))
-    vectors = 4
-    while vectors > 1 and _live(body, varying) * vectors > _REGISTERS:
+    vectors, live = 4, _live(body, varying)
+    while vectors > 1 and live * vectors > _REGISTERS:
         vectors //= 2
     return min(_MOST_LANES, per_vector * vectors)
 
 
 def _live(region: Region, varying: set[Value]) -> int:
     """The most vectors that are live at once, about: in nested regions those of the outer ones count too."""
-    last: dict[Value, int] = {}
+    last = dict.fromkeys(region.args, 0)
     for position, op in enumerate(region.ops):
+        last.update((v, position) for v in op.results)  # unused, they end where they begin
         for inner in (op, *(o for r in op.regions for o in r.walk())):
             last.update((v, position) for v in inner.operands)
+    ending: dict[int, list[Value]] = {}
+    for value, position in last.items():
+        ending.setdefault(position, []).append(value)
     live = varying.intersection(region.args)
     most = len(live)
     for position, op in enumerate(region.ops):
         nested = max((_live(r, varying) for r in op.regions), default=0)
         live.update(v for v in op.results if v in varying)
         most = max(most, len(live) + nested)
-        live = {v for v in live if last.get(v, -1) > position}
+        live.difference_update(ending.get(position, ()))
     return most
 
 
