@@ -17,7 +17,7 @@ class Recurrence:
 
 
 class RecurrenceReference(Recurrence):
-    params = (("reference",), (1024,))
+    params = (("reference",), (1024, 65536))
 
 
 class Gather:
