@@ -16,7 +16,8 @@ _CALL = 30
 
 def grain(task: Task, lanes: int) -> int:
     """The least number of iterations worth a piece, a multiple of the lanes; below 0, its negative is the number of
-    iterations to time: how long the loops inside take is not known before they run."""
+    iterations to time: how long the loops inside take is not known before they run.
+    """
     costs = _Costs(task)
     cost = costs.of(task.body.ops[-2].regions[0])
     vectors = max(1, lanes // _PER_VECTOR)

@@ -15,27 +15,25 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
-import llvmlite.binding as llvm
-
 from adstack.backends.llvm.context import Context
 from adstack.errors import AdstackRuntimeError
 from adstack.ir.structure import Program
 from adstack.runtime.guards import GUARD
 from adstack.runtime.memory import ADDRESS, WRITTEN
-from adstack.runtime.shortcuts import RECORD_NAME, ArrayArgument, NumberArgument, Shortcut
+from adstack.runtime.shortcuts import RECORD_NAME, ArrayArgument, HostArgument, NumberArgument, Shortcut
 
 from .cache import ObjectCache, default_folder
 from .native_ir import ARGUMENT, KINDS, RECORD, RESULTS, text
+from .symbols import python_symbols
 from .toolchain import runtime_library
 
-__all__ = ["Entry", "make", "run", "turn"]
+__all__ = ["Entry", "make", "prepare", "run", "turn"]
 
 _METHOD_FLAGS: Final = 0x80 | 0x02
 """METH_FASTCALL and METH_KEYWORDS."""
 _PAUSE_SECONDS: Final = 5e-5
 _LOCK: Final = ctypes.c_int64(0)
 """The thread that launches now; machine code works on one launch at a time."""
-_SYMBOLS: Final = tuple(line.split("@")[1].split("(")[0] for line in text().splitlines() if line.startswith("declare"))
 Words = Any
 
 
@@ -78,10 +76,9 @@ class Entry:
 @cache
 def _library() -> tuple[Any, _Method, Any]:
     """(machine code, how Python calls it, the function that makes a builtin of it)."""
-    for name in _SYMBOLS:
-        llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0)
     exported = ("adstack_call", "adstack_begin", "adstack_run")
-    library = runtime_library(text(), exported, ObjectCache(default_folder()))
+    code = text()
+    library = runtime_library(code, exported, ObjectCache(default_folder()), python_symbols(code))
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_unlock)  # whoever launched is not in the child
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))  # builtins may be called until the very end
@@ -90,6 +87,12 @@ def _library() -> tuple[Any, _Method, Any]:
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.POINTER(_Method), ctypes.py_object, ctypes.c_void_p]
     return library, method, new
+
+
+def prepare() -> None:
+    """Have the machine code that serves all kernels."""
+    _begin()
+    _run()
 
 
 def _unlock() -> None:
@@ -183,7 +186,8 @@ def make(entry: Entry, shortcut: Shortcut) -> Callable[..., Any] | None:
 
 def _complete(entry: Entry, shortcut: Shortcut) -> bool:
     """Whether every place has its memory."""
-    given = {a.place for a in shortcut.arguments if isinstance(a, ArrayArgument)} | set(shortcut.buffers)
+    arrays = [a for a in shortcut.arguments if isinstance(a, (ArrayArgument, HostArgument))]
+    given = {a.place for a in arrays} | set(shortcut.buffers)
     places = entry.program.places.values()
     return all(place.name in given for place in places if place.kind in ("field", "ndarray"))
 
@@ -210,14 +214,14 @@ def _arguments(entry: Entry, shortcut: Shortcut) -> tuple[Words, list[Words]] | 
                 return None
             words["kind"], words["low"], words["high"] = number
             words["slot"] = entry.slots + 8 * next(scalars)
-        elif isinstance(argument, ArrayArgument):
+        elif isinstance(argument, (ArrayArgument, HostArgument)):
             axes = [(axis, slot) for (name, axis), slot in context.extents.items() if name == argument.place]
             extents = _table([[axis, entry.slots + 8 * slot] for axis, slot in axes])
             keep.append(extents)
             unused = (ctypes.c_int64 * 1)()
             keep.append(unused)
             slot = context.pointers.get(argument.place)
-            words["kind"], words["low"], words["high"] = KINDS["array"], id(argument.kind), argument.tag
+            words["kind"], words["low"], words["high"] = _array(argument)
             words["slot"] = _address(unused) if slot is None else entry.slots + 8 * slot
             words["extents"], words["extent_count"] = _address(extents), len(axes)
             words["written"] = int(argument.place in shortcut.written)
@@ -236,6 +240,13 @@ def _number(argument: NumberArgument) -> tuple[int, int, int] | None:
         kind = KINDS.get(dtype.name)
         return None if kind is None else (kind, _double(argument.least), _double(argument.most))
     return KINDS["int"], int(argument.least), min(int(argument.most), 2**63 - 1)
+
+
+def _array(argument: ArrayArgument | HostArgument) -> tuple[int, int, int]:
+    """(kind, low, high) of an array."""
+    if isinstance(argument, ArrayArgument):
+        return KINDS["array"], id(argument.kind), argument.tag
+    return KINDS["host"], id(argument.kind), ord(argument.format) | argument.rank << 16
 
 
 def _double(value: float) -> int:

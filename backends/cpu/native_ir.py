@@ -29,9 +29,13 @@ ARGUMENT: Final = {name: at for at, name in enumerate(_ARGUMENT)}
 ATTRIBUTE: Final = {name: at for at, name in enumerate(("owner", "name", "value"))}
 """The words of an attribute that must be what it was."""
 
-KINDS: Final = {name: at for at, name in enumerate(("int", "f64", "f32", "bool", "same", "array"))}
+KINDS: Final = {name: at for at, name in enumerate(("int", "f64", "f32", "bool", "same", "array", "host"))}
 _RESULTS: Final = ("none", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "u1")
 RESULTS: Final = {name: at for at, name in enumerate(_RESULTS)}
+
+_C_CONTIGUOUS: Final = 0x38
+_FORMAT: Final = 0x04
+"""What is asked of an array's memory; 1 asks for memory that may be written."""
 
 _DECLARATIONS: Final = """
 declare ptr @PyTuple_GetItem(ptr, i64)
@@ -48,6 +52,8 @@ declare ptr @PyObject_CallNoArgs(ptr)
 declare ptr @PyDict_New()
 declare i32 @PyDict_SetItem(ptr, ptr, ptr)
 declare i64 @PyTuple_Size(ptr)
+declare i32 @PyObject_GetBuffer(ptr, ptr, i32)
+declare void @PyBuffer_Release(ptr)
 declare ptr @PyErr_Occurred()
 declare void @PyErr_Clear()
 declare void @Py_IncRef(ptr)
@@ -70,7 +76,7 @@ def _words(**wanted: str) -> str:
 
 def text() -> str:
     """The module."""
-    checks = (_SLOW, _ARRAY, _take(), _arguments(), _attributes())
+    checks = (_SLOW, _EXTENTS, _ARRAY, _HOST, _take(), _arguments(), _attributes())
     return "\n".join((_DECLARATIONS, *checks, _launch(), _result(), _call(), _LOCK))
 
 
@@ -111,6 +117,34 @@ call:
 }
 """
 
+_EXTENTS: Final = f"""
+; store an array's address and extents
+define internal void @pass(ptr %argument, ptr %data, ptr %extents) {{
+entry:
+{_word("%slot", "ptr", "%argument", ARGUMENT["slot"])}
+{_word("%pairs", "ptr", "%argument", ARGUMENT["extents"])}
+{_word("%count", "i64", "%argument", ARGUMENT["extent_count"])}
+  store ptr %data, ptr %slot, align 8
+  br label %axes
+axes:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %axis ]
+  %left = icmp slt i64 %k, %count
+  br i1 %left, label %axis, label %done
+axis:
+  %pair = getelementptr [2 x i64], ptr %pairs, i64 %k
+  %which = load i64, ptr %pair, align 8
+  %target.at = getelementptr i64, ptr %pair, i64 1
+  %target = load ptr, ptr %target.at, align 8
+  %extent.at = getelementptr i64, ptr %extents, i64 %which
+  %extent = load i64, ptr %extent.at, align 8
+  store i64 %extent, ptr %target, align 8
+  %k.next = add i64 %k, 1
+  br label %axes
+done:
+  ret void
+}}
+"""
+
 _ARRAY: Final = f"""
 ; take an ndarray: false if it is not of the kind expected, or has no memory
 define internal i1 @array(ptr %record, ptr %argument, ptr %value, ptr %type) {{
@@ -140,33 +174,58 @@ tagged:
   %fine = and i1 %same, %there
   br i1 %fine, label %pass, label %no
 pass:
-{_word("%slot", "ptr", "%argument", ARGUMENT["slot"])}
-  store ptr %data, ptr %slot, align 8
-{_word("%pairs", "ptr", "%argument", ARGUMENT["extents"])}
-{_word("%count", "i64", "%argument", ARGUMENT["extent_count"])}
-  br label %axes
-axes:
-  %k = phi i64 [ 0, %pass ], [ %k.next, %axis ]
-  %left = icmp slt i64 %k, %count
-  br i1 %left, label %axis, label %yes
-axis:
-  %pair = getelementptr [2 x i64], ptr %pairs, i64 %k
-  %which = load i64, ptr %pair, align 8
-  %target.at = getelementptr i64, ptr %pair, i64 1
-  %target = load ptr, ptr %target.at, align 8
   %extents = getelementptr i64, ptr %memory, i64 3
-  %extent.at = getelementptr i64, ptr %extents, i64 %which
-  %extent = load i64, ptr %extent.at, align 8
-  store i64 %extent, ptr %target, align 8
-  %k.next = add i64 %k, 1
-  br label %axes
-yes:
+  call void @pass(ptr %argument, ptr %data, ptr %extents)
   ; what the kernel may write counts as written, even if the launch fails
 {_word("%writes", "i64", "%argument", ARGUMENT["written"])}
 {_word("%before", "i64", "%memory", 2)}
   %after = or i64 %before, %writes
   store i64 %after, ptr %before.at, align 8
   ret i1 true
+no:
+  ret i1 false
+}}
+"""
+
+_HOST: Final = f"""
+; take a numpy array: false if it is not of the kind expected, or not one whose memory can be used as it is
+define internal i1 @host(ptr %argument, ptr %value, ptr %type) {{
+entry:
+  %view = alloca [16 x i64], align 8
+{_word("%wanted", "ptr", "%argument", ARGUMENT["low"])}
+  %exact = icmp eq ptr %type, %wanted
+  br i1 %exact, label %ask, label %no
+ask:
+{_word("%writes", "i64", "%argument", ARGUMENT["written"])}
+  %writable = trunc i64 %writes to i32
+  %flags = or i32 %writable, {_C_CONTIGUOUS | _FORMAT}
+  %failed = call i32 @PyObject_GetBuffer(ptr %value, ptr %view, i32 %flags)
+  %refused = icmp ne i32 %failed, 0
+  br i1 %refused, label %clear, label %compare
+clear:
+  call void @PyErr_Clear()
+  ret i1 false
+compare:
+{_word("%data", "ptr", "%view", 0)}
+{_word("%format", "ptr", "%view", 5)}
+{_word("%extents", "ptr", "%view", 6)}
+{_word("%expected", "i64", "%argument", ARGUMENT["high"])}
+  %rank.at = getelementptr i32, ptr %view, i64 9
+  %rank = load i32, ptr %rank.at, align 4
+  %letters = load i16, ptr %format, align 1
+  %rank.wide = zext i32 %rank to i64
+  %letters.wide = zext i16 %letters to i64
+  %rank.high = shl i64 %rank.wide, 16
+  %found = or i64 %rank.high, %letters.wide
+  %same = icmp eq i64 %found, %expected
+  br i1 %same, label %pass, label %other
+pass:
+  call void @pass(ptr %argument, ptr %data, ptr %extents)
+  call void @PyBuffer_Release(ptr %view)
+  ret i1 true
+other:
+  call void @PyBuffer_Release(ptr %view)
+  ret i1 false
 no:
   ret i1 false
 }}
@@ -194,6 +253,7 @@ entry:
     i64 {KINDS["bool"]}, label %bool
     i64 {KINDS["same"]}, label %same
     i64 {KINDS["array"]}, label %array
+    i64 {KINDS["host"]}, label %host
   ]
 int:
   br i1 %is.int, label %int.value, label %no
@@ -246,6 +306,9 @@ same:
 array:
   %taken = call i1 @array(ptr %record, ptr %argument, ptr %value, ptr %type)
   ret i1 %taken
+host:
+  %borrowed = call i1 @host(ptr %argument, ptr %value, ptr %type)
+  ret i1 %borrowed
 no:
   ret i1 false
 }}

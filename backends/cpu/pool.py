@@ -16,12 +16,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Final
 
-import llvmlite.binding as llvm
-
 from adstack.runtime.guards import invalidate
 
 from .cache import ObjectCache, default_folder
 from .pool_ir import WORDS, text
+from .symbols import python_symbols
 from .toolchain import runtime_library
 
 __all__ = ["Pool", "pool", "usable_cores"]
@@ -32,8 +31,6 @@ _CLOSED: Final = 1 << 30
 _SYSTEM: Final = platform.system().lower()
 _MACHINE: Final = {"x86_64": "x86", "amd64": "x86", "aarch64": "arm64", "arm64": "arm64"}
 _EXPORTS: Final = ("pool", "adstack_worker", "adstack_stop", "adstack_parallel", "adstack_finish")
-_SYMBOLS: Final = ("PyEval_SaveThread", "PyEval_RestoreThread", "PyGILState_Ensure", "PyGILState_Release")
-_MORE: Final = ("PyGILState_GetThisThreadState", "_PyThreadState_UncheckedGet", "PyErr_CheckSignals")
 _PARK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32)
 
 
@@ -58,12 +55,10 @@ class Pool:
     """
 
     def __init__(self, cached: ObjectCache | None = None, system: str = _SYSTEM) -> None:
-        for name in _SYMBOLS + _MORE:
-            llvm.add_symbol(name, _address(getattr(ctypes.pythonapi, name)))
         futex = system == "linux"
         sleep = ("adstack_wait", "adstack_wake") if futex else ()
         code = text(system, _MACHINE[platform.machine().lower()])
-        library = runtime_library(code, (*_EXPORTS, *sleep), cached)
+        library = runtime_library(code, (*_EXPORTS, *sleep), cached, python_symbols(code))
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))  # a worker may outlive the interpreter
         self.entry: int = library["adstack_parallel"]
         self._worker = ctypes.CFUNCTYPE(None, ctypes.c_int32)(library["adstack_worker"])

@@ -79,7 +79,7 @@ declare void @PyEval_RestoreThread(ptr)
 declare i32 @PyGILState_Ensure()
 declare void @PyGILState_Release(i32)
 declare ptr @PyGILState_GetThisThreadState()
-declare ptr @_PyThreadState_UncheckedGet()
+declare ptr @PyThreadState_GetUnchecked()
 declare i32 @PyErr_CheckSignals()
 declare i64 @llvm.smax.i64(i64, i64)
 declare i64 @llvm.smin.i64(i64, i64)
@@ -137,7 +137,7 @@ no:
 ; release the interpreter's lock if this thread holds it; what to give back to @enter, or null
 define internal ptr @leave() {{
   %own = call ptr @PyGILState_GetThisThreadState()
-  %current = call ptr @_PyThreadState_UncheckedGet()
+  %current = call ptr @PyThreadState_GetUnchecked()
   %none = icmp eq ptr %own, null
   %other = icmp ne ptr %own, %current
   %without = or i1 %none, %other

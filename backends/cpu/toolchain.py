@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -79,7 +80,9 @@ def compile_text(text: str, cached: ObjectCache | None) -> Code:
     return Code(library, library["run"])
 
 
-def runtime_library(text: str, symbols: Sequence[str], cached: ObjectCache | None) -> Any:
+def runtime_library(
+    text: str, symbols: Sequence[str], cached: ObjectCache | None, imports: Mapping[str, int] = MappingProxyType({})
+) -> Any:
     """The backend's own code, written as it should run: symbol -> address, of those asked for."""
     key = None if cached is None else cached.key(text, *map(str, llvm.llvm_version_info))
     image = None if cached is None or key is None else cached.read(key)
@@ -92,4 +95,6 @@ def runtime_library(text: str, symbols: Sequence[str], cached: ObjectCache | Non
     builder = llvm.JITLibraryBuilder().add_object_img(image)
     for symbol in symbols:
         builder.export_symbol(symbol)
+    for symbol, address in imports.items():
+        builder.import_symbol(symbol, address)
     return builder.add_current_process().link(_jit(), f"adstack{next(_counter)}")

@@ -180,6 +180,58 @@ def test_an_array_of_another_kind_gets_its_error_or_its_own_specialisation() -> 
     assert other.to_numpy().tolist() == host.tolist() == [2, 2, 2]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int8, np.uint16, np.int64, np.uint64])
+def test_arrays_of_numpy_are_served(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    arrays = [np.zeros(n, dtype) for n in (3, 0, 70)]
+    settled(fill, arrays[0], 1.0)
+    for array in arrays:
+        by_machine_code(lambda array=array: fill(array, 2.0), monkeypatch)
+        assert (array == 2).all()
+
+
+def test_an_array_of_numpy_that_is_not_as_it_should_be_gets_its_error() -> None:
+    @qd.kernel
+    def raised(x: qd.types.ndarray(dtype=qd.f32, ndim=2)):
+        for i, j in x:
+            x[i, j] += 1
+
+    settled(raised, np.zeros((2, 3), np.float32))
+    locked = np.zeros((2, 3), np.float32)
+    locked.flags.writeable = False
+    for wrong, words in (
+        (np.zeros((2, 3), np.int32), "dtype=f32"),
+        (np.zeros((2, 3), ">f4"), "dtype=>f4"),
+        (np.zeros(3, np.float32), "ndim=2"),
+        (np.zeros((4, 6), np.float32)[::2, ::2], "neither C nor Fortran contiguous"),
+        (locked, "read-only"),
+        ([[1.0]], "expected an ndarray"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=words):
+            raised(wrong)
+    columns = np.zeros((2, 3), np.float32, order="F")
+    raised(columns)
+    assert (columns == 1).all()
+
+
+def test_an_array_of_numpy_that_is_only_read_may_be_read_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    array = np.arange(6, dtype=np.int32).reshape(2, 3)
+    array.flags.writeable = False
+    settled(total, array)
+    assert by_machine_code(lambda: total(array), monkeypatch) == sum(
+        int(v) * (10 * i + j) for (i, j), v in np.ndenumerate(array)
+    )
+
+
+def test_no_array_of_numpy_is_kept_by_a_call() -> None:
+    array = np.zeros(4, np.float32)
+    settled(fill, array, 1.0)
+    before = sys.getrefcount(array)
+    for _ in range(100):
+        fill(array, 1.0)
+    assert sys.getrefcount(array) == before
+    array.resize(8)
+
+
 def test_an_array_that_gets_a_gradient_is_of_another_kind() -> None:
     array = qd.ndarray(qd.f32, (3,))
     settled(fill, array, 1.0)
@@ -434,9 +486,8 @@ def test_threads_of_python_may_call_kernels_at_the_same_time() -> None:
 
 
 def test_a_launch_during_a_launch_of_the_same_thread_is_refused() -> None:
-    with native.turn():
-        with pytest.raises(RuntimeError, match="while another one runs on the same thread"):
-            plus(1, 2.0)
+    with native.turn(), pytest.raises(RuntimeError, match="while another one runs on the same thread"):
+        plus(1, 2.0)
     assert plus(1, 2.0) == 3.0
 
 

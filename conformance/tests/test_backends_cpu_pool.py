@@ -54,7 +54,7 @@ _ENTRY = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, cty
 
 SCRIPT = (
     f"COUNT = '''{COUNT}'''\n"
-    + """
+     """
 import ctypes, os, signal, sys, threading, time
 import numpy as np
 from adstack.backends.cpu.pool import pool
@@ -103,7 +103,7 @@ def in_process(body: str, *, send: int = 0, seconds: float = 30) -> subprocess.C
     """Run a script in a process of its own; `send` is a signal it gets once it has printed a line."""
     code = SCRIPT + textwrap.dedent(body)
     process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parent
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
     first = process.stdout.readline() if send else ""
@@ -172,7 +172,7 @@ def test_a_short_loop_of_long_iterations_is_shared(launcher: Launcher) -> None:
     def task(context: int, begin: int, end: int) -> None:
         if begin in (1, 2):
             both.wait()
-        time.sleep(0.002)
+        time.sleep(0.02)
         seen.update(dict.fromkeys(range(begin, end), threading.get_native_id()))
 
     launcher.pool.start(2)

@@ -11,7 +11,7 @@ from ..errors import AdstackArgumentError
 from ..ir.types import DType, from_numpy
 from ..runtime import state
 from ..runtime.memory import Array, Buffer
-from ..runtime.shortcuts import Argument, ArrayArgument
+from ..runtime.shortcuts import Argument, ArrayArgument, HostArgument
 from .arguments import Call, Loan, invalid
 from .ndarrays import Ndarray
 from .specs import NdarraySpec, Spec
@@ -95,8 +95,12 @@ class NdarrayParameter:
         return self._checked(self._given(value))
 
     def described(self, value: Any) -> Argument | None:
-        """Ndarrays like this one; arrays of others need care."""
-        return ArrayArgument(self.name, Ndarray, value.marked()) if value.__class__ is Ndarray else None
+        """Ndarrays like this one, or numpy arrays that need no care."""
+        if value.__class__ is Ndarray:
+            return ArrayArgument(self.name, Ndarray, value.marked())
+        if value.__class__ is not np.ndarray or self.element_shape or not value.dtype.isnative:
+            return None
+        return HostArgument(self.name, np.ndarray, value.data.format, value.ndim)
 
     def _given(self, value: Any) -> Given:
         if isinstance(value, Ndarray):

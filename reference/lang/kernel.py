@@ -48,7 +48,7 @@ class Kernel:
         self._takes: tuple[Callable[[Any, Call], None], ...] = ()
         self._returns: Spec | None = None
         self._compiled: dict[tuple[Any, ...], list[Specialisation]] = {}
-        self._shortcuts = 0
+        self._shortcuts: set[tuple[Any, ...]] = set()
         self._shortcuts_epoch = 0
         self.__call__ = self.serve
 
@@ -87,16 +87,15 @@ class Kernel:
         for candidate in self._compiled.get(tuple(call.key), ()):
             if not candidate.captured or candidate.is_current():
                 result = candidate.launch(call)
-                if candidate.tried != GUARD[EPOCH]:
-                    self._shorten(candidate, args)
+                self._shorten(candidate, args)
                 return result
         return self._compile(args, call, runtime).launch(call)
 
     def _shorten(self, made: Specialisation, args: tuple[Any, ...]) -> None:
         """Let machine code serve calls like this one from now on, if it can."""
         if self._shortcuts_epoch != GUARD[EPOCH]:
-            self._shortcuts, self._shortcuts_epoch, self.__call__ = 0, GUARD[EPOCH], self.serve
-        if self._shortcuts == MOST_SHORTCUTS:
+            self._shortcuts, self._shortcuts_epoch, self.__call__ = set(), GUARD[EPOCH], self.serve
+        if len(self._shortcuts) == MOST_SHORTCUTS:
             return
         described = []
         for parameter, value in zip(self._parameters, args, strict=True):
@@ -104,10 +103,10 @@ class Kernel:
             if argument is None:
                 return
             described.append(argument)
-        shortcut = made.shortcut(tuple(described), self.__call__)
-        if shortcut is not None:
-            self.__call__ = shortcut
-            self._shortcuts += 1
+        kind = made, *map(type, described)
+        if kind not in self._shortcuts:
+            self._shortcuts.add(kind)
+            self.__call__ = made.shortcut(tuple(described), self.__call__) or self.__call__
 
     def _entered(self) -> state.Runtime:
         """The runtime in use; what was compiled for an earlier one is forgotten."""

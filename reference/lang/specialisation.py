@@ -9,7 +9,6 @@ from typing import Any
 
 from ..ir.structure import Kernel
 from ..runtime.compiler import compile_kernel, stages
-from ..runtime.guards import EPOCH, GUARD
 from ..runtime.plans import Plan
 from ..runtime.shortcuts import Argument
 from ..runtime.state import Runtime
@@ -31,7 +30,6 @@ class Specialisation:
         captured: (how to read it now, what it was) of attributes that were baked in.
         fields: place name -> the field or ndarray that it stands for.
         modes: the same in forward or reverse mode, see `differentiated.py`.
-        tried: the epoch for which a shortcut was made, or could not be.
     """
 
     request: Request
@@ -41,7 +39,6 @@ class Specialisation:
     captured: tuple[tuple[partial[Any], Any], ...]
     fields: dict[str, Any] = field(default_factory=dict)
     modes: dict[Any, Any] = field(default_factory=dict)
-    tried: int = 0
 
     def is_current(self) -> bool:
         """Whether what was baked in has not changed since."""
@@ -49,7 +46,6 @@ class Specialisation:
 
     def shortcut(self, arguments: tuple[Argument, ...], otherwise: Callable[..., Any]) -> Callable[..., Any] | None:
         """A callable that serves calls with such arguments without Python, and leaves others to `otherwise`."""
-        self.tried = GUARD[EPOCH]
         if not (self.returns is None or isinstance(self.returns, ScalarSpec)):
             return None
         attributes = tuple((read.args[0], read.args[1], was) for read, was in self.captured)

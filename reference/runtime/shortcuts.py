@@ -13,7 +13,7 @@ from typing import Any, Final
 from ..ir.types import DType
 from .memory import Buffer
 
-__all__ = ["RECORD_NAME", "Argument", "ArrayArgument", "NumberArgument", "SameArgument", "Shortcut"]
+__all__ = ["RECORD_NAME", "Argument", "ArrayArgument", "HostArgument", "NumberArgument", "SameArgument", "Shortcut"]
 
 RECORD_NAME: Final = "_record_address"
 """The attribute of an array argument that says where the record of its buffer is; 0 while it has none."""
@@ -39,13 +39,25 @@ class ArrayArgument:
 
 
 @dataclass(frozen=True)
+class HostArgument:
+    """A numpy array, exactly of `kind`: C-contiguous, of this rank, its elements of a one-letter `format` of Python's
+    buffers; writable if the kernel writes it.
+    """
+
+    place: str
+    kind: type
+    format: str
+    rank: int
+
+
+@dataclass(frozen=True)
 class SameArgument:
     """This very object."""
 
     value: Any
 
 
-Argument = NumberArgument | ArrayArgument | SameArgument
+Argument = NumberArgument | ArrayArgument | HostArgument | SameArgument
 
 
 @dataclass(frozen=True)
