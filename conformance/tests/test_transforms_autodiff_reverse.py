@@ -193,16 +193,18 @@ def test_a_value_that_is_overwritten_but_not_needed_is_no_matter() -> None:
     assert np.array_equal(found["x"], 2 * state(1)["x"])
 
 
+WRITE_THEN_READ = "%a = load @x[%i]\n%s = sin %a\nstore @y[%i], %s\n%b = load @y[%i]\n"
+
+
 def test_a_value_read_back_and_overwritten_later_is_refused() -> None:
-    kernel = small("%a = load @x[%i]\n%s = sin %a\nstore @y[%i], %s\n%b = load @y[%i]\n%c = mul %b, %b\nstore @y[%i], %c")
+    kernel = small(WRITE_THEN_READ + "%c = mul %b, %b\nstore @y[%i], %c")
     with pytest.raises(AdstackDataAccessError, match="field y"):
         reversed_kernel(kernel)
 
 
 def test_a_value_that_an_earlier_statement_wrote_is_read_again() -> None:
-    kernel = small("%a = load @x[%i]\n%s = sin %a\nstore @y[%i], %s\n%b = load @y[%i]\n%c = cos %b\n%o = atomic add @z[], %c")
-    before = state(0)
-    check_against_oracle(kernel, before, state(1))
+    kernel = small(WRITE_THEN_READ + "%c = cos %b\n%o = atomic add @z[], %c")
+    check_against_oracle(kernel, state(0), state(1))
 
 
 def test_a_history_in_one_field_is_not_refused() -> None:
