@@ -104,9 +104,10 @@ class Recorder:
 
 def scalar(run: Recorder, op: Op, frame: Lanes) -> None:
     """An op with a meaning."""
-    meaning, to = op.opdef.meaning, op.result.dtype
+    meaning = op.opdef.meaning
     if meaning is None:
         raise InternalError(f"{op.name} belongs to differentiated kernels: there is no tape of it", loc=op.loc)
+    to = op.result.dtype
     run.compute(op, op.name, lambda *args: meaning(to, *args), frame)
 
 

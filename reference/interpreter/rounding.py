@@ -12,8 +12,9 @@ x' +- e; where that is infinite (the root near 0), the largest change of f from 
 for the sum. r is half a unit in the last place of y', and the operation's budget more if it is lowered to an algorithm.
 Sums need no derivative, choices bring the larger of their errors, and steps (floor, ...) their jumps inside the box.
 
-The bound is of first order in one respect alone: that |df/dx_k| is largest in the middle or at a corner. It is computed
-in f64, whose own rounding is 2^-29 of f32's; for f64 kernels it is of second order, like the terms that are left out.
+Where a pole or a peak of the derivative lies inside the box, `INSIDE` says how far f can move. So the bound is of
+first order in one respect alone: that elsewhere |df/dx_k| is largest in the middle or at a corner. It is computed in
+f64, whose own rounding is 2^-29 of f32's; for f64 kernels it is of second order.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def half_ulp(value: Array) -> Array:
     size = np.abs(value)
     step = np.spacing(np.nextafter(size, size.dtype.type(np.inf))).astype(np.float64)
     largest = np.isfinite(size) & ~np.isfinite(step)
-    step = np.where(largest, np.spacing(size).astype(np.float64), step)
+    step = np.where(largest, (size - np.nextafter(size, size.dtype.type(0))).astype(np.float64), step)
     return np.where(np.isfinite(size), step / 2, np.inf)
 
 
@@ -158,9 +159,12 @@ def by_derivatives(name: str, args: Sequence[Array], errors: Sequence[Array]) ->
     for k, error in enumerate(errors):
         slopes = [slope(name, k, point) for point in (middle, *corners)]
         total = total + np.where(error == 0, 0.0, np.maximum.reduce(np.broadcast_arrays(*slopes)) * error)
-    if np.isfinite(total).all():
+    if not np.isfinite(total).all():
+        total = np.where(np.isfinite(total), total, deviation(name, middle, corners))
+    if name not in INSIDE:
         return total
-    return np.where(np.isfinite(total), total, deviation(name, middle, corners))
+    there, reach = INSIDE[name](middle, errors)
+    return np.where(there, reach, total)
 
 
 def slope(name: str, k: int, point: Sequence[Array]) -> Array:
@@ -179,6 +183,34 @@ def deviation(name: str, middle: Sequence[Array], corners: Sequence[Sequence[Arr
     here, *there = (Rough(f64, x[0]).op(name, *(Rough(f64, y) for y in x[1:])).value for x in (middle, *corners))
     furthest = np.maximum.reduce([np.abs(value - here) for value in there])
     return np.asarray(furthest + half_ulp(np.asarray(here)) * 2)
+
+
+Inside = Callable[[Sequence[Array], Sequence[Array]], tuple[Array, Any]]
+
+
+def around_zero(k: int, reach: Callable[[Array], Any]) -> Inside:
+    """Where operand k may be 0, f moves as far as `reach` of that operand's error."""
+    return lambda x, e: (np.asarray((np.abs(x[k]) <= e[k]) & (e[k] > 0)), reach(e[k]))
+
+
+def _periods(x: Sequence[Array], e: Sequence[Array]) -> tuple[Array, Any]:
+    """A pole of the tangent between both ends."""
+    return np.asarray(np.rint((x[0] - e[0]) / np.pi) != np.rint((x[0] + e[0]) / np.pi)), np.inf
+
+
+def _cut(x: Sequence[Array], e: Sequence[Array]) -> tuple[Array, Any]:
+    """The angle jumps where the first operand changes its sign left of the origin."""
+    return np.asarray((np.abs(x[0]) <= e[0]) & (x[1] <= e[1]) & (e[0] + e[1] > 0)), 2 * np.pi
+
+
+def _wave(x: Sequence[Array], e: Sequence[Array]) -> tuple[Array, Any]:
+    """A box so wide that the derivative reaches 1 inside it somewhere, whatever it is at the ends."""
+    return np.asarray(e[0] > WIDE), e[0]
+
+
+def _short(x: Sequence[Array], e: Sequence[Array]) -> tuple[Array, Any]:
+    """A length near an axis: no derivative is above 1."""
+    return np.asarray((np.abs(x[0]) <= e[0]) | (np.abs(x[1]) <= e[1])), e[0] + e[1]
 
 
 class Rough(Num):
@@ -214,6 +246,23 @@ ROUGH: Final[dict[str, Callable[..., Any]]] = {
     "pow": np.power,
     "rsqrt": lambda x: 1 / np.sqrt(x),
 }
+
+WIDE: Final = 2.0**-10
+"""Below, the square of an error is far below the error; above, sin and cos count with their largest derivative."""
+
+INSIDE: Final[dict[str, Inside]] = {
+    "div": around_zero(1, lambda e: np.inf),
+    "pow": around_zero(0, lambda e: np.inf),
+    "cbrt": around_zero(0, lambda e: np.cbrt(4 * e)),
+    "tanh": around_zero(0, lambda e: e),
+    "atan": around_zero(0, lambda e: e),
+    "sin": _wave,
+    "cos": _wave,
+    "tan": _periods,
+    "atan2": _cut,
+    "hypot": _short,
+}
+"""Where the derivative has a pole or its peak inside the box, and how far the function can move there."""
 
 STEPS: Final = ("floor", "ceil", "trunc", "round", "rint")
 
