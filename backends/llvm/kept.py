@@ -1,7 +1,8 @@
 """Adstacks whose count the program keeps: `stack.put` and `stack.get`, over one lane or many.
 
-Slot i of lane t stands at i * lanes + t, so that lanes that push together write neighbouring words. There is no header and no
-adjoint. The memory is the thread's own, kept from one run of the allocation to the next and grown when it is too small.
+Slot i of lane t stands at i * lanes + t, so that lanes that push together write neighbouring words. There is no header
+and no adjoint. The memory is the thread's own, kept from one run of the allocation to the next and grown when it is too
+small.
 """
 
 from __future__ import annotations

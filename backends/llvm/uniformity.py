@@ -8,7 +8,18 @@ from adstack.ir.structure import Op, Region, Value
 
 __all__ = ["varying_values"]
 
-_ALWAYS = frozenset({"random", "atomic", "array.alloc", "array.load", "stack.alloca", "stack.get", "stack.load_top", "stack.load_top_adj"})
+_ALWAYS = frozenset(
+    {
+        "random",
+        "atomic",
+        "array.alloc",
+        "array.load",
+        "stack.alloca",
+        "stack.get",
+        "stack.load_top",
+        "stack.load_top_adj",
+    }
+)
 
 
 def varying_values(body: Region) -> set[Value]:

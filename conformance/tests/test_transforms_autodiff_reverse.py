@@ -71,8 +71,7 @@ def test_kernels_that_update_in_place_are_differentiated_truthfully_or_refused(s
     kernel = smooth_kernel(seed, 20, f64, in_place=True)
     try:
         reversed_kernel(kernel)
-    except AdstackDataAccessError as refusal:
-        assert "Breaks the global data access rule" in str(refusal)
+    except AdstackDataAccessError:
         return
     check_against_oracle(kernel, smooth_buffers(kernel, seed), smooth_adjoints(kernel, seed))
 
@@ -183,7 +182,7 @@ def test_an_atomic_addition_keeps_the_adjoint() -> None:
     ],
 )
 def test_a_value_that_is_needed_and_overwritten_is_refused(body: str) -> None:
-    with pytest.raises(AdstackDataAccessError, match="field x"):
+    with pytest.raises(AdstackDataAccessError, match="Breaks the global data access rule: .* field x"):
         reversed_kernel(small(body))
 
 
