@@ -182,7 +182,7 @@ def test_an_atomic_addition_keeps_the_adjoint() -> None:
     ],
 )
 def test_a_value_that_is_needed_and_overwritten_is_refused(body: str) -> None:
-    with pytest.raises(AdstackDataAccessError, match="Breaks the global data access rule: .* field x"):
+    with pytest.raises(AdstackDataAccessError, match=r"Breaks the global data access rule: .* field x"):
         reversed_kernel(small(body))
 
 
