@@ -115,7 +115,7 @@ def has_jump(body: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> bool:
         node = pending.pop()
         if isinstance(node, kinds):
             return True
-        if not isinstance(node, (ast.For, ast.While)):
+        if not isinstance(node, (ast.For, ast.While, ast.expr)):  # no expression holds a statement
             pending.extend(ast.iter_child_nodes(node))
     return False
 

@@ -50,9 +50,8 @@ class Source:
 
     def _column(self, text: str, offset: int) -> int:
         """The 1-based column of a byte offset, as `ast` counts it, in a line whose indentation was cut off."""
-        return (
-            len(text.encode()[: offset + self.indent].decode(errors="ignore")) + 1 if text else offset + self.indent + 1
-        )
+        end = offset + self.indent
+        return end + 1 if text.isascii() else len(text.encode()[:end].decode(errors="ignore")) + 1
 
 
 def source_of(function: Callable[..., Any]) -> Source:
