@@ -44,6 +44,8 @@ def open_device() -> CpuBackend:
     found = capability.probe()
     if isinstance(found, Unavailable):
         raise BackendUnavailableError(found.reason, do=found.fix)
+    native.prepare()  # what every kernel needs is made here, so that the first one does not wait for it
+    pool()
     return CpuBackend(found)
 
 
