@@ -1,7 +1,7 @@
 """The oracle does with adjoints what the specification says of memory and control.
 
 Rules: grad.meaning, grad.load, grad.store, grad.atomic, grad.overwritten, grad.choice, grad.loop, grad.constant,
-grad.integer, grad.precision, grad.returned, grad.local, grad.random
+grad.connected, grad.integer, grad.precision, grad.returned, grad.local, grad.random
 """
 
 from __future__ import annotations
