@@ -67,11 +67,11 @@ def failure(sites: Sequence[Site], record: Sequence[int], extents: dict[str, tup
     return AdstackAssertionError((text if site.kind == "assert" else site.message) + where, loc=loc)
 
 
-def overflow_error(name: str, sites: Sequence[Site], record: Sequence[int]) -> AdstackOverflowError:
+def overflow_error(sites: Sequence[Site], record: Sequence[int]) -> AdstackOverflowError:
     """The error that an overflow record (site + 1, capacity, depth) stands for."""
     site, (_, capacity, wanted) = sites[record[0] - 1], record
     return AdstackOverflowError(
-        f"Adstack overflow in {name}: a stack of capacity {capacity} was pushed {wanted} deep",
+        f"Adstack overflow in {site.task}: a stack of capacity {capacity} was pushed {wanted} deep",
         loc=site.loc if site.loc.line else None,
         do=f"give it room for {wanted}: raise ad_stack_size, or leave the depth to be computed",
     )

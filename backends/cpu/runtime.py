@@ -98,7 +98,7 @@ class Executable:
         if self.overflow[0]:
             record = self.overflow.tolist()
             self.overflow[:] = 0
-            raise overflow_error(self.program.name, self.module.emitted.sites, record)
+            raise overflow_error(self.module.emitted.sites, record)
 
 
 class CpuBackend:
@@ -150,8 +150,7 @@ class CpuBackend:
     def launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
         if executable.is_parallel:
             pool().start(executable.options.cpu_max_num_threads)  # a forked process has no threads yet
-        with native.turn():
-            return self._launch(executable, scalars, bindings)
+        return native.alone(lambda: self._launch(executable, scalars, bindings))
 
     def _launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
         slots, context = executable.slots, executable.context
@@ -159,7 +158,7 @@ class CpuBackend:
         for slot, value, arg in zip(context.params, scalars, task, strict=True):
             slots[slot] = layout.raw_bits(value, arg.dtype)
         for name, storage in bindings.storages.items():
-            slots[context.pointers[name]] = storage.ctypes.data
+            slots[context.pointers[name]] = storage.__array_interface__["data"][0]
         for (name, axis), slot in context.extents.items():
             slots[slot] = bindings.shapes[name][axis]
         executable.shapes = bindings.shapes

@@ -178,6 +178,8 @@ def _for(e: RegionEmitter, op: Op) -> None:
         ]
     one = e.w.constant(1, index.dtype, width)
     step = e.w.let(f"add {e.form(index)} {phis.names[0]}, {one}")
+    if running and width > 1:  # a lane that has ended must not count on: past the end of its type it would run again
+        step = e.choose(running, step, phis.names[0], index.dtype)
     phis.close([step, *names])
     e.jump(head)
     e.enter(after)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from adstack.ir.location import Loc
 from adstack.ir.structure import Place, Value
@@ -27,6 +27,7 @@ class Site:
         parts: the text of a print, None for each argument.
         place: what a bounds check is about.
         indices: types of the indices of the iteration, which the record holds before the arguments.
+        task: name of the task that it is in.
     """
 
     kind: str
@@ -36,6 +37,7 @@ class Site:
     parts: tuple[str | None, ...] = ()
     place: Place | None = None
     indices: tuple[DType, ...] = ()
+    task: str = ""
 
 
 def record_words(sites: Sequence[Site]) -> int:
@@ -48,6 +50,7 @@ class TaskFrame:
     """Names of what the function's entry block computes.
 
     Attributes:
+        name: of the task.
         debug: whether checks are emitted.
         parallel: whether other iterations run at the same time.
         pointers: place name -> its address.
@@ -62,6 +65,7 @@ class TaskFrame:
         array_bytes: what local arrays take of the frame.
     """
 
+    name: str
     debug: bool
     parallel: bool
     pointers: dict[str, str]
@@ -101,5 +105,5 @@ class TaskFrame:
 
     def site(self, site: Site) -> int:
         """The number of a site."""
-        self.sites.append(site)
+        self.sites.append(replace(site, task=self.name))
         return len(self.sites) - 1

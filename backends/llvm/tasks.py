@@ -171,7 +171,7 @@ class _TaskEmitter:
         places = {op.attrs["place"].name for op in self.task.body.walk() if "place" in op.attrs}
         pointers = {name: _slot(w, slot, "ptr") for name, slot in context.pointers.items() if name in places}
         extents = {key: _slot(w, slot, "i64") for key, slot in context.extents.items() if key[0] in places}
-        e.task = TaskFrame(self.debug, parallel, pointers, extents, self.out.sites, section)
+        e.task = TaskFrame(self.task.name, self.debug, parallel, pointers, extents, self.out.sites, section)
         for name, slot in context.own.items():
             if name == "parallel":
                 continue

@@ -109,7 +109,8 @@ def agree_on(
 def differing(wanted: Any, found: Any, program: Program) -> list[str]:
     """What of two outcomes is not the same."""
     if isinstance(wanted, type) or isinstance(found, type):
-        return [] if wanted is found else [f"{wanted} became {found}"]
+        kinds = [value if isinstance(value, type) else "a result" for value in (wanted, found)]
+        return [] if wanted is found else ["{} became {}".format(*kinds)]
     with contextlib.ExitStack() as stack:
         stack.enter_context(np.errstate(all="ignore"))
         memory = [name for name in wanted[1] if not same_bits(wanted[1][name], found[1][name])]
