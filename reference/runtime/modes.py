@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..errors import AdstackRuntimeError
+from ..errors import AdstackDataAccessError, AdstackRuntimeError
 from ..ir.structure import Kernel, Op, Place, Region
 from ..transforms.autodiff.access import RECORD, checked
 from ..transforms.autodiff.before import split_before
@@ -49,9 +49,12 @@ def reverse_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options, *
     kernel = clone_kernel(kernel)
     _silence(kernel.body)
     kernel = optimize(kernel, options, keep_accesses=True)
-    before: dict[str, Place] = {}
-    if rewinds:
-        kernel, before = split_before(kernel, {p.name for p in kernel.places.values() if p.kind != "temp"})
+    try:
+        return Derived(reverse(kernel, grads))
+    except AdstackDataAccessError:
+        if not rewinds:
+            raise
+    kernel, before = split_before(kernel, {p.name for p in kernel.places.values() if p.kind != "temp"})
     moved = {alias.name: grads[name] for name, alias in before.items() if name in grads}
     return _only_read(reverse(kernel, {**grads, **moved}), before)
 
