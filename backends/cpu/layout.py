@@ -43,5 +43,7 @@ def own_size(place: Place) -> int:
 
 def raw_bits(value: bool | int | float, dtype: DType) -> int:
     """A scalar argument as the signed 64-bit integer whose first bytes are the value."""
-    bytes_ = np.asarray(dtype(value), dtype.numpy).tobytes().ljust(8, b"\0")
-    return int.from_bytes(bytes_, "little", signed=True)
+    if dtype.is_float:
+        return int.from_bytes(np.asarray(dtype(value), dtype.numpy).tobytes(), "little", signed=True)
+    number = int(dtype(value))
+    return number - (1 << 64) if number >= 1 << 63 else number

@@ -8,12 +8,12 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from adstack.backends.llvm.context import Context
 from adstack.errors import AdstackRuntimeError
@@ -27,14 +27,13 @@ from .native_ir import ARGUMENT, KINDS, RECORD, RESULTS, text
 from .symbols import python_symbols
 from .toolchain import runtime_library
 
-__all__ = ["Entry", "make", "prepare", "run", "turn"]
+__all__ = ["Entry", "alone", "make", "prepare", "run"]
 
 _METHOD_FLAGS: Final = 0x80 | 0x02
 """METH_FASTCALL and METH_KEYWORDS."""
 _PAUSE_SECONDS: Final = 5e-5
-_LOCK: Final = ctypes.c_int64(0)
-"""The thread that launches now; machine code works on one launch at a time."""
 Words = Any
+Result = TypeVar("Result")
 
 
 class _Method(ctypes.Structure):
@@ -76,11 +75,11 @@ class Entry:
 @cache
 def _library() -> tuple[Any, _Method, Any]:
     """(machine code, how Python calls it, the function that makes a builtin of it)."""
-    exported = ("adstack_call", "adstack_begin", "adstack_run")
+    exported = ("adstack_call", "adstack_begin", "adstack_end", "adstack_run")
     code = text()
     library = runtime_library(code, exported, ObjectCache(default_folder()), python_symbols(code))
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=_unlock)  # whoever launched is not in the child
+        os.register_at_fork(after_in_child=_TURN.forget)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))  # builtins may be called until the very end
     method = _Method(b"kernel", library["adstack_call"], _METHOD_FLAGS, None)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(method))
@@ -91,50 +90,59 @@ def _library() -> tuple[Any, _Method, Any]:
 
 def prepare() -> None:
     """Have the machine code that serves all kernels."""
-    _begin()
-    _run()
-
-
-def _unlock() -> None:
-    _LOCK.value = 0
+    _entries()
 
 
 @cache
-def _begin() -> Callable[[int], int]:
-    kind = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
-    begin: Callable[[int], int] = kind(_library()[0]["adstack_begin"])
-    return begin
-
-
-@cache
-def _run() -> Callable[[int, int], None]:
-    kind = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-    run: Callable[[int, int], None] = kind(_library()[0]["adstack_run"])
-    return run
+def _entries() -> tuple[Callable[[int], int], Callable[[int], None], Callable[[int, int], None]]:
+    """(take the word, give it back, run a program), as Python calls them."""
+    library = _library()[0]
+    word = ctypes.c_void_p
+    return (
+        ctypes.PYFUNCTYPE(ctypes.c_int64, word)(library["adstack_begin"]),
+        ctypes.PYFUNCTYPE(None, word)(library["adstack_end"]),
+        ctypes.PYFUNCTYPE(None, word, word)(library["adstack_run"]),
+    )
 
 
 def run(entry: int, slots: int) -> None:
     """Run a program's entry without the interpreter's lock; what a signal handler raises meanwhile is raised here."""
-    _run()(entry, slots)
+    _entries()[2](entry, slots)
 
 
-@contextmanager
-def turn() -> Iterator[None]:
-    """Be the one thread that launches; wait for another one to finish."""
-    begin, address = _begin(), ctypes.addressof(_LOCK)
-    me = ctypes.pythonapi.PyThread_get_thread_ident
-    me.restype = ctypes.c_uint64
-    while holder := begin(address):
-        if holder == me():
-            raise AdstackRuntimeError(
-                "a kernel was launched while another one runs on the same thread",
-                do="don't launch kernels in signal handlers, or in what prints for kernels",
-            )
-        time.sleep(_PAUSE_SECONDS)
-    try:
-        yield
-    finally:
-        _LOCK.value = 0
+class _Turn:
+    """Who may launch: one thread at a time, in Python (the mutex) as in machine code (the word)."""
+
+    def __init__(self) -> None:
+        self.mutex = threading.RLock()
+        self.word = ctypes.c_int64(0)
+        self.address = ctypes.addressof(self.word)
+
+    def forget(self) -> None:
+        """In a forked child: whoever launched is not there."""
+        self.mutex = threading.RLock()
+        self.word.value = 0
+
+
+_TURN: Final = _Turn()
+
+
+def alone(work: Callable[[], Result]) -> Result:
+    """Do work as the one thread that launches, after any other has finished."""
+    if _TURN.word.value == threading.get_ident():
+        raise AdstackRuntimeError(
+            "a kernel was launched while another one runs on the same thread",
+            do="don't launch kernels in signal handlers, or in what prints for kernels",
+        )
+    begin, end, _ = _entries()
+    address = _TURN.address
+    with _TURN.mutex:
+        try:
+            while begin(address):
+                time.sleep(_PAUSE_SECONDS)
+            return work()
+        finally:
+            end(address)  # one step of machine code: no signal comes in between
 
 
 def make(entry: Entry, shortcut: Shortcut) -> Callable[..., Any] | None:
@@ -164,7 +172,7 @@ def make(entry: Entry, shortcut: Shortcut) -> Callable[..., Any] | None:
         "overflow": entry.overflow,
         "launches": entry.launches,
         "launch_slot": base + 8 * context.own["launch"],
-        "lock": ctypes.addressof(_LOCK),
+        "lock": _TURN.address,
         "release": int(entry.long),
         "written": _address(written),
         "written_count": len(changed),

@@ -66,7 +66,7 @@ class Pool:
         self._base: int = library["pool"]
         self._threads: list[threading.Thread] = []
         self._lock = threading.RLock()
-        self._wanted = 1
+        self._asked = -1
         self._keep: tuple[Any, ...] = () if futex else _conditions()
         addresses = [library[name] for name in sleep] if futex else [_address(f) for f in self._keep]
         addresses.append(library["adstack_finish"])
@@ -84,16 +84,21 @@ class Pool:
 
     def start(self, threads: int = 0) -> int:
         """Have so many threads, 0 for one per usable core; gives `entry`."""
-        cores = usable_cores()
-        wanted = threads or len(cores)
-        with self._lock:
-            if wanted != self.threads:
-                self.stop()
-                self._word("spin").value = _SPIN if wanted <= len(cores) else 0
-                self._start(wanted - 1, cores)
+        if threads != self._asked:
+            with self._lock:
+                self._restart(threads)
         return self.entry
 
-    def _start(self, count: int, cores: list[int]) -> None:
+    def _restart(self, threads: int) -> None:
+        cores = len(usable_cores())
+        wanted = threads or cores
+        if wanted != self.threads:
+            self.stop()
+            self._word("spin").value = _SPIN if wanted <= cores else 0
+            self._start(wanted - 1)
+        self._asked = threads
+
+    def _start(self, count: int) -> None:
         seen = ctypes.c_int32.from_address(self._base + 8 * WORDS["generation"]).value
         for number in range(count):
             thread = threading.Thread(target=self._work, args=(seen,), name=f"adstack-{number + 1}", daemon=True)
@@ -111,12 +116,14 @@ class Pool:
             for thread in self._threads:
                 thread.join()
             self._threads.clear()
+            self._asked = -1
             self._word("quit").value = 0
 
     def forget(self) -> None:
         """In a forked child: there are no workers, and nobody shares a loop."""
         self._lock = threading.RLock()
         self._threads.clear()
+        self._asked = -1
         for name in ("workers", "sleepers", "busy", "quit"):
             self._word(name).value = 0
         self._word("active").value = _CLOSED

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import BuiltinFunctionType
@@ -486,9 +487,27 @@ def test_threads_of_python_may_call_kernels_at_the_same_time() -> None:
 
 
 def test_a_launch_during_a_launch_of_the_same_thread_is_refused() -> None:
-    with native.turn(), pytest.raises(RuntimeError, match="while another one runs on the same thread"):
-        plus(1, 2.0)
+    with pytest.raises(RuntimeError, match="while another one runs on the same thread"):
+        native.alone(lambda: plus(1, 2.0))
     assert plus(1, 2.0) == 3.0
+
+
+def test_a_launch_waits_for_that_of_another_thread() -> None:
+    settled(plus, 1, 2.0)
+    order: list[str] = []
+    begun = threading.Event()
+
+    def hold() -> None:
+        begun.set()
+        time.sleep(0.1)
+        order.append("held")
+
+    thread = threading.Thread(target=lambda: native.alone(hold))
+    thread.start()
+    begun.wait()
+    order.append(str(plus(1, 2.0)))
+    thread.join()
+    assert order == ["held", "3.0"]
 
 
 SCRIPT = """

@@ -161,6 +161,7 @@ class Kernel:
     def drop(self) -> None:
         """Forget what was compiled, and with it the memory it holds."""
         self._compiled = {}
+        self._shortcuts = set()
         self.__call__ = self.serve
 
     def _compile(self, args: tuple[Any, ...], call: Call, runtime: state.Runtime) -> Specialisation:
