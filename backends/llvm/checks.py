@@ -106,7 +106,7 @@ def refuse(e: RegionEmitter, site: Site, bad: str, width: int, arguments: Sequen
     e.enter(leave)
     for slot in e.frame.heap:
         e.w.do(f"call void @free(ptr {e.w.let(f'load ptr, ptr {slot}, align 8')})")
-    e.w.do("ret void")
+    e.w.do(e.frame.leave)
     e.enter(go_on)
 
 

@@ -63,6 +63,7 @@ class TaskFrame:
         slots: allocas for the entry block.
         heap: those that hold memory of the C heap, null before there is any.
         array_bytes: what local arrays take of the frame.
+        leave: how the function ends where a check fails.
     """
 
     name: str
@@ -78,6 +79,7 @@ class TaskFrame:
     slots: list[str] = field(default_factory=list)
     heap: list[str] = field(default_factory=list)
     array_bytes: int = 0
+    leave: str = "ret void"
 
     def takes(self, size: int) -> bool:
         """Whether local arrays of so many bytes more fit into the frame: a thread's stack is small."""

@@ -106,6 +106,7 @@ class _TaskEmitter:
     def _count(self) -> None:
         *header, loop, _ = self.task.body.ops
         e = self._open(parallel=False, section=0)
+        e.frame.leave = "ret i64 0"
         for op in header:
             e.op(op)
         e.w.do(f"ret i64 {_Box(e, loop).total()}")
