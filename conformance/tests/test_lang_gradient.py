@@ -257,3 +257,17 @@ def test_the_stages_of_reverse_mode_can_be_seen() -> None:
 
     assert "grad" in run.grad.stages()["tasks"]
     assert x.grad[None] == 0.0
+
+
+def test_arguments_that_overlap_are_refused_where_one_is_written() -> None:
+    x = qd.ndarray(qd.f64, shape=2, needs_grad=True)
+    y = qd.ndarray(qd.f64, shape=2, needs_grad=True)
+
+    @qd.kernel
+    def run(a: qd.types.ndarray(), b: qd.types.ndarray()):
+        for i in range(2):
+            b[i] = a[i] * a[i]
+
+    run.grad(x, y)
+    with pytest.raises(qd.AdstackDataAccessError, match="arguments b and a of run share memory"):
+        run.grad(x, x)

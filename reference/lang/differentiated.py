@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import AdstackRuntimeError
+import numpy as np
+
+from ..errors import AdstackDataAccessError, AdstackRuntimeError
 from ..ir.structure import Op, Place
 from ..runtime.compiler import compile_kernel
 from ..runtime.memory import Buffer
@@ -39,11 +41,35 @@ class Differentiated:
 
     def launch(self, call: Call, beside: Mapping[str, Buffer] | None = None) -> Any:
         """Run it, with memory for the places `beside`; the value that the kernel returns, but none in reverse mode."""
+        self._check_overlap(call)
         if beside:
             call = with_arrays(call, {self.beside[name].name: buffer for name, buffer in beside.items()})
         scalars = run_plan(self.plan, call)
         returns = self.made.returns if self.plan.compiled.program.returns else None
         return None if returns is None else result_value(returns, scalars)
+
+
+    def _check_overlap(self, call: Call) -> None:
+        """An error if the launch wrote memory through one argument that the reverse pass reads through another."""
+        if len(call.arrays) < 2:
+            return
+        written = self.made.plan.compiled.written & call.arrays.keys()
+        for other in self.plan.compiled.read & call.arrays.keys():
+            for name in written - {other}:
+                if _overlap(call.arrays[name], call.arrays[other]):
+                    raise AdstackDataAccessError(
+                        f"arguments {name} and {other} of {self.made.kernel.name} share memory, and it writes {name}: "
+                        f"what it read of {other} can't be told",
+                        loc=self.made.kernel.loc,
+                        do="pass arrays that do not overlap",
+                    )
+
+
+def _overlap(one: Buffer, other: Buffer) -> bool:
+    if one.storage is other.storage:
+        return True
+    views = one.view(), other.view()
+    return views[0] is not None and views[1] is not None and np.shares_memory(views[0], views[1])
 
 
 def with_arrays(call: Call, more: Mapping[str, Buffer]) -> Call:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from ..ir.printer import print_ir
 from ..ir.structure import Kernel, Program
 from ..transforms import pipeline
 from .backend import Backend
 from .options import Options
+from .reach import Reach, reach
 
 __all__ = ["Compiled", "compile_kernel", "stages"]
+
+MOST_REACHES: Final = 256
+"""For how many different arguments the elements that a launch touches are remembered."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,17 @@ class Compiled:
     executable: Any
     written: frozenset[str] = field(default=frozenset())
     read: frozenset[str] = field(default=frozenset())
+    _reaches: dict[Any, Reach] = field(default_factory=dict, repr=False, compare=False)
+
+    def reach(self, scalars: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> Reach:
+        """Which elements a launch with these scalars, and array arguments of these shapes, may touch."""
+        key = tuple(s if isinstance(s, int) else None for s in scalars), tuple(shapes.items())
+        known = self._reaches.get(key)
+        if known is None:
+            if len(self._reaches) == MOST_REACHES:
+                self._reaches.clear()
+            known = self._reaches[key] = reach(self.program, scalars, shapes)
+        return known
 
 
 def compile_kernel(kernel: Kernel, options: Options, backend: Backend) -> Compiled:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import AdstackRuntimeError
+from ...runtime.boxes import Box
 from ...runtime.memory import Array, Buffer
 from ..arguments import Call
 from ..differentiated import Differentiated
 from ..specialisation import Specialisation
-from .undo import Change, Overwritten, identity
+from .undo import Change, Overwritten, Touched, identity
 
 __all__ = ["CustomCall", "Event", "HostWrites", "Launch", "memory_of"]
 
@@ -100,17 +101,22 @@ class Launch(Event):
     def title(self) -> str:
         return self.made.kernel.name
 
-    @property
-    def needed_before(self) -> Iterator[tuple[str, Buffer]]:
-        """Memory that the reverse pass wants to see as it was before the launch."""
-        names = frozenset() if self.mode is None else frozenset(self.mode.beside)
-        return memory_of(self.made, self.call, names)
+    def needed(self) -> tuple[list[Touched], list[Touched]]:
+        """What the reverse pass reads of memory as it was before the launch, and as it was after."""
+        if self.mode is None:
+            return [], []
+        shapes = {name: buffer.shape for name, buffer in self.call.arrays.items()}
+        for name, alias in self.mode.beside.items():
+            ((_, buffer),) = memory_of(self.made, self.call, frozenset((name,)))
+            shapes[alias.name] = buffer.shape
+        read = self.mode.plan.compiled.reach(self.call.scalars, shapes).read
+        before = {name: read.get(alias.name, []) for name, alias in self.mode.beside.items()}
+        return self._touched(before), self._touched(read)
 
-    @property
-    def needed_after(self) -> Iterator[tuple[str, Buffer]]:
-        """Memory that the reverse pass reads."""
-        names = frozenset() if self.mode is None else self.mode.plan.compiled.read
-        return memory_of(self.made, self.call, names & self.made.kernel.places.keys())
+    def _touched(self, boxes: Mapping[str, list[Box]]) -> list[Touched]:
+        names = (name for name in boxes if name in self.made.kernel.places)
+        found = ((name, memory_of(self.made, self.call, frozenset((name,)))) for name in names)
+        return [Touched(label, buffer, boxes[name]) for name, memory in found for label, buffer in memory]
 
     @property
     def gradients(self) -> Iterator[tuple[Buffer, Buffer]]:
@@ -122,10 +128,10 @@ class Launch(Event):
             else:
                 yield primal, self.made.fields[name].grad.buffer
 
-    @property
-    def written(self) -> Iterator[tuple[str, Buffer]]:
-        """Memory that the launch writes."""
-        return memory_of(self.made, self.call, self.made.plan.compiled.written)
+    def written(self) -> list[Touched]:
+        """What the launch may write."""
+        shapes = {name: buffer.shape for name, buffer in self.call.arrays.items()}
+        return self._touched(self.made.plan.compiled.reach(self.call.scalars, shapes).written)
 
     def reverse(self) -> None:
         if self.mode is None:

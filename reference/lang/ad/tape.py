@@ -22,7 +22,7 @@ from .clearing import clear_all
 from .events import CustomCall, Event, HostWrites, Launch, memory_of
 from .losses import Loss
 from .report import Kept, TapeReport
-from .undo import Change, Log, Overwritten, identity
+from .undo import Change, Log, Overwritten, Touched, identity, whole
 
 __all__ = ["Tape"]
 
@@ -119,12 +119,13 @@ class Tape:
         launch = Launch(made, call, mode)
         self._note_host()
         self._note_gradients(launch)
-        self._log.watch(launch.needed_before)
+        written, (before, after) = launch.written(), launch.needed()
+        self._log.watch(before)
         if self.grad_check:
-            self._log.watch(launch.written)
+            self._log.watch(written)
         result = self._launched(launch, runtime)
-        launch.changes = self._log.mark()
-        self._log.watch(launch.needed_after)
+        launch.changes = self._log.mark(written)
+        self._log.watch(after)
         self.calls.append((kernel, (*args, *kwargs.values())))
         self._events.append(launch)
         return result
@@ -141,7 +142,7 @@ class Tape:
         with recording(inside):
             result = function(*args, **kwargs)
         event = CustomCall(primal, function, args, kwargs, changes=self._log.mark())
-        self._log.watch(inside.touched.values())
+        self._log.watch(Touched(label, buffer, whole(buffer)) for label, buffer in inside.touched.values())
         self.calls.append((primal, args))
         self._events.append(event)
         return result
@@ -242,7 +243,8 @@ class _Constants:
         """Launch."""
         made, call, _ = kernel.prepared(args, kwargs)
         log = Log()
-        log.watch(memory_of(made, call, made.plan.compiled.written))
+        written = memory_of(made, call, made.plan.compiled.written)
+        log.watch(Touched(label, buffer, whole(buffer)) for label, buffer in written)
         result = made.launch(call)
         for change in log.mark():
             grad = self.gradients.get(identity(change.buffer))

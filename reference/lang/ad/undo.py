@@ -1,22 +1,37 @@
 """An undo log of memory: what elements held before they were overwritten, linear in the number of those that changed.
 
-Buffers that recorded launches need are watched: a copy of their contents is kept, and compared with the memory at
-every mark if their generation says that they changed (always, for memory that is shared with numpy or torch: their
-writes leave no trace). So writes of the host count like those of kernels.
+Elements that recorded launches need are watched: a copy of their contents is kept, and compared with the memory at
+every mark if the generation of their buffer says that it changed (always, for memory that is shared with numpy or
+torch: their writes leave no trace). So writes of the host count like those of kernels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ...runtime.boxes import Box, include, intersection, slices
 from ...runtime.memory import Array, Buffer
 
-__all__ = ["Change", "Log", "Overwritten", "identity"]
+__all__ = ["Change", "Log", "Overwritten", "Touched", "identity", "whole"]
+
+
+@dataclass(frozen=True)
+class Touched:
+    """Elements of one buffer: those in some boxes."""
+
+    label: str
+    buffer: Buffer
+    boxes: Sequence[Box]
+
+
+def whole(buffer: Buffer) -> list[Box]:
+    """All elements."""
+    return [tuple((0, extent - 1) for extent in buffer.shape)] if 0 not in buffer.shape else []
 
 
 @dataclass
@@ -62,34 +77,57 @@ class Change:
 
 @dataclass
 class Watched:
-    """A buffer, and its contents at the last mark."""
+    """A buffer of which some elements are needed.
+
+    Attributes:
+        contents: the buffer's at the last mark; only the needed elements count.
+        needed: boxes that hold them.
+        generation: of the buffer at the last mark.
+    """
 
     label: str
     buffer: Buffer
     contents: Array
+    needed: list[Box]
     generation: int
 
-    def changed(self) -> Change | None:
-        """What changed since the last mark; from here on, since this one."""
+    def need(self, boxes: Iterable[Box]) -> None:
+        """More elements are needed; this is a mark."""
+        now = self.buffer.read()
+        for box in boxes:
+            self.contents[slices(box)] = now[slices(box)]
+            include(self.needed, box)
+
+    def changed(self, within: Iterable[Box] | None) -> Change | None:
+        """Which needed elements changed since the last mark, if only those in `within` can have; this is a mark."""
         if self.generation == self.buffer.generation and not self.buffer.shared:
             return None
-        now = self.buffer.read()
-        bits = f"u{now.dtype.itemsize}"
-        positions = np.flatnonzero(now.reshape(-1).view(bits) != self.contents.reshape(-1).view(bits))
         self.generation = self.buffer.generation
-        if not len(positions):
+        regions = self.needed if within is None or self.buffer.shared else self._common(within)
+        if not regions:
             return None
-        old = self.contents.reshape(-1)[positions]
+        now = self.buffer.read()
+        found = [self._compared(now, region) for region in regions]
+        positions = np.concatenate([positions for positions, _ in found])
+        values = np.concatenate([values for _, values in found])
+        return Change(self.label, self.buffer, positions, values) if len(positions) else None
+
+    def _common(self, within: Iterable[Box]) -> list[Box]:
+        pairs = ((one, other) for one in self.needed for other in within)
+        return [box for one, other in pairs if (box := intersection(one, other)) is not None]
+
+    def _compared(self, now: Array, region: Box) -> tuple[npt.NDArray[np.int64], Array]:
+        """Flat positions that differ in a region, and the old values there."""
+        bits = f"u{now.dtype.itemsize}"
+        # one axis more: numpy knows no positions in arrays without axes
+        at: tuple[Any, ...] = (0, *slices(region))
+        old, new = (np.ascontiguousarray(a[None][at]).view(bits) for a in (self.contents, now))
+        differing = np.nonzero(np.atleast_1d(old != new))
+        where = tuple(k + lo for k, (lo, _) in zip(differing, region, strict=False))
+        positions = np.ravel_multi_index(where, now.shape) if region else differing[0]
+        values = self.contents.reshape(-1)[positions]
         self.contents.reshape(-1)[positions] = now.reshape(-1)[positions]
-        return Change(self.label, self.buffer, positions, old)
-
-
-def identity(buffer: Buffer) -> Any:
-    """Equal for buffers over the same memory: every call with a numpy array makes one."""
-    if buffer.owned:
-        return id(buffer)
-    contents = buffer.read()
-    return contents.ctypes.data, contents.nbytes, buffer.dtype
+        return positions, values
 
 
 @dataclass
@@ -116,20 +154,37 @@ class Overwritten:
         return taken
 
 
+def identity(buffer: Buffer) -> Any:
+    """Equal for buffers over the same memory: every call with a numpy array makes one."""
+    if buffer.owned:
+        return id(buffer)
+    contents = buffer.read()
+    return contents.ctypes.data, contents.nbytes, buffer.dtype
+
+
 class Log:
     """The watched buffers."""
 
     def __init__(self) -> None:
         self._watched: dict[Any, Watched] = {}
 
-    def watch(self, buffers: Iterable[tuple[str, Buffer]]) -> None:
-        """From here on, changes of these buffers are logged."""
-        for label, buffer in buffers:
-            if buffer.alive and identity(buffer) not in self._watched:
-                contents = np.array(buffer.read())
-                self._watched[identity(buffer)] = Watched(label, buffer, contents, buffer.generation)
+    def watch(self, touched: Iterable[Touched]) -> None:
+        """From here on, changes of these elements are logged. This is a mark for them."""
+        for one in touched:
+            if not one.buffer.alive:
+                continue
+            key = identity(one.buffer)
+            if key not in self._watched:
+                contents = np.empty(one.buffer.shape, one.buffer.dtype.numpy)
+                self._watched[key] = Watched(one.label, one.buffer, contents, [], one.buffer.generation)
+            self._watched[key].need(one.boxes)
 
-    def mark(self) -> list[Change]:
-        """What changed since the last mark."""
-        changes = (watched.changed() for watched in self._watched.values() if watched.buffer.alive)
-        return [change for change in changes if change is not None]
+    def mark(self, written: Iterable[Touched] | None = None) -> list[Change]:
+        """What changed since the last mark, if only the elements `written` can have (None: any)."""
+        within = None if written is None else {identity(one.buffer): one.boxes for one in written}
+        found = []
+        for key, watched in self._watched.items():
+            if watched.buffer.alive:
+                change = watched.changed(None if within is None else within.get(key, ()))
+                found.append(change)
+        return [change for change in found if change is not None]

@@ -1,0 +1,58 @@
+"""Boxes of indices: for each axis the least and the greatest."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["Box", "Interval", "include", "intersection", "slices"]
+
+Interval = tuple[int, int]
+Box = tuple[Interval, ...]
+
+MOST: Final = 32
+"""How many boxes stand for one set; more are replaced by one around all."""
+
+
+def include(boxes: list[Box], new: Box) -> None:
+    """Add a box to a set; boxes that make one box together become one."""
+    for k, old in enumerate(boxes):
+        if _contains(old, new):
+            return
+        together = _union(old, new)
+        if together is not None:
+            del boxes[k]
+            include(boxes, together)
+            return
+    boxes.append(new)
+    if len(boxes) > MOST:
+        axes = zip(*boxes, strict=True)
+        boxes[:] = [tuple((min(lo for lo, _ in axis), max(hi for _, hi in axis)) for axis in axes)]
+
+
+def _contains(outer: Box, inner: Box) -> bool:
+    return all(a <= c and d <= b for (a, b), (c, d) in zip(outer, inner, strict=True))
+
+
+def _union(one: Box, other: Box) -> Box | None:
+    """The union, if it is a box."""
+    if _contains(other, one):
+        return other
+    differing = [k for k, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
+    if len(differing) != 1:
+        return None
+    (k,) = differing
+    (a, b), (c, d) = one[k], other[k]
+    if c > b + 1 or a > d + 1:
+        return None
+    return (*one[:k], (min(a, c), max(b, d)), *one[k + 1 :])
+
+
+def intersection(one: Box, other: Box) -> Box | None:
+    """What both hold, or None."""
+    common = tuple((max(a, c), min(b, d)) for (a, b), (c, d) in zip(one, other, strict=True))
+    return common if all(lo <= hi for lo, hi in common) else None
+
+
+def slices(box: Box) -> tuple[slice, ...]:
+    """The box as an index of a numpy array."""
+    return tuple(slice(lo, hi + 1) for lo, hi in box)

@@ -1,0 +1,179 @@
+"""Which elements a launch may touch: boxes of indices, from the arguments of this very launch.
+
+The integers of a program are followed as intervals, from parameters, extents and constants through arithmetic and
+loops. What can't be followed may be any element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ..ir.structure import Op, Place, Program, Region, Value
+from ..ir.types import DType
+from .boxes import Box, Interval, include
+
+__all__ = ["Reach", "reach"]
+
+
+@dataclass
+class Reach:
+    """Boxes by place name: what may be read, what may be written. An atomic op does both."""
+
+    read: dict[str, list[Box]] = field(default_factory=dict)
+    written: dict[str, list[Box]] = field(default_factory=dict)
+
+
+def reach(program: Program, scalars: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> Reach:
+    """The elements that a launch with these arguments may touch; `shapes` are those of array arguments."""
+    found = Reach()
+    for task in program.tasks:
+        walk = _Walk(shapes, found)
+        for param, value in zip(task.body.args, scalars, strict=True):
+            walk.know(param, (int(value), int(value)) if isinstance(value, int) else None)
+        walk.region(task.body)
+    return found
+
+
+class _Walk:
+    """Intervals of the values of one task."""
+
+    def __init__(self, shapes: Mapping[str, tuple[int, ...]], found: Reach) -> None:
+        self.shapes = shapes
+        self.found = found
+        self.known: dict[Value, Interval] = {}
+
+    def know(self, value: Value, interval: Interval | None) -> None:
+        """Note an interval, unless it leaves the range of the type: then the value wraps around."""
+        dtype = value.type
+        if interval is None or not isinstance(dtype, DType) or dtype.is_float or dtype.is_bool:
+            return
+        if dtype.min <= interval[0] and interval[1] <= dtype.max:
+            self.known[value] = interval
+
+    def region(self, region: Region) -> None:
+        for op in region.ops:
+            visit = _STRUCTURED.get(op.name)
+            if visit is not None:
+                visit(self, op)
+            elif "place" in op.attrs:
+                self._memory(op)
+            elif len(op.results) == 1:
+                self.know(op.result, self._scalar(op))
+
+    def _scalar(self, op: Op) -> Interval | None:
+        if op.name == "const":
+            value = op.attrs["value"]
+            return (int(value), int(value)) if isinstance(value, int) else None
+        rule = _ARITHMETIC.get(op.name)
+        operands = op.operands[1:] if op.name == "select" else op.operands
+        intervals = [self.known.get(v) for v in operands]
+        if rule is None or None in intervals:
+            return None
+        result: Interval | None = rule(*intervals)
+        return result
+
+    # ---- memory
+
+    def _extents(self, place: Place) -> tuple[int, ...]:
+        return tuple(
+            self.shapes[place.name][axis] if extent is None else extent for axis, extent in enumerate(place.shape)
+        )
+
+    def _memory(self, op: Op) -> None:
+        place: Place = op.attrs["place"]
+        if op.name == "shape":
+            extent = self._extents(place)[op.attrs["axis"]]
+            self.know(op.result, (extent, extent))
+            return
+        box = []
+        for index, extent in zip(op.operands, self._extents(place), strict=False):
+            lo, hi = self.known.get(index, (0, extent - 1))
+            box.append((max(lo, 0), min(hi, extent - 1)))
+        if all(lo <= hi for lo, hi in box):
+            if op.opdef.reads:
+                include(self.found.read.setdefault(place.name, []), tuple(box))
+            if op.opdef.writes:
+                include(self.found.written.setdefault(place.name, []), tuple(box))
+
+    # ---- control
+
+    def _if(self, op: Op) -> None:
+        for inner in op.regions:
+            self.region(inner)
+        for k, result in enumerate(op.results):
+            then, orelse = (self.known.get(r.terminator.operands[k]) for r in op.regions)
+            if then is not None and orelse is not None:
+                self.know(result, _hull(then, orelse))
+
+    def _for(self, op: Op) -> None:
+        (body,) = op.regions
+        if self._indices(body.args[:1], op.operands[:2]):
+            self.region(body)
+
+    def _parallel_for(self, op: Op) -> None:
+        (body,) = op.regions
+        if self._indices(body.args, op.operands):
+            self.region(body)
+
+    def _indices(self, indices: Sequence[Value], bounds: Sequence[Value]) -> bool:
+        """Note what loop indices may be; False if there is certainly no iteration."""
+        for index, lo, hi in zip(indices, bounds[::2], bounds[1::2], strict=True):
+            first, end = self.known.get(lo), self.known.get(hi)
+            if first is not None and end is not None:
+                if first[0] >= end[1]:
+                    return False
+                self.know(index, (first[0], end[1] - 1))
+        return True
+
+    def _while(self, op: Op) -> None:
+        for inner in op.regions:
+            self.region(inner)
+
+
+def _hull(a: Interval, b: Interval) -> Interval:
+    return min(a[0], b[0]), max(a[1], b[1])
+
+
+def _mul(a: Interval, b: Interval) -> Interval:
+    corners = [x * y for x in a for y in b]
+    return min(corners), max(corners)
+
+
+def _floordiv(a: Interval, b: Interval) -> Interval | None:
+    return (a[0] // b[0], a[1] // b[0]) if b[0] == b[1] > 0 else None
+
+
+def _mod(a: Interval, b: Interval) -> Interval | None:
+    if not b[0] == b[1] > 0:
+        return None
+    return a if a[0] >= 0 and a[1] < b[0] else (0, b[0] - 1)
+
+
+def _raw(rule: Callable[[Interval, Interval], Interval | None]) -> Callable[[Interval, Interval], Interval | None]:
+    """Of numbers that are not negative, truncating and flooring are the same."""
+    return lambda a, b: rule(a, b) if a[0] >= 0 else None
+
+
+_ARITHMETIC: Final[dict[str, Callable[..., Interval | None]]] = {
+    "add": lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    "sub": lambda a, b: (a[0] - b[1], a[1] - b[0]),
+    "mul": _mul,
+    "neg": lambda a: (-a[1], -a[0]),
+    "max": lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
+    "min": lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
+    "floordiv": _floordiv,
+    "mod": _mod,
+    "raw_div": _raw(_floordiv),
+    "raw_mod": _raw(_mod),
+    "select": _hull,
+    "cast": lambda a: a,
+}
+
+_STRUCTURED: Final[dict[str, Callable[[_Walk, Op], None]]] = {
+    "if": _Walk._if,
+    "for": _Walk._for,
+    "while": _Walk._while,
+    "parallel_for": _Walk._parallel_for,
+}
