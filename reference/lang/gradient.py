@@ -8,6 +8,7 @@ from .differentiated import Differentiated, differentiated
 from .recording import recording
 
 if TYPE_CHECKING:
+    from ..transforms.autodiff.report import StackRow
     from .arguments import Call
     from .kernel import Kernel
 
@@ -40,6 +41,13 @@ class Gradient:
 
         mode, _ = self._prepared(args, kwargs)
         return {"tasks": print_ir(mode.plan.compiled.program)}
+
+    def adstack_report(self, *args: Any, **kwargs: Any) -> tuple[StackRow, ...]:
+        """What the reverse pass keeps on adstacks for arguments like these, and why. Nothing is launched."""
+        from ..transforms.autodiff.report import stacks_of
+
+        mode, _ = self._prepared(args, kwargs)
+        return stacks_of(mode.plan.compiled.program)
 
     def _prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Differentiated, Call]:
         made, call, runtime = self.kernel.prepared((*self.bound, *args), kwargs)
