@@ -42,10 +42,8 @@ class StackRow:
 
     def __str__(self) -> str:
         reasons = ", ".join(f"{name} (line {loc.line})" for name, loc in self.why) or "the iterations of a loop"
-        return (
-            f"{self.task}: {self.variable or 'a value'} (line {self.loc.line}), {self.dtype}, {self.slot_bytes} bytes x "
-            f"{self.capacity} per thread; needed by {reasons}"
-        )
+        what = f"{self.variable or 'a value'} (line {self.loc.line}), {self.dtype}"
+        return f"{self.task}: {what}, {self.slot_bytes} bytes x {self.capacity} per thread; needed by {reasons}"
 
 
 def stacks_of(program: Program) -> tuple[StackRow, ...]:
