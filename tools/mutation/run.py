@@ -6,6 +6,7 @@ is imported is still right: only what it does with the table counts.
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import re
@@ -18,6 +19,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+
+import adstack  # noqa: F401  (brings the library)
+from adstack.ir.functions import builtin
+from adstack.ir.ops import TABLE
+from adstack.ir.types import FLOATS
 
 from .mutants import Mutant
 
@@ -60,6 +66,7 @@ def judged(
     found: Iterable[Mutant], jobs: int, tell: Callable[[Verdict], None], folder: Path, tests: Sequence[str]
 ) -> None:
     """Tries each change on the tests of `folder`, `jobs` at a time, and tells what comes of it."""
+    _warm()
     files = [str(path) for path in _files(folder, tests)]
     options = ["-q", "--timeout=60", "-p", "no:cacheprovider", "-p", "no:xdist", f"--rootdir={folder}"]
     with _Silence():
@@ -70,6 +77,13 @@ def judged(
 
 def _files(folder: Path, patterns: Sequence[str]) -> dict[Path, None]:
     return {path: None for pattern in patterns for path in sorted(folder.glob(f"{pattern}.py"))}
+
+
+def _warm() -> None:
+    """Builds the library's functions once, not in every fork: they are IR, which no change of a meaning touches."""
+    for row, dtype in itertools.product(TABLE.values(), FLOATS):
+        if row.transcendental:
+            builtin(f"{row.name}.{dtype}")
 
 
 class _Session:
