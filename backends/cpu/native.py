@@ -23,7 +23,8 @@ from adstack.runtime.memory import ADDRESS, WRITTEN
 from adstack.runtime.shortcuts import RECORD_NAME, ArrayArgument, HostArgument, NumberArgument, Shortcut
 
 from .cache import ObjectCache, default_folder
-from .native_ir import ARGUMENT, KINDS, RECORD, RESULTS, text
+from .native_ir import text
+from .native_record import ARGUMENT, KINDS, RECORD, RESULTS
 from .symbols import python_symbols
 from .toolchain import runtime_library
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from .pool_system import CHECK_NANOSECONDS, PAUSES, functions
+
 __all__ = ["WORDS", "text"]
 
 _LINE: Final = 16
@@ -41,8 +43,6 @@ _CLOSED: Final = 1 << 30
 _WAITING: Final = 1 << 29
 _FLAGS: Final = _CLOSED | _WAITING
 _STOPPED: Final = 1 << 62
-_CHECK_NANOSECONDS: Final = 10_000_000
-"""How often a launch lets Python's signal handlers run."""
 _PIECES: Final = 8
 """The least number of pieces per thread: enough to even out threads of different speed."""
 _SMALLER: Final = 16
@@ -52,24 +52,13 @@ _WORTH_NANOSECONDS: Final = 5_000
 _PIECE_NANOSECONDS: Final = 1_000_000
 """How long a piece may take and still be doubled."""
 
-_PAUSE: Final = {"x86": "call void @llvm.x86.sse2.pause()", "arm64": "call void @llvm.aarch64.hint(i32 1)"}
-_FUTEX: Final = {"x86": 202, "arm64": 98}
-_CLOCK: Final = {"linux": 1, "darwin": 6}
-
 
 def text(system: str, machine: str) -> str:
     """The module for "linux", "darwin" or another system, on "x86" or "arm64"."""
-    words = {name: f"getelementptr (i64, ptr @pool, i64 {at})" for name, at in WORDS.items()}
-    pause = _PAUSE[machine]
-    parts = [_TYPES, _now(system), _CHECK, _DRAIN, _WORKER, _STOP, _PARALLEL, _ALONE, _COMPLETE]
-    if system == "linux":
-        parts.append(_SLEEP.replace("FUTEX", str(_FUTEX[machine])))
-    else:
-        parts.append(_DOZE_WINDOWS if system == "windows" else _DOZE)
-    made = "\n".join(parts).replace("PAUSE", pause)
-    for name, address in words.items():
-        made = made.replace(f"${name}$", address)
-    return made
+    made = "\n".join((_TYPES, _CHECK, _DRAIN, _WORKER, _STOP, _PARALLEL, _ALONE, _COMPLETE, functions(system, machine)))
+    for name, at in WORDS.items():
+        made = made.replace(f"${name}$", f"getelementptr (i64, ptr @pool, i64 {at})")
+    return made.replace("PAUSE", PAUSES[machine])
 
 
 _TYPES: Final = f"""
@@ -86,38 +75,13 @@ declare i64 @llvm.smin.i64(i64, i64)
 """
 
 
-def _now(system: str) -> str:
-    """`i64 @now()`: nanoseconds; where there is no such clock, a number that has always moved on far enough."""
-    if system not in _CLOCK:
-        return f"""
-@ticks = internal global i64 0
-define internal i64 @now() {{
-  %old = atomicrmw add ptr @ticks, i64 {_CHECK_NANOSECONDS} monotonic
-  ret i64 %old
-}}
-"""
-    return f"""
-declare i32 @clock_gettime(i32, ptr)
-define internal i64 @now() {{
-  %time = alloca [2 x i64], align 8
-  %ignored = call i32 @clock_gettime(i32 {_CLOCK[system]}, ptr %time)
-  %seconds = load i64, ptr %time, align 8
-  %rest.at = getelementptr i64, ptr %time, i64 1
-  %rest = load i64, ptr %rest.at, align 8
-  %whole = mul i64 %seconds, 1000000000
-  %all = add i64 %whole, %rest
-  ret i64 %all
-}}
-"""
-
-
 _CHECK: Final = f"""
 ; whether this launch must end: Python's signal handlers run, now and then, and one of them raised
 define internal i1 @interrupted(ptr %last) {{
   %now = call i64 @now()
   %then = load i64, ptr %last, align 8
   %since = sub i64 %now, %then
-  %due = icmp sge i64 %since, {_CHECK_NANOSECONDS}
+  %due = icmp sge i64 %since, {CHECK_NANOSECONDS}
   br i1 %due, label %look, label %no
 look:
   store i64 %now, ptr %last, align 8
@@ -492,45 +456,4 @@ done:
   call void @enter(ptr %saved)
   ret i32 %result
 }}
-"""
-
-_SLEEP: Final = """
-declare i64 @syscall(i64, ...)
-
-; sleep while the word is as expected
-define void @adstack_wait(ptr %word, i32 %expected) {
-  %r = call i64 (i64, ...) @syscall(i64 FUTEX, ptr %word, i64 128, i32 %expected, ptr null, ptr null, i64 0)
-  ret void
-}
-
-define void @adstack_wake(ptr %word, i32 %count) {
-  %r = call i64 (i64, ...) @syscall(i64 FUTEX, ptr %word, i64 129, i32 %count, ptr null, ptr null, i64 0)
-  ret void
-}
-
-; the same as @adstack_wait for at most 10 ms
-define void @adstack_finish(ptr %word, i32 %expected) {
-  %time = alloca [2 x i64], align 8
-  store i64 0, ptr %time, align 8
-  %rest = getelementptr i64, ptr %time, i64 1
-  store i64 10000000, ptr %rest, align 8
-  %r = call i64 (i64, ...) @syscall(i64 FUTEX, ptr %word, i64 128, i32 %expected, ptr %time, ptr null, i64 0)
-  ret void
-}
-"""
-
-_DOZE: Final = """
-declare i32 @usleep(i32)
-define void @adstack_finish(ptr %word, i32 %expected) {
-  %r = call i32 @usleep(i32 50)
-  ret void
-}
-"""
-
-_DOZE_WINDOWS: Final = """
-declare void @Sleep(i32)
-define void @adstack_finish(ptr %word, i32 %expected) {
-  call void @Sleep(i32 1)
-  ret void
-}
 """

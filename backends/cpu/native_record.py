@@ -1,0 +1,39 @@
+"""The record that says what a kernel's calls are: where its words stand, and assembly that reads them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["ARGUMENT", "ATTRIBUTE", "KINDS", "RECORD", "RESULTS", "word", "words"]
+
+_RECORD: Final = (
+    "guard", "epoch", "count", "arguments", "attributes", "attribute_count", "run", "ctx", "errors", "overflow",
+    "launches", "launch_slot", "lock", "release", "written", "written_count", "result_kind", "result", "address_name",
+    "int_type", "float_type", "none",
+)  # fmt: skip
+RECORD: Final = {name: at for at, name in enumerate(_RECORD)}
+"""Where each word of a record stands. `guard` points to an epoch, which must be `epoch`, and a count, which must be 0;
+`written` to the words to set when the launch is over."""
+
+_ARGUMENT: Final = ("kind", "slot", "low", "high", "extents", "extent_count", "written")
+ARGUMENT: Final = {name: at for at, name in enumerate(_ARGUMENT)}
+"""The words of an argument. What low and high mean depends on the kind; extents are (axis, slot) pairs;
+`written` is 1 for an array that the kernel writes."""
+
+ATTRIBUTE: Final = {name: at for at, name in enumerate(("owner", "name", "value"))}
+"""The words of an attribute that must be what it was."""
+
+KINDS: Final = {name: at for at, name in enumerate(("int", "f64", "f32", "bool", "same", "array", "host"))}
+_RESULTS: Final = ("none", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "u1")
+RESULTS: Final = {name: at for at, name in enumerate(_RESULTS)}
+
+
+def word(result: str, kind: str, record: str, at: int) -> str:
+    """Load a word of a record."""
+    address = f"  {result}.at = getelementptr i64, ptr {record}, i64 {at}\n"
+    return f"{address}  {result} = load {kind}, ptr {result}.at, align 8\n"
+
+
+def words(**wanted: str) -> str:
+    """Load words of `%record`: name -> type; the values are named alike."""
+    return "".join(word(f"%{name}", kind, "%record", RECORD[name]) for name, kind in wanted.items())

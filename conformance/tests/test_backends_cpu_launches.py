@@ -1,0 +1,127 @@
+"""Launches in a process: interrupts, other threads, signal handlers, forks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = """
+import os, signal, sys, threading, time
+import adstack as qd
+qd.init(arch=qd.cpu, cpu_max_num_threads={threads})
+x = qd.ndarray(qd.f64, (1 << 16,))
+
+@qd.kernel
+def long(x: qd.types.ndarray(dtype=qd.f64, ndim=1), turns: qd.i32):
+    for i in x:
+        v = x[i]
+        for _ in range(turns):
+            v = v * 0.5 + 1.0
+        x[i] = v
+
+@qd.kernel
+def one(x: qd.types.ndarray(dtype=qd.f64, ndim=1)):
+    for i in x:
+        x[i] = 1.0
+
+long(x, 1)
+long(x, 1)
+"""
+
+
+def in_process(body: str, *, threads: int = 2, send: int = 0) -> tuple[int, str, str]:
+    """(exit code, output, errors) of a script; `send` is a signal it gets once it has printed a line."""
+    folder = Path(os.environ["PYTEST_SCRATCH"])
+    file = folder / "script.py"
+    file.write_text(SCRIPT.format(threads=threads) + body)
+    process = subprocess.Popen([sys.executable, str(file)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    first = process.stdout.readline() if send else ""
+    if send:
+        process.send_signal(send)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, first + out, err
+
+
+@pytest.fixture(autouse=True)
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_SCRATCH", str(tmp_path))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("call", ["long", "long.serve"])
+def test_ctrl_c_ends_a_long_kernel_and_the_runtime_stays_usable(threads: int, call: str) -> None:
+    body = f"""
+try:
+    print("ready", flush=True)
+    {call}(x, 2_000_000)
+except KeyboardInterrupt:
+    one(x)
+    print(x.to_numpy().sum())
+"""
+    assert in_process(body, threads=threads, send=signal.SIGINT) == (0, "ready\n65536.0\n", "")
+
+
+def test_other_threads_go_on_during_a_long_kernel() -> None:
+    body = """
+ticks = []
+stop = threading.Event()
+def tick():
+    while not stop.is_set():
+        ticks.append(time.monotonic())
+        time.sleep(0.001)
+thread = threading.Thread(target=tick)
+thread.start()
+begun = time.monotonic()
+while time.monotonic() - begun < 0.5:
+    long(x, 3000)
+stop.set()
+thread.join()
+print(len(ticks) > 20)
+"""
+    assert in_process(body) == (0, "True\n", "")
+
+
+def test_a_handler_that_launches_gets_an_error_and_the_launch_goes_on() -> None:
+    body = """
+errors = []
+def handler(*_):
+    try:
+        one(x)
+    except RuntimeError as error:
+        errors.append(str(error))
+signal.signal(signal.SIGALRM, handler)
+signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+begun = time.monotonic()
+while not errors and time.monotonic() - begun < 30:
+    long(x, 20_000)
+signal.setitimer(signal.ITIMER_REAL, 0)
+one(x)
+print(errors[0])
+"""
+    code, out, err = in_process(body)
+    assert (code, err) == (0, "")
+    assert "while another one runs on the same thread" in out
+
+
+def test_a_forked_child_calls_kernels() -> None:
+    body = """
+import warnings
+warnings.simplefilter("ignore", DeprecationWarning)
+child = os.fork()
+if child == 0:
+    signal.alarm(30)
+    for _ in range(100):
+        long(x, 1)
+    one(x)
+    os._exit(int(x.to_numpy().sum() == 1 << 16))
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+one(x)
+print("end")
+"""
+    assert in_process(body) == (0, "end\n", "")
