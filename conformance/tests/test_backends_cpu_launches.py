@@ -8,7 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import adstack as qd
 
 SCRIPT = """
 import os, signal, sys, threading, time
@@ -125,3 +128,33 @@ one(x)
 print("end")
 """
     assert in_process(body) == (0, "end\n", "")
+
+
+@qd.kernel
+def fill(x: qd.types.ndarray(dtype=qd.f32, ndim=1), value: qd.f32):
+    for i in x:
+        x[i] = value
+
+
+@qd.kernel
+def plus(a: qd.i32, b: qd.f64) -> qd.f64:
+    return a + b
+
+
+def test_a_million_calls_take_no_memory() -> None:
+    qd.init(arch=qd.cpu)
+    x, host = qd.ndarray(qd.f32, (8,)), np.zeros(8, np.float32)
+    for k in range(2000):
+        fill(x, 1.0)
+        fill(host, 1.0)
+        plus(k, 2.0)
+    before = _resident()
+    for k in range(330_000):
+        fill(x, 1.0)
+        fill(host, 1.0)
+        plus(k, 2.0)
+    assert _resident() - before < 4 << 20
+
+
+def _resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
