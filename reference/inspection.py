@@ -1,8 +1,11 @@
-"""What tools may ask adstack about itself: its backends, their gaps, the budgets of operations, hand-written IR."""
+"""What tools may ask adstack about itself: its backends, their gaps, its cache, the budgets of operations, written IR."""
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from .ir.ops import TABLE
 from .ir.types import by_name
@@ -10,7 +13,20 @@ from .runtime.backend import Capabilities, Probe, Unavailable
 from .runtime.ir_program import IRProgram
 from .runtime.registry import ARCHES, probe
 
-__all__ = ["ARCHES", "Capabilities", "IRProgram", "Probe", "Unavailable", "budget", "gaps", "probe"]
+__all__ = [
+    "ARCHES",
+    "Cache",
+    "Capabilities",
+    "IRProgram",
+    "Probe",
+    "Unavailable",
+    "budget",
+    "cache",
+    "clear_cache",
+    "error_bounds",
+    "gaps",
+    "probe",
+]
 
 
 def gaps(arch: str) -> tuple[tuple[str, str], ...]:
@@ -24,9 +40,51 @@ def gaps(arch: str) -> tuple[tuple[str, str], ...]:
     return tuple((covers, reason) for covers, reason in getattr(module, "GAPS", ()))
 
 
+@dataclass(frozen=True)
+class Cache:
+    """Compiled kernels that are kept on disk.
+
+    Attributes:
+        folder: where.
+        entries: how many kernels.
+        bytes: what they take.
+        most: what they may take; those used longest ago go first.
+    """
+
+    folder: str
+    entries: int
+    bytes: int
+    most: int
+
+
+def cache() -> Cache:
+    """What is kept on disk."""
+    room = importlib.import_module("adstack.backends.cpu.cache")
+    kept = room.ObjectCache(room.default_folder())
+    sizes = [size for _, size in kept.entries()]
+    return Cache(str(kept.folder), len(sizes), sum(sizes), room.MOST_BYTES)
+
+
+def clear_cache() -> int:
+    """Remove the compiled kernels that are kept on disk; how many there were."""
+    room = importlib.import_module("adstack.backends.cpu.cache")
+    removed: int = room.ObjectCache(room.default_folder()).clear()
+    return removed
+
+
 def budget(op: str, dtype: str) -> float:
     """How far the result of an operation may be from the correctly rounded one, in units in the last place.
 
     KeyError if there is no such operation.
     """
     return TABLE[op].budget.of(by_name(dtype))
+
+
+def error_bounds(run: Callable[[], Any], of: str, data: Sequence[Any]) -> list[Any]:
+    """How far rounding can carry the "value", "grad" or "dual" of fields and ndarrays that `run()` computes.
+
+    An array of bounds on |computed - exact| for each of `data`, by running error analysis of what the launches do.
+    """
+    from .lang.ad.nearness import error_bounds as found
+
+    return found(run, of, data)

@@ -9,6 +9,7 @@ import click
 from adstack.errors import AdstackError
 
 from .bench.command import bench
+from .cache import cache
 from .completion import completion
 from .conformance import conformance
 from .console import console
@@ -24,6 +25,7 @@ Examples:
   adstack conformance -b reference       does it do what it must
   adstack bench --against quadrants      how fast is it
   adstack explain program.py:kernel      what became of a kernel
+  adstack cache info                     compiled kernels on disk
   adstack completion bash >> ~/.bashrc   complete on Tab
 """
 
@@ -34,7 +36,7 @@ def cli() -> None:
     """Look at adstack from outside: what runs here, whether it is right, and what it makes of a kernel."""
 
 
-for command in (doctor, conformance, bench, explain, dump, completion):
+for command in (doctor, conformance, bench, explain, dump, cache, completion):
     cli.add_command(command)
 
 

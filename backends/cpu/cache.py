@@ -14,10 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["ObjectCache", "default_folder"]
+__all__ = ["MOST_BYTES", "ObjectCache", "default_folder"]
 
 _VERSION = "1"
-_MOST_BYTES = 512 * 1024 * 1024
+MOST_BYTES = 512 * 1024 * 1024
+"""What the cache may take; more is trimmed now and then."""
 
 
 def default_folder() -> Path:
@@ -50,12 +51,17 @@ class ObjectCache:
 
     def read(self, key: str) -> bytes | None:
         """The contents of an entry, or None if it is not there or damaged."""
+        path = self._path(key)
         try:
-            data = self._path(key).read_bytes()
+            data = path.read_bytes()
         except OSError:
             return None
         head, body = data[:32], data[32:]
-        return body if hashlib.sha256(body).digest() == head else None
+        if hashlib.sha256(body).digest() != head:
+            return None
+        with suppress(OSError):
+            os.utime(path)  # what is used last is trimmed last
+        return body
 
     def write(self, key: str, body: bytes) -> None:
         """Add an entry; where the folder can't be written, do nothing."""
@@ -70,29 +76,39 @@ class ObjectCache:
             except OSError:
                 Path(name).unlink(missing_ok=True)
                 raise
+        if key.startswith("00"):  # once in 256 writes
+            self.trim()
 
-    def entries(self) -> list[Path]:
-        """The files of all entries, the oldest first."""
-        with suppress(OSError):
-            return sorted(self.folder.glob("objects/*/*.o"), key=lambda p: p.stat().st_mtime)
-        return []
+    def entries(self) -> list[tuple[Path, int]]:
+        """The file and size in bytes of every entry, the one used longest ago first."""
+        found = []
+        for path in self.folder.glob("objects/*/*.o"):
+            with suppress(OSError):  # another process may have removed it
+                state = path.stat()
+                found.append((state.st_mtime_ns, path, state.st_size))
+        return [(path, size) for _, path, size in sorted(found)]
 
     def clear(self) -> int:
-        """Remove all entries; how many there were."""
+        """Remove all entries, and what interrupted writes have left; how many entries there were."""
         found = self.entries()
-        for path in found:
-            path.unlink(missing_ok=True)
+        for path in (*(path for path, _ in found), *self.folder.glob("objects/*/.writing-*")):
+            _remove(path)
         return len(found)
 
-    def trim(self, most: int = _MOST_BYTES) -> None:
-        """Remove the oldest entries until the rest takes at most so many bytes."""
-        found = [(path, path.stat().st_size) for path in self.entries()]
+    def trim(self, most: int = MOST_BYTES) -> None:
+        """Remove entries, those used longest ago first, until the rest takes at most so many bytes."""
+        found = self.entries()
         total = sum(size for _, size in found)
         for path, size in found:
             if total <= most:
                 return
-            path.unlink(missing_ok=True)
+            _remove(path)
             total -= size
 
     def _path(self, key: str) -> Path:
         return self.folder / "objects" / key[:2] / f"{key}.o"
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -13,9 +14,9 @@ import llvmlite.binding as llvm
 
 from adstack.errors import InternalError
 
+from . import passes
 from .cache import ObjectCache
 from .capability import host
-from .passes import run_passes
 
 __all__ = ["Code", "compile_text", "optimised", "runtime_library", "target_machine"]
 
@@ -57,14 +58,20 @@ def optimised(text: str) -> Any:
         module.verify()
     except RuntimeError as error:
         raise InternalError(f"LLVM refuses the code generated for it: {error}\n{text}") from error
-    run_passes(module, target_machine())
+    passes.run_passes(module, target_machine())
     return module
+
+
+@cache
+def _recipe() -> str:
+    """What decides, besides a module's text, which machine code is made of it: the passes."""
+    return f"{_LEVEL} {Path(passes.__file__).read_text()}"
 
 
 def compile_text(text: str, cached: ObjectCache | None) -> Code:
     """Machine code for a module, from the cache if it is there."""
     machine = target_machine()
-    key = None if cached is None else cached.key(text, *host(), *map(str, llvm.llvm_version_info), str(_LEVEL))
+    key = None if cached is None else cached.key(text, *host(), *map(str, llvm.llvm_version_info), _recipe())
     image = cached.read(key) if cached is not None and key is not None else None
     if image is None:
         image = machine.emit_object(optimised(text))

@@ -90,7 +90,9 @@ def test_zeros_infinities_and_nans_are_combined_as_one_iteration_would(dtype, ki
 
 def chain(kind: str, start: np.ndarray, value: np.ndarray, n: int) -> list[np.ndarray]:
     """What an element holds before each of n updates with one value, and after them."""
-    return list(accumulate(range(n), lambda old, _: ATOMICS[kind].meaning(by_name(str_of(old)), old, value), initial=start))
+    return list(
+        accumulate(range(n), lambda old, _: ATOMICS[kind].meaning(by_name(str_of(old)), old, value), initial=start)
+    )
 
 
 def str_of(array: np.ndarray) -> str:

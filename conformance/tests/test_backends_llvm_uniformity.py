@@ -99,4 +99,6 @@ def test_a_loop_may_pass_on_a_uniform_value_where_it_carries_a_varying_one():
     assert "d" not in varying(RESET)
     assert "s" in varying(RESET)
     for count in (0, 3):
-        agree(parallel(RESET, 70, PLACES, "%p: i32"), {"x": np.zeros(1, np.int32), "y": np.zeros(70, np.int32)}, [count])
+        agree(
+            parallel(RESET, 70, PLACES, "%p: i32"), {"x": np.zeros(1, np.int32), "y": np.zeros(70, np.int32)}, [count]
+        )

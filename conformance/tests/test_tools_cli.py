@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from adstack import inspection
 from adstack.tools.cli import cli
 
-COMMANDS = ["doctor", "conformance", "explain", "dump", "completion"]
+COMMANDS = ["cache", "doctor", "conformance", "explain", "dump", "completion"]
 ONE = ("--backend", "reference", "--case", "arith/floor-division-of-negatives", "-j", "1")
 
 

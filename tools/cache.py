@@ -1,0 +1,49 @@
+"""`adstack cache`: the compiled kernels that are kept on disk."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from adstack import inspection
+
+from .console import console
+
+__all__ = ["cache"]
+
+EPILOG: Final = """\b
+Examples:
+  adstack cache info                        where it is, and how large
+  adstack cache clear                       compile everything anew from now on
+  ADSTACK_CACHE_DIR=/tmp/k adstack cache info   another folder
+"""
+MIB: Final = 1024 * 1024
+
+
+@click.group(epilog=EPILOG)
+def cache() -> None:
+    """Look at the compiled kernels that are kept on disk, or remove them.
+
+    They are in the folder that ADSTACK_CACHE_DIR names, else in the user's cache folder. It is always safe to clear.
+    """
+
+
+@cache.command()
+def info() -> None:
+    """Say where the cache is, how many kernels it has and how much space they take."""
+    found = inspection.cache()
+    out = console()
+    for name, text in (
+        ("folder", found.folder),
+        ("kernels", str(found.entries)),
+        ("size", f"{found.bytes / MIB:.1f} MiB of at most {found.most / MIB:.0f} MiB"),
+    ):
+        out.print(f"{name:8} {text}", markup=False, soft_wrap=True)
+
+
+@cache.command()
+def clear() -> None:
+    """Remove all kernels that are kept."""
+    removed = inspection.clear_cache()
+    console().print(f"{removed} kernel{'s' if removed != 1 else ''} removed", markup=False)
