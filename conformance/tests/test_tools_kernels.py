@@ -174,3 +174,11 @@ def test_a_target_is_a_file_and_perhaps_a_kernel(target, path, kernel):
 
 def test_errors_about_programs_are_no_defects_of_adstack():
     assert not issubclass(ProgramError, AssertionError)
+
+
+@pytest.mark.parametrize(("stage", "phrase"), [("llvm", "define void @task0("), ("llvm-opt", "@run("), ("asm", "run:")])
+def test_a_backend_shows_what_it_made_of_a_kernel(program, stage, phrase):
+    program.write_text(program.read_text().replace("qd.reference", "qd.cpu"))
+    done = adstack("dump", f"{program}:fill", "--stage", stage)
+    assert done.returncode == 0, done.stderr
+    assert phrase in done.stdout

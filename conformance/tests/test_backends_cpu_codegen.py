@@ -1,0 +1,73 @@
+"""How many lanes a task gets, and the function that runs the tasks of a program."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cpu_kit import agree, compiled, tasks_of
+from interpreter_kit import parallel, serial
+
+from adstack.backends.cpu.codegen import emit_module
+
+
+def lanes_of(text: str, wanted: int = 0, *, debug: bool = False, vector_bytes: int = 32) -> list[int]:
+    return emit_module(tasks_of(text, debug), debug=debug, lanes=wanted, vector_bytes=vector_bytes).emitted.lanes
+
+
+def over(n: int, body: str = "", dtype: str = "f32") -> str:
+    work = f"%v = load @x[%i] : {dtype}\n{body}\n%w = mul %v, %v : {dtype}\nstore @x[%i], %w"
+    return parallel(work, n, f"place @x : {dtype}[?] field")
+
+
+def test_small_types_get_more_lanes_than_wide_ones():
+    narrow, wide = lanes_of(over(1000))[0], lanes_of(over(1000, dtype="f64"))[0]
+    assert narrow > wide > 1
+
+
+def test_wider_vectors_hold_more_lanes():
+    assert lanes_of(over(1000), vector_bytes=16)[0] < lanes_of(over(1000), vector_bytes=64)[0]
+
+
+@pytest.mark.parametrize("wanted", [1, 2, 4, 16, 128])
+def test_the_option_decides_where_it_is_given(wanted):
+    assert lanes_of(over(1000), wanted) == [wanted]
+    assert lanes_of(over(1000), wanted, debug=True) == [wanted]
+
+
+def test_lanes_are_a_power_of_two_and_there_are_no_more_than_iterations():
+    for n in (1, 3, 10, 100, 10_000):
+        (lanes,) = lanes_of(over(n))
+        assert lanes & (lanes - 1) == 0
+        assert lanes <= n
+
+
+def test_debug_mode_runs_one_iteration_after_another_unless_told_otherwise():
+    assert lanes_of(over(1000), debug=True) == [1]
+
+
+def test_serial_tasks_have_one_lane():
+    assert lanes_of(
+        serial("%v = load @x[%n] : i32\nstore @x[%n], %v\nreturn", "(%n: i32)", "place @x : i32[5] field")
+    ) == [1]
+
+
+def test_a_program_without_tasks_runs():
+    assert list(compiled(serial("return"), 8)()) == []
+
+
+def test_values_that_cross_tasks_arrive():
+    text = """kernel @k(%n: i32) -> (i32) {
+      place @x : i32[?] field
+      %zero = const 0 : i32
+      %first = load @x[%zero] : i32
+      store @x[%zero], %n
+      parallel_for (%i = %zero to %n) {
+        %o = atomic add @x[%i], %first : i32
+        yield
+      }
+      %last = load @x[%zero] : i32
+      return %last
+    }
+    """
+    left = agree(text, {"x": np.full(100, 7, np.int32)}, [100])
+    assert left[0] == [107]
