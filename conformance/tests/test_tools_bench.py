@@ -235,16 +235,17 @@ def test_a_row_that_there_is_not_is_refused_by_the_runner():
 def _run(tmp_path: Path) -> Run:
     a, b = _fake(tmp_path, "adstack", 1.0), _fake(tmp_path, "quadrants", 4.0)
     c = Subject("taichi", "cpu", (), reason="not installed", fix="install it")
-    rows = [Row("nop", "a call"), Row("refused", "never")]
+    rows = [Row("nop", "a call"), Row("first", "the first call", "cold"), Row("refused", "never")]
     return Run("cpu", rows, [a, b, c], measure(rows, [a, b, c], 3), (0.5, 1.5))
 
 
 def test_the_report_holds_figures_ratios_and_reasons(tmp_path: Path):
     record = json.loads(json.dumps(_run(tmp_path).record()))
-    nop, refused = record["rows"]
+    nop, first, refused = record["rows"]
     assert nop["results"]["adstack"]["wall"] == {"median": 1.0, "spread": 0.0, "least": 1.0, "count": 3}
     assert nop["results"]["quadrants"]["ratio"]["median"] == 0.25
-    assert nop["results"]["quadrants"]["cpu_ratio"]["median"] == 0.25
+    assert first["results"]["quadrants"]["cpu_ratio"]["median"] == 0.25
+    assert "cpu" not in nop["results"]["adstack"]
     assert "ratio" not in nop["results"]["adstack"]
     assert nop["results"]["taichi"] == {"problem": "not installed"}
     assert refused["results"]["adstack"] == {"problem": "NotImplementedError: no"}

@@ -63,13 +63,15 @@ class Run:
             return {"problem": samples.problem}
         result: dict[str, Any] = {
             "wall": figure(samples.wall).record(),
-            "cpu": figure(samples.cpu).record(),
             "samples": [float(f"{s:.4g}") for s in samples.wall],
         }
         found, of_cpu = self.ratio(row, subject), self.ratio(row, subject, cpu=True)
-        if found is None or of_cpu is None:
-            return result
-        return {**result, "ratio": found.record(), "cpu_ratio": of_cpu.record()}
+        if found is not None:
+            result["ratio"] = found.record()
+        if row.kind == "steady":
+            return result  # too short: the time of a thread that never pauses is not counted until it does
+        result["cpu"] = figure(samples.cpu).record()
+        return result if of_cpu is None else {**result, "cpu_ratio": of_cpu.record()}
 
     def ratio(self, row: Row, other: Subject, *, cpu: bool = False) -> Figure | None:
         """adstack's time over another's, if both have one: of the wall clock, or of the processor."""

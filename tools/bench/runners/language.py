@@ -192,11 +192,9 @@ class Runner:
 
     def options(self, cache: str) -> dict[str, Any]:
         """Compiled kernels are kept only in the folder `cache`, if there is one."""
-        if not cache:
-            return {"offline_cache": False}
-        if self.name == "adstack":
-            os.environ["ADSTACK_CACHE_DIR"] = cache
-            return {"offline_cache": True}
+        os.environ["ADSTACK_CACHE_DIR"] = cache or tempfile.mkdtemp()
+        if not cache or self.name == "adstack":
+            return {"offline_cache": bool(cache)}
         return {"offline_cache": True, "offline_cache_file_path": cache}
 
 
@@ -204,13 +202,15 @@ def main() -> None:
     """Answer until the input ends. Banners that implementations print go to standard error."""
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    runner = Runner(sys.argv[1], sys.argv[2])
-    for line in sys.stdin:
-        try:
-            reply = runner.answer(json.loads(line))
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is this row's answer
-            reply = {"error": f"{type(error).__name__}: {error}"}
-        print(json.dumps(reply), file=replies, flush=True)
+    with tempfile.TemporaryDirectory(prefix="bench") as scratch:
+        tempfile.tempdir = scratch
+        runner = Runner(sys.argv[1], sys.argv[2])
+        for line in sys.stdin:
+            try:
+                reply = runner.answer(json.loads(line))
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is this row's answer
+                reply = {"error": f"{type(error).__name__}: {error}"}
+            print(json.dumps(reply), file=replies, flush=True)
 
 
 if __name__ == "__main__":
