@@ -70,7 +70,7 @@ def workloads(arch: str) -> dict[str, Callable[[], Any]]:
         found = 0.0
         for i in many:
             found += many[i] * s
-        return found  # type: ignore[return-value]
+        return found
 
     return {
         "without arguments": store,
