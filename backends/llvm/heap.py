@@ -8,7 +8,7 @@ from .checks import refuse
 from .frame import Site
 from .region import RegionEmitter
 
-__all__ = ["release", "renewed", "room"]
+__all__ = ["grown", "release", "renewed", "room"]
 
 
 def renewed(e: RegionEmitter, count: str, size: int, loc: Loc) -> str:
@@ -27,6 +27,25 @@ def room(e: RegionEmitter, count: int, size: int, loc: Loc) -> str:
     e.split(none, take, after)
     e.enter(take)
     _fill(e, slot, str(count), size, loc)
+    e.jump(after)
+    e.enter(after)
+    return e.w.let(f"load ptr, ptr {slot}, align 8")
+
+
+def grown(e: RegionEmitter, count: str, size: int, loc: Loc) -> str:
+    """Memory for at least `count` (an i64) things of `size` bytes, a larger one kept from before; a pointer."""
+    slot, have = _owner(e), e.frame.zeroed_slot()
+    e.w.declare("malloc", "declare noalias ptr @malloc(i64)")
+    wanted = e.w.let(f"mul i64 {count}, {size}")
+    held = e.w.let(f"load i64, ptr {have}, align 8")
+    grow, after = e.label("grow"), e.label("room")
+    e.split(e.w.let(f"icmp ugt i64 {wanted}, {held}"), grow, after)
+    e.enter(grow)
+    e.w.do(f"call void @free(ptr {e.w.let(f'load ptr, ptr {slot}, align 8')})")
+    fresh = e.w.let(f"call ptr @malloc(i64 {wanted})")
+    e.w.do(f"store ptr {fresh}, ptr {slot}, align 8")
+    e.w.do(f"store i64 {wanted}, ptr {have}, align 8")
+    refuse(e, Site("memory", str(size), loc), e.w.let(f"icmp eq ptr {fresh}, null"), 1, ())
     e.jump(after)
     e.enter(after)
     return e.w.let(f"load ptr, ptr {slot}, align 8")

@@ -63,7 +63,8 @@ class RegionEmitter:
         task: what the code needs to know of the task around it; None in a math function, which touches no memory.
         gathered: atomics that are combined per thread first.
         stacks, kept: the adstacks made so far, of either kind.
-        counted: the adstacks of which the program keeps the count.
+        counted: the adstacks of which the program keeps the count, each with its group.
+        current: the region being emitted.
         used: the values that some op of the task takes.
         strides: how values of a parallel loop grow from one iteration to the next; None in serial code.
     """
@@ -80,7 +81,8 @@ class RegionEmitter:
         self.gathered: dict[Op, Gathered] = {}
         self.used: set[Value] = set()
         self.stacks: dict[Value, Stack] = {}
-        self.counted: set[Value] = set()
+        self.counted: dict[Value, tuple[Op, ...]] = {}
+        self.current: Region | None = None
         self.kept: dict[Value, Kept] = {}
         self._names: dict[Value, str] = {}
         self._constants: dict[Value, str] = {}
@@ -218,8 +220,10 @@ class RegionEmitter:
 
     def region(self, region: Region) -> list[Value]:
         """Emit the ops; gives what the terminator hands on."""
+        outer, self.current = self.current, region
         for op in region.ops[:-1]:
             self.op(op)
+        self.current = outer
         return region.terminator.operands
 
     def op(self, op: Op) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adstack.ir.structure import Op, Region, Value
+from adstack.ir.structure import Op
 from adstack.ir.types import DType, StackType
 
 from . import heap, kept
@@ -17,7 +17,7 @@ from .checks import refuse
 from .frame import Site
 from .region import RegionEmitter, handles
 
-__all__ = ["Stack", "counted_stacks", "overflowed"]
+__all__ = ["Stack", "overflowed"]
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,10 @@ class Stack:
 
 @handles("stack.alloca")
 def _alloca(e: RegionEmitter, op: Op) -> None:
-    if op.result in e.counted:
-        e.kept[op.result] = kept.alloca(e, op)
+    group = e.counted.get(op.result)
+    if group is not None:
+        if op is group[0]:
+            kept.alloca(e, group)
         return
     assert e.lanes == 1
     assert isinstance(op.result.type, StackType)
@@ -57,18 +59,6 @@ def _alloca(e: RegionEmitter, op: Op) -> None:
     e.w.do(f"store i64 {capacity}, ptr {stack.capacity}, align 8")
     e.w.do(f"store i64 0, ptr {stack.count}, align 8")
     e.stacks[op.result] = stack
-
-
-def counted_stacks(body: Region) -> set[Value]:
-    """The adstacks of which the program keeps the count: nothing is done with them but put and get."""
-    made: set[Value] = set()
-    machines: set[Value] = set()
-    for op in body.walk():
-        if op.name == "stack.alloca":
-            made.add(op.result)
-        elif op.name.startswith("stack.") and op.name not in kept.KEPT:
-            machines.add(op.operands[0])
-    return made - machines
 
 
 def _stack(e: RegionEmitter, op: Op) -> Stack:

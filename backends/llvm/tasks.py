@@ -14,7 +14,7 @@ from adstack.errors import InternalError
 from adstack.ir.structure import Op, Program, Region, Task, Value
 from adstack.ir.types import DType, i64
 
-from . import access, atomics, checks, control, heap, random, stacks
+from . import access, atomics, checks, control, heap, kept, random, stacks
 from .context import Context
 from .frame import Site, TaskFrame
 from .gathering import Gathering
@@ -165,7 +165,7 @@ class _TaskEmitter:
         w = Writer()
         e = RegionEmitter(self.module, w, 1, set())
         e.used = self.used
-        e.counted = stacks.counted_stacks(self.task.body)
+        e.counted = kept.counted_stacks(self.task.body)
         context = self.out.context
         for arg, slot in zip(self.task.body.args, context.params, strict=True):
             e.bind(arg, _parameter(e, arg.dtype, slot))
