@@ -204,6 +204,11 @@ def test_local_arrays_hand_on_what_was_stored_last():
     check(looped(write, X, Y), arrays(x=NUMBERS, y=[0] * 4), arrays(x=[0] * 4, y=[1] * 4), x=[5] * 4)
 
 
+def test_of_lanes_that_write_one_element_the_last_one_gets_its_adjoint():
+    k = looped(lambda b, i: b.store(L, [], b.load(X, [i])), X, L)
+    check(k, arrays(x=NUMBERS, l=0), arrays(x=[0] * 4, l=5), x=[0, 0, 0, 5], l=0)
+
+
 # ---- what does not pass
 
 
@@ -403,6 +408,37 @@ def test_f64_values_follow_the_path_of_the_kernels_own_run():
     k = looped(write, x, y)
     for precision in ("own", "f64"):
         assert gradient(k, buffers, (), grads, precision=precision)["x"].tolist() == [2.0] * 4
+
+
+def sums_to_a_tie(write):
+    """A kernel of a = 0.1 + 0.2 and b = 0.3: the same in f32, while in f64 a is less than b."""
+    x, y = Place("x", f32, (4,)), Place("y", f32, (4,))
+
+    def body(b, i):
+        a = b.add(b.const(0.2, f32), b.load(x, [i]))
+        b.store(y, [i], write(b, a, b.load(x, [b.const(1, i32)])))
+
+    buffers = {"x": np.array([0.1, 0.3, 0.1, 0.1], np.float32), "y": np.zeros(4, np.float32)}
+    grads = {"x": np.zeros(4, np.float32), "y": np.array([1, 0, 0, 0], np.float32)}
+    return gradient(looped(body, x, y), buffers, (), grads, precision="f64")["x"].tolist()
+
+
+LESS, MORE = float(np.float32(0.1)) + float(np.float32(0.2)), float(np.float32(0.3))
+
+
+@pytest.mark.parametrize(
+    ("write", "first", "second"),
+    [
+        (lambda b, a, c: b.mul(b.emit("max", c, a), b.emit("max", c, a)), 2 * LESS, 0),
+        (lambda b, a, c: b.mul(b.emit("min", a, c), b.emit("min", a, c)), 0, 2 * MORE),
+        (lambda b, a, c: b.mul(b.floor(b.div(a, c)), a), 1, 0),
+        (lambda b, a, c: b.mul(b.abs(b.sub(a, c)), a), LESS - MORE, 0),
+        (lambda b, a, c: b.abs(b.sub(a, c)), 0, 0),
+    ],
+)
+def test_f64_values_are_decided_about_by_the_kernels_own(write, first, second):
+    assert LESS < MORE
+    assert sums_to_a_tie(write) == [first, second, 0, 0]
 
 
 def test_casts_between_floats_pass_adjoints_on():

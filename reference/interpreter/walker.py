@@ -89,14 +89,10 @@ class Walker:
 
     @back.register
     def _(self, record: Load) -> None:
-        found = self._nodes.get(record.result)
-        if found is not None and record.storage not in self._constant:
-            self.of(record.storage).add(record.at, found.read(record.result.at(record.frame)))
+        self._was_read(record.storage, record.at, record.result, record.result.at(record.frame))
 
     @back.register
     def _(self, record: Store) -> None:
-        if record.storage in self._constant:
-            return
         adjoint = self.of(record.storage)
         # several lanes at one element: the last one's value stayed
         _, last = np.unique(record.at[::-1], return_index=True)
@@ -107,8 +103,6 @@ class Walker:
 
     @back.register
     def _(self, record: Atomic) -> None:
-        if record.storage in self._constant:
-            return
         adjoint, at = self.of(record.storage), record.at
         spots = [node.at(record.frame)[record.chosen] for node in record.operands]
         change = adjoint.read(at)
@@ -118,8 +112,14 @@ class Walker:
         adjoint.clear(at)
         args = [node.read(spot) for node, spot in zip(record.operands, spots, strict=True)]
         self._give_back(record, change, args, spots)
-        if record.result in self._nodes:
-            adjoint.add(at, self._nodes[record.result].read(record.chosen))
+        assert record.result is not None
+        self._was_read(record.storage, at, record.result, record.chosen)
+
+    def _was_read(self, storage: Storage, at: Array, node: Node, spots: Array) -> None:
+        """What was read from a storage gives its adjoint back, unless it counts as constant."""
+        found = self._nodes.get(node)
+        if found is not None and storage not in self._constant:
+            self.of(storage).add(at, found.read(spots))
 
     def _give_back(self, record: Atomic, change: Num, args: list[Arg], spots: list[Array]) -> None:
         """What an element became goes back to what it was and to the operand."""
