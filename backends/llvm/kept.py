@@ -1,10 +1,10 @@
 """Adstacks whose count the program keeps: `stack.put` and `stack.get`, over one lane or many.
 
-Stacks made side by side with one capacity are a group: they live in one piece of memory, slot by slot, and what is pushed
-together is checked together. In slot i of a group the values of one stack stand side by side for all lanes, so that lanes
-that push together write neighbouring words. There is no header and no adjoint. The memory is the thread's own, kept from
-one run of the allocation to the next and grown when it is too small. One slot more than the capacity is there: what would
-overflow goes to it, and the overflow is recorded.
+Stacks made side by side with one capacity are a group: they live in one piece of memory, slot by slot, and what is
+pushed together is checked together. In slot i of a group the values of one stack stand side by side for all lanes, so
+that lanes that push together write neighbouring words. There is no header and no adjoint. The memory is the thread's
+own, kept from one run of the allocation to the next and grown when it is too small. One slot more than the capacity
+is there: what would overflow goes to it, and the overflow is recorded.
 """
 
 from __future__ import annotations
@@ -79,9 +79,6 @@ def counted_stacks(body: Region) -> dict[Value, tuple[Op, ...]]:
 def alloca(e: RegionEmitter, group: Sequence[Op]) -> None:
     """Make room for a whole group, when its first stack is made."""
     first = group[0]
-    if first.result in e.kept:
-        for op in group:  # made again, by another run of the same code
-            e.kept.pop(op.result, None)
     wanted, width = first.operands[0], e.width(first.operands[0])
     ty = type_text(i64, width)
     name, zero = e.wide(wanted, width), e.w.constant(0, i64, width)
