@@ -79,13 +79,15 @@ class Gradient:
     """What is differentiated: `Gradient(seed={out: 1.0}, expect={x: [6.0]})`.
 
     In reverse mode `seed` fills the gradients of outputs and `expect` is compared with those of inputs; `forward_seed`
-    and `forward_expect` are the duals of inputs and outputs in forward mode.
+    and `forward_expect` are the duals of inputs and outputs in forward mode. With a `loss`, what is called may be any
+    function that launches kernels: in reverse mode they are recorded on a tape with that loss.
     """
 
     seed: Any = ()
     expect: Any = ()
     forward_seed: Any = ()
     forward_expect: Any = ()
+    loss: Any = None
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,9 @@ class Case:
         function: takes the subject's module, and the parameters by name.
         rules: permanent names of the rules it is evidence for.
         modes: "forward", and "reverse", "forward-mode" for cases whose runs have a `gradient`.
-        options: for the subject's `init`; default_fp and default_ip by name.
+        options: for the subject's `init`; default_fp and default_ip by name, "dtype" being the variant's own type.
+        bounded: whether floats are compared within the error bound of this very run (running error analysis) with what
+            is expected, not rounded; otherwise they must be the same to the bit.
         timeout: seconds after which a cell counts as hung, if other than the run's.
         variants: at least one.
     """
@@ -155,6 +159,7 @@ class Case:
     options: Mapping[str, Any] = field(default_factory=dict)
     timeout: float | None = None
     variants: tuple[Variant, ...] = (Variant(),)
+    bounded: bool = False
 
     @property
     def slug(self) -> str:
@@ -182,6 +187,7 @@ def case(
     params: Mapping[str, Sequence[Any]] | None = None,
     options: Mapping[str, Any] | None = None,
     timeout: float | None = None,
+    bounded: bool = False,
 ) -> Callable[[Callable[..., Any]], Case]:
     """Make a function a case. See `Case`, and the module for an example.
 
@@ -194,7 +200,7 @@ def case(
 
     def decorate(function: Callable[..., Any]) -> Case:
         variants = tuple(_variants(dtypes, params or {}))
-        return Case(function, tuple(rules), tuple(modes), dict(options or {}), timeout, variants)
+        return Case(function, tuple(rules), tuple(modes), dict(options or {}), timeout, variants, bounded)
 
     return decorate
 

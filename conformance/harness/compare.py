@@ -11,7 +11,7 @@ import numpy as np
 from ..case import CaseError, Total
 from .exact import array_of, exact_value, nested, rounded, ulp_distance, unit_roundoff
 
-__all__ = ["Measure", "measure", "measure_text", "measure_value"]
+__all__ = ["Measure", "measure", "measure_text", "measure_value", "measure_within"]
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,31 @@ def _against_bounds(what: str, got: Any, leaves: list[Any]) -> Measure:
     shape = got.shape
     worst = _worst(got, want.reshape(shape), (distance + np.array(excess) * 1e30).reshape(shape))
     return Measure(what, got.dtype.name, "bound", farthest, not any(excess), worst)
+
+
+def measure_within(what: str, got: Any, literals: Any, bounds: Any) -> Measure:
+    """Compare an array with the exact values of literals, each within a bound of its own."""
+    shape, leaves = nested(literals)
+    if shape not in ((), got.shape):
+        raise CaseError(f"{what}: values of shape {shape} for data of shape {got.shape}")
+    exact = [exact_value(leaf) for leaf in (leaves if shape else leaves * got.size)]
+    want = np.array([rounded(value, got.dtype) for value in exact], got.dtype).reshape(got.shape)
+    limits = np.broadcast_to(bounds, got.shape).ravel().tolist()
+    inside = [_inside(*three) for three in zip(got.ravel().tolist(), exact, limits, strict=True)]
+    distance = ulp_distance(got, want)
+    excess = np.where(np.array(inside), 0.0, 1e30).reshape(got.shape)
+    farthest = float(distance.max()) if distance.size else 0.0
+    worst = _worst(got, want, distance + excess)
+    return Measure(what, got.dtype.name, "bound", farthest, all(inside), worst)
+
+
+def _inside(value: float, exact: Any, limit: float) -> bool:
+    """Infinities and NaN have to be met; a bound that says nothing lets nothing pass but the value itself."""
+    if not (np.isfinite(float(exact)) and np.isfinite(value)):
+        return bool(value == exact or (np.isnan(value) and np.isnan(float(exact))))
+    if not np.isfinite(limit):
+        return bool(value == exact)
+    return abs(Fraction(value) - Fraction(exact)) <= Fraction(limit)
 
 
 def sum_and_bound(terms: Any, dtype: Any) -> tuple[Fraction, Fraction]:

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..case import IR, Case, CaseError, Raises, Run
+from ..case import IR, Case, CaseError, Gradient, Raises, Run, Variant
 from .capture import Capture
-from .compare import Measure, measure, measure_text, measure_value
+from .compare import Measure, measure, measure_text, measure_value, measure_within
 from .exact import array_of
 from .loading import load_entry
 
@@ -59,9 +59,9 @@ def perform(request: Request, target: Target, capture: Capture) -> dict[str, Any
     outcome, message = "finished", ""
     try:
         entry = load_entry(request.path, request.id, Path(request.root))
-        qd = _initialise(target, entry.case, request.seed)
+        qd = _initialise(target, entry.case, entry.variant, request.seed)
         for number, run in enumerate(_runs(entry.case.function(qd, **entry.variant.arguments(qd)))):
-            measures += _Launch(qd, run, number, capture).observe(request.mode)
+            measures += _Launch(qd, run, number, capture, entry.case.bounded).observe(request.mode)
     except CaseError as error:
         outcome, message = "broken", str(error)
     except UnexpectedOutcomeError as error:
@@ -74,12 +74,12 @@ def perform(request: Request, target: Target, capture: Capture) -> dict[str, Any
     return {"outcome": outcome, "measures": [asdict(m) for m in measures], "message": message, "seconds": seconds}
 
 
-def _initialise(target: Target, case: Case, seed: int) -> Any:
+def _initialise(target: Target, case: Case, variant: Variant, seed: int) -> Any:
     qd = target.qd
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002 - kernels' host code may draw from numpy's global stream
-    types = {"default_fp", "default_ip"}
-    options = {name: getattr(qd, value) if name in types else value for name, value in case.options.items()}
+    types, own = {"default_fp", "default_ip"}, dict(variant.dtypes)
+    options = {n: getattr(qd, own.get(value, value)) if n in types else value for n, value in case.options.items()}
     qd.init(arch=getattr(qd, target.arch), **{"random_seed": seed, **options})
     return qd
 
@@ -101,8 +101,8 @@ def describe(error: BaseException) -> str:
 class _Launch:
     """One `Run`, carried out."""
 
-    def __init__(self, qd: Any, run: Run, number: int, capture: Capture) -> None:
-        self.qd, self.run, self.capture = qd, run, capture
+    def __init__(self, qd: Any, run: Run, number: int, capture: Capture, bounded: bool) -> None:
+        self.qd, self.run, self.capture, self.bounded = qd, run, capture, bounded
         self.kernel = _callable(qd, run.kernel)
         self.label = f"run {number + 1}: " if number else ""
 
@@ -116,10 +116,10 @@ class _Launch:
         return self._reverse() if mode == "reverse" else self._forward_mode()
 
     def _forward(self) -> list[Measure]:
-        run, mark = self.run, self.capture.mark()
+        run, bounds, mark = self.run, self._bounds("value", self.run.expect), self.capture.mark()
         returned = self._call()
         printed = self.capture.since(mark)
-        measures = self._compare("expect", run.expect)
+        measures = self._compare("expect", run.expect, "", bounds)
         if run.raises is not None:
             measures.append(Measure(f"{self.label}raises", "text", "exact", 0.0, within=True))
         if run.returns is not None:
@@ -146,10 +146,20 @@ class _Launch:
     def _reverse(self) -> list[Measure]:
         asked = self.run.gradient
         assert asked is not None
-        self.kernel(*self.run.args)
         _fill(asked.seed, "grad")
+        if asked.loss is not None:
+            return self._recorded(asked)
+        bounds = self._bounds("grad", asked.expect)
+        self.kernel(*self.run.args)
         self.kernel.grad(*self.run.args)
-        return self._compare("gradient", asked.expect, "grad")
+        return self._compare("gradient", asked.expect, "grad", bounds)
+
+    def _recorded(self, asked: Gradient) -> list[Measure]:
+        asked.loss.grad.fill(1)
+        bounds = self._bounds("grad", asked.expect)
+        with self.qd.ad.Tape(asked.loss):
+            self.kernel(*self.run.args)
+        return self._compare("gradient", asked.expect, "grad", bounds)
 
     def _forward_mode(self) -> list[Measure]:
         asked = self.run.gradient
@@ -160,16 +170,30 @@ class _Launch:
         shape = param.to_numpy().shape
         flat = array_of(seed, np.dtype(np.float64), shape).ravel().tolist()
         outputs = [place for place, _ in _pairs(asked.forward_expect)]
+        _fill(asked.forward_seed, "dual")
+        bounds = self._bounds("dual", asked.forward_expect)
         with self.qd.ad.FwdMode(loss=outputs, param=param, seed=flat):
             self.kernel(*self.run.args)
-        return self._compare("dual", asked.forward_expect, "dual")
+        return self._compare("dual", asked.forward_expect, "dual", bounds)
 
-    def _compare(self, what: str, expectations: Any, part: str = "") -> list[Measure]:
-        pairs = _pairs(expectations)
-        return [
-            measure(f"{self.label}{what}[{index}]", _read(place, part), literals, self.run.budget)
-            for index, (place, literals) in enumerate(pairs)
-        ]
+    def _compare(self, what: str, expectations: Any, part: str, bounds: list[Any]) -> list[Measure]:
+        measures = []
+        for index, (place, literals) in enumerate(_pairs(expectations)):
+            name, got = f"{self.label}{what}[{index}]", _read(place, part)
+            if self.bounded and got.dtype.kind == "f":
+                measures.append(measure_within(name, got, literals, bounds[index]))
+            else:
+                measures.append(measure(name, got, literals, self.run.budget))
+        return measures
+
+    def _bounds(self, of: str, expectations: Any) -> list[Any]:
+        """The error bounds of what is compared, for this very run."""
+        if not self.bounded:
+            return []
+        inspection = importlib.import_module(f"{self.qd.__name__}.inspection")
+        places = [place for place, _ in _pairs(expectations)]
+        found: list[Any] = inspection.error_bounds(lambda: self.kernel(*self.run.args), of, places)
+        return found
 
 
 def _pairs(values: Any) -> list[tuple[Any, Any]]:

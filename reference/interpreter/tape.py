@@ -31,7 +31,7 @@ from .recorder import Recorder, team_frame
 from .trace import Node
 from .walker import Walker
 
-__all__ = ["gradient"]
+__all__ = ["executed", "gradient"]
 
 Precision = Literal["own", "f64"]
 
@@ -99,15 +99,21 @@ def record(
     copies = {name: np.array(buffer) for name, buffer in buffers.items()}
     launch = Launch(options, list(bind(program.places, copies).values()))
     run = Recorder(launch, beside)
-    returned: list[Node] = []
     with np.errstate(all="ignore"):
-        for task in tasks_of(program):
-            run.used = operands_of(task.body)
-            given = zip(task.body.args, scalars, strict=True)
-            for value, number in given:
-                run.env[value] = run.exact(value.dtype, np.array([value.dtype(number)], value.dtype.numpy), None)
-            returned = run.region(task.body, team_frame(run, launch.serial))
+        returned = executed(run, program, scalars)
     return run, returned
+
+
+def executed(run: Recorder, program: Kernel | Program, scalars: Sequence[Scalar]) -> list[Node]:
+    """Run and record all tasks; what the last one returned."""
+    returned: list[Node] = []
+    for task in tasks_of(program):
+        run.used = operands_of(task.body)
+        given = zip(task.body.args, scalars, strict=True)
+        for value, number in given:
+            run.env[value] = run.exact(value.dtype, np.array([value.dtype(number)], value.dtype.numpy), None)
+        returned = run.region(task.body, team_frame(run, run.launch.serial))
+    return returned
 
 
 def start(walker: Walker, run: Recorder, program: Kernel | Program, adjoints: Mapping[str, Array]) -> None:

@@ -1,0 +1,1 @@
+"""Gradients: reverse mode, tapes and forward mode, against exact derivatives of plain Python."""

@@ -1,0 +1,306 @@
+"""Exact derivatives of plain Python: what gradient cases expect, found without any implementation under test.
+
+A `Number` is a rational number with its partial derivatives, rational as well. Arithmetic on it is exact; roots and
+transcendental functions, and quotients that grow too long, are good to 60 digits. So the function
+
+    def plain(x):
+        return [sin(a) * a for a in x]
+
+called with numbers gives the values and the whole Jacobian that a kernel of the same formula must have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any, Final
+
+__all__ = [
+    "Number", "absolute", "acos", "asin", "atan", "atan2", "cbrt", "cos", "cosh", "exp", "exp2", "expm1", "hypot",
+    "log", "log1p", "log2", "log10", "power", "rsqrt", "sin", "sinh", "sqrt", "tan", "tanh",
+]  # fmt: skip
+
+DIGITS: Final = 80
+LONGEST: Final = 4000
+"""Bits of a numerator or denominator beyond which a number is rounded to `DIGITS` digits."""
+
+
+class Number:
+    """A number that depends on others: `slopes` holds its derivative by each of them that matters."""
+
+    __slots__ = ("slopes", "value")
+
+    def __init__(self, value: Any, slopes: Mapping[Any, Fraction] | None = None) -> None:
+        self.value = _short(Fraction(value))
+        self.slopes = {key: _short(slope) for key, slope in (slopes or {}).items() if slope}
+
+    def __add__(self, other: Any) -> Number:
+        other = lift(other)
+        return combined(self.value + other.value, (self, Fraction(1)), (other, Fraction(1)))
+
+    def __sub__(self, other: Any) -> Number:
+        return self + -lift(other)
+
+    def __mul__(self, other: Any) -> Number:
+        other = lift(other)
+        return combined(self.value * other.value, (self, other.value), (other, self.value))
+
+    def __truediv__(self, other: Any) -> Number:
+        other = lift(other)
+        ratio = self.value / other.value
+        return combined(ratio, (self, 1 / other.value), (other, -ratio / other.value))
+
+    def __pow__(self, count: int) -> Number:
+        slope = count * self.value ** (count - 1) if count else Fraction(0)
+        return combined(self.value**count, (self, slope))
+
+    def __neg__(self) -> Number:
+        return combined(-self.value, (self, Fraction(-1)))
+
+    def __radd__(self, other: Any) -> Number:
+        return lift(other) + self
+
+    def __rsub__(self, other: Any) -> Number:
+        return lift(other) - self
+
+    def __rmul__(self, other: Any) -> Number:
+        return lift(other) * self
+
+    def __rtruediv__(self, other: Any) -> Number:
+        return lift(other) / self
+
+    def __mod__(self, other: Any) -> Number:
+        """What a floored division leaves: the quotient is a step."""
+        return self - lift(other) * math.floor(self.value / lift(other).value)
+
+    def __lt__(self, other: Any) -> bool:
+        return self.value < lift(other).value
+
+    def __le__(self, other: Any) -> bool:
+        return self.value <= lift(other).value
+
+    def __gt__(self, other: Any) -> bool:
+        return self.value > lift(other).value
+
+    def __ge__(self, other: Any) -> bool:
+        return self.value >= lift(other).value
+
+    def __eq__(self, other: object) -> bool:
+        return self.value == lift(other).value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __int__(self) -> int:
+        return int(self.value)
+
+    def __floor__(self) -> int:
+        return math.floor(self.value)
+
+    def __ceil__(self) -> int:
+        return math.ceil(self.value)
+
+    def __repr__(self) -> str:
+        slopes = {key: float(slope) for key, slope in self.slopes.items()}
+        return f"Number({float(self.value)!r}, {slopes!r})"
+
+
+def lift(value: Any) -> Number:
+    """A constant as a number."""
+    return value if isinstance(value, Number) else Number(value)
+
+
+def combined(value: Fraction, *parts: tuple[Number, Fraction]) -> Number:
+    """A number by the chain rule: of each part, the number and the derivative by it."""
+    slopes: dict[Any, Fraction] = {}
+    for number, outer in parts:
+        for key, slope in number.slopes.items():
+            slopes[key] = slopes.get(key, Fraction(0)) + outer * slope
+    return Number(value, slopes)
+
+
+def _short(value: Fraction) -> Fraction:
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) <= LONGEST:
+        return value
+    return Fraction(_decimal(value))
+
+
+def _decimal(value: Fraction) -> Decimal:
+    with localcontext() as context:
+        context.prec = DIGITS
+        return Decimal(value.numerator) / Decimal(value.denominator)
+
+
+def _of_decimal(name: str, value: Fraction) -> Fraction:
+    with localcontext() as context:
+        context.prec = DIGITS
+        return Fraction(getattr(_decimal(value), name)())
+
+
+# ---- functions of rational numbers
+
+
+def _sin(x: Fraction) -> Fraction:
+    """Taylor's series: arguments of cases are small."""
+    total = term = x
+    count = 1
+    while term and abs(term) > Fraction(1, 10**DIGITS):
+        term = _rough(-term * x * x / ((count + 1) * (count + 2)))
+        total, count = total + term, count + 2
+    return _rough(total)
+
+
+def _rough(value: Fraction) -> Fraction:
+    return Fraction(round(value * 10 ** (DIGITS + 5)), 10 ** (DIGITS + 5))
+
+
+def _atan(x: Fraction) -> Fraction:
+    """Halving the angle three times, then Taylor's series."""
+    for _ in range(3):
+        x = x / (1 + _of_decimal("sqrt", 1 + x * x))
+    x = power_of = _rough(x)
+    total, count = x, 1
+    while power_of and abs(power_of) > Fraction(1, 10**DIGITS):
+        power_of = _rough(-power_of * x * x)
+        count += 2
+        total += power_of / count
+    return _rough(8 * total)
+
+
+PI: Final = 4 * _atan(Fraction(1))
+
+
+def _cos(x: Fraction) -> Fraction:
+    return _sin(PI / 2 - x)
+
+
+# ---- functions of numbers
+
+
+def sin(x: Any) -> Number:
+    """The sine."""
+    x = lift(x)
+    return combined(_sin(x.value), (x, _cos(x.value)))
+
+
+def cos(x: Any) -> Number:
+    """The cosine."""
+    return sin(PI / 2 - lift(x))
+
+
+def tan(x: Any) -> Number:
+    """The tangent."""
+    return sin(x) / cos(x)
+
+
+def exp(x: Any) -> Number:
+    """e to the power x."""
+    x = lift(x)
+    value = _of_decimal("exp", x.value)
+    return combined(value, (x, value))
+
+
+def log(x: Any) -> Number:
+    """The natural logarithm."""
+    x = lift(x)
+    return combined(_of_decimal("ln", x.value), (x, 1 / x.value))
+
+
+def sqrt(x: Any) -> Number:
+    """The square root."""
+    x = lift(x)
+    root = _of_decimal("sqrt", x.value)
+    return combined(root, (x, 1 / (2 * root)))
+
+
+def atan(x: Any) -> Number:
+    """The angle whose tangent is x."""
+    x = lift(x)
+    return combined(_atan(x.value), (x, 1 / (1 + x.value**2)))
+
+
+def atan2(y: Any, x: Any) -> Number:
+    """The angle of the point (x, y)."""
+    y, x = lift(y), lift(x)
+    if abs(y.value) > abs(x.value):
+        return (PI / 2 if y > 0 else -PI / 2) - atan(x / y)
+    if x > 0:
+        return atan(y / x)
+    return atan(y / x) + (PI if y >= 0 else -PI)
+
+
+def asin(x: Any) -> Number:
+    """The angle whose sine is x."""
+    return atan(x / sqrt(1 - lift(x) * x))
+
+
+def acos(x: Any) -> Number:
+    """The angle whose cosine is x."""
+    return PI / 2 - asin(x)
+
+
+def sinh(x: Any) -> Number:
+    """The hyperbolic sine."""
+    return (exp(x) - exp(-lift(x))) / 2
+
+
+def cosh(x: Any) -> Number:
+    """The hyperbolic cosine."""
+    return (exp(x) + exp(-lift(x))) / 2
+
+
+def tanh(x: Any) -> Number:
+    """The hyperbolic tangent."""
+    return 1 - 2 / (exp(2 * lift(x)) + 1)
+
+
+def exp2(x: Any) -> Number:
+    """2 to the power x."""
+    return exp(lift(x) * log(2))
+
+
+def expm1(x: Any) -> Number:
+    """e to the power x, less 1."""
+    return exp(x) - 1
+
+
+def log2(x: Any) -> Number:
+    """The logarithm to the base 2."""
+    return log(x) / log(2)
+
+
+def log10(x: Any) -> Number:
+    """The logarithm to the base 10."""
+    return log(x) / log(10)
+
+
+def log1p(x: Any) -> Number:
+    """The natural logarithm of 1 + x."""
+    return log(lift(x) + 1)
+
+
+def rsqrt(x: Any) -> Number:
+    """One over the square root."""
+    return 1 / sqrt(x)
+
+
+def cbrt(x: Any) -> Number:
+    """The cube root."""
+    return exp(log(x) / 3) if lift(x) > 0 else -exp(log(-lift(x)) / 3)
+
+
+def hypot(x: Any, y: Any) -> Number:
+    """The length of (x, y)."""
+    return sqrt(lift(x) * x + lift(y) * y)
+
+
+def power(x: Any, y: Any) -> Number:
+    """x to the power y, for a positive x."""
+    return exp(log(x) * y)
+
+
+def absolute(x: Any) -> Number:
+    """x without its sign."""
+    return lift(x) if lift(x) >= 0 else -lift(x)

@@ -1,0 +1,104 @@
+"""Error bounds for several launches on one memory, and for the gradient through all of them.
+
+    bounds = chained([Step(kernel, {"x": "state"}), ...], {"state": array}, {"state": adjoint})
+
+Each launch starts from the numbers, and the bounds, that the one before it left, and the record of all of them is
+walked back as one. Memory has keys, since each kernel has names of its own for its places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..ir.structure import Kernel, Program
+from .beside import Beside
+from .errors_bounds import Bounds
+from .frame import Array
+from .launch import Launch, RunOptions, Scalar, bind
+from .numbers import Num
+from .recorder import Recorder
+from .rounding import error_of
+from .tape import DEFAULT, executed
+from .trace import Record, Storage
+from .walker import Walker
+
+__all__ = ["Step", "chained"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One launch.
+
+    Attributes:
+        program: verified IR.
+        memory: the key of the memory of each place that outlives a launch, by the place's name.
+        scalars: its arguments.
+    """
+
+    program: Kernel | Program
+    memory: Mapping[str, Hashable]
+    scalars: Sequence[Scalar] = field(default=())
+
+
+def chained(
+    steps: Sequence[Step],
+    memory: Mapping[Hashable, Array],
+    adjoints: Mapping[Hashable, Array] | None = None,
+    *,
+    options: RunOptions = DEFAULT,
+) -> dict[Hashable, Array]:
+    """Bounds on the error of the memory after the last launch, or of the adjoints of the memory before the first.
+
+    Args:
+        steps: the launches, in order.
+        memory: what it holds before the first; it is not changed.
+        adjoints: of the memory after the last; without them the bounds are those of the memory itself.
+        options: how to run.
+    """
+    beside: Beside = Bounds()
+    copies = {key: np.array(array, order="C") for key, array in memory.items()}
+    storages: dict[Hashable, Storage] = {}
+    tape: list[Record] = []
+    with np.errstate(all="ignore"):
+        for step in steps:
+            tape += _run(step, copies, storages, beside, options)
+        if adjoints is None:
+            found = {key: storage.read(np.arange(storage.own.size)).beside for key, storage in storages.items()}
+            return {key: bound.reshape(copies[key].shape) for key, bound in found.items() if bound is not None}
+        return _walked(tape, storages, adjoints, beside)
+
+
+def _run(
+    step: Step,
+    copies: Mapping[Hashable, Array],
+    storages: dict[Hashable, Storage],
+    beside: Beside,
+    options: RunOptions,
+) -> list[Record]:
+    places = step.program.places
+    buffers = {name: copies[key] for name, key in step.memory.items()}
+    run = Recorder(Launch(options, list(bind(places, buffers).values())), beside)
+    for name, key in step.memory.items():
+        run.places[name] = storages.setdefault(key, run.places[name])
+    executed(run, step.program, step.scalars)
+    return run.tape
+
+
+def _walked(
+    tape: list[Record], storages: Mapping[Hashable, Storage], adjoints: Mapping[Hashable, Array], beside: Beside
+) -> dict[Hashable, Array]:
+    walker = Walker(beside)
+    for key, storage in storages.items():
+        if key in adjoints:
+            walker.of(storage).load(np.ravel(adjoints[key]))
+        else:
+            walker.cut(storage)
+    walker.walk(tape)
+    found: dict[Hashable, Array] = {}
+    for key, given in adjoints.items():
+        number: Num = walker.of(storages[key]).read(np.arange(given.size))
+        found[key] = np.broadcast_to(error_of(number), number.value.shape).reshape(given.shape)
+    return found

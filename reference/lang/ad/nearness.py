@@ -1,0 +1,107 @@
+"""How far rounding can carry what a run computes: its values, its gradients or its duals, whatever the backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...interpreter.chain import Step, chained
+from ...ir.structure import Kernel
+from ...runtime.memory import Array, Buffer
+from ...runtime.modes import forward_mode
+from ..arguments import Call
+from ..differentiated import companions
+from ..recording import recording
+from ..specialisation import Specialisation
+from .undo import identity
+
+__all__ = ["error_bounds"]
+
+
+def error_bounds(run: Callable[[], Any], of: str, data: Sequence[Any]) -> list[Array]:
+    """Bounds on |computed - exact| for what `run()` makes of fields or ndarrays; memory is as before afterwards.
+
+    Args:
+        run: launches kernels; what the host does between launches must not write.
+        of: "value": what the data holds afterwards; "grad": its gradients, propagated back through all launches from
+            those that it has now; "dual": its duals, from those that it has now.
+        data: fields or ndarrays.
+    """
+    watch = _Watch(of)
+    try:
+        with recording(watch):
+            run()
+    finally:
+        watch.restore()
+    bounds = watch.bounds()
+    parts = [one if of == "value" else getattr(one, of) for one in data]
+    unknown = np.zeros(())
+    return [np.broadcast_to(bounds.get(identity(part.buffer), unknown), part.buffer.shape) for part in parts]
+
+
+class _Watch:
+    """Launches kernels, and keeps what each of them was and what memory held before all of them."""
+
+    def __init__(self, of: str) -> None:
+        self.of = of
+        self.steps: list[Step] = []
+        self.memory: dict[Hashable, tuple[Buffer, Array]] = {}
+        self.gradients: dict[Hashable, Hashable] = {}
+
+    def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Launch."""
+        made, call, runtime = kernel.prepared(args, kwargs)
+        found = companions(made, "dual" if self.of == "dual" else "grad")
+        program: Kernel = made.kernel
+        if self.of == "dual" and found:
+            program = forward_mode(program, found, runtime.options).kernel
+        names = {name for name, place in program.places.items() if place.kind in ("field", "ndarray")}
+        buffers = {name: _buffer(made, call, name) for name in names}
+        for name, companion in found.items():
+            role = "dual" if self.of == "dual" else "grad"
+            beside = call.arrays.get(companion.name) or getattr(made.fields[name], role).buffer
+            if companion.name in names:
+                buffers[companion.name] = beside
+            elif self.of == "grad":
+                self._keep(beside)
+                self.gradients[identity(buffers[name])] = identity(beside)
+        for buffer in buffers.values():
+            self._keep(buffer)
+        self.steps.append(Step(program, {n: identity(b) for n, b in buffers.items()}, tuple(call.scalars)))
+        return made.launch(call)
+
+    def host_wrote(self, array: Any, where: Any) -> None:
+        """The caller promised that this does not matter."""
+
+    def _keep(self, buffer: Buffer) -> None:
+        self.memory.setdefault(identity(buffer), (buffer, np.array(buffer.read())))
+
+    def restore(self) -> None:
+        """Put memory back."""
+        for buffer, contents in self.memory.values():
+            buffer.write(contents)
+
+    def bounds(self) -> dict[Hashable, Array]:
+        """By the identity of the buffers of values, gradients or duals."""
+        contents = {key: kept for key, (_, kept) in self.memory.items()}
+        if self.of != "grad":
+            return chained(self.steps, contents)
+        adjoints = {key: contents[grad] for key, grad in self.gradients.items()}
+        found = chained(self.steps, contents, adjoints)
+        return {self.gradients[key]: bound for key, bound in found.items()}
+
+
+def _buffer(made: Specialisation, call: Call, name: str) -> Any:
+    """The memory of a place of the kernel, or of the dual of one."""
+    if name in call.arrays:
+        return call.arrays[name]
+    if name in made.fields:
+        return made.fields[name].buffer
+    return next(data.dual.buffer for data in made.fields.values() if _is_dual(data, name))
+
+
+def _is_dual(data: Any, name: str) -> bool:
+    dual = data.dual
+    return dual is not None and dual.is_placed and dual.place.name == name
