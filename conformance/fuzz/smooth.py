@@ -7,6 +7,7 @@ Places of a kernel of `smooth_kernel` (absent if it does not use them):
     y1 y2       outputs: each iteration stores to its own element, more than once at times
     z1 z2       read and overwritten by the iteration that owns the element; only with `in_place`
     s total     sums by atomic addition: scattered by idx, and all into one
+    peak dip    the largest and the least by atomic max and min, between iterations without a tie; only with `extremes`
 
 Floats stay within a few units: sums are scaled, what loops accumulate is wrapped in sin or tanh, and quotients, roots
 and logarithms stay away from the edges of their domains. Conditions look at integers, so a small change of the inputs
@@ -51,9 +52,12 @@ def smooth_kernel(
     in_place: bool = False,
     casts: bool = False,
     value_conditions: bool = False,
+    extremes: bool = False,
 ) -> Kernel:
     """The verified kernel of about `size` steps that `seed` stands for."""
-    kernel = SmoothGenerator(Random(seed), dtype, in_place, casts, value_conditions).kernel(size)
+    generator = SmoothGenerator(Random(seed), dtype, in_place, value_conditions)
+    generator.offer(casts, extremes)
+    kernel = generator.kernel(size)
     verify(kernel)
     return kernel
 
@@ -106,7 +110,7 @@ class SmoothGenerator:
         dtype: the type of all floats.
     """
 
-    def __init__(self, random: Random, dtype: DType, in_place: bool, casts: bool, value_conditions: bool) -> None:
+    def __init__(self, random: Random, dtype: DType, in_place: bool, value_conditions: bool) -> None:
         self.random, self.dtype = random, dtype
         self.in_place, self.value_conditions = in_place, value_conditions
         self.b = Builder()
@@ -117,8 +121,11 @@ class SmoothGenerator:
         weights: dict[Callable[[], None], int] = {self._math: 10, self._load: 4, self._integer: 1}
         weights |= dict.fromkeys((self._for, self._while, self._if, self._store, self._sum), 2)
         weights |= dict.fromkeys((self._array_store, self._array_load), 1)
-        weights |= {self._cast: 2} if casts else {}
         self.steps = [step for step, weight in weights.items() for _ in range(weight)]
+
+    def offer(self, casts: bool, extremes: bool) -> None:
+        """Draw these, too."""
+        self.steps += [self._cast] * (2 * casts) + [self._extreme] * extremes
 
     def kernel(self, size: int) -> Kernel:
         """Serial code, then one or two parallel loops, then serial code."""
@@ -238,6 +245,16 @@ class SmoothGenerator:
             self._add_to(self.place("total", self.dtype, ()), [], self.real())
         else:
             self._add_to(self.place("s", self.dtype, EXTENTS[1]), self.indices(1), self.real())
+
+    def _extreme(self) -> None:
+        """Each iteration has a range of values for itself."""
+        own = self.b.const(0, i32)
+        for axis, index in enumerate(self.scope.own):
+            own = self.b.add(self.b.mul(own, self.b.const(EXTENTS[len(self.scope.own)][axis], i32)), index)
+        name, kind = self.random.choice((("peak", "max"), ("dip", "min")))
+        level = self.b.mul(self.b.cast(own, self.dtype), self.number(2.5))
+        value = self.b.add(self.b.emit("sin", self.real()), level)
+        self.b.atomic(kind, self.place(name, self.dtype, ()), [], value)
 
     def _add_to(self, place: Place, indices: list[Value], value: Value) -> None:
         self.b.atomic("add", place, indices, value)
