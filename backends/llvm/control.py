@@ -66,6 +66,8 @@ def _side(e: RegionEmitter, region: Region, results: Sequence[Value], mask: str)
     if len(region.ops) <= limit and all(_speculates(e, op) for op in region.ops[:-1]):
         return [e.vector(v) for v in e.region(region)]
     inside, after, before = e.label("lanes"), e.label("joined"), e.block
+    if library:  # it knows nothing of the mask around its call: lanes that do not run may hold poison
+        mask = e.w.let(f"freeze {e.mask_type} {mask}")
     e.split(e.any(mask), inside, after, rare=library)
     e.enter(inside)
     with e.masked(mask):
@@ -156,35 +158,36 @@ def _for(e: RegionEmitter, op: Op) -> None:
     (body,) = op.regions
     index, *carried = body.args
     divergent = e.is_varying(lo) or e.is_varying(hi)
-    width = e.width(index)
-    last = e.vector(hi) if divergent else e.scalar(hi)
     phis = _Phis(e, body.args, [lo, *initial])
     head, inside, after = e.label("for"), e.label("body"), e.label("done")
     phis.open(head)
-    word = "slt" if index.dtype.is_signed else "ult"
-    counter = phis.names[0] if width == e.lanes or not divergent else e.splat(phis.names[0], index.dtype)
-    shape = e.lanes if divergent else 1
-    test = e.w.let(f"icmp {word} {type_text(index.dtype, shape)} {counter}, {last}")
+    test = _below(e, index, hi, divergent=divergent)
     running = e.within(test) if divergent else e.mask
     e.split(e.any(running) if divergent and running else test, inside, after)
     e.enter(inside)
     with e.masked(running):
         yielded = e.region(body)
     names = [e.at(v, e.width(a)) for v, a in zip(yielded, carried, strict=True)]
+    step = e.w.let(f"add {e.form(index)} {phis.names[0]}, {e.w.constant(1, index.dtype, e.width(index))}")
+    names.insert(0, step)
     if divergent and running:
+        # a lane that has ended must not count on, either: past the end of its type it would run again
         names = [
-            e.choose(running, new, old, arg.dtype)
-            for new, old, arg in zip(names, phis.names[1:], carried, strict=True)
+            e.choose(running, new, old, arg.dtype) if e.is_varying(arg) else new
+            for new, old, arg in zip(names, phis.names, body.args, strict=True)
         ]
-    one = e.w.constant(1, index.dtype, width)
-    step = e.w.let(f"add {e.form(index)} {phis.names[0]}, {one}")
-    if running and width > 1:  # a lane that has ended must not count on: past the end of its type it would run again
-        step = e.choose(running, step, phis.names[0], index.dtype)
-    phis.close([step, *names])
+    phis.close(names)
     e.jump(head)
     e.enter(after)
     for result, name in zip(op.results, phis.names[1:], strict=True):
         e.bind(result, name)
+
+
+def _below(e: RegionEmitter, index: Value, hi: Value, *, divergent: bool) -> str:
+    """Whether there is another round: for each lane, if they end at different times."""
+    word = "slt" if index.dtype.is_signed else "ult"
+    width = e.lanes if divergent else 1
+    return e.w.let(f"icmp {word} {type_text(index.dtype, width)} {e.at(index, width)}, {e.at(hi, width)}")
 
 
 @handles("while")
@@ -212,34 +215,42 @@ def _while(e: RegionEmitter, op: Op) -> None:
 
 def _divergent_while(e: RegionEmitter, op: Op, condition: Region, body: Region) -> None:
     """Two lives of a value: that of the running lanes, and that of the lanes that have left."""
-    running = Value(u1, "running")
-    e.varying.add(running)
-    start = Value(u1)
-    e.varying.add(start)
-    everyone = e.w.constant(True, u1, e.lanes)
-    e.bind(start, e.mask if e.mask is not None else everyone)
-    phis = _Phis(e, [running, *condition.args], [start, *op.operands])
+    phis = _Phis(e, [_varying(e, "running"), *condition.args], [_everyone(e), *op.operands])
     head, inside, after = e.label("while"), e.label("body"), e.label("done")
     phis.open(head)
     lanes, *old = phis.names
     with e.masked(lanes):
         wanted, *passed = e.region(condition)
-        names = [
-            e.choose(lanes, e.vector(v), name, r.dtype)
-            for v, name, r in zip(passed, old, op.results, strict=True)
-        ]
+        names = _updated(e, lanes, passed, old)
         going = e.within(e.vector(wanted))
     e.split(e.any(going), inside, after)
     e.enter(inside)
     for arg, name in zip(body.args, names, strict=True):
         e.bind(arg, name)
     with e.masked(going):
-        yielded = [e.vector(v) for v in e.region(body)]
-    merged = [
-        e.choose(going, new, name, r.dtype) for new, name, r in zip(yielded, names, op.results, strict=True)
-    ]
+        yielded = e.region(body)
+        merged = _updated(e, going, yielded, names)
     phis.close([going, *merged])
     e.jump(head)
     e.enter(after)
     for result, name in zip(op.results, names, strict=True):
         e.bind(result, name)
+
+
+def _updated(e: RegionEmitter, mask: str, new: Sequence[Value], old: Sequence[str]) -> list[str]:
+    """New values for the lanes of a mask, old ones for the others."""
+    return [e.choose(mask, e.vector(v), name, v.dtype) for v, name in zip(new, old, strict=True)]
+
+
+def _everyone(e: RegionEmitter) -> Value:
+    """The mask of the lanes that are running now, as a value."""
+    value = _varying(e, "everyone")
+    e.bind(value, e.mask if e.mask is not None else e.w.constant(True, u1, e.lanes))
+    return value
+
+
+def _varying(e: RegionEmitter, name: str) -> Value:
+    """A mask that no op gives."""
+    value = Value(u1, name)
+    e.varying.add(value)
+    return value

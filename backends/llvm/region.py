@@ -197,8 +197,11 @@ class RegionEmitter:
         return self.w.intrinsic(f"llvm.vector.reduce.or.v{self.lanes}i1", "i1", [(self.mask_type, mask)])
 
     def within(self, condition: str) -> str:
-        """The running lanes for which a vector condition holds."""
-        return condition if self.mask is None else self.w.let(f"and {self.mask_type} {self.mask}, {condition}")
+        """The running lanes for which a vector condition holds; in the others it may be poison, which `and` would keep."""
+        if self.mask is None:
+            return condition
+        ty = self.mask_type
+        return self.w.let(f"select {ty} {self.mask}, {ty} {condition}, {ty} zeroinitializer")
 
     def flip(self, mask: str) -> str:
         return self.w.let(f"xor {self.mask_type} {mask}, {self.w.constant(True, u1, self.lanes)}")
