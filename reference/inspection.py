@@ -1,9 +1,10 @@
-"""What tools may ask adstack about itself: its backends, their gaps, the budgets of operations, hand-written IR."""
+"""What tools may ask adstack about itself: backends, gaps, the cache, budgets of operations, hand-written IR."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .ir.ops import TABLE
@@ -12,7 +13,20 @@ from .runtime.backend import Capabilities, Probe, Unavailable
 from .runtime.ir_program import IRProgram
 from .runtime.registry import ARCHES, probe
 
-__all__ = ["ARCHES", "Capabilities", "IRProgram", "Probe", "Unavailable", "budget", "error_bounds", "gaps", "probe"]
+__all__ = [
+    "ARCHES",
+    "Cache",
+    "Capabilities",
+    "IRProgram",
+    "Probe",
+    "Unavailable",
+    "budget",
+    "cache",
+    "clear_cache",
+    "error_bounds",
+    "gaps",
+    "probe",
+]
 
 
 def gaps(arch: str) -> tuple[tuple[str, str], ...]:
@@ -24,6 +38,38 @@ def gaps(arch: str) -> tuple[tuple[str, str], ...]:
             raise
         return ()
     return tuple((covers, reason) for covers, reason in getattr(module, "GAPS", ()))
+
+
+@dataclass(frozen=True)
+class Cache:
+    """Compiled kernels that are kept on disk.
+
+    Attributes:
+        folder: where.
+        entries: how many kernels.
+        bytes: what they take.
+        most: what they may take; those used longest ago go first.
+    """
+
+    folder: str
+    entries: int
+    bytes: int
+    most: int
+
+
+def cache() -> Cache:
+    """What is kept on disk."""
+    room = importlib.import_module("adstack.backends.cpu.cache")
+    kept = room.ObjectCache(room.default_folder())
+    sizes = [size for _, size in kept.entries()]
+    return Cache(str(kept.folder), len(sizes), sum(sizes), room.MOST_BYTES)
+
+
+def clear_cache() -> int:
+    """Remove the compiled kernels that are kept on disk; how many there were."""
+    room = importlib.import_module("adstack.backends.cpu.cache")
+    removed: int = room.ObjectCache(room.default_folder()).clear()
+    return removed
 
 
 def budget(op: str, dtype: str) -> float:
