@@ -108,13 +108,10 @@ def _entry(program: Program, emitted: Emitted, *, debug: bool) -> str:
             lines.append(f"  {name}.at = getelementptr i64, ptr %ctx, i64 {context.pointers[place.name]}")
             lines.append(f"  {name} = load ptr, ptr {name}.at, align 8")
             lines.append(f"  call void @llvm.memset.p0.i64(ptr {name}, i8 0, i64 {own_size(place)}, i1 false)")
-    lines.append(f"  %parallel.at = getelementptr i64, ptr %ctx, i64 {context.own['parallel']}")
-    lines.append("  %parallel = load ptr, ptr %parallel.at, align 8")
-    lines.append(f"  %errors.at = getelementptr i64, ptr %ctx, i64 {context.own['errors']}")
-    lines.append("  %errors = load ptr, ptr %errors.at, align 8")
+    for name in ("parallel", "errors", "overflow"):
+        lines.append(f"  %{name}.at = getelementptr i64, ptr %ctx, i64 {context.own[name]}")
+        lines.append(f"  %{name} = load ptr, ptr %{name}.at, align 8")
     lines.append("  store i64 0, ptr %errors, align 8")  # an interrupted launch may have left its report
-    lines.append(f"  %overflow.at = getelementptr i64, ptr %ctx, i64 {context.own['overflow']}")
-    lines.append("  %overflow = load ptr, ptr %overflow.at, align 8")
     lines.append("  store [3 x i64] zeroinitializer, ptr %overflow, align 8")
     for number, task in enumerate(program.tasks):
         lines += _call(number, task, emitted)

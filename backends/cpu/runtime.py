@@ -203,7 +203,8 @@ class CpuBackend:
         return storage
 
     def download(self, storage: Array) -> Array:
-        return storage.copy()
+        copied: Array = storage.copy()
+        return copied
 
     def upload(self, storage: Array, array: Array) -> None:
         storage[...] = array

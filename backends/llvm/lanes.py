@@ -25,9 +25,8 @@ def each_lane(e: RegionEmitter, body: Body, types: Sequence[str] = ()) -> list[s
     before = e.block
     e.jump(head)
     e.enter(head)
-    lane = e.w.let("phi i64")
-    line = len(e.w.lines) - 1
-    carried = [e.w.let(f"phi {ty}") for ty in types]
+    lane, *carried = (e.w.let(f"phi {ty}") for ty in ("i64", *types))
+    line = len(e.w.lines) - 1 - len(types)
     e.split(e.w.let(f"icmp ult i64 {lane}, {e.lanes}"), test, after)
     e.enter(test)
     if e.mask is None:
@@ -39,10 +38,9 @@ def each_lane(e: RegionEmitter, body: Body, types: Sequence[str] = ()) -> list[s
     last = e.block
     e.jump(following)
     e.enter(following)
-    merged = []
-    for ty, new, old in zip(types, changed, carried, strict=True):
-        skipped = "" if e.mask is None else f", [ {old}, %{test} ]"
-        merged.append(e.w.let(f"phi {ty} [ {new}, %{last} ]{skipped}"))
+    skipped = ["" if e.mask is None else f", [ {old}, %{test} ]" for old in carried]
+    rows = zip(types, changed, skipped, strict=True)
+    merged = [e.w.let(f"phi {ty} [ {new}, %{last} ]{skip}") for ty, new, skip in rows]
     step = e.w.let(f"add i64 {lane}, 1")
     for k, (start, end) in enumerate([("0", step), *(("poison", m) for m in merged)]):
         e.w.lines[line + k] += f" [ {start}, %{before} ], [ {end}, %{following} ]"

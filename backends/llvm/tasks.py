@@ -230,7 +230,8 @@ class _Box:
 
     def _coordinates(self, position: str) -> list[str]:
         """The point at a position, relative to the lower bounds."""
-        e, found, rest = self.e, [], position
+        e, rest = self.e, position
+        found: list[str] = []
         for extent in reversed(self.extent[1:]):
             found.insert(0, e.w.let(f"urem i64 {rest}, {extent}"))
             rest = e.w.let(f"udiv i64 {rest}, {extent}")
