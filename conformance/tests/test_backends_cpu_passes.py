@@ -1,0 +1,109 @@
+"""What LLVM is left to do: functions called from few places are inlined, rare sides are shared, the unused goes."""
+
+from __future__ import annotations
+
+import re
+
+import llvmlite.binding as llvm
+import pytest
+
+import adstack as qd
+from adstack.backends.cpu.passes import run_passes
+from adstack.backends.cpu.toolchain import target_machine
+
+CALLS = """
+define internal float @twice(float %x) alwaysinline {
+  %y = fadd float %x, %x
+  ret float %y
+}
+define internal float @kept(float %x) noinline {
+  %y = fmul float %x, %x
+  ret float %y
+}
+define internal float @unused(float %x) {
+  ret float %x
+}
+define float @run(float %x, ptr %out) {
+  %slot = alloca float
+  %a = call float @twice(float %x)
+  store float %a, ptr %slot
+  %b = load float, ptr %slot
+  %c = call float @kept(float %b)
+  ret float %c
+}
+"""
+
+
+def test_the_passes_inline_clean_up_and_drop_what_nobody_calls():
+    machine = target_machine()
+    module = llvm.parse_assembly(CALLS)
+    run_passes(module, machine)
+    module.verify()
+    text = str(module)
+    assert "@twice" not in text
+    assert "@unused" not in text
+    assert "alloca" not in text
+    assert "call float @kept" in text
+
+
+def _stages(calls: int, lanes: int = 0) -> dict[str, str]:
+    qd.init(arch=qd.cpu, offline_cache=False, cpu_lanes=lanes)
+    x = qd.field(qd.f32, shape=1024)
+
+    @qd.kernel
+    def many():
+        for i in x:
+            v = x[i]
+            for k in qd.static(range(calls)):
+                v = qd.sin(v + k)
+            x[i] = v
+
+    return many.stages()
+
+
+@pytest.mark.parametrize(("calls", "inlined"), [(1, True), (4, True), (5, False), (20, False)])
+def test_a_math_function_is_inlined_where_few_places_call_it(calls: int, inlined: bool):
+    texts = _stages(calls, lanes=16)
+    assert len(re.findall(r'call <16 x float> @"sin.f32.x16"', texts["llvm"])) == calls
+    assert ("sin.f32.x16" not in texts["llvm-opt"].replace("sin.f32.x16.exit", "")) == inlined
+
+
+def test_vectors_and_the_rest_share_the_rare_side_of_a_function():
+    text = _stages(3, lanes=16)["llvm"]
+    assert len(re.findall(r"^define internal .*@cold", text, re.MULTILINE)) == 1
+    assert len(set(re.findall(r"call .*@(cold\d+)\(", text))) == 1
+    assert len(re.findall(r"call .*@cold\d+\(", text)) == 2
+
+
+def test_code_grows_with_the_calls_and_not_with_what_they_call():
+    sizes = [len(_stages(calls, lanes=16)["asm"].splitlines()) for calls in (8, 16, 32)]
+    assert sizes[2] - sizes[1] <= 2.5 * (sizes[1] - sizes[0])
+    assert (sizes[2] - sizes[1]) / 16 < 60
+
+
+def test_shifts_by_constants_need_no_guard():
+    text = _stages(1, lanes=16)["llvm"]
+    assert not re.search(r"icmp uge i64 \d+, 64", text)
+    assert not re.search(r"icmp uge <16 x i32> splat \(i32 \d+\), splat", text)
+
+
+def _sines(arch: str, lanes: int, values: list[float]) -> bytes:
+    qd.init(arch=arch, cpu_lanes=lanes)
+    x = qd.field(qd.f32, shape=len(values))
+    for i, value in enumerate(values):
+        x[i] = value
+
+    @qd.kernel
+    def every_second():
+        for i in x:
+            if i % 2 == 0:
+                x[i] = qd.sin(x[i])
+
+    every_second()
+    return x.to_numpy().tobytes()
+
+
+@pytest.mark.parametrize("lanes", [1, 16, 64])
+def test_rare_and_common_sides_agree_with_the_reference_in_lanes_and_alone(lanes: int):
+    values = [0.5, 1e5, 1.5e5, 3e38, -2e7, float("inf"), float("nan"), -0.0, 131072.0, 131073.0, 7.0] * 13
+    assert _sines("cpu", lanes, values) == _sines("reference", 0, values)
