@@ -11,11 +11,15 @@ import numpy as np
 import pytest
 from exactly import FUNCTIONS, mp
 
+from adstack.interpreter import run
 from adstack.interpreter.numbers import Num
 from adstack.interpreter.rounding import Bounded, half_ulp
+from adstack.ir.builder import Builder
 from adstack.ir.derivatives import NOT_DIFFERENTIABLE, RULES, Saved
 from adstack.ir.ops import TABLE
+from adstack.ir.structure import Kernel
 from adstack.ir.types import f16, f32, f64, u1
+from adstack.transforms.math.num import Num as Built
 
 INF, NAN = math.inf, math.nan
 SPREAD = (0.3, -0.7, 1.9, -2.6)
@@ -215,3 +219,29 @@ def test_a_pull_works_in_half_precision(name):
             coarse, fine = (change(name, k, point, dtype) for dtype in (f16, f64))
             assert coarse.value.dtype == np.float16
             assert abs(coarse.value.item() - fine.value.item()) <= coarse.error.item() + fine.error.item()
+
+
+def emitted(name, k, operands, dtype):
+    """What the pull's operations give when they are written as IR and interpreted."""
+    b = Builder()
+    values = [b.const(x, u1 if isinstance(x, bool) else dtype) for x in operands]
+    shown = dict(zip("xyz", (Built(b, v) for v in values), strict=False), r=Built(b, b.emit(name, *values)))
+    pull = RULES[name][k]
+    saved = Saved(**{letter: shown[letter] for letter in pull.needs})
+    b.return_(pull.map(Built(b, b.const(1.5, dtype)), saved).v)
+    (result,) = run(Kernel("k", b.region, {}, (dtype,)), {})
+    return result
+
+
+@pytest.mark.parametrize("dtype", [f32, f64], ids=str)
+@pytest.mark.parametrize(
+    ("name", "operands"),
+    [*POINTS, *((name, point) for name, point, _ in AWKWARD)],
+    ids=lambda v: str(v).replace(" ", ""),
+)
+def test_a_pull_has_the_same_bits_in_ir_and_in_arrays(name, operands, dtype):
+    for k, pull in enumerate(RULES[name]):
+        if pull is not None:
+            wanted = dtype.numpy.type(change(name, k, operands, dtype).value.item())
+            got = dtype.numpy.type(emitted(name, k, operands, dtype))
+            assert got.tobytes() == wanted.tobytes() or (np.isnan(got) and np.isnan(wanted))
