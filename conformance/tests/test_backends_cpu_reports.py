@@ -95,3 +95,27 @@ def test_floats_are_written_with_the_digits_that_they_need():
     assert written(np.float16(0.1)) == "0.1"
     assert written(by_name("f64").numpy.type(0.1)) == "0.1"
     assert written(np.int8(-3)) == "-3"
+
+
+def test_threads_may_print(monkeypatch):
+    body = """%thousand = const 1000 : i32
+    %m = mod %i, %thousand : i32
+    %now = eq %m, %zero : u1
+    if %now {
+      print "at ", %i, "\\n"
+      yield
+    } else {
+      yield
+    }
+    %s = for %j = %zero to %thousand carry (%t = %i) {
+      %u = mul %t, %j : i32
+      %v = add %u, %i : i32
+      yield %v
+    }
+    store @y[%i], %s"""
+    launch = compiled(parallel(body, 40_000, "place @y : i32[?] field"), 8)
+    out = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", out)
+    launch({"y": np.zeros(40_000, np.int32)})
+    monkeypatch.undo()
+    assert sorted(out.getvalue().splitlines()) == sorted(f"at {i}" for i in range(0, 40_000, 1000))
