@@ -1,6 +1,6 @@
 """What a call costs that does next to nothing, and an access to an element from the host."""
 
-from .common import BACKENDS, opened
+from .common import BACKENDS, called, opened
 from .kernels import args, nop
 
 
@@ -10,7 +10,7 @@ class Nop:
 
     def setup(self, backend):
         self.kernel, _ = nop(opened(backend))
-        self.kernel()
+        called(self.kernel)
 
     def time_call(self, backend):
         self.kernel()
@@ -22,7 +22,7 @@ class Args:
 
     def setup(self, backend):
         self.kernel, (self.array, self.scalar) = args(opened(backend))
-        self.kernel(self.array, self.scalar)
+        called(self.kernel, self.array, self.scalar)
 
     def time_call(self, backend):
         self.kernel(self.array, self.scalar)
