@@ -1,4 +1,4 @@
-"""The functions of a task: any piece of a loop may run at any time, and the count says how many iterations there are."""
+"""The functions of a task: any piece of a loop may run at any time; the count says how many iterations there are."""
 
 from __future__ import annotations
 
