@@ -36,14 +36,14 @@ class Differentiated:
     made: Specialisation
     plan: Plan
     companions: Mapping[str, Place]
-    beside: Mapping[str, Place]
+    beside: Mapping[str, str]
     sites: Sequence[Op | None]
 
     def launch(self, call: Call, beside: Mapping[str, Buffer] | None = None) -> Any:
         """Run it, with memory for the places `beside`; the value that the kernel returns, but none in reverse mode."""
         self._check_overlap(call)
         if beside:
-            call = with_arrays(call, {self.beside[name].name: buffer for name, buffer in beside.items()})
+            call = with_arrays(call, beside)
         scalars = run_plan(self.plan, call)
         returns = self.made.returns if self.plan.compiled.program.returns else None
         return None if returns is None else result_value(returns, scalars)

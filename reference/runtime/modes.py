@@ -10,6 +10,7 @@ from ..ir.structure import Kernel, Op, Place, Region
 from ..transforms.autodiff.access import RECORD, checked
 from ..transforms.autodiff.before import split_before
 from ..transforms.autodiff.forward import forward
+from ..transforms.autodiff.replay import with_scratch
 from ..transforms.autodiff.reverse import reverse
 from ..transforms.pipeline import optimize
 from ..transforms.rewrite import clone_kernel
@@ -24,13 +25,13 @@ class Derived:
 
     Attributes:
         kernel: to be lowered and launched with the arguments of the one that it comes from.
-        beside: name of a primal place -> a place that comes with the launch beside it. In reverse mode it must hold
-            what the primal held before the forward launch; in a checked kernel the marks of what was read.
+        beside: name of a place that comes with the launch -> the primal place that it stands beside. In reverse mode it
+            must hold what the primal held before the forward launch; in a checked kernel the marks of what was read.
         sites: the accesses that a checked kernel marks, by number.
     """
 
     kernel: Kernel
-    beside: Mapping[str, Place] = field(default_factory=dict)
+    beside: Mapping[str, str] = field(default_factory=dict)
     sites: Sequence[Op | None] = ()
 
 
@@ -54,23 +55,36 @@ def reverse_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options, *
     except AdstackDataAccessError:
         if not rewinds:
             raise
-    kernel, before = split_before(kernel, {p.name for p in kernel.places.values() if p.kind != "temp"})
-    moved = {alias.name: grads[name] for name, alias in before.items() if name in grads}
-    return _only_read(reverse(kernel, {**grads, **moved}), before)
+    names = {p.name for p in kernel.places.values() if p.kind != "temp"}
+    early, before = split_before(kernel, names)
+    aliases = {alias.name: name for name, alias in before.items()}
+    try:
+        return _only_read(reverse(early, _moved(grads, aliases)), aliases)
+    except AdstackDataAccessError:
+        replayed = with_scratch(kernel, names)
+        early, before = split_before(replayed.kernel, names - replayed.scratch.keys())
+        scratch = {place.name: name for name, place in replayed.scratch.items()}
+        aliases = {alias.name: name for name, alias in (*before.items(), *replayed.before.items())} | scratch
+        return _only_read(reverse(early, _moved(grads, aliases), scratch.keys()), aliases)
 
 
 def checked_mode(kernel: Kernel, names: Collection[str], options: Options) -> Derived:
     """The kernel that checks whether it overwrites what it has read of these places; the record stands at `RECORD`."""
     made = checked(optimize(kernel, options, keep_accesses=True), names)
-    return Derived(made.kernel, {**made.marks, RECORD: made.record} if made.marks else {}, made.sites)
+    beside = {mark.name: name for name, mark in made.marks.items()}
+    return Derived(made.kernel, {**beside, RECORD: RECORD} if beside else {}, made.sites)
 
 
-def _only_read(kernel: Kernel, before: dict[str, Place]) -> Derived:
+def _moved(grads: Mapping[str, Place], aliases: Mapping[str, str]) -> dict[str, Place]:
+    """Gradients for aliases too: those of what they stand for."""
+    return {**grads, **{alias: grads[name] for alias, name in aliases.items() if name in grads}}
+
+
+def _only_read(kernel: Kernel, aliases: dict[str, str]) -> Derived:
     """Leave out what the reverse pass does not look at."""
-    read = {op.attrs["place"].name for op in _accesses(kernel.body)}
-    unused = {alias.name for alias in before.values()} - read
+    unused = aliases.keys() - {op.attrs["place"].name for op in _accesses(kernel.body)}
     places = {name: place for name, place in kernel.places.items() if name not in unused}
-    kept = {name: alias for name, alias in before.items() if alias.name not in unused}
+    kept = {alias: name for alias, name in aliases.items() if alias not in unused}
     return Derived(replace(kernel, places=places), kept)
 
 

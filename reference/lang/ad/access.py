@@ -6,6 +6,7 @@ from typing import Any
 
 from ...errors import AdstackDataAccessError
 from ...ir.structure import Op
+from ...ir.types import i32
 from ...runtime.memory import Buffer
 from ...runtime.modes import RECORD
 from ...runtime.state import Runtime
@@ -35,12 +36,12 @@ def launch_checked(launch: Launch, runtime: Runtime) -> Any:
 def _zeros(mode: Differentiated, launch: Launch) -> dict[str, Buffer]:
     """Marks for each place, and the record."""
     made: dict[str, Buffer] = {}
-    for name, place in mode.beside.items():
-        if name == RECORD:
-            made[name] = Buffer(mode.plan.backend, place.dtype, (3,))
+    for mark, name in mode.beside.items():
+        if mark == RECORD:
+            made[mark] = Buffer(mode.plan.backend, i32, (3,))
         else:
             ((_, buffer),) = memory_of(launch.made, launch.call, frozenset((name,)))
-            made[name] = Buffer(buffer.backend, place.dtype, buffer.shape)
+            made[mark] = Buffer(buffer.backend, i32, buffer.shape)
     return made
 
 

@@ -19,6 +19,8 @@ __all__ = ["check_gradients"]
 STEPS = (2.0, 1.0, 0.5, 0.25)
 """Times the step that balances the two errors of a central difference: how far their results lie apart tells how much
 any of them can be trusted."""
+ROUNDINGS = 16
+"""How many times the last sums that make up a loss may have rounded it."""
 
 
 def check_gradients(loss: Loss, events: Sequence[Event], fields: Sequence[Any]) -> None:
@@ -57,17 +59,20 @@ def _differences(field: Any, value: Callable[[], float]) -> list[str]:
     gradients = field.grad.to_numpy()
     found = []
     for at in np.ndindex(contents.shape):
-        estimates = [_slope(field, contents, at, scale, value) for scale in STEPS]
+        estimates, noises = zip(*(_slope(field, contents, at, scale, value) for scale in STEPS), strict=True)
         low, high = min(estimates), max(estimates)
-        if not low - (high - low) <= gradients[at] <= high + (high - low):
+        doubt = (high - low) + max(noises)
+        if not low - doubt <= gradients[at] <= high + doubt:
             middle = estimates[1]
             found.append(f"{field.label}.grad[{', '.join(map(str, at))}] is {gradients[at]}, differences say {middle}")
     field.from_numpy(contents)
     return found
 
 
-def _slope(field: Any, contents: Array, at: tuple[int, ...], scale: float, value: Callable[[], float]) -> float:
-    """The central difference of the loss along one number."""
+def _slope(
+    field: Any, contents: Array, at: tuple[int, ...], scale: float, value: Callable[[], float]
+) -> tuple[float, float]:
+    """The central difference of the loss along one number, and how far the rounding of the loss may move it."""
     x = contents[at]
     kind = contents.dtype.type
     step = kind(scale * np.finfo(kind).eps ** (1 / 3) * max(1.0, abs(float(x))))
@@ -77,4 +82,6 @@ def _slope(field: Any, contents: Array, at: tuple[int, ...], scale: float, value
         changed[at] = moved
         field.from_numpy(changed)
         losses.append(value())
-    return (losses[0] - losses[1]) / float((x + step) - (x - step))
+    width = float((x + step) - (x - step))
+    noise = ROUNDINGS * float(np.finfo(kind).eps) * max(map(abs, losses))
+    return (losses[0] - losses[1]) / width, noise / width

@@ -106,11 +106,13 @@ class Launch(Event):
         if self.mode is None:
             return [], []
         shapes = {name: buffer.shape for name, buffer in self.call.arrays.items()}
-        for name, alias in self.mode.beside.items():
+        for alias, name in self.mode.beside.items():
             ((_, buffer),) = memory_of(self.made, self.call, frozenset((name,)))
-            shapes[alias.name] = buffer.shape
+            shapes[alias] = buffer.shape
         read = self.mode.plan.compiled.reach(self.call.scalars, shapes).read
-        before = {name: read.get(alias.name, []) for name, alias in self.mode.beside.items()}
+        before: dict[str, list[Box]] = {}
+        for alias, name in self.mode.beside.items():
+            before.setdefault(name, []).extend(read.get(alias, ()))
         return self._touched(before), self._touched(read)
 
     def _touched(self, boxes: Mapping[str, list[Box]]) -> list[Touched]:
@@ -150,14 +152,14 @@ class Launch(Event):
     def _before(self, mode: Differentiated) -> dict[str, Buffer]:
         """Copies of memory as it was before the launch."""
         copies: dict[str, Buffer] = {}
-        for name in mode.beside:
+        for alias, name in mode.beside.items():
             ((_, buffer),) = memory_of(self.made, self.call, frozenset((name,)))
             contents = buffer.read()
             for change in self.changes:
                 if identity(change.buffer) == identity(buffer):
                     contents = change.undone(contents)
-            copies[name] = Buffer(buffer.backend, buffer.dtype, buffer.shape)
-            copies[name].write(contents)
+            copies[alias] = Buffer(buffer.backend, buffer.dtype, buffer.shape)
+            copies[alias].write(contents)
         return copies
 
     def again(self) -> None:

@@ -14,7 +14,7 @@ adstacks, addressed by a count of the loop's iterations that all stacks of a loo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from ...ir.builder import Builder
@@ -33,11 +33,15 @@ from .sweep import Sweep, loops_inside, trip_count
 __all__ = ["reverse"]
 
 
-def reverse(kernel: Kernel, adjoints: Mapping[str, Place]) -> Kernel:
-    """The kernel that propagates adjoints."""
+def reverse(kernel: Kernel, adjoints: Mapping[str, Place], replayed: Collection[str] = ()) -> Kernel:
+    """The kernel that propagates adjoints.
+
+    The places `replayed` are scratch memory for it: they hold what was there before the launch, and sweeps repeat their
+    stores and atomic adds. See `replay.py`.
+    """
     source = clone_kernel(kernel)
     rotate(source.body)
-    return _Reverse(source, dict(adjoints)).emit()
+    return _Reverse(source, dict(adjoints), replayed).emit()
 
 
 class _Reverse:
@@ -50,8 +54,9 @@ class _Reverse:
         loads: of each load in the reverse kernel that stands for one of the source, which one.
     """
 
-    def __init__(self, source: Kernel, adjoints: dict[str, Place]) -> None:
+    def __init__(self, source: Kernel, adjoints: dict[str, Place], replayed: Collection[str]) -> None:
         self.source = source
+        self.replayed = replayed
         self.places = {n: p for n, p in adjoints.items() if n in source.places}
         for place in source.places.values():
             if place.kind == "temp" and place.dtype.is_float:
@@ -101,7 +106,8 @@ class _Reverse:
         wanted = {
             (op.loc, op.attrs["place"].name)
             for op in body.walk()
-            if op.name == "load" and op.attrs["place"].name in self.written and op.attrs["place"].kind != "temp"
+            if op.name == "load" and op.attrs["place"].name in self.written - {*self.replayed}
+            and op.attrs["place"].kind != "temp"
         }
         return [
             op
@@ -130,7 +136,7 @@ class _Reverse:
             for loop in loops:
                 for value in self._kept_in(loop):
                     stacks[value] = self.b.stack(value.dtype, capacities[loop])
-        Sweep(self.b, self.planner, stacks, temps)._op(op, names, counters, None)
+        Sweep(self.b, self.planner, stacks, temps, self.replayed)._op(op, names, counters, None)
 
     def _kept_in(self, loop: Op) -> list[Value]:
         """What a loop's own iterations keep, branches included, inner loops not."""

@@ -6,7 +6,7 @@ loop's adstacks, exactly. What it computes besides is dead, and swept up by the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ...ir.builder import Builder
 from ...ir.structure import Op, Region, Value
@@ -27,10 +27,19 @@ class Sweep:
         b: where to.
         planner: what is kept.
         stacks: the adstacks of each loop's kept values; None while counting.
+        replayed: names of places whose stores and atomics are run again.
     """
 
-    def __init__(self, b: Builder, planner: Planner, stacks: dict[Value, Value] | None, temps: bool = False) -> None:
+    def __init__(
+        self,
+        b: Builder,
+        planner: Planner,
+        stacks: dict[Value, Value] | None,
+        temps: bool = False,
+        replayed: Collection[str] = (),
+    ) -> None:
         self.b = b
+        self.replayed = replayed
         self.planner = planner
         self.stacks = stacks
         self.temps = temps
@@ -60,7 +69,9 @@ class Sweep:
             self.b.put(self.stacks[value], index, names[value])
 
     def _op(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
-        if op.name in _SKIPPED:
+        if op.name in ("store", "atomic") and op.attrs["place"].name in self.replayed:
+            self._clone(op, names)
+        elif op.name in _SKIPPED:
             if self.temps and op.name == "store" and op.attrs["place"].kind == "temp":
                 self._clone(op, names)
         elif op.name == "atomic":

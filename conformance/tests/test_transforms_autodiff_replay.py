@@ -1,0 +1,170 @@
+"""Launches that overwrite what their own reversal needs: run again in scratch memory under a tape, or refused."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+from interpreter_kit import same_bits
+
+import adstack as qd
+from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
+from adstack.interpreter import RunOptions, run
+from adstack.ir.verifier import verify
+from adstack.transforms.autodiff.replay import with_scratch
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_kernel_means_the_same(seed: int) -> None:
+    kernel = random_kernel(seed, 60)
+    made = with_scratch(kernel, set(kernel.places))
+    verify(made.kernel)
+    first = random_buffers(kernel, seed)
+    second = copy.deepcopy(first)
+    for aliases in (made.scratch, made.before):
+        second.update({alias.name: np.array(first[name]) for name, alias in aliases.items()})
+    quiet = RunOptions(stdout=lambda text: None)
+    run(kernel, first, random_params(kernel, seed), options=quiet)
+    run(made.kernel, second, random_params(kernel, seed), options=quiet)
+    for name, array in first.items():
+        where = made.scratch[name].name if name in made.scratch else name
+        assert same_bits(array, second[where])
+
+
+class World:
+    """Two fields, and a loss made of the first."""
+
+    def __init__(self) -> None:
+        x = self.x = qd.field(qd.f64, shape=4, needs_grad=True, name="x")
+        self.v = qd.field(qd.f64, shape=4, needs_grad=True, name="v")
+        loss = self.loss = qd.field(qd.f64, shape=(), needs_grad=True)
+        x.from_numpy(np.array([0.3, 0.7, 0.9, 0.5]))
+        self.v.from_numpy(np.array([0.1, 0.2, 0.3, 0.4]))
+
+        @qd.kernel
+        def total():
+            for i in x:
+                loss[None] += x[i] * x[i]
+
+        self.total = total
+
+    def check(self, kernel: Any) -> None:
+        """Two launches in place; gradients agree with finite differences."""
+        with qd.ad.Tape(self.loss, grad_check=[self.x, self.v]):
+            kernel()
+            kernel()
+            self.total()
+        assert np.all(self.x.grad.to_numpy() != 0.0)
+
+
+def loop_in_a_thread(x: Any, v: Any) -> Any:
+    @qd.kernel
+    def run():
+        for i in x:
+            for _ in range(5):
+                x[i] = x[i] * x[i] * 0.5 + 0.3 * v[i]
+
+    return run
+
+
+def loops_in_loops(x: Any, v: Any) -> Any:
+    @qd.kernel
+    def run():
+        for i in x:
+            for _ in range(3):
+                for _ in range(i + 1):
+                    v[i] += 0.1 * qd.sin(x[i]) * v[i]
+                x[i] += 0.2 * v[i] * x[i]
+
+    return run
+
+
+def serial_time_steps(x: Any, v: Any) -> Any:
+    @qd.kernel
+    def run():
+        qd.loop_config(serialize=True)
+        for _ in range(3):
+            for i in range(4):
+                x[i] = qd.sin(x[i]) * x[(i + 1) % 4] + v[i] * v[i]
+
+    return run
+
+
+def branches(x: Any, v: Any) -> Any:
+    @qd.kernel
+    def run():
+        for i in x:
+            for _ in range(4):
+                if x[i] > 0.4:
+                    x[i] = x[i] * x[i]
+                else:
+                    x[i] = x[i] * 3.0 + v[i]
+
+    return run
+
+
+def several_tasks(x: Any, v: Any) -> Any:
+    @qd.kernel
+    def run():
+        for i in v:
+            v[i] = v[i] * x[i]
+            v[i] = v[i] * v[i] + 1.0
+        for i in x:
+            x[i] = qd.sin(x[i]) * v[i]
+            x[i] = x[i] * x[i]
+
+    return run
+
+
+@pytest.mark.parametrize("arch", ["reference", "cpu"])
+@pytest.mark.parametrize("make", [loop_in_a_thread, loops_in_loops, serial_time_steps, branches, several_tasks])
+def test_in_place_launches_are_differentiated_under_a_tape(make: Any, arch: str) -> None:
+    qd.init(arch=arch, default_fp=qd.f64)
+    world = World()
+    kernel = make(world.x, world.v)
+    world.check(kernel)
+    with pytest.raises(qd.AdstackDataAccessError):
+        kernel.grad()
+
+
+def deciding(x: Any, v: Any) -> Any:
+    @qd.kernel
+    def run():
+        for i in x:
+            while x[i] < 2.0:
+                x[i] = x[i] * 1.5 + 0.1 * v[i] * x[i]
+
+    return run
+
+
+def written_by_two(x: Any, v: Any) -> Any:
+    @qd.kernel
+    def run():
+        for i in x:
+            x[i] = x[i] * x[i]
+        for i in x:
+            x[i] = x[i] * x[i] + v[i]
+
+    return run
+
+
+def won(x: Any, v: Any) -> Any:
+    @qd.kernel
+    def run():
+        for i in x:
+            for _ in range(3):
+                qd.atomic_max(x[i], x[i] * x[i] * v[i])
+
+    return run
+
+
+@pytest.mark.parametrize("make", [deciding, written_by_two, won])
+def test_what_can_not_be_run_again_is_refused(make: Any) -> None:
+    qd.init(arch=qd.reference, default_fp=qd.f64)
+    world = World()
+    kernel = make(world.x, world.v)
+    refused = pytest.raises(qd.AdstackDataAccessError, match="the derivative needs the value of field x")
+    with refused, qd.ad.Tape(world.loss):
+        kernel()
