@@ -2,6 +2,8 @@
 
 specs.py is the seam between the host side (data, calls) and frontend/ (Python source -> IR).
 
+Differentiation: gradient.py is kernel.grad, differentiated.py a kernel in another mode; ad/ has Tape, FwdMode and the
+rest, recording.py tells them of calls and of writes.
 Calls: kernel.py and specialisation.py; parameters.py makes a parameter of each annotation, arguments.py,
 array_arguments.py and template_arguments.py check what is passed, results.py builds what is returned, explain.py tells.
 Data: data.py makes it, fields.py, snode.py (placement), struct_fields.py, ndarrays.py hold it, hostarrays.py and

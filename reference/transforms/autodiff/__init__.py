@@ -1,8 +1,10 @@
 """Differentiation of kernels: `reverse(kernel, adjoints)` and `forward(kernel, duals)`, IR to IR.
 
 activity.py  which values carry adjoints
-needs.py     which primals the reverse pass looks at
-plan.py      which of them are kept, which are computed again
-reverse.py   the reverse kernel; forward.py the forward-mode kernel
+plan.py      which primals are kept for the reverse pass (mincut.py), which are computed again
+reverse.py   the reverse kernel: sweep.py runs the kernel again, backward.py back; rotate.py prepares `while`s, state.py
+             is what they share, conflicts.py refuses what was overwritten, report.py tells of adstacks
+before.py    loads of memory from before a launch; replay.py scratch memory in which it runs again
+forward.py   the forward-mode kernel; access.py checks of the data access rule
 May import: ir, errors, the other transforms.
 """
