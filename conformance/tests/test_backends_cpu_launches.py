@@ -102,7 +102,7 @@ signal.signal(signal.SIGALRM, handler)
 signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
 begun = time.monotonic()
 while not errors and time.monotonic() - begun < 30:
-    long(x, 20_000)
+    long(x, 400_000)
 signal.setitimer(signal.ITIMER_REAL, 0)
 one(x)
 print(errors[0])
