@@ -4,6 +4,7 @@ programs.py   random_kernel(seed, size), sized_kernel(n_ops), the hypothesis str
 generator.py  grows a kernel op by op
 values.py     interesting numbers, and buffers filled with them
 smooth.py     kernels to differentiate, with inputs and adjoints; smooth_math.py  their arithmetic
+traffic.py    kernels that overwrite and update what they read
 exact_numbers.py  rounding once, in rationals
 naive.py      a second interpreter, one iteration after another
 
