@@ -67,6 +67,7 @@ class Pool:
         self._threads: list[threading.Thread] = []
         self._lock = threading.RLock()
         self._asked = -1
+        self._ended = False
         self._keep: tuple[Any, ...] = () if futex else _conditions()
         addresses = [library[name] for name in sleep] if futex else [_address(f) for f in self._keep]
         addresses.append(library["adstack_finish"])
@@ -84,7 +85,7 @@ class Pool:
 
     def start(self, threads: int = 0) -> int:
         """Have so many threads, 0 for one per usable core; gives `entry`."""
-        if threads != self._asked:
+        if threads != self._asked and not self._ended:
             with self._lock:
                 self._restart(threads)
         return self.entry
@@ -118,6 +119,11 @@ class Pool:
             self._threads.clear()
             self._asked = -1
             self._word("quit").value = 0
+
+    def end(self) -> None:
+        """End the workers for good: the interpreter ends too, and would not start new ones."""
+        self._ended = True
+        self.stop()
 
     def forget(self) -> None:
         """In a forked child: there are no workers, and nobody shares a loop."""
@@ -155,7 +161,10 @@ def pool() -> Pool:
     """The pool of this process; it has no workers until it is started."""
     made = Pool(ObjectCache(default_folder()))
     at_exit: Callable[[Callable[[], None]], Any] = getattr(threading, "_register_atexit", atexit.register)
-    at_exit(made.stop)
+    try:
+        at_exit(made.end)
+    except RuntimeError:  # the interpreter is ending already
+        made.end()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=made.forget)
     return made

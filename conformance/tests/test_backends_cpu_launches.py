@@ -37,11 +37,11 @@ long(x, 1)
 """
 
 
-def in_process(body: str, *, threads: int = 2, send: int = 0) -> tuple[int, str, str]:
+def in_process(body: str, *, threads: int = 2, send: int = 0, script: str = SCRIPT) -> tuple[int, str, str]:
     """(exit code, output, errors) of a script; `send` is a signal it gets once it has printed a line."""
     folder = Path(os.environ["PYTEST_SCRATCH"])
     file = folder / "script.py"
-    file.write_text(SCRIPT.format(threads=threads) + body)
+    file.write_text(script.format(threads=threads) + body)
     process = subprocess.Popen([sys.executable, str(file)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     first = process.stdout.readline() if send else ""
@@ -110,6 +110,35 @@ print(errors[0])
     code, out, err = in_process(body)
     assert (code, err) == (0, "")
     assert "while another one runs on the same thread" in out
+
+
+def test_kernels_may_be_called_while_the_interpreter_ends() -> None:
+    body = """
+import atexit
+def last():
+    one(x)
+    one.serve(x)
+    print(x.to_numpy().sum())
+atexit.register(last)
+"""
+    assert in_process(body) == (0, "65536.0\n", "")
+
+
+def test_the_first_kernel_may_be_called_while_the_interpreter_ends() -> None:
+    body = """
+import atexit
+import adstack as qd
+
+@qd.kernel
+def one() -> qd.i32:
+    s = 0
+    for i in range(100000):
+        s += 1
+    return s
+
+atexit.register(lambda: (qd.init(arch=qd.cpu), print(one())))
+"""
+    assert in_process(body, script="") == (0, "100000\n", "")
 
 
 def test_a_forked_child_calls_kernels() -> None:
