@@ -16,6 +16,8 @@ from .layout import own_size
 __all__ = ["Module", "emit_module"]
 
 _MOST_LANES = 64
+_MASKS_FROM = 64
+"""Registers of so many bytes (AVX-512) come with masks that cost next to nothing."""
 _REGISTERS = 24
 """Vectors that may be live at once before they spill; some registers are left for constants."""
 
@@ -31,7 +33,8 @@ class Module:
 def emit_module(program: Program, *, debug: bool, lanes: int, vector_bytes: int) -> Module:
     """Emit a program; `lanes` of 0 leaves the choice to this module."""
     chosen = [_lanes(task, lanes, vector_bytes, debug=debug) for task in program.tasks]
-    emitted = emit_program(program, chosen, debug=debug)
+    masked = [vector_bytes >= _MASKS_FROM and _is_heavy(task) for task in program.tasks]
+    emitted = emit_program(program, chosen, debug=debug, masked=masked)
     return Module(emitted, emitted.text + _entry(program, emitted, debug=debug))
 
 
@@ -45,6 +48,11 @@ def _lanes(task: Task, wanted: int, vector_bytes: int, *, debug: bool) -> int:
     extent = _known_extent(task, loop)
     best = wanted or _best_lanes(loop.regions[0], vector_bytes)
     return 1 if extent is not None and extent < best and not wanted else best
+
+
+def _is_heavy(task: Task) -> bool:
+    """Whether a second copy of the body, for one iteration, costs more to compile than masks cost to run."""
+    return task.kind == "parallel" and any(op.name in ("for", "while", "call") for op in task.body.ops[-2].regions[0].walk())
 
 
 def _has_machine(task: Task) -> bool:

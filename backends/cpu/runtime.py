@@ -24,7 +24,7 @@ from .cache import ObjectCache, default_folder
 from .codegen import Module, emit_module
 from .pool import pool
 from .reports import failure, overflow_error, printed
-from .toolchain import Code, compile_text, optimised, target_machine
+from .toolchain import Code, compile_text, optimised, target_machine, warm_up
 
 __all__ = ["CpuBackend", "Executable", "open_device", "probe"]
 
@@ -44,6 +44,7 @@ def open_device() -> CpuBackend:
     found = capability.probe()
     if isinstance(found, Unavailable):
         raise BackendUnavailableError(found.reason, do=found.fix)
+    warm_up()
     native.prepare()  # what every kernel needs is made here, so that the first one does not wait for it
     pool()
     return CpuBackend(found)

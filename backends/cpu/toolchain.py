@@ -18,7 +18,7 @@ from . import passes
 from .cache import ObjectCache
 from .capability import host
 
-__all__ = ["Code", "compile_text", "optimised", "runtime_library", "target_machine"]
+__all__ = ["Code", "compile_text", "optimised", "runtime_library", "target_machine", "warm_up"]
 
 _LEVEL = 1
 _counter = itertools.count()
@@ -44,6 +44,13 @@ def target_machine() -> Any:
     llvm.initialize_native_asmprinter()
     name, features = host()
     return llvm.Target.from_default_triple().create_target_machine(cpu=name, features=features, opt=_LEVEL, jit=True)
+
+
+@cache
+def warm_up() -> None:
+    """Make code once: LLVM sets itself up with the first, which would lengthen the first call of a kernel."""
+    text = "define <16 x float> @f(<16 x float> %x) {\n  %y = fadd <16 x float> %x, %x\n  ret <16 x float> %y\n}\n"
+    target_machine().emit_object(llvm.parse_assembly(text))
 
 
 @cache

@@ -7,12 +7,13 @@ iterations [begin, end) of the row-major order of its box, `lanes` at a time and
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from adstack.errors import InternalError
 from adstack.ir.structure import Op, Program, Region, Task, Value
-from adstack.ir.types import DType, i64
+from adstack.ir.types import DType, i64, u8
 
 from . import access, atomics, checks, control, heap, kept, random, stacks
 from .context import Context
@@ -49,8 +50,19 @@ class Emitted:
     symbols: list[str] = field(default_factory=list)
 
 
-def emit_program(program: Program, lanes: Sequence[int], *, debug: bool = False, head: str = "") -> Emitted:
-    """All tasks of a program in one module; `lanes` has one number per task."""
+def emit_program(
+    program: Program, lanes: Sequence[int], *, debug: bool = False, head: str = "", masked: Sequence[bool] = ()
+) -> Emitted:
+    """All tasks of a program in one module.
+
+    Args:
+        program: verified.
+        lanes: iterations side by side, per task.
+        debug: whether checks are emitted.
+        head: target triple and the like.
+        masked: per task, whether the last iterations, too few for all lanes, run under a mask rather than one by one:
+            half the code, where the target has masks and the loop has one axis.
+    """
     module = Module(head)
     out = Emitted("", Context.of(program), lanes=list(lanes))
     section = 0
@@ -59,7 +71,7 @@ def emit_program(program: Program, lanes: Sequence[int], *, debug: bool = False,
         out.symbols.append(symbol)
         emitter = _TaskEmitter(module, out, task, symbol, debug)
         if task.kind == "parallel":
-            emitter.parallel(out.lanes[number], 2 * section + 1)
+            emitter.parallel(out.lanes[number], 2 * section + 1, masked=number < len(masked) and masked[number])
             section += 1
         else:
             emitter.serial(2 * section)
@@ -83,7 +95,7 @@ class _TaskEmitter:
         e.w.do("ret void")
         self._close(e, f"define void @{self.symbol}(ptr noalias %ctx)")
 
-    def parallel(self, lanes: int, section: int) -> None:
+    def parallel(self, lanes: int, section: int, *, masked: bool = False) -> None:
         """The function that runs a range of iterations, and the one that counts them."""
         self._count()
         *header, loop, _ = self.task.body.ops
@@ -93,12 +105,14 @@ class _TaskEmitter:
         box = _Box(e, loop)
         gathering = Gathering(Region() if self.debug else loop.regions[0])
         gathering.prepare(e, loop.regions[0])
+        masked = masked and lanes > 1 and len(box.extent) == 1 and not gathering.alone
         start = "%begin"
         if lanes > 1:
-            start = self._vector_loop(e, box, gathering, header, lanes)
-        gathering.open(e)
-        self._iterate(e, start, "%end", 1, box.bind_one, loop.regions[0])
-        gathering.close(e)
+            start = self._vector_loop(e, box, gathering, header, lanes, masked=masked)
+        if not masked:
+            gathering.open(e)
+            self._iterate(e, start, "%end", 1, box.bind_one, loop.regions[0])
+            gathering.close(e)
         heap.release(e)
         e.w.do("ret void")
         self._close(e, f"define void @{self.symbol}(ptr noalias %ctx, i64 %begin, i64 %end)")
@@ -115,9 +129,9 @@ class _TaskEmitter:
     # ---- loops over iterations
 
     def _vector_loop(
-        self, e: RegionEmitter, box: _Box, gathering: Gathering, header: Sequence[Op], lanes: int
+        self, e: RegionEmitter, box: _Box, gathering: Gathering, header: Sequence[Op], lanes: int, *, masked: bool
     ) -> str:
-        """Iterations `lanes` at a time, while so many are left; gives where it stops."""
+        """Iterations `lanes` at a time, while so many are left, or to the end under a mask; gives where it stops."""
         body = box.loop.regions[0]
         stop = box.last_vector(lanes)
         if gathering.alone:
@@ -125,13 +139,22 @@ class _TaskEmitter:
         e.lanes, e.varying = lanes, varying_values(body)
         e.strides = Strides(box.loop, header, e.varying)
         gathering.open(e)
-        position = self._iterate(e, "%begin", stop, lanes, lambda at: box.bind_lanes(at, lanes), body)
+        bind = functools.partial(box.bind_lanes, lanes=lanes)
+        position = self._iterate(e, "%begin", stop, lanes, bind, body, masked=masked)
         gathering.close(e)
         e.lanes, e.varying, e.strides = 1, set(), None
         return position
 
     def _iterate(
-        self, e: RegionEmitter, start: str, stop: str, step: int, bind: Callable[[str], None], body: Region
+        self,
+        e: RegionEmitter,
+        start: str,
+        stop: str,
+        step: int,
+        bind: Callable[[str], None],
+        body: Region,
+        *,
+        masked: bool = False,
     ) -> str:
         """A loop over positions in the row-major order; gives the first position that it did not run."""
         head, inside, after = e.label("chunk"), e.label("run"), e.label("ran")
@@ -141,12 +164,14 @@ class _TaskEmitter:
         position = e.w.let("phi i64")
         line = len(e.w.lines) - 1
         following = e.w.let(f"add i64 {position}, {step}")
-        e.split(e.w.let(f"icmp sle i64 {following}, {stop}"), inside, after)
+        last = position if masked else following
+        e.split(e.w.let(f"icmp {'slt' if masked else 'sle'} i64 {last}, {stop}"), inside, after)
         e.enter(inside)
         e.frame.iteration, e.frame.indices = position, tuple(body.args)
         self._restart_random(e)
         bind(position)
-        e.region(body)
+        with e.masked(_first_lanes(e, position, stop) if masked else None):
+            e.region(body)
         e.w.lines[line] += f" [ {start}, %{before} ], [ {following}, %{e.block} ]"
         e.jump(head)
         e.enter(after)
@@ -186,6 +211,15 @@ class _TaskEmitter:
         body = "\n".join([*e.frame.slots, *empty, *e.w.lines])
         self.module.take(e.w)
         self.module.define(f"{head} #0 {{\nentry:\n{body}\n}}\n")
+
+
+def _first_lanes(e: RegionEmitter, position: str, stop: str) -> str:
+    """The lanes whose iterations come before `stop`; in bytes, so that 64 of them compare at once."""
+    left = e.w.let(f"sub i64 {stop}, {position}")
+    few = e.w.intrinsic("llvm.umin.i64", "i64", [("i64", left), ("i64", str(e.lanes))])
+    count = e.splat(e.w.let(f"trunc i64 {few} to i8"), u8)
+    numbers = "<" + ", ".join(f"i8 {k}" for k in range(e.lanes)) + ">"
+    return e.w.let(f"icmp ult {type_text(u8, e.lanes)} {numbers}, {count}")
 
 
 def _slot(w: Writer, slot: int, ty: str) -> str:
