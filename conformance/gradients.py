@@ -25,7 +25,6 @@ BOUNDED: Final[dict[str, Any]] = {**EXACT, "bounded": True}
 """The same, but within the error bound of the run."""
 
 
-
 def real(qd: Any, dtype: Any, shape: Any = ()) -> Any:
     """A field of floats that can be differentiated in both modes."""
     return qd.field(dtype, shape=shape, needs_grad=True, needs_dual=True)

@@ -105,7 +105,7 @@ def ulp_distance(got: Any, want: Any) -> Any:
         return np.where(got == want, 0.0, np.inf)
     both, one = np.isnan(got) & np.isnan(want), np.isnan(got) ^ np.isnan(want)
     flipped = (got == want) & (np.signbit(got) != np.signbit(want))
-    distance = np.abs(_position(got) - _position(want)).astype(np.float64)
+    distance = np.asarray(np.abs(_position(got) - _position(want))).astype(np.float64)
     return np.where(both, 0.0, np.where(one | flipped, np.inf, distance))
 
 

@@ -111,8 +111,8 @@ class _Launch:
         if mode == "forward":
             return self._forward()
         if self.run.gradient is None:
-            self.kernel(*self.run.args)
-            return []
+            self._call()
+            return self._raised()
         return self._reverse() if mode == "reverse" else self._forward_mode()
 
     def _forward(self) -> list[Measure]:
@@ -120,13 +120,16 @@ class _Launch:
         returned = self._call()
         printed = self.capture.since(mark)
         measures = self._compare("expect", run.expect, "", bounds)
-        if run.raises is not None:
-            measures.append(Measure(f"{self.label}raises", "text", "exact", 0.0, within=True))
+        measures += self._raised()
         if run.returns is not None:
             measures.append(measure_value(f"{self.label}returns", returned, run.returns, run.returns_dtype, run.budget))
         if run.prints is not None:
             measures.append(measure_text(f"{self.label}prints", printed, run.prints))
         return measures
+
+    def _raised(self) -> list[Measure]:
+        met = Measure(f"{self.label}raises", "text", "exact", 0.0, within=True)
+        return [] if self.run.raises is None else [met]
 
     def _call(self) -> Any:
         """Launch and wait, meeting the error that the case asks for."""
