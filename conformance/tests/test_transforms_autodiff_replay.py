@@ -118,8 +118,23 @@ def several_tasks(x: Any, v: Any) -> Any:
     return run
 
 
+def written_by_two(x: Any, v: Any) -> Any:
+    @qd.kernel
+    def run():
+        for i in x:
+            x[i] = x[i] * x[i]
+        for i in x:
+            x[i] = x[i] * x[i] + v[i]
+        x[0] = x[1] * x[0]
+
+    return run
+
+
+IN_PLACE = [loop_in_a_thread, loops_in_loops, serial_time_steps, branches, several_tasks, written_by_two]
+
+
 @pytest.mark.parametrize("arch", ["reference", "cpu"])
-@pytest.mark.parametrize("make", [loop_in_a_thread, loops_in_loops, serial_time_steps, branches, several_tasks])
+@pytest.mark.parametrize("make", IN_PLACE)
 def test_in_place_launches_are_differentiated_under_a_tape(make: Any, arch: str) -> None:
     qd.init(arch=arch, default_fp=qd.f64)
     world = World()
@@ -139,13 +154,15 @@ def deciding(x: Any, v: Any) -> Any:
     return run
 
 
-def written_by_two(x: Any, v: Any) -> Any:
+def written_by_two_with_a_sum(x: Any, v: Any) -> Any:
     @qd.kernel
     def run():
+        total = 0.0
         for i in x:
             x[i] = x[i] * x[i]
+            total += x[i]
         for i in x:
-            x[i] = x[i] * x[i] + v[i]
+            x[i] = x[i] * x[i] + total
 
     return run
 
@@ -160,7 +177,7 @@ def won(x: Any, v: Any) -> Any:
     return run
 
 
-@pytest.mark.parametrize("make", [deciding, written_by_two, won])
+@pytest.mark.parametrize("make", [deciding, written_by_two_with_a_sum, won])
 def test_what_can_not_be_run_again_is_refused(make: Any) -> None:
     qd.init(arch=qd.reference, default_fp=qd.f64)
     world = World()

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..errors import AdstackDataAccessError, AdstackRuntimeError
-from ..ir.structure import Op, Place
+from ..ir.structure import Kernel, Op, Place
 from ..runtime.compiler import compile_kernel
 from ..runtime.memory import Buffer
 from ..runtime.modes import Derived, checked_mode, forward_mode, inputs, reverse_mode
 from ..runtime.plans import Plan
 from ..runtime.state import Runtime
+from ..transforms.autodiff.parts import parts
 from .arguments import Call
 from .results import result_value
 from .specialisation import Specialisation, run_plan
 
-__all__ = ["Differentiated", "companions", "differentiated"]
+__all__ = ["Differentiated", "companions", "differentiated", "parted"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,6 @@ class Differentiated:
         scalars = run_plan(self.plan, call)
         returns = self.made.returns if self.plan.compiled.program.returns else None
         return None if returns is None else result_value(returns, scalars)
-
 
     def _check_overlap(self, call: Call) -> None:
         """An error if the launch wrote memory through one argument that the reverse pass reads through another."""
@@ -111,6 +111,21 @@ def differentiated(made: Specialisation, mode: str, runtime: Runtime, *, strict:
         known = made.modes[key] = _compiled(made, mode, role, found, runtime)
     result: Differentiated = known
     return result
+
+
+def parted(made: Specialisation, runtime: Runtime) -> list[Specialisation]:
+    """The specialisation as several that do the same one after the other; none if it can't be parted."""
+    known = made.modes.get("parts")
+    if known is None:
+        known = made.modes["parts"] = [_part(made, kernel, runtime) for kernel in parts(made.kernel)]
+    result: list[Specialisation] = known
+    return result
+
+
+def _part(made: Specialisation, kernel: Kernel, runtime: Runtime) -> Specialisation:
+    compiled = compile_kernel(kernel, runtime.options, runtime.backend)
+    plan = Plan(runtime.backend, compiled, {name: data.buffer for name, data in made.fields.items()})
+    return replace(made, kernel=kernel, plan=plan, modes={})
 
 
 def _compiled(made: Specialisation, mode: str, role: str, found: dict[str, Place], runtime: Runtime) -> Differentiated:

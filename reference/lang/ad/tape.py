@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import AdstackRuntimeError
+from ...errors import AdstackDataAccessError, AdstackRuntimeError
 from ...runtime import state
 from ...runtime.memory import Buffer
 from ..arguments import Call
-from ..differentiated import companions, differentiated
+from ..differentiated import companions, differentiated, parted
 from ..ndarrays import Ndarray
 from ..recording import RECORDERS, recording
 from ..specialisation import Specialisation
@@ -114,9 +114,21 @@ class Tape:
         made, call, runtime = kernel.prepared(args, kwargs)
         if self.clear_gradients:
             self._clear_arrays(made, call)
-        wanted = companions(made, "grad")
-        mode = differentiated(made, "rewinding", runtime, strict=False) if wanted else None
-        launch = Launch(made, call, mode)
+        try:
+            result = self._record(_reversible(made, call, runtime), runtime)
+        except AdstackDataAccessError:
+            # each stretch on its own may overwrite what an earlier one needs
+            pieces = [] if self.validation else parted(made, runtime)
+            if not pieces:
+                raise
+            result = None
+            for launch in [_reversible(piece, call, runtime) for piece in pieces]:
+                self._record(launch, runtime)
+        self.calls.append((kernel, (*args, *kwargs.values())))
+        return result
+
+    def _record(self, launch: Launch, runtime: state.Runtime) -> Any:
+        """Launch, and log what it changes of what is needed."""
         self._note_host()
         self._note_gradients(launch)
         written, (before, after) = launch.written(), launch.needed()
@@ -126,7 +138,6 @@ class Tape:
         result = self._launched(launch, runtime)
         launch.changes = self._log.mark(written)
         self._log.watch(after)
-        self.calls.append((kernel, (*args, *kwargs.values())))
         self._events.append(launch)
         return result
 
@@ -212,6 +223,12 @@ class Tape:
             return event.title
         position = sum(not isinstance(e, HostWrites) for e in self._events[:number])
         return f"launch {position}: {event.title}"
+
+
+def _reversible(made: Specialisation, call: Call, runtime: state.Runtime) -> Launch:
+    """A launch that can be differentiated; AdstackDataAccessError if it overwrites what that needs."""
+    mode = differentiated(made, "rewinding", runtime, strict=False) if companions(made, "grad") else None
+    return Launch(made, call, mode)
 
 
 class _Inside:
