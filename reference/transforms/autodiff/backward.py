@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from ...errors import AdstackCompilationError
 from ...ir.builder import Builder
@@ -27,6 +27,7 @@ class Backward:
         activity, planner: what was found out about the kernel.
         adjoints: of values; `places`: of places; `arrays`: of local arrays (a handle each).
         stacks: the adstacks of kept values.
+        overwritten: stores whose element the kernel may store to again.
     """
 
     def __init__(
@@ -36,8 +37,10 @@ class Backward:
         planner: Planner,
         places: dict[str, Place],
         stacks: dict[Value, Value],
+        overwritten: Collection[Op],
     ) -> None:
         self.b, self.activity, self.planner, self.places, self.stacks = b, activity, planner, places, stacks
+        self.overwritten = overwritten
         self.adjoints = Adjoints(b)
         self.arrays: dict[Value, Value] = {}
 
@@ -92,7 +95,15 @@ class Backward:
             if pull is not None and operand in self.activity:
                 saved = Saved(**{letter: Num(self.b, self._now(names, named[letter])) for letter in pull.needs})
                 change = pull.map(Num(self.b, adjoint), saved)
-                self.adjoints.add(operand, self.b.cast(change.v, operand.dtype))
+                self._pass_on(op, operand, adjoint, self.b.cast(change.v, operand.dtype))
+
+    def _pass_on(self, op: Op, operand: Value, adjoint: Value, change: Value) -> None:
+        """Add to the adjoint of an operand; where nothing is connected nothing comes of an infinite derivative."""
+        loose = self.adjoints.is_loose(adjoint)
+        if loose and op.name not in _BOUNDED:
+            none = self.b.eq(adjoint, self.b.const(0.0, adjoint.dtype))
+            change = self.b.select(none, self.b.const(0.0, change.dtype), change)
+        self.adjoints.add(operand, change, loose=loose or op.name in _CHOOSING)
 
     @staticmethod
     def _now(names: Names, value: Value) -> Value:
@@ -117,7 +128,7 @@ class Backward:
         self.b.store(place, indices, self.b.const(0.0, place.dtype))
         value = op.operands[place.rank]
         if value in self.activity:
-            self.adjoints.add(value, adjoint)
+            self.adjoints.add(value, adjoint, loose=op in self.overwritten)
 
     def _atomic(self, op: Op, names: Names) -> None:
         kind, place = op.attrs["kind"], self.places[op.attrs["place"].name]
@@ -133,7 +144,7 @@ class Backward:
         if kind == "add":
             if value in self.activity:
                 self.adjoints.add(value, self.b.load(place, indices))
-        elif value in self.activity:
+        else:
             self._winner(op, names, place, indices, value)
         if old is not None:
             self.b.atomic("add", place, indices, old)
@@ -149,7 +160,8 @@ class Backward:
         with self.b.into(lost):
             self.b.yield_(self.b.const(0.0, place.dtype))
         (adjoint,) = self.b.if_(self.b.eq(last, self._now(names, value)), won, lost)
-        self.adjoints.add(value, adjoint)
+        if value in self.activity:
+            self.adjoints.add(value, adjoint, loose=True)
 
     def _array_load(self, op: Op, names: Names) -> None:
         adjoint = self.adjoints.take(op.result)
@@ -162,7 +174,7 @@ class Backward:
         adjoint = self.b.array_load(array, index)
         self.b.array_store(array, index, self.b.const(0.0, adjoint.dtype))
         if op.operands[2] in self.activity:
-            self.adjoints.add(op.operands[2], adjoint)
+            self.adjoints.add(op.operands[2], adjoint, loose=True)
 
     # ---- control
 
@@ -174,11 +186,12 @@ class Backward:
         reached = [k for k in range(len(around)) if any(found[k] is not None for _, found, _ in branches)]
         for branch, found, counts in branches:
             with self.b.into(branch):
-                given = [found[k] or self.b.const(0.0, around[k].dtype) for k in reached]
+                given = [found[k] or self.adjoints.zero(around[k]) for k in reached]
                 self.b.yield_(*given, *(counts[loop] for loop in inner))
         made = self.b.if_(self._now(names, op.operands[0]), *(branch for branch, _, _ in branches))
         for k, adjoint in zip(reached, made, strict=False):
-            self.adjoints.add(around[k], adjoint)
+            loose = any(self.adjoints.is_loose(found[k]) for _, found, _ in branches)
+            self.adjoints.add(around[k], adjoint, loose=loose)
         counters.update(zip(inner, made[len(reached) :], strict=True))
 
     def _branch(
@@ -195,7 +208,7 @@ class Backward:
         with self.b.into(branch), self.adjoints.inner():
             for value, seed in zip(region.terminator.operands, seeds, strict=True):
                 if seed is not None and value in self.activity:
-                    self.adjoints.add(value, seed)
+                    self.adjoints.add(value, seed, loose=self.adjoints.is_loose(seed))
             self.region(region, scoped(names), counts, index)
             found = [self.adjoints.take(v) for v in around]
         return branch, found, counts
@@ -211,18 +224,19 @@ class Backward:
         trips = names[self.planner.trips[op]]
         counters[op] = self.b.sub(counters[op], trips)
         seeds = [self.adjoints.take_or_zero(op.results[k]) for k in carried]
+        loose = [self.adjoints.is_loose(seed) or _may_disconnect(source) for seed in seeds]
         zeros = [self.b.const(0.0, v.dtype) for v in around]
         args = [Value(i64), *(Value(v.type) for v in (*seeds, *zeros)), *(Value(i64) for _ in inner)]
         body = Region(args)
         with self.b.into(body), self.adjoints.inner():
-            self._loop_body(op, body, names, counters, (carried, around, inner))
+            self._loop_body(op, body, names, counters, (carried, loose, around, inner))
         initial = [*seeds, *zeros, *(counters[loop] for loop in inner)]
         made = self.b.for_(counter(self.b), trips, initial, body)
-        for k, adjoint in zip(carried, made, strict=False):
+        for k, adjoint, lost in zip(carried, made, loose, strict=False):
             if given[k] in self.activity:
-                self.adjoints.add(given[k], adjoint)
+                self.adjoints.add(given[k], adjoint, loose=lost)
         for value, adjoint in zip(around, made[len(carried) :], strict=False):
-            self.adjoints.add(value, adjoint)
+            self.adjoints.add(value, adjoint, loose=True)  # of a loop that does not run nothing comes
         counters.update(zip(inner, made[len(carried) + len(around) :], strict=True))
 
     def _loop_body(
@@ -231,9 +245,9 @@ class Backward:
         body: Region,
         names: Names,
         counters: Counters,
-        what: tuple[list[int], list[Value], list[Op]],
+        what: tuple[list[int], list[bool], list[Value], list[Op]],
     ) -> None:
-        carried, around, inner = what
+        carried, loose, around, inner = what
         source = op.regions[-1]
         first = 1 if op.name == "for" else 0
         done, *rest = body.args
@@ -246,9 +260,9 @@ class Backward:
             lo = self._now(names, op.operands[0])
             local[source.args[0]] = self.b.add(lo, self.b.cast(turn, lo.dtype))
         yielded = source.terminator.operands
-        for k, adjoint in zip(carried, rest, strict=False):
+        for k, adjoint, lost in zip(carried, rest, loose, strict=False):
             if yielded[k] in self.activity:
-                self.adjoints.add(yielded[k], adjoint)
+                self.adjoints.add(yielded[k], adjoint, loose=lost)
         self.region(source, local, state, self.b.add(state[op], turn))
         new = [self.adjoints.take_or_zero(source.args[first + k]) for k in carried]
         totals = []
@@ -256,6 +270,19 @@ class Backward:
             more = self.adjoints.take(value)
             totals.append(total if more is None else self.b.add(total, more))
         self.b.yield_(*new, *totals, *(state[loop] for loop in inner))
+
+
+_CHOOSING = frozenset({"select", "max", "min", "abs"})
+"""Of the operands of these some may get nothing."""
+
+_BOUNDED = _CHOOSING | {"add", "sub", "neg", "cast", "sin", "cos", "tanh", "atan"}
+"""Operations whose derivative is finite, whatever their operands."""
+
+
+def _may_disconnect(body: Region) -> bool:
+    """Whether an adjoint that goes through this loop body backwards may come out as nothing."""
+    parting = _CHOOSING | {"if", "for", "while", "store", "atomic", "array.store"}
+    return any(op.name in parting for op in body.walk())
 
 
 _MEMORY: dict[str, Callable[[Backward, Op, Names], None]] = {

@@ -7,12 +7,13 @@ refused: a wrong gradient is never returned.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ...errors import AdstackDataAccessError
-from ...ir.structure import Kernel, Op, Value
+from ...ir.structure import Kernel, Op, Region, Value
 
-__all__ = ["Order", "refuse_overwritten"]
+__all__ = ["Order", "refuse_lost", "refuse_mixed_extremes", "refuse_ordered", "refuse_overwritten"]
 
 
 @dataclass(frozen=True)
@@ -131,9 +132,13 @@ def _apart(order: Order, read: Value, written: Value, shared: list[Op], *, earli
     return a < b or (a == b and earlier and shared[-1] is loop)
 
 
+def _called(op: Op) -> str:
+    place = op.attrs["place"]
+    return f"{place.kind} {place.label or place.name}"
+
+
 def _overwritten(load: Op, write: Op) -> AdstackDataAccessError:
-    place = load.attrs["place"]
-    name = f"{place.kind} {place.label or place.name}"
+    name = _called(load)
     line = f", line {write.loc.line}" if write.loc.line else ""
     return AdstackDataAccessError(
         f"Breaks the global data access rule: the derivative needs the value of {name} that is read here, "
@@ -143,3 +148,66 @@ def _overwritten(load: Op, write: Op) -> AdstackDataAccessError:
     )
 
 
+def refuse_lost(body: Region, lost: Mapping[Value, Op]) -> None:
+    """Raise AdstackDataAccessError if a reverse kernel uses a value that can't be had again.
+
+    Args:
+        body: of the reverse kernel, its dead code gone.
+        lost: the values that stand for such ones, and the op of the kernel each comes from.
+    """
+    for op in body.walk():
+        for value in op.operands:
+            if value in lost:
+                raise _gone(lost[value])
+
+
+def _gone(op: Op) -> AdstackDataAccessError:
+    what = "a random number" if op.name == "random" else f"the old value that atomic {op.attrs['kind']} gives"
+    return AdstackDataAccessError(
+        f"Breaks the global data access rule: the derivative needs {what} again, "
+        "which only the forward launch has seen",
+        loc=op.loc if op.loc.line else None,
+        do="store it to a field in a kernel of its own, and read it from there",
+    )
+
+
+def refuse_ordered(kernel: Kernel, adjoint: Collection[Value]) -> None:
+    """Raise AdstackDataAccessError where a derivative depends on the order in which updates of one element were made.
+
+    Args:
+        kernel: the source.
+        adjoint: the values that carry adjoints.
+    """
+    order = Order(kernel)
+    for op in kernel.body.walk():
+        if op.name != "atomic" or not any(v in adjoint for v in op.results):
+            continue
+        parallel = [loop for loop in order.spots[op].loops if loop.name == "parallel_for"]
+        own = {order.offset(v)[0] for v in op.operands[: op.attrs["place"].rank]}
+        shared = any(arg not in own for loop in parallel for arg in loop.regions[0].args)
+        if op.attrs["kind"] in ("min", "max") or shared:
+            raise AdstackDataAccessError(
+                f"Breaks the global data access rule: the derivative of the old value that atomic {op.attrs['kind']} on "
+                f"{_called(op)} gives depends on the order of the updates, which is not known afterwards",
+                loc=op.loc if op.loc.line else None,
+                do="read the element before the update, in a kernel of its own",
+            )
+
+
+def refuse_mixed_extremes(kernel: Kernel, differentiated: Collection[str]) -> None:
+    """Raise AdstackDataAccessError where what is in memory in the end does not tell who won an atomic min or max."""
+    writes: dict[str, list[Op]] = {}
+    for op in kernel.body.walk():
+        if op.name in ("store", "atomic"):
+            writes.setdefault(op.attrs["place"].name, []).append(op)
+    for name, ops in writes.items():
+        kinds = {op.attrs.get("kind", "store") for op in ops}
+        if name in differentiated and kinds & {"min", "max"} and len(kinds) > 1:
+            first = next(op for op in ops if op.attrs.get("kind") in ("min", "max"))
+            raise AdstackDataAccessError(
+                f"Breaks the global data access rule: {_called(first)} is updated by atomic "
+                f"{first.attrs['kind']} and in "
+                "other ways by one kernel, so that memory does not tell afterwards which value won",
+                loc=first.loc if first.loc.line else None,
+                do="make the other updates in another kernel",
+            )

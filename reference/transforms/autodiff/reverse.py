@@ -14,6 +14,7 @@ adstacks, addressed by a count of the loop's iterations that all stacks of a loo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
@@ -24,7 +25,7 @@ from ..options import DEFAULT
 from ..rewrite import clone_kernel, clone_op
 from .activity import Activity
 from .backward import Backward
-from .conflicts import refuse_overwritten
+from .conflicts import refuse_lost, refuse_mixed_extremes, refuse_ordered, refuse_overwritten
 from .plan import Planner
 from .rotate import rotate
 from .state import Counters, Names, counter, free_values, scoped
@@ -69,6 +70,10 @@ class _Reverse:
         self.params = [Value(v.type, v.name) for v in source.params]
         self.b = Builder(Region(list(self.params)))
         self.temps: dict[Value, Place] = {}
+        self.lost: dict[Value, Op] = {}
+        refuse_mixed_extremes(source, self.places)
+        refuse_ordered(source, self.activity.values)
+        self.overwritten = _stored_again(source)
 
     def emit(self) -> Kernel:
         """Sweep the serial code, then everything backwards."""
@@ -78,7 +83,7 @@ class _Reverse:
         for op in self.source.body.ops[:-1]:
             with self.b.at(op.loc):
                 self._top_sweep(op, names, counters, stacks)
-        backward = Backward(self.b, self.activity, self.planner, self.places, stacks)
+        backward = Backward(self.b, self.activity, self.planner, self.places, stacks, self.overwritten)
         backward._open_arrays(self.source.body)
         for op in reversed(self.source.body.ops[:-1]):
             with self.b.at(op.loc):
@@ -96,6 +101,7 @@ class _Reverse:
         places.update((p.name, p) for p in self.temps.values())
         body = self.b.region
         dce(body, DEFAULT)
+        refuse_lost(body, self.lost)
         refuse_overwritten(self.source, self._repeated(body))
         used = {op.attrs["place"].name for op in body.walk() if "place" in op.attrs}
         kept = {n: p for n, p in places.items() if n in used or p.kind not in ("temp",)}
@@ -136,7 +142,7 @@ class _Reverse:
             for loop in loops:
                 for value in self._kept_in(loop):
                     stacks[value] = self.b.stack(value.dtype, capacities[loop])
-        Sweep(self.b, self.planner, stacks, temps, self.replayed)._op(op, names, counters, None)
+        Sweep(self.b, self.planner, stacks, temps, self.replayed, self.lost)._op(op, names, counters, None)
 
     def _kept_in(self, loop: Op) -> list[Value]:
         """What a loop's own iterations keep, branches included, inner loops not."""
@@ -155,7 +161,7 @@ class _Reverse:
             lo, hi = (names.get(v, v) for v in op.operands[:2])
             return {op: trip_count(self.b, lo, hi)}
         counts = dict(counters)
-        Sweep(self.b, self.planner, None)._op(op, scoped(names), counts, None)
+        Sweep(self.b, self.planner, None, lost=self.lost)._op(op, scoped(names), counts, None)
         return counts
 
     def _temps_again(self, op: Op, names: Names) -> None:
@@ -164,7 +170,7 @@ class _Reverse:
         if not writes:
             return
         again = clone_op(op, dict(names))
-        _drop_effects(again.regions[0])
+        self.lost.update(_drop_effects(again.regions[0]))
         self.b.region.ops.append(again)
 
     def _parallel(self, op: Op, names: Names, backward: Backward) -> None:
@@ -183,7 +189,7 @@ class _Reverse:
             for inner in source.ops[:-1]:
                 with self.b.at(inner.loc):
                     self._with_stacks(inner, local, counters, stacks, temps=False)
-            thread = Backward(self.b, self.activity, self.planner, self.places, stacks)
+            thread = Backward(self.b, self.activity, self.planner, self.places, stacks, self.overwritten)
             thread.region(source, local, counters)
             for value in around:
                 adjoint = thread.adjoints.take(value)
@@ -193,29 +199,46 @@ class _Reverse:
         bounds = [names.get(v, v) for v in op.operands]
         self.b.parallel_for(list(zip(bounds[::2], bounds[1::2], strict=True)), body)
         for value in around:
-            backward.adjoints.add(value, self.b.load(self.temps[value]))
+            backward.adjoints.add(value, self.b.load(self.temps[value]), loose=True)
             # the same temp serves the next loop that uses the value
             self.b.store(self.temps[value], (), self.b.const(0.0, value.dtype))
 
 
-def _drop_effects(region: Region) -> None:
-    """Leave no effect but on temps."""
+def _stored_again(kernel: Kernel) -> set[Op]:
+    """Stores whose element may be stored to once more: what they stored may not be what is there in the end."""
+    stores = [op for op in kernel.body.walk() if op.name == "store"]
+    places = Counter(op.attrs["place"].name for op in stores)
+    serial = {
+        op
+        for loop in kernel.body.walk()
+        if loop.name in ("for", "while")
+        for region in loop.regions
+        for op in region.walk()
+    }
+    return {op for op in stores if places[op.attrs["place"].name] > 1 or op in serial}
+
+
+def _drop_effects(region: Region) -> dict[Value, Op]:
+    """Leave no effect but on temps; gives the constants that stand for values that can't be had again."""
+    lost: dict[Value, Op] = {}
     kept = []
     for op in region.ops:
         place = op.attrs.get("place")
         if op.name in ("print", "assert") or (op.name == "store" and place is not None and place.kind != "temp"):
             continue
-        if op.name == "atomic" and place is not None and place.kind != "temp":
+        if op.name == "random" or (op.name == "atomic" and place is not None and place.kind != "temp"):
+            lost[op.result] = op
             kept.append(_zero(op))
             continue
         for inner in op.regions:
-            _drop_effects(inner)
+            lost.update(_drop_effects(inner))
         kept.append(op)
     region.ops = kept
+    return lost
 
 
 def _zero(op: Op) -> Op:
-    """A constant in place of an old value that can't be had again."""
+    """A constant in place of a value that can't be had again."""
     made = Builder(Region(), op.loc)
     made.const(0, op.result.dtype)
     (const,) = made.region.ops

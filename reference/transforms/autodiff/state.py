@@ -25,11 +25,15 @@ class Adjoints:
     def __init__(self, b: Builder) -> None:
         self._b = b
         self._found: dict[Value, Value] = {}
+        self._loose: set[Value] = set()
 
-    def add(self, value: Value, adjoint: Value) -> None:
-        """Add to a value's adjoint."""
+    def add(self, value: Value, adjoint: Value, *, loose: bool = False) -> None:
+        """Add to a value's adjoint; `loose` says that it may be 0 because nothing is connected there."""
         old = self._found.get(value)
-        self._found[value] = adjoint if old is None else self._b.add(old, adjoint)
+        total = adjoint if old is None else self._b.add(old, adjoint)
+        if loose and (old is None or old in self._loose):
+            self._loose.add(total)
+        self._found[value] = total
 
     def take(self, value: Value) -> Value | None:
         """The adjoint of a value whose definition is being reversed; None is a true zero."""
@@ -37,7 +41,17 @@ class Adjoints:
 
     def take_or_zero(self, value: Value) -> Value:
         found = self.take(value)
-        return self._b.const(0.0, value.dtype) if found is None else found
+        return self.zero(value) if found is None else found
+
+    def zero(self, value: Value) -> Value:
+        """A true zero, where an adjoint has to be given."""
+        made = self._b.const(0.0, value.dtype)
+        self._loose.add(made)
+        return made
+
+    def is_loose(self, adjoint: Value | None) -> bool:
+        """Whether an adjoint may be 0 because nothing is connected: then nothing may come of it, not even NaN."""
+        return adjoint is None or adjoint in self._loose
 
     def __contains__(self, value: Value) -> bool:
         return value in self._found

@@ -28,6 +28,7 @@ class Sweep:
         planner: what is kept.
         stacks: the adstacks of each loop's kept values; None while counting.
         replayed: names of places whose stores and atomics are run again.
+        lost: constants that stand for what can't be had again (old values of atomics, random numbers), and for what.
     """
 
     def __init__(
@@ -37,7 +38,9 @@ class Sweep:
         stacks: dict[Value, Value] | None,
         temps: bool = False,
         replayed: Collection[str] = (),
+        lost: dict[Value, Op] | None = None,
     ) -> None:
+        self.lost = {} if lost is None else lost
         self.b = b
         self.replayed = replayed
         self.planner = planner
@@ -82,6 +85,8 @@ class Sweep:
             self._for(op, names, counters)
         elif op.name == "while":
             self._while(op, names, counters)
+        elif op.name == "random":
+            self._lose(op, names)
         elif op.name != "parallel_for":
             self._clone(op, names)
 
@@ -89,12 +94,16 @@ class Sweep:
         self.b.region.ops.append(clone_op(op, names))  # type: ignore[arg-type]
 
     def _atomic(self, op: Op, names: Names) -> None:
-        """The update has been made; its old value can't be had again."""
+        """The update has been made; its old value can't be had again: `lost` remembers what stands for it."""
         if self.temps and op.attrs["place"].kind == "temp":
             self._clone(op, names)
             return
+        self._lose(op, names)
+
+    def _lose(self, op: Op, names: Names) -> None:
         for result in op.results:
             names[result] = self.b.const(0, result.dtype)
+            self.lost[names[result]] = op
 
     # ---- control
 
