@@ -16,6 +16,8 @@ from .layout import own_size
 __all__ = ["Module", "emit_module"]
 
 _MOST_LANES = 64
+_DEAR = frozenset({"for", "while", "call"})
+"""Ops that make a body long."""
 _MASKS_FROM = 64
 """Registers of so many bytes (AVX-512) come with masks that cost next to nothing."""
 _REGISTERS = 24
@@ -52,7 +54,7 @@ def _lanes(task: Task, wanted: int, vector_bytes: int, *, debug: bool) -> int:
 
 def _is_heavy(task: Task) -> bool:
     """Whether a second copy of the body, for one iteration, costs more to compile than masks cost to run."""
-    return task.kind == "parallel" and any(op.name in ("for", "while", "call") for op in task.body.ops[-2].regions[0].walk())
+    return task.kind == "parallel" and any(op.name in _DEAR for op in task.body.walk())
 
 
 def _has_machine(task: Task) -> bool:

@@ -197,7 +197,7 @@ class RegionEmitter:
         return self.w.intrinsic(f"llvm.vector.reduce.or.v{self.lanes}i1", "i1", [(self.mask_type, mask)])
 
     def within(self, condition: str) -> str:
-        """The running lanes for which a vector condition holds; in the others it may be poison, which `and` would keep."""
+        """The running lanes for which a vector condition holds; in the others it may be poison, which stays out."""
         if self.mask is None:
             return condition
         ty = self.mask_type
