@@ -100,7 +100,7 @@ def a_static_loop_is_unrolled_over_python_objects(qd):
     @qd.kernel
     def k():
         for i in range(3):
-            for weight, source in qd.static(zip((1, 10), (x, y))):  # noqa: B905 - kernels have the plain zip
+            for weight, source in qd.static(zip((1, 10), (x, y))):
                 out[i] += weight * source[i]
 
     return Run(k, given={x: [1, 2, 3], y: [4, 5, 6]}, expect={out: [41, 52, 63]})
