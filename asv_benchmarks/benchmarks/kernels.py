@@ -95,3 +95,18 @@ def many(qd, size):
 
 
 KERNELS = {"nop": nop, "args": args, "recurrence": recurrence, "gather": gather, "many": many}
+
+
+def elementwise(qd, function, dtype, n):
+    """`y[i] = function(x[i])` over values from 0.1 to 0.9; the kernel and the values."""
+    f, t = getattr(qd, function), getattr(qd, dtype)
+    x, y = qd.field(t, shape=n), qd.field(t, shape=n)
+
+    @qd.kernel
+    def apply():
+        for i in x:
+            y[i] = f(x[i])
+
+    values = np.linspace(0.1, 0.9, n).astype({"f32": np.float32, "f64": np.float64}[dtype])
+    x.from_numpy(values)
+    return apply, values
