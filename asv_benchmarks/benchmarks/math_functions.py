@@ -23,7 +23,7 @@ class Elementwise:
     """Seconds for 16,384 elements on one thread."""
 
     params = (tuple(FUNCTIONS), ("f32", "f64"))
-    param_names = ("function", "type")
+    param_names = ("function", "dtype")
 
     def setup(self, function, dtype):
         qd = opened("cpu", cpu_max_num_threads=1)
