@@ -184,7 +184,9 @@ def _run(cells: list[Cell], subjects: list[Subject], entries: list[Entry], rest:
         def done(result: Result) -> None:
             progress.update(task, advance=1, description=result.cell.entry.topic)
 
-        results = run_cells(cells, budgets=inspection.budget, jobs=jobs, timeout=rest["timeout"], on_result=done)
+        oracle = backend_subject("reference")
+        budgets, timeout = inspection.budget, rest["timeout"]
+        results = run_cells(cells, budgets=budgets, jobs=jobs, timeout=timeout, on_result=done, oracle=oracle)
     seconds = time.perf_counter() - start
     return Report(results, subjects, stale_gaps(entries, subjects), rest["seed"], seconds)
 

@@ -6,7 +6,7 @@ import importlib
 import random
 import time
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -35,13 +35,17 @@ class Target:
 
 @dataclass(frozen=True)
 class Request:
-    """One cell, as the worker is told of it."""
+    """One cell, as the worker is told of it.
+
+    `bounds` are the error bounds of each run, for subjects that can't compute any: those that adstack computes.
+    """
 
     root: str
     path: str
     id: str
     mode: str
     seed: int
+    bounds: Sequence[Any] | None = None
 
 
 class UnexpectedOutcomeError(Exception):
@@ -53,15 +57,19 @@ class NoIRError(Exception):
 
 
 def perform(request: Request, target: Target, capture: Capture) -> dict[str, Any]:
-    """Run a cell; a JSON-able observation: outcome (see `judge`), measures, message, seconds."""
+    """Run a cell; a JSON-able observation: outcome (see `judge`), measures, message, seconds, error bounds used."""
     start = time.perf_counter()
     measures: list[Measure] = []
+    bounds: list[Any] = []
     outcome, message = "finished", ""
     try:
         entry = load_entry(request.path, request.id, Path(request.root))
         qd = _initialise(target, entry.case, entry.variant, request.seed)
         for number, run in enumerate(_runs(entry.case.function(qd, **entry.variant.arguments(qd)))):
-            measures += _Launch(qd, run, number, capture, entry.case.bounded).observe(request.mode)
+            given = request.bounds[number] if request.bounds else None
+            launch = _Launch(qd, run, number, capture, entry.case.bounded, given)
+            measures += launch.observe(request.mode)
+            bounds.append([np.asarray(bound).tolist() for bound in launch.bounds])
     except CaseError as error:
         outcome, message = "broken", str(error)
     except UnexpectedOutcomeError as error:
@@ -71,7 +79,8 @@ def perform(request: Request, target: Target, capture: Capture) -> dict[str, Any
     except Exception as error:  # noqa: BLE001 - whatever a subject raises is its answer
         outcome, message = "refused", describe(error)
     seconds = time.perf_counter() - start
-    return {"outcome": outcome, "measures": [asdict(m) for m in measures], "message": message, "seconds": seconds}
+    seen = [asdict(m) for m in measures]
+    return {"outcome": outcome, "measures": seen, "message": message, "seconds": seconds, "bounds": bounds}
 
 
 def _initialise(target: Target, case: Case, variant: Variant, seed: int) -> Any:
@@ -99,10 +108,13 @@ def describe(error: BaseException) -> str:
 
 
 class _Launch:
-    """One `Run`, carried out."""
+    """One `Run`, carried out; `bounds` are what was used, in the order of what is compared."""
 
-    def __init__(self, qd: Any, run: Run, number: int, capture: Capture, bounded: bool) -> None:
-        self.qd, self.run, self.capture, self.bounded = qd, run, capture, bounded
+    def __init__(
+        self, qd: Any, run: Run, number: int, capture: Capture, bounded: bool, given: Sequence[Any] | None
+    ) -> None:
+        self.qd, self.run, self.capture, self.bounded, self.given = qd, run, capture, bounded, given
+        self.bounds: Sequence[Any] = ()
         self.kernel = _callable(qd, run.kernel)
         self.label = f"run {number + 1}: " if number else ""
 
@@ -193,10 +205,13 @@ class _Launch:
         """The error bounds of what is compared, for this very run."""
         if not self.bounded:
             return []
-        inspection = importlib.import_module(f"{self.qd.__name__}.inspection")
-        places = [place for place, _ in _pairs(expectations)]
-        found: list[Any] = inspection.error_bounds(lambda: self.kernel(*self.run.args), of, places)
-        return found
+        if self.given is None:
+            inspection = importlib.import_module(f"{self.qd.__name__}.inspection")
+            places = [place for place, _ in _pairs(expectations)]
+            self.bounds = inspection.error_bounds(lambda: self.kernel(*self.run.args), of, places)
+        else:
+            self.bounds = self.given
+        return list(self.bounds)
 
 
 def _pairs(values: Any) -> list[tuple[Any, Any]]:

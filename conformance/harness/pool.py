@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from .cells import Cell, Result, Status, Subject
 from .execute import Request
@@ -26,11 +27,15 @@ def run_cells(
     timeout: float = 60.0,
     root: Path = CASES,
     on_result: Callable[[Result], None] = lambda result: None,
+    oracle: Subject | None = None,
 ) -> list[Result]:
-    """The result of every cell, in the order of `cells`, whatever the order in which they ended."""
+    """The result of every cell, in the order of `cells`, whatever the order in which they ended.
+
+    The subject `oracle` computes the error bounds of bounded cases for the subjects that have none.
+    """
     results: dict[int, Result] = {}
     waiting = deque(enumerate(cells))
-    stations = [_Station(budgets, timeout, root) for _ in range(max(jobs, 1))]
+    stations = [_Station(budgets, timeout, root, oracle) for _ in range(max(jobs, 1))]
 
     def serve(station: _Station) -> None:
         with station:
@@ -59,15 +64,18 @@ def run_cells(
 class _Station:
     """One thread's worker process: kept while cells pass on it, replaced after any that doesn't."""
 
-    def __init__(self, budgets: Budgets, timeout: float, root: Path) -> None:
-        self.budgets, self.timeout, self.root = budgets, timeout, root
+    def __init__(self, budgets: Budgets, timeout: float, root: Path, oracle: Subject | None) -> None:
+        self.budgets, self.timeout, self.root, self.oracle = budgets, timeout, root, oracle
         self.worker: WorkerProcess | None = None
+        self.helper: WorkerProcess | None = None
 
     def __enter__(self) -> _Station:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self._dismiss()
+        if self.helper is not None:
+            self.helper.close()
 
     def run(self, cell: Cell) -> Result:
         if not cell.subject.is_available:
@@ -90,7 +98,18 @@ class _Station:
         if not worker.greeting["ready"]:
             return Result(cell, Status.CRASHED, message=f"the subject can't be imported: {worker.greeting['message']}")
         request = Request(str(self.root), cell.entry.path, cell.entry.id, cell.mode, cell.seed)
-        return judge(cell, worker.ask(request, cell.entry.case.timeout or self.timeout), self.budgets)
+        limit = cell.entry.case.timeout or self.timeout
+        if cell.entry.case.bounded and self.oracle is not None and cell.subject.module != self.oracle.module:
+            request = replace(request, bounds=self._bounds(self.oracle, request, limit))
+        return judge(cell, worker.ask(request, limit), self.budgets)
+
+    def _bounds(self, oracle: Subject, request: Request, limit: float) -> list[Any] | None:
+        """The error bounds of the same cell as `oracle` runs it."""
+        if self.helper is None:
+            self.helper = WorkerProcess(oracle)
+        observation = self.helper.ask(request, limit)
+        found: list[Any] = observation["bounds"]
+        return found if observation["outcome"] == "finished" else None
 
     def _lost(self, cell: Cell, status: Status, message: str, start: float) -> Result:
         return Result(cell, status, message=message, seconds=time.perf_counter() - start)
@@ -104,9 +123,9 @@ class _Station:
 
     def abort(self) -> None:
         """End the process under way, from another thread."""
-        worker = self.worker
-        if worker is not None:
-            worker.end()
+        for worker in (self.worker, self.helper):
+            if worker is not None:
+                worker.end()
 
     def _dismiss(self) -> None:
         if self.worker is not None:
