@@ -339,26 +339,67 @@ def local_arrays_with_runtime_indices(qd, dtype, n):
     return agrees(k, plain, {x: [0.5, -0.75, 1.25]}, [y], args=(n,))
 
 
-@case(rules=["grad.random"], modes=("reverse",), dtypes=["f32", "f64"])
-def random_numbers_are_those_that_the_launch_drew(qd, dtype):
-    """y = r x: the gradient is r, which is also y / x at x = 1."""
-    x, y, check = real(qd, dtype, 3), real(qd, dtype, 3), qd.field(dtype, shape=3)
+@case(rules=["grad.random"], dtypes=["f32", "f64"], modes=("reverse", "forward-mode"))
+def random_numbers_are_constants(qd, dtype):
+    """What is drawn is added: nothing depends on it."""
+    x, y = real(qd, dtype, 3), real(qd, dtype, 3)
 
     @qd.kernel
     def k():
         for i in x:
-            y[i] = qd.random(dtype) * x[i]
+            y[i] = x[i] * x[i] + qd.random(dtype)
+
+    gradient = Gradient(
+        seed={y: [1.5, -2.0, 0.5]},
+        expect={x: [1.5, 8.0, 3.0], y: 0.0},
+        forward_seed={x: [2.0, 4.0, -1.0]},
+        forward_expect={y: [2.0, -16.0, -6.0]},
+    )
+    return Run(k, given={x: [0.5, -2.0, 3.0]}, gradient=gradient)
+
+
+@case(rules=["grad.random", "grad.overwritten"], modes=("reverse",))
+def random_numbers_that_would_have_to_be_drawn_again_are_refused(qd):
+    """Only the forward launch has seen them."""
+    x, y = real(qd, qd.f32, 3), real(qd, qd.f32, 3)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            y[i] = qd.random(qd.f32) * x[i]
+
+    def run():
+        k()
+        k.grad()
+
+    return Run(run, given={x: 1.0}, raises=Raises("DataAccessError", "Breaks the global data access rule"))
+
+
+@case(rules=["grad.random"], dtypes=["f32", "f64"])
+def random_numbers_that_were_stored(qd, dtype):
+    """Drawn by one kernel, used by the next: the gradient of r x is r."""
+    x, r, loss = real(qd, dtype, 3), qd.field(dtype, shape=3), real(qd, dtype, ())
+    difference = qd.field(dtype, shape=3)
+
+    @qd.kernel
+    def draw():
+        for i in r:
+            r[i] = qd.random(dtype)
+
+    @qd.kernel
+    def use():
+        for i in x:
+            loss[None] += r[i] * x[i] * x[i]
 
     @qd.kernel
     def compare():
         for i in x:
-            check[i] = x.grad[i] - 2.0 * y[i]
+            difference[i] = x.grad[i] - r[i] * 4.0
 
     def run():
-        k()
-        y.grad.fill(2)
-        k.grad()
+        with qd.ad.Tape(loss):
+            draw()
+            use()
         compare()
-        assert check.to_numpy().tolist() == [0.0, 0.0, 0.0], (x.grad.to_numpy(), y.to_numpy())
 
-    return Run(run, given={x: 1.0})
+    return Run(run, given={x: 2.0}, expect={difference: 0.0})

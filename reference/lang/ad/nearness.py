@@ -64,7 +64,7 @@ class _Watch:
             beside = call.arrays.get(companion.name) or getattr(made.fields[name], role).buffer
             if companion.name in names:
                 buffers[companion.name] = beside
-            elif self.of == "grad":
+            if self.of == "grad":
                 self._keep(beside)
                 self.gradients[identity(buffers[name])] = identity(beside)
         for buffer in buffers.values():
