@@ -5,8 +5,16 @@ import re
 import tempfile
 from pathlib import Path
 
-from .common import COMPILED, opened
-from .kernels import KERNELS
+from .common import COMPILED, gradient, opened
+from .kernels import KERNELS, REVERSIBLE
+
+LANES = re.compile(r"<(\d+) x (?:float|i32)>")
+TAKEN = re.compile(r"@malloc\(i64 (%\w+)\)")
+
+
+def lanes(text):
+    """How many iterations the widest vectors of some LLVM IR serve at a time."""
+    return max((int(n) for n in LANES.findall(text)), default=1)
 
 
 class Code:
@@ -15,9 +23,8 @@ class Code:
     unit = "instructions"
 
     def setup(self, backend, kernel):
-        self.cache = tempfile.mkdtemp(prefix="asv")
-        self.kernel, self.given = KERNELS[kernel](opened(backend, offline_cache=False), 16)
-        self.stages = self.kernel.stages(*self.given)
+        made, given = KERNELS[kernel](opened(backend, offline_cache=False), 16)
+        self.stages = made.stages(*given)
 
     def track_ir_ops(self, backend, kernel):
         return len(re.findall(r"^\s+(?!}|\^|#|yield)\S", self.stages["tasks"], re.MULTILINE))
@@ -29,7 +36,46 @@ class Code:
         return len(re.findall(r"^\t[a-z]", self.stages["asm"], re.MULTILINE))
 
     def track_lanes(self, backend, kernel):
-        return max((int(n) for n in re.findall(r"<(\d+) x (?:float|i32)>", self.stages["llvm"])), default=1)
+        return lanes(self.stages["llvm"])
+
+
+class GradientCode(Code):
+    params = (COMPILED, ("recurrence", "ragged", "many"))
+
+    def setup(self, backend, kernel):
+        made, _ = REVERSIBLE[kernel](opened(backend, offline_cache=False), 16, needs_grad=True)
+        self.stages = gradient(made).stages()
+        if "llvm" not in self.stages:
+            raise NotImplementedError("the code of reverse mode is not shown")
+
+
+class Adstacks:
+    """What reverse mode keeps: how many values, and how many bytes of each iteration of one thread.
+
+    The bytes that are pushed come from the report; those that memory is taken for, from the code: they are the same if
+    nothing is wasted. Depths are not counted here: they are exact, and one slot is spare.
+    """
+
+    params = (COMPILED, ("recurrence", "ragged", "many"))
+    param_names = ("backend", "kernel")
+
+    def setup(self, backend, kernel):
+        made, _ = REVERSIBLE[kernel](opened(backend, offline_cache=False), 16, needs_grad=True)
+        self.gradient = gradient(made)
+        if not hasattr(self.gradient, "adstack_report"):
+            raise NotImplementedError("no report on adstacks")
+        self.report = self.gradient.adstack_report()
+
+    def track_stacks(self, backend, kernel):
+        return len(self.report)
+
+    def track_bytes_pushed(self, backend, kernel):
+        return sum(row.slot_bytes for row in self.report)
+
+    def track_bytes_taken(self, backend, kernel):
+        text = self.gradient.stages()["llvm"]
+        sizes = [re.search(rf"^ *{name} = mul i64 \S+, (\d+)$", text, re.MULTILINE) for name in TAKEN.findall(text)]
+        return sum(int(size.group(1)) for size in sizes) / lanes(text)
 
 
 class ObjectSize:

@@ -25,3 +25,10 @@ def called(work: Any, *given: Any) -> None:
     """Call often enough that everything that is done once, or at the second call, has been done."""
     for _ in range(3):
         work(*given)
+
+
+def gradient(kernel: Any) -> Any:
+    """A kernel in reverse mode; NotImplementedError, which skips the benchmark, where there is none."""
+    if not hasattr(kernel, "grad"):
+        raise NotImplementedError("no reverse mode")
+    return kernel.grad

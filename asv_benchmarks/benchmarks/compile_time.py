@@ -5,7 +5,8 @@ import subprocess
 import sys
 import tempfile
 
-from .common import COMPILED, HERE, opened
+from .common import COMPILED, HERE, gradient, opened
+from .kernels import many
 
 START = """
 import os, sys
@@ -55,6 +56,24 @@ class Many:
 
     def timeraw_cold(self, backend, variables):
         return "kernel(*given)", program(backend, "many", variables)
+
+
+class ManyGradient:
+    """The first gradient, after a call: time that grows in step with the number of variables."""
+
+    params = (COMPILED, (16, 64, 256))
+    param_names = ("backend", "variables")
+    number = 1
+    repeat = (2, 5, 20.0)
+    warmup_time = 0
+
+    def setup(self, backend, variables):
+        gradient(many(opened(backend), 1)[0])
+
+    def timeraw_gradient(self, backend, variables):
+        return "gradient()", program(
+            backend, "many", f"{variables}, needs_grad=True"
+        ) + "kernel(); gradient = kernel.grad"
 
 
 class Import:

@@ -29,8 +29,9 @@ def args(qd, size=16):
     return store, (array, 2.0)
 
 
-def recurrence(qd, size):
-    x, y, n = qd.field(qd.f32, shape=size), qd.field(qd.f32, shape=()), qd.field(qd.i32, shape=())
+def recurrence(qd, size, **options):
+    x, y = qd.field(qd.f32, shape=size, **options), qd.field(qd.f32, shape=(), **options)
+    n = qd.field(qd.i32, shape=())
     x.from_numpy(np.linspace(0.0, 1.0, size).astype(np.float32))
     n[None] = STEPS
 
@@ -42,6 +43,8 @@ def recurrence(qd, size):
                 v = qd.sin(v) * 0.9 + 0.1
             y[None] += v
 
+    if options.get("needs_grad"):
+        y.grad[None] = 1.0
     return forward, ()
 
 
@@ -66,8 +69,9 @@ def gather(qd, size):
 
 
 MANY = """
-def make(qd):
-    x, y, n = qd.field(qd.f32, shape=1024), qd.field(qd.f32, shape=1024), qd.field(qd.i32, shape=())
+def make(qd, options):
+    x, y = qd.field(qd.f32, shape=1024, **options), qd.field(qd.f32, shape=1024, **options)
+    n = qd.field(qd.i32, shape=())
     n[None] = 3
 
     @qd.kernel
@@ -78,11 +82,13 @@ def make(qd):
 {steps}
             y[i] = v0
 
+    if options.get("needs_grad"):
+        y.grad.fill(1.0)
     return forward
 """
 
 
-def many(qd, size):
+def many(qd, size, **options):
     """`size` variables carried round a loop; the source is written to a file, where compilers look for it."""
     start = "\n".join(f"            v{k} = x[i] + {k}.0" for k in range(size))
     steps = "\n".join(f"                v{k} = qd.sin(v{k}) * 0.9 + v{(k + 1) % size} * 0.1" for k in range(size))
@@ -91,10 +97,33 @@ def many(qd, size):
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.make(qd), ()
+    return module.make(qd, options), ()
+
+
+def ragged(qd, size, **options):
+    """Loops in loops, of lengths that differ from thread to thread: what they keep is the true number of steps."""
+    x, y = qd.field(qd.f32, shape=size, **options), qd.field(qd.f32, shape=(), **options)
+    length = qd.field(qd.i32, shape=size)
+    x.from_numpy(np.linspace(0.0, 1.0, size).astype(np.float32))
+    length.from_numpy((np.arange(size) % STEPS).astype(np.int32))
+
+    @qd.kernel
+    def forward():
+        for i in x:
+            v = x[i]
+            for j in range(length[i]):
+                for _ in range(j):
+                    v = qd.sin(v) * 0.9 + 0.1
+            y[None] += v
+
+    if options.get("needs_grad"):
+        y.grad[None] = 1.0
+    return forward, ()
 
 
 KERNELS = {"nop": nop, "args": args, "recurrence": recurrence, "gather": gather, "many": many}
+REVERSIBLE = {"recurrence": recurrence, "ragged": ragged, "many": many}
+"""Those that take `needs_grad=True`: then their gradients can be had, and what they give counts once each."""
 
 
 def elementwise(qd, function, dtype, n):

@@ -1,7 +1,7 @@
 """How fast loops run: bound by arithmetic, and by memory."""
 
-from .common import COMPILED, called, opened
-from .kernels import gather, recurrence
+from .common import COMPILED, called, gradient, opened
+from .kernels import gather, ragged, recurrence
 
 
 class Recurrence:
@@ -34,3 +34,33 @@ class Gather:
 
 class GatherReference(Gather):
     params = (("reference",), (1024,))
+
+
+class RecurrenceReverse:
+    params = (COMPILED, (1024, 65536))
+    param_names = ("backend", "threads")
+
+    def setup(self, backend, threads):
+        kernel, _ = recurrence(opened(backend), threads, needs_grad=True)
+        self.gradient = gradient(kernel)
+        called(self.gradient)
+
+    def time_reverse(self, backend, threads):
+        self.gradient()
+
+
+class RecurrenceReverseReference(RecurrenceReverse):
+    params = (("reference",), (1024,))
+
+
+class RaggedReverse:
+    params = (COMPILED, (1024,))
+    param_names = ("backend", "threads")
+
+    def setup(self, backend, threads):
+        kernel, _ = ragged(opened(backend), threads, needs_grad=True)
+        self.gradient = gradient(kernel)
+        called(self.gradient)
+
+    def time_reverse(self, backend, threads):
+        self.gradient()

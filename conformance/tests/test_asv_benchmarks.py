@@ -109,3 +109,18 @@ def test_exact_figures_repeat():
         found.append([getattr(benchmark, name)("cpu", "recurrence") for name in _measures(code.Code)])
     assert found[0] == found[1]
     assert len(set(itertools.chain(*found))) > 1
+
+
+@pytest.mark.parametrize(("kernel", "stacks", "pushed"), [("recurrence", 1, 4), ("many", 16, 64), ("ragged", 2, 12)])
+def test_memory_is_taken_for_what_is_pushed_and_nothing_else(kernel: str, stacks: int, pushed: int):
+    benchmark = importlib.import_module("benchmarks.code_size").Adstacks()
+    benchmark.setup("cpu", kernel)
+    assert benchmark.track_stacks("cpu", kernel) == stacks
+    assert benchmark.track_bytes_pushed("cpu", kernel) == pushed
+    assert benchmark.track_bytes_taken("cpu", kernel) == pushed
+
+
+def test_gradients_are_skipped_where_there_are_none():
+    common = importlib.import_module("benchmarks.common")
+    with pytest.raises(NotImplementedError, match="no reverse mode"):
+        common.gradient(lambda: None)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -17,6 +20,7 @@ from adstack.tools.bench.figures import figure, ratio
 from adstack.tools.bench.measure import measure
 from adstack.tools.bench.report import Run, quantity
 from adstack.tools.bench.rows import DEFAULT, ROWS, Row, chosen
+from adstack.tools.bench.runners import language
 from adstack.tools.bench.subjects import Subject, compiled_backends
 from adstack.tools.bench.workers import Worker, WorkerError, environment
 from adstack.tools.console import console
@@ -207,21 +211,59 @@ def test_runners_depend_on_nothing_of_adstack(path: Path):
     assert roots <= {"numpy", "jax"} | set(sys.stdlib_module_names)
 
 
-@pytest.mark.parametrize(
-    "row", [name for name, row in ROWS.items() if row.kind == "steady" and name not in ("recurrence", "gather")]
-)
+SLOW = ("recurrence", "recurrence-reverse", "gather")
+"""Steady rows that are too much for an interpreter."""
+
+
+@pytest.mark.parametrize("row", [name for name, row in ROWS.items() if row.kind == "steady" and name not in SLOW])
 def test_the_language_runner_times_every_row_on_the_reference(row: str):
     with Worker(subjects.mine("reference").command) as worker:
         answer = worker.ask({"row": row, "kind": "steady", "calls": 2, "cache": ""})
     assert answer["wall"] > 0
 
 
-@pytest.mark.parametrize("row", ["first", "many16"])
+@pytest.mark.parametrize("row", ["first", "many16", "recurrence-reverse", "first-gradient", "gradient-many-16"])
 def test_the_language_runner_times_cold_rows_on_the_best_backend(row: str):
     (arch, *_) = (*compiled_backends(), "reference")
     with Worker(subjects.mine(arch).command) as worker:
         answer = worker.ask({"row": row, "kind": "cold", "calls": 1, "cache": ""})
     assert answer["wall"] > 0
+
+
+@pytest.mark.parametrize("module", ["language", "jax_scan"])
+def test_runners_know_every_row(module: str):
+    """But those that have no meaning in JAX."""
+    runner = importlib.import_module(f"adstack.tools.bench.runners.{module}")
+    elsewhere = {"element-read", "element-write", "first-cached"} if module == "jax_scan" else set()
+    known = {name for name in ROWS if name in runner.ROWS or name.startswith(("many", runner.MANY_GRADIENT))}
+    assert known == set(ROWS) - elsewhere
+    assert known >= runner.ROWS.keys()
+
+
+@pytest.mark.parametrize(("row", "size"), [("first-gradient", 65536), ("gradient-many-16", 1024)])
+def test_rows_of_gradients_give_the_gradient_of_what_they_call(row: str, size: int):
+    import adstack as qd
+
+    made: list[Any] = []
+
+    class Seen:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(qd, name)
+
+        def field(self, *args: Any, **kwargs: Any) -> Any:
+            made.append(qd.field(*args, **kwargs))
+            return made[-1]
+
+    (arch, *_) = (*compiled_backends(), "reference")
+    qd.init(arch=arch)
+    gradient = language.prepare(Seen(), row)
+    x = made[0]
+    assert not np.any(x.grad.to_numpy())
+    gradient()
+    found = x.grad.to_numpy()
+    assert found.shape == (size,)
+    assert np.all(np.isfinite(found))
+    assert np.any(found)
 
 
 def test_a_row_that_there_is_not_is_refused_by_the_runner():

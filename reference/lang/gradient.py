@@ -36,11 +36,12 @@ class Gradient:
             mode.launch(call)
 
     def stages(self, *args: Any, **kwargs: Any) -> dict[str, str]:
-        """The text of the IR of reverse mode at each stage, for arguments like these. Nothing is launched."""
+        """The IR of reverse mode as text, and what the backend made of it, for arguments like these: nothing is run."""
         from ..ir.printer import print_ir
 
         mode, _ = self._prepared(args, kwargs)
-        return {"tasks": print_ir(mode.plan.compiled.program)}
+        compiled = mode.plan.compiled
+        return {"tasks": print_ir(compiled.program), **mode.plan.backend.listing(compiled.executable)}
 
     def adstack_report(self, *args: Any, **kwargs: Any) -> tuple[StackRow, ...]:
         """What the reverse pass keeps on adstacks for arguments like these, and why. Nothing is launched."""

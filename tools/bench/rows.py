@@ -33,6 +33,7 @@ _ROWS: Final = (
     Row("nop", "a call without arguments that stores a value, drained every 2,000", calls=2000),
     Row("args", "the same with one array and one scalar", calls=2000),
     Row("recurrence", "65,536 threads of 64 steps of v = sin(v) * 0.9 + 0.1, summed", calls=3),
+    Row("recurrence-reverse", "the gradient of recurrence by its 65,536 inputs, forward part included", calls=3),
     Row("gather", "65,536 rows of up to 16 products of gathered elements", calls=10),
     Row("element-read", "read one element of a field on the host", calls=2000),
     Row("element-write", "write one element of a field on the host", calls=2000),
@@ -43,9 +44,13 @@ _ROWS: Final = (
     Row("many64", "first call of a loop that carries 64 variables", "cold"),
     Row("many256", "first call of a loop that carries 256 variables", "cold"),
     Row("many1024", "first call of a loop that carries 1,024 variables", "cold"),
+    Row("first-gradient", "first gradient of recurrence in a process that has called it, nothing on disk", "cold"),
+    Row("gradient-many-16", "first gradient of a loop that carries 16 variables, after a call", "cold"),
+    Row("gradient-many-64", "first gradient of a loop that carries 64 variables, after a call", "cold"),
+    Row("gradient-many-256", "first gradient of a loop that carries 256 variables, after a call", "cold"),
 )
 ROWS: Final = {row.name: row for row in _ROWS}
-DEFAULT: Final = tuple(name for name in ROWS if name != "many1024")
+DEFAULT: Final = tuple(name for name in ROWS if name not in ("many1024", "gradient-many-256"))
 
 
 def chosen(names: Sequence[str]) -> list[Row]:

@@ -21,6 +21,7 @@ Work = Callable[[], Any]
 THREADS = 65536
 STEPS = 64
 MANY_THREADS = 1024
+MANY_GRADIENT = "gradient-many-"
 
 
 def _nop(jax: Any) -> Work:
@@ -34,14 +35,22 @@ def _args(jax: Any) -> Work:
     return lambda: store(array, 2.0)
 
 
-def _recurrence(jax: Any) -> Work:
+def _recurrence(jax: Any, *, gradient: bool = False) -> Work:
     x = jax.numpy.asarray(np.linspace(0.0, 1.0, THREADS).astype(np.float32))
 
     def step(v: Any, _: Any) -> Any:
         return jax.numpy.sin(v) * np.float32(0.9) + np.float32(0.1), None
 
-    forward = jax.jit(lambda x: jax.numpy.sum(jax.lax.scan(step, x, None, length=STEPS)[0]))
-    return lambda: forward(x)
+    return _jitted(jax, lambda x: jax.numpy.sum(jax.lax.scan(step, x, None, length=STEPS)[0]), x, gradient)
+
+
+def _jitted(jax: Any, forward: Callable[[Any], Any], x: Any, gradient: bool) -> Work:
+    """The function of `x`; or its gradient, after a call of the function."""
+    compiled = jax.jit(forward)
+    if gradient:
+        jax.block_until_ready(compiled(x))
+        compiled = jax.jit(jax.grad(lambda x: jax.numpy.sum(forward(x))))
+    return lambda: compiled(x)
 
 
 def _gather(jax: Any) -> Work:
@@ -58,7 +67,7 @@ def _gather(jax: Any) -> Work:
     return lambda: forward(x, w, deg, col)
 
 
-def _many(jax: Any, count: int) -> Work:
+def _many(jax: Any, count: int, *, gradient: bool = False) -> Work:
     x = jax.numpy.zeros(MANY_THREADS, np.float32)
 
     def step(carried: Any, _: Any) -> Any:
@@ -72,17 +81,18 @@ def _many(jax: Any, count: int) -> Work:
         last, _ = jax.lax.scan(step, [x + np.float32(k) for k in range(count)], None, length=3)
         return sum(last[:64])
 
-    forward = jax.jit(body)
-    return lambda: forward(x)
+    return _jitted(jax, body, x, gradient)
 
 
 ROWS: dict[str, Callable[[Any], Work]] = {
     "nop": _nop,
     "args": _args,
     "recurrence": _recurrence,
+    "recurrence-reverse": lambda jax: _recurrence(jax, gradient=True),
     "gather": _gather,
     "first": _recurrence,
     "first-nop": _nop,
+    "first-gradient": lambda jax: _recurrence(jax, gradient=True),
 }
 
 
@@ -90,6 +100,8 @@ def _prepare(jax: Any, row: str) -> Work:
     """The work of a row; NotImplementedError if JAX has none."""
     if row.startswith("many"):
         return _many(jax, int(row.removeprefix("many")))
+    if row.startswith(MANY_GRADIENT):
+        return _many(jax, int(row.removeprefix(MANY_GRADIENT)), gradient=True)
     if row not in ROWS:
         raise NotImplementedError(f"{row} has no counterpart in JAX")
     return ROWS[row](jax)

@@ -28,6 +28,7 @@ Work = Callable[[], Any]
 THREADS = 65536
 STEPS = 64
 MANY_THREADS = 1024
+MANY_GRADIENT = "gradient-many-"
 
 
 def _nop(qd: Any) -> Work:
@@ -50,8 +51,9 @@ def _args(qd: Any) -> Work:
     return lambda: store(array, 2.0)
 
 
-def _recurrence(qd: Any) -> Work:
-    x, y, n = qd.field(qd.f32, shape=THREADS), qd.field(qd.f32, shape=()), qd.field(qd.i32, shape=())
+def _recurrence(qd: Any, **options: bool) -> Work:
+    x, y = qd.field(qd.f32, shape=THREADS, **options), qd.field(qd.f32, shape=(), **options)
+    n = qd.field(qd.i32, shape=())
     x.from_numpy(np.linspace(0.0, 1.0, THREADS).astype(np.float32))
     n[None] = STEPS
 
@@ -63,7 +65,16 @@ def _recurrence(qd: Any) -> Work:
                 v = qd.sin(v) * 0.9 + 0.1
             y[None] += v
 
-    return forward
+    return _gradient(qd, forward, y) if options else forward
+
+
+def _gradient(qd: Any, forward: Any, out: Any) -> Work:
+    """The gradient of a kernel that has been called, by its inputs: each element of `out` counts once."""
+    forward()
+    out.grad.fill(1.0)
+    qd.sync()
+    gradient: Work = forward.grad
+    return gradient
 
 
 def _gather(qd: Any) -> Work:
@@ -101,8 +112,9 @@ def _element_write(qd: Any) -> Work:
 
 
 MANY = """
-def make(qd):
-    x, y, n = qd.field(qd.f32, shape={threads}), qd.field(qd.f32, shape={threads}), qd.field(qd.i32, shape=())
+def make(qd, options):
+    x, y = qd.field(qd.f32, shape={threads}, **options), qd.field(qd.f32, shape={threads}, **options)
+    n = qd.field(qd.i32, shape=())
     n[None] = 3
 
     @qd.kernel
@@ -113,11 +125,11 @@ def make(qd):
 {steps}
             y[i] = {total}
 
-    return forward
+    return forward, y
 """
 
 
-def _many(qd: Any, count: int) -> Work:
+def _many(qd: Any, count: int, **options: bool) -> Work:
     """`count` variables carried round a loop: the source is written to a file, where compilers look for it."""
     start = "\n".join(f"            v{k} = x[i] + {k}.0" for k in range(count))
     steps = "\n".join(f"                v{k} = qd.sin(v{k}) * 0.9 + v{(k + 1) % count} * 0.1" for k in range(count))
@@ -130,7 +142,8 @@ def _many(qd: Any, count: int) -> Work:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    work: Work = module.make(qd)
+    forward, y = module.make(qd, options)
+    work: Work = _gradient(qd, forward, y) if options else forward
     return work
 
 
@@ -138,6 +151,8 @@ def prepare(qd: Any, row: str) -> Work:
     """The work of a row; KeyError if there is no such row."""
     if row.startswith("many"):
         return _many(qd, int(row.removeprefix("many")))
+    if row.startswith(MANY_GRADIENT):
+        return _many(qd, int(row.removeprefix(MANY_GRADIENT)), needs_grad=True)
     return ROWS[row](qd)
 
 
@@ -145,12 +160,14 @@ ROWS: dict[str, Callable[[Any], Work]] = {
     "nop": _nop,
     "args": _args,
     "recurrence": _recurrence,
+    "recurrence-reverse": lambda qd: _recurrence(qd, needs_grad=True),
     "gather": _gather,
     "element-read": _element_read,
     "element-write": _element_write,
     "first": _recurrence,
     "first-cached": _recurrence,
     "first-nop": _nop,
+    "first-gradient": lambda qd: _recurrence(qd, needs_grad=True),
 }
 
 
@@ -193,9 +210,12 @@ class Runner:
     def options(self, cache: str) -> dict[str, Any]:
         """Compiled kernels are kept only in the folder `cache`, if there is one."""
         os.environ["ADSTACK_CACHE_DIR"] = cache or tempfile.mkdtemp()
-        if not cache or self.name == "adstack":
-            return {"offline_cache": bool(cache)}
-        return {"offline_cache": True, "offline_cache_file_path": cache}
+        found: dict[str, Any] = {"offline_cache": bool(cache)}
+        if cache and self.name != "adstack":
+            found["offline_cache_file_path"] = cache
+        if self.name == "quadrants":
+            found["ad_stack_experimental_enabled"] = True  # loops of dynamic length have no gradient otherwise
+        return found
 
 
 def main() -> None:
