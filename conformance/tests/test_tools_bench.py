@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from adstack.tools.bench import runners, subjects
 from adstack.tools.bench.command import bench
 from adstack.tools.bench.figures import figure, ratio
 from adstack.tools.bench.measure import measure
-from adstack.tools.bench.report import Run, quantity
+from adstack.tools.bench.report import Run, commit, quantity
 from adstack.tools.bench.rows import DEFAULT, ROWS, Row, chosen
 from adstack.tools.bench.runners import language
 from adstack.tools.bench.subjects import Subject, compiled_backends
@@ -293,6 +295,20 @@ def test_the_report_holds_figures_ratios_and_reasons(tmp_path: Path):
     assert refused["results"]["adstack"] == {"problem": "NotImplementedError: no"}
     assert record["load"] == [0.5, 1.5]
     assert record["machine"]["cores"] >= 1
+
+
+def test_the_report_names_the_commit_and_whether_files_differ_from_it(tmp_path: Path):
+    git = ("git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b")
+    assert commit(tmp_path) == ""
+    subprocess.run([*git, "init", "--quiet"], check=True)
+    (tmp_path / "file").write_text("one")
+    subprocess.run([*git, "add", "file"], check=True)
+    subprocess.run([*git, "commit", "--quiet", "-m", "one"], check=True)
+    clean = commit(tmp_path)
+    assert re.fullmatch("[0-9a-f]{12}", clean)
+    (tmp_path / "file").write_text("two")
+    assert commit(tmp_path) == f"{clean}-dirty"
+    assert re.fullmatch("([0-9a-f]{12}(-dirty)?)?", _run(tmp_path).record()["commit"])
 
 
 def test_the_table_shows_what_is_missing_and_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

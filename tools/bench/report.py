@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime
 import math
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 from rich.console import Console
 from rich.table import Table
@@ -18,7 +20,9 @@ from .measure import Samples
 from .rows import Row
 from .subjects import Subject
 
-__all__ = ["Run", "quantity"]
+__all__ = ["Run", "commit", "quantity"]
+
+_CLONE: Final = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ class Run:
         """As plain data, for JSON."""
         return {
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "commit": commit(),
             "arch": self.arch,
             "machine": self.machine,
             "load": list(self.load),
@@ -123,6 +128,14 @@ class Run:
             if self.samples[row.name, s].problem
         ]
         return missing + failed
+
+
+def commit(clone: Path = _CLONE) -> str:
+    """The commit that adstack was measured at, with "-dirty" where files differ from it; empty outside a clone."""
+    if not (clone / ".git").exists():
+        return ""
+    describe = ["git", "-C", str(clone), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    return subprocess.run(describe, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def quantity(seconds: float) -> str:
