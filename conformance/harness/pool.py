@@ -68,6 +68,7 @@ class _Station:
         self.budgets, self.timeout, self.root, self.oracle = budgets, timeout, root, oracle
         self.worker: WorkerProcess | None = None
         self.helper: WorkerProcess | None = None
+        self.aborted = False
 
     def __enter__(self) -> _Station:
         return self
@@ -107,6 +108,7 @@ class _Station:
         """The error bounds of the same cell as `oracle` runs it."""
         if self.helper is None:
             self.helper = WorkerProcess(oracle)
+            self._end_if_aborted(self.helper)
         observation = self.helper.ask(request, limit)
         found: list[Any] = observation["bounds"]
         return found if observation["outcome"] == "finished" else None
@@ -119,10 +121,17 @@ class _Station:
             self._dismiss()
         if self.worker is None:
             self.worker = WorkerProcess(subject)
+            self._end_if_aborted(self.worker)
         return self.worker
+
+    def _end_if_aborted(self, worker: WorkerProcess) -> None:
+        """A process that was starting while the run was ended has been overlooked: it is ended here."""
+        if self.aborted:
+            worker.end()
 
     def abort(self) -> None:
         """End the process under way, from another thread."""
+        self.aborted = True
         for worker in (self.worker, self.helper):
             if worker is not None:
                 worker.end()

@@ -8,8 +8,12 @@ import llvmlite.binding as llvm
 import pytest
 
 import adstack as qd
+from adstack.backends.cpu.codegen import emit_module
 from adstack.backends.cpu.passes import run_passes
 from adstack.backends.cpu.toolchain import target_machine
+from adstack.ir.parser import parse_ir
+from adstack.ir.structure import Kernel, Program
+from adstack.transforms.pipeline import lower
 
 CALLS = """
 define internal float @twice(float %x) alwaysinline {
@@ -46,13 +50,33 @@ def test_the_passes_inline_clean_up_and_drop_what_nobody_calls():
     assert "call float @kept" in text
 
 
-def _stages(calls: int, lanes: int = 0) -> dict[str, str]:
+def _program() -> Program:
+    kernel = parse_ir(
+        """kernel @k() {
+          place @x : f32[1024] field
+          %lo = const 0 : i32
+          %hi = const 1024 : i32
+          parallel_for (%i = %lo to %hi) {
+            %v = load @x[%i]
+            %s = sin %v
+            store @x[%i], %s
+            yield
+          }
+          return
+        }
+        """
+    )
+    assert isinstance(kernel, Kernel)
+    return lower(kernel)
+
+
+def _stages(calls: int, lanes: int = 0, shape: tuple[int, ...] = (1024,)) -> dict[str, str]:
     qd.init(arch=qd.cpu, offline_cache=False, cpu_lanes=lanes)
-    x = qd.field(qd.f32, shape=1024)
+    x = qd.field(qd.f32, shape=shape)
 
     @qd.kernel
     def many():
-        for i in x:
+        for i in qd.grouped(x):
             v = x[i]
             for k in qd.static(range(calls)):
                 v = qd.sin(v + k)
@@ -69,10 +93,16 @@ def test_a_math_function_is_inlined_where_few_places_call_it(calls: int, inlined
 
 
 def test_vectors_and_the_rest_share_the_rare_side_of_a_function():
-    text = _stages(3, lanes=16)["llvm"]
+    text = _stages(3, lanes=16, shape=(32, 32))["llvm"]  # over two axes the last iterations run one by one
     assert len(re.findall(r"^define internal .*@cold", text, re.MULTILINE)) == 1
     assert len(set(re.findall(r"call .*@(cold\d+)\(", text))) == 1
     assert len(re.findall(r"call .*@cold\d+\(", text)) == 2
+
+
+def test_a_long_body_stands_once_where_masks_are_cheap():
+    program = _program()
+    texts = [emit_module(program, debug=False, lanes=16, vector_bytes=size).text for size in (64, 32)]
+    assert [len(re.findall(r'call .*@"sin.f32.x', text)) for text in texts] == [1, 2]
 
 
 def test_code_grows_with_the_calls_and_not_with_what_they_call():

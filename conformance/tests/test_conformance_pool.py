@@ -11,7 +11,7 @@ from suites import no_budgets, plain_subject, run_suite, write_suite
 from adstack.conformance.harness.cells import Cell, Gap, Result, Status, Subject
 from adstack.conformance.harness.loading import collect
 from adstack.conformance.harness.plan import cells_of, stale_gaps
-from adstack.conformance.harness.pool import run_cells
+from adstack.conformance.harness.pool import _Station, run_cells
 
 ENDINGS = """
     @case(rules=["t.pass"])
@@ -171,6 +171,20 @@ def test_an_interruption_ends_the_processes_under_way(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run_cells(cells, budgets=no_budgets, jobs=2, timeout=500, root=tmp_path / "cases", on_result=interrupt)
     assert time.monotonic() - start < 100
+
+
+def test_a_process_that_starts_while_the_run_is_ended_is_ended_too(tmp_path):
+    text = """
+        @case(rules=["t.hang"])
+        def hangs(qd):
+            return Run(lambda: time.sleep(600))
+    """
+    entries = collect(write_suite(tmp_path, {"a/b.py": text}))
+    (cell, *_) = cells_of(entries, [plain_subject(tmp_path)])
+    station = _Station(no_budgets, 500, tmp_path / "cases", None)
+    station.abort()  # nothing runs yet
+    with station:
+        assert station.run(cell).status is Status.CRASHED
 
 
 class TestGaps:
