@@ -77,12 +77,20 @@ def measure_within(what: str, got: Any, literals: Any, bounds: Any) -> Measure:
     exact = [exact_value(leaf) for leaf in (leaves if shape else leaves * got.size)]
     want = np.array([rounded(value, got.dtype) for value in exact], got.dtype).reshape(got.shape)
     limits = np.broadcast_to(bounds, got.shape).ravel().tolist()
+    _check_telling(what, [abs(float(value)) for value in exact], limits)
     inside = [_inside(*three) for three in zip(got.ravel().tolist(), exact, limits, strict=True)]
     distance = ulp_distance(got, want)
     excess = np.where(np.array(inside), 0.0, 1e30).reshape(got.shape)
     farthest = float(distance.max()) if distance.size else 0.0
     worst = _worst(got, want, distance + excess)
     return Measure(what, got.dtype.name, "bound", farthest, all(inside), worst)
+
+
+def _check_telling(what: str, sizes: list[float], limits: list[float]) -> None:
+    """A bound above the largest number compared could not tell the right answer from none."""
+    largest = max((size for size in sizes if np.isfinite(size)), default=0.0)
+    if largest > 0 and min(limits) >= largest:
+        raise CaseError(f"{what}: the error bound, {min(limits):.3g}, says nothing of numbers up to {largest:.3g}")
 
 
 def _inside(value: float, exact: Any, limit: float) -> bool:

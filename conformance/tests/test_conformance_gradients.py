@@ -107,3 +107,10 @@ def test_subjects_without_error_analysis_get_the_bounds_of_the_oracle(tmp_path: 
     found = results(tmp_path, "qd.sin(x[i]) * x[i]", "sin(a) * a", other)
     assert {(result.status, result.exactness) for result in found.values()} == {(Status.PASS, "bound")}
     assert no_budgets("sin", "f32") == 2.0
+
+
+def test_a_bound_that_says_nothing_breaks_the_case(tmp_path: Path) -> None:
+    found = results(tmp_path, "(x[i] + 2.0**30) - 2.0**30 - x[i]", "(a + 1) - 1 + a * 0.001 - a")
+    result = found["f32", "forward"]
+    assert result.status is Status.BROKEN
+    assert "says nothing" in result.message

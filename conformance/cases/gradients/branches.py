@@ -84,9 +84,9 @@ def a_condition_that_the_loop_carries(qd, dtype, n):
             up = s < 0.5
             for _ in range(n):
                 if up:
-                    s = s * 1.5 + s * s * 0.25 + 0.125
+                    s = s * 1.25 + 0.125
                 else:
-                    s = s * s * 0.125
+                    s = s * s * 0.5
                 up = s < 0.5
             y[i] = s
 
@@ -94,11 +94,11 @@ def a_condition_that_the_loop_carries(qd, dtype, n):
         out = []
         for s in x:
             for _ in range(n):
-                s = s * 1.5 + s * s / 4 + 0.125 if s < 0.5 else s * s / 8
+                s = s * 1.25 + 0.125 if s < 0.5 else s * s / 2
             out.append(s)
         return out
 
-    return agrees(k, plain, {x: [0.3, -0.75, 1.5, 0.125]}, [y], args=(n,))
+    return agrees(k, plain, {x: [0.35, -0.75, 1.5, 0.125]}, [y], args=(n,))
 
 
 @case(rules=["grad.choice"], params={"form": ["and", "or", "not", "chain"]}, **BOUNDED)
