@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Iterable, Sequence
 
 from ...ir.derivatives import RULES
 from ...ir.structure import Op, Place, Region, Value
@@ -18,10 +18,11 @@ def is_real(value: Value) -> bool:
 
 
 class Activity:
-    """Active values, by a fixpoint over the region tree.
+    """Active values: those on a way from an input to an output.
 
     A value is *varied* if it depends on an element of a place with an adjoint, and *useful* if such an element depends
-    on it; it is active if both. Local arrays are active as a whole.
+    on it; it is active if both. Local arrays are active as a whole. Every step from value to value is followed once,
+    so the time is in proportion to the size of the body, however long the ways round its loops are.
 
     Args:
         body: of the kernel.
@@ -30,11 +31,11 @@ class Activity:
 
     def __init__(self, body: Region, places: Collection[str]) -> None:
         self.places = places
-        self._varied: set[Value] = set()
-        self._useful: set[Value] = set()
-        self._until_stable(body, self._vary, self._varied)
-        self._until_stable(body, self._use, self._useful)
-        self.values = self._varied & self._useful
+        varied, useful = _Reached(), _Reached()
+        for op in body.walk():
+            self._vary(op, varied)
+            self._use(op, useful)
+        self.values = varied.values() & useful.values()
 
     def __contains__(self, value: Value) -> bool:
         return value in self.values
@@ -53,77 +54,70 @@ class Activity:
             return op.operands[0] in self
         return any(self.touches(inner) for region in op.regions for inner in region.ops)
 
-    @staticmethod
-    def _until_stable(body: Region, step: Callable[[Region], None], found: set[Value]) -> None:
-        size = -1
-        while size != len(found):
-            size = len(found)
-            step(body)
-
-    # ---- forward: what depends on an input
-
-    def _vary(self, region: Region) -> None:
-        for op in region.ops:
-            self._vary_op(op)
-
-    def _vary_op(self, op: Op) -> None:
-        varied = self._varied
+    def _vary(self, op: Op, varied: _Reached) -> None:
+        """What depends on an input if an operand does, or in any case."""
         if op.name in ("load", "atomic"):
             if self.place(op.attrs["place"]):
-                varied.update(v for v in op.results if is_real(v))
+                varied.start(v for v in op.results if is_real(v))
         elif op.name == "array.store":
-            if op.operands[2] in varied:
-                varied.add(op.operands[0])
+            varied.step(op.operands[2], op.operands[0])
         elif op.name == "array.load":
-            if op.operands[0] in varied:
-                varied.update(v for v in op.results if is_real(v))
+            if is_real(op.result):
+                varied.step(op.operands[0], op.result)
         elif op.regions:
-            self._vary_structured(op)
+            for values, targets in _flows(op):
+                varied.steps(values, targets)
         elif op.name in RULES and is_real(op.results[0]):
-            pulls = zip(op.operands, RULES[op.name], strict=True)
-            if any(p is not None and v in varied for v, p in pulls):
-                varied.update(op.results)
+            for operand in _pulled(op):
+                varied.steps([operand] * len(op.results), op.results)
 
-    def _vary_structured(self, op: Op) -> None:
-        for values, targets in _flows(op):
-            self._mark(values, targets)
-        for region in op.regions:
-            self._vary(region)
-        for values, targets in _flows(op):
-            self._mark(values, targets)
-
-    def _mark(self, values: list[Value], targets: list[Value]) -> None:
-        self._varied.update(t for v, t in zip(values, targets, strict=True) if v in self._varied)
-
-    # ---- backward: what an output depends on
-
-    def _use(self, region: Region) -> None:
-        for op in reversed(region.ops):
-            self._use_op(op)
-
-    def _use_op(self, op: Op) -> None:
-        useful = self._useful
+    def _use(self, op: Op, useful: _Reached) -> None:
+        """What an output depends on if a result does, or in any case."""
         if op.name in ("store", "atomic"):
             if self.place(op.attrs["place"]):
-                useful.update(v for v in op.operands[op.attrs["place"].rank :] if is_real(v))
+                useful.start(v for v in op.operands[op.attrs["place"].rank :] if is_real(v))
         elif op.name == "array.store":
-            if op.operands[0] in useful:
-                useful.add(op.operands[2])
+            useful.step(op.operands[0], op.operands[2])
         elif op.name == "array.load":
-            if op.result in useful:
-                useful.add(op.operands[0])
+            useful.step(op.result, op.operands[0])
         elif op.regions:
-            self._use_flows(op)
-            for region in reversed(op.regions):
-                self._use(region)
-            self._use_flows(op)
-        elif op.name in RULES and op.results[0] in useful:
-            pulls = zip(op.operands, RULES[op.name], strict=True)
-            useful.update(v for v, p in pulls if p is not None and is_real(v))
+            for values, targets in _flows(op):
+                useful.steps(targets, values)
+        elif op.name in RULES:
+            for operand in filter(is_real, _pulled(op)):
+                useful.step(op.results[0], operand)
 
-    def _use_flows(self, op: Op) -> None:
-        for values, targets in _flows(op):
-            self._useful.update(v for v, t in zip(values, targets, strict=True) if t in self._useful)
+
+class _Reached:
+    """What can be reached by steps from values to values."""
+
+    def __init__(self) -> None:
+        self._found: set[Value] = set()
+        self._steps: dict[Value, list[Value]] = {}
+
+    def start(self, values: Iterable[Value]) -> None:
+        self._found.update(values)
+
+    def step(self, source: Value, target: Value) -> None:
+        self._steps.setdefault(source, []).append(target)
+
+    def steps(self, sources: Sequence[Value], targets: Sequence[Value]) -> None:
+        for source, target in zip(sources, targets, strict=True):
+            self.step(source, target)
+
+    def values(self) -> set[Value]:
+        """Where one may start, and all that is reached from there."""
+        work = list(self._found)
+        while work:
+            new = [target for target in self._steps.pop(work.pop(), ()) if target not in self._found]
+            self._found.update(new)
+            work += new
+        return self._found
+
+
+def _pulled(op: Op) -> list[Value]:
+    """The operands by which an op has derivatives."""
+    return [operand for operand, pull in zip(op.operands, RULES[op.name], strict=True) if pull is not None]
 
 
 def _flows(op: Op) -> list[tuple[list[Value], list[Value]]]:
