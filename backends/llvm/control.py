@@ -137,19 +137,26 @@ class _Phis:
         self.names: list[str] = []
 
     def open(self, label: str) -> None:
-        """Enter the loop's head, where the phis stand."""
+        """Go to the loop's head, where the phis stand."""
+        self.e.jump(label)
+        self.enter(label)
+
+    def enter(self, label: str) -> None:
+        """Write the phis, at the start of a block to which the code before leads already."""
         e = self.e
-        e.jump(label)
         e.enter(label)
         for arg in self.args:
             self.names.append(e.w.let(f"phi {e.form(arg)}"))
             self._lines.append(len(e.w.lines) - 1)
             e.bind(arg, self.names[-1])
 
-    def close(self, names: Sequence[str]) -> None:
-        """Give what the next round starts with, at the end of the current block."""
-        for line, start, name in zip(self._lines, self._start, names, strict=True):
-            self.e.w.lines[line] += f" [ {start}, %{self.before} ], [ {name}, %{self.e.block} ]"
+    def close(self, names: Sequence[str]) -> list[str]:
+        """Give what the next round starts with, at the end of the current block; from where the phis take what."""
+        pairs = zip(self._start, names, strict=True)
+        sources = [f"[ {start}, %{self.before} ], [ {name}, %{self.e.block} ]" for start, name in pairs]
+        for line, source in zip(self._lines, sources, strict=True):
+            self.e.w.lines[line] += f" {source}"
+        return sources
 
 
 @handles("for")
@@ -157,25 +164,43 @@ def _for(e: RegionEmitter, op: Op) -> None:
     lo, hi, *initial = op.operands
     (body,) = op.regions
     index, *carried = body.args
-    divergent = e.is_varying(lo) or e.is_varying(hi)
+    if e.is_varying(lo) or e.is_varying(hi):
+        _divergent_for(e, op)
+        return
+    phis = _Phis(e, body.args, [lo, *initial])
+    inside, after = e.label("body"), e.label("done")
+    e.split(_below(e, index, e.scalar(lo), hi), inside, after)  # with the test at the end, a round has one jump
+    phis.enter(inside)
+    yielded = e.region(body)
+    names = [e.at(v, e.width(a)) for v, a in zip(yielded, carried, strict=True)]
+    step = _next(e, index, phis.names[0])
+    again = _below(e, index, step, hi)
+    _, *sources = phis.close([step, *names])
+    e.split(again, inside, after)
+    e.enter(after)
+    for result, source in zip(op.results, sources, strict=True):
+        e.bind(result, e.w.let(f"phi {e.form(result)} {source}"))
+
+
+def _divergent_for(e: RegionEmitter, op: Op) -> None:
+    """Goes on while some lane does; the lanes that have left keep their values."""
+    lo, hi, *initial = op.operands
+    (body,) = op.regions
+    index, *carried = body.args
     phis = _Phis(e, body.args, [lo, *initial])
     head, inside, after = e.label("for"), e.label("body"), e.label("done")
     phis.open(head)
-    test = _below(e, index, hi, divergent=divergent)
-    running = e.within(test) if divergent else e.mask
-    e.split(e.any(running) if divergent and running else test, inside, after)
+    running = e.within(_below(e, index, e.vector(index), hi, e.lanes))
+    e.split(e.any(running), inside, after)
     e.enter(inside)
     with e.masked(running):
         yielded = e.region(body)
     names = [e.at(v, e.width(a)) for v, a in zip(yielded, carried, strict=True)]
-    step = e.w.let(f"add {e.form(index)} {phis.names[0]}, {e.w.constant(1, index.dtype, e.width(index))}")
-    names.insert(0, step)
-    if divergent and running:
-        # a lane that has ended must not count on, either: past the end of its type it would run again
-        names = [
-            e.choose(running, new, old, arg.dtype) if e.is_varying(arg) else new
-            for new, old, arg in zip(names, phis.names, body.args, strict=True)
-        ]
+    # a lane that has ended must not count on, either: past the end of its type it would run again
+    names = [
+        e.choose(running, new, old, arg.dtype) if e.is_varying(arg) else new
+        for new, old, arg in zip([_next(e, index, phis.names[0]), *names], phis.names, body.args, strict=True)
+    ]
     phis.close(names)
     e.jump(head)
     e.enter(after)
@@ -183,11 +208,14 @@ def _for(e: RegionEmitter, op: Op) -> None:
         e.bind(result, name)
 
 
-def _below(e: RegionEmitter, index: Value, hi: Value, *, divergent: bool) -> str:
+def _next(e: RegionEmitter, index: Value, name: str) -> str:
+    return e.w.let(f"add {e.form(index)} {name}, {e.w.constant(1, index.dtype, e.width(index))}")
+
+
+def _below(e: RegionEmitter, index: Value, name: str, hi: Value, width: int = 1) -> str:
     """Whether there is another round: for each lane, if they end at different times."""
     word = "slt" if index.dtype.is_signed else "ult"
-    width = e.lanes if divergent else 1
-    return e.w.let(f"icmp {word} {type_text(index.dtype, width)} {e.at(index, width)}, {e.at(hi, width)}")
+    return e.w.let(f"icmp {word} {type_text(index.dtype, width)} {name}, {e.at(hi, width)}")
 
 
 @handles("while")

@@ -25,6 +25,7 @@ from adstack.tools.cli import cli
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
+    backend()  # what serves all kernels is kept elsewhere
     monkeypatch.setenv("ADSTACK_CACHE_DIR", str(tmp_path / "kept"))
     return tmp_path / "kept"
 

@@ -137,3 +137,41 @@ def _sines(arch: str, lanes: int, values: list[float]) -> bytes:
 def test_rare_and_common_sides_agree_with_the_reference_in_lanes_and_alone(lanes: int):
     values = [0.5, 1e5, 1.5e5, 3e38, -2e7, float("inf"), float("nan"), -0.0, 131072.0, 131073.0, 7.0] * 13
     assert _sines("cpu", lanes, values) == _sines("reference", 0, values)
+
+
+def test_a_round_of_a_loop_has_one_jump():
+    qd.init(arch=qd.cpu, offline_cache=False, cpu_lanes=16)
+    x, n = qd.field(qd.f32, shape=1024), qd.field(qd.i32, shape=())
+
+    @qd.kernel
+    def loops():
+        for i in x:
+            v = x[i]
+            for _ in range(n[None]):
+                v = v * v + 1.0
+            x[i] = v
+
+    text = loops.stages()["llvm-opt"]
+    (loop,) = re.findall(r"^(body\d+):(?:(?!^\S+:)[^@])*?br i1 \S+, label %(\S+), label %\S+$", text, re.MULTILINE)
+    assert loop[0] == loop[1]
+
+
+@pytest.mark.parametrize("arch", ["reference", "cpu"])
+@pytest.mark.parametrize("dtype", ["i8", "u8", "i64"])
+def test_loops_end_where_their_type_ends(arch: str, dtype: str):
+    qd.init(arch=arch)
+    t = getattr(qd, dtype)
+    low, high = {"i8": (-128, 127), "u8": (0, 255), "i64": (2**63 - 5, 2**63 - 1)}[dtype]
+    lo, hi, y = qd.field(t, shape=()), qd.field(t, shape=()), qd.field(qd.i32, shape=8)
+
+    @qd.kernel
+    def count():
+        for i in y:
+            y[i] = 0
+            for _ in range(lo[None], hi[None]):
+                y[i] += 1
+
+    for first, end in ((low, high), (high, high), (high, low), (high - 1, high)):
+        lo[None], hi[None] = first, end
+        count()
+        assert y.to_numpy().tolist() == [max(0, end - first)] * 8
