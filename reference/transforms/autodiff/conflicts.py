@@ -38,6 +38,7 @@ class Order:
         self.spots: dict[Op, Spot] = {}
         self.makers: dict[Value, Op] = {}
         self.indices: dict[Value, Op] = {}
+        self.varies: dict[Value, tuple[Op, ...]] = {}
         for task, op in enumerate(kernel.body.ops):
             self._place(op, (), task)
 
@@ -45,6 +46,8 @@ class Order:
         self.spots[op] = Spot(len(self.spots), loops, task)
         self.makers.update((v, op) for v in op.results)
         inside = (*loops, op) if op.name in ("for", "while", "parallel_for") else loops
+        self.varies.update((v, loops) for v in op.results)
+        self.varies.update((v, inside) for region in op.regions for v in region.args)
         if op.name == "for":
             self.indices[op.regions[0].args[0]] = op
         elif op.name == "parallel_for":
@@ -71,6 +74,18 @@ class Order:
                 break
         return value, total
 
+    def bounds(self, value: Value) -> tuple[int | None, int | None]:
+        """The least and the greatest value that an integer can have, as far as constants tell."""
+        base, shift = self.offset(value)
+        if base is None:
+            return shift, shift
+        loop = self.indices.get(base)
+        if loop is None:
+            return None, None
+        axis = (loop.regions[0].args.index(base) if loop.name == "parallel_for" else 0) * 2
+        low, high = self.bounds(loop.operands[axis])[0], self.bounds(loop.operands[axis + 1])[1]
+        return None if low is None else low + shift, None if high is None else high - 1 + shift
+
     def _constant(self, value: Value) -> int | None:
         maker = self.makers.get(value)
         return int(maker.attrs["value"]) if maker is not None and maker.name == "const" else None
@@ -91,8 +106,11 @@ def _same_memory(load: Op, write: Op) -> bool:
     a, b = load.attrs["place"], write.attrs["place"]
     if a.name == b.name:
         return True
-    return "ndarray" in (a.kind, b.kind) and a.dtype is b.dtype and {a.kind, b.kind} <= {"field", "ndarray"} and (
-        a.role == b.role
+    return (
+        "ndarray" in (a.kind, b.kind)
+        and a.dtype is b.dtype
+        and {a.kind, b.kind} <= {"field", "ndarray"}
+        and (a.role == b.role)
     )
 
 
@@ -106,30 +124,68 @@ def _stays(order: Order, load: Op, write: Op) -> bool:
         return True
     if load.attrs["place"].name != write.attrs["place"].name:
         return False
-    pairs = zip(load.operands, write.operands[: len(load.operands)], strict=True)
-    return any(_apart(order, a, b, shared, earlier=earlier) for a, b in pairs)
+    pairs = list(zip(load.operands, write.operands[: len(load.operands)], strict=True))
+    # a loop whose index picks the element on some axis never comes back to the elements of another iteration
+    picked = [order.indices.get(base) for base, _ in (order.offset(a) for a, b in pairs if _same(order, a, b)) if base]
+    repeats = [loop for loop in serial if loop not in picked]
+    return any(_apart(order, a, b, (shared, repeats), earlier=earlier) for a, b in pairs)
 
 
-def _apart(order: Order, read: Value, written: Value, shared: list[Op], *, earlier: bool) -> bool:
-    """Whether on this axis the index written is never, at or after the load, the index read."""
+def _same(order: Order, read: Value, written: Value) -> bool:
+    (base, a), (other, b) = order.offset(read), order.offset(written)
+    return base is other and a == b
+
+
+def _apart(order: Order, read: Value, written: Value, loops: tuple[list[Op], list[Op]], *, earlier: bool) -> bool:
+    """Whether on this axis the index written is never, at or after the load, the index read.
+
+    `loops` are those around both, and of these the serial ones that may come back to the same elements.
+    """
+    shared, repeats = loops
     (base, a), (other, b) = order.offset(read), order.offset(written)
     if base is not other:
-        return False
+        return _beyond(order, read, written) or _behind(order, read, written, loops)
     if base is None:
         return a != b
     loop = order.indices.get(base)
     if loop is None:
-        # the same value of the same iteration of whatever is around both, if that is where it is made
-        maker = order.makers.get(base)
-        around = order.spots[maker].loops if maker is not None else ()
-        inner = [s for s in shared if s.name != "parallel_for" and s not in around]
-        return a != b and (not inner or maker is None)
+        # another iteration of a loop in which it is made may give another value
+        return a != b and not any(s in order.varies.get(base, ()) for s in repeats)
     if loop not in shared:
         return False
     if loop.name == "parallel_for":
         return a != b
+    if _starts_anew(loop, loops):
+        return False
     # loops inside this one repeat with the same index; this one goes on with larger ones
     return a < b or (a == b and earlier and shared[-1] is loop)
+
+
+def _beyond(order: Order, read: Value, written: Value) -> bool:
+    """Whether the ranges of the two indices have nothing in common."""
+    (low, high), (least, most) = order.bounds(read), order.bounds(written)
+    after = high is not None and least is not None and high < least
+    return after or (low is not None and most is not None and most < low)
+
+
+def _starts_anew(loop: Op, loops: tuple[list[Op], list[Op]]) -> bool:
+    """Whether a loop around this one lets its index begin again, for the same elements."""
+    shared, repeats = loops
+    return any(outer in repeats for outer in shared[: shared.index(loop)])
+
+
+def _behind(order: Order, read: Value, written: Value, loops: tuple[list[Op], list[Op]]) -> bool:
+    """Whether the index read ends where the one written is, which only grows: `for u in range(t)` inside `for t`."""
+    (base, a), (other, b) = order.offset(read), order.offset(written)
+    if base is None or other is None:
+        return False
+    inner, outer = order.indices.get(base), order.indices.get(other)
+    if inner is None or inner.name != "for" or outer is None or outer.name != "for":
+        return False
+    if outer not in loops[0] or _starts_anew(outer, loops):
+        return False
+    end, c = order.offset(inner.operands[1])
+    return end is other and a + c - 1 < b
 
 
 def _called(op: Op) -> str:
@@ -187,8 +243,8 @@ def refuse_ordered(kernel: Kernel, adjoint: Collection[Value]) -> None:
         shared = any(arg not in own for loop in parallel for arg in loop.regions[0].args)
         if op.attrs["kind"] in ("min", "max") or shared:
             raise AdstackDataAccessError(
-                f"Breaks the global data access rule: the derivative of the old value that atomic {op.attrs['kind']} on "
-                f"{_called(op)} gives depends on the order of the updates, which is not known afterwards",
+                f"Breaks the global data access rule: the derivative of the old value that atomic {op.attrs['kind']} "
+                f"on {_called(op)} gives depends on the order of the updates, which is not known afterwards",
                 loc=op.loc if op.loc.line else None,
                 do="read the element before the update, in a kernel of its own",
             )
