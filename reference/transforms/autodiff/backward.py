@@ -224,7 +224,8 @@ class Backward:
         trips = names[self.planner.trips[op]]
         counters[op] = self.b.sub(counters[op], trips)
         seeds = [self.adjoints.take_or_zero(op.results[k]) for k in carried]
-        loose = [self.adjoints.is_loose(seed) or _may_disconnect(source) for seed in seeds]
+        parts = _may_disconnect(source)
+        loose = [parts or self.adjoints.is_loose(seed) for seed in seeds]
         zeros = [self.b.const(0.0, v.dtype) for v in around]
         args = [Value(i64), *(Value(v.type) for v in (*seeds, *zeros)), *(Value(i64) for _ in inner)]
         body = Region(args)
