@@ -98,3 +98,20 @@ def test_compare_and_swap_takes_the_expected_value_first():
     n, y = np.zeros((), np.int32), np.zeros(3, np.int32)
     run_text(parallel(body, 3, "place @n : i32[] field\n place @y : i32[?] field"), {"n": n, "y": y})
     assert (n, y.tolist()) == (7, [0, 7, 7])
+
+
+@pytest.mark.parametrize("to", [f16, f32], ids=str)
+@pytest.mark.parametrize("kind", ["min", "max"])
+def test_of_equal_numbers_and_of_numbers_and_nan_the_one_the_rule_names_stays(kind, to):
+    meaning = ATOMICS[kind].meaning
+    old = np.array([0.0, -0.0, float("nan"), 1.0], to.numpy)
+    new = np.array([-0.0, 0.0, 2.0, float("nan")], to.numpy)
+    with np.errstate(all="ignore"):
+        stays = meaning(to, old, new)
+    assert same_bits(stays, np.array([-0.0, 0.0, 2.0, 1.0], to.numpy))
+
+
+@pytest.mark.parametrize(("kind", "to"), PAIRS, ids=lambda p: getattr(p, "name", None))
+def test_an_element_keeps_its_type(kind, to):
+    element = np.ones(2, to.numpy)
+    assert kind.meaning(to, element, *[element] * kind.operands).dtype == to.numpy

@@ -99,7 +99,7 @@ BITCAST = _row(
 )
 
 
-def _transcendental(name: str, f32: float = 1, f64: float = 1, arity: int = 1) -> OpDef:
+def _transcendental(name: str, f32: float = 1, f64: float = 1, arity: int = 1, **rest: Any) -> OpDef:
     return _row(
         name,
         " ".join("T" * arity) + " -> T",
@@ -108,6 +108,7 @@ def _transcendental(name: str, f32: float = 1, f64: float = 1, arity: int = 1) -
         transcendental=True,
         budget=ulp(f32, f64),
         doc=f"{name}, within its budget",
+        **rest,
     )
 
 
@@ -131,7 +132,7 @@ RSQRT = _transcendental("rsqrt")
 CBRT = _transcendental("cbrt")
 POW = _transcendental("pow", arity=2)
 ATAN2 = _transcendental("atan2", arity=2)
-HYPOT = _transcendental("hypot", arity=2)
+HYPOT = _transcendental("hypot", arity=2, commutative=True)
 
 CALL = _row("call", attrs=("function",), doc="apply a function of the library, or of the text: pure, not inlined")
 
