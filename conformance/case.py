@@ -17,8 +17,8 @@ quadrants or taichi), makes its data and kernels, and returns what to launch and
 Its id is `arith/floor-division-of-negatives`. Expected values are written by hand or by an exact formula, never taken
 from an implementation; they are rounded once, correctly, to the type of what they are compared with. Write a float with
 more digits than a Python float holds as a string (decimal, or a fraction "1/3"), and hexadecimal floats as
-float.fromhex(...). The case must run wherever only its subject is installed: import nothing but this module, numpy and
-the standard library.
+float.fromhex(...). The case must run wherever only its subject is installed: import nothing but this module, what
+it says of gradients (`gradients.py`, `plain.py`), numpy and the standard library.
 """
 
 from __future__ import annotations

@@ -232,30 +232,35 @@ def particles_and_a_grid(qd, dtype, steps):
             gather()
         measure()
 
-    def weights(a):
-        base = int(a - 0.5)
-        f = a - base
-        return base, f, [(1.5 - f) ** 2 / 2, 0.75 - (f - 1) ** 2, (f - 0.5) ** 2 / 2]
-
     def plain(stiff, x, v):
-        for _ in range(steps):
-            mass, momentum = [0] * nodes, [0] * nodes
-            for a, b in zip(x, v):
-                base, f, w = weights(a)
-                for c in range(3):
-                    mass[base + c] = mass[base + c] + w[c]
-                    momentum[base + c] = momentum[base + c] + w[c] * (b + stiff * (c - f) * (a - 2) * dt)
-            new = []
-            for a in x:
-                base, f, w = weights(a)
-                parts = [w[c] * momentum[base + c] / mass[base + c] for c in range(3) if mass[base + c] > 0]
-                new.append(sum(parts, 0))
-            v = new
-            x = [a + b * dt for a, b in zip(x, v)]
-        return sum((a * a + b * (p + 1) for p, (a, b) in enumerate(zip(x, v))), 0)
+        return plain_particles(stiff, x, v, steps)
 
     given = {stiff: 2.0, x: [1.3, 1.9, 2.7], v: [0.5, -0.75, 0.25]}
     return agrees(run, plain, given, [loss], loss=loss)
+
+
+def weights(a):
+    base = int(a - 0.5)
+    f = a - base
+    return base, f, [(1.5 - f) ** 2 / 2, 0.75 - (f - 1) ** 2, (f - 0.5) ** 2 / 2]
+
+
+def plain_particles(stiff, x, v, steps, nodes=6, n=3, dt=0.0625):
+    for _ in range(steps):
+        mass, momentum = [0] * nodes, [0] * nodes
+        for a, b in zip(x, v):
+            base, f, w = weights(a)
+            for c in range(3):
+                mass[base + c] = mass[base + c] + w[c]
+                momentum[base + c] = momentum[base + c] + w[c] * (b + stiff * (c - f) * (a - 2) * dt)
+        new = []
+        for a in x:
+            base, f, w = weights(a)
+            parts = [w[c] * momentum[base + c] / mass[base + c] for c in range(3) if mass[base + c] > 0]
+            new.append(sum(parts, 0))
+        v = new
+        x = [a + b * dt for a, b in zip(x, v)]
+    return sum((a * a + b * (p + 1) for p, (a, b) in enumerate(zip(x, v))), 0)
 
 
 @case(rules=["grad.meaning", "grad.choice"], **BOUNDED)
