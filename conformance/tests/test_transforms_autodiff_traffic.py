@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from test_transforms_autodiff_reverse import check_against_oracle, reversed_kernel, small, state
 
+import adstack as qd
 from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smooth_kernel
 from adstack.conformance.fuzz.traffic import traffic_kernel
 from adstack.errors import AdstackDataAccessError
@@ -81,3 +82,36 @@ def test_a_connected_zero_times_infinity_is_not_hidden() -> None:
     memory["y.grad"][:] = 0
     run(lower(reversed_kernel(kernel)), memory)
     assert np.isnan(memory["x.grad"]).all()
+
+
+def test_what_is_read_often_gets_one_contribution() -> None:
+    qd.init(arch=qd.reference)
+    x, y = qd.field(qd.f32, shape=4, needs_grad=True), qd.field(qd.f32, shape=4, needs_grad=True)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            y[i] = 2.0 * x[i] + 3.0 * x[i] + x[i] * x[i]
+
+    text = k.grad.stages()["tasks"]
+    assert text.count("atomic add") == 1
+    x.fill(5.0)
+    y.grad.fill(1.0)
+    k.grad()
+    assert x.grad.to_numpy().tolist() == [15.0] * 4
+
+
+def test_what_is_read_again_after_a_store_is_another_value() -> None:
+    qd.init(arch=qd.reference)
+    x, y = qd.field(qd.f32, shape=4, needs_grad=True), qd.field(qd.f32, shape=4)  # y cuts
+
+    @qd.kernel
+    def k():
+        for i in x:
+            before = y[i]
+            y[i] = 2.0 * x[i]
+            x[i] = 3.0 * x[i] + y[i] + before
+
+    x.grad.fill(1.0)
+    k.grad()
+    assert x.grad.to_numpy().tolist() == [3.0] * 4

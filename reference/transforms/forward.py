@@ -7,7 +7,7 @@ one of the value that stands there already (not with `options.debug`: it may be 
 
 Other iterations of a parallel loop can't come in between: they would race. Serial code and parallel loops know nothing
 of each other: a value handed from task to task costs as much as a load. Branches and loops forget what they may have
-changed. With `options.keep_accesses`, only local arrays are looked at.
+changed. With `options.keep_accesses`, of the accesses to places only loads go, after loads of the same element.
 """
 
 from __future__ import annotations
@@ -65,13 +65,14 @@ class Forwarder(Rewriter):
 
     def plain(self, op: Op) -> None:
         found = memory_of(op)
-        if found is None or (self.options.keep_accesses and isinstance(found[0], Place)):
+        if found is None:
             self.append(op)
             return
         memory, start = found
         rank = memory.rank if isinstance(memory, Place) else 1
         at = element(op.operands[start : start + rank], self.defs, self.constant)
-        ACCESS[op.name](self, op, memory, at)
+        access = KEPT if self.options.keep_accesses and isinstance(memory, Place) else ACCESS
+        access[op.name](self, op, memory, at)
 
     def load(self, op: Op, memory: Memory, at: Element) -> None:
         """Take the known value, or know this one from now on."""
@@ -103,6 +104,11 @@ class Forwarder(Rewriter):
         """It reads, and what it leaves is not known."""
         self.read.add(memory)
         self.unseen.drop(memory, at)
+        self.values.drop(memory, at)
+        self.append(op)
+
+    def kept(self, op: Op, memory: Memory, at: Element) -> None:
+        """It stays; what it leaves is not known."""
         self.values.drop(memory, at)
         self.append(op)
 
@@ -142,6 +148,11 @@ ACCESS: Final[dict[str, Callable[[Forwarder, Op, Memory, Element], None]]] = {
     "atomic": Forwarder.atomic,
     "array.load": Forwarder.load,
     "array.store": Forwarder.store,
+}
+KEPT: Final[dict[str, Callable[[Forwarder, Op, Memory, Element], None]]] = {
+    "load": Forwarder.load,
+    "store": Forwarder.kept,
+    "atomic": Forwarder.kept,
 }
 
 

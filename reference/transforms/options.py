@@ -16,7 +16,7 @@ class Options:
         debug: the program will run with its checks on. Ops that may raise then (integer division, shifts, accesses out
             of bounds) stay even if nobody uses what they give, so that a program raises if and only if it did
             before. Otherwise asserts do nothing, and go.
-        keep_accesses: loads and stores of places stay as the user wrote them. Autodiff wants that of the kernel that it
+        keep_accesses: what is stored to places is loaded from there. Autodiff wants that of the kernel that it
             differentiates: a place without gradient storage cuts the gradient, and forwarding would go around it.
         keep_loops: parallel loops stay, whatever they do.
         fast_math: take the variants of math functions that are licensed by it (see `math/library.py`).
