@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from itertools import pairwise
+from itertools import count, pairwise
 from random import Random
 
 import numpy as np
@@ -13,6 +13,8 @@ from cpu_kit import backend, tasks_of
 from adstack.backends.cpu import toolchain
 from adstack.backends.llvm.context import Context
 from adstack.runtime.options import Options
+
+_numbers = count()
 
 TEXT = """kernel @k(%a: i32, %b: i32) {
   place @x : f32[?, ?] ndarray
@@ -42,7 +44,7 @@ class Pieces:
         builder = toolchain.llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
         for symbol in ("task0", "task0.count"):
             builder.export_symbol(symbol)
-        self.library = builder.link(toolchain._jit(), f"pieces{lanes}.{id(self)}")
+        self.library = builder.link(toolchain._jit(), f"pieces{next(_numbers)}")
         self.task = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(self.library["task0"])
         self.count = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(self.library["task0.count"])
 
