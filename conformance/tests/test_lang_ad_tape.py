@@ -68,7 +68,7 @@ def test_launches_in_place_are_differentiated_in_the_memory_of_their_time() -> N
         for _ in range(3):
             world.square()
         world.total()
-    assert np.allclose(world.x.grad.to_numpy(), 8 * world.start**7, rtol=1e-14, atol=0)
+    assert world.x.grad.to_numpy().tolist() == (8 * world.start**7).tolist()
     assert world.x.to_numpy().tolist() == (world.start**8).tolist()
     assert world.y[None] == (world.start**8).sum()
     assert [call[0] for call in tape.calls] == [world.square] * 3 + [world.total]
@@ -108,14 +108,14 @@ def test_launches_that_are_not_in_place_find_their_inputs_again() -> None:
     @qd.kernel
     def step(src: qd.template(), dst: qd.template()):
         for i in src:
-            dst[i] = qd.sin(src[i]) + 0.5 * src[(i + 1) % n]
+            dst[i] = src[i] * src[i] + 0.5 * src[(i + 1) % n]
 
     @qd.kernel
     def total():
         for i in a:
             y[None] += a[i] * a[i]
 
-    start = np.linspace(0.3, 1.2, n)
+    start = np.array([0.5, 1.0, -0.5, 1.5, -1.0])  # with so few bits nothing is rounded anywhere
     a.from_numpy(start)
     with qd.ad.Tape(y):
         for _ in range(2):
@@ -124,27 +124,27 @@ def test_launches_that_are_not_in_place_find_their_inputs_again() -> None:
         total()
     jacobian, v = np.eye(n), start
     for _ in range(4):
-        one = np.diag(np.cos(v)) + 0.5 * np.roll(np.eye(n), 1, axis=1)
-        jacobian, v = one @ jacobian, np.sin(v) + 0.5 * np.roll(v, -1)
-    assert np.allclose(a.grad.to_numpy(), 2 * v @ jacobian, rtol=1e-13, atol=0)
+        one = np.diag(2 * v) + 0.5 * np.roll(np.eye(n), 1, axis=1)
+        jacobian, v = one @ jacobian, v * v + 0.5 * np.roll(v, -1)
+    assert a.grad.to_numpy().tolist() == (2 * v @ jacobian).tolist()
 
 
 def test_a_history_in_one_field_gives_the_gradient_of_the_whole_way() -> None:
-    steps, n = 6, 3
+    steps, n = 4, 3
     x = qd.field(qd.f64, shape=(steps + 1, n), needs_grad=True)
     y = qd.field(qd.f64, shape=(), needs_grad=True)
 
     @qd.kernel
     def step(t: qd.i32):
         for i in range(n):
-            x[t + 1, i] = qd.sin(x[t, i]) * x[t, (i + 1) % n]
+            x[t + 1, i] = x[t, i] * x[t, (i + 1) % n]
 
     @qd.kernel
     def total():
         for i in range(n):
             y[None] += x[steps, i]
 
-    start = np.array([0.9, 1.1, 1.3])
+    start = np.array([0.5, 1.5, -1.25])  # with so few bits nothing is rounded anywhere
     for i in range(n):
         x[0, i] = start[i]
     with qd.ad.Tape(y):
@@ -153,12 +153,12 @@ def test_a_history_in_one_field_gives_the_gradient_of_the_whole_way() -> None:
         total()
     states = [start]
     for _ in range(steps):
-        states.append(np.sin(states[-1]) * np.roll(states[-1], -1))
+        states.append(states[-1] * np.roll(states[-1], -1))
     bar = np.ones(n)
     for v in reversed(states[:-1]):
         right = np.roll(v, -1)
-        bar = bar * np.cos(v) * right + np.roll(bar * np.sin(v), 1)
-    assert np.allclose(x.grad.to_numpy()[0], bar, rtol=1e-13, atol=0)
+        bar = bar * right + np.roll(bar * v, 1)
+    assert x.grad.to_numpy()[0].tolist() == bar.tolist()
 
 
 def test_writes_of_the_host_are_wound_back_and_are_inputs() -> None:

@@ -66,14 +66,18 @@ def test_gradients_of_random_kernels_are_those_of_the_oracle(seed: int, dtype: D
     check_against_oracle(kernel, smooth_buffers(kernel, seed), smooth_adjoints(kernel, seed))
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_kernels_that_update_in_place_are_differentiated_truthfully_or_refused(seed: int) -> None:
-    kernel = smooth_kernel(seed, 20, f64, in_place=True)
-    try:
-        reversed_kernel(kernel)
-    except AdstackDataAccessError:
-        return
-    check_against_oracle(kernel, smooth_buffers(kernel, seed), smooth_adjoints(kernel, seed))
+@pytest.mark.parametrize("block", range(4))
+def test_kernels_that_update_in_place_are_differentiated_truthfully_or_refused(block: int) -> None:
+    accepted = 0
+    for seed in range(20 * block, 20 * block + 20):
+        kernel = smooth_kernel(seed, 12, f64, in_place=True)
+        try:
+            reversed_kernel(kernel)
+        except AdstackDataAccessError:
+            continue
+        check_against_oracle(kernel, smooth_buffers(kernel, seed), smooth_adjoints(kernel, seed))
+        accepted += 1
+    assert accepted >= 3, "hardly any kernel is accepted: the others say nothing"
 
 
 # ---- what is kept
@@ -137,9 +141,11 @@ def test_of_a_chain_the_cheapest_place_is_cut() -> None:
 
 
 def test_memory_that_the_kernel_does_not_write_is_read_again() -> None:
-    made = reversed_kernel(loop("%p = mul %v, %w\n%next = sin %p"))
+    made = reversed_kernel(loop("%q = load @w[%k]\n%p = mul %v, %q\n%next = sin %p"))
     assert [op.operands[2].name for op in ops(made, "stack.put")] == ["v"]
-    assert len([op for op in ops(made, "load") if op.attrs["place"].name == "w"]) >= 1
+    loops = [op for op in made.body.walk() if op.name == "for"]
+    reads = [[o.name for o in op.regions[0].ops if o.attrs.get("place") == made.places["w"]] for op in loops]
+    assert reads == [["load"], ["load"]], "once in the sweep, once in the reversal"
 
 
 # ---- memory
