@@ -30,7 +30,7 @@ def taken(annotation: Any, value: Any) -> Call:
     made.take(value, call)
     spec = made.spec(value)
     assert isinstance(spec, NdarraySpec)
-    assert [(spec.dtype, spec.ndim, spec.element_shape, spec.has_grad)] == call.key
+    assert [(spec.dtype, spec.ndim, spec.element_shape, spec.has_grad, spec.has_dual)] == call.key
     return call
 
 
@@ -40,12 +40,12 @@ ANY = qd.types.ndarray()
 @pytest.mark.parametrize("annotation", [qd.types.ndarray, qd.types.NDArray, qd.types.ndarray(), qd.template()])
 def test_a_bare_annotation_takes_any_array(annotation: Any) -> None:
     for value in (np.zeros((2, 3), np.int8), qd.ndarray(qd.i8, (2, 3))):
-        assert taken(annotation, value).key == [(qd.i8, 2, (), False)]
+        assert taken(annotation, value).key == [(qd.i8, 2, (), False, False)]
 
 
 def test_an_annotation_may_be_written_with_brackets() -> None:
-    assert taken(qd.types.NDArray[qd.f32, 1], np.zeros(2, np.float32)).key == [(qd.f32, 1, (), False)]
-    assert taken(qd.types.NDArray[qd.f32], np.zeros(2, np.float32)).key == [(qd.f32, 1, (), False)]
+    assert taken(qd.types.NDArray[qd.f32, 1], np.zeros(2, np.float32)).key == [(qd.f32, 1, (), False, False)]
+    assert taken(qd.types.NDArray[qd.f32], np.zeros(2, np.float32)).key == [(qd.f32, 1, (), False, False)]
     assert repr(qd.types.NDArray[qd.f32, 1]) == "ndarray(dtype=f32, ndim=1, needs_grad=None)"
 
 
@@ -75,7 +75,7 @@ def test_what_is_no_array_is_a_type_error(value: Any) -> None:
 
 
 def test_a_vector_dtype_takes_the_trailing_axes() -> None:
-    spec = (qd.f32, 1, (3,), False)
+    spec = (qd.f32, 1, (3,), False, False)
     vectors = qd.types.ndarray(dtype=qd.math.vec3, ndim=1)
     assert taken(vectors, np.zeros((2, 3), np.float32)).key == [spec]
     assert taken(vectors, qd.Vector.ndarray(3, qd.f32, (2,))).key == [spec]

@@ -28,6 +28,7 @@ class Given:
     element_shape: tuple[int, ...] | None
     buffer: Buffer | Array
     grad: Buffer | Array | None = None
+    dual: Buffer | None = None
 
 
 def is_torch(value: Any) -> bool:
@@ -64,7 +65,7 @@ class NdarrayParameter:
         self.element_shape = element_shape
         self.ndim = ndim
         self.needs_grad = needs_grad
-        self._grad_name = f"{name}.grad"
+        self._grad_name, self._dual_name = f"{name}.grad", f"{name}.dual"
         self._accepted: dict[Any, Any] = {}
 
     def take(self, value: Any, call: Call) -> None:
@@ -73,13 +74,15 @@ class NdarrayParameter:
             return
         given = self._given(value)
         spec = self._checked(given)
-        signature = (spec.dtype, spec.ndim, spec.element_shape, spec.has_grad)
+        signature = (spec.dtype, spec.ndim, spec.element_shape, spec.has_grad, spec.has_dual)
         call.key.append(signature)
         if isinstance(value, Ndarray):
             self._accepted[value.signature] = signature
         self._pass(self.name, given.buffer, call)
         if spec.has_grad and given.grad is not None:
             self._pass(self._grad_name, given.grad, call)
+        if spec.has_dual and given.dual is not None:
+            self._pass(self._dual_name, given.dual, call)
 
     def _take_known(self, array: Ndarray, call: Call) -> None:
         """Take an ndarray of a kind that was checked before."""
@@ -90,6 +93,8 @@ class NdarrayParameter:
         call.arrays[self.name] = array.buffer
         if signature[3] and array.grad is not None:
             call.arrays[self._grad_name] = array.grad.buffer
+        if signature[4] and array.dual is not None:
+            call.arrays[self._dual_name] = array.dual.buffer
 
     def spec(self, value: Any) -> Spec:
         return self._checked(self._given(value))
@@ -104,8 +109,8 @@ class NdarrayParameter:
 
     def _given(self, value: Any) -> Given:
         if isinstance(value, Ndarray):
-            grad = None if value.grad is None else value.grad.buffer
-            return Given(value.dtype, value.shape, value.element_shape, value.buffer, grad)
+            grad, dual = (None if beside is None else beside.buffer for beside in (value.grad, value.dual))
+            return Given(value.dtype, value.shape, value.element_shape, value.buffer, grad, dual)
         if isinstance(value, np.ndarray):
             return self._numpy(value)
         if is_torch(value):
@@ -139,7 +144,8 @@ class NdarrayParameter:
             raise self._mismatch("ndim", self.ndim, rank)
         if self.needs_grad and given.grad is None:
             raise self._mismatch("needs_grad", True, False)
-        return NdarraySpec(given.dtype, rank, element, given.grad is not None and self.needs_grad is not False)
+        beside = (part is not None and self.needs_grad is not False for part in (given.grad, given.dual))
+        return NdarraySpec(given.dtype, rank, element, *beside)
 
     def _split(self, given: Given) -> tuple[tuple[int, ...], int]:
         """The element's shape, and the number of index axes."""

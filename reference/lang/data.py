@@ -37,18 +37,20 @@ def field(dtype: Any, shape: Any = None, name: str = "", **options: Any) -> Any:
     return make_field(dtype, shape, name=name, **options)
 
 
-def ndarray(dtype: Any, shape: Any, needs_grad: bool = False) -> Ndarray:
+def ndarray(dtype: Any, shape: Any, needs_grad: bool = False, needs_dual: bool = False) -> Ndarray:
     """An ndarray of zeros; `dtype` is a scalar type, or a vector or matrix type."""
-    if isinstance(dtype, MatrixType):
-        return make_ndarray(dtype.dtype, shape, dtype.shape, needs_grad=needs_grad)
-    return make_ndarray(dtype, shape, needs_grad=needs_grad)
+    element = dtype.shape if isinstance(dtype, MatrixType) else ()
+    scalar = dtype.dtype if isinstance(dtype, MatrixType) else dtype
+    return make_ndarray(scalar, shape, element, needs_grad=needs_grad, needs_dual=needs_dual)
 
 
-def tensor(dtype: Any, shape: Any, backend: Any = Backend.NDARRAY, needs_grad: bool = False) -> Any:
+def tensor(
+    dtype: Any, shape: Any, backend: Any = Backend.NDARRAY, needs_grad: bool = False, needs_dual: bool = False
+) -> Any:
     """A field or an ndarray, by `backend`; kernels take either as a `Tensor`."""
     if backend not in (Backend.FIELD, Backend.NDARRAY):
         raise AdstackRuntimeTypeError(
             f"tensor() has no backend {backend!r}", do="use qd.Backend.FIELD or qd.Backend.NDARRAY"
         )
     make = field if backend is Backend.FIELD else ndarray
-    return make(dtype, shape, needs_grad=needs_grad)
+    return make(dtype, shape, needs_grad=needs_grad, needs_dual=needs_dual)

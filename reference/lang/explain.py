@@ -38,7 +38,8 @@ def _parameter(spec: Spec) -> str:
         return f"{spec.dtype} of shape {spec.shape}"
     if isinstance(spec, NdarraySpec):
         elements = f" of elements of shape {spec.element_shape}" if spec.element_shape else ""
-        return f"array of {spec.dtype}, {spec.ndim} axes{elements}{', with a gradient' if spec.has_grad else ''}"
+        beside = (", with a gradient" if spec.has_grad else "") + (", with a dual" if spec.has_dual else "")
+        return f"array of {spec.dtype}, {spec.ndim} axes{elements}{beside}"
     return str(spec)
 
 

@@ -140,11 +140,11 @@ class Matrix(Linear, Swizzles, Access):
         return make_field(dtype, element_shape=(size("n", n), size("m", m)), shape=shape, **options)
 
     @staticmethod
-    def ndarray(n: int, m: int, dtype: Any, shape: Any, needs_grad: bool = False) -> Any:
+    def ndarray(n: int, m: int, dtype: Any, shape: Any, needs_grad: bool = False, needs_dual: bool = False) -> Any:
         """An ndarray of n x m matrices."""
         from .ndarrays import make_ndarray
 
-        return make_ndarray(dtype, shape, element_shape=(size("n", n), size("m", m)), needs_grad=needs_grad)
+        return make_ndarray(dtype, shape, (size("n", n), size("m", m)), needs_grad, needs_dual)
 
     @staticmethod
     def tensor(n: int, m: int, dtype: Any, shape: Any, **options: Any) -> Any:
@@ -173,11 +173,13 @@ class Vector(Matrix):
         return make_field(dtype, element_shape=(size("n", n),), shape=shape, **options)
 
     @staticmethod
-    def ndarray(n: int, dtype: Any, shape: Any, needs_grad: bool = False) -> Any:  # type: ignore[override]
+    def ndarray(  # type: ignore[override]
+        n: int, dtype: Any, shape: Any, needs_grad: bool = False, needs_dual: bool = False
+    ) -> Any:
         """An ndarray of vectors of n components."""
         from .ndarrays import make_ndarray
 
-        return make_ndarray(dtype, shape, element_shape=(size("n", n),), needs_grad=needs_grad)
+        return make_ndarray(dtype, shape, (size("n", n),), needs_grad, needs_dual)
 
     @staticmethod
     def tensor(n: int, dtype: Any, shape: Any, **options: Any) -> Any:  # type: ignore[override]

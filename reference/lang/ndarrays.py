@@ -35,14 +35,21 @@ class Ndarray(HostArray):
     """For machine code: see `runtime.shortcuts`."""
 
     def __init__(
-        self, dtype: DType, shape: tuple[int, ...], element_shape: tuple[int, ...] = (), primal: Ndarray | None = None
+        self,
+        dtype: DType,
+        shape: tuple[int, ...],
+        element_shape: tuple[int, ...] = (),
+        primal: Ndarray | None = None,
+        role: str = "primal",
     ) -> None:
         runtime = state.current()
         self.dtype = dtype
         self.element_shape = element_shape
         self._grad: Ndarray | None = None
+        self._dual: Ndarray | None = None
         self._primal = primal
-        self._unique: str = f"ndarray_{next(_numbers)}" if primal is None else f"{primal._unique}.grad"
+        self.role = role
+        self._unique: str = f"ndarray_{next(_numbers)}" if primal is None else f"{primal._unique}.{role}"
         self._shape = shape
         self._offset = (0,) * len(shape)
         self._buffer: Buffer | None = self._attach(Buffer(runtime.backend, dtype, shape + element_shape))
@@ -58,6 +65,16 @@ class Ndarray(HostArray):
         self._grad = grad
         self._record_address = 0  # it is of another kind now
 
+    @property
+    def dual(self) -> Ndarray | None:
+        """Its dual, an Ndarray of the same shape, or None."""
+        return self._dual
+
+    @dual.setter
+    def dual(self, dual: Ndarray | None) -> None:
+        self._dual = dual
+        self._record_address = 0
+
     def marked(self) -> int:
         """The mark of its signature, which machine code finds in the buffer's record from now on; 0 if it can't."""
         if not self.buffer.backend.capabilities.direct:
@@ -70,7 +87,7 @@ class Ndarray(HostArray):
     @property
     def signature(self) -> tuple[Any, ...]:
         """Equal for ndarrays that array parameters treat alike."""
-        return self.dtype, len(self._shape), self.element_shape, self.grad is not None
+        return self.dtype, len(self._shape), self.element_shape, self.grad is not None, self.dual is not None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -98,24 +115,28 @@ class Ndarray(HostArray):
         return ""
 
     @property
-    def dual(self) -> None:
-        """Ndarrays have no dual."""
-
-    @property
     def is_placed(self) -> bool:
         """Whether the data is still there."""
         return self._buffer is not None
+
+    def has_data(self) -> bool:
+        """Whether the data is still there."""
+        return self.is_placed
 
     @property
     def place(self) -> Place:
         """The place it is in the IR of a kernel that captures it instead of taking it as an argument."""
         primal = self._primal
-        role, of = ("primal", None) if primal is None else ("grad", primal._unique)
-        return Place(self._unique, self.dtype, self.shape + self.element_shape, "field", role, of, "ndarray")
+        of = None if primal is None else primal._unique
+        return Place(self._unique, self.dtype, self.shape + self.element_shape, "field", self.role, of, "ndarray")
 
     def has_grad(self) -> bool:
         """Whether it was made with `needs_grad=True`."""
         return self.grad is not None
+
+    def has_dual(self) -> bool:
+        """Whether it was made with `needs_dual=True`."""
+        return self.dual is not None
 
     def drop(self) -> None:
         """Give up the data for good."""
@@ -130,11 +151,19 @@ class Ndarray(HostArray):
         return f"<adstack ndarray: {self.dtype}{element}, shape {self.shape}>"
 
 
-def make_ndarray(dtype: Any, shape: Any, element_shape: tuple[int, ...] = (), needs_grad: bool = False) -> Ndarray:
-    """An ndarray of zeros, with a gradient of zeros if asked for."""
-    scalar = element_dtype(dtype, "ndarray", needs_grad)
+def make_ndarray(
+    dtype: Any,
+    shape: Any,
+    element_shape: tuple[int, ...] = (),
+    needs_grad: bool = False,
+    needs_dual: bool = False,
+) -> Ndarray:
+    """An ndarray of zeros, with a gradient and a dual of zeros if asked for."""
+    scalar = element_dtype(dtype, "ndarray", needs_grad or needs_dual)
     axes = extents("an ndarray", shape, least=0)
     made = Ndarray(scalar, axes, tuple(element_shape))
     if needs_grad:
-        made.grad = Ndarray(scalar, axes, made.element_shape, made)
+        made.grad = Ndarray(scalar, axes, made.element_shape, made, "grad")
+    if needs_dual:
+        made.dual = Ndarray(scalar, axes, made.element_shape, made, "dual")
     return made

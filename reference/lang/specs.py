@@ -80,13 +80,14 @@ class MatrixSpec:
 class NdarraySpec:
     """An array argument: `ndim` index axes (extents unknown until launch), then the element's own axes.
 
-    Its place is called like the parameter; its gradient's, if `has_grad`, has ".grad" appended.
+    Its place is called like the parameter; its gradient's, if `has_grad`, has ".grad" appended, its dual's ".dual".
     """
 
     dtype: DType
     ndim: int
     element_shape: tuple[int, ...] = ()
     has_grad: bool = False
+    has_dual: bool = False
 
 
 @dataclass(frozen=True)

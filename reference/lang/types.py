@@ -138,11 +138,11 @@ class MatrixType:
             return Vector.field(self.n, self.dtype, shape, **options)
         return Matrix.field(self.n, self.m, self.dtype, shape, **options)
 
-    def ndarray(self, shape: Any, needs_grad: bool = False) -> Any:
+    def ndarray(self, shape: Any, needs_grad: bool = False, needs_dual: bool = False) -> Any:
         """An ndarray of elements of this type."""
         if self.ndim == 1:
-            return Vector.ndarray(self.n, self.dtype, shape, needs_grad)
-        return Matrix.ndarray(self.n, self.m, self.dtype, shape, needs_grad)
+            return Vector.ndarray(self.n, self.dtype, shape, needs_grad, needs_dual)
+        return Matrix.ndarray(self.n, self.m, self.dtype, shape, needs_grad, needs_dual)
 
     def __repr__(self) -> str:
         name = self.dtype.name if isinstance(self.dtype, DType) else self.dtype.__name__

@@ -12,6 +12,7 @@ import numpy as np
 from ...errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..differentiated import companions, differentiated
 from ..fields import Field
+from ..ndarrays import Ndarray
 from ..recording import RECORDERS, recording
 from .clearing import clear_all
 
@@ -25,9 +26,12 @@ class FwdMode:
             compute()
         y.dual[None]
 
+    On leaving, the dual of `param` is zero again, unless `param` is one of the losses. Numpy arrays and torch tensors,
+    scalars, and what has no dual are constant.
+
     Args:
-        loss: the field, or fields, whose duals are wanted.
-        param: the field along which to differentiate.
+        loss: the field or ndarray whose dual is wanted, or several.
+        param: the field or ndarray along which to differentiate.
         seed: the direction, one number for each number in `param`, flat; it may be left out for a single number.
         clear_gradients: whether all duals start from zero.
 
@@ -39,8 +43,8 @@ class FwdMode:
         self.losses = list(loss) if isinstance(loss, (list, tuple)) else [loss]
         self.param = param
         self.clear_gradients = clear_gradients
-        for field in (*self.losses, param):
-            _check(field)
+        for data in (*self.losses, param):
+            _check(data)
         self.seed = _direction(param, seed)
         self.calls: list[tuple[Any, tuple[Any, ...]]] = []
         self._open = ExitStack()
@@ -56,7 +60,8 @@ class FwdMode:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self._open.close()
-        self.param.dual.fill(0)
+        if not any(loss is self.param for loss in self.losses):
+            self.param.dual.fill(0)
 
     def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Launch in forward mode; plainly, if nothing that the kernel touches has a dual."""
@@ -75,18 +80,22 @@ class FwdMode:
             dual.buffer.write(contents)
 
 
-def _check(field: Any) -> None:
-    if not isinstance(field, Field):
+def _check(data: Any) -> None:
+    if not isinstance(data, (Field, Ndarray)):
+        kind = type(data)
         raise AdstackRuntimeTypeError(
-            f"FwdMode takes fields, got {type(field).__name__}", do="copy the data to a field with needs_dual=True"
+            f"FwdMode takes fields and ndarrays, got {kind.__module__}.{kind.__name__}",
+            do="copy the data to a field or an ndarray with needs_dual=True",
         )
-    if field.dual is None:
-        raise AdstackRuntimeTypeError(f"{field.label} of {field.dtype} has no dual", do="only real fields have duals")
-    if not field.dual.is_placed:
-        raise field.dual.unplaced()
+    if data.dual is None:
+        made = isinstance(data, Ndarray) and data.dtype.is_float
+        do = "make it with needs_dual=True" if made else "only real numbers have duals"
+        raise AdstackRuntimeTypeError(f"{data.label} of {data.dtype} has no dual", do=do)
+    if isinstance(data.dual, Field) and not data.dual.is_placed:
+        raise data.dual.unplaced()
 
 
-def _direction(param: Field, seed: Sequence[float] | None) -> Any:
+def _direction(param: Field | Ndarray, seed: Sequence[float] | None) -> Any:
     """The seed as an array of the shape of the parameter's dual."""
     shape = param.shape + param.element_shape
     count = math.prod(shape)

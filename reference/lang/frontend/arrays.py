@@ -14,22 +14,22 @@ __all__ = ["ArrayArgument", "is_field"]
 
 
 class ArrayArgument:
-    """An ndarray parameter, or its gradient.
+    """An ndarray parameter, its gradient, or its dual.
 
     Attributes:
         place: where its elements are; the element's own axes come last.
         ndim: number of index axes.
         element_shape: () for scalars.
-        grad: the same for its gradient, or None.
+        grad, dual: the same for its gradient and its dual, or None.
     """
 
-    def __init__(self, place: Place, element_shape: tuple[int, ...], grad: ArrayArgument | None = None) -> None:
+    def __init__(self, place: Place, element_shape: tuple[int, ...]) -> None:
         self.place = place
         self.ndim = place.rank - len(element_shape)
         self.element_shape = element_shape
-        self.grad = grad
+        self.grad: ArrayArgument | None = None
+        self.dual: ArrayArgument | None = None
         self.name = place.label or place.name
-        self.dual = None
 
     @property
     def dtype(self) -> DType:

@@ -76,7 +76,7 @@ def element(context: Context, base: Any, index: Any) -> Any:
             AdstackTypeError,
             "None can't be indexed",
             note="no gradient or dual storage?",
-            do="needs_grad=True gives a field or ndarray a gradient",
+            do="needs_grad=True gives a field or ndarray a gradient, needs_dual=True a dual",
         )
     if isinstance(base, Expr) or is_number(base):
         context.fail(AdstackTypeError, "a scalar can't be indexed", note=f"this is {describe(base)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ...errors import AdstackError, AdstackSyntaxError, InternalError
@@ -112,14 +113,15 @@ def _scalar(context: Context, name: str, dtype: Any) -> Expr:
 
 def _array(context: Context, name: str, spec: NdarraySpec) -> ArrayArgument:
     shape = (None,) * spec.ndim + spec.element_shape
-    grad = None
     place = Place(name, spec.dtype, shape, kind="ndarray", label=name)
     context.places[name] = place
-    if spec.has_grad:
-        of_grad = Place(f"{name}.grad", spec.dtype, shape, kind="ndarray", role="grad", of=name, label=f"{name}.grad")
-        context.places[of_grad.name] = of_grad
-        grad = ArrayArgument(of_grad, spec.element_shape)
-    return ArrayArgument(place, spec.element_shape, grad)
+    made = ArrayArgument(place, spec.element_shape)
+    for role, wanted in (("grad", spec.has_grad), ("dual", spec.has_dual)):
+        if wanted:
+            beside = replace(place, name=f"{name}.{role}", role=role, of=name, label=f"{name}.{role}")
+            context.places[beside.name] = beside
+            setattr(made, role, ArrayArgument(beside, spec.element_shape))
+    return made
 
 
 def _struct(context: Context, name: str, spec: StructSpec) -> Any:
