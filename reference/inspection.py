@@ -59,7 +59,7 @@ class Cache:
 
 def cache() -> Cache:
     """What is kept on disk."""
-    room = importlib.import_module("adstack.backends.cpu.cache")
+    room = importlib.import_module("adstack.backends.llvm.cache")
     kept = room.ObjectCache(room.default_folder())
     sizes = [size for _, size in kept.entries()]
     return Cache(str(kept.folder), len(sizes), sum(sizes), room.MOST_BYTES)
@@ -67,7 +67,7 @@ def cache() -> Cache:
 
 def clear_cache() -> int:
     """Remove the compiled kernels that are kept on disk; how many there were."""
-    room = importlib.import_module("adstack.backends.cpu.cache")
+    room = importlib.import_module("adstack.backends.llvm.cache")
     removed: int = room.ObjectCache(room.default_folder()).clear()
     return removed
 

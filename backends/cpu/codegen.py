@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from adstack.backends.llvm.context import own_size
 from adstack.backends.llvm.kept import KEPT
 from adstack.backends.llvm.tasks import Emitted, emit_program
 from adstack.backends.llvm.uniformity import varying_values
@@ -11,7 +12,6 @@ from adstack.ir.structure import Op, Program, Region, Task, Value
 from adstack.ir.types import DType
 
 from .grain import grain
-from .layout import own_size
 
 __all__ = ["Module", "emit_module"]
 

@@ -34,9 +34,7 @@ class _Costs:
     def __init__(self, task: Task) -> None:
         self.unknown = False
         self._constants: dict[Value, int] = {
-            op.result: op.attrs["value"]
-            for op in task.body.walk()
-            if op.name == "const" and op.result.dtype.is_integer
+            op.result: op.attrs["value"] for op in task.body.walk() if op.name == "const" and op.result.dtype.is_integer
         }
 
     def of(self, region: Region) -> int:

@@ -16,9 +16,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Final
 
+from adstack.backends.llvm.cache import ObjectCache, default_folder
 from adstack.runtime.guards import invalidate
 
-from .cache import ObjectCache, default_folder
 from .pool_ir import WORDS, text
 from .symbols import python_symbols
 from .toolchain import runtime_library

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.llvm.context import Context
+from adstack.backends.llvm.cache import ObjectCache, default_folder
+from adstack.backends.llvm.context import Context, own_size, raw_bits
 from adstack.backends.llvm.frame import record_words
+from adstack.backends.llvm.reports import failure, overflow_error, printed
 from adstack.errors import BackendUnavailableError
 from adstack.ir.structure import Program
 from adstack.ir.types import DType
@@ -20,10 +22,8 @@ from adstack.runtime.options import Options
 from adstack.runtime.shortcuts import Shortcut
 
 from . import capability, layout, native
-from .cache import ObjectCache, default_folder
 from .codegen import Module, emit_module
 from .pool import pool
-from .reports import failure, overflow_error, printed
 from .toolchain import Code, compile_text, optimised, target_machine, warm_up
 
 __all__ = ["CpuBackend", "Executable", "open_device", "probe"]
@@ -123,7 +123,7 @@ class CpuBackend:
         context = module.emitted.context
         slots = np.zeros(context.size, np.int64)
         own = {
-            place.name: np.zeros(max(1, layout.own_size(place) // place.dtype.size), place.dtype.numpy)
+            place.name: np.zeros(max(1, own_size(place) // place.dtype.size), place.dtype.numpy)
             for place in program.places.values()
             if place.kind in ("temp", "result")
         }
@@ -157,7 +157,7 @@ class CpuBackend:
         slots, context = executable.slots, executable.context
         task = executable.program.tasks[0].body.args if executable.program.tasks else ()
         for slot, value, arg in zip(context.params, scalars, task, strict=True):
-            slots[slot] = layout.raw_bits(value, arg.dtype)
+            slots[slot] = raw_bits(value, arg.dtype)
         for name, storage in bindings.storages.items():
             slots[context.pointers[name]] = storage.__array_interface__["data"][0]
         for (name, axis), slot in context.extents.items():

@@ -12,10 +12,10 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from adstack.backends.llvm.cache import ObjectCache
 from adstack.errors import InternalError
 
 from . import passes
-from .cache import ObjectCache
 from .capability import host
 
 __all__ = ["Code", "compile_text", "optimised", "runtime_library", "target_machine", "warm_up"]

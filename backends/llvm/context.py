@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from adstack.ir.structure import Place, Program
+import numpy as np
 
-__all__ = ["Context"]
+from adstack.errors import InternalError
+from adstack.ir.structure import Place, Program
+from adstack.ir.types import DType
+
+__all__ = ["Context", "own_size", "raw_bits"]
 
 
 @dataclass(frozen=True)
@@ -45,3 +50,19 @@ class Context:
         at += len(extents)
         own = {name: at + k for k, name in enumerate(("errors", "overflow", "print", "seed", "launch", "parallel"))}
         return cls(pointers, extents, tuple(range(count)), own, at + len(own))
+
+
+def own_size(place: Place) -> int:
+    """The bytes of a place that lives in one launch."""
+    extents = [extent for extent in place.shape if extent is not None]
+    if len(extents) != place.rank:
+        raise InternalError(f"{place.kind} {place.name} has no fixed shape: {place.shape}")
+    return math.prod(extents) * place.dtype.size
+
+
+def raw_bits(value: bool | int | float, dtype: DType) -> int:
+    """A scalar argument as the signed 64-bit integer whose first bytes are the value."""
+    if dtype.is_float:
+        return int.from_bytes(np.asarray(dtype(value), dtype.numpy).tobytes(), "little", signed=True)
+    number = int(dtype(value))
+    return number - (1 << 64) if number >= 1 << 63 else number

@@ -16,8 +16,9 @@ from click.testing import CliRunner
 from cpu_kit import backend, tasks_of
 from interpreter_kit import parallel
 
-from adstack.backends.cpu import cache, capability, toolchain
-from adstack.backends.cpu.cache import ObjectCache, default_folder
+from adstack.backends.cpu import capability, toolchain
+from adstack.backends.llvm import cache
+from adstack.backends.llvm.cache import ObjectCache, default_folder
 from adstack.runtime.backend import Bindings
 from adstack.runtime.options import Options
 from adstack.tools.cli import cli

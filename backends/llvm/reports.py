@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from adstack.backends.llvm.frame import Site
 from adstack.errors import (
     AdstackAssertionError,
     AdstackError,
@@ -19,6 +18,8 @@ from adstack.errors import (
 from adstack.ir.location import Loc
 from adstack.ir.structure import Place
 from adstack.ir.types import DType
+
+from .frame import Site
 
 __all__ = ["failure", "overflow_error", "printed"]
 
