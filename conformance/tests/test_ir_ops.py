@@ -71,7 +71,7 @@ MUST_CARRY = {
     "store": {"place"},
     "atomic": {"place", "kind"},
     "array.alloc": {"dtype", "length"},
-    "stack.alloca": {"dtype"},
+    "stack.alloca": {"dtype", "around", "inside"},
     "assert": {"message"},
     "print": {"parts"},
 }

@@ -146,9 +146,14 @@ def perform(ready: Prepared, launch: Launch, scalars: Sequence[Scalar]) -> tuple
 def bind(places: Mapping[str, Place], buffers: Mapping[str, Array]) -> dict[str, Memory]:
     """The memory of each place: the caller's buffer, or fresh zeros for what lives in one launch."""
     return {
-        name: own(place) if place.kind in ("temp", "result") else given(place, buffers)
+        name: own(place) if place.kind in ("temp", "result") or _is_own(place, buffers) else given(place, buffers)
         for name, place in places.items()
     }
+
+
+def _is_own(place: Place, buffers: Mapping[str, Array]) -> bool:
+    """Whether these are depths that nobody wants to keep."""
+    return place.kind == "depths" and place.name not in buffers
 
 
 def own(place: Place) -> Memory:

@@ -186,8 +186,9 @@ class Builder:
     def array_store(self, array: Value, index: Value, value: Value) -> Op:
         return self.append("array.store", (array, index, value))
 
-    def stack(self, dtype: DType, capacity: Value) -> Value:
-        return self.append("stack.alloca", (capacity,), (StackType(dtype),), {"dtype": dtype}).result
+    def stack(self, dtype: DType, capacity: Value, around: tuple[int, ...] = (), inside: tuple[int, ...] = ()) -> Value:
+        attrs = {"dtype": dtype, "around": around, "inside": inside}
+        return self.append("stack.alloca", (capacity,), (StackType(dtype),), attrs).result
 
     def push(self, stack: Value, value: Value) -> Op:
         return self.append("stack.push", (stack, value))

@@ -146,7 +146,14 @@ def _alloc(p: Parser, draft: Draft) -> None:
 
 
 def _alloca(p: Parser, draft: Draft) -> None:
-    plain(p, draft)
+    draft.operands = p.values()
+    for word in ("around", "inside"):
+        sides: list[int] = []
+        if p.accept(word):
+            p.expect("(")
+            sides = p.many(lambda: p.integer("a side of a branch"), ")")
+        draft.attrs[word] = tuple(sides)
+    _types(p, draft)
     draft.attrs["dtype"] = _only_type(p, draft, StackType).dtype
 
 

@@ -163,7 +163,13 @@ ARRAY_ALLOC = _row("array.alloc", pure=False, attrs=("dtype", "length"), doc="a 
 ARRAY_LOAD = _row("array.load", pure=False, reads=True, doc="read an element: handle, index")
 ARRAY_STORE = _row("array.store", pure=False, writes=True, doc="write an element: handle, index, value")
 
-STACK_ALLOCA = _row("stack.alloca", pure=False, attrs=("dtype",), doc="an empty adstack; the operand is its capacity")
+STACK_ALLOCA = _row(
+    "stack.alloca",
+    pure=False,
+    attrs=("dtype", "around", "inside"),
+    doc="an empty adstack; the operand is its capacity; branches that can't both be taken are told apart by the sides "
+    "(2 n + side of the nth `if`) around its loop, and by those inside it",
+)
 STACK_PUSH = _row("stack.push", pure=False, reads=True, writes=True, doc="push a primal; its adjoint becomes 0")
 STACK_POP = _row("stack.pop", pure=False, reads=True, writes=True, doc="drop the top; an empty stack stays empty")
 STACK_LOAD_TOP = _row(

@@ -82,9 +82,14 @@ class Parser(Cursor):
     def _task(self) -> Task:
         self.expect("task", "}")
         self.env, self.visible = {}, []
-        name, kind, args = self.symbol("the task's name"), self.expect(*Task.KINDS), self._params()
+        name, kind = self.symbol("the task's name"), self.expect(*Task.KINDS)
+        sizes: list[int] = []
+        if self.accept("sizes"):
+            self.expect("(")
+            sizes = self.many(lambda: self.integer("an element of the depths"), ")")
+        args = self._params()
         self._open()
-        task = Task(name, self._body(args), kind)
+        task = Task(name, self._body(args), kind, tuple(sizes))
         self.end_of_line()
         return task
 

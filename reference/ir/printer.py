@@ -111,7 +111,8 @@ class _Printer:
 
     def task(self, task: Task) -> None:
         self._fresh()
-        self._line(f"task {symbol(task.name)} {task.kind} {self._params(task.body)} {{")
+        sizes = f" sizes ({', '.join(map(str, task.sizes))})" if task.sizes else ""
+        self._line(f"task {symbol(task.name)} {task.kind}{sizes} {self._params(task.body)} {{")
         self._close(task.body.ops)
 
     def _params(self, body: Region) -> str:
@@ -269,6 +270,13 @@ def _print(p: _Printer, op: Op) -> str:
     return " " + ", ".join(parts) if parts else ""
 
 
+def _alloca(p: _Printer, op: Op) -> str:
+    sides = "".join(
+        f" {word} ({', '.join(map(str, op.attrs[word]))})" for word in ("around", "inside") if op.attrs[word]
+    )
+    return f" {p.names_of(op.operands)}{sides}{_types(op)}"
+
+
 FORMS: Final[dict[str, Callable[[_Printer, Op], str]]] = {
     "call": _call,
     "const": _const,
@@ -282,4 +290,5 @@ FORMS: Final[dict[str, Callable[[_Printer, Op], str]]] = {
     "parallel_for": _parallel_for,
     "assert": _assert,
     "print": _print,
+    "stack.alloca": _alloca,
 }

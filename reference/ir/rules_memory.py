@@ -84,9 +84,13 @@ def array_store(op: Op, places: Places) -> None:
 
 
 def stack_alloca(op: Op, places: Places) -> None:
-    """A scalar type; the capacity is an operand."""
+    """A scalar type, sides of branches; the capacity is an operand."""
     expect.count(op, 1, "capacity")
     expect.index(op, 0)
+    for word in ("around", "inside"):
+        sides = op.attrs[word]
+        if not isinstance(sides, tuple) or not all(type(side) is int and side >= 0 for side in sides):
+            expect.fail(op, f"expected a tuple of sides of branches as '{word}', got {sides!r}")
     expect.results(op, (StackType(_dtype(op)),))
 
 

@@ -65,9 +65,16 @@ def _check_return(body: Region, returns: tuple[DType, ...]) -> None:
 
 
 def check_task(task: Task) -> None:
-    """A serial task has no `parallel_for`; a parallel one has effect-free ops, then one, then `return`."""
+    """A serial task has no `parallel_for`; a parallel one has effect-free ops, then one, then `return`.
+
+    A sizer writes depths, and nothing else does.
+    """
     _check_params(task.name, task.body)
     _check_return(task.body, ())
+    for op in task.body.walk():
+        if op.opdef.writes and "place" in op.attrs and (op.attrs["place"].kind == "depths") != bool(task.sizes):
+            what = "only writes of depths in the sizer" if task.sizes else "no write of depths in the task"
+            expect.fail(op, f"expected {what} {task.name}, got one of @{op.attrs['place'].name}")
     if task.kind == "serial":
         _check_serial(task)
     elif task.kind == "parallel":

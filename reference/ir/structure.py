@@ -133,8 +133,9 @@ class Place:
         dtype: element type.
         shape: one extent per axis; None where it is known only at launch. A vector or matrix element contributes its
             own axes last.
-        kind: "field", "ndarray" (an argument), "temp" (crosses tasks of one launch; zero at its start) or "result"
-            (what the kernel returns).
+        kind: "field", "ndarray" (an argument), "temp" (crosses tasks of one launch; zero at its start), "result"
+            (what the kernel returns) or "depths" (how deep adstacks must be: sizers write it, and it stays from launch
+            to launch).
         role: "primal", "grad" or "dual".
         of: for a grad or a dual, the name of its primal.
         label: what the user calls it, for messages.
@@ -148,7 +149,7 @@ class Place:
     of: str | None = None
     label: str = ""
 
-    KINDS: ClassVar[tuple[str, ...]] = ("field", "ndarray", "temp", "result")
+    KINDS: ClassVar[tuple[str, ...]] = ("field", "ndarray", "temp", "result", "depths")
     ROLES: ClassVar[tuple[str, ...]] = ("primal", "grad", "dual")
 
     @property
@@ -179,11 +180,19 @@ class Task:
     """One dispatch: either serial code, or a header of effect-free ops followed by exactly one `parallel_for`.
 
     `body.args` are the kernel's scalar parameters (all of them, in order); `body` ends with an empty `return`.
+
+    Attributes:
+        name: unique in its program.
+        body: what it does.
+        kind: "serial" or "parallel".
+        sizes: it is a sizer if this is not empty: the elements of the place "depths" that it helps to compute. It writes
+            nothing else, so that a launch which can't change them may leave it out.
     """
 
     name: str
     body: Region
     kind: str = "serial"
+    sizes: tuple[int, ...] = ()
 
     KINDS: ClassVar[tuple[str, ...]] = ("serial", "parallel")
 

@@ -15,7 +15,7 @@ adstacks, addressed by a count of the loop's iterations that all stacks of a loo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from ...ir.builder import Builder
@@ -32,6 +32,9 @@ from .state import Counters, Names, counter, free_values, scoped
 from .sweep import Sweep, loops_inside, trip_count
 
 __all__ = ["reverse"]
+
+Sides = tuple[int, ...]
+"""Which sides of branches something is in, from the outermost: 2 n + side of the nth `if`."""
 
 
 def reverse(kernel: Kernel, adjoints: Mapping[str, Place], replayed: Collection[str] = ()) -> Kernel:
@@ -52,6 +55,7 @@ class _Reverse:
         source: the kernel, its `while`s rotated.
         places: the gradient place of each place, those of temps made up here.
         b: writes the reverse kernel.
+        branches: a number for each `if`.
         loads: of each load in the reverse kernel that stands for one of the source, which one.
     """
 
@@ -70,6 +74,7 @@ class _Reverse:
         self.params = [Value(v.type, v.name) for v in source.params]
         self.b = Builder(Region(list(self.params)))
         self.temps: dict[Value, Place] = {}
+        self.branches: dict[Op, int] = {}
         self.lost: dict[Value, Op] = {}
         refuse_mixed_extremes(source, self.places)
         refuse_ordered(source, self.activity.values)
@@ -112,13 +117,12 @@ class _Reverse:
         wanted = {
             (op.loc, op.attrs["place"].name)
             for op in body.walk()
-            if op.name == "load" and op.attrs["place"].name in self.written - {*self.replayed}
+            if op.name == "load"
+            and op.attrs["place"].name in self.written - {*self.replayed}
             and op.attrs["place"].kind != "temp"
         }
         return [
-            op
-            for op in self.source.body.walk()
-            if op.name == "load" and (op.loc, op.attrs["place"].name) in wanted
+            op for op in self.source.body.walk() if op.name == "load" and (op.loc, op.attrs["place"].name) in wanted
         ]
 
     # ---- stretches
@@ -139,21 +143,37 @@ class _Reverse:
             counters[loop] = counter(self.b)
         if any(self._kept_in(loop) for loop in loops):
             capacities = self._capacities(op, names, counters)
+            around = dict(self._sides_around(op, ()))
             for loop in loops:
-                for value in self._kept_in(loop):
-                    stacks[value] = self.b.stack(value.dtype, capacities[loop])
+                for value, inside in self._kept_in(loop):
+                    stacks[value] = self.b.stack(value.dtype, capacities[loop], around[loop], inside)
         Sweep(self.b, self.planner, stacks, temps, self.replayed, self.lost)._op(op, names, counters, None)
 
-    def _kept_in(self, loop: Op) -> list[Value]:
-        """What a loop's own iterations keep, branches included, inner loops not."""
-        found: list[Value] = []
-        work = [loop.regions[-1]]
+    def _kept_in(self, loop: Op) -> list[tuple[Value, Sides]]:
+        """What a loop's own iterations keep, branches included, inner loops not; and the branches around each value."""
+        found: list[tuple[Value, Sides]] = []
+        work: list[tuple[Region, Sides]] = [(loop.regions[-1], ())]
         while work:
-            region = work.pop()
+            region, sides = work.pop()
             plan = self.planner.plans.get(region)
-            found += plan.kept if plan is not None else []
-            work += [r for op in region.ops if op.name == "if" for r in op.regions]
+            found += [(value, sides) for value in (plan.kept if plan is not None else [])]
+            for op in region.ops:
+                if op.name == "if":
+                    work += [(r, (*sides, self._side(op, k))) for k, r in enumerate(op.regions)]
         return found
+
+    def _sides_around(self, op: Op, sides: Sides) -> Iterator[tuple[Op, Sides]]:
+        """Each loop in an op, and the branches around the outermost loop that it is in."""
+        if op.name in ("for", "while"):
+            yield from ((loop, sides) for loop in (op, *loops_inside(op)))
+            return
+        for k, region in enumerate(op.regions):
+            for inner in region.ops:
+                yield from self._sides_around(inner, (*sides, self._side(op, k)))
+
+    def _side(self, op: Op, k: int) -> int:
+        """The number of a side of an `if`."""
+        return 2 * self.branches.setdefault(op, len(self.branches)) + k
 
     def _capacities(self, op: Op, names: Names, counters: Counters) -> Counters:
         """How often each loop's body runs: at once for a single `for`, else by running the control flow."""
