@@ -4,6 +4,7 @@ trigonometric.py (far.py), exponential.py, logarithmic.py, inverse.py, roots.py,
 num.py          arithmetic notation for IR values; formats.py: what an algorithm must know of its format
 coefficients.py polynomials and constants, written by tools/accuracy/coefficients.py
 library.py      the table (operation, type) -> Function, built once each, when first asked for
+prepared.py     reads the folder prepared, which holds the functions as they are after the passes
 lower.py        lower_math(body): the pass that makes calls of transcendental ops
 
 reference/spec/math.md says what is promised, conformance/results/math/ what was measured.

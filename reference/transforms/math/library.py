@@ -1,4 +1,5 @@
-"""The table (operation, type) -> Function: each is built and optimised once, when it is first asked for.
+"""The table (operation, type) -> Function: each is read from its file, where `prepared` has one, or built and
+optimised, once, when it is first asked for.
 
 f16 goes through f32, whose result is so near that rounding it once more is within the budget.
 
@@ -22,10 +23,10 @@ from ..cse import cse
 from ..dce import dce
 from ..fold import fold
 from ..simplify import simplify
-from . import exponential, inverse, logarithmic, power, roots, trigonometric
+from . import exponential, inverse, logarithmic, power, prepared, roots, trigonometric
 from .num import Num
 
-__all__ = ["ALGORITHMS", "FAST", "Algorithm", "find", "function", "traced"]
+__all__ = ["ALGORITHMS", "FAST", "NAMES", "Algorithm", "find", "from_source", "function", "traced"]
 
 
 @dataclass(frozen=True)
@@ -91,30 +92,37 @@ def function(name: str, dtype: DType, fast: bool = False) -> Function:
     return _built(name, dtype, fast and name in FAST)
 
 
-@cache
-def _built(name: str, dtype: DType, fast: bool) -> Function:
+def from_source(name: str, dtype: DType, fast: bool = False) -> Region:
+    """The algorithm after the passes."""
     body = traced(name, dtype, fast)
     for run in (fold, simplify, cse, simplify, dce):
         run(body)
-    return Function(_name(name, dtype, fast), body, builtin=True)
+    return body
+
+
+@cache
+def _built(name: str, dtype: DType, fast: bool) -> Function:
+    called = _name(name, dtype, fast)
+    return Function(called, prepared.load(called) or from_source(name, dtype, fast), builtin=True)
 
 
 def _name(name: str, dtype: DType, fast: bool) -> str:
     return f"{name}.fast.{dtype.name}" if fast else f"{name}.{dtype.name}"
 
 
-_NAMES: Final = {
+NAMES: Final = {
     _name(name, dtype, fast): (name, dtype, fast)
     for name in ALGORITHMS
     for dtype in FLOATS
     for fast in (False, True)
     if not fast or name in FAST
 }
+"""What the text form calls each function -> its operation, its type, whether it is the fast variant."""
 
 
 def find(name: str) -> Function | None:
     """The function called `name` in the text form, like "sin.f32"."""
-    return _built(*_NAMES[name]) if name in _NAMES else None
+    return _built(*NAMES[name]) if name in NAMES else None
 
 
 use_library(find)

@@ -85,8 +85,6 @@ def _with_sign(x: Num, y: Num, size: Num, power: Num) -> Num:
     signed = (negative & integral & ~even).where(-power, power)
     unreal = (x < 0.0) & (size < INFINITY) & ~integral
     signed = unreal.where(float("nan"), signed)
-    signed = (size.eq(1.0) & (integral | ~negative)).where(
-        (negative & ~even).where(x.const(-1.0), 1.0), signed
-    )
+    signed = (size.eq(1.0) & (integral | ~negative)).where((negative & ~even).where(x.const(-1.0), 1.0), signed)
     signed = (x.is_nan() | y.is_nan()).where(float("nan"), signed)
     return (x.eq(1.0) | y.eq(0.0)).where(1.0, signed)
