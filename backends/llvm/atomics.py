@@ -133,15 +133,21 @@ def _combined(e: RegionEmitter, kind: str, dtype: DType, old: str, values: tuple
 def update(e: RegionEmitter, kind: str, pointer: str, dtype: DType, *values: str) -> str:
     """One lane's atomic update; the old value."""
     assert kind in ATOMICS
-    ty = memory_type(dtype)
     if not dtype.is_float and kind in _NATIVE:
         value = to_memory(e, values[0], dtype, 1)
-        old = e.w.let(f"atomicrmw {_NATIVE[kind]} ptr {pointer}, {ty} {value} monotonic, align {dtype.size}")
-        return from_memory(e, old, dtype, 1)
+        return from_memory(e, _atomic_update(e, _NATIVE[kind], pointer, dtype, value), dtype, 1)
     if dtype.kind in "iu" and kind in ("min", "max"):
         word = kind if dtype.kind == "i" else f"u{kind}"
-        return e.w.let(f"atomicrmw {word} ptr {pointer}, {ty} {values[0]} monotonic, align {dtype.size}")
+        return _atomic_update(e, word, pointer, dtype, values[0])
+    if kind == "add" and dtype.name in e.frame.target.float_adds:
+        return _atomic_update(e, "fadd", pointer, dtype, values[0])
     return _exchanged(e, kind, pointer, dtype, values)
+
+
+def _atomic_update(e: RegionEmitter, word: str, pointer: str, dtype: DType, value: str) -> str:
+    """What memory does by itself."""
+    where = f"ptr {pointer}, {memory_type(dtype)} {value}"
+    return e.w.let(f"atomicrmw {word} {where}{e.frame.target.scope} monotonic, align {dtype.size}")
 
 
 def _exchanged(e: RegionEmitter, kind: str, pointer: str, dtype: DType, values: tuple[str, ...]) -> str:
@@ -156,7 +162,8 @@ def _exchanged(e: RegionEmitter, kind: str, pointer: str, dtype: DType, values: 
     old = e.w.let(f"bitcast {word} {seen} to {ty}") if dtype.is_float else from_memory(e, seen, dtype, 1)
     new = _combined(e, kind, dtype, old, values)
     raw = e.w.let(f"bitcast {ty} {new} to {word}") if dtype.is_float else to_memory(e, new, dtype, 1)
-    pair = e.w.let(f"cmpxchg ptr {pointer}, {word} {seen}, {word} {raw} monotonic monotonic, align {size}")
+    swap = f"cmpxchg ptr {pointer}, {word} {seen}, {word} {raw}{e.frame.target.scope}"
+    pair = e.w.let(f"{swap} monotonic monotonic, align {size}")
     found = e.w.let(f"extractvalue {{ {word}, i1 }} {pair}, 0")
     done = e.w.let(f"extractvalue {{ {word}, i1 }} {pair}, 1")
     e.w.lines[line] += f" [ {start}, %{before} ], [ {found}, %{e.block} ]"

@@ -93,7 +93,7 @@ def refuse(e: RegionEmitter, site: Site, bad: str, width: int, arguments: Sequen
     lane = _first(e, bad) if width > 1 else _first(e, e.mask) if e.mask is not None else "0"
     site = replace(site, indices=tuple(v.dtype for v in e.frame.indices))
     number = e.frame.site(site)
-    first = e.w.let("cmpxchg ptr %errors, i64 0, i64 1 monotonic monotonic")
+    first = e.w.let(f"cmpxchg ptr %errors, i64 0, i64 1{e.frame.target.scope} monotonic monotonic")
     won = e.w.let(f"extractvalue {{ i64, i1 }} {first}, 1")
     record, leave = e.label("record"), e.label("leave")
     e.split(won, record, leave)
@@ -142,7 +142,7 @@ def _print(e: RegionEmitter, op: Op) -> None:
         for k, v in enumerate(op.operands):
             at = e.w.let(f"getelementptr i64, ptr {buffer}, i64 {k}")
             e.w.do(f"store i64 {_raw(e, v, lane)}, ptr {at}, align 8")
-        e.w.do(f"call void %print(i64 {number}, ptr {buffer})")
+        e.frame.target.print(e, number, buffer, len(op.operands))
         return []
 
     each_lane(e, one)

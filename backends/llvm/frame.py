@@ -9,10 +9,9 @@ from adstack.ir.location import Loc
 from adstack.ir.structure import Place, Value
 from adstack.ir.types import DType
 
-__all__ = ["Site", "TaskFrame", "record_words"]
+from .target import HOST, Target
 
-_MOST_BYTES = 128 * 1024
-"""Of local arrays in a function's frame."""
+__all__ = ["Site", "TaskFrame", "record_words"]
 
 
 @dataclass(frozen=True)
@@ -64,6 +63,7 @@ class TaskFrame:
         heap: those that hold memory of the C heap, null before there is any.
         array_bytes: what local arrays take of the frame.
         leave: how the function ends where a check fails.
+        target: the machine.
     """
 
     name: str
@@ -80,10 +80,11 @@ class TaskFrame:
     heap: list[str] = field(default_factory=list)
     array_bytes: int = 0
     leave: str = "ret void"
+    target: Target = HOST
 
     def takes(self, size: int) -> bool:
         """Whether local arrays of so many bytes more fit into the frame: a thread's stack is small."""
-        fits = self.array_bytes + size <= _MOST_BYTES
+        fits = self.array_bytes + size <= self.target.array_bytes
         self.array_bytes += size * fits
         return fits
 

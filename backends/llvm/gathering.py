@@ -65,6 +65,7 @@ class _Slot:
     def close(self, e: RegionEmitter) -> None:
         """One update with everything, unless it would change nothing: nobody may have meant to touch the element."""
         total = reduced(e, self.kind, self.dtype, self._load(e))
+        total, speaks = e.frame.target.gathered(e, self.kind, self.dtype, total)
         ty, word = scalar_type(self.dtype), f"i{self.dtype.bits}"
         neutral = identity(self.kind, self.dtype)
         if self.dtype.is_float:
@@ -72,7 +73,8 @@ class _Slot:
         else:
             bits, none = total, neutral
         some, after = e.label("some"), e.label("applied")
-        e.split(e.w.let(f"icmp ne {word} {bits}, {none}"), some, after)
+        wanted = e.w.let(f"icmp ne {word} {bits}, {none}")
+        e.split(e.w.let(f"and i1 {wanted}, {speaks}") if speaks else wanted, some, after)
         e.enter(some)
         update(e, self.kind, self.address, self.dtype, total)
         e.jump(after)

@@ -110,7 +110,8 @@ def _zero(dtype: DType) -> str:
 
 def overflowed(e: RegionEmitter, site: int, capacity: str, wanted: str) -> None:
     """The first stack to overflow owns the record {site + 1, capacity, depth}; it keeps its largest depth."""
-    first = e.w.let(f"cmpxchg ptr %overflow, i64 0, i64 {site + 1} monotonic monotonic")
+    scope = e.frame.target.scope
+    first = e.w.let(f"cmpxchg ptr %overflow, i64 0, i64 {site + 1}{scope} monotonic monotonic")
     owner = e.w.let(f"extractvalue {{ i64, i1 }} {first}, 0")
     fresh = e.w.let(f"icmp eq i64 {owner}, 0")
     mine = e.w.let(f"or i1 {fresh}, {e.w.let(f'icmp eq i64 {owner}, {site + 1}')}")
@@ -119,7 +120,7 @@ def overflowed(e: RegionEmitter, site: int, capacity: str, wanted: str) -> None:
     e.enter(keep)
     for k, number in ((1, capacity), (2, wanted)):
         at = e.w.let(f"getelementptr i64, ptr %overflow, i64 {k}")
-        e.w.let(f"atomicrmw max ptr {at}, i64 {number} monotonic, align 8")
+        e.w.let(f"atomicrmw max ptr {at}, i64 {number}{scope} monotonic, align 8")
     e.jump(after)
     e.enter(after)
 

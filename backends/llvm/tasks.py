@@ -22,6 +22,7 @@ from .gathering import Gathering
 from .module import Module
 from .region import RegionEmitter
 from .strides import Strides
+from .target import HOST, Target
 from .uniformity import varying_values
 from .writer import Writer, type_text
 
@@ -51,7 +52,12 @@ class Emitted:
 
 
 def emit_program(
-    program: Program, lanes: Sequence[int], *, debug: bool = False, head: str = "", masked: Sequence[bool] = ()
+    program: Program,
+    lanes: Sequence[int],
+    *,
+    debug: bool = False,
+    target: Target = HOST,
+    masked: Sequence[bool] = (),
 ) -> Emitted:
     """All tasks of a program in one module.
 
@@ -59,17 +65,17 @@ def emit_program(
         program: verified.
         lanes: iterations side by side, per task.
         debug: whether checks are emitted.
-        head: target triple and the like.
+        target: the machine.
         masked: per task, whether the last iterations, too few for all lanes, run under a mask rather than one by one:
             half the code, where the target has masks and the loop has one axis.
     """
-    module = Module(head)
+    module = Module(target.head)
     out = Emitted("", Context.of(program), lanes=list(lanes))
     section = 0
     for number, task in enumerate(program.tasks):
         symbol = f"task{number}"
         out.symbols.append(symbol)
-        emitter = _TaskEmitter(module, out, task, symbol, debug)
+        emitter = _TaskEmitter(module, out, task, symbol, debug, target)
         if task.kind == "parallel":
             emitter.parallel(out.lanes[number], 2 * section + 1, masked=number < len(masked) and masked[number])
             section += 1
@@ -82,8 +88,11 @@ def emit_program(
 class _TaskEmitter:
     """Emits the functions of one task."""
 
-    def __init__(self, module: Module, out: Emitted, task: Task, symbol: str, debug: bool) -> None:
+    def __init__(
+        self, module: Module, out: Emitted, task: Task, symbol: str, debug: bool, target: Target = HOST
+    ) -> None:
         self.module, self.out, self.task, self.symbol, self.debug = module, out, task, symbol, debug
+        self.target = target
         self.used = {v for op in task.body.walk() for v in op.operands}
 
     def serial(self, section: int) -> None:
@@ -93,11 +102,12 @@ class _TaskEmitter:
         e.region(self.task.body)
         heap.release(e)
         e.w.do("ret void")
-        self._close(e, f"define void @{self.symbol}(ptr noalias %ctx)")
+        self._close(e, self.target.serial(self.symbol))
 
     def parallel(self, lanes: int, section: int, *, masked: bool = False) -> None:
         """The function that runs a range of iterations, and the one that counts them."""
-        self._count()
+        if self.target.counts:
+            self.count()
         *header, loop, _ = self.task.body.ops
         e = self._open(parallel=True, section=section)
         for op in header:
@@ -106,18 +116,19 @@ class _TaskEmitter:
         gathering = Gathering(Region() if self.debug else loop.regions[0])
         gathering.prepare(e, loop.regions[0])
         masked = masked and lanes > 1 and len(box.extent) == 1 and not gathering.alone
-        start = "%begin"
+        start, stop, step = self.target.span(e.w, box.total)
         if lanes > 1:
             start = self._vector_loop(e, box, gathering, header, lanes, masked=masked)
         if not masked:
             gathering.open(e)
-            self._iterate(e, start, "%end", 1, box.bind_one, loop.regions[0])
+            self._iterate(e, start, stop, step, box.bind_one, loop.regions[0])
             gathering.close(e)
         heap.release(e)
         e.w.do("ret void")
-        self._close(e, f"define void @{self.symbol}(ptr noalias %ctx, i64 %begin, i64 %end)")
+        self._close(e, self.target.parallel(self.symbol))
 
-    def _count(self) -> None:
+    def count(self) -> None:
+        """The function that counts the iterations."""
         *header, loop, _ = self.task.body.ops
         e = self._open(parallel=False, section=0)
         e.frame.leave = "ret i64 0"
@@ -140,7 +151,7 @@ class _TaskEmitter:
         e.strides = Strides(box.loop, header, e.varying)
         gathering.open(e)
         bind = functools.partial(box.bind_lanes, lanes=lanes)
-        position = self._iterate(e, "%begin", stop, lanes, bind, body, masked=masked)
+        position = self._iterate(e, "%begin", stop, str(lanes), bind, body, masked=masked)
         gathering.close(e)
         e.lanes, e.varying, e.strides = 1, set(), None
         return position
@@ -150,7 +161,7 @@ class _TaskEmitter:
         e: RegionEmitter,
         start: str,
         stop: str,
-        step: int,
+        step: str,
         bind: Callable[[str], None],
         body: Region,
         *,
@@ -164,8 +175,9 @@ class _TaskEmitter:
         position = e.w.let("phi i64")
         line = len(e.w.lines) - 1
         following = e.w.let(f"add i64 {position}, {step}")
-        last = position if masked else following
-        e.split(e.w.let(f"icmp {'slt' if masked else 'sle'} i64 {last}, {stop}"), inside, after)
+        whole = e.lanes > 1 and not masked
+        last = following if whole else position
+        e.split(e.w.let(f"icmp {'sle' if whole else 'slt'} i64 {last}, {stop}"), inside, after)
         e.enter(inside)
         e.frame.iteration, e.frame.indices = position, tuple(body.args)
         self._restart_random(e)
@@ -195,9 +207,10 @@ class _TaskEmitter:
         for arg, slot in zip(self.task.body.args, context.params, strict=True):
             e.bind(arg, _parameter(e, arg.dtype, slot))
         places = {op.attrs["place"].name for op in self.task.body.walk() if "place" in op.attrs}
-        pointers = {name: _slot(w, slot, "ptr") for name, slot in context.pointers.items() if name in places}
+        pointers = {name: self._address(w, slot) for name, slot in context.pointers.items() if name in places}
         extents = {key: _slot(w, slot, "i64") for key, slot in context.extents.items() if key[0] in places}
         e.task = TaskFrame(self.task.name, self.debug, parallel, pointers, extents, self.out.sites, section)
+        e.task.target = self.target
         for name, slot in context.own.items():
             if name == "parallel":
                 continue
@@ -205,6 +218,9 @@ class _TaskEmitter:
             ty = "ptr" if name in ("errors", "overflow", "print") else "i64"
             w.lines.append(f"  %{name} = load {ty}, ptr %{name}.at, align 8")
         return e
+
+    def _address(self, w: Writer, slot: int) -> str:
+        return self.target.address(w, w.let(f"getelementptr i64, ptr %ctx, i64 {slot}"))
 
     def _close(self, e: RegionEmitter, head: str) -> None:
         empty = [f"  store ptr null, ptr {slot}, align 8" for slot in e.frame.heap]

@@ -1,0 +1,61 @@
+"""What code for one machine does in its own way. `Target` is the host; other machines override."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from adstack.ir.types import DType
+
+    from .region import RegionEmitter
+    from .writer import Writer
+
+__all__ = ["HOST", "Target"]
+
+
+class Target:
+    """The host: a task is a function, called by the threads of a pool; it prints by calling back.
+
+    Attributes:
+        head: of every module: target triple and the like.
+        counts: whether a parallel task comes with a function that counts its iterations.
+        array_bytes: what local arrays may take of a thread's stack.
+        scope: of atomic operations.
+        float_adds: names of the float types to which memory adds by itself, to the bit.
+    """
+
+    head: str = ""
+    counts: bool = True
+    array_bytes: int = 128 * 1024
+    scope: str = ""
+    float_adds: frozenset[str] = frozenset()
+
+    def serial(self, symbol: str) -> str:
+        """The head of a serial task's function, up to its attributes."""
+        return f"define void @{symbol}(ptr noalias %ctx)"
+
+    def parallel(self, symbol: str) -> str:
+        """The head of a parallel task's function, up to its attributes."""
+        return f"define void @{symbol}(ptr noalias %ctx, i64 %begin, i64 %end)"
+
+    def span(self, w: Writer, total: Callable[[], str]) -> tuple[str, str, str]:
+        """Which iterations a thread runs, one by one: the first, where they end, the step. `total` counts all."""
+        return "%begin", "%end", "1"
+
+    def address(self, w: Writer, at: str) -> str:
+        """Load the address of memory, as the host handed it over."""
+        return w.let(f"load ptr, ptr {at}, align 8")
+
+    def gathered(self, e: RegionEmitter, kind: str, dtype: DType, value: str) -> tuple[str, str]:
+        """Combine what threads that run together have gathered: the value, and whether this thread speaks for all
+        (an i1, or "" if every thread speaks for itself).
+        """
+        return value, ""
+
+    def print(self, e: RegionEmitter, site: int, words: str, count: int) -> None:
+        """Hand over a text: the number of its site, and where its arguments are."""
+        e.w.do(f"call void %print(i64 {site}, ptr {words})")
+
+
+HOST: Final = Target()
