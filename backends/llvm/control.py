@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from adstack.ir.structure import Op, Region, Value
 from adstack.ir.types import u1
 
-from .lanes import each_lane
+from .rare import called, lane_by_lane
 from .region import RegionEmitter, handles
 from .writer import type_text
 
@@ -40,7 +40,7 @@ def _uniform_if(e: RegionEmitter, op: Op) -> None:
     for label, region in zip((then, orelse), op.regions, strict=True):
         e.enter(label)
         if e.task is None and e.lanes == 1 and len(region.ops) > _OUTLINED:
-            names = _called(e, region)
+            names = called(e, region)
         else:
             names = [e.at(v, e.width(r)) for v, r in zip(e.region(region), op.results, strict=True)]
         arms.append((names, e.block))
@@ -53,25 +53,46 @@ def _uniform_if(e: RegionEmitter, op: Op) -> None:
 
 def _divergent_if(e: RegionEmitter, op: Op) -> None:
     condition = e.vector(op.operands[0])
+    short = [_is_short(e, region) for region in op.regions]
+    if e.task is None and short == [True, False]:
+        _repaired(e, op, op.regions[0], op.regions[1], e.flip(condition))
+        return
+    if e.task is None and short == [False, True]:
+        _repaired(e, op, op.regions[1], op.regions[0], condition)
+        return
     yes = _side(e, op.regions[0], op.results, e.within(condition))
     no = _side(e, op.regions[1], op.results, e.within(e.flip(condition)))
     for result, a, b in zip(op.results, yes, no, strict=True):
         e.bind(result, e.choose(condition, a, b, result.dtype))
 
 
+def _repaired(e: RegionEmitter, op: Op, usual: Region, rare: Region, mask: str) -> None:
+    """Compute one side for all lanes, then put right the lanes that want the other, if there are any."""
+    values = [e.vector(v) for v in e.region(usual)]
+    mask = e.w.let(f"freeze {e.mask_type} {mask}")  # lanes that do not run in the caller may hold poison
+    inside, after, before = e.label("lanes"), e.label("joined"), e.block
+    e.split(e.any(mask), inside, after, rare=True)
+    e.enter(inside)
+    names = lane_by_lane(e, rare, mask, values)
+    e.jump(after)
+    e.enter(after)
+    for result, value, name in zip(op.results, values, names, strict=True):
+        ty = type_text(result.dtype, e.lanes)
+        e.bind(result, e.w.let(f"phi {ty} [ {name}, %{inside} ], [ {value}, %{before} ]"))
+
+
 def _side(e: RegionEmitter, region: Region, results: Sequence[Value], mask: str) -> list[str]:
     """One side, for the lanes of `mask`; where there are none its values are poison."""
-    library = e.task is None
-    limit = _OUTLINED if library else _SPECULATED
-    if len(region.ops) <= limit and all(_speculates(e, op) for op in region.ops[:-1]):
+    if _is_short(e, region):
         return [e.vector(v) for v in e.region(region)]
+    library = e.task is None
     inside, after, before = e.label("lanes"), e.label("joined"), e.block
     if library:  # it knows nothing of the mask around its call: lanes that do not run may hold poison
         mask = e.w.let(f"freeze {e.mask_type} {mask}")
     e.split(e.any(mask), inside, after, rare=library)
     e.enter(inside)
     with e.masked(mask):
-        names = _lane_by_lane(e, region, results) if library else [e.vector(v) for v in e.region(region)]
+        names = lane_by_lane(e, region, mask) if library else [e.vector(v) for v in e.region(region)]
     last = e.block
     e.jump(after)
     e.enter(after)
@@ -82,49 +103,16 @@ def _side(e: RegionEmitter, region: Region, results: Sequence[Value], mask: str)
     return joined
 
 
+def _is_short(e: RegionEmitter, region: Region) -> bool:
+    """Whether a side costs so little, and does so little, that it runs for every lane."""
+    limit = _OUTLINED if e.task is None else _SPECULATED
+    return len(region.ops) <= limit and all(_speculates(e, op) for op in region.ops[:-1])
+
+
 def _speculates(e: RegionEmitter, op: Op) -> bool:
     """Whether an op does no harm in lanes that do not want it, and costs little."""
     checked = e.task is not None and e.task.debug and op.opdef.trap is not None
     return op.opdef.pure and op.name != "call" and not checked
-
-
-def _outlined(e: RegionEmitter, region: Region) -> tuple[str, str, list[Value]]:
-    """A long and rare side of a math function as a scalar function: symbol, result type, parameters."""
-    inner = {v for op in region.walk() for v in op.results}
-    taken = {v: None for op in region.walk() for v in op.operands if v not in inner}
-    constants = [v for v in taken if e.is_constant(v)]
-    free = [v for v in taken if not e.is_constant(v)]
-    symbol, result = e.module.outlined(region, free, {v: e.scalar(v) for v in constants})
-    return symbol, result, free
-
-
-def _called(e: RegionEmitter, region: Region) -> list[str]:
-    """Call a side for the one lane there is."""
-    symbol, result, free = _outlined(e, region)
-    value = e.w.let(f"call {result} @{symbol}({', '.join(f'{type_text(v.dtype, 1)} {e.scalar(v)}' for v in free)})")
-    count = len(region.terminator.operands)
-    return [e.w.let(f"extractvalue {result} {value}, {k}") for k in range(count)]
-
-
-def _lane_by_lane(e: RegionEmitter, region: Region, results: Sequence[Value]) -> list[str]:
-    """Call a side for each running lane."""
-    symbol, result, free = _outlined(e, region)
-    vectors = [e.vector(v) for v in free]
-    types = [type_text(r.dtype, e.lanes) for r in results]
-
-    def one(lane: str, wholes: list[str]) -> list[str]:
-        args = ", ".join(
-            f"{type_text(v.dtype, 1)} {e.w.let(f'extractelement {type_text(v.dtype, e.lanes)} {name}, i64 {lane}')}"
-            for v, name in zip(free, vectors, strict=True)
-        )
-        value = e.w.let(f"call {result} @{symbol}({args})")
-        changed = []
-        for k, (whole, ty, r) in enumerate(zip(wholes, types, results, strict=True)):
-            element = e.w.let(f"extractvalue {result} {value}, {k}")
-            changed.append(e.w.let(f"insertelement {ty} {whole}, {type_text(r.dtype, 1)} {element}, i64 {lane}"))
-        return changed
-
-    return each_lane(e, one, types)
 
 
 class _Phis:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from adstack.ir.structure import Function, Region, Value
@@ -39,7 +39,8 @@ class Module:
         self._declarations: dict[str, str] = {}
         self._functions: dict[str, tuple[str, str]] = {}
         self._calls: Counter[str] = Counter()
-        self._outlined: dict[Region, tuple[str, str]] = {}
+        self._outlined: dict[Region, str] = {}
+        self._known: set[str] = set()
         self._numbers = itertools.count()
         self._definitions: list[str] = []
 
@@ -80,16 +81,22 @@ class Module:
             self._return(e, values, result)
         self.take(w)
         params = ", ".join(f"{type_text(a.dtype, lanes)} %p{k}" for k, a in enumerate(function.body.args))
-        body = "\n".join(w.lines)
+        body = "\n".join([*e.slots, *w.lines])
         return f"define internal {result} @{symbol}({params})", f"{{\nentry:\n{body}\n}}\n"
 
-    def outlined(self, region: Region, params: Sequence[Value], constants: Mapping[Value, str]) -> tuple[str, str]:
-        """A region as a scalar function of its own, never inlined; its symbol and result type (a struct)."""
+    def once(self, symbol: str, text: Callable[[], str]) -> None:
+        """Add a function of the module's own, unless it is there."""
+        if symbol not in self._known:
+            self._known.add(symbol)
+            self.define(text())
+
+    def outlined(self, region: Region, params: Sequence[Value], constants: Mapping[Value, str]) -> str:
+        """The symbol of a region as a scalar function of its own, never inlined, which returns a struct."""
         if region not in self._outlined:
             self._outlined[region] = self._cold(region, params, constants)
         return self._outlined[region]
 
-    def _cold(self, region: Region, params: Sequence[Value], constants: Mapping[Value, str]) -> tuple[str, str]:
+    def _cold(self, region: Region, params: Sequence[Value], constants: Mapping[Value, str]) -> str:
         from .region import RegionEmitter
 
         symbol = f"cold{next(self._numbers)}"
@@ -101,12 +108,14 @@ class Module:
             e.bind(v, f"%p{k}")
         values = e.region(region)
         result = f"{{ {', '.join(type_text(v.dtype, 1) for v in values)} }}"
+        e.jump("out")  # LLVM's fast selector knows no structs, and leaves the whole block around one to the slow one
+        e.enter("out")
         self._return(e, values, result)
         self.take(w)
         head = ", ".join(f"{type_text(v.dtype, 1)} %p{k}" for k, v in enumerate(params))
         body = "\n".join(w.lines)
         self.define(f"define internal {result} @{symbol}({head}) #1 {{\nentry:\n{body}\n}}\n")
-        return symbol, result
+        return symbol
 
     @staticmethod
     def _return(e: RegionEmitter, values: Sequence[Value], result: str) -> None:

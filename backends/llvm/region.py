@@ -66,6 +66,7 @@ class RegionEmitter:
         counted: the adstacks of which the program keeps the count, each with its group.
         current: the region being emitted.
         used: the values that some op of the task takes.
+        slots: allocas for the entry block of a math function; a task has its frame for them.
         strides: how values of a parallel loop grow from one iteration to the next; None in serial code.
     """
 
@@ -84,6 +85,7 @@ class RegionEmitter:
         self.counted: dict[Value, tuple[Op, ...]] = {}
         self.current: Region | None = None
         self.kept: dict[Value, Kept] = {}
+        self.slots: list[str] = []
         self._names: dict[Value, str] = {}
         self._constants: dict[Value, str] = {}
         self._labels = 0
@@ -152,6 +154,12 @@ class RegionEmitter:
     def repeated(self, constant: str, dtype: DType) -> str:
         """A literal with one element per lane."""
         return constant if self.lanes == 1 else f"splat ({scalar_type(dtype)} {constant})"
+
+    def slot(self, ty: str) -> str:
+        """Memory in the frame of a math function; a pointer."""
+        name = f"%slot{len(self.slots)}"
+        self.slots.append(f"  {name} = alloca {ty}, align 64")
+        return name
 
     @property
     def frame(self) -> TaskFrame:

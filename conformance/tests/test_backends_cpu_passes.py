@@ -92,13 +92,6 @@ def test_a_math_function_is_inlined_where_few_places_call_it(calls: int, inlined
     assert ("sin.f32.x16" not in texts["llvm-opt"].replace("sin.f32.x16.exit", "")) == inlined
 
 
-def test_vectors_and_the_rest_share_the_rare_side_of_a_function():
-    text = _stages(3, lanes=16, shape=(32, 32))["llvm"]  # over two axes the last iterations run one by one
-    assert len(re.findall(r"^define internal .*@cold", text, re.MULTILINE)) == 1
-    assert len(set(re.findall(r"call .*@(cold\d+)\(", text))) == 1
-    assert len(re.findall(r"call .*@cold\d+\(", text)) == 2
-
-
 def test_a_long_body_stands_once_where_masks_are_cheap():
     program = _program()
     texts = [emit_module(program, debug=False, lanes=16, vector_bytes=size).text for size in (64, 32)]
