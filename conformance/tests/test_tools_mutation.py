@@ -26,8 +26,9 @@ def test_each_change_has_a_name_of_its_own():
 
 
 def test_rows_can_be_chosen_by_number_and_by_name():
-    assert {mutant.row for mutant in chosen("2", ())} == set(list(TABLE)[:2])
-    assert {mutant.row for mutant in chosen("all", ("sub", "cast"))} == {"sub", "cast"}
+    everything = list(mutants())
+    assert {mutant.row for mutant in chosen("2", (), everything)} == set(list(TABLE)[:2])
+    assert {mutant.row for mutant in chosen("all", ("sub", "cas?"), everything)} == {"sub", "cast"}
 
 
 def test_a_row_that_does_not_exist_is_refused():
@@ -38,7 +39,8 @@ def test_a_row_that_does_not_exist_is_refused():
 
 def test_the_file_counts_and_says_what_killed_what():
     one, other, *_ = mutants()
-    found = summary([Verdict(other, False, ""), Verdict(one, True, "test_a.py::test_b")])
+    found = summary([Verdict(other, False, ""), Verdict(one, True, "test_a.py::test_b")], list(mutants()), "abc")
+    assert found["commit"] == "abc"
     assert (found["rows"], found["changes"], found["killed"], found["survived"]) == (1, 2, 1, 1)
     assert found["changed"] == {one.row: {one.change: "test_a.py::test_b", other.change: "survived"}}
 

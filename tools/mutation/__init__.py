@@ -1,6 +1,8 @@
-"""Breaks the definition of the language, one change at a time, and has the tests notice. Run by
-`python -m adstack.tools.mutation`.
+"""Breaks adstack, one change at a time, and has the tests notice. Run by `python -m adstack.tools.mutation`.
 
-`mutants` says what is changed, `run` tries one change in a process of its own, `__main__` tries all and writes
-conformance/results/mutation.json. A change that no test notices is a test that is missing.
+Operations: `mutants` and `conversions` change rows of the table of operations and the rules of types, in forks (`run`).
+Autodiff: `edits` changes source text, as the files of `wrong` say; `rules` makes the changes to rows of the table of
+derivatives; `copies` tries each on a copy of the sources, where `witness` runs the tests; `autodiff` is all of that.
+
+`__main__` writes conformance/results/mutation*.json. A change that no test notices is a test that is missing.
 """

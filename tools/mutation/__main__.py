@@ -1,35 +1,40 @@
-"""Tries every change and writes what came of it: `python -m adstack.tools.mutation --rows all --jobs 2`.
+"""Tries every change and writes what came of it: `python -m adstack.tools.mutation --target autodiff`.
 
+The target `operations` is the table of operations and the casts, `autodiff` the table of derivatives and reverse mode.
 Exits with 1 if a change survives, with 2 if the tests fail without any change.
 """
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
+from . import autodiff
+from .edits import StaleEditError
 from .mutants import Mutant, mutants
-from .run import ROOT, TESTS, Verdict, judged
+from .run import ROOT, TESTS, Verdict, Wrong, judged
 
-RESULT = ROOT / "conformance" / "results" / "mutation.json"
-CONTROL = "no row"
+RESULTS: Final = {"operations": "mutation.json", "autodiff": "mutation-autodiff.json"}
+CONTROL: Final = "no row"
 
 
-def chosen(rows: str, only: tuple[str, ...]) -> list[Mutant]:
-    """The changes of the first `rows` rows, or of those named."""
-    everything = list(mutants())
+def chosen(rows: str, only: tuple[str, ...], everything: Sequence[Wrong]) -> list[Wrong]:
+    """The changes of the first `rows` rows, or of those named, maybe by patterns."""
     names = list(dict.fromkeys(mutant.row for mutant in everything))
-    unknown = [name for name in only if name not in names]
+    unknown = [name for name in only if not fnmatch.filter(names, name)]
     if unknown:
         raise click.BadParameter(f"there is no row {unknown[0]!r}; there are {', '.join(names)}")
-    wanted = only or (names if rows == "all" else names[: int(rows)])
+    first = names if rows == "all" else names[: int(rows)]
+    wanted = {name for pattern in only for name in fnmatch.filter(names, pattern)} if only else {*first}
     return [mutant for mutant in everything if mutant.row in wanted]
 
 
@@ -43,16 +48,16 @@ def _commit() -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
-def summary(results: list[Verdict]) -> dict[str, Any]:
+def summary(results: list[Verdict], everything: Sequence[Wrong], commit: str) -> dict[str, Any]:
     """The file's content: counts, and per row what killed each change."""
-    order = {(mutant.row, mutant.change): place for place, mutant in enumerate(mutants())}
+    order = {(mutant.row, mutant.change): place for place, mutant in enumerate(everything)}
     rows: dict[str, dict[str, str]] = {}
     for verdict in sorted(results, key=lambda verdict: order[verdict.mutant.row, verdict.mutant.change]):
         rows.setdefault(verdict.mutant.row, {})[verdict.mutant.change] = verdict.by if verdict.killed else "survived"
     killed = sum(verdict.killed for verdict in results)
     return {
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
-        "commit": _commit(),
+        "commit": commit,
         "rows": len(rows),
         "changes": len(results),
         "killed": killed,
@@ -79,22 +84,46 @@ class _Teller:
         print(f"{at} {verdict.mutant.row}: {verdict.mutant.change}: {word}", file=self.terminal, flush=True)
 
 
-@click.command(help=__doc__)
-@click.option("--rows", default="all", help="how many rows of the table to change; all by default")
-@click.option("--row", "only", multiple=True, help="only this row; may be given again")
-@click.option("--jobs", default=2, help="changes tried at the same time")
-@click.option("--json", "target", type=click.Path(path_type=Path), default=RESULT, help="the file to write")
-def main(rows: str, only: tuple[str, ...], jobs: int, target: Path) -> None:
-    """Try the changes, report survivors, write the file."""
-    os.environ["CI"] = "1"  # hypothesis repeats itself
-    found = chosen(rows, only)
+def _hints(target: Path) -> dict[tuple[str, str], str]:
+    """What killed each change when the file was written."""
+    rows = json.loads(target.read_text())["changed"] if target.is_file() else {}
+    return {(row, change): by for row, changes in rows.items() for change, by in changes.items()}
+
+
+def _tried(target: str, found: list[Wrong], jobs: int, file: Path) -> _Teller:
     tell = _Teller(len(found))
-    judged([control(), *found], jobs, tell, ROOT / "conformance" / "tests", TESTS)
+    if target == "autodiff":
+        wanted = {(mutant.row, mutant.change) for mutant in found}
+        edits = [edit for edit in autodiff.edits() if (edit.row, edit.change) in wanted]
+        tell.broken = autodiff.judged(edits, jobs, tell, _hints(file))
+    else:
+        os.environ["CI"] = "1"  # hypothesis repeats itself
+        made = [mutant for mutant in found if isinstance(mutant, Mutant)]
+        judged([control(), *made], jobs, tell, ROOT / "conformance" / "tests", TESTS)
+    return tell
+
+
+@click.command(help=__doc__)
+@click.option("--target", type=click.Choice(list(RESULTS)), default="operations", help="what is changed")
+@click.option("--rows", default="all", help="how many rows to change; all by default")
+@click.option("--row", "only", multiple=True, help="only this row, or those of a pattern; may be given again")
+@click.option("--jobs", default=2, help="changes tried at the same time")
+@click.option("--json", "file", type=click.Path(path_type=Path), help="the file to write")
+def main(target: str, rows: str, only: tuple[str, ...], jobs: int, file: Path | None) -> None:
+    """Try the changes, report survivors, write the file."""
+    file = file or ROOT / "conformance" / "results" / RESULTS[target]
+    everything: Sequence[Wrong] = autodiff.edits() if target == "autodiff" else list(mutants())
+    commit = _commit()
+    try:
+        tell = _tried(target, chosen(rows, only, everything), jobs, file)
+    except StaleEditError as error:
+        click.echo(str(error), err=True)
+        sys.exit(2)
     if tell.broken:
         click.echo(f"the tests fail without any change: {tell.broken}", err=True)
         sys.exit(2)
-    counts = summary(tell.results)
-    target.write_text(json.dumps(counts, indent=1) + "\n")
+    counts = summary(tell.results, everything, commit)
+    file.write_text(json.dumps(counts, indent=1) + "\n")
     click.echo(f"{counts['killed']} of {counts['changes']} changes to {counts['rows']} rows killed")
     sys.exit(counts["survived"] != 0)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import pytest
 
@@ -27,7 +27,7 @@ from adstack.ir.types import FLOATS
 
 from .mutants import Mutant
 
-__all__ = ["ROOT", "TESTS", "Verdict", "judged"]
+__all__ = ["ROOT", "TESTS", "Verdict", "Wrong", "judged"]
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 # The quickest killers first.
@@ -53,11 +53,20 @@ LIMIT: Final = 900.0
 _FORK: Final = multiprocessing.get_context("fork")
 
 
+class Wrong(Protocol):
+    """What was changed, and how."""
+
+    @property
+    def row(self) -> str: ...
+    @property
+    def change(self) -> str: ...
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What came of one change: whether a test failed, and which, or why there is none to name."""
 
-    mutant: Mutant
+    mutant: Wrong
     killed: bool
     by: str
 

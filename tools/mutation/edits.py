@@ -1,0 +1,128 @@
+"""Changes to source text. Those of one kind stand in a text file, each as it would stand in a diff:
+
+    === transforms/autodiff/plan.py
+
+    @ Planner._cut: values count, not bytes
+    - costs[value] = value.dtype.size
+    + costs[value] = 1
+
+The lines behind `-` stand exactly once in the function, at whatever indentation; those behind `+` take their place.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent, indent
+
+__all__ = ["Edit", "StaleEditError", "applied", "read_edits", "span"]
+
+
+class StaleEditError(Exception):
+    """What an edit replaces is not there any more: the edits have to follow the code."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One wrong thing.
+
+    Attributes:
+        file: below reference/.
+        where: a function, `Class.method`, or a table of the module.
+        change: what goes wrong.
+        old: whole lines, without their indentation.
+        new: the lines that take their place.
+        row: what results are filed under.
+    """
+
+    file: str
+    where: str
+    change: str
+    old: str
+    new: str
+    row: str
+
+
+def read_edits(path: Path) -> list[Edit]:
+    """The edits in a text file."""
+    found: list[Edit] = []
+    file, title = "", ""
+    lines: dict[str, list[str]] = {"-": [], "+": []}
+    for line in [*path.read_text().splitlines(), "@ end: end"]:
+        mark, _, text = line.partition(" ")
+        if mark in ("===", "@") and lines["-"]:
+            where, _, change = title.partition(": ")
+            old, new = ("".join(f"{text}\n" for text in lines[sign]) for sign in "-+")
+            found.append(Edit(file, where, change, old, new, f"{file} {where}"))
+            lines = {"-": [], "+": []}
+        if mark == "===":
+            file = text
+        elif mark == "@":
+            title = text
+        elif mark in lines:
+            lines[mark].append(text)
+        elif mark not in ("", "#"):
+            raise StaleEditError(f"{path.name}: {line!r} is no line of an edit")
+    return found
+
+
+def applied(source: str, edit: Edit) -> str:
+    """The source with the edit made; StaleEditError if it can't be."""
+    lines = source.splitlines(keepends=True)
+    first, last = span(source, edit.where)
+    places = _places(lines[first:last], edit.old.splitlines(keepends=True))
+    if len(places) != 1:
+        raise StaleEditError(f"{_name(edit)}: stands there {len(places)} times:\n{edit.old}")
+    start = first + places[0]
+    end = start + edit.old.count("\n")
+    replaced = "".join(lines[start:end])
+    margin = min(len(line) - len(line.lstrip()) for line in lines[start:end] if line.strip())
+    # the least indented line of the edit may be one of the new ones
+    inset = min(len(line) - len(line.lstrip()) for line in edit.old.splitlines() if line.strip())
+    made = "".join([*lines[:start], indent(edit.new, " " * (margin - inset)), *lines[end:]])
+    _check(edit, source, made, replaced)
+    return made
+
+
+def _places(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """Where lines stand among others, whatever their indentation."""
+    text = dedent("".join(wanted))
+    count = len(wanted)
+    return [k for k in range(len(lines) - count + 1) if dedent("".join(lines[k : k + count])) == text]
+
+
+def _check(edit: Edit, source: str, made: str, replaced: str) -> None:
+    try:
+        same = ast.dump(ast.parse(made)) == ast.dump(ast.parse(source))
+    except SyntaxError as error:
+        raise StaleEditError(f"{_name(edit)}: what it makes is no program: {error.msg}") from None
+    if same:
+        raise StaleEditError(f"{_name(edit)}: nothing changes:\n{replaced}")
+
+
+def _name(edit: Edit) -> str:
+    return f"{edit.row}: {edit.change}"
+
+
+def span(source: str, where: str) -> tuple[int, int]:
+    """The lines of the definition of a name, from 0, the last one excluded."""
+    body: Sequence[ast.stmt] = ast.parse(source).body
+    found: ast.stmt | None = None
+    for name in where.split("."):
+        found = next((node for node in body if name in _names(node)), None)
+        if found is None:
+            raise StaleEditError(f"there is no {where}")
+        body = getattr(found, "body", ())
+    assert found is not None
+    assert found.end_lineno is not None
+    return found.lineno - 1, found.end_lineno
+
+
+def _names(node: ast.stmt) -> list[str]:
+    """What a statement defines."""
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return [target.id for target in targets if isinstance(target, ast.Name)]
