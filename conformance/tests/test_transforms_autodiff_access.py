@@ -24,7 +24,7 @@ def test_the_kernel_does_what_it_did(seed: int) -> None:
     second = copy.deepcopy(first)
     second.update({mark.name: np.zeros(first[name].shape, np.int32) for name, mark in made.marks.items()})
     if made.marks:
-        second[RECORD] = np.zeros(3, np.int32)
+        second[RECORD] = np.zeros(made.record.shape, np.int32)
     quiet = RunOptions(stdout=lambda text: None)
     run(kernel, first, random_params(kernel, seed), options=quiet)
     run(made.kernel, second, random_params(kernel, seed), options=quiet)
@@ -48,10 +48,10 @@ def test_the_first_write_of_a_read_element_is_on_record() -> None:
     made = checked(kernel_of(wrap(text)), {"x", "y"})
     assert list(made.marks) == ["x"]
     memory = {"x": np.ones(4, np.float32), "y": np.ones(4, np.float32)}
-    memory["x.read"], memory[RECORD] = np.zeros(4, np.int32), np.zeros(3, np.int32)
+    memory["x.read"], memory[RECORD] = np.zeros(4, np.int32), np.zeros(made.record.shape, np.int32)
     run(made.kernel, memory)
-    found, read, written = memory[RECORD].tolist()
+    found, read, written, element = memory[RECORD].tolist()
     assert found == 1
     names = [None if op is None else op.name for op in made.sites]
     assert names == [None, "load", "store", "load", "atomic", "store"]
-    assert (read, written) == (3, 4)
+    assert (read, written, element) == (3, 4, 1)

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from ..errors import AdstackDataAccessError, AdstackRuntimeError
-from ..ir.structure import Kernel, Op, Place
+from ..ir.structure import Kernel, Place
 from ..runtime.compiler import compile_kernel
 from ..runtime.memory import Buffer
-from ..runtime.modes import Derived, checked_mode, forward_mode, inputs, reverse_mode
+from ..runtime.modes import (
+    Derived,
+    checked_mode,
+    forward_mode,
+    inputs,
+    reverse_mode,
+    seen_mode,
+    trusting_mode,
+)
 from ..runtime.plans import Plan
 from ..runtime.state import Runtime
 from ..transforms.autodiff.parts import parts
@@ -20,7 +28,7 @@ from .arguments import Call
 from .results import result_value
 from .specialisation import Specialisation, run_plan
 
-__all__ = ["Differentiated", "companions", "differentiated", "parted"]
+__all__ = ["MODES", "Differentiated", "companions", "derived", "differentiated", "parted"]
 
 
 @dataclass(frozen=True)
@@ -31,14 +39,18 @@ class Differentiated:
         made: the specialisation.
         plan: how it is launched.
         companions: primal place name -> the place of its gradient or dual.
-        beside, sites: see `Derived`.
+        derived: the kernel in that mode.
     """
 
     made: Specialisation
     plan: Plan
     companions: Mapping[str, Place]
-    beside: Mapping[str, str]
-    sites: Sequence[Op | None]
+    derived: Derived
+
+    @property
+    def beside(self) -> Mapping[str, str]:
+        """See `Derived`."""
+        return self.derived.beside
 
     def launch(self, call: Call, beside: Mapping[str, Buffer] | None = None) -> Any:
         """Run it, with memory for the places `beside`; the value that the kernel returns, but none in reverse mode."""
@@ -97,20 +109,51 @@ def companions(made: Specialisation, role: str) -> dict[str, Place]:
     return found
 
 
-def differentiated(made: Specialisation, mode: str, runtime: Runtime, *, strict: bool = True) -> Differentiated:
-    """The specialisation in a mode: "forward"; "reverse"; "rewinding", reverse mode on memory that can be wound
-    back; "checked". With `strict`, nothing to differentiate is an error.
+def differentiated(
+    made: Specialisation, mode: str, runtime: Runtime, *, strict: bool = True, marked: frozenset[str] = frozenset()
+) -> Differentiated:
+    """The specialisation in one of `MODES`. With `strict`, nothing to differentiate is an error.
+
+    Reads of the places `marked` leave marks.
     """
     role = "dual" if mode == "forward" else "grad"
     found = companions(made, role)
     if strict:
         _check_storage(made, found)
+    key = (mode, tuple(sorted(found)), marked)
+    known = made.modes.get(key)
+    if known is None:
+        known = made.modes[key] = _compiled(made, seen_mode(derived(made, mode, runtime), marked), role, found, runtime)
+    result: Differentiated = known
+    return result
+
+
+def derived(made: Specialisation, mode: str, runtime: Runtime) -> Derived:
+    """The specialisation's kernel in one of `MODES`."""
+    found = companions(made, "dual" if mode == "forward" else "grad")
     key = (mode, tuple(sorted(found)))
     known = made.modes.get(key)
     if known is None:
-        known = made.modes[key] = _compiled(made, mode, role, found, runtime)
-    result: Differentiated = known
+        known = made.modes[key] = MODES[mode](made, found, runtime)
+    result: Derived = known
     return result
+
+
+def _validated(made: Specialisation, found: dict[str, Place], runtime: Runtime) -> Derived:
+    suspects = derived(made, "trusting", runtime).suspects
+    return checked_mode(made.kernel, {name for _, name in suspects}, runtime.options, suspects)
+
+
+MODES: Final[dict[str, Callable[[Specialisation, dict[str, Place], Runtime], Derived]]] = {
+    "forward": lambda made, found, runtime: forward_mode(made.kernel, found, runtime.options),
+    "reverse": lambda made, found, runtime: reverse_mode(made.kernel, found, runtime.options, rewinds=False),
+    "rewinding": lambda made, found, runtime: reverse_mode(made.kernel, found, runtime.options, rewinds=True),
+    "trusting": lambda made, found, runtime: trusting_mode(made.kernel, found, runtime.options),
+    "checked": lambda made, found, runtime: checked_mode(made.kernel, found.keys(), runtime.options),
+    "validated": _validated,
+}
+"""Forward mode; reverse mode, on memory that can be wound back, or where memory is known not to matter; the kernel with
+checks of all that it reads, or of what its reverse mode reads again."""
 
 
 def parted(made: Specialisation, runtime: Runtime) -> list[Specialisation]:
@@ -128,23 +171,16 @@ def _part(made: Specialisation, kernel: Kernel, runtime: Runtime) -> Specialisat
     return replace(made, kernel=kernel, plan=plan, modes={})
 
 
-def _compiled(made: Specialisation, mode: str, role: str, found: dict[str, Place], runtime: Runtime) -> Differentiated:
-    derived = _derived(made, mode, found, runtime)
+def _compiled(
+    made: Specialisation, derived: Derived, role: str, found: dict[str, Place], runtime: Runtime
+) -> Differentiated:
     compiled = compile_kernel(derived.kernel, runtime.options, runtime.backend)
     used = compiled.program.places
     buffers = {n: data.buffer for n, data in made.fields.items() if n in used}
     for name, place in found.items():
         if place.kind == "field" and place.name in used:
             buffers[place.name] = getattr(made.fields[name], role).buffer
-    return Differentiated(made, Plan(runtime.backend, compiled, buffers), found, derived.beside, derived.sites)
-
-
-def _derived(made: Specialisation, mode: str, found: dict[str, Place], runtime: Runtime) -> Derived:
-    if mode == "forward":
-        return forward_mode(made.kernel, found, runtime.options)
-    if mode == "checked":
-        return checked_mode(made.kernel, found.keys(), runtime.options)
-    return reverse_mode(made.kernel, found, runtime.options, rewinds=mode == "rewinding")
+    return Differentiated(made, Plan(runtime.backend, compiled, buffers), found, derived)
 
 
 def _check_storage(made: Specialisation, found: dict[str, Place]) -> None:

@@ -6,17 +6,28 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..errors import AdstackDataAccessError, AdstackRuntimeError
+from ..ir.location import Loc
 from ..ir.structure import Kernel, Op, Place, Region
 from ..transforms.autodiff.access import RECORD, checked
 from ..transforms.autodiff.before import split_before
 from ..transforms.autodiff.forward import forward
 from ..transforms.autodiff.replay import with_scratch
 from ..transforms.autodiff.reverse import reverse
+from ..transforms.autodiff.seen import seen
 from ..transforms.pipeline import optimize
 from ..transforms.rewrite import clone_kernel
 from .options import Options
 
-__all__ = ["RECORD", "Derived", "checked_mode", "forward_mode", "inputs", "reverse_mode"]
+__all__ = [
+    "RECORD",
+    "Derived",
+    "checked_mode",
+    "forward_mode",
+    "inputs",
+    "reverse_mode",
+    "seen_mode",
+    "trusting_mode",
+]
 
 
 @dataclass(frozen=True)
@@ -26,13 +37,18 @@ class Derived:
     Attributes:
         kernel: to be lowered and launched with the arguments of the one that it comes from.
         beside: name of a place that comes with the launch -> the primal place that it stands beside. In reverse mode it
-            must hold what the primal held before the forward launch; in a checked kernel the marks of what was read.
-        sites: the accesses that a checked kernel marks, by number.
+            must hold what the primal held before the forward launch.
+        marks: name of a place of zeros that comes with the launch, too, for marks -> what it stands beside.
+        sites: the accesses that leave marks, by number.
+        suspects: (where, name of the place) of loads that a trusting reverse mode repeats though the launch may have
+            overwritten what they read.
     """
 
     kernel: Kernel
     beside: Mapping[str, str] = field(default_factory=dict)
+    marks: Mapping[str, str] = field(default_factory=dict)
     sites: Sequence[Op | None] = ()
+    suspects: frozenset[tuple[Loc, str]] = frozenset()
 
 
 def forward_mode(kernel: Kernel, duals: Mapping[str, Place], options: Options) -> Derived:
@@ -46,10 +62,7 @@ def reverse_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options, *
 
     With `rewinds`, whoever launches it knows what memory was before the forward launch.
     """
-    _check_real(kernel, "grad")
-    kernel = clone_kernel(kernel)
-    _silence(kernel.body)
-    kernel = optimize(kernel, options, keep_accesses=True)
+    kernel = _reversible(kernel, options)
     try:
         return Derived(reverse(kernel, grads))
     except AdstackDataAccessError:
@@ -68,11 +81,43 @@ def reverse_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options, *
         return _only_read(reverse(early, _moved(grads, aliases), scratch.keys()), aliases)
 
 
-def checked_mode(kernel: Kernel, names: Collection[str], options: Options) -> Derived:
-    """The kernel that checks whether it overwrites what it has read of these places; the record stands at `RECORD`."""
-    made = checked(optimize(kernel, options, keep_accesses=True), names)
-    beside = {mark.name: name for name, mark in made.marks.items()}
-    return Derived(made.kernel, {**beside, RECORD: RECORD} if beside else {}, made.sites)
+def trusting_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options) -> Derived:
+    """Reverse mode for launches of which it is known that no suspect was overwritten."""
+    suspects: set[tuple[Loc, str]] = set()
+    return Derived(reverse(_reversible(kernel, options), grads, suspects=suspects), suspects=frozenset(suspects))
+
+
+def seen_mode(derived: Derived, names: Collection[str]) -> Derived:
+    """The same, which also marks what it reads of these places."""
+    if not names:
+        return derived
+    made = seen(derived.kernel, names)
+    return Derived(made.kernel, derived.beside, {mark.name: name for name, mark in made.marks.items()}, made.sites)
+
+
+def checked_mode(
+    kernel: Kernel, names: Collection[str], options: Options, suspects: Collection[tuple[Loc, str]] | None = None
+) -> Derived:
+    """The kernel that checks whether it overwrites what it has read of these places; the record stands at `RECORD`.
+
+    With `suspects` only these reads count, and only writes that change something.
+    """
+
+    def counts(load: Op) -> bool:
+        return suspects is not None and (load.loc, load.attrs["place"].name) in suspects
+
+    whole = optimize(kernel, options, keep_accesses=True)
+    made = checked(whole, names, None if suspects is None else counts)
+    marks = {mark.name: name for name, mark in made.marks.items()}
+    return Derived(made.kernel, {}, {**marks, RECORD: RECORD} if marks else {}, made.sites)
+
+
+def _reversible(kernel: Kernel, options: Options) -> Kernel:
+    """The kernel as reverse mode takes it: it neither prints nor asserts."""
+    _check_real(kernel, "grad")
+    kernel = clone_kernel(kernel)
+    _silence(kernel.body)
+    return optimize(kernel, options, keep_accesses=True)
 
 
 def _moved(grads: Mapping[str, Place], aliases: Mapping[str, str]) -> dict[str, Place]:

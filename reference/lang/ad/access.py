@@ -1,4 +1,4 @@
-"""Validation: whether a launch overwrites elements that it has read."""
+"""Validation: whether a launch overwrites elements that it has read, and what a launch looks at."""
 
 from __future__ import annotations
 
@@ -13,45 +13,58 @@ from ...runtime.state import Runtime
 from ..differentiated import Differentiated, differentiated
 from .events import Launch, memory_of
 
-__all__ = ["launch_checked"]
+__all__ = ["launch_checked", "launch_validated", "zeros"]
 
 
 def launch_checked(launch: Launch, runtime: Runtime) -> Any:
     """Launch; AdstackDataAccessError if an element with a gradient was read and then overwritten."""
-    mode = differentiated(launch.made, "checked", runtime, strict=False)
-    if not mode.beside:
-        return launch.made.launch(launch.call)
-    buffers = _zeros(mode, launch)
+    result, error = _launched(launch, differentiated(launch.made, "checked", runtime, strict=False))
+    if error is not None:
+        raise error
+    return result
+
+
+def launch_validated(launch: Launch, runtime: Runtime) -> tuple[Any, AdstackDataAccessError | None]:
+    """Launch; with the result comes the error for the first element that the reverse pass would read, and that was
+    overwritten after the launch had read it.
+    """
+    return _launched(launch, differentiated(launch.made, "validated", runtime, strict=False))
+
+
+def _launched(launch: Launch, mode: Differentiated) -> tuple[Any, AdstackDataAccessError | None]:
+    if not mode.derived.marks:
+        return launch.made.launch(launch.call), None
+    buffers = zeros(mode, launch)
     try:
         result = mode.launch(launch.call, buffers)
-        found, read, written = buffers[RECORD].read().tolist()
-        if found:
-            raise _error(launch, mode.sites[read], mode.sites[written])
-        return result
+        found, read, written, *element = buffers[RECORD].read().tolist()
+        sites = mode.derived.sites
+        return result, _error(launch, sites[read], sites[written], element) if found else None
     finally:
         for buffer in buffers.values():
             buffer.drop()
 
 
-def _zeros(mode: Differentiated, launch: Launch) -> dict[str, Buffer]:
+def zeros(mode: Differentiated, launch: Launch) -> dict[str, Buffer]:
     """Marks for each place, and the record."""
     made: dict[str, Buffer] = {}
-    for mark, name in mode.beside.items():
+    for mark, name in mode.derived.marks.items():
         if mark == RECORD:
-            made[mark] = Buffer(mode.plan.backend, i32, (3,))
+            made[mark] = Buffer(mode.plan.backend, i32, mode.derived.kernel.places[RECORD].shape)  # type: ignore[arg-type]
         else:
             ((_, buffer),) = memory_of(launch.made, launch.call, frozenset((name,)))
             made[mark] = Buffer(buffer.backend, i32, buffer.shape)
     return made
 
 
-def _error(launch: Launch, read: Op | None, write: Op | None) -> AdstackDataAccessError:
+def _error(launch: Launch, read: Op | None, write: Op | None, element: list[int]) -> AdstackDataAccessError:
     assert read is not None
     assert write is not None
     place = write.attrs["place"]
+    at = ", ".join(map(str, element[: place.rank])) or "None"
     return AdstackDataAccessError(
         f"Breaks the global data access rule: {launch.title} overwrites an element of {place.label or place.name} "
-        f"that it has read at {read.loc}",
+        f"that it has read at {read.loc}: [{at}]",
         loc=write.loc,
         do="write to another field, or put the read and the write in kernels of their own",
     )

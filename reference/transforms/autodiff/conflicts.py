@@ -7,13 +7,13 @@ refused: a wrong gradient is never returned.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ...errors import AdstackDataAccessError
 from ...ir.structure import Kernel, Op, Region, Value
 
-__all__ = ["Order", "refuse_lost", "refuse_mixed_extremes", "refuse_ordered", "refuse_overwritten"]
+__all__ = ["Order", "overwritten", "refuse_lost", "refuse_mixed_extremes", "refuse_ordered", "refuse_overwritten"]
 
 
 @dataclass(frozen=True)
@@ -91,14 +91,20 @@ class Order:
         return int(maker.attrs["value"]) if maker is not None and maker.name == "const" else None
 
 
-def refuse_overwritten(kernel: Kernel, repeated: list[Op]) -> None:
-    """Raise AdstackDataAccessError if one of these loads may see a value written after its time."""
+def overwritten(kernel: Kernel, repeated: list[Op]) -> Iterator[tuple[Op, Op]]:
+    """(load, write) of these loads and the writes whose value they may see though it is not of their time."""
     order = Order(kernel)
     writes = [op for op in kernel.body.walk() if op.name in ("store", "atomic")]
     for load in repeated:
         for write in writes:
             if _same_memory(load, write) and not _stays(order, load, write):
-                raise _overwritten(load, write)
+                yield load, write
+
+
+def refuse_overwritten(found: Iterable[tuple[Op, Op]]) -> None:
+    """Raise AdstackDataAccessError if there is such a load."""
+    for load, write in found:
+        raise _overwritten(load, write)
 
 
 def _same_memory(load: Op, write: Op) -> bool:

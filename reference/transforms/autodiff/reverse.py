@@ -19,33 +19,46 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from ...ir.builder import Builder
+from ...ir.location import Loc
 from ...ir.structure import Kernel, Op, Place, Region, Value
 from ..dce import dce
 from ..options import DEFAULT
 from ..rewrite import clone_kernel, clone_op
 from .activity import Activity
 from .backward import Backward
-from .conflicts import refuse_lost, refuse_mixed_extremes, refuse_ordered, refuse_overwritten
+from .checkpoint import Blocks
+from .checkpoint_schedule import Checkpoints
+from .conflicts import overwritten, refuse_lost, refuse_mixed_extremes, refuse_ordered, refuse_overwritten
 from .plan import Planner
 from .rotate import rotate
 from .state import Counters, Names, counter, free_values, scoped
 from .sweep import Sweep, loops_inside, trip_count
 
-__all__ = ["reverse"]
+__all__ = ["Checkpoints", "reverse"]
 
 Sides = tuple[int, ...]
 """Which sides of branches something is in, from the outermost: 2 n + side of the nth `if`."""
 
 
-def reverse(kernel: Kernel, adjoints: Mapping[str, Place], replayed: Collection[str] = ()) -> Kernel:
+def reverse(
+    kernel: Kernel,
+    adjoints: Mapping[str, Place],
+    replayed: Collection[str] = (),
+    suspects: set[tuple[Loc, str]] | None = None,
+    checkpoints: Checkpoints | None = None,
+) -> Kernel:
     """The kernel that propagates adjoints.
 
     The places `replayed` are scratch memory for it: they hold what was there before the launch, and sweeps repeat their
-    stores and atomic adds. See `replay.py`.
+    stores and atomic adds. See `replay.py`. With `suspects` loads that may see a value of another time are put there,
+    as (where, name of the place), instead of being refused.
+
+    With `checkpoints` outermost sequential loops run again, so that the depth of their adstacks does not grow with
+    their trip counts. See `checkpoint.py`.
     """
     source = clone_kernel(kernel)
     rotate(source.body)
-    return _Reverse(source, dict(adjoints), replayed).emit()
+    return _Reverse(source, dict(adjoints), replayed, suspects, checkpoints).emit()
 
 
 class _Reverse:
@@ -59,9 +72,17 @@ class _Reverse:
         loads: of each load in the reverse kernel that stands for one of the source, which one.
     """
 
-    def __init__(self, source: Kernel, adjoints: dict[str, Place], replayed: Collection[str]) -> None:
+    def __init__(
+        self,
+        source: Kernel,
+        adjoints: dict[str, Place],
+        replayed: Collection[str],
+        suspects: set[tuple[Loc, str]] | None = None,
+        checkpoints: Checkpoints | None = None,
+    ) -> None:
         self.source = source
         self.replayed = replayed
+        self.suspects = suspects
         self.places = {n: p for n, p in adjoints.items() if n in source.places}
         for place in source.places.values():
             if place.kind == "temp" and place.dtype.is_float:
@@ -76,6 +97,9 @@ class _Reverse:
         self.temps: dict[Value, Place] = {}
         self.branches: dict[Op, int] = {}
         self.lost: dict[Value, Op] = {}
+        self.blocks: Blocks | None = None
+        if checkpoints is not None:
+            self.blocks = Blocks(self.b, self.planner, source, checkpoints, replayed, self.lost)
         refuse_mixed_extremes(source, self.places)
         refuse_ordered(source, self.activity.values)
         self.overwritten = _stored_again(source)
@@ -88,7 +112,7 @@ class _Reverse:
         for op in self.source.body.ops[:-1]:
             with self.b.at(op.loc):
                 self._top_sweep(op, names, counters, stacks)
-        backward = Backward(self.b, self.activity, self.planner, self.places, stacks, self.overwritten)
+        backward = Backward(self.b, self.activity, self.planner, self.places, stacks, self.overwritten, self.blocks)
         backward._open_arrays(self.source.body)
         for op in reversed(self.source.body.ops[:-1]):
             with self.b.at(op.loc):
@@ -107,7 +131,11 @@ class _Reverse:
         body = self.b.region
         dce(body, DEFAULT)
         refuse_lost(body, self.lost)
-        refuse_overwritten(self.source, self._repeated(body))
+        found = overwritten(self.source, self._repeated(body))
+        if self.suspects is None:
+            refuse_overwritten(found)
+        else:
+            self.suspects.update((load.loc, load.attrs["place"].name) for load, _ in found)
         used = {op.attrs["place"].name for op in body.walk() if "place" in op.attrs}
         kept = {n: p for n, p in places.items() if n in used or p.kind not in ("temp",)}
         return Kernel(f"{self.source.name}.grad", body, kept, (), self.source.loc)
@@ -141,13 +169,19 @@ class _Reverse:
         loops = ([op] if op.name in ("for", "while") else []) + loops_inside(op)
         for loop in loops:
             counters[loop] = counter(self.b)
-        if any(self._kept_in(loop) for loop in loops):
+        keeping = {loop for loop in loops if self._kept_in(loop)}
+        if keeping:
+            if self.blocks is not None:
+                self.blocks.enter(op, keeping, serial=temps)
             capacities = self._capacities(op, names, counters)
             around = dict(self._sides_around(op, ()))
             for loop in loops:
                 for value, inside in self._kept_in(loop):
                     stacks[value] = self.b.stack(value.dtype, capacities[loop], around[loop], inside)
-        Sweep(self.b, self.planner, stacks, temps, self.replayed, self.lost)._op(op, names, counters, None)
+            if self.blocks is not None:
+                self.blocks.open(op, names, stacks, around)
+        sweep = Sweep(self.b, self.planner, stacks, temps, self.replayed, self.lost, self.blocks)
+        sweep._op(op, names, counters, None)
 
     def _kept_in(self, loop: Op) -> list[tuple[Value, Sides]]:
         """What a loop's own iterations keep, branches included, inner loops not; and the branches around each value."""
@@ -177,6 +211,8 @@ class _Reverse:
 
     def _capacities(self, op: Op, names: Names, counters: Counters) -> Counters:
         """How often each loop's body runs: at once for a single `for`, else by running the control flow."""
+        if self.blocks is not None:
+            return self.blocks.capacities(op, names, counters)
         if op.name == "for" and not loops_inside(op):
             lo, hi = (names.get(v, v) for v in op.operands[:2])
             return {op: trip_count(self.b, lo, hi)}
@@ -209,7 +245,7 @@ class _Reverse:
             for inner in source.ops[:-1]:
                 with self.b.at(inner.loc):
                     self._with_stacks(inner, local, counters, stacks, temps=False)
-            thread = Backward(self.b, self.activity, self.planner, self.places, stacks, self.overwritten)
+            thread = Backward(self.b, self.activity, self.planner, self.places, stacks, self.overwritten, self.blocks)
             thread.region(source, local, counters)
             for value in around:
                 adjoint = thread.adjoints.take(value)
