@@ -26,7 +26,7 @@ from .target import HOST, Target
 from .uniformity import varying_values
 from .writer import Writer, type_text
 
-__all__ = ["Emitted", "emit_program"]
+__all__ = ["Emitted", "emit_counts", "emit_program"]
 
 _EMITTERS = (access, atomics, checks, control, random, stacks)
 """Importing them registers what they emit."""
@@ -85,6 +85,15 @@ def emit_program(
     return out
 
 
+def emit_counts(program: Program, tasks: Sequence[int]) -> str:
+    """Just the functions that count the iterations of these tasks, for the host; nothing is checked in them."""
+    module = Module()
+    out = Emitted("", Context.of(program))
+    for number in tasks:
+        _TaskEmitter(module, out, program.tasks[number], f"task{number}", debug=False).count()
+    return module.text
+
+
 class _TaskEmitter:
     """Emits the functions of one task."""
 
@@ -98,6 +107,7 @@ class _TaskEmitter:
     def serial(self, section: int) -> None:
         """One function that runs the task."""
         e = self._open(parallel=False, section=section)
+        self.target.begin(e)
         self._restart_random(e)
         e.region(self.task.body)
         heap.release(e)
@@ -110,6 +120,7 @@ class _TaskEmitter:
             self.count()
         *header, loop, _ = self.task.body.ops
         e = self._open(parallel=True, section=section)
+        self.target.begin(e)
         for op in header:
             e.op(op)
         box = _Box(e, loop)
