@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from transforms_kit import kernel_of, wrap
+
 from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smooth_kernel
-from adstack.interpreter.chain import Step, chained
+from adstack.interpreter.chain import Step, Written, chained
 from adstack.interpreter.errors_bounds import bound, gradient_bound
 from adstack.ir.types import f32, f64
 
@@ -31,3 +33,29 @@ def test_memory_is_left_alone() -> None:
     before = {name: buffer.copy() for name, buffer in buffers.items()}
     chained([Step(kernel, {name: name for name in buffers})] * 2, buffers)
     assert all(np.array_equal(before[name], buffers[name]) for name in buffers)
+
+
+def test_what_the_host_writes_between_launches_is_exact() -> None:
+    """Before anything touched it, and after a launch has left an error there."""
+    kernel = kernel_of(wrap(SQUARES))
+    memory = {"x": np.array([0.1, 0.7, 1.3])}
+    launch, first, last = Step(kernel, {"x": "x"}), np.array([0]), np.array([2])
+    found = chained([launch, Written("x", first, np.array([1.0]))], memory)["x"]
+    assert found[0] == 0
+    assert (found[1:] > 0).all()
+    late = chained([launch, Written("x", last, np.array([0.1])), launch], memory)["x"]
+    early = chained([Written("x", last, np.array([0.1])), launch], memory)["x"]
+    assert late[2] == early[2] > 0
+
+
+SQUARES = """
+    place @x : f64[3] field
+    %0 = const 0 : i32
+    %1 = const 3 : i32
+    parallel_for %i = %0 to %1 {
+      %2 = load @x[%i]
+      %3 = mul %2, %2
+      store @x[%i], %3
+    }
+    return
+"""

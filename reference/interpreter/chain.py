@@ -22,10 +22,10 @@ from .numbers import Num
 from .recorder import Recorder
 from .rounding import error_of
 from .tape import DEFAULT, executed
-from .trace import Record, Storage
+from .trace import Arg, Record, Storage
 from .walker import Walker
 
-__all__ = ["Step", "chained"]
+__all__ = ["Step", "Written", "chained"]
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,23 @@ class Step:
     scalars: Sequence[Scalar] = field(default=())
 
 
+@dataclass(frozen=True)
+class Written:
+    """Elements that the host gave values to, between two launches: these are exact.
+
+    Attributes:
+        key: of the memory.
+        at: their flat positions.
+        values: what they hold then.
+    """
+
+    key: Hashable
+    at: Array
+    values: Array
+
+
 def chained(
-    steps: Sequence[Step],
+    steps: Sequence[Step | Written],
     memory: Mapping[Hashable, Array],
     adjoints: Mapping[Hashable, Array] | None = None,
     *,
@@ -53,7 +68,7 @@ def chained(
     """Bounds on the error of the memory after the last launch, or of the adjoints of the memory before the first.
 
     Args:
-        steps: the launches, in order.
+        steps: the launches, and what the host wrote, in order; with adjoints launches alone.
         memory: what it holds before the first; it is not changed.
         adjoints: of the memory after the last; without them the bounds are those of the memory itself.
         options: how to run.
@@ -64,11 +79,23 @@ def chained(
     tape: list[Record] = []
     with np.errstate(all="ignore"):
         for step in steps:
-            tape += _run(step, copies, storages, beside, options)
+            if isinstance(step, Written):
+                _write(step, copies, storages, beside)
+            else:
+                tape += _run(step, copies, storages, beside, options)
         if adjoints is None:
             found = {key: storage.read(np.arange(storage.own.size)).beside for key, storage in storages.items()}
             return {key: bound.reshape(copies[key].shape) for key, bound in found.items() if bound is not None}
         return _walked(tape, storages, adjoints, beside)
+
+
+def _write(step: Written, copies: Mapping[Hashable, Array], storages: dict[Hashable, Storage], beside: Beside) -> None:
+    storage = storages.get(step.key)
+    if storage is None:
+        copies[step.key].reshape(-1)[step.at] = step.values
+    else:
+        exact = beside.exact(step.values) if storage.cells is not None else None
+        storage.write(step.at, Arg(storage.dtype, step.values, exact))
 
 
 def _run(

@@ -7,17 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from ...interpreter.chain import Step, chained
+from ...interpreter.chain import Step, Written, chained
 from ...ir.structure import Kernel
+from ...runtime import state
 from ...runtime.memory import Array, Buffer
 from ...runtime.modes import forward_mode
 from ..arguments import Call
 from ..differentiated import companions
 from ..recording import recording
 from ..specialisation import Specialisation
+from .events import Event, HostWrites, Launch
 from .undo import identity
 
-__all__ = ["error_bounds"]
+__all__ = ["error_bounds", "value_bound"]
 
 
 def error_bounds(run: Callable[[], Any], of: str, data: Sequence[Any]) -> list[Array]:
@@ -41,18 +43,57 @@ def error_bounds(run: Callable[[], Any], of: str, data: Sequence[Any]) -> list[A
     return [np.broadcast_to(bounds.get(identity(part.buffer), unknown), part.buffer.shape) for part in parts]
 
 
+def value_bound(events: Sequence[Event], memory: Hashable) -> tuple[float, list[tuple[Buffer, Array]]]:
+    """A bound on the error of the one number in a memory when what a tape recorded happens again.
+
+    Args:
+        events: what it recorded; memory is as before afterwards.
+        memory: the identity of the buffer.
+
+    Returns:
+        The bound; each buffer that the events touch, with its contents.
+    """
+    watch = _Watch("value")
+    try:
+        with recording(watch):
+            for event in events:
+                watch.event(event)
+        watch.host()
+    finally:
+        watch.restore()
+    return float(np.max(watch.bounds().get(memory, np.zeros(1)))), list(watch.memory.values())
+
+
 class _Watch:
     """Launches kernels, and keeps what each of them was and what memory held before all of them."""
 
     def __init__(self, of: str) -> None:
         self.of = of
-        self.steps: list[Step] = []
+        self.steps: list[Step | Written] = []
+        self.written: dict[Hashable, tuple[Buffer, Array]] = {}
         self.memory: dict[Hashable, tuple[Buffer, Array]] = {}
         self.gradients: dict[Hashable, Hashable] = {}
 
     def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Launch."""
         made, call, runtime = kernel.prepared(args, kwargs)
+        self.note(made, call, runtime)
+        return made.launch(call)
+
+    def event(self, event: Event) -> None:
+        """What a tape recorded, again."""
+        for change in event.changes:
+            self._keep(change.buffer)
+        if isinstance(event, Launch):
+            self.note(event.made, event.call, state.current())
+        event.again()
+        if isinstance(event, HostWrites):
+            for change in event.changes:
+                self._host(change.buffer, change.mask())
+
+    def note(self, made: Specialisation, call: Call, runtime: state.Runtime) -> None:
+        """A launch that is about to be."""
+        self.host()
         found = companions(made, "dual" if self.of == "dual" else "grad")
         program: Kernel = made.kernel
         if self.of == "dual" and found:
@@ -70,10 +111,22 @@ class _Watch:
         for buffer in buffers.values():
             self._keep(buffer)
         self.steps.append(Step(program, {n: identity(b) for n, b in buffers.items()}, tuple(call.scalars)))
-        return made.launch(call)
 
     def host_wrote(self, array: Any, where: Any) -> None:
-        """The caller promised that this does not matter."""
+        """Remember which elements."""
+        self._host(array.buffer, where)
+
+    def _host(self, buffer: Buffer, where: Any) -> None:
+        self._keep(buffer)
+        _, mask = self.written.setdefault(identity(buffer), (buffer, np.zeros(buffer.shape, bool)))
+        mask[where] = True
+
+    def host(self) -> None:
+        """What the host has written since the last launch is there now."""
+        for key, (buffer, mask) in self.written.items():
+            at = np.flatnonzero(mask)
+            self.steps.append(Written(key, at, buffer.read().reshape(-1)[at]))
+        self.written.clear()
 
     def _keep(self, buffer: Buffer) -> None:
         self.memory.setdefault(identity(buffer), (buffer, np.array(buffer.read())))

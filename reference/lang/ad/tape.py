@@ -149,7 +149,7 @@ class Tape:
     def replaced(self, primal: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a function that has a gradient of its own, and record the call."""
         self._note_host()
-        inside = _Inside()
+        inside = _Inside(self._log if self.grad_check else None)
         with recording(inside):
             result = function(*args, **kwargs)
         event = CustomCall(primal, function, args, kwargs, changes=self._log.mark())
@@ -232,9 +232,10 @@ def _reversible(made: Specialisation, call: Call, runtime: state.Runtime) -> Lau
 
 
 class _Inside:
-    """Lets launches be plain, and notes what memory they touch."""
+    """Lets launches be plain, and notes what memory they touch; with a log, it is watched from then on."""
 
-    def __init__(self) -> None:
+    def __init__(self, log: Log | None) -> None:
+        self.log = log
         self.touched: dict[int, tuple[str, Buffer]] = {}
 
     def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -243,6 +244,8 @@ class _Inside:
         compiled = made.plan.compiled
         for label, buffer in memory_of(made, call, compiled.read | compiled.written):
             self.touched[id(buffer)] = label, buffer
+            if self.log is not None:
+                self.log.watch([Touched(label, buffer, whole(buffer))])
         return made.launch(call)
 
     def host_wrote(self, array: Any, where: Any) -> None:
