@@ -15,8 +15,7 @@ __all__ = ["HOST", "Target"]
 
 
 class Target:
-    """The host: a task is a function, called by the threads of a pool, each with a seat of its own; it prints by
-    calling back.
+    """The host: a task is a function, called by the threads of a pool; it prints by calling back.
 
     Attributes:
         head: of every module: target triple and the like.
@@ -38,7 +37,7 @@ class Target:
 
     def parallel(self, symbol: str) -> str:
         """The head of a parallel task's function, up to its attributes."""
-        return f"define void @{symbol}(ptr noalias %ctx, i64 %begin, i64 %end, i64 %seat)"
+        return f"define void @{symbol}(ptr noalias %ctx, i64 %begin, i64 %end)"
 
     def span(self, w: Writer, total: Callable[[], str]) -> tuple[str, str, str]:
         """Which iterations a thread runs, one by one: the first, where they end, the step. `total` counts all."""
@@ -50,20 +49,6 @@ class Target:
     def address(self, w: Writer, at: str) -> str:
         """Load the address of memory, as the host handed it over."""
         return w.let(f"load ptr, ptr {at}, align 8")
-
-    def block(self, e: RegionEmitter, size: str, *, parallel: bool) -> str:
-        """Where the adstacks of this thread and of those that share its rows are: a pointer. `size`: bytes of a block.
-
-        `%heap` points to the heap's address.
-        """
-        address = e.w.let("load ptr, ptr %heap, align 8")
-        if not parallel:
-            return address
-        return e.w.let(f"getelementptr i8, ptr {address}, i64 {e.w.let(f'mul i64 %seat, {size}')}")
-
-    def row(self, e: RegionEmitter) -> tuple[str, str]:
-        """How many lanes stand side by side in a row of adstacks, and which is this thread's first: two i64."""
-        return str(e.lanes), "0"
 
     def gathered(self, e: RegionEmitter, kind: str, dtype: DType, value: str) -> tuple[str, str]:
         """Combine what threads that run together have gathered: the value, and whether this thread speaks for all
