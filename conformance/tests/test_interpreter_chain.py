@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from transforms_kit import kernel_of, wrap
 
 from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smooth_kernel
@@ -52,7 +51,7 @@ SQUARES = """
     place @x : f64[3] field
     %0 = const 0 : i32
     %1 = const 3 : i32
-    parallel_for %i = %0 to %1 {
+    parallel_for (%i = %0 to %1) {
       %2 = load @x[%i]
       %3 = mul %2, %2
       store @x[%i], %3
