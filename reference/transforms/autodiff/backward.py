@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ...errors import AdstackCompilationError
 from ...ir.builder import Builder
@@ -16,7 +18,24 @@ from .plan import Planner
 from .state import Adjoints, Counters, Names, counter, free_values, scoped
 from .sweep import loops_inside
 
-__all__ = ["Backward"]
+if TYPE_CHECKING:
+    from .checkpoint import Blocks
+
+__all__ = ["Backward", "Flow"]
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What goes through a reversed loop.
+
+    Attributes:
+        carried: the positions of the carried values with adjoints; `loose`: whether each may be 0 for nothing.
+        around: the values from around the loop to whose adjoints it adds.
+    """
+
+    carried: list[int]
+    loose: list[bool]
+    around: list[Value]
 
 
 class Backward:
@@ -28,6 +47,7 @@ class Backward:
         adjoints: of values; `places`: of places; `arrays`: of local arrays (a handle each).
         stacks: the adstacks of kept values.
         overwritten: stores whose element the kernel may store to again.
+        blocks: what reverses the loops that are checkpointed.
     """
 
     def __init__(
@@ -38,9 +58,10 @@ class Backward:
         places: dict[str, Place],
         stacks: dict[Value, Value],
         overwritten: Collection[Op],
+        blocks: Blocks | None = None,
     ) -> None:
         self.b, self.activity, self.planner, self.places, self.stacks = b, activity, planner, places, stacks
-        self.overwritten = overwritten
+        self.overwritten, self.blocks = overwritten, blocks
         self.adjoints = Adjoints(b)
         self.arrays: dict[Value, Value] = {}
 
@@ -215,53 +236,75 @@ class Backward:
 
     def _loop(self, op: Op, names: Names, counters: Counters) -> None:
         """A loop with its trip count run down."""
+        given = op.operands[2:] if op.name == "for" else op.operands
+        flow, initial = self._taken(op)
+        if self.blocks is not None and op in self.blocks:
+            made = self.blocks.backward(self, op, flow, initial, names, counters)
+        else:
+            trips = names[self.planner.trips[op]]
+            counters[op] = self.b.sub(counters[op], trips)
+            made = self.turns(op, flow, (None, trips), initial, names, counters)
+        for k, adjoint, lost in zip(flow.carried, made, flow.loose, strict=False):
+            if given[k] in self.activity:
+                self.adjoints.add(given[k], adjoint, loose=lost)
+        for value, adjoint in zip(flow.around, made[len(flow.carried) :], strict=True):
+            self.adjoints.add(value, adjoint, loose=True)  # of a loop that does not run nothing comes
+
+    def _taken(self, op: Op) -> tuple[Flow, list[Value]]:
+        """What goes through a reversed loop, and the adjoints that it starts with."""
         source = op.regions[-1]
         first = 1 if op.name == "for" else 0
-        given = op.operands[2:] if op.name == "for" else op.operands
         carried = [k for k, a in enumerate(source.args[first:]) if a in self.activity or op.results[k] in self.activity]
         around = [v for v in free_values([source]) if v in self.activity]
-        inner = loops_inside(op)
-        trips = names[self.planner.trips[op]]
-        counters[op] = self.b.sub(counters[op], trips)
         seeds = [self.adjoints.take_or_zero(op.results[k]) for k in carried]
         parts = _may_disconnect(source)
         loose = [parts or self.adjoints.is_loose(seed) for seed in seeds]
         zeros = [self.b.const(0.0, v.dtype) for v in around]
-        args = [Value(i64), *(Value(v.type) for v in (*seeds, *zeros)), *(Value(i64) for _ in inner)]
+        return Flow(carried, loose, around), [*seeds, *zeros]
+
+    def turns(
+        self,
+        op: Op,
+        flow: Flow,
+        span: tuple[Value | None, Value],
+        adjoints: Sequence[Value],
+        names: Names,
+        counters: Counters,
+    ) -> list[Value]:
+        """Reverse so many trips (`span[1]`) from a trip on (`span[0]`; None is the first); gives the adjoints."""
+        inner = loops_inside(op)
+        args = [Value(i64), *(Value(v.type) for v in adjoints), *(Value(i64) for _ in inner)]
         body = Region(args)
         with self.b.into(body), self.adjoints.inner():
-            self._loop_body(op, body, names, counters, (carried, loose, around, inner))
-        initial = [*seeds, *zeros, *(counters[loop] for loop in inner)]
-        made = self.b.for_(counter(self.b), trips, initial, body)
-        for k, adjoint, lost in zip(carried, made, loose, strict=False):
-            if given[k] in self.activity:
-                self.adjoints.add(given[k], adjoint, loose=lost)
-        for value, adjoint in zip(around, made[len(carried) :], strict=False):
-            self.adjoints.add(value, adjoint, loose=True)  # of a loop that does not run nothing comes
-        counters.update(zip(inner, made[len(carried) + len(around) :], strict=True))
+            self._loop_body(op, body, span, names, counters, flow)
+        made = self.b.for_(counter(self.b), span[1], [*adjoints, *(counters[loop] for loop in inner)], body)
+        counters.update(zip(inner, made[len(adjoints) :], strict=True))
+        return made[: len(adjoints)]
 
     def _loop_body(
         self,
         op: Op,
         body: Region,
+        span: tuple[Value | None, Value],
         names: Names,
         counters: Counters,
-        what: tuple[list[int], list[bool], list[Value], list[Op]],
+        flow: Flow,
     ) -> None:
-        carried, loose, around, inner = what
+        carried, around, inner = flow.carried, flow.around, loops_inside(op)
         source = op.regions[-1]
         first = 1 if op.name == "for" else 0
         done, *rest = body.args
         sums = rest[len(carried) : len(carried) + len(around)]
         local, state = scoped(names), dict(counters)
         state.update(zip(inner, rest[len(carried) + len(around) :], strict=True))
-        left = self.b.sub(names[self.planner.trips[op]], done)
+        left = self.b.sub(span[1], done)
         turn = self.b.sub(left, counter(self.b, 1))
         if op.name == "for":
             lo = self._now(names, op.operands[0])
-            local[source.args[0]] = self.b.add(lo, self.b.cast(turn, lo.dtype))
+            trip = turn if span[0] is None else self.b.add(span[0], turn)
+            local[source.args[0]] = self.b.add(lo, self.b.cast(trip, lo.dtype))
         yielded = source.terminator.operands
-        for k, adjoint, lost in zip(carried, rest, loose, strict=False):
+        for k, adjoint, lost in zip(carried, rest, flow.loose, strict=False):
             if yielded[k] in self.activity:
                 self.adjoints.add(yielded[k], adjoint, loose=lost)
         self.region(source, local, state, self.b.add(state[op], turn))

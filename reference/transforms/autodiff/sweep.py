@@ -7,6 +7,7 @@ loop's adstacks, exactly. What it computes besides is dead, and swept up by the 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 from ...ir.builder import Builder
 from ...ir.structure import Op, Region, Value
@@ -14,6 +15,9 @@ from ...ir.types import DType, i64
 from ..rewrite import clone_op
 from .plan import Planner
 from .state import Counters, Names, counter, scoped
+
+if TYPE_CHECKING:
+    from .checkpoint import Blocks
 
 __all__ = ["Sweep", "loops_inside", "trip_count"]
 
@@ -29,6 +33,7 @@ class Sweep:
         stacks: the adstacks of each loop's kept values; None while counting.
         replayed: names of places whose stores and atomics are run again.
         lost: constants that stand for what can't be had again (old values of atomics, random numbers), and for what.
+        blocks: what sweeps the loops that are checkpointed.
     """
 
     def __init__(
@@ -39,7 +44,9 @@ class Sweep:
         temps: bool = False,
         replayed: Collection[str] = (),
         lost: dict[Value, Op] | None = None,
+        blocks: Blocks | None = None,
     ) -> None:
+        self.blocks = blocks
         self.lost = {} if lost is None else lost
         self.b = b
         self.replayed = replayed
@@ -81,10 +88,8 @@ class Sweep:
             self._atomic(op, names)
         elif op.name == "if":
             self._if(op, names, counters, index)
-        elif op.name == "for":
-            self._for(op, names, counters)
-        elif op.name == "while":
-            self._while(op, names, counters)
+        elif op.name in ("for", "while"):
+            self._loop(op, names, counters)
         elif op.name == "random":
             self._lose(op, names)
         elif op.name != "parallel_for":
@@ -140,6 +145,17 @@ class Sweep:
                 if inner.name == "if":
                     found += self._outside_loops(inner)
         return [v for v in found if isinstance(v.type, DType)]
+
+    def _loop(self, op: Op, names: Names, counters: Counters) -> None:
+        if self.blocks is not None and op in self.blocks:
+            if self.stacks is None:
+                self.blocks.count(self, op, names, counters)
+            else:
+                self.blocks.forward(op, names, counters)
+        elif op.name == "for":
+            self._for(op, names, counters)
+        else:
+            self._while(op, names, counters)
 
     def _for(self, op: Op, names: Names, counters: Counters) -> None:
         lo, hi, *initial = (names.get(v, v) for v in op.operands)

@@ -1,0 +1,132 @@
+"""What a checkpointed loop is, what its state consists of, and which loops can't be checkpointed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from ...errors import AdstackDataAccessError
+from ...ir.structure import Kernel, Op, Region, Value
+from ...ir.types import ArrayType, DType
+from ..dce import dce
+from ..options import DEFAULT
+from .plan import Planner
+from .state import Names, free_values
+from .sweep import loops_inside
+
+__all__ = ["Site", "bring", "living", "outermost_loops", "refuse_unrepeatable", "stored_later"]
+
+
+@dataclass(eq=False)
+class Site:
+    """A loop that is checkpointed.
+
+    Attributes:
+        op: the loop.
+        inner: the loops inside it.
+        counted: whether it runs ahead, for the depths of what the loops inside keep.
+        trips: how often it runs, if that is counted ahead.
+        starts: the stack of the blocks at whose start the snapshots were taken.
+        carried: the stacks of carried values, by position.
+        arrays: the stacks of local arrays that the loop writes, by the array of the source.
+        frozen: the stacks, each of one copy, of local arrays that it only reads and that are written later.
+    """
+
+    op: Op
+    inner: list[Op] = field(default_factory=list)
+    counted: bool = False
+    trips: Value | None = None
+    starts: Value | None = None
+    carried: dict[int, Value] = field(default_factory=dict)
+    arrays: dict[Value, Value] = field(default_factory=dict)
+    frozen: dict[Value, Value] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.inner = loops_inside(self.op)
+
+    @property
+    def source(self) -> Region:
+        """What runs in each trip."""
+        return self.op.regions[-1]
+
+    @property
+    def args(self) -> list[Value]:
+        """The carried values in a trip."""
+        return self.source.args[1:] if self.op.name == "for" else self.source.args
+
+    @property
+    def initial(self) -> list[Value]:
+        """The carried values before the first trip."""
+        return self.op.operands[2:] if self.op.name == "for" else self.op.operands
+
+    def used_arrays(self) -> list[Value]:
+        """The local arrays from around it."""
+        return [v for v in free_values([self.source], real=False) if isinstance(v.type, ArrayType)]
+
+
+def outermost_loops(op: Op) -> Iterator[tuple[Op, list[Region]]]:
+    """The loops in an op outside loops that are in no other loop, each with the branches around it."""
+    if op.name in ("for", "while"):
+        yield op, []
+    elif op.name == "if":
+        for region in op.regions:
+            for inner in region.ops:
+                for loop, around in outermost_loops(inner):
+                    yield loop, [region, *around]
+
+
+def bring(planner: Planner, loop: Op, around: list[Region]) -> None:
+    """Let the branches around a loop give what it uses of them: it runs again where they are reversed."""
+    used = [v for v in free_values(loop.regions, real=False) if isinstance(v.type, DType)]
+    for region in around:
+        own = {v for op in region.ops for v in op.results}
+        kept = planner.plans[region].kept
+        kept += [v for v in used if v in own and v not in kept]
+
+
+def living(scratch: Region, trial: Op) -> tuple[list[bool], set[Value], set[Value]]:
+    """What a loop needs to keep what it keeps.
+
+    `trial` is the loop as it runs while it keeps, in a region of its own, which is used up. Gives for each argument
+    behind the index whether it is needed; then the local arrays that have to be read, and to be written.
+    """
+    args = trial.regions[0].args[1:]
+    dce(scratch, DEFAULT)
+    left = set(trial.regions[0].args)
+    handles = {name: {op.operands[0] for op in trial.regions[0].walk() if op.name == name} for name in _ARRAYS}
+    return [arg in left for arg in args], handles["array.load"], handles["array.store"]
+
+
+_ARRAYS = ("array.load", "array.store")
+
+
+def stored_later(kernel: Kernel, loop: Op, array: Value) -> bool:
+    """Whether a local array is written after a loop, in program order."""
+    order = list(kernel.body.walk())
+    behind = order[order.index(loop) + 1 :]
+    return any(op.name == "array.store" and op.operands[0] is array for op in behind)
+
+
+def refuse_unrepeatable(kernel: Kernel, loop: Op, replayed: Collection[str], *, serial: bool) -> None:
+    """Raise AdstackDataAccessError if a loop can't run again, because its sweep, or a later one, changes what it uses.
+
+    `replayed` is memory in which sweeps repeat stores; those of serial code repeat what is stored to temps, too.
+    """
+    order = list(kernel.body.walk())
+    writes = [op for op in order[order.index(loop) :] if op.name in ("store", "atomic")]
+    changed = {op.attrs["place"].name for op in writes if serial and op.attrs["place"].kind == "temp"}
+    changed |= {op.attrs["place"].name for op in writes} & {*replayed}
+    for op in loop.regions[-1].walk():
+        place = op.attrs.get("place")
+        if place is not None and place.name in changed and op.name in ("load", "store", "atomic"):
+            raise AdstackDataAccessError(
+                f"This loop can't be checkpointed: it would have to run again, and {place.label or place.name}, "
+                f"which it {'reads' if op.name == 'load' else 'writes'} here, has changed by then",
+                loc=op.loc if op.loc.line else None,
+                do="raise the memory limit of adstacks, or carry the value in a local variable of the loop",
+            )
+
+
+def mapped(names: Names, value: Value) -> Value:
+    """What stands for a value."""
+    return names.get(value, value)
