@@ -55,6 +55,7 @@ SQUARES = """
       %2 = load @x[%i]
       %3 = mul %2, %2
       store @x[%i], %3
+      yield
     }
     return
 """
