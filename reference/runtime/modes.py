@@ -14,6 +14,7 @@ from ..transforms.autodiff.forward import forward
 from ..transforms.autodiff.replay import with_scratch
 from ..transforms.autodiff.reverse import reverse
 from ..transforms.autodiff.seen import seen
+from ..transforms.autodiff.updates import plain_updates
 from ..transforms.pipeline import optimize
 from ..transforms.rewrite import clone_kernel
 from .options import Options
@@ -106,7 +107,7 @@ def checked_mode(
     def counts(load: Op) -> bool:
         return suspects is not None and (load.loc, load.attrs["place"].name) in suspects
 
-    whole = optimize(kernel, options, keep_accesses=True)
+    whole = optimize(kernel if suspects is None else plain_updates(kernel), options, keep_accesses=True)
     made = checked(whole, names, None if suspects is None else counts)
     marks = {mark.name: name for name, mark in made.marks.items()}
     return Derived(made.kernel, {}, {**marks, RECORD: RECORD} if marks else {}, made.sites)
@@ -117,7 +118,7 @@ def _reversible(kernel: Kernel, options: Options) -> Kernel:
     _check_real(kernel, "grad")
     kernel = clone_kernel(kernel)
     _silence(kernel.body)
-    return optimize(kernel, options, keep_accesses=True)
+    return optimize(plain_updates(kernel), options, keep_accesses=True)
 
 
 def _moved(grads: Mapping[str, Place], aliases: Mapping[str, str]) -> dict[str, Place]:

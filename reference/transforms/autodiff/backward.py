@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...errors import AdstackCompilationError
+from ...errors import AdstackDataAccessError
 from ...ir.builder import Builder
 from ...ir.derivatives import RULES, Saved
 from ...ir.structure import Op, Place, Region, Value
@@ -154,10 +154,12 @@ class Backward:
     def _atomic(self, op: Op, names: Names) -> None:
         kind, place = op.attrs["kind"], self.places[op.attrs["place"].name]
         if kind not in ("add", "min", "max"):
-            raise AdstackCompilationError(
-                f"the derivative of atomic {kind} is not available",
-                loc=op.loc,
-                do="write the update with loads and stores, or leave the place without a gradient",
+            shared = op.attrs["place"].label or op.attrs["place"].name
+            raise AdstackDataAccessError(
+                f"Breaks the global data access rule: the derivative of atomic {_CALLED.get(kind, kind)} depends on "
+                f"the order in which iterations update an element of {shared} that they share, which is not known",
+                loc=op.loc if op.loc.line else None,
+                do="update elements that one iteration alone touches, or leave the place without a gradient",
             )
         indices = self._indices(op, names, 0, place.rank)
         old = self.adjoints.take(op.result)
@@ -315,6 +317,8 @@ class Backward:
             totals.append(total if more is None else self.b.add(total, more))
         self.b.yield_(*new, *totals, *(state[loop] for loop in inner))
 
+
+_CALLED = {"mul": "product", "xchg": "exchange", "cas": "compare-and-swap"}
 
 _CHOOSING = frozenset({"select", "max", "min", "abs"})
 """Of the operands of these some may get nothing."""

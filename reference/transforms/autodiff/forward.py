@@ -18,12 +18,12 @@ from typing import Final
 
 from ...ir.builder import Builder
 from ...ir.derivatives import RULES, Pull, Saved
-from ...ir.ops import TABLE
 from ...ir.structure import Kernel, Op, Place, Region, Value
 from ...ir.types import ArrayType
 from ..math.num import Num
 from ..rewrite import clone_kernel
 from .activity import Activity
+from .updates import serial
 
 __all__ = ["forward"]
 
@@ -214,21 +214,10 @@ class _Forward:
         (body,) = op.regions
         chooses = any(self._chooses(inner) for inner in body.walk())
         self.region(body)
-        self.b.region.ops.append(_serial(op) if chooses else op)
+        self.b.region.ops.append(serial(op) if chooses else op)
 
     def _chooses(self, op: Op) -> bool:
         return op.name == "atomic" and op.attrs["place"].name in self.duals and op.attrs["kind"] not in _TOGETHER
-
-
-def _serial(op: Op) -> Op:
-    """A parallel loop as a nest of serial ones, the last axis fastest."""
-    (body,) = op.regions
-    bounds = list(zip(op.operands[::2], op.operands[1::2], strict=True))
-    for (lo, hi), index in zip(reversed(bounds), reversed(body.args), strict=True):
-        body.args = [index]
-        loop = Op(TABLE["for"], [lo, hi], regions=[body], loc=op.loc)
-        body = Region(ops=[loop, Op(TABLE["yield"], [], loc=op.loc)])
-    return loop
 
 
 _VISITORS: Final[dict[str, Callable[[_Forward, Op], None]]] = {
