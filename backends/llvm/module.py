@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from adstack.ir.structure import Function, Region, Value
@@ -32,6 +31,7 @@ class Module:
 
     Attributes:
         head: target triple and the like.
+        cold: functions that are made of regions, and never inlined: how, and of what -> symbol.
     """
 
     def __init__(self, head: str = "") -> None:
@@ -39,9 +39,7 @@ class Module:
         self._declarations: dict[str, str] = {}
         self._functions: dict[str, tuple[str, str]] = {}
         self._calls: Counter[str] = Counter()
-        self._outlined: dict[Region, str] = {}
-        self._known: set[str] = set()
-        self._numbers = itertools.count()
+        self.cold: dict[tuple[str, Region], str] = {}
         self._definitions: list[str] = []
 
     def take(self, writer: Writer) -> None:
@@ -78,47 +76,22 @@ class Module:
         if len(values) == 1:
             w.do(f"ret {result} {e.vector(values[0])}")
         else:
-            self._return(e, values, result)
+            self.give_back(e, values, result)
         self.take(w)
         params = ", ".join(f"{type_text(a.dtype, lanes)} %p{k}" for k, a in enumerate(function.body.args))
         body = "\n".join([*e.slots, *w.lines])
         return f"define internal {result} @{symbol}({params})", f"{{\nentry:\n{body}\n}}\n"
 
-    def once(self, symbol: str, text: Callable[[], str]) -> None:
-        """Add a function of the module's own, unless it is there."""
-        if symbol not in self._known:
-            self._known.add(symbol)
-            self.define(text())
-
-    def outlined(self, region: Region, params: Sequence[Value], constants: Mapping[Value, str]) -> str:
-        """The symbol of a region as a scalar function of its own, never inlined, which returns a struct."""
-        if region not in self._outlined:
-            self._outlined[region] = self._cold(region, params, constants)
-        return self._outlined[region]
-
-    def _cold(self, region: Region, params: Sequence[Value], constants: Mapping[Value, str]) -> str:
-        from .region import RegionEmitter
-
-        symbol = f"cold{next(self._numbers)}"
-        w = Writer()
-        e = RegionEmitter(self, w, 1, set())
-        for value, text in constants.items():
-            e.give(value, text)
-        for k, v in enumerate(params):
-            e.bind(v, f"%p{k}")
-        values = e.region(region)
-        result = f"{{ {', '.join(type_text(v.dtype, 1) for v in values)} }}"
-        e.jump("out")  # LLVM's fast selector knows no structs, and leaves the whole block around one to the slow one
-        e.enter("out")
-        self._return(e, values, result)
-        self.take(w)
-        head = ", ".join(f"{type_text(v.dtype, 1)} %p{k}" for k, v in enumerate(params))
-        body = "\n".join(w.lines)
-        self.define(f"define internal {result} @{symbol}({head}) #1 {{\nentry:\n{body}\n}}\n")
-        return symbol
+    def once(self, key: tuple[str, Region], text: Callable[[str], str]) -> str:
+        """The symbol of a function that is made of a region in some way; `text(symbol)` writes it, once."""
+        if key not in self.cold:
+            self.cold[key] = f"cold{len(self.cold)}"
+            self.define(text(self.cold[key]))
+        return self.cold[key]
 
     @staticmethod
-    def _return(e: RegionEmitter, values: Sequence[Value], result: str) -> None:
+    def give_back(e: RegionEmitter, values: Sequence[Value], result: str) -> None:
+        """End a function that returns a struct."""
         whole = "poison"
         for k, v in enumerate(values):
             whole = e.w.let(f"insertvalue {result} {whole}, {type_text(v.dtype, e.lanes)} {e.vector(v)}, {k}")

@@ -6,7 +6,7 @@ tenth of the other's time: never widened to vectors, never optimised, and what l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from adstack.ir.structure import Region, Value
 from adstack.ir.types import DType, u1
@@ -18,74 +18,110 @@ from .writer import Writer, type_text
 
 __all__ = ["called", "lane_by_lane"]
 
-
-def _outlined(e: RegionEmitter, region: Region) -> tuple[str, list[Value]]:
-    """A side as a function: its symbol, and the values that it takes."""
-    inner = {v for op in region.walk() for v in op.results}
-    taken = {v: None for op in region.walk() for v in op.operands if v not in inner}
-    constants = {v: e.scalar(v) for v in taken if e.is_constant(v)}
-    free = [v for v in taken if not e.is_constant(v)]
-    return e.module.outlined(region, free, constants), free
+Constants = Mapping[Value, str]
 
 
 def called(e: RegionEmitter, region: Region) -> list[str]:
-    """Call a side for the one lane there is; what it gives."""
-    symbol, free = _outlined(e, region)
-    results = region.terminator.operands
+    """Run a side for the one lane there is; what it gives. A loop over lanes that is there already serves one, too."""
+    free, constants = _taken(e, region)
+    loop = e.module.cold.get(("lanes", region))
+    if loop is not None:
+        return _by_memory(e, loop, region, free, [e.w.constant(True, u1, 1), *map(e.scalar, free)])
+    symbol = e.module.once(("one", region), lambda symbol: _one(e.module, symbol, region, free, constants))
     args = [f"{type_text(v.dtype, 1)} {e.scalar(v)}" for v in free]
-    value = e.w.let(f"call {_struct(results)} @{symbol}({', '.join(args)})")
-    return [e.w.let(f"extractvalue {_struct(results)} {value}, {k}") for k in range(len(results))]
+    value = e.w.let(f"call {_struct(region)} @{symbol}({', '.join(args)})")
+    return [e.w.let(f"extractvalue {_struct(region)} {value}, {k}") for k in range(len(region.terminator.operands))]
 
 
 def lane_by_lane(e: RegionEmitter, region: Region, mask: str, others: Sequence[str] = ()) -> list[str]:
-    """Call a side for each lane of a mask; the other lanes get what `others` has, else nothing in particular."""
-    symbol, free = _outlined(e, region)
+    """Run a side for each lane of a mask; the other lanes get what `others` has, else nothing in particular."""
+    free, constants = _taken(e, region)
+    loop = e.module.once(("lanes", region), lambda symbol: _loop(e.module, symbol, region, free, constants))
+    return _by_memory(e, loop, region, free, [mask, *map(e.vector, free), *others])
+
+
+def _taken(e: RegionEmitter, region: Region) -> tuple[list[Value], Constants]:
+    """The values from outside that a side takes, and those of them that are constants."""
+    inner = {v for op in region.walk() for v in op.results}
+    taken = {v: None for op in region.walk() for v in op.operands if v not in inner}
+    return [v for v in taken if not e.is_constant(v)], {v: e.scalar(v) for v in taken if e.is_constant(v)}
+
+
+def _by_memory(e: RegionEmitter, loop: str, region: Region, free: Sequence[Value], given: Sequence[str]) -> list[str]:
+    """Call a loop over lanes: `given` has the lanes that want it, the arguments, and what the results start with."""
     results = region.terminator.operands
-    loop = f"{symbol}.lanes"
-    e.module.once(loop, lambda: _loop(e.module, loop, symbol, free, results))
-    wanted = e.slot(f"<{e.lanes} x i8>")
-    e.w.do(f"store <{e.lanes} x i8> {to_memory(e, mask, u1, e.lanes)}, ptr {wanted}, align 64")
-    slots = [e.slot(_vector(e, v)) for v in (*free, *results)]
-    given = [*map(e.vector, free), *others]
-    for v, name, slot in zip((*free, *results), given, slots, strict=False):
-        e.w.do(f"store {_vector(e, v)} {to_memory(e, name, v.dtype, e.lanes)}, ptr {slot}, align 64")
-    e.w.do(f"call void @{loop}(i64 {e.lanes}, {', '.join(f'ptr {slot}' for slot in (wanted, *slots))})")
-    taken = zip(results, slots[len(free) :], strict=True)
-    loaded = [(v, e.w.let(f"load {_vector(e, v)}, ptr {slot}, align 64")) for v, slot in taken]
-    return [from_memory(e, name, v.dtype, e.lanes) for v, name in loaded]
+    dtypes = [u1, *(v.dtype for v in (*free, *results))]
+    types = [_memory(dtype, e.lanes) for dtype in dtypes]
+    slots = [e.slot(ty) for ty in types]
+    for dtype, ty, slot, name in zip(dtypes, types, slots, given, strict=False):
+        e.w.do(f"store {ty} {to_memory(e, name, dtype, e.lanes)}, ptr {slot}, align 64")
+    e.w.do(f"call void @{loop}(i64 {e.lanes}, {', '.join(f'ptr {slot}' for slot in slots)})")
+    first = 1 + len(free)
+    taken = list(zip(dtypes[first:], types[first:], slots[first:], strict=True))
+    loaded = [(e.w.let(f"load {ty}, ptr {slot}, align 64"), dtype) for dtype, ty, slot in taken]
+    return [from_memory(e, name, dtype, e.lanes) for name, dtype in loaded]
 
 
-def _vector(e: RegionEmitter, value: Value) -> str:
-    return f"<{e.lanes} x {memory_type(value.dtype)}>"
+def _memory(dtype: DType, lanes: int) -> str:
+    return memory_type(dtype) if lanes == 1 else f"<{lanes} x {memory_type(dtype)}>"
 
 
-def _struct(values: Sequence[Value]) -> str:
-    return f"{{ {', '.join(type_text(v.dtype, 1) for v in values)} }}"
+def _struct(region: Region) -> str:
+    return f"{{ {', '.join(type_text(v.dtype, 1) for v in region.terminator.operands)} }}"
 
 
-def _loop(module: Module, name: str, symbol: str, free: Sequence[Value], results: Sequence[Value]) -> str:
-    """`void name(i64 lanes, ptr wanted, ptr arguments..., ptr results...)`, for any number of lanes."""
-    w = Writer()
-    e = RegionEmitter(module, w, 1, set())
+# ---- the functions
+
+
+def _scalar(module: Module, constants: Constants) -> RegionEmitter:
+    """What writes a function that runs a side for one lane."""
+    e = RegionEmitter(module, Writer(), 1, set())
+    for value, text in constants.items():
+        e.give(value, text)
+    return e
+
+
+def _one(module: Module, symbol: str, region: Region, free: Sequence[Value], constants: Constants) -> str:
+    """A function of the values that a side takes, which gives a struct."""
+    e = _scalar(module, constants)
+    for k, v in enumerate(free):
+        e.bind(v, f"%p{k}")
+    values = e.region(region)
+    e.jump("out")  # the fast selector knows no structs, and leaves the whole block around one to the slow one
+    e.enter("out")
+    module.give_back(e, values, _struct(region))
+    params = ", ".join(f"{type_text(v.dtype, 1)} %p{k}" for k, v in enumerate(free))
+    return _text(module, e, f"{_struct(region)} @{symbol}({params})")
+
+
+def _loop(module: Module, symbol: str, region: Region, free: Sequence[Value], constants: Constants) -> str:
+    """`void symbol(i64 lanes, ptr wanted, ptr arguments..., ptr results...)`, for any number of lanes."""
+    e = _scalar(module, constants)
     e.jump("head")
     e.enter("head")
-    lane = w.let("phi i64 [ 0, %entry ], [ %next, %after ]")
-    w.do(f"%next = add i64 {lane}, 1")
+    lane = e.w.let("phi i64 [ 0, %entry ], [ %next, %after ]")
+    e.w.do(f"%next = add i64 {lane}, 1")
     e.split(_load(e, "%wanted", lane, u1), "run", "after")
     e.enter("run")
-    args = [f"{type_text(v.dtype, 1)} {_load(e, f'%a{k}', lane, v.dtype)}" for k, v in enumerate(free)]
-    value = w.let(f"call {_struct(results)} @{symbol}({', '.join(args)})")
-    for k, v in enumerate(results):
-        one = to_memory(e, w.let(f"extractvalue {_struct(results)} {value}, {k}"), v.dtype, 1)
-        w.do(f"store {memory_type(v.dtype)} {one}, ptr {_at(e, f'%r{k}', lane, v.dtype)}, align {v.dtype.size}")
+    for k, v in enumerate(free):
+        e.bind(v, _load(e, f"%a{k}", lane, v.dtype))
+    values = e.region(region)
+    for k, v in enumerate(values):
+        name = to_memory(e, e.scalar(v), v.dtype, 1)
+        e.w.do(f"store {memory_type(v.dtype)} {name}, ptr {_at(e, f'%r{k}', lane, v.dtype)}, align {v.dtype.size}")
     e.jump("after")
     e.enter("after")
-    e.split(w.let("icmp ult i64 %next, %lanes"), "head", "out")
+    e.split(e.w.let("icmp ult i64 %next, %lanes"), "head", "out")
     e.enter("out")
-    w.do("ret void")
-    params = ["%wanted", *(f"%a{k}" for k in range(len(free))), *(f"%r{k}" for k in range(len(results)))]
-    head = f"define internal void @{name}(i64 %lanes, {', '.join(f'ptr {p}' for p in params)})"
-    return f"{head} #1 {{\nentry:\n" + "\n".join(w.lines) + "\n}\n"
+    e.w.do("ret void")
+    params = ["%wanted", *(f"%a{k}" for k in range(len(free))), *(f"%r{k}" for k in range(len(values)))]
+    return _text(module, e, f"void @{symbol}(i64 %lanes, {', '.join(f'ptr {p}' for p in params)})")
+
+
+def _text(module: Module, e: RegionEmitter, head: str) -> str:
+    module.take(e.w)
+    body = "\n".join([*e.slots, *e.w.lines])
+    return f"define internal {head} #1 {{\nentry:\n{body}\n}}\n"
 
 
 def _at(e: RegionEmitter, base: str, lane: str, dtype: DType) -> str:

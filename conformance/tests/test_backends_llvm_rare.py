@@ -90,19 +90,20 @@ store @z[%i], %b"""
     agree(FUNCTION.format(*sides) + parallel(body, N, places), buffers, widths=WIDTHS)
 
 
-def test_all_widths_share_a_side_and_its_loop():
-    """Else the code would grow with every width."""
+def definitions(text: str) -> list[str]:
+    return re.findall(r"^define internal .*@cold\d+\(.*?^\}", text, re.MULTILINE | re.DOTALL)
+
+
+def test_vectors_and_the_rest_share_a_side():
     text = emit_program(tasks_of(calls("sincos", "f32")), [16]).text
-    assert len(re.findall(r"^define internal .*@cold0\(", text, re.MULTILINE)) == 1
-    assert len(re.findall(r"^define internal .*@cold0\.lanes\(", text, re.MULTILINE)) == 1
-    assert len(re.findall(r"call void @cold0\.lanes\(", text)) == 1  # vectors
-    assert len(re.findall(r"call \{.*\} @cold0\(", text)) == 2  # the loop over their lanes, and what runs one by one
+    assert len(definitions(text)) == 1
+    assert re.findall(r"call .*@cold0\(i64 (\d+)", text) == ["16", "1"]
 
 
-def test_the_fast_selector_meets_no_struct_where_the_side_is_computed():
+@pytest.mark.parametrize("lanes", [1, 16])
+def test_the_fast_selector_meets_no_struct_where_a_side_is_computed(lanes):
     """It gives up a block that holds one."""
-    text = emit_program(tasks_of(calls("sin", "f32")), [16]).text
-    (body,) = re.findall(r"^define internal .*@cold0\([^\n]*\{\nentry:\n(.*?)^\}", text, re.MULTILINE | re.DOTALL)
-    computed, _, given = body.partition("out:\n")
-    assert "insertvalue" in given
+    (body,) = definitions(emit_program(tasks_of(calls("sin", "f32")), [lanes]).text)
+    computed, _, rest = body.partition("out:\n")
     assert "insertvalue" not in computed
+    assert ("insertvalue" in rest) == (lanes == 1)
