@@ -1,4 +1,4 @@
-"""The minimum cut: no way is left, nothing cheaper would do, and of equals the ones nearest to what is needed are cut."""
+"""The minimum cut: it separates, nothing cheaper does, and of equals those nearest to what is needed are cut."""
 
 from __future__ import annotations
 
