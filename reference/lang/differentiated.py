@@ -28,7 +28,7 @@ from .arguments import Call
 from .results import result_value
 from .specialisation import Specialisation, run_plan
 
-__all__ = ["MODES", "Differentiated", "companions", "derived", "differentiated", "parted"]
+__all__ = ["MODES", "Differentiated", "check_storage", "companions", "derived", "differentiated", "parted"]
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def differentiated(
     role = "dual" if mode == "forward" else "grad"
     found = companions(made, role)
     if strict:
-        _check_storage(made, found)
+        check_storage(made, role)
     key = (mode, tuple(sorted(found)), marked)
     known = made.modes.get(key)
     if known is None:
@@ -183,9 +183,9 @@ def _compiled(
     return Differentiated(made, Plan(runtime.backend, compiled, buffers), found, derived)
 
 
-def _check_storage(made: Specialisation, found: dict[str, Place]) -> None:
+def check_storage(made: Specialisation, role: str = "grad") -> None:
     """An error if all that the kernel reads counts as constant."""
-    reads = inputs(made.kernel)
+    reads, found = inputs(made.kernel), companions(made, role)
     if reads and reads.isdisjoint(found):
         labels = ", ".join(sorted(made.kernel.places[name].label or name for name in reads))
         raise AdstackRuntimeError(

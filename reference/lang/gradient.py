@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .ad.remembered import remembered
 from .differentiated import Differentiated, differentiated
 from .recording import recording
 
@@ -32,8 +33,12 @@ class Gradient:
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Apply the transposed Jacobian of the launch with these arguments to the gradients, in place."""
         with self.kernel.shown(), recording(None):
-            mode, call = self._prepared(args, kwargs)
-            mode.launch(call)
+            made, call, runtime = self.kernel.prepared((*self.bound, *args), kwargs)
+            known = remembered(runtime)
+            if known is None:
+                differentiated(made, "reverse", runtime).launch(call)
+            else:
+                known.reverse(made, call, runtime)
 
     def stages(self, *args: Any, **kwargs: Any) -> dict[str, str]:
         """The IR of reverse mode as text, and what the backend made of it, for arguments like these: nothing is run."""

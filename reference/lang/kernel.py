@@ -12,11 +12,12 @@ from typing import Any, Final, cast, overload
 from ..errors import AdstackCallError, AdstackError, AdstackSyntaxError, InternalError
 from ..runtime import state
 from ..runtime.guards import EPOCH, GUARD
+from .ad.remembered import remembered
 from .arguments import Call, Parameter
 from .gradient import Gradient
 from .parameters import Signature
 from .protocol import current_emitter
-from .recording import RECORDERS
+from .recording import RECORDERS, Recorder
 from .results import result_spec
 from .specialisation import Specialisation, specialise
 from .specs import Request, Spec
@@ -77,19 +78,31 @@ class Kernel:
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if RECORDERS and RECORDERS[-1] is not None and current_emitter() is None:
-            return RECORDERS[-1].call(self, args, kwargs)
+            return self._recorded(RECORDERS[-1], args, kwargs)
         runtime = self._entered()
         if kwargs or len(args) != len(self._takes):
             args = self._bound(args, kwargs)
         call = Call()
         for take, value in zip(self._takes, args, strict=True):
             take(value, call)
+        known = remembered(runtime)
         for candidate in self._compiled.get(tuple(call.key), ()):
             if not candidate.captured or candidate.is_current():
+                if known is not None:
+                    return known.launch(candidate, call, runtime)
                 result = candidate.launch(call)
                 self._shorten(candidate, args)
                 return result
-        return self._compile(args, call, runtime).launch(call)
+        made = self._compile(args, call, runtime)
+        return made.launch(call) if known is None else known.launch(made, call, runtime)
+
+    def _recorded(self, recorder: Recorder, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Let a tape or forward mode launch; a launch that was remembered is not the last one any more."""
+        runtime = state.active()
+        known = None if runtime is None else remembered(runtime)
+        if known is not None:
+            known.forget({made for several in self._compiled.values() for made in several})
+        return recorder.call(self, args, kwargs)
 
     def _shorten(self, made: Specialisation, args: tuple[Any, ...]) -> None:
         """Let machine code serve calls like this one from now on, if it can."""

@@ -66,5 +66,5 @@ def _error(launch: Launch, read: Op | None, write: Op | None, element: list[int]
         f"Breaks the global data access rule: {launch.title} overwrites an element of {place.label or place.name} "
         f"that it has read at {read.loc}: [{at}]",
         loc=write.loc,
-        do="write to another field, or put the read and the write in kernels of their own",
+        do="write to another field, put the read and the write in kernels of their own, or record with qd.ad.Tape",
     )

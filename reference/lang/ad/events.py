@@ -9,6 +9,7 @@ from typing import Any
 from ...errors import AdstackRuntimeError
 from ...runtime.boxes import Box
 from ...runtime.memory import Array, Buffer
+from ...runtime.reach import Reach
 from ..arguments import Call
 from ..differentiated import Differentiated
 from ..specialisation import Specialisation
@@ -40,6 +41,15 @@ class Event:
     def title(self) -> str:
         """What a report calls it."""
         raise NotImplementedError
+
+    @property
+    def nbytes(self) -> int:
+        """What is kept for it."""
+        return sum(change.nbytes for change in self.changes)
+
+    def writer(self, memory: Any) -> str:
+        """Who wrote memory of this identity, in words."""
+        return "the host"
 
     def reverse(self) -> None:
         """Propagate adjoints through it; memory is as it was just after it."""
@@ -101,11 +111,32 @@ class Launch(Event):
     def title(self) -> str:
         return self.made.kernel.name
 
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Extents of the array arguments."""
+        return {name: buffer.shape for name, buffer in self.call.arrays.items()}
+
+    def writer(self, memory: Any) -> str:
+        names = {t.label: t for t in self.written() if identity(t.buffer) == memory}
+        writes = (op for op in self.made.kernel.body.walk() if op.name in ("store", "atomic"))
+        places = ((op.attrs["place"], op.loc) for op in writes)
+        lines = {loc: None for place, loc in places if (place.label or place.name) in names}
+        return f"{self.title} ({', '.join(map(str, lines))})"
+
+    def watched(self) -> list[Touched]:
+        """All that its reverse pass may read."""
+        before, after = self.needed()
+        return [*before, *after] if self.mode is not None else self.read()
+
+    def launch(self) -> Any:
+        """Launch; the value that the kernel returns."""
+        return self.made.launch(self.call)
+
     def needed(self) -> tuple[list[Touched], list[Touched]]:
         """What the reverse pass reads of memory as it was before the launch, and as it was after."""
         if self.mode is None:
             return [], []
-        shapes = {name: buffer.shape for name, buffer in self.call.arrays.items()}
+        shapes = self.shapes
         for alias, name in self.mode.beside.items():
             ((_, buffer),) = memory_of(self.made, self.call, frozenset((name,)))
             shapes[alias] = buffer.shape
@@ -113,7 +144,8 @@ class Launch(Event):
         before: dict[str, list[Box]] = {}
         for alias, name in self.mode.beside.items():
             before.setdefault(name, []).extend(read.get(alias, ()))
-        return self._touched(before), self._touched(read)
+        grads = {place.name for place in self.mode.companions.values()}
+        return self._touched(before), self._touched({name: b for name, b in read.items() if name not in grads})
 
     def _touched(self, boxes: Mapping[str, list[Box]]) -> list[Touched]:
         names = (name for name in boxes if name in self.made.kernel.places)
@@ -132,8 +164,14 @@ class Launch(Event):
 
     def written(self) -> list[Touched]:
         """What the launch may write."""
-        shapes = {name: buffer.shape for name, buffer in self.call.arrays.items()}
-        return self._touched(self.made.plan.compiled.reach(self.call.scalars, shapes).written)
+        return self._touched(self._reach().written)
+
+    def read(self) -> list[Touched]:
+        """What the launch may read."""
+        return self._touched(self._reach().read)
+
+    def _reach(self) -> Reach:
+        return self.made.plan.compiled.reach(self.call.scalars, self.shapes)
 
     def reverse(self) -> None:
         if self.mode is None:
@@ -163,7 +201,7 @@ class Launch(Event):
         return copies
 
     def again(self) -> None:
-        self.made.launch(self.call)
+        self.launch()
 
 
 @dataclass

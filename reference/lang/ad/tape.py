@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import AdstackDataAccessError, AdstackRuntimeError
+from ...errors import AdstackRuntimeError
 from ...runtime import state
 from ...runtime.memory import Buffer
 from ..arguments import Call
-from ..differentiated import companions, differentiated, parted
+from ..differentiated import companions
 from ..ndarrays import Ndarray
 from ..recording import RECORDERS, recording
 from ..specialisation import Specialisation
@@ -21,6 +21,7 @@ from .check import check_gradients
 from .clearing import clear_all
 from .events import CustomCall, Event, HostWrites, Launch, memory_of
 from .losses import Loss
+from .recorded import recordable
 from .report import Kept, TapeReport
 from .undo import Change, Log, Overwritten, Touched, identity, whole
 
@@ -114,16 +115,8 @@ class Tape:
         made, call, runtime = kernel.prepared(args, kwargs)
         if self.clear_gradients:
             self._clear_arrays(made, call)
-        try:
-            result = self._record(_reversible(made, call, runtime), runtime)
-        except AdstackDataAccessError:
-            # each stretch on its own may overwrite what an earlier one needs
-            pieces = [] if self.validation else parted(made, runtime)
-            if not pieces:
-                raise
-            result = None
-            for launch in [_reversible(piece, call, runtime) for piece in pieces]:
-                self._record(launch, runtime)
+        for launch in recordable(made, call, runtime, whole=self.validation):
+            result = self._record(launch, runtime)
         self.calls.append((kernel, (*args, *kwargs.values())))
         return result
 
@@ -144,7 +137,7 @@ class Tape:
     def _launched(self, launch: Launch, runtime: state.Runtime) -> Any:
         if self.validation and launch.mode is not None:
             return launch_checked(launch, runtime)
-        return launch.made.launch(launch.call)
+        return launch.launch()
 
     def replaced(self, primal: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a function that has a gradient of its own, and record the call."""
@@ -223,12 +216,6 @@ class Tape:
             return event.title
         position = sum(not isinstance(e, HostWrites) for e in self._events[:number])
         return f"launch {position}: {event.title}"
-
-
-def _reversible(made: Specialisation, call: Call, runtime: state.Runtime) -> Launch:
-    """A launch that can be differentiated; AdstackDataAccessError if it overwrites what that needs."""
-    mode = differentiated(made, "rewinding", runtime, strict=False) if companions(made, "grad") else None
-    return Launch(made, call, mode)
 
 
 class _Inside:

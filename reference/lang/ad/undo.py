@@ -7,8 +7,8 @@ torch: their writes leave no trace). So writes of the host count like those of k
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ...runtime.boxes import Box, include, intersection, slices
 from ...runtime.memory import Array, Buffer
 
-__all__ = ["Change", "Log", "Overwritten", "Touched", "identity", "whole"]
+__all__ = ["Change", "Log", "Overwritten", "Touched", "differing", "identity", "net", "whole"]
 
 
 @dataclass(frozen=True)
@@ -188,3 +188,31 @@ class Log:
                 change = watched.changed(None if within is None else within.get(key, ()))
                 found.append(change)
         return [change for change in found if change is not None]
+
+    def __len__(self) -> int:
+        return len(self._watched)
+
+    def keep(self, wanted: Collection[Any]) -> None:
+        """Watch no others than the buffers of these identities."""
+        self._watched = {key: watched for key, watched in self._watched.items() if key in wanted}
+
+
+def net(steps: Sequence[Iterable[Change]]) -> list[Change]:
+    """What changed in all these steps together, the last of which led to the memory of now."""
+    last: dict[Any, Change] = {}
+    first: dict[Any, Array] = {}
+    for changes in reversed(steps):
+        for change in changes:
+            key = identity(change.buffer)
+            last.setdefault(key, change)
+            first[key] = change.undone(first.get(key, change.buffer.read()))
+    made = ((one.label, one.buffer, first[key], one.buffer.read()) for key, one in last.items() if one.buffer.alive)
+    found = (Change(label, buffer, differing(old, now), old.reshape(-1)) for label, buffer, old, now in made)
+    return [replace(one, values=one.values[one.positions]) for one in found if len(one.positions)]
+
+
+def differing(old: Array, new: Array) -> npt.NDArray[np.int64]:
+    """Flat positions at which the bits of two arrays differ."""
+    bits = f"u{old.dtype.itemsize}"
+    flat = (np.ascontiguousarray(a).reshape(-1).view(bits) for a in (old, new))
+    return np.nonzero(np.not_equal(*flat))[0]

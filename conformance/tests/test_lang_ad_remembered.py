@@ -1,0 +1,362 @@
+"""`.grad()` outside a Tape: what `ad_snapshot` recovers, what debug mode finds, what is forgotten."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adstack as qd
+from adstack.lang.ad import remembered
+from adstack.runtime import state
+
+
+@pytest.fixture(params=["reference", "cpu"])
+def arch(request: Any) -> str:
+    name: str = request.param
+    return name
+
+
+def start(arch: str, **options: Any) -> None:
+    qd.init(arch=arch, default_fp=qd.f64, **options)
+
+
+def real(shape: Any = 4, name: str = "") -> Any:
+    return qd.field(qd.f64, shape=shape, needs_grad=True, name=name)
+
+
+def squaring() -> tuple[Any, Any]:
+    x = real(name="x")
+
+    @qd.kernel
+    def square():
+        for i in x:
+            x[i] = x[i] * x[i]
+
+    return x, square
+
+
+def powers() -> tuple[Any, Any, Any, Any]:
+    """y is the sum of x[i] ** n[i]."""
+    x, y, n = real(name="x"), real(()), qd.field(qd.i32, shape=4, name="n")
+
+    @qd.kernel
+    def power():
+        for i in x:
+            a = 1.0
+            for _ in range(n[i]):
+                a *= x[i]
+            y[None] += a
+
+    x.from_numpy(np.array([1.0, 2.0, 3.0, 0.5]))
+    n.from_numpy(np.array([3, 2, 1, 0], np.int32))
+    y.grad[None] = 1.0
+    return x, y, n, power
+
+
+def test_a_launch_in_place_is_differentiated_where_it_started(arch: str) -> None:
+    start(arch, ad_snapshot=True)
+    x, square = squaring()
+    x.fill(3.0)
+    square()
+    x.grad.fill(1.0)
+    square.grad()
+    assert x.grad.to_numpy().tolist() == [6.0] * 4
+    assert x.to_numpy().tolist() == [9.0] * 4
+
+
+def test_it_is_the_last_launch_with_the_same_arguments_however_often_it_is_asked_for(arch: str) -> None:
+    start(arch, ad_snapshot=True)
+    x = real(name="x")
+
+    @qd.kernel
+    def scaled(a: qd.f64):
+        for i in x:
+            x[i] = a * x[i] * x[i]
+
+    x.fill(1.0)
+    for factor in (2.0, 0.5, 2.0):
+        scaled(factor)
+    # 1 -> 2 -> 2 -> 8
+    for factor, before in ((2.0, 2.0), (0.5, 2.0), (0.5, 2.0)):
+        x.grad.fill(1.0)
+        scaled.grad(factor)
+        assert x.grad.to_numpy().tolist() == [2 * factor * before] * 4
+    assert x[0] == 8.0
+
+
+def test_several_launches_are_taken_back_one_by_one(arch: str) -> None:
+    start(arch, ad_snapshot=True)
+    x = real(name="x")
+
+    @qd.kernel
+    def step(t: qd.i32):
+        for i in x:
+            x[i] = x[i] * x[i] + t
+
+    x.from_numpy(np.array([0.5, -1.0, 0.25, 2.0]))
+    values = []
+    for t in range(3):
+        values.append(x.to_numpy())
+        step(t)
+    x.grad.fill(1.0)
+    for t in reversed(range(3)):
+        step.grad(t)
+    assert x.grad.to_numpy().tolist() == (8 * values[0] * values[1] * values[2]).tolist()
+
+
+def test_what_others_changed_since_is_put_back_for_the_gradient(arch: str) -> None:
+    start(arch, ad_snapshot=True)
+    x, _, n, power = powers()
+    power()
+    n.fill(7)
+    x[1] = 50.0
+    power.grad()
+    assert x.grad.to_numpy().tolist() == [3.0, 4.0, 1.0, 0.0]
+    assert (n[0], x[1]) == (7, 50.0)
+
+
+def test_array_arguments_are_told_apart_by_their_memory(arch: str) -> None:
+    start(arch, ad_snapshot=True)
+    a, b = (qd.ndarray(qd.f64, shape=2, needs_grad=True) for _ in range(2))
+
+    @qd.kernel
+    def square(x: qd.types.ndarray()):
+        for i in range(2):
+            x[i] = x[i] * x[i]
+
+    a.fill(3.0)
+    b.fill(5.0)
+    square(a)
+    square(b)
+    a.grad.fill(1.0)
+    b.grad.fill(1.0)
+    square.grad(a)
+    square.grad(b)
+    assert (a.grad[0], b.grad[1]) == (6.0, 10.0)
+
+
+def test_numpy_arrays_are_watched_though_their_writes_leave_no_trace(arch: str) -> None:
+    start(arch, ad_snapshot=True)
+    y = real(())
+    x = real(name="x")
+
+    @qd.kernel
+    def weigh(w: qd.types.ndarray()):
+        for i in x:
+            y[None] += w[i] * x[i]
+
+    w = np.array([1.0, 2.0, 3.0, 4.0])
+    weigh(w)
+    w[:] = 0.0
+    y.grad[None] = 1.0
+    weigh.grad(w)
+    assert x.grad.to_numpy().tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert w.tolist() == [0.0] * 4
+
+
+def test_a_launch_that_is_not_remembered_is_an_error_that_says_so(arch: str) -> None:
+    start(arch, ad_snapshot=True)
+    x, square = squaring()
+    with pytest.raises(qd.AdstackDataAccessError, match="no launch with these arguments is remembered"):
+        square.grad()
+    square()
+    with qd.ad.Tape(real(())):
+        square()
+    with pytest.raises(qd.AdstackDataAccessError, match="no launch with these arguments is remembered"):
+        square.grad()
+    assert x.grad.to_numpy().tolist() == [0.0] * 4
+
+
+def test_what_needs_nothing_from_the_launch_needs_no_launch(arch: str) -> None:
+    start(arch, ad_snapshot=True)
+    x, _, _, power = powers()
+    power.grad()
+    assert x.grad.to_numpy().tolist() == [3.0, 4.0, 1.0, 0.0]
+
+
+def test_the_oldest_are_forgotten(monkeypatch: Any) -> None:
+    monkeypatch.setattr(remembered, "MOST", 2)
+    start("reference", ad_snapshot=True)
+    x = real(name="x")
+
+    @qd.kernel
+    def scaled(a: qd.f64):
+        for i in x:
+            x[i] = a * x[i] * x[i]
+
+    x.fill(1.0)
+    for k in range(5):
+        scaled(1.0 + k)
+    known = remembered.remembered(state.current())
+    assert len(known._records) == len(known._timeline) == 2
+    scaled.grad(5.0)
+    scaled.grad(4.0)
+    with pytest.raises(qd.AdstackDataAccessError, match="no launch with these arguments"):
+        scaled.grad(3.0)
+
+
+def test_memory_is_bounded_by_bytes_too(monkeypatch: Any) -> None:
+    monkeypatch.setattr(remembered, "MOST_BYTES", 100)
+    start("reference", ad_snapshot=True)
+    x = real(name="x")
+
+    @qd.kernel
+    def scaled(a: qd.f64):
+        for i in x:
+            x[i] = a * x[i] * x[i] + 1.0
+
+    for k in range(5):
+        scaled(1.0 + k)
+    known = remembered.remembered(state.current())
+    assert len(known._records) == 1
+    assert known._bytes == 64
+
+
+def test_buffers_that_nobody_needs_are_let_go() -> None:
+    start("reference", ad_snapshot=True)
+
+    @qd.kernel
+    def square(x: qd.types.ndarray()):
+        for i in range(2):
+            x[i] = x[i] * x[i]
+
+    known = remembered.remembered(state.current())
+    for _ in range(3):
+        for _ in range(40):
+            x = qd.ndarray(qd.f64, shape=2, needs_grad=True)
+            square(x)
+        known.forget({key[0] for key in known._records})
+    square(x)
+    assert len(known._log) <= 2 * 41
+
+
+def test_debug_mode_finds_a_bound_that_changed(arch: str) -> None:
+    start(arch, debug=True)
+    x, _, n, power = powers()
+    power()
+    n[1] = 5
+    with pytest.raises(
+        qd.AdstackStaleBoundError, match=r"power.grad\(\) needs bound n\[1\] as the launch found it, 2;"
+    ):
+        power.grad()
+    assert x.grad.to_numpy().tolist() == [0.0] * 4
+    n[1] = 2
+    power.grad()
+    assert x.grad.to_numpy().tolist() == [3.0, 4.0, 1.0, 0.0]
+
+
+def test_debug_mode_finds_an_element_that_the_host_changed(arch: str) -> None:
+    start(arch, debug=True)
+    x, _, _, power = powers()
+    power()
+    x[1] = 50.0
+    with pytest.raises(qd.AdstackDataAccessError, match=r"needs x\[1\] .* changed to 50.0 since by the host") as error:
+        power.grad()
+    assert error.value.loc.line == power.function.__code__.co_firstlineno + 5
+
+
+def test_debug_mode_finds_who_changed_an_element(arch: str) -> None:
+    start(arch, debug=True)
+    x, _, _, power = powers()
+
+    @qd.kernel
+    def clear():
+        for i in x:
+            x[i] = 0.0
+
+    power()
+    clear()
+    line = clear.function.__code__.co_firstlineno + 3
+    with pytest.raises(qd.AdstackDataAccessError, match=rf"since by clear \({__file__}:{line}:13\)"):
+        power.grad()
+
+
+def test_an_element_that_the_reverse_pass_does_not_read_may_change(arch: str) -> None:
+    start(arch, debug=True)
+    x, y = real(name="x"), real(())
+    which = qd.field(qd.i32, shape=2)
+
+    @qd.kernel
+    def gather():
+        for i in which:
+            y[None] += x[which[i]] * x[which[i]]
+
+    x.from_numpy(np.array([1.0, 2.0, 3.0, 4.0]))
+    which.from_numpy(np.array([3, 1], np.int32))
+    y.grad[None] = 1.0
+    gather()
+    x[2] = x[0] = 99.0
+    gather.grad()
+    assert x.grad.to_numpy().tolist() == [0.0, 4.0, 0.0, 8.0]
+    x[3] = 99.0
+    with pytest.raises(qd.AdstackDataAccessError, match=r"x\[3\]"):
+        gather.grad()
+
+
+def scattering() -> tuple[Any, Any, Any]:
+    x, to = real(name="x"), qd.field(qd.i32, shape=4)
+
+    @qd.kernel
+    def move():
+        for _ in range(1):
+            for i in range(4):
+                x[to[i]] = x[i] * x[i]
+
+    x.from_numpy(np.array([1.0, 2.0, 3.0, 4.0]))
+    x.grad.fill(1.0)
+    return x, to, move
+
+
+def test_debug_mode_finds_what_the_launch_itself_overwrote(arch: str) -> None:
+    start(arch, debug=True)
+    _, to, move = scattering()
+    to.from_numpy(np.array([0, 0, 1, 2], np.int32))
+    move()
+    line = move.function.__code__.co_firstlineno + 4
+    with pytest.raises(qd.AdstackDataAccessError, match=r"has read at .*: \[0\]") as error:
+        move.grad()
+    assert error.value.loc.line == line
+
+
+def test_debug_mode_trusts_a_launch_that_overwrote_nothing_it_needs(arch: str) -> None:
+    """Without debug mode the indices would have to be known: the kernel is refused."""
+    start(arch, debug=True)
+    x = real(8, name="x")
+    to = qd.field(qd.i32, shape=4)
+
+    @qd.kernel
+    def move():
+        for _ in range(1):
+            for i in range(4):
+                x[to[i]] = x[i] * x[i]
+
+    x.from_numpy(np.array([1.0, 2.0, 3.0, 4.0, 0.0, 0.0, 0.0, 0.0]))
+    to.from_numpy(np.array([4, 7, 5, 6], np.int32))
+    x.grad.fill(1.0)
+    move()
+    move.grad()
+    assert x.grad.to_numpy().tolist() == [3.0, 5.0, 7.0, 9.0, 0.0, 0.0, 0.0, 0.0]
+
+
+def test_the_same_value_written_again_is_no_change(arch: str) -> None:
+    start(arch, debug=True)
+    x, _, n, power = powers()
+    power()
+    n.from_numpy(n.to_numpy())
+    x.fill(7.0)
+    x.from_numpy(np.array([1.0, 2.0, 3.0, 0.5]))
+    power.grad()
+    assert x.grad.to_numpy().tolist() == [3.0, 4.0, 1.0, 0.0]
+
+
+def test_snapshots_and_debug_mode_go_together(arch: str) -> None:
+    start(arch, debug=True, ad_snapshot=True)
+    x, square = squaring()
+    x.fill(3.0)
+    square()
+    x.fill(0.0)
+    x.grad.fill(1.0)
+    square.grad()
+    assert x.grad.to_numpy().tolist() == [6.0] * 4

@@ -1,0 +1,65 @@
+"""Kernels that mark what they look at, and the loads that decide their control flow."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+from interpreter_kit import same_bits
+from transforms_kit import kernel_of, wrap
+
+from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
+from adstack.interpreter import RunOptions, run
+from adstack.ir.verifier import verify
+from adstack.transforms.autodiff.seen import deciding, seen
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_kernel_does_what_it_did(seed: int) -> None:
+    kernel = random_kernel(seed, 60)
+    made = seen(kernel, set(kernel.places))
+    verify(made.kernel)
+    first = random_buffers(kernel, seed)
+    second = copy.deepcopy(first)
+    second.update({mark.name: np.zeros(first[name].shape, np.int32) for name, mark in made.marks.items()})
+    quiet = RunOptions(stdout=lambda text: None)
+    run(kernel, first, random_params(kernel, seed), options=quiet)
+    run(made.kernel, second, random_params(kernel, seed), options=quiet)
+    assert [name for name in first if not same_bits(first[name], second[name])] == []
+
+
+TEXT = """
+    place @n : i32[4] field
+    place @m : i32[4] field
+    place @x : f32[4] field
+    %0 = const 0 : i32
+    %1 = const 2 : i32
+    %2 = load @n[%1] : i32
+    %3 = load @m[%2] : i32
+    for (%4 = %0 to %3) {
+      %5 = load @x[%4] : f32
+      store @x[%1], %5
+      yield
+    }
+    %6 = load @m[%0] : i32
+    store @n[%0], %6
+    return
+"""
+
+
+def test_what_is_read_is_marked_by_the_number_of_its_load() -> None:
+    made = seen(kernel_of(wrap(TEXT)), {"n", "x"})
+    assert list(made.marks) == ["n", "x"]
+    memory = {"n": np.array([0, 0, 3, 0], np.int32), "m": np.array([5, 0, 0, 2], np.int32), "x": np.ones(4, np.float32)}
+    memory.update({mark.name: np.zeros(4, np.int32) for mark in made.marks.values()})
+    run(made.kernel, memory)
+    assert memory["n.seen"].tolist() == [0, 0, 1, 0]
+    assert memory["x.seen"].tolist() == [2, 2, 0, 0]
+    assert [op and op.attrs["place"].name for op in made.sites] == [None, "n", "x"]
+
+
+def test_a_bound_is_decided_by_all_that_leads_to_it() -> None:
+    kernel = kernel_of(wrap(TEXT))
+    loads = [op for op in kernel.body.walk() if op.name == "load"]
+    assert deciding(kernel) == set(loads[:2])
