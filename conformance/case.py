@@ -81,6 +81,9 @@ class Gradient:
     In reverse mode `seed` fills the gradients of outputs and `expect` is compared with those of inputs; `forward_seed`
     and `forward_expect` are the duals of inputs and outputs in forward mode. With a `loss`, what is called may be any
     function that launches kernels: in reverse mode they are recorded on a tape with that loss.
+
+    In the mode "dot-product" the two are held against each other, along random directions x' of the input of
+    `forward_seed` and for random adjoints y of the outputs: <y, J x'> = <J^T y, x'> within the error bounds of both.
     """
 
     seed: Any = ()
@@ -106,7 +109,7 @@ class Run:
         prints: what is printed to standard output meanwhile, to the character; None: not compared.
         budget: name of the operation of adstack's table whose budget, in units in the last place from the correctly
             rounded value, floats may differ by. Without it they must be the same to the bit.
-        gradient: what is asked in the modes "reverse" and "forward-mode".
+        gradient: what is asked in all modes but "forward".
     """
 
     kernel: Callable[..., Any] | IR
@@ -145,7 +148,8 @@ class Case:
     Attributes:
         function: takes the subject's module, and the parameters by name.
         rules: permanent names of the rules it is evidence for.
-        modes: "forward", and "reverse", "forward-mode" for cases whose runs have a `gradient`.
+        modes: "forward", and "reverse", "forward-mode", "dot-product" for cases whose runs have a `gradient`; the last
+            for bounded ones.
         options: for the subject's `init`; default_fp and default_ip by name, "dtype" being the variant's own type.
         bounded: whether floats are compared within the error bound of this very run (running error analysis) with what
             is expected, not rounded; otherwise they must be the same to the bit.
@@ -176,7 +180,7 @@ class Case:
         return self.function(*args, **kwargs)
 
 
-MODES = ("forward", "reverse", "forward-mode")
+MODES = ("forward", "reverse", "forward-mode", "dot-product")
 
 
 def case(

@@ -12,7 +12,7 @@ import numpy as np
 from .case import Gradient, Run
 from .plain import Number, lift
 
-__all__ = ["BOUNDED", "EXACT", "agrees", "floats", "real"]
+__all__ = ["BOUNDED", "EXACT", "TRANSPOSED", "agrees", "floats", "real"]
 
 EXACT: Final[dict[str, Any]] = {
     "modes": ("forward", "reverse", "forward-mode"),
@@ -23,6 +23,9 @@ EXACT: Final[dict[str, Any]] = {
 
 BOUNDED: Final[dict[str, Any]] = {**EXACT, "bounded": True}
 """The same, but within the error bound of the run."""
+
+TRANSPOSED: Final[dict[str, Any]] = {**BOUNDED, "modes": (*EXACT["modes"], "dot-product")}
+"""The same, and reverse mode is held against forward mode along random directions."""
 
 
 def real(qd: Any, dtype: Any, shape: Any = ()) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from ..case import CaseError, Total
 from .exact import array_of, exact_value, nested, rounded, ulp_distance, unit_roundoff
 
-__all__ = ["Measure", "measure", "measure_text", "measure_value", "measure_within"]
+__all__ = ["Measure", "measure", "measure_identity", "measure_text", "measure_value", "measure_within"]
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,31 @@ def measure_within(what: str, got: Any, literals: Any, bounds: Any) -> Measure:
     farthest = float(distance.max()) if distance.size else 0.0
     worst = _worst(got, want, distance + excess)
     return Measure(what, got.dtype.name, "bound", farthest, all(inside), worst)
+
+
+def measure_identity(what: str, pairs: Sequence[tuple[Any, Any]], bounds: Sequence[Any]) -> Measure:
+    """Compare the sum of the products of all pairs but the last with that of the last.
+
+    Args:
+        what: is compared.
+        pairs: of arrays: exact factors, and computed numbers.
+        bounds: on the errors of the computed ones.
+    """
+    sums, allowed = [Fraction(0), Fraction(0)], Fraction(0)
+    finite = all(np.isfinite(part).all() for _, part in pairs) and all(np.isfinite(part).all() for part in bounds)
+    for number, ((factors, computed), limits) in enumerate(zip(pairs, bounds, strict=True) if finite else ()):
+        side = number == len(pairs) - 1
+        limits = np.broadcast_to(limits, computed.shape)
+        for factor, value, limit in zip(np.ravel(factors), np.ravel(computed), np.ravel(limits), strict=True):
+            sums[side] += Fraction(float(factor)) * Fraction(value.item())
+            allowed += abs(Fraction(float(factor))) * Fraction(float(limit))
+    dtype = pairs[-1][1].dtype
+    left, right = (np.array([rounded(one, dtype)], dtype) for one in sums)
+    apart = float(ulp_distance(left, right)[0]) if finite else np.inf
+    if finite:
+        _check_telling(what, [abs(float(one)) for one in sums], [float(allowed)])
+    told = "" if finite and sums[0] == sums[1] else f"<y, J x'> is {_shown(left[0])}, <J^T y, x'> is {_shown(right[0])}"
+    return Measure(what, dtype.name, "bound", apart, finite and abs(sums[0] - sums[1]) <= allowed, told)
 
 
 def _check_telling(what: str, sizes: list[float], limits: list[float]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import random
 import time
 import traceback
@@ -15,13 +16,15 @@ import numpy as np
 
 from ..case import IR, Case, CaseError, Gradient, Raises, Run, Variant
 from .capture import Capture
-from .compare import Measure, measure, measure_text, measure_value, measure_within
+from .compare import Measure, measure, measure_identity, measure_text, measure_value, measure_within
 from .exact import array_of
 from .loading import load_entry
 
 __all__ = ["Request", "Target", "perform"]
 
 LONGEST_MESSAGE: Final = 4000
+DIRECTIONS: Final = 2
+"""How many random directions a cell of the mode "dot-product" tries."""
 PREFIXES: Final = ("", "Adstack", "Quadrants", "Taichi")
 
 
@@ -114,7 +117,7 @@ class _Launch:
         self, qd: Any, run: Run, number: int, capture: Capture, bounded: bool, given: Sequence[Any] | None
     ) -> None:
         self.qd, self.run, self.capture, self.bounded, self.given = qd, run, capture, bounded, given
-        self.bounds: Sequence[Any] = ()
+        self.bounds: list[Any] = []
         self.kernel = _callable(qd, run.kernel)
         self.label = f"run {number + 1}: " if number else ""
 
@@ -125,7 +128,8 @@ class _Launch:
         if self.run.gradient is None:
             self._call()
             return self._raised()
-        return self._reverse() if mode == "reverse" else self._forward_mode()
+        ask = {"reverse": self._reverse, "forward-mode": self._forward_mode, "dot-product": self._dot_products}
+        return ask[mode]()
 
     def _forward(self) -> list[Measure]:
         run, bounds, mark = self.run, self._bounds("value", self.run.expect), self.capture.mark()
@@ -161,35 +165,69 @@ class _Launch:
     def _reverse(self) -> list[Measure]:
         asked = self.run.gradient
         assert asked is not None
-        _fill(asked.seed, "grad")
-        if asked.loss is not None:
-            return self._recorded(asked)
-        bounds = self._bounds("grad", asked.expect)
-        self.kernel(*self.run.args)
-        self.kernel.grad(*self.run.args)
+        bounds = self._backward(asked, asked.expect)
         return self._compare("gradient", asked.expect, "grad", bounds)
 
-    def _recorded(self, asked: Gradient) -> list[Measure]:
-        asked.loss.grad.fill(1)
-        bounds = self._bounds("grad", asked.expect)
-        with self.qd.ad.Tape(asked.loss):
+    def _backward(self, asked: Gradient, wanted: Any) -> list[Any]:
+        """Run in reverse mode from the seeds, or from the loss; the error bounds of the gradients wanted."""
+        _fill(asked.seed, "grad")
+        if asked.loss is not None:
+            asked.loss.grad.fill(1)
+        bounds = self._bounds("grad", wanted)
+        if asked.loss is None:
             self.kernel(*self.run.args)
-        return self._compare("gradient", asked.expect, "grad", bounds)
+            self.kernel.grad(*self.run.args)
+        else:
+            with self.qd.ad.Tape(asked.loss):
+                self.kernel(*self.run.args)
+        return bounds
 
     def _forward_mode(self) -> list[Measure]:
         asked = self.run.gradient
         assert asked is not None
-        (param, seed), *others = _pairs(asked.forward_seed)
-        if others:
-            raise CaseError("forward mode takes one input at a time: give one forward_seed")
-        shape = param.to_numpy().shape
-        flat = array_of(seed, np.dtype(np.float64), shape).ravel().tolist()
-        outputs = [place for place, _ in _pairs(asked.forward_expect)]
-        _fill(asked.forward_seed, "dual")
-        bounds = self._bounds("dual", asked.forward_expect)
-        with self.qd.ad.FwdMode(loss=outputs, param=param, seed=flat):
-            self.kernel(*self.run.args)
+        param, seed = _direction(asked)
+        direction = array_of(seed, np.dtype(np.float64), param.to_numpy().shape)
+        bounds = self._tangents(param, direction, asked.forward_expect)
         return self._compare("dual", asked.forward_expect, "dual", bounds)
+
+    def _tangents(self, param: Any, direction: Any, outputs: Any) -> list[Any]:
+        """Run in forward mode along a direction; the error bounds of the duals of the outputs."""
+        _fill([(param, direction)], "dual")
+        bounds = self._bounds("dual", outputs)
+        losses = [place for place, _ in _pairs(outputs)]
+        with self.qd.ad.FwdMode(loss=losses, param=param, seed=direction.ravel().tolist()):
+            self.kernel(*self.run.args)
+        return bounds
+
+    def _dot_products(self) -> list[Measure]:
+        """<y, J x'> and <J^T y, x'>, for random y and x'."""
+        asked = self.run.gradient
+        assert asked is not None
+        if not self.bounded:
+            raise CaseError('the mode "dot-product" compares within error bounds: the case has to be bounded')
+        return [self._dot_product(asked, number) for number in range(DIRECTIONS)]
+
+    def _dot_product(self, asked: Gradient, number: int) -> Measure:
+        param, _ = _direction(asked)
+        outputs = [place for place, _ in _pairs(asked.forward_expect)]
+        direction = _eighths(param)
+        adjoints = [np.ones(()) if asked.loss is not None else _eighths(place) for place in outputs]
+        self._start_over("dual")
+        bounds = self._tangents(param, direction, asked.forward_expect)
+        forward = [_read(place, "dual") for place in outputs]
+        self._start_over("grad")
+        weights = Gradient(list(zip(outputs, adjoints, strict=True)) if asked.loss is None else (), loss=asked.loss)
+        bounds += self._backward(weights, [(param, None)])
+        pairs = [*zip(adjoints, forward, strict=True), (direction, _read(param, "grad"))]
+        return measure_identity(f"{self.label}direction {number + 1}", pairs, bounds)
+
+    def _start_over(self, part: str) -> None:
+        """Memory as it was before the first launch, and zero gradients or duals."""
+        assert self.run.gradient is not None
+        _fill(self.run.given)
+        self.qd.ad.clear_all_gradients()
+        places = [place for place, _ in (*_pairs(self.run.given), *_pairs(self.run.gradient.forward_expect))]
+        _fill([(place, 0.0) for place in places if getattr(place, part, None) is not None], part)
 
     def _compare(self, what: str, expectations: Any, part: str, bounds: list[Any]) -> list[Measure]:
         measures = []
@@ -205,13 +243,29 @@ class _Launch:
         """The error bounds of what is compared, for this very run."""
         if not self.bounded:
             return []
+        places = [place for place, _ in _pairs(expectations)]
         if self.given is None:
             inspection = importlib.import_module(f"{self.qd.__name__}.inspection")
-            places = [place for place, _ in _pairs(expectations)]
-            self.bounds = inspection.error_bounds(lambda: self.kernel(*self.run.args), of, places)
+            bounds = list(inspection.error_bounds(lambda: self.kernel(*self.run.args), of, places))
         else:
-            self.bounds = self.given
-        return list(self.bounds)
+            bounds = list(self.given[len(self.bounds) :][: len(places)])
+        self.bounds += bounds
+        return bounds
+
+
+def _direction(asked: Gradient) -> tuple[Any, Any]:
+    """The one input of forward mode, and its seed."""
+    first, *others = _pairs(asked.forward_seed)
+    if others:
+        raise CaseError("forward mode takes one input at a time: give one forward_seed")
+    return first
+
+
+def _eighths(place: Any) -> Any:
+    """Random numbers of few bits for the elements of a place, none of them 0."""
+    shape = place.to_numpy().shape
+    flat = [random.choice((-1, 1)) * random.randint(1, 16) / 8 for _ in range(math.prod(shape))]
+    return np.array(flat).reshape(shape)
 
 
 def _pairs(values: Any) -> list[tuple[Any, Any]]:

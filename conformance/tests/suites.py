@@ -28,6 +28,9 @@ class Field:
         self.array[...] = array
 
 class ad:
+    @staticmethod
+    def clear_all_gradients():
+        pass
     class FwdMode:
         def __init__(self, loss, param, seed):
             param.dual.array.flat[:] = seed

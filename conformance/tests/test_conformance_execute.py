@@ -147,6 +147,43 @@ def test_a_wrong_gradient_is_not_a_wrong_value(mode, part, tmp_path):
     assert part in result.message
 
 
+DOT = """
+import sys, types
+bounds = types.SimpleNamespace(error_bounds=lambda run, of, places: [np.full(3, BOUND)] * len(places))
+sys.modules["plainlanguage.inspection"] = bounds
+x, y = qd.field(qd.f32, 3), qd.field(qd.f32, 3)
+for place in (x, y):
+    place.grad, place.dual = qd.field(qd.f32, 3), qd.field(qd.f32, 3)
+
+def k():
+    y.array[...] = x.array * 1.1
+    y.dual.array[...] = np.float32(FORWARD) * x.dual.array
+
+def back():
+    x.grad.array[...] += np.float32(REVERSE) * y.grad.array
+
+k.grad = back
+asked = Gradient(forward_seed={x: 1}, forward_expect={y: 1.1})
+return Run(k, given={x: [1, 2, 3]}, gradient=asked)
+"""
+
+
+@pytest.mark.parametrize(("factors", "status"), [((1.1, 1.1), Status.PASS), ((1.1, 1.2), Status.WRONG_GRADIENT)])
+def test_reverse_and_forward_mode_are_held_against_each_other(factors, status, tmp_path):
+    body = DOT.replace("FORWARD", str(factors[0])).replace("REVERSE", str(factors[1])).replace("BOUND", "2e-6")
+    result = outcome(tmp_path, body, ", modes=['dot-product'], bounded=True")
+    assert result.status is status, result.message
+    assert ("<y, J x'> is" in result.message) == (status is Status.WRONG_GRADIENT)
+
+
+@pytest.mark.parametrize(("bounded", "phrase"), [(True, "says nothing"), (False, "has to be bounded")])
+def test_a_dot_product_that_says_nothing_is_the_fault_of_the_case(bounded, phrase, tmp_path):
+    body = DOT.replace("FORWARD", "1.1").replace("REVERSE", "1.1").replace("BOUND", "100.0")
+    result = outcome(tmp_path, body, f", modes=['dot-product'], bounded={bounded}")
+    assert result.status is Status.BROKEN
+    assert phrase in result.message
+
+
 def test_the_class_and_the_measured_distance_are_recorded(tmp_path):
     exact, near = (outcome(tmp_path, PASSING[name]) for name in ("minus zero", "a distance within the budget"))
     assert (exact.exactness, exact.ulp) == ("exact", 0.0)
