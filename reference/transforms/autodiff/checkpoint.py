@@ -24,7 +24,7 @@ from ...ir.types import ArrayType, i64
 from .checkpoint_schedule import Checkpoints, emit_stride
 from .checkpoint_state import Site, bring, living, mapped, outermost_loops, refuse_unrepeatable, stored_later
 from .plan import Planner
-from .state import Counters, Names, counter, scoped
+from .state import Counters, Names, Sides, counter, scoped
 from .sweep import Sweep, trip_count
 
 if TYPE_CHECKING:
@@ -72,21 +72,34 @@ class Blocks:
         self.replayed, self.lost = replayed, lost
         self.sites: dict[Op, Site] = {}
         self.stacks: dict[Value, Value] = {}
+        constants = (op for op in source.body.walk() if op.name == "const" and op.result.dtype.is_integer)
+        self._numbers: dict[Value, int] = {op.result: op.attrs["value"] for op in constants}
 
     def __contains__(self, op: Op) -> bool:
         return op in self.sites
 
     # ---- before the sweep
 
-    def enter(self, op: Op, keeping: Collection[Op], *, serial: bool) -> None:
-        """Meet an op outside loops; `keeping` are the loops that keep something."""
+    def enter(self, op: Op, kept: Mapping[Op, Sequence[tuple[Value, Sides]]], *, serial: bool) -> None:
+        """Meet an op outside loops, in which some loops keep something in some branches."""
         for loop, around in outermost_loops(op):
-            site = Site(loop)
-            if any(one in keeping for one in (loop, *site.inner)):
+            site = Site(loop, self._trips_of(loop))
+            site.kept = {one: kept[one] for one in (loop, *site.inner) if one in kept}
+            if site.kept and not (site.constant is not None and site.constant <= self.options.block):
                 refuse_unrepeatable(self.source, loop, self.replayed, serial=serial)
                 bring(self.planner, loop, around)
-                site.counted = any(one in keeping for one in site.inner)
                 self.sites[loop] = site
+
+    def _trips_of(self, loop: Op) -> int | None:
+        """How often a `for` from a number to a number runs."""
+        if loop.name == "while":
+            return None
+        lo, hi = (self._numbers.get(v) for v in loop.operands[:2])
+        return None if lo is None or hi is None else max(0, hi - lo)
+
+    def takes(self, op: Op) -> bool:
+        """Whether there is a checkpointed loop in an op outside loops."""
+        return bool(self._met(op))
 
     def _met(self, op: Op) -> list[Site]:
         return [self.sites[loop] for loop, _ in outermost_loops(op) if loop in self.sites]
@@ -94,7 +107,7 @@ class Blocks:
     def capacities(self, op: Op, names: Names, counters: Counters) -> Counters:
         """How deep the stacks of each loop in an op have to be."""
         counts, sites = dict(counters), self._met(op)
-        if any(site.counted or site.op.name == "while" for site in sites):
+        if any(site.counted or site.op.name == "while" for site in sites) or op.name == "if":
             sweep = Sweep(self.b, self.planner, None, lost=self.lost, blocks=self)
             sweep._op(op, scoped(names), counts, None)
         for site in sites:
@@ -130,7 +143,7 @@ class Blocks:
         names.update(zip(site.op.results, made, strict=False))
         counters.update(zip(site.inner, made[len(args) :], strict=True))
 
-    def open(self, op: Op, names: Names, stacks: dict[Value, Value], around: Mapping[Op, tuple[int, ...]]) -> None:
+    def open(self, op: Op, names: Names, stacks: dict[Value, Value], around: Mapping[Op, Sides]) -> None:
         """Find out the states of the loops in an op, and make the stacks of their snapshots.
 
         `stacks` are those of what the loops keep, `around` says in which branches they are.
@@ -139,7 +152,7 @@ class Blocks:
         for site in self._met(op):
             self._open(site, names, around[site.op])
 
-    def _open(self, site: Site, names: Names, sides: tuple[int, ...]) -> None:
+    def _open(self, site: Site, names: Names, sides: Sides) -> None:
         scratch = Region()
         with self.b.into(scratch):
             none = counter(self.b)
@@ -147,7 +160,7 @@ class Blocks:
             sweep = Sweep(self.b, self.planner, self.stacks)
             self._run(sweep, course, (none, none), [mapped(names, v) for v in site.initial])
         needed, read, written = living(scratch, scratch.ops[-1])
-        slots, whole = counter(self.b, self.options.snapshots), self.options.snapshots
+        slots, whole, site.around = counter(self.b, self.options.snapshots), self.options.snapshots, sides
         site.starts = self.b.stack(i64, slots, sides)
         site.carried = {k: self.b.stack(a.dtype, slots, sides) for k, a in enumerate(site.args) if needed[k]}
         for array in site.used_arrays():
@@ -157,7 +170,7 @@ class Blocks:
             elif handle in read and (array not in names or stored_later(self.source, site.op, array)):
                 site.frozen[array] = self._array_stack(array, 1, sides)
 
-    def _array_stack(self, array: Value, copies: int, sides: tuple[int, ...]) -> Value:
+    def _array_stack(self, array: Value, copies: int, sides: Sides) -> Value:
         assert isinstance(array.type, ArrayType)
         return self.b.stack(array.type.dtype, counter(self.b, copies * array.type.length), sides)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ...errors import AdstackDataAccessError
@@ -11,7 +11,7 @@ from ...ir.types import ArrayType, DType
 from ..dce import dce
 from ..options import DEFAULT
 from .plan import Planner
-from .state import Names, free_values
+from .state import Names, Sides, free_values
 from .sweep import loops_inside
 
 __all__ = ["Site", "bring", "living", "outermost_loops", "refuse_unrepeatable", "stored_later"]
@@ -23,8 +23,10 @@ class Site:
 
     Attributes:
         op: the loop.
+        constant: how often it runs, if that is a number.
         inner: the loops inside it.
-        counted: whether it runs ahead, for the depths of what the loops inside keep.
+        kept: what it, and those inside it, keep on adstacks: values, and in which branches of the loop they are.
+        around: the branches that it is in.
         trips: how often it runs, if that is counted ahead.
         starts: the stack of the blocks at whose start the snapshots were taken.
         carried: the stacks of carried values, by position.
@@ -33,8 +35,10 @@ class Site:
     """
 
     op: Op
+    constant: int | None = None
     inner: list[Op] = field(default_factory=list)
-    counted: bool = False
+    kept: dict[Op, Sequence[tuple[Value, Sides]]] = field(default_factory=dict)
+    around: Sides = ()
     trips: Value | None = None
     starts: Value | None = None
     carried: dict[int, Value] = field(default_factory=dict)
@@ -43,6 +47,11 @@ class Site:
 
     def __post_init__(self) -> None:
         self.inner = loops_inside(self.op)
+
+    @property
+    def counted(self) -> bool:
+        """Whether it runs ahead: how much the loops inside keep is not known otherwise."""
+        return any(loop in self.kept for loop in self.inner)
 
     @property
     def source(self) -> Region:

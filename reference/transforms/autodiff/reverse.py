@@ -31,13 +31,10 @@ from .checkpoint_schedule import Checkpoints
 from .conflicts import overwritten, refuse_lost, refuse_mixed_extremes, refuse_ordered, refuse_overwritten
 from .plan import Planner
 from .rotate import rotate
-from .state import Counters, Names, counter, free_values, scoped
+from .state import Counters, Names, Sides, counter, free_values, scoped
 from .sweep import Sweep, loops_inside, trip_count
 
 __all__ = ["Checkpoints", "reverse"]
-
-Sides = tuple[int, ...]
-"""Which sides of branches something is in, from the outermost: 2 n + side of the nth `if`."""
 
 
 def reverse(
@@ -169,14 +166,14 @@ class _Reverse:
         loops = ([op] if op.name in ("for", "while") else []) + loops_inside(op)
         for loop in loops:
             counters[loop] = counter(self.b)
-        keeping = {loop for loop in loops if self._kept_in(loop)}
-        if keeping:
+        kept = {loop: found for loop in loops if (found := self._kept_in(loop))}
+        if kept:
             if self.blocks is not None:
-                self.blocks.enter(op, keeping, serial=temps)
+                self.blocks.enter(op, kept, serial=temps)
             capacities = self._capacities(op, names, counters)
             around = dict(self._sides_around(op, ()))
-            for loop in loops:
-                for value, inside in self._kept_in(loop):
+            for loop, values in kept.items():
+                for value, inside in values:
                     stacks[value] = self.b.stack(value.dtype, capacities[loop], around[loop], inside)
             if self.blocks is not None:
                 self.blocks.open(op, names, stacks, around)
@@ -211,7 +208,7 @@ class _Reverse:
 
     def _capacities(self, op: Op, names: Names, counters: Counters) -> Counters:
         """How often each loop's body runs: at once for a single `for`, else by running the control flow."""
-        if self.blocks is not None:
+        if self.blocks is not None and self.blocks.takes(op):
             return self.blocks.capacities(op, names, counters)
         if op.name == "for" and not loops_inside(op):
             lo, hi = (names.get(v, v) for v in op.operands[:2])

@@ -10,13 +10,16 @@ from ...ir.builder import Builder
 from ...ir.structure import Op, Region, Value
 from ...ir.types import DType, i64
 
-__all__ = ["Adjoints", "Counters", "Names", "free_values"]
+__all__ = ["Adjoints", "Counters", "Names", "Sides", "free_values"]
 
 Names = MutableMapping[Value, Value]
 """A value of the kernel -> the one that stands for it in the reverse kernel."""
 
 Counters = dict[Op, Value]
 """A loop -> how many of its iterations have been run (forward) or are still to be reversed."""
+
+Sides = tuple[int, ...]
+"""Which sides of branches something is in, from the outermost: 2 n + side of the nth `if`."""
 
 
 class Adjoints:
