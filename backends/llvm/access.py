@@ -12,7 +12,7 @@ from .checks import check_bounds, check_local_bounds
 from .region import RegionEmitter, handles
 from .writer import scalar_type, type_text
 
-__all__ = ["Address", "address_of", "last_lane", "memory_type"]
+__all__ = ["Address", "address_of", "last_lane", "memory_type", "read", "write"]
 
 
 def memory_type(dtype: DType) -> str:
@@ -96,13 +96,28 @@ def _load(e: RegionEmitter, op: Op) -> None:
     place: Place = op.attrs["place"]
     check_bounds(e, op, place, op.operands)
     address = address_of(e, place, op.operands)
-    dtype, size = place.dtype, place.dtype.size
+    dtype = place.dtype
+    name = read(e, address, dtype)
     if address.kind == "one":
-        name = e.w.let(f"load {memory_type(dtype)}, ptr {address.name}, align {size}")
         name = from_memory(e, name, dtype, 1)
         e.bind(op.result, name if not e.is_varying(op.result) else e.splat(name, dtype))
         return
-    e.bind(op.result, from_memory(e, vector_load(e, address, dtype), dtype, e.lanes))
+    e.bind(op.result, from_memory(e, name, dtype, e.lanes))
+
+
+def read(e: RegionEmitter, address: Address, dtype: DType) -> str:
+    """What stands in memory: one element, or one per running lane."""
+    if address.kind == "one":
+        return e.w.let(f"load {memory_type(dtype)}, ptr {address.name}, align {dtype.size}")
+    return vector_load(e, address, dtype)
+
+
+def write(e: RegionEmitter, address: Address, dtype: DType, name: str) -> None:
+    """Let something stand in memory: in one element, or in one per running lane."""
+    if address.kind == "one":
+        e.w.do(f"store {memory_type(dtype)} {name}, ptr {address.name}, align {dtype.size}")
+    else:
+        vector_store(e, address, dtype, name)
 
 
 def vector_load(e: RegionEmitter, address: Address, dtype: DType) -> str:
@@ -130,12 +145,12 @@ def _store(e: RegionEmitter, op: Op) -> None:
     place: Place = op.attrs["place"]
     check_bounds(e, op, place, indices)
     address = address_of(e, place, indices)
-    dtype, size = place.dtype, place.dtype.size
+    dtype = place.dtype
     if address.kind == "one":
         name = last_lane(e, value) if e.is_varying(value) else e.scalar(value)
-        e.w.do(f"store {memory_type(dtype)} {to_memory(e, name, dtype, 1)}, ptr {address.name}, align {size}")
-        return
-    vector_store(e, address, dtype, to_memory(e, e.vector(value), dtype, e.lanes))
+        write(e, address, dtype, to_memory(e, name, dtype, 1))
+    else:
+        write(e, address, dtype, to_memory(e, e.vector(value), dtype, e.lanes))
 
 
 def vector_store(e: RegionEmitter, address: Address, dtype: DType, name: str) -> None:
@@ -197,19 +212,11 @@ def _element(e: RegionEmitter, op: Op) -> Address:
 @handles("array.load")
 def _array_load(e: RegionEmitter, op: Op) -> None:
     address, dtype = _element(e, op), op.result.dtype
-    if address.kind == "one":
-        name = e.w.let(f"load {memory_type(dtype)}, ptr {address.name}, align {dtype.size}")
-        e.bind(op.result, from_memory(e, name, dtype, 1))
-        return
-    e.bind(op.result, from_memory(e, vector_load(e, address, dtype), dtype, e.lanes))
+    e.bind(op.result, from_memory(e, read(e, address, dtype), dtype, e.lanes))
 
 
 @handles("array.store")
 def _array_store(e: RegionEmitter, op: Op) -> None:
     value = op.operands[2]
     address, dtype = _element(e, op), value.dtype
-    name = to_memory(e, e.vector(value), dtype, e.lanes)
-    if address.kind == "one":
-        e.w.do(f"store {memory_type(dtype)} {name}, ptr {address.name}, align {dtype.size}")
-        return
-    vector_store(e, address, dtype, name)
+    write(e, address, dtype, to_memory(e, e.vector(value), dtype, e.lanes))

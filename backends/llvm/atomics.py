@@ -1,16 +1,19 @@
 """Atomic updates.
 
-Serial code needs no atomics: it loads, combines, stores. In a parallel loop an update of one element by all lanes whose
+Serial code needs no atomics: it loads, combines, stores; so do updates of an element that no other iteration touches
+(see `own`). In a parallel loop an update of one element by all lanes whose
 old value nobody looks at is first combined over the lanes (or over all iterations: see `gathering`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from adstack.ir.ops import ATOMICS
 from adstack.ir.structure import Op, Place, Value
-from adstack.ir.types import DType
+from adstack.ir.types import DType, u1
 
-from .access import Address, address_of, from_memory, memory_type, to_memory
+from .access import Address, address_of, from_memory, memory_type, read, to_memory, write
 from .checks import check_bounds
 from .emitters import emit
 from .lanes import each_lane
@@ -49,10 +52,35 @@ def _atomic(e: RegionEmitter, op: Op) -> None:
     values = op.operands[place.rank :]
     check_bounds(e, op, place, indices)
     address = address_of(e, place, indices)
+    alone = e.owned.get(op) if e.frame.parallel else ""
+    if alone == "":
+        e.bind(op.result, _plain(e, op, address, values))
+    elif alone is None:
+        _shared(e, op, address, values)
+    else:
+        _either(e, op, alone, address, values)
+
+
+def _either(e: RegionEmitter, op: Op, alone: str, address: Address, values: list[Value]) -> None:
+    """As nobody else's element if so it is, which is seen when the task runs."""
+    plain, shared, after = e.label("plain"), e.label("shared"), e.label("updated")
+    e.split(alone, plain, shared)
+    e.enter(plain)
+    old, where = _plain(e, op, address, values), e.block
+    e.jump(after)
+    e.enter(shared)
+    _shared(e, op, address, values)
+    other, there = e.at(op.result, e.lanes) if op.result in e.used else "poison", e.block
+    e.jump(after)
+    e.enter(after)
+    e.bind(op.result, e.w.let(f"phi {type_text(op.result.dtype, e.lanes)} [ {old}, %{where} ], [ {other}, %{there} ]"))
+
+
+def _shared(e: RegionEmitter, op: Op, address: Address, values: list[Value]) -> None:
+    """Other iterations may update the element at the same time."""
     if e.lanes == 1:
         names = [e.scalar(v) for v in values]
-        one = update if e.frame.parallel else _plain
-        e.bind(op.result, one(e, op.attrs["kind"], address.name, place.dtype, *names))
+        e.bind(op.result, update(e, op.attrs["kind"], address.name, op.attrs["place"].dtype, *names))
     else:
         _over_lanes(e, op, address, values)
 
@@ -110,24 +138,24 @@ def reduced(e: RegionEmitter, kind: str, dtype: DType, vector: str) -> str:
     return name
 
 
-def _plain(e: RegionEmitter, kind: str, pointer: str, dtype: DType, *values: str) -> str:
-    """Load, combine, store: nobody else is there."""
-    old = from_memory(e, e.w.let(f"load {memory_type(dtype)}, ptr {pointer}, align {dtype.size}"), dtype, 1)
-    new = _combined(e, kind, dtype, old, values)
-    e.w.do(f"store {memory_type(dtype)} {to_memory(e, new, dtype, 1)}, ptr {pointer}, align {dtype.size}")
+def _plain(e: RegionEmitter, op: Op, address: Address, values: list[Value]) -> str:
+    """Load, combine, store: nobody else is there. In as many lanes as there are; the old values."""
+    kind, dtype = op.attrs["kind"], op.attrs["place"].dtype
+    old = from_memory(e, read(e, address, dtype), dtype, e.lanes)
+    new = _combined(e, e.lanes, kind, dtype, old, [e.at(v, e.lanes) for v in values])
+    write(e, address, dtype, to_memory(e, new, dtype, e.lanes))
     return old
 
 
-def _combined(e: RegionEmitter, kind: str, dtype: DType, old: str, values: tuple[str, ...]) -> str:
+def _combined(e: RegionEmitter, lanes: int, kind: str, dtype: DType, old: str, values: Sequence[str]) -> str:
     if kind == "xchg":
         return values[0]
     if kind == "cas":
-        ty = scalar_type(dtype)
-        word = f"i{dtype.bits}"
+        ty, word = type_text(dtype, lanes), f"i{dtype.bits}" if lanes == 1 else f"<{lanes} x i{dtype.bits}>"
         a, b = (e.w.let(f"bitcast {ty} {v} to {word}") if dtype.is_float else v for v in (old, values[0]))
         same = e.w.let(f"icmp eq {word} {a}, {b}")
-        return e.w.let(f"select i1 {same}, {ty} {values[1]}, {ty} {old}")
-    return combine(e, 1, kind, dtype, old, values[0])
+        return e.w.let(f"select {type_text(u1, lanes)} {same}, {ty} {values[1]}, {ty} {old}")
+    return combine(e, lanes, kind, dtype, old, values[0])
 
 
 def update(e: RegionEmitter, kind: str, pointer: str, dtype: DType, *values: str) -> str:
@@ -160,7 +188,7 @@ def _exchanged(e: RegionEmitter, kind: str, pointer: str, dtype: DType, values: 
     seen = e.w.let("phi " + word)
     line = len(e.w.lines) - 1
     old = e.w.let(f"bitcast {word} {seen} to {ty}") if dtype.is_float else from_memory(e, seen, dtype, 1)
-    new = _combined(e, kind, dtype, old, values)
+    new = _combined(e, 1, kind, dtype, old, values)
     raw = e.w.let(f"bitcast {ty} {new} to {word}") if dtype.is_float else to_memory(e, new, dtype, 1)
     swap = f"cmpxchg ptr {pointer}, {word} {seen}, {word} {raw}{e.frame.target.scope}"
     pair = e.w.let(f"{swap} monotonic monotonic, align {size}")

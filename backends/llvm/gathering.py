@@ -16,7 +16,7 @@ from .atomics import COMBINING, combine, identity, reduced, update
 from .region import RegionEmitter
 from .writer import scalar_type, type_text
 
-__all__ = ["Gathering"]
+__all__ = ["Gathering", "by_place", "may_overlap"]
 
 
 class _Slot:
@@ -90,7 +90,7 @@ class Gathering:
     """
 
     def __init__(self, body: Region) -> None:
-        self._touching = _by_place(body)
+        self._touching = by_place(body)
         self.ops = list(_gatherable(body, self._touching.values()))
         self._addresses: dict[Op, str] = {}
         self.alone = ""
@@ -107,7 +107,7 @@ class Gathering:
             self._addresses[op] = address
             for others in self._touching.values():
                 other: Place = others[0].attrs["place"]
-                if _may_overlap(place, other):
+                if may_overlap(place, other):
                     apart = _apart(e, address, place, other)
                     self.alone = e.w.let(f"and i1 {self.alone}, {apart}") if self.alone else apart
 
@@ -122,7 +122,7 @@ class Gathering:
         e.gathered = {}
 
 
-def _by_place(body: Region) -> dict[str, list[Op]]:
+def by_place(body: Region) -> dict[str, list[Op]]:
     """Per place, the ops that touch its memory."""
     touching: dict[str, list[Op]] = {}
     for op in body.walk():
@@ -147,7 +147,7 @@ def _gatherable(body: Region, touching: Iterable[list[Op]]) -> Iterable[Op]:
             yield op
 
 
-def _may_overlap(a: Place, b: Place) -> bool:
+def may_overlap(a: Place, b: Place) -> bool:
     """The caller chooses the memory of an ndarray: it may be any that he can name."""
     kinds = {a.kind, b.kind}
     return a != b and "ndarray" in kinds and kinds <= {"ndarray", "field"}

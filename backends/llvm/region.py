@@ -62,6 +62,7 @@ class RegionEmitter:
         block: label of the block being written.
         task: what the code needs to know of the task around it; None in a math function, which touches no memory.
         gathered: atomics that are combined per thread first.
+        owned: atomics that need not be atomic (see `own`).
         stacks, kept: the adstacks made so far, of either kind.
         counted: the adstacks of which the program keeps the count, each with its group.
         current: the region being emitted.
@@ -80,6 +81,7 @@ class RegionEmitter:
         self.task: TaskFrame | None = None
         self.strides: Strides | None = None
         self.gathered: dict[Op, Gathered] = {}
+        self.owned: dict[Op, str] = {}
         self.used: set[Value] = set()
         self.stacks: dict[Value, Stack] = {}
         self.counted: dict[Value, tuple[Op, ...]] = {}

@@ -15,7 +15,7 @@ from adstack.errors import InternalError
 from adstack.ir.structure import Op, Program, Region, Task, Value
 from adstack.ir.types import DType, i64, u8
 
-from . import access, atomics, checks, control, heap, kept, random, stacks
+from . import access, atomics, checks, control, heap, kept, own, random, stacks
 from .context import Context
 from .frame import Site, TaskFrame
 from .gathering import Gathering
@@ -126,6 +126,7 @@ class _TaskEmitter:
         box = _Box(e, loop)
         gathering = Gathering(Region() if self.debug else loop.regions[0])
         gathering.prepare(e, loop.regions[0])
+        e.owned = own.prepare(e, loop, header) if self.target is HOST else {}
         masked = masked and lanes > 1 and len(box.extent) == 1 and not gathering.alone
         start, stop, step = self.target.span(e.w, box.total)
         if lanes > 1:
