@@ -28,13 +28,14 @@ from .activity import Activity
 from .backward import Backward
 from .checkpoint import Blocks
 from .checkpoint_schedule import Checkpoints
+from .checkpoint_state import Site
 from .conflicts import overwritten, refuse_lost, refuse_mixed_extremes, refuse_ordered, refuse_overwritten
 from .plan import Planner
 from .rotate import rotate
 from .state import Counters, Names, Sides, counter, free_values, scoped
 from .sweep import Sweep, loops_inside, trip_count
 
-__all__ = ["Checkpoints", "reverse"]
+__all__ = ["Checkpoints", "checkpointed", "reverse"]
 
 
 def reverse(
@@ -56,6 +57,17 @@ def reverse(
     source = clone_kernel(kernel)
     rotate(source.body)
     return _Reverse(source, dict(adjoints), replayed, suspects, checkpoints).emit()
+
+
+def checkpointed(
+    kernel: Kernel, adjoints: Mapping[str, Place], replayed: Collection[str] = ()
+) -> tuple[Kernel, list[Site]]:
+    """The loops that `reverse` would checkpoint, and the kernel that they are in."""
+    source = clone_kernel(kernel)
+    rotate(source.body)
+    made = _Reverse(source, dict(adjoints), replayed, checkpoints=Checkpoints(1, 1))
+    made.emit()
+    return source, list(made.blocks.sites.values()) if made.blocks is not None else []
 
 
 class _Reverse:

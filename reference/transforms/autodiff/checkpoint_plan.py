@@ -1,0 +1,198 @@
+"""What checkpointed loops take, and the best that a limit on memory allows: `plan_checkpoints(kernel, adjoints)`.
+
+Requires: what `reverse` requires. AdstackDataAccessError if it refuses the kernel, or a loop can't run again.
+Ensures: `CheckpointPlan.bytes(checkpoints)` is what one lane's adstacks take in the kernel that `reverse` makes with
+these checkpoints, laid out as in `runtime/heap.py`, if the loops inside a checkpointed one run `inner` times per trip
+of it at most. The choice is the one that runs the fewest trips again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...ir.location import Loc
+from ...ir.structure import Kernel, Op, Place, Value
+from ...ir.types import ArrayType, i64
+from .checkpoint_schedule import Checkpoints, forward_blocks
+from .checkpoint_state import Site
+from .reverse import checkpointed
+from .state import Sides
+
+__all__ = ["CheckpointPlan", "LoopPlan", "plan_checkpoints"]
+
+LONG = 1 << 20
+"""The trip count to prepare for if none is known."""
+
+Rows = Mapping[int, int]
+"""Size of an element in bytes -> a number of elements."""
+
+
+@dataclass(frozen=True)
+class LoopPlan:
+    """What one loop takes.
+
+    Attributes:
+        loc: where it is.
+        task: the number of the stretch of the kernel that it is in.
+        around: the branches that it is in.
+        constant: how often it runs, if that is a number.
+        state: one snapshot.
+        once: what is copied once.
+        kept: what a trip keeps; `inner`: what a trip of the loops inside keeps.
+    """
+
+    loc: Loc
+    task: int
+    around: Sides
+    constant: int | None
+    state: Rows
+    once: Rows
+    kept: Rows
+    inner: Rows
+
+    def whole(self, checkpoints: Checkpoints) -> bool:
+        """Whether the loop is so short that it keeps everything."""
+        return self.constant is not None and self.constant <= checkpoints.block
+
+    def rows(self, checkpoints: Checkpoints, inner: int) -> Rows:
+        """Elements of each size."""
+        if self.whole(checkpoints):
+            return _sum((self.constant or 0, self.kept), (inner * (self.constant or 0), self.inner))
+        block = checkpoints.block
+        return _sum(
+            (checkpoints.snapshots, self.state), (1, self.once), (block, self.kept), (inner * block, self.inner)
+        )
+
+    def told(self, checkpoints: Checkpoints) -> str:
+        """A line for people."""
+        where = f"loop at line {self.loc.line}"
+        if self.whole(checkpoints):
+            return f"{where}: {self.constant} trips, kept in full"
+        state = sum(size * count for size, count in self.state.items())
+        snapshots, block = checkpoints.snapshots, checkpoints.block
+        taken = f"{snapshots} snapshot{'s' * (snapshots > 1)} of {state} bytes"
+        return f"{where}: checkpointed, {taken}, blocks of {block} trip{'s' * (block > 1)}"
+
+
+@dataclass(frozen=True)
+class CheckpointPlan:
+    """What the checkpointed loops of a kernel take."""
+
+    loops: tuple[LoopPlan, ...]
+
+    def bytes(self, checkpoints: Checkpoints, inner: int = 1) -> int:
+        """Of one lane, in the stretch of the kernel that takes most."""
+        tasks: dict[int, list[tuple[Sides, Rows]]] = {}
+        for loop in self.loops:
+            tasks.setdefault(loop.task, []).append((loop.around, loop.rows(checkpoints, inner)))
+        return max((sum(size * n for size, n in _lay(items).items()) for items in tasks.values()), default=0)
+
+    @property
+    def least(self) -> int:
+        """The bytes of a lane without which nothing goes."""
+        return self.bytes(Checkpoints(1, 1))
+
+    def choose(self, limit: int, trips: int = LONG, inner: int = 1) -> Checkpoints | None:
+        """The checkpoints for which the fewest trips run again; None if nothing fits into `limit` bytes per lane.
+
+        Args:
+            limit: bytes of one lane.
+            trips: the greatest number of trips of a checkpointed loop.
+            inner: how often the loops inside it run, in one of its trips, at most.
+        """
+        found = [made for block in _blocks(trips) if (made := self._most(limit, block, trips, inner)) is not None]
+        return min(found, key=lambda made: (_again(made, trips), -made.block), default=None)
+
+    def _most(self, limit: int, block: int, trips: int, inner: int) -> Checkpoints | None:
+        """With as many snapshots as there is room for, and use."""
+        low, high = 0, max(1, -(-trips // block))
+        while low < high:
+            middle = (low + high + 1) // 2
+            fits = self.bytes(Checkpoints(middle, block), inner) <= limit
+            low, high = (middle, high) if fits else (low, middle - 1)
+        return Checkpoints(low, block) if low else None
+
+    def told(self, checkpoints: Checkpoints) -> tuple[str, ...]:
+        """A line for each loop."""
+        return tuple(loop.told(checkpoints) for loop in self.loops)
+
+
+def plan_checkpoints(kernel: Kernel, adjoints: Mapping[str, Place], replayed: Collection[str] = ()) -> CheckpointPlan:
+    """What `reverse(kernel, adjoints, replayed, checkpoints=...)` takes."""
+    source, sites = checkpointed(kernel, adjoints, replayed)
+    tasks = {inner: _task(number, op) for number, op in enumerate(source.body.ops) for inner in _within(op)}
+    return CheckpointPlan(tuple(_loop(site, tasks[site.op]) for site in sites))
+
+
+def _within(op: Op) -> Iterator[Op]:
+    yield op
+    for region in op.regions:
+        yield from region.walk()
+
+
+def _task(number: int, op: Op) -> int:
+    """Parallel loops by position, and all serial code as one."""
+    return number if op.name == "parallel_for" else -1
+
+
+def _blocks(trips: int) -> list[int]:
+    """Sizes of blocks to try: powers of two and what lies between."""
+    found, size = [], 1
+    while size < trips:
+        found += [size, size + size // 2] if size > 1 else [size]
+        size *= 2
+    return [size for size in found if size < trips] + [max(1, trips)]
+
+
+def _again(checkpoints: Checkpoints, trips: int) -> int:
+    """How many trips run only to get further."""
+    return checkpoints.block * forward_blocks(-(-trips // checkpoints.block), checkpoints.snapshots)
+
+
+# ---- elements
+
+
+def _loop(site: Site, task: int) -> LoopPlan:
+    inner = [values for loop, values in site.kept.items() if loop is not site.op]
+    state = _sum(
+        (1, {i64.size: 1}), *((1, {site.args[k].dtype.size: 1}) for k in site.carried), *map(_array, site.arrays)
+    )
+    once = _sum(*map(_array, site.frozen))
+    kept = _branches(site.kept.get(site.op, ()))
+    return LoopPlan(
+        site.op.loc, task, site.around, site.constant, state, once, kept, _sum(*((1, _branches(v)) for v in inner))
+    )
+
+
+def _array(array: Value) -> tuple[int, Rows]:
+    assert isinstance(array.type, ArrayType)
+    return 1, {array.type.dtype.size: array.type.length}
+
+
+def _branches(values: Sequence[tuple[Value, Sides]]) -> Rows:
+    """What is kept in one trip, values of branches that exclude each other in the same place."""
+    return _lay((sides, {value.dtype.size: 1}) for value, sides in values)
+
+
+def _lay(items: Iterable[tuple[Sides, Rows]], level: int = 0) -> Rows:
+    """Of sides of one branch those that take most; everything else side by side."""
+    flat: list[tuple[int, Rows]] = []
+    branches: dict[int, dict[int, list[tuple[Sides, Rows]]]] = {}
+    for sides, rows in items:
+        if len(sides) == level:
+            flat.append((1, rows))
+        else:
+            branches.setdefault(sides[level] // 2, {}).setdefault(sides[level], []).append((sides, rows))
+    for branch in branches.values():
+        ends = [_lay(side, level + 1) for side in branch.values()]
+        flat.append((1, {size: max(end.get(size, 0) for end in ends) for end in ends for size in end}))
+    return _sum(*flat)
+
+
+def _sum(*parts: tuple[int, Rows]) -> Rows:
+    found: dict[int, int] = {}
+    for times, rows in parts:
+        for size, count in rows.items():
+            found[size] = found.get(size, 0) + times * count
+    return found
