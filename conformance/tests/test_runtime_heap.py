@@ -23,7 +23,7 @@ def task_of(stacks):
     made = []
     for dtype, capacity, around, inside in stacks:
         read = isinstance(capacity, tuple)
-        room = b.load(DEPTHS, b.const(capacity[1], i32)) if read else b.const(capacity, i64)
+        room = b.load(DEPTHS, (b.const(capacity[1], i32),)) if read else b.const(capacity, i64)
         made.append(b.stack(dtype, room, around, inside))
     b.return_()
     return Task("t", b.region), made

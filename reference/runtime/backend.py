@@ -62,10 +62,13 @@ class Bindings:
     Attributes:
         storages: place name -> the backend's memory handle, for every "field" and "ndarray" place of the program.
         shapes: place name -> extents, element axes included.
+        sized: the depths of adstacks are what they were in the last launch of this executable: its sizers can be left
+            out.
     """
 
     storages: dict[str, Any]
     shapes: dict[str, tuple[int, ...]]
+    sized: bool = False
 
 
 class Backend(Protocol):

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ..ir.printer import print_ir
 from ..ir.structure import Kernel, Program
+from ..sizing.sizers import Sized, with_sizers
 from ..transforms import pipeline
 from .backend import Backend
 from .options import Options
@@ -28,12 +29,14 @@ class Compiled:
         executable: what the backend made of it.
         written: names of the places it writes.
         read: names of the places it reads.
+        sized: how deep its adstacks must be, and what that depends on.
     """
 
     program: Program
     executable: Any
     written: frozenset[str] = field(default=frozenset())
     read: frozenset[str] = field(default=frozenset())
+    sized: Sized | None = None
     _reaches: dict[Any, Reach] = field(default_factory=dict, repr=False, compare=False)
 
     def reach(self, scalars: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> Reach:
@@ -47,15 +50,18 @@ class Compiled:
         return known
 
 
-def compile_kernel(kernel: Kernel, options: Options, backend: Backend) -> Compiled:
-    """Simplify, split into tasks, and compile."""
+def compile_kernel(kernel: Kernel, options: Options, backend: Backend, *, adstacks: bool = False) -> Compiled:
+    """Simplify, split into tasks, and compile; with `adstacks`, size those that reverse mode made."""
     program = pipeline.lower(kernel, options)
+    sized = with_sizers(program) if adstacks else Sized(program)
+    program = sized.program
     uses = list(_uses(program))
     return Compiled(
         program,
         backend.compile(program, options),
         frozenset(name for name, _, writes in uses if writes),
         frozenset(name for name, reads, _ in uses if reads),
+        sized,
     )
 
 
@@ -64,7 +70,7 @@ def _uses(program: Program) -> Iterator[tuple[str, bool, bool]]:
     for task in program.tasks:
         for op in task.body.walk():
             place = op.attrs.get("place")
-            if place is not None:
+            if place is not None and place.kind != "depths":
                 yield place.name, op.opdef.reads, op.opdef.writes
 
 

@@ -11,6 +11,7 @@ from .backend import Backend, Bindings
 from .compiler import Compiled
 from .memory import Buffer
 from .shortcuts import Argument, Shortcut
+from .sizes import Sizing
 
 __all__ = ["Plan"]
 
@@ -35,14 +36,24 @@ class Plan:
         self._bindings = Bindings(self._storages, self._shapes)
         self._arguments = {n: p for n, p in compiled.program.places.items() if p.kind == "ndarray"}
         self._written_arguments = tuple(n for n in self._arguments if n in compiled.written)
+        self._sizing = Sizing.of(compiled)
 
     def launch(self, scalars: Sequence[Any], arrays: Mapping[str, Buffer]) -> Sequence[Any]:
         """Run with these scalar arguments and array arguments; the returned scalars."""
         for buffer in self._fixed:
             if buffer.storage is None:
                 raise AdstackRuntimeError("a field that the kernel uses was destroyed", do="make the field again")
+        bindings = self._bind(arrays)
+        if self._sizing is not None:
+            bindings.sized = self._sizing.holds(scalars, {**self.buffers, **arrays})
         try:
-            return self.backend.launch(self.compiled.executable, scalars, self._bind(arrays))
+            returned = self.backend.launch(self.compiled.executable, scalars, bindings)
+        except BaseException:
+            if self._sizing is not None:
+                self._sizing.forget()
+            raise
+        else:
+            return returned
         finally:
             # a launch that failed may have written some of it
             for buffer in self._changed:

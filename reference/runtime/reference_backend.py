@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,10 +41,18 @@ def open_device() -> ReferenceBackend:
 
 @dataclass(frozen=True)
 class Executable:
-    """A program and the options it was compiled with."""
+    """A program and the options it was compiled with.
+
+    Attributes:
+        program: all of it.
+        without: the program without its sizers.
+        depths: how deep adstacks must be, by the name of the place; kept from launch to launch.
+    """
 
     program: Program
     options: Options
+    without: Program
+    depths: dict[str, npt.NDArray[Any]]
 
 
 class ReferenceBackend:
@@ -56,7 +64,13 @@ class ReferenceBackend:
         self.launches = 0
 
     def compile(self, program: Program, options: Options) -> Executable:
-        return Executable(program, options)
+        without = replace(program, tasks=[task for task in program.tasks if not task.sizes])
+        depths = {
+            place.name: np.zeros([extent or 0 for extent in place.shape], np.int64)
+            for place in program.places.values()
+            if place.kind == "depths"
+        }
+        return Executable(program, options, without, depths)
 
     def listing(self, executable: Executable) -> dict[str, str]:
         """Nothing: the interpreter runs the tasks as they are."""
@@ -66,7 +80,8 @@ class ReferenceBackend:
         self.launches += 1
         options = executable.options
         how = interpreter.RunOptions(debug=options.debug, seed=options.random_seed, launch=self.launches)
-        return interpreter.run(executable.program, bindings.storages, scalars, options=how)
+        program = executable.without if bindings.sized else executable.program
+        return interpreter.run(program, {**bindings.storages, **executable.depths}, scalars, options=how)
 
     def shortcut(self, executable: Executable, wanted: Shortcut) -> None:
         """None: the interpreter is Python."""

@@ -1,0 +1,64 @@
+"""What the tests of sizing share: reverse programs with sizers, run on the interpreter with depths that can be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adstack.interpreter import run
+from adstack.ir.structure import Kernel, Program
+from adstack.ir.verifier import verify
+from adstack.sizing.sizers import Sized, with_sizers
+from adstack.transforms.autodiff.reverse import reverse
+from adstack.transforms.pipeline import lower, optimize
+
+Array = npt.NDArray[Any]
+Buffers = dict[str, Array]
+
+
+def reverse_program(kernel: Kernel) -> Program:
+    """The tasks that propagate adjoints through a kernel; every place of floats has a gradient."""
+    gradients = {
+        p.name: replace(p, name=f"{p.name}.grad", role="grad", of=p.name)
+        for p in kernel.places.values()
+        if p.dtype.is_float and p.kind in ("field", "ndarray")
+    }
+    return lower(reverse(optimize(kernel, keep_accesses=True), gradients))
+
+
+def sized_program(kernel: Kernel) -> Sized:
+    """The same with sizers."""
+    sized = with_sizers(reverse_program(kernel))
+    verify(sized.program)
+    return sized
+
+
+def after_forward(kernel: Kernel, before: Buffers, scalars: Sequence[Any] = ()) -> Buffers:
+    """Memory after the forward launch, with ones for gradients."""
+    memory = {name: buffer.copy() for name, buffer in before.items()}
+    run(lower(kernel), memory, scalars)
+    floats = {name: buffer for name, buffer in memory.items() if buffer.dtype.kind == "f"}
+    return {**memory, **{f"{name}.grad": np.ones_like(buffer) for name, buffer in floats.items()}}
+
+
+def launched(sized: Sized, memory: Buffers, scalars: Sequence[Any] = ()) -> tuple[Buffers, Array]:
+    """Memory and depths after a launch."""
+    found = {name: buffer.copy() for name, buffer in memory.items()}
+    depths = np.zeros(max(1, len(sized.sizes)), np.int64)
+    if sized.sizes:
+        found["depths"] = depths
+    run(sized.program, found, scalars)
+    found.pop("depths", None)
+    return found, depths
+
+
+def with_depths(sized: Sized, memory: Buffers, depths: Array, scalars: Sequence[Any] = ()) -> Buffers:
+    """Memory after a launch that leaves the sizers out and finds these depths."""
+    without = replace(sized.program, tasks=[task for task in sized.program.tasks if not task.sizes])
+    found = {name: buffer.copy() for name, buffer in memory.items()}
+    run(without, {**found, "depths": depths.copy()}, scalars)
+    return found

@@ -1,0 +1,62 @@
+"""Whether the depths of a program's adstacks are still what they were when they were last computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .compiler import Compiled
+from .memory import Buffer
+from .stats import count
+
+__all__ = ["Sizing"]
+
+
+class Sizing:
+    """Watches what the sizers of one program look at.
+
+    Args:
+        reads: names of the places that they read.
+        reductions: how many of them are parallel loops.
+        transient: whether they read what the launch itself computes.
+    """
+
+    def __init__(self, reads: frozenset[str], reductions: int, *, transient: bool) -> None:
+        self.reads = tuple(sorted(reads))
+        self.reductions = reductions
+        self.transient = transient
+        self._known: Any = None
+
+    @classmethod
+    def of(cls, compiled: Compiled) -> Sizing | None:
+        """For a compiled program; None if it has no sizers."""
+        sizers = [task for task in compiled.program.tasks if task.sizes]
+        if not sizers or compiled.sized is None:
+            return None
+        reductions = sum(task.kind == "parallel" for task in sizers)
+        return cls(compiled.sized.reads, reductions, transient=compiled.sized.transient)
+
+    def holds(self, scalars: Sequence[Any], buffers: Mapping[str, Buffer]) -> bool:
+        """Whether a launch with this memory may leave the sizers out. If not, it is taken to run them.
+
+        Memory that others write too (numpy, torch) may have changed without notice: it is looked at every time.
+        """
+        known = None if self.transient else self._key(scalars, buffers)
+        if known is not None and known == self._known:
+            count("size_hits")
+            return True
+        self._known = known
+        count("size_evaluations")
+        count("size_reductions", self.reductions)
+        return False
+
+    def forget(self) -> None:
+        """The launch failed: who knows what it has computed."""
+        self._known = None
+
+    def _key(self, scalars: Sequence[Any], buffers: Mapping[str, Buffer]) -> Any:
+        looked_at = [buffers[name] for name in self.reads]
+        if any(buffer.shared for buffer in looked_at):
+            return None
+        shapes = tuple(buffer.shape for buffer in buffers.values())
+        return tuple(scalars), shapes, tuple(buffer.generation for buffer in looked_at)

@@ -1,0 +1,29 @@
+"""What sizing did since the program started: counters, for tests and for people who wonder where time goes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+__all__ = ["COUNTED", "count", "stats"]
+
+COUNTED: Final = {
+    "size_evaluations": "launches that computed how deep their adstacks must be",
+    "size_reductions": "parallel loops dispatched for that",
+    "size_hits": "launches that used the depths of the launch before, since nothing that decides them had changed",
+}
+"""The counters, and what they count."""
+
+_COUNTS: Final[Counter[str]] = Counter()
+
+
+def count(name: str, number: int = 1) -> None:
+    """Add to a counter."""
+    if name not in COUNTED:
+        raise KeyError(name)
+    _COUNTS[name] += number
+
+
+def stats() -> dict[str, int]:
+    """All counters since the program started; differences between two calls tell what happened in between."""
+    return {name: _COUNTS[name] for name in COUNTED}

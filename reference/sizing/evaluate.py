@@ -1,0 +1,131 @@
+"""Formulas evaluated on the host, in Python's integers: another way than the sizers', to check them.
+
+Numbers of the program are computed in their own types, by the table of operations, one thread at a time. It is made to
+be right, not quick.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InternalError
+from ..ir.functions import evaluate as call
+from ..ir.structure import Op, Region, Value
+from .expr import MOST, Branch, Const, Number, Plus, SizeExpr, SumOverRange, Times, Triangle, Trips
+from .numbers import Numbers
+from .sizers import Size
+
+__all__ = ["evaluate"]
+
+Array = npt.NDArray[Any]
+
+
+def evaluate(size: Size, scalars: Sequence[Any], memory: Mapping[str, Array]) -> int:
+    """The depth in a launch with these arguments and this memory (by place name): the greatest of any iteration."""
+    if size.expr is None:
+        raise InternalError(f"depth {size.number} is counted: there is no formula")
+    numbers = size.numbers
+    known = dict(zip(numbers.task.body.args, scalars, strict=True))
+    host = _Host(numbers, known, memory)
+    if numbers.task.kind == "serial":
+        return host.size(size.expr)
+    loop = numbers.task.body.ops[-2]
+    ends = [int(host.number(v)) for v in loop.operands]
+    deepest = 0
+    for point in itertools.product(*(range(lo, hi) for lo, hi in zip(ends[::2], ends[1::2], strict=True))):
+        inner = _Host(numbers, {**known, **dict(zip(loop.regions[0].args, point, strict=True))}, memory)
+        deepest = max(deepest, inner.size(size.expr))
+    return deepest
+
+
+class _Host:
+    """One thread."""
+
+    def __init__(self, numbers: Numbers, known: Mapping[Value, Any], memory: Mapping[str, Array]) -> None:
+        self.numbers, self.known, self.memory = numbers, dict(known), memory
+
+    def size(self, expr: SizeExpr) -> int:
+        return min(self._size(expr), MOST)
+
+    def _size(self, expr: SizeExpr) -> int:
+        match expr:
+            case Const(value):
+                return value
+            case Number(value):
+                return max(0, int(self.number(value)))
+            case Trips(lo, hi):
+                return max(0, int(self.number(hi)) - int(self.number(lo)))
+            case Plus(terms):
+                return sum(self._size(term) for term in terms)
+            case Times(count, each):
+                times = self._size(count)
+                return times * self._size(each) if times else 0
+            case Branch(condition, yes, no):
+                return self._size(yes if self.number(condition) else no)
+            case SumOverRange(index, lo, hi, body):
+                return sum(self._at(index, k)._size(body) for k in range(int(self.number(lo)), int(self.number(hi))))
+            case Triangle(lo, hi, shift):
+                return sum(max(0, k + shift) for k in range(int(self.number(lo)), int(self.number(hi))))
+        raise InternalError(f"no formula: {expr!r}")
+
+    def _at(self, index: Value, number: int) -> _Host:
+        return _Host(self.numbers, {**self._arguments(), index: number}, self.memory)
+
+    def _arguments(self) -> dict[Value, Any]:
+        """What is known without computing: parameters and indices."""
+        return {v: x for v, x in self.known.items() if v not in self.numbers.makers}
+
+    def number(self, value: Value) -> Any:
+        """A value of the task, in its own type."""
+        if value not in self.known:
+            maker = self.numbers.makers[value]
+            if maker.regions:
+                self.known.update(zip(maker.results, self._structured(maker), strict=True))
+            else:
+                self.known[value] = self._computed(maker)
+        return self.known[value]
+
+    def _structured(self, op: Op) -> list[Any]:
+        """What a branch or a loop gives."""
+        if op.name == "if":
+            region = op.regions[0 if self.number(op.operands[0]) else 1]
+            return [self.number(v) for v in region.terminator.operands]
+        if op.name == "for":
+            return self._for(op)
+        state = [self.number(v) for v in op.operands]
+        while True:
+            going, *state = self._region(op.regions[0], state)
+            if not going:
+                return state
+            state = self._region(op.regions[1], state)
+
+    def _for(self, op: Op) -> list[Any]:
+        lo, hi, *state = (self.number(v) for v in op.operands)
+        for k in range(int(lo), int(hi)):
+            state = self._region(op.regions[0], [k, *state])
+        return state
+
+    def _region(self, region: Region, arguments: Sequence[Any]) -> list[Any]:
+        bound = dict(zip(region.args, arguments, strict=True))
+        inner = _Host(self.numbers, {**self._arguments(), **bound}, self.memory)
+        return [inner.number(v) for v in region.terminator.operands]
+
+    def _computed(self, op: Op) -> Any:
+        if op.name == "const":
+            return op.attrs["value"]
+        if op.name == "load":
+            return self.memory[op.attrs["place"].name][tuple(int(self.number(v)) for v in op.operands)].item()
+        if op.name == "shape":
+            return self.memory[op.attrs["place"].name].shape[op.attrs["axis"]]
+        given = [np.array([self.number(v)], v.dtype.numpy) for v in op.operands]
+        with np.errstate(all="ignore"):
+            if op.name == "call":
+                return call(op.attrs["function"], given)[0].item()
+            if op.opdef.meaning is None:
+                raise InternalError(f"the host can't compute {op.name}")
+            return op.opdef.meaning(op.result.dtype, *given).item()
