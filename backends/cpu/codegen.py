@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 from adstack.backends.llvm.context import own_size
 from adstack.backends.llvm.kept import KEPT
+from adstack.backends.llvm.rows import Words, heap_of
 from adstack.backends.llvm.tasks import Emitted, emit_program
 from adstack.backends.llvm.uniformity import varying_values
 from adstack.ir.structure import Op, Program, Region, Task, Value
 from adstack.ir.types import DType
+from adstack.runtime.heap import Placement
 
 from .grain import grain
+from .layout import stack_frames
 
 __all__ = ["Module", "emit_module"]
 
@@ -20,6 +23,8 @@ _DEAR = frozenset({"for", "while", "call"})
 """Ops that make a body long."""
 _MASKS_FROM = 64
 """Registers of so many bytes (AVX-512) come with masks that cost next to nothing."""
+_SEATS = 1 << 62
+"""Of a task whose threads need nothing of their own."""
 _REGISTERS = 24
 """Vectors that may be live at once before they spill; some registers are left for constants."""
 
@@ -32,11 +37,27 @@ class Module:
     text: str
 
 
-def emit_module(program: Program, *, debug: bool, lanes: int, vector_bytes: int) -> Module:
-    """Emit a program; `lanes` of 0 leaves the choice to this module."""
+def emit_module(
+    program: Program, *, debug: bool, lanes: int, vector_bytes: int, narrow: bool = False, framed: bool = False
+) -> Module:
+    """Emit a program.
+
+    Args:
+        program: verified.
+        debug: whether checks are emitted.
+        lanes: of every parallel task; 0 leaves the choice to this module.
+        vector_bytes: of a register.
+        narrow: whether tasks with adstacks in the heap run one lane at a time.
+        framed: whether adstacks are in the stack of the thread instead of the heap.
+    """
     chosen = [_lanes(task, lanes, vector_bytes, debug=debug) for task in program.tasks]
     masked = [vector_bytes >= _MASKS_FROM and _is_heavy(task) for task in program.tasks]
-    emitted = emit_program(program, chosen, debug=debug, masked=masked)
+    if narrow:
+        chosen = [1 if heap_of(task) else width for task, width in zip(program.tasks, chosen, strict=True)]
+    frames: dict[int, Placement] = {}
+    if framed:
+        chosen, frames = stack_frames(program, chosen)
+    emitted = emit_program(program, chosen, debug=debug, masked=masked, framed=frames)
     return Module(emitted, emitted.text + _entry(program, emitted, debug=debug))
 
 
@@ -109,22 +130,33 @@ def _live(region: Region, varying: set[Value]) -> int:
 
 
 def _entry(program: Program, emitted: Emitted, *, debug: bool) -> str:
-    """`void run(ptr ctx)`: zero what lives in one launch, then the tasks in order."""
-    lines = ["define void @run(ptr %ctx) #0 {", "entry:"]
+    """`i64 run(ptr ctx, i64 from)`: zero what lives in one launch, then the tasks in order.
+
+    It gives 0 at the end, or k + 1 where the heap is not ready for task k; called with that, it goes on there.
+    """
+    lines = ["define i64 @run(ptr %ctx, i64 %from) #0 {", "entry:"]
     context = emitted.context
+    for name in ("parallel", "errors", "overflow", "heap", "rows", "sized"):
+        ty = "i64" if name == "sized" else "ptr"
+        lines.append(f"  %{name}.at = getelementptr i64, ptr %ctx, i64 {context.own[name]}")
+        lines.append(f"  %{name} = load {ty}, ptr %{name}.at, align 8")
+    for place in program.places.values():
+        if place.kind == "depths":
+            lines.append(f"  %depths.at = getelementptr i64, ptr %ctx, i64 {context.pointers[place.name]}")
+            lines.append("  %depths = load ptr, ptr %depths.at, align 8")
+    if emitted.rows:
+        entries = " ".join(f"i64 {number + 1}, label %task.{number}" for number in emitted.rows)
+        lines += [f"  switch i64 %from, label %start [ {entries} ]", "start:"]
     for place in program.places.values():
         if place.kind in ("temp", "result") and place.name in context.pointers:
             name = f"%own{len(lines)}"
             lines.append(f"  {name}.at = getelementptr i64, ptr %ctx, i64 {context.pointers[place.name]}")
             lines.append(f"  {name} = load ptr, ptr {name}.at, align 8")
             lines.append(f"  call void @llvm.memset.p0.i64(ptr {name}, i8 0, i64 {own_size(place)}, i1 false)")
-    for name in ("parallel", "errors", "overflow"):
-        lines.append(f"  %{name}.at = getelementptr i64, ptr %ctx, i64 {context.own[name]}")
-        lines.append(f"  %{name} = load ptr, ptr %{name}.at, align 8")
     lines.append("  store i64 0, ptr %errors, align 8")  # an interrupted launch may have left its report
     lines.append("  store [3 x i64] zeroinitializer, ptr %overflow, align 8")
     for number, task in enumerate(program.tasks):
-        lines += _call(number, task, emitted)
+        lines += [f"  br label %task.{number}", f"task.{number}:", *_call(number, task, emitted)]
         if debug:
             lines += [
                 f"  %flag{number} = load i64, ptr %errors, align 8",
@@ -132,32 +164,107 @@ def _entry(program: Program, emitted: Emitted, *, debug: bool) -> str:
                 f"  br i1 %failed{number}, label %failed, label %after{number}",
                 f"after{number}:",
             ]
-    lines += ["  ret void"] + (["failed:", "  ret void"] if debug and program.tasks else [])
+    lines += ["  ret i64 0"] + (["failed:", "  ret i64 0"] if debug and program.tasks else [])
     if any(task.kind == "parallel" for task in program.tasks):
-        lines += ["stopped:", "  ret void"]  # a signal handler raised
-    declaration = ""
-    if "@llvm.memset.p0.i64" not in emitted.text:
-        declaration = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n"
-    return declaration + "\n".join([*lines, "}", ""])
+        lines += ["stopped:", "  ret i64 0"]  # a signal handler raised
+    declarations = [
+        text
+        for symbol, text in (
+            ("@llvm.memset.p0.i64", "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n"),
+            ("@llvm.smax.i64", "declare i64 @llvm.smax.i64(i64, i64)\n"),
+        )
+        if f"declare {text.split()[1]} {symbol}(" not in emitted.text
+    ]
+    return "".join(declarations) + "\n".join([*lines, "}", ""])
 
 
 def _call(number: int, task: Task, emitted: Emitted) -> list[str]:
-    symbol = emitted.symbols[number]
-    if task.kind == "serial":
-        return [f"  call void @{symbol}(ptr %ctx)"]
-    least = grain(task, emitted.lanes[number])
+    """Run a task: sizers only if something that they look at may have changed."""
+    lines = []
+    if task.sizes:
+        lines = [
+            f"  %stands{number} = icmp ne i64 %sized, 0",
+            f"  br i1 %stands{number}, label %done.{number}, label %size.{number}",
+            f"size.{number}:",
+        ]
+    symbol, words = emitted.symbols[number], emitted.rows.get(number)
+    if task.kind == "parallel":
+        lines.append(f'  %total{number} = call i64 @"{symbol}.count"(ptr %ctx)')
+    if words is not None:
+        lines += _ready(number, words, f"%total{number}" if task.kind == "parallel" else "0")
+    lines += _share(number, task, emitted) if task.kind == "parallel" else [f"  call void @{symbol}(ptr %ctx)"]
+    return [*lines, f"  br label %done.{number}", f"done.{number}:"]
+
+
+def _share(number: int, task: Task, emitted: Emitted) -> list[str]:
+    """Run a parallel task here if it is short, else with as many threads as there are seats."""
+    symbol, least = emitted.symbols[number], grain(task, emitted.lanes[number])
+    seats = f"%blocks{number}" if number in emitted.rows else str(_SEATS)
     return [
-        f'  %total{number} = call i64 @"{symbol}.count"(ptr %ctx)',
         f"  %few{number} = icmp sle i64 %total{number}, {least}",
         f"  %alone{number} = icmp eq ptr %parallel, null",
         f"  %here{number} = or i1 %few{number}, %alone{number}",
         f"  br i1 %here{number}, label %here.{number}, label %shared.{number}",
         f"here.{number}:",
-        f"  call void @{symbol}(ptr %ctx, i64 0, i64 %total{number})",
+        f"  call void @{symbol}(ptr %ctx, i64 0, i64 %total{number}, i64 0)",
         f"  br label %done.{number}",
         f"shared.{number}:",
-        f"  %stop{number} = call i32 %parallel(ptr @{symbol}, ptr %ctx, i64 %total{number}, i64 {least})",
+        f"  %stop{number} = call i32 %parallel(ptr @{symbol}, ptr %ctx, i64 %total{number}, i64 {least}, i64 {seats})",
         f"  %stopped{number} = icmp ne i32 %stop{number}, 0",
-        f"  br i1 %stopped{number}, label %stopped, label %done.{number}",
-        f"done.{number}:",
+        f"  br i1 %stopped{number}, label %stopped, label %ran.{number}",
+        f"ran.{number}:",
+    ]
+
+
+def _ready(number: int, words: Words, total: str) -> list[str]:
+    """Give the task's number back unless the heap is as the task needs it: large enough, and laid out for its depths.
+
+    A loop without iterations needs nothing.
+    """
+    lines: list[str] = []
+
+    def word(name: str, at: int) -> str:
+        lines.append(f"  %{name}{number}.at = getelementptr i64, ptr %rows, i64 {at}")
+        lines.append(f"  %{name}{number} = load i64, ptr %{name}{number}.at, align 8")
+        return f"%{name}{number}"
+
+    blocks, block, covered = word("blocks", words.blocks), word("block", words.block), word("covered", words.covered)
+    lines += [
+        f"  %size{number}.at = getelementptr i64, ptr %heap, i64 1",
+        f"  %size{number} = load i64, ptr %size{number}.at, align 8",
+        f"  %need{number} = mul i64 {blocks}, {block}",
+        f"  %fits{number} = icmp ule i64 %need{number}, %size{number}",
+        f"  %covers{number} = icmp sle i64 {total}, {covered}",
+        f"  %room{number} = and i1 %fits{number}, %covers{number}",
+    ]
+    ready = f"%room{number}"
+    for depth, group in {
+        group.depth: k for k, group in enumerate(words.heap.groups) if group.depth is not None
+    }.items():
+        name = f"{number}.{depth}"
+        lines += [
+            f"  %depth{name}.at = getelementptr i64, ptr %depths, i64 {depth}",
+            f"  %depth{name}.raw = load i64, ptr %depth{name}.at, align 8",
+            f"  %depth{name} = call i64 @llvm.smax.i64(i64 %depth{name}.raw, i64 0)",
+            f"  %capacity{name}.at = getelementptr i64, ptr %rows, i64 {words.capacities + group}",
+            f"  %capacity{name} = load i64, ptr %capacity{name}.at, align 8",
+            f"  %same{name} = icmp eq i64 %depth{name}, %capacity{name}",
+            f"  %ready{name} = and i1 {ready}, %same{name}",
+        ]
+        ready = f"%ready{name}"
+    lines += [
+        f"  br i1 {ready}, label %go.{number}, label %wait.{number}",
+        f"wait.{number}:",
+        f"  %total{number}.at = getelementptr i64, ptr %rows, i64 {words.total}",
+        f"  store i64 {total}, ptr %total{number}.at, align 8",
+        f"  ret i64 {number + 1}",
+        f"go.{number}:",
+    ]
+    if total == "0":
+        return lines
+    return [
+        f"  %none{number} = icmp sle i64 {total}, 0",
+        f"  br i1 %none{number}, label %done.{number}, label %some.{number}",
+        f"some.{number}:",
+        *lines,
     ]

@@ -1,32 +1,101 @@
-"""Memory on the host: numpy arrays."""
+"""Memory on the host: numpy arrays; and adstacks in the stacks of threads."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from adstack.errors import AdstackMemoryError
+from adstack.backends.llvm.kept import counted_stacks
+from adstack.backends.llvm.rows import heap_of
+from adstack.errors import AdstackCompilationError, AdstackMemoryError
+from adstack.ir.structure import Op, Program, Task
 from adstack.ir.types import DType
+from adstack.runtime.heap import Placement
 
-__all__ = ["ALIGNMENT", "allocate"]
+__all__ = ["ALIGNMENT", "MOST_FRAME_BYTES", "allocate", "stack_frames", "take"]
 
 ALIGNMENT = 64
 """Of every allocation, in bytes: a line of the cache, and the widest vector."""
 
+MOST_FRAME_BYTES: Final = 256 * 1024
+"""Of adstacks in the stack of a thread: some systems give the threads that a program starts no more than 512 KiB."""
+
 Array = npt.NDArray[Any]
+_MOST_BYTES: Final = 1 << 62
+"""Beyond this a size is no number for an allocator."""
+
+
+def take(size: int, *, zeroed: bool = True) -> Array:
+    """So many bytes, aligned, or a MemoryError: all memory of this backend but what tasks take for themselves."""
+    if size > _MOST_BYTES:
+        raise MemoryError(f"{size} bytes")
+    raw = (np.zeros if zeroed else np.empty)(size + ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    return raw[start : start + size]
 
 
 def allocate(dtype: DType, shape: tuple[int, ...]) -> Array:
     """Zeroed memory in C order; AdstackMemoryError if there isn't enough."""
     size = math.prod(shape) * dtype.size
     try:
-        raw = np.zeros(size + ALIGNMENT, np.uint8)
-    except (MemoryError, ValueError) as error:
+        return take(size).view(dtype.numpy).reshape(shape)
+    except MemoryError as error:
         raise AdstackMemoryError(
             f"no memory for {dtype} of shape {shape} ({size} bytes)", do="use a smaller shape or a narrower type"
         ) from error
-    start = -raw.ctypes.data % ALIGNMENT
-    return raw[start : start + size].view(dtype.numpy).reshape(shape)
+
+
+def stack_frames(program: Program, lanes: Sequence[int]) -> tuple[list[int], dict[int, Placement]]:
+    """Adstacks in the stacks of threads: per task how many lanes there may be, and where the adstacks are.
+
+    A task must know when it is compiled how deep its adstacks are, and take no more than `MOST_FRAME_BYTES`.
+    """
+    chosen, found = list(lanes), {}
+    for number, task in enumerate(program.tasks):
+        placement = _constant(program, task)
+        if placement is not None:
+            found[number] = placement
+            chosen[number] = _fitting(program, task, placement.stride + placement.beyond, lanes[number])
+    return chosen, found
+
+
+def _constant(program: Program, task: Task) -> Placement | None:
+    """Where the adstacks of a task are in a frame; None if it has none."""
+    heap = heap_of(task)
+    known = {} if heap is None else heap.slots
+    for stack, group in counted_stacks(task.body).items():
+        if stack not in known:
+            raise _unknown(program, task, group[0])
+    if heap is None:
+        return None
+    for part in heap.groups:
+        if part.depth is not None:
+            raise _unknown(program, task, part.stacks[0])
+    return heap.place(())
+
+
+def _unknown(program: Program, task: Task, stack: Op) -> AdstackCompilationError:
+    return AdstackCompilationError(
+        f"{program.name}: how deep the adstacks of {task.name} are is only known when it runs, and "
+        "ad_stack_storage='stack' wants to know it when the kernel is compiled",
+        loc=stack.loc if stack.loc.line else None,
+        do="use ad_stack_storage='heap', set ad_stack_size=N, or give the loop constant bounds",
+    )
+
+
+def _fitting(program: Program, task: Task, stride: int, lanes: int) -> int:
+    """The most lanes, of those wanted, whose adstacks a frame may hold."""
+    while lanes > 1 and lanes * stride > MOST_FRAME_BYTES:
+        lanes //= 2
+    if stride > MOST_FRAME_BYTES:
+        raise AdstackMemoryError(
+            f"{program.name}: the adstacks of {task.name} take {stride} bytes of a thread's stack, which may hold "
+            f"{MOST_FRAME_BYTES}",
+            loc=program.loc if program.loc.line else None,
+            do="use ad_stack_storage='heap', which has no such limit, or lower ad_stack_size",
+        )
+    return lanes

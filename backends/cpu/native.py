@@ -57,6 +57,7 @@ class Entry:
         results: place name -> address, of what it returns.
         long: whether it may run for long, so that other threads of Python should go on.
         failed: raises the error that was reported.
+        goes_on: runs the rest of a launch that stopped for its heap.
         keep: what all these addresses point to.
     """
 
@@ -70,6 +71,7 @@ class Entry:
     results: dict[str, int]
     long: bool
     failed: Callable[[], Any]
+    goes_on: Callable[[int], Any]
     keep: tuple[Any, ...] = field(repr=False)
 
 
@@ -95,20 +97,23 @@ def prepare() -> None:
 
 
 @cache
-def _entries() -> tuple[Callable[[int], int], Callable[[int], None], Callable[[int, int], None]]:
+def _entries() -> tuple[Callable[[int], int], Callable[[int], None], Callable[[int, int, int], int]]:
     """(take the word, give it back, run a program), as Python calls them."""
     library = _library()[0]
     word = ctypes.c_void_p
     return (
         ctypes.PYFUNCTYPE(ctypes.c_int64, word)(library["adstack_begin"]),
         ctypes.PYFUNCTYPE(None, word)(library["adstack_end"]),
-        ctypes.PYFUNCTYPE(None, word, word)(library["adstack_run"]),
+        ctypes.PYFUNCTYPE(ctypes.c_int64, word, word, ctypes.c_int64)(library["adstack_run"]),
     )
 
 
-def run(entry: int, slots: int) -> None:
-    """Run a program's entry without the interpreter's lock; what a signal handler raises meanwhile is raised here."""
-    _entries()[2](entry, slots)
+def run(entry: int, slots: int, from_: int = 0) -> int:
+    """Run a program's entry without the interpreter's lock; what a signal handler raises meanwhile is raised here.
+
+    Gives 0 at the end, or a number to go on with once the heap is ready: see `codegen`.
+    """
+    return _entries()[2](entry, slots, from_)
 
 
 class _Turn:
@@ -188,7 +193,7 @@ def make(entry: Entry, shortcut: Shortcut) -> Callable[..., Any] | None:
         record[RECORD[name]] = value
     kept = (arguments, written, attributes, record, shortcut, entry, keep)
     _, method, new = _library()
-    own = (_address(record), shortcut.otherwise, entry.failed, kept)
+    own = (_address(record), shortcut.otherwise, entry.failed, entry.goes_on, kept)
     made: Callable[..., Any] = new(ctypes.byref(method), own, None)
     return made
 

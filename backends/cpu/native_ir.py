@@ -1,9 +1,10 @@
 """The way from a call in Python to a kernel's machine code, as LLVM assembly.
 
 `@adstack_call` is a function of the METH_FASTCALL | METH_KEYWORDS kind. Its `self` is a tuple: the address of a
-record, what serves the calls that it does not, and what raises the error that a launch reported. The record says what
-the arguments must be and where they go. Whatever is not as it says - another type, a number out of range, memory that
-is gone, a keyword, a launch of another thread - is left to the second item, which knows every rule and every error.
+record, what serves the calls that it does not, what raises the error that a launch reported, and what goes on where the
+heap must be laid out for a task. The record says what the arguments must be and where they go. Whatever is not as it
+says - another type, a number out of range, memory that is gone, a keyword, a launch of another thread - is left to the
+second item, which knows every rule and every error.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ declare ptr @PyBool_FromLong(i64)
 declare ptr @PyObject_GetAttr(ptr, ptr)
 declare ptr @PyObject_VectorcallDict(ptr, ptr, i64, ptr)
 declare ptr @PyObject_CallNoArgs(ptr)
+declare ptr @PyObject_CallOneArg(ptr, ptr)
 declare ptr @PyDict_New()
 declare i32 @PyDict_SetItem(ptr, ptr, ptr)
 declare i64 @PyTuple_Size(ptr)
@@ -87,8 +89,8 @@ call:
 
 def _launch() -> str:
     return f"""
-; run the kernel; the interpreter's lock is held
-define internal void @launch(ptr %record) {{
+; run the kernel; the interpreter's lock is held. Python goes on where it stops to have the heap laid out
+define internal void @launch(ptr %self, ptr %record) {{
 entry:
 {words(run="ptr", ctx="ptr", launches="ptr", launch_slot="ptr", release="i64")}
 {words(written="ptr", written_count="i64")}
@@ -100,16 +102,30 @@ entry:
   br i1 %long, label %apart, label %here
 apart:
   %saved = call ptr @PyEval_SaveThread()
-  call void %run(ptr %ctx)
+  %code.apart = call i64 %run(ptr %ctx, i64 0)
   call void @PyEval_RestoreThread(ptr %saved)
   br label %ran
 here:
-  call void %run(ptr %ctx)
+  %code.here = call i64 %run(ptr %ctx, i64 0)
   br label %ran
 ran:
+  %code = phi i64 [ %code.apart, %apart ], [ %code.here, %here ]
+  %whole = icmp eq i64 %code, 0
+  br i1 %whole, label %over, label %ask
+ask:
+  %goes.on = call ptr @PyTuple_GetItem(ptr %self, i64 3)
+  %task = call ptr @PyLong_FromLongLong(i64 %code)
+  %rest = call ptr @PyObject_CallOneArg(ptr %goes.on, ptr %task)
+  call void @Py_DecRef(ptr %task)
+  %raised = icmp eq ptr %rest, null
+  br i1 %raised, label %over, label %drop
+drop:
+  call void @Py_DecRef(ptr %rest)
+  br label %over
+over:
   br label %more
 more:
-  %k = phi i64 [ 0, %ran ], [ %k.next, %next ]
+  %k = phi i64 [ 0, %over ], [ %k.next, %next ]
   %left = icmp slt i64 %k, %written_count
   br i1 %left, label %next, label %done
 next:
@@ -203,7 +219,7 @@ other:
   %served = call ptr @slow(ptr %self, ptr %args, i64 %given, ptr %names)
   ret ptr %served
 go:
-  call void @launch(ptr %record)
+  call void @launch(ptr %self, ptr %record)
 {words(errors="ptr", overflow="ptr")}
   %raised = call ptr @PyErr_Occurred()
   %stopped = icmp ne ptr %raised, null
@@ -246,11 +262,11 @@ define void @adstack_end(ptr %lock) {
   ret void
 }
 
-; run a kernel without the interpreter's lock
-define void @adstack_run(ptr %run, ptr %ctx) {
+; run a kernel without the interpreter's lock, from a task on
+define i64 @adstack_run(ptr %run, ptr %ctx, i64 %from) {
   %saved = call ptr @PyEval_SaveThread()
-  call void %run(ptr %ctx)
+  %code = call i64 %run(ptr %ctx, i64 %from)
   call void @PyEval_RestoreThread(ptr %saved)
-  ret void
+  ret i64 %code
 }
 """

@@ -49,9 +49,9 @@ class Pool:
         system: "linux" lets threads sleep in the kernel's futex, others in a condition of Python, which is slower.
 
     Attributes:
-        entry: address of `i32 adstack_parallel(ptr task, ptr ctx, i64 total, i64 grain)`, which runs
-            task(ctx, begin, end) over pieces of [0, total), and gives nonzero if a signal handler raised, with its
-            exception set.
+        entry: address of `i32 adstack_parallel(ptr task, ptr ctx, i64 total, i64 grain, i64 seats)`, which runs
+            task(ctx, begin, end, seat) over pieces of [0, total), and gives nonzero if a signal handler raised, with
+            its exception set. At most `seats` threads take part; each has a seat of its own, counted from 0.
     """
 
     def __init__(self, cached: ObjectCache | None = None, system: str = _SYSTEM) -> None:

@@ -1,9 +1,9 @@
 """The thread pool's code, as LLVM assembly: what runs between a kernel's loop and its chunks.
 
 One loop is shared at a time. It is published in the words of `@pool`, then the generation is raised. A worker that
-sees a new generation counts itself into `active`, takes chunks by an atomic counter until none is left, and counts
-itself out. The caller takes chunks too, then closes `active`, after which nobody can count themselves in, and waits
-until it is empty.
+sees a new generation counts itself into `active`, takes a seat if one is left, takes chunks by an atomic counter until
+none is left, and counts itself out. The caller, who has seat 0, takes chunks too, then closes `active`, after which
+nobody can count themselves in, and waits until it is empty.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ _LINE: Final = 16
 WORDS: Final[dict[str, int]] = {
     "generation": 0,
     "active": _LINE,
+    "seated": _LINE + 1,
     "next": 2 * _LINE,
     "task": 3 * _LINE,
     "ctx": 3 * _LINE + 1,
     "total": 3 * _LINE + 2,
     "chunk": 3 * _LINE + 3,
     "first": 3 * _LINE + 4,
+    "seats": 3 * _LINE + 5,
     "sleepers": 4 * _LINE,
     "busy": 5 * _LINE,
     "workers": 6 * _LINE,
@@ -36,8 +38,8 @@ WORDS: Final[dict[str, int]] = {
     "finish": 6 * _LINE + 5,
 }
 """Where each word of the pool stands, counted in i64. `wait`, `wake` and `finish` are functions, the others numbers:
-`chunk` and `first` are the sizes of the largest and the first pieces, `workers` those besides the caller, `spin` turns
-before a thread sleeps."""
+`chunk` and `first` are the sizes of the largest and the first pieces, `seats` how many threads may take part, `seated`
+how many have asked to, `workers` those besides the caller, `spin` turns before a thread sleeps."""
 
 _CLOSED: Final = 1 << 30
 _WAITING: Final = 1 << 29
@@ -126,7 +128,7 @@ done:
 
 _DRAIN: Final = f"""
 ; run one piece of the loop that is shared, of %size iterations or what is left; false if nothing is
-define internal i1 @step(ptr %size) {{
+define internal i1 @step(ptr %size, i64 %seat) {{
   %count = load i64, ptr %size, align 8
   %total = load i64, ptr $total$, align 8
   %begin = atomicrmw add ptr $next$, i64 %count monotonic
@@ -138,23 +140,23 @@ run:
   %task = load ptr, ptr $task$, align 8
   %ctx = load ptr, ptr $ctx$, align 8
   %most = load i64, ptr $chunk$, align 8
-  call void @piece(ptr %task, ptr %ctx, i64 %begin, i64 %end, ptr %size, i64 %most)
+  call void @piece(ptr %task, ptr %ctx, i64 %begin, i64 %end, i64 %seat, ptr %size, i64 %most)
   ret i1 true
 none:
   ret i1 false
 }}
 
 ; run iterations; the next piece is twice as large, up to %most, if this one took little time
-define internal void @piece(ptr %task, ptr %ctx, i64 %begin, i64 %end, ptr %size, i64 %most) {{
+define internal void @piece(ptr %task, ptr %ctx, i64 %begin, i64 %end, i64 %seat, ptr %size, i64 %most) {{
   %count = load i64, ptr %size, align 8
   %grown = icmp sge i64 %count, %most
   br i1 %grown, label %plain, label %timed
 plain:
-  call void %task(ptr %ctx, i64 %begin, i64 %end)
+  call void %task(ptr %ctx, i64 %begin, i64 %end, i64 %seat)
   ret void
 timed:
   %start = call i64 @now()
-  call void %task(ptr %ctx, i64 %begin, i64 %end)
+  call void %task(ptr %ctx, i64 %begin, i64 %end, i64 %seat)
   %stop = call i64 @now()
   %took = sub i64 %stop, %start
   %short = icmp slt i64 %took, {_PIECE_NANOSECONDS}
@@ -206,13 +208,18 @@ join:
   %before = atomicrmw add ptr $active$, i32 1 seq_cst
   %closed = and i32 %before, {_CLOSED}
   %open = icmp eq i32 %closed, 0
-  br i1 %open, label %begin, label %part
+  br i1 %open, label %sit, label %part
+sit:
+  %seat = atomicrmw add ptr $seated$, i64 1 monotonic
+  %seats = load i64, ptr $seats$, align 8
+  %free = icmp slt i64 %seat, %seats
+  br i1 %free, label %begin, label %part
 begin:
   %first = load i64, ptr $first$, align 8
   store i64 %first, ptr %size, align 8
   br label %work
 work:
-  %again = call i1 @step(ptr %size)
+  %again = call i1 @step(ptr %size, i64 %seat)
   br i1 %again, label %work, label %part
 part:
   %left = atomicrmw sub ptr $active$, i32 1 seq_cst
@@ -242,9 +249,10 @@ define void @adstack_stop() {
 """
 
 _PARALLEL: Final = f"""
-; run task(ctx, begin, end) over pieces of [0, total), none smaller than about `grain`; nonzero if a signal ended it.
-; A negative grain stands for one that is not known: so many iterations are timed first.
-define i32 @adstack_parallel(ptr %task, ptr %ctx, i64 %total, i64 %grain) {{
+; run task(ctx, begin, end, seat) over pieces of [0, total), none smaller than about `grain`; nonzero if a signal ended
+; it. A negative grain stands for one that is not known: so many iterations are timed first. At most `seats` threads
+; take part, and no two of them at the same time have the same seat.
+define i32 @adstack_parallel(ptr %task, ptr %ctx, i64 %total, i64 %grain, i64 %seats) {{
 entry:
   %some = icmp sgt i64 %total, 0
   br i1 %some, label %size, label %nothing
@@ -257,17 +265,17 @@ compare:
   %few = icmp sle i64 %total, %grain
   br i1 %few, label %small, label %large
 small:
-  call void %task(ptr %ctx, i64 0, i64 %total)
+  call void %task(ptr %ctx, i64 0, i64 %total, i64 0)
   ret i32 0
 large:
-  %status.known = call i32 @divide(ptr %task, ptr %ctx, i64 0, i64 %total, i64 %grain)
+  %status.known = call i32 @divide(ptr %task, ptr %ctx, i64 0, i64 %total, i64 %grain, i64 %seats)
   ret i32 %status.known
 try:
   %given = sub i64 0, %grain
   %enough = icmp slt i64 %given, %total
   %sample = select i1 %enough, i64 %given, i64 1
   %start = call i64 @now()
-  call void %task(ptr %ctx, i64 0, i64 %sample)
+  call void %task(ptr %ctx, i64 0, i64 %sample, i64 0)
   %stop = call i64 @now()
   %left = sub i64 %total, %sample
   %more = icmp sgt i64 %left, 0
@@ -284,22 +292,24 @@ judge:
   %long = fcmp oge double %all, {2.0 * _WORTH_NANOSECONDS}
   br i1 %long, label %measured, label %rest
 rest:
-  call void %task(ptr %ctx, i64 %sample, i64 %total)
+  call void %task(ptr %ctx, i64 %sample, i64 %total, i64 0)
   ret i32 0
 measured:
   %worth = fdiv double {1.0 * _WORTH_NANOSECONDS}, %each
   %fits = fcmp olt double %worth, 1.0e+15
   %bounded = select i1 %fits, double %worth, double 1.0e+15
   %least = fptosi double %bounded to i64
-  %status.tried = call i32 @divide(ptr %task, ptr %ctx, i64 %sample, i64 %total, i64 %least)
+  %status.tried = call i32 @divide(ptr %task, ptr %ctx, i64 %sample, i64 %total, i64 %least, i64 %seats)
   ret i32 %status.tried
 }}
 
 ; share what is left, if there are others to share it with
-define internal i32 @divide(ptr %task, ptr %ctx, i64 %begin, i64 %total, i64 %grain) {{
+define internal i32 @divide(ptr %task, ptr %ctx, i64 %begin, i64 %total, i64 %grain, i64 %seats) {{
 entry:
   %left = sub i64 %total, %begin
-  %workers = load atomic i64, ptr $workers$ acquire, align 8
+  %all = load atomic i64, ptr $workers$ acquire, align 8
+  %others.most = sub i64 %seats, 1
+  %workers = call i64 @llvm.smin.i64(i64 %all, i64 %others.most)
   %threads = add i64 %workers, 1
   %most = mul i64 %threads, {_PIECES}
   %many = mul i64 %threads, {_PIECES * _SMALLER}
@@ -321,6 +331,8 @@ share:
   store i64 %total, ptr $total$, align 8
   store i64 %chunk, ptr $chunk$, align 8
   store i64 %first, ptr $first$, align 8
+  store i64 %seats, ptr $seats$, align 8
+  store atomic i64 1, ptr $seated$ monotonic, align 8
   store atomic i64 %begin, ptr $next$ monotonic, align 8
   %opened = atomicrmw and ptr $active$, i32 {~_FLAGS} seq_cst
   %raised = atomicrmw add ptr $generation$, i32 1 seq_cst
@@ -380,7 +392,7 @@ piece:
   %count = load i64, ptr %size, align 8
   %full = add i64 %begin, %count
   %end = call i64 @llvm.smin.i64(i64 %full, i64 %total)
-  call void @piece(ptr %task, ptr %ctx, i64 %begin, i64 %end, ptr %size, i64 %total)
+  call void @piece(ptr %task, ptr %ctx, i64 %begin, i64 %end, i64 0, ptr %size, i64 %total)
   %more = icmp slt i64 %end, %total
   br i1 %more, label %check, label %done
 check:
@@ -409,7 +421,7 @@ entry:
   %limit = load atomic i64, ptr $spin$ monotonic, align 8
   br label %work
 work:
-  %again = call i1 @step(ptr %size)
+  %again = call i1 @step(ptr %size, i64 0)
   br i1 %again, label %check, label %close
 check:
   %stop = call i1 @interrupted(ptr %last)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,16 +13,18 @@ import numpy.typing as npt
 
 from adstack.backends.llvm.cache import ObjectCache, default_folder
 from adstack.backends.llvm.context import Context, own_size, raw_bits
-from adstack.backends.llvm.frame import record_words
+from adstack.backends.llvm.frame import Site, record_words
 from adstack.backends.llvm.reports import failure, overflow_error, printed
 from adstack.errors import BackendUnavailableError
 from adstack.ir.structure import Program
 from adstack.ir.types import DType
+from adstack.runtime.adstack_heap import TaskUse
 from adstack.runtime.backend import Bindings, Capabilities, Probe, Unavailable
 from adstack.runtime.options import Options
 from adstack.runtime.shortcuts import Shortcut
 
 from . import capability, layout, native
+from .adstacks import DeviceHeap, Layouts
 from .codegen import Module, emit_module
 from .pool import pool
 from .toolchain import Code, compile_text, optimised, target_machine, warm_up
@@ -51,31 +54,62 @@ def open_device() -> CpuBackend:
 
 
 @dataclass
+class Version:
+    """A program as code for some number of lanes.
+
+    Attributes:
+        module: the LLVM text.
+        code: the machine code.
+        layouts: where its adstacks are.
+    """
+
+    module: Module
+    code: Code
+    layouts: Layouts
+
+
+@dataclass
 class Executable:
     """A compiled program with the memory that its launches use.
 
     Attributes:
         program: what was compiled.
-        module: the LLVM text.
-        code: the machine code.
+        compiled: makes a version; `narrow` for one whose adstacks take one lane at a time.
+        version: what runs first in every launch.
         slots: the context, filled where it does not change between launches.
-        own: memory of temps and results.
+        own: memory of temps, results and depths.
         errors, overflow, raised: what a launch reports; the last are exceptions from printing.
         shapes: extents of its places when it was last launched.
+        settled: whether the last launch has finished, so that the depths stand that it computed.
+        narrow: a version for where a block of many lanes is too large; made when it is needed.
+        sites: what reports are about, in the version that runs.
         keep: what the machine code points to.
     """
 
     program: Program
     options: Options
-    module: Module
-    code: Code
+    compiled: Callable[[bool], Version]
+    version: Version
     slots: Array
     own: dict[str, Array]
     errors: Array
     overflow: Array
     raised: list[BaseException] = field(default_factory=list)
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    settled: bool = False
+    narrow: Version | None = None
+    sites: Sequence[Site] = ()
     keep: tuple[Any, ...] = ()
+
+    @property
+    def module(self) -> Module:
+        """The LLVM text."""
+        return self.version.module
+
+    @property
+    def code(self) -> Code:
+        """The machine code."""
+        return self.version.code
 
     @property
     def context(self) -> Context:
@@ -87,6 +121,30 @@ class Executable:
         """Whether it has loops that threads may share."""
         return any(task.kind == "parallel" for task in self.program.tasks)
 
+    def use(self, version: Version) -> None:
+        """Let the context tell where a version's adstacks are."""
+        self.slots[self.context.own["rows"]] = version.layouts.table.ctypes.data
+        self.sites = version.module.emitted.sites
+
+    def go_on(self, stopped: int) -> None:
+        """Run the rest of a launch that stopped because the heap was not ready for a task."""
+        version = self.version
+        try:
+            while stopped:
+                total = version.layouts.total(stopped - 1)
+                if version.layouts.lay_out(stopped - 1, total):
+                    stopped = native.run(version.code.entry, self.slots.ctypes.data, stopped)
+                elif version is self.version:
+                    self.report()
+                    version = self.narrow = self.narrow or self.compiled(True)
+                    self.use(version)
+                    stopped = native.run(version.code.entry, self.slots.ctypes.data, stopped)
+                else:
+                    raise version.layouts.limit_reached(stopped - 1)
+            self.report()
+        finally:
+            self.use(self.version)
+
     def report(self) -> None:
         """Raise what the last launch reported, if anything."""
         if self.raised:
@@ -95,11 +153,12 @@ class Executable:
         if self.errors[0]:
             record = self.errors.tolist()
             self.errors[:] = 0
-            raise failure(self.module.emitted.sites, record, self.shapes)
+            raise failure(self.sites, record, self.shapes)
         if self.overflow[0]:
             record = self.overflow.tolist()
             self.overflow[:] = 0
-            raise overflow_error(self.module.emitted.sites, record)
+            self.settled = False
+            raise overflow_error(self.sites, record)
 
 
 class CpuBackend:
@@ -107,6 +166,7 @@ class CpuBackend:
 
     def __init__(self, capabilities: Capabilities) -> None:
         self.capabilities = capabilities
+        self.heap = DeviceHeap()
         self._launches = np.zeros(1, np.int64)
 
     @property
@@ -115,32 +175,44 @@ class CpuBackend:
         return int(self._launches[0])
 
     def compile(self, program: Program, options: Options) -> Executable:
-        _, features = capability.host()
-        width = capability.vector_bytes(features)
-        module = emit_module(program, debug=options.debug, lanes=options.cpu_lanes, vector_bytes=width)
-        cached = ObjectCache(default_folder()) if options.offline_cache else None
-        code = compile_text(module.text, cached)
-        context = module.emitted.context
-        slots = np.zeros(context.size, np.int64)
         own = {
-            place.name: np.zeros(max(1, own_size(place) // place.dtype.size), place.dtype.numpy)
+            place.name: layout.allocate(place.dtype, (max(1, own_size(place) // place.dtype.size),))
             for place in program.places.values()
-            if place.kind in ("temp", "result")
+            if place.kind in ("temp", "result", "depths")
         }
+        depths = next((own[place.name] for place in program.places.values() if place.kind == "depths"), None)
+
+        def compiled(narrow: bool) -> Version:
+            module = _module(program, options, narrow)
+            code = compile_text(module.text, ObjectCache(default_folder()) if options.offline_cache else None)
+            layouts = Layouts(program, module.emitted, depths, self.heap, options.ad_stack_heap_limit)
+            return Version(module, code, layouts)
+
+        version = compiled(False)
+        context = version.module.emitted.context
+        slots = np.zeros(context.size, np.int64)
+        errors = np.zeros(record_words(version.module.emitted.sites), np.int64)
+        overflow = np.zeros(3, np.int64)
         for name, memory in own.items():
             slots[context.pointers[name]] = memory.ctypes.data
-        errors = np.zeros(record_words(module.emitted.sites), np.int64)
-        slots[context.own["errors"]] = errors.ctypes.data
-        overflow = np.zeros(3, np.int64)
-        slots[context.own["overflow"]] = overflow.ctypes.data
+        for name, memory in (("errors", errors), ("overflow", overflow), ("heap", self.heap.record)):
+            slots[context.own[name]] = memory.ctypes.data
         slots[context.own["seed"]] = options.random_seed & (2**63 - 1)
-        raised: list[BaseException] = []
-        printer = _printer(module, errors, raised)
+        made = Executable(program, options, compiled, version, slots, own, errors, overflow)
+        made.use(version)
+        printer = _printer(made)
         slots[context.own["print"]] = ctypes.cast(printer, ctypes.c_void_p).value or 0
-        made = Executable(program, options, module, code, slots, own, errors, overflow, raised, keep=(printer,))
+        made.keep = (printer, self.heap)
         if made.is_parallel:
             slots[context.own["parallel"]] = pool().start(options.cpu_max_num_threads)
         return made
+
+    def adstacks(self, executable: Executable) -> list[TaskUse]:
+        """The heap of each task that has run with adstacks in it."""
+        uses = dict(executable.version.layouts.uses)
+        if executable.narrow is not None:
+            uses.update(executable.narrow.layouts.uses)
+        return [uses[number] for number in sorted(uses)]
 
     def listing(self, executable: Executable) -> dict[str, str]:
         """LLVM IR as generated and as optimised, and the machine's assembly."""
@@ -165,7 +237,15 @@ class CpuBackend:
         executable.shapes = bindings.shapes
         self._launches[0] += 1
         slots[context.own["launch"]] = self._launches[0]
-        native.run(executable.code.entry, slots.ctypes.data)
+        slots[context.own["sized"]] = executable.settled and getattr(bindings, "sized", False)
+        executable.settled = False
+        try:
+            stopped = native.run(executable.code.entry, slots.ctypes.data)
+            if stopped:
+                executable.go_on(stopped)
+        finally:
+            slots[context.own["sized"]] = 0  # calls that machine code serves don't know
+        executable.settled = True
         executable.report()
         return [executable.own[name][0].item() for name in executable.program.results]
 
@@ -185,6 +265,7 @@ class CpuBackend:
             results={name: executable.own[name].ctypes.data for name in executable.program.results},
             long=any(op.name in _LONG for task in executable.program.tasks for op in task.body.walk()),
             failed=executable.report,
+            goes_on=executable.go_on,
             keep=(self, executable),
         )
 
@@ -211,15 +292,28 @@ class CpuBackend:
         storage[...] = array
 
 
-def _printer(module: Module, errors: Array, raised: list[BaseException]) -> Any:
+def _module(program: Program, options: Options, narrow: bool) -> Module:
+    _, features = capability.host()
+    return emit_module(
+        program,
+        debug=options.debug,
+        lanes=options.cpu_lanes,
+        vector_bytes=capability.vector_bytes(features),
+        narrow=narrow,
+        framed=options.ad_stack_storage == "stack",
+    )
+
+
+def _printer(executable: Executable) -> Any:
     """What machine code calls to print. An exception can't pass through it: it is raised when the launch is over."""
-    sites = module.emitted.sites
+    raised, errors, owner = executable.raised, executable.errors, weakref.ref(executable)
 
     def write(site: int, bits: Any) -> None:
-        if raised:
+        running = owner()
+        if raised or running is None:
             return
         try:
-            print(printed(sites[site], bits[: len(sites[site].types)]), end="")
+            print(printed(running.sites[site], bits[: len(running.sites[site].types)]), end="")
         except BaseException as error:  # noqa: BLE001 - every one of them is raised later
             raised.append(error)
             errors[0] = 1

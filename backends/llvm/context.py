@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from adstack.ir.structure import Place, Program
 from adstack.ir.types import DType
 
 __all__ = ["Context", "own_size", "raw_bits"]
+
+OWN: Final = ("errors", "overflow", "print", "seed", "launch", "parallel", "heap", "rows", "sized")
+"""Names of the runtime's own slots."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,8 @@ class Context:
         params: slot of each scalar parameter; the value stands in the slot's first bytes.
         own: slots of the runtime's own: "errors" and "overflow" (their records), "print" (the host's printing
             function), "seed" and "launch" (of the random streams), "parallel" (the function that shares a loop among
-            threads, or null).
+            threads, or null), "heap" (where the address and the size of the adstack heap are told), "rows" (the table
+            of `rows`), "sized" (whether the depths of adstacks stand, so that sizers need not run).
         size: number of slots.
     """
 
@@ -48,7 +53,7 @@ class Context:
                 if extent is None:
                     extents[place.name, axis] = at + len(extents)
         at += len(extents)
-        own = {name: at + k for k, name in enumerate(("errors", "overflow", "print", "seed", "launch", "parallel"))}
+        own = {name: at + k for k, name in enumerate(OWN)}
         return cls(pointers, extents, tuple(range(count)), own, at + len(own))
 
 

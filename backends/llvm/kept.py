@@ -1,10 +1,12 @@
 """Adstacks whose count the program keeps: `stack.put` and `stack.get`, over one lane or many.
 
-Stacks made side by side with one capacity are a group: they live in one piece of memory, slot by slot, and what is
-pushed together is checked together. In slot i of a group the values of one stack stand side by side for all lanes, so
-that lanes that push together write neighbouring words. There is no header and no adjoint. The memory is the thread's
-own, kept from one run of the allocation to the next and grown when it is too small. One slot more than the capacity
-is there: what would overflow goes to it, and the overflow is recorded.
+Stacks made side by side with one capacity are a group: what is pushed together is checked together. The values of one
+stack in one slot stand side by side for all lanes, so that lanes that push together write neighbouring words. There is
+no header and no adjoint. Past the capacity, the last slot is written to, and the overflow is recorded.
+
+Stacks of a capacity that is known before the task runs are in the heap, where `rows` says. Others are in memory of the
+thread's own, slot by slot for each group, kept from one run of the allocation to the next and grown when it is too
+small; of that there is one slot more than the capacity.
 """
 
 from __future__ import annotations
@@ -14,11 +16,13 @@ from dataclasses import dataclass, field
 
 from adstack.ir.structure import Op, Region, Value
 from adstack.ir.types import DType, StackType, i64
+from adstack.runtime.heap import TaskHeap
 
 from . import heap
 from .access import Address, from_memory, memory_type, to_memory, vector_load, vector_store
 from .frame import Site
 from .region import RegionEmitter
+from .rows import Rows, product
 from .writer import type_text
 
 __all__ = ["KEPT", "Group", "Kept", "alloca", "counted_stacks", "get", "put"]
@@ -33,31 +37,31 @@ class Group:
 
     Attributes:
         site: number of the first one, for the overflow record.
-        base: the address of their slots.
-        stride: bytes from slot to slot.
         capacity: the greatest of any lane (i64).
+        last: the last slot that may be touched (i64).
         each: the capacity of every lane (a vector), if they differ.
         places: per checked (region, index, mask), the slot to write to.
     """
 
     site: int
-    base: str
-    stride: int
     capacity: str
+    last: str
     each: str = ""
     places: dict[tuple[int, Value, str | None], str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A stack: where its values are in a slot of its group, in bytes."""
+    """A stack: the first lane's value is at base + slot * stride + offset, in bytes; those of other lanes follow."""
 
     group: Group
     dtype: DType
-    offset: int
+    base: str
+    stride: str
+    offset: str
 
 
-def counted_stacks(body: Region) -> dict[Value, tuple[Op, ...]]:
+def counted_stacks(body: Region, layout: TaskHeap | None = None) -> dict[Value, tuple[Op, ...]]:
     """The adstacks of which the program keeps the count, each with those of its group: all stand in one region."""
     machines = {
         op.operands[0] for op in body.walk() if op.name.startswith("stack.") and op.name not in ("stack.alloca", *KEPT)
@@ -66,11 +70,13 @@ def counted_stacks(body: Region) -> dict[Value, tuple[Op, ...]]:
     work = [body]
     while work:
         region = work.pop()
-        groups: dict[Value, list[Op]] = {}
+        groups: dict[object, list[Op]] = {}
         for op in region.ops:
             work += op.regions
             if op.name == "stack.alloca" and op.result not in machines:
-                groups.setdefault(op.operands[0], []).append(op)
+                known = layout is not None and op.result in layout.slots
+                key = layout.group_of(op.result) if layout is not None and known else op.operands[0]
+                groups.setdefault(key, []).append(op)
         for ops in groups.values():
             found.update((op.result, tuple(ops)) for op in ops)
     return found
@@ -78,6 +84,42 @@ def counted_stacks(body: Region) -> dict[Value, tuple[Op, ...]]:
 
 def alloca(e: RegionEmitter, group: Sequence[Op]) -> None:
     """Make room for a whole group, when its first stack is made."""
+    if e.rows is not None and group[0].result in e.rows.heap.slots:
+        _in_the_heap(e, group, e.rows)
+    else:
+        _in_the_thread(e, group)
+
+
+def _in_the_heap(e: RegionEmitter, group: Sequence[Op], rows: Rows) -> None:
+    """There is room: find it."""
+    slots, parts = rows.heap.slots, rows.heap.parts
+    lanes, first = e.frame.target.row(e)
+    capacity = rows.capacity(e, rows.heap.group_of(group[0].result))
+    made = Group(_site(e, group[0]), capacity, _last(e, capacity))
+    bases: dict[int, str] = {}
+    for op in group:
+        slot = slots[op.result]
+        part = parts[slot.part]
+        if slot.part not in bases:
+            before = product(e, rows.base(e, slot.part), lanes)
+            if first != "0":
+                before = e.w.let(f"add i64 {before}, {product(e, first, str(part.size))}")
+            bases[slot.part] = e.w.let(f"getelementptr i8, ptr {rows.block}, i64 {before}")
+        row = product(e, lanes, str(part.size))
+        stride, offset = product(e, row, str(part.count)), product(e, row, str(slot.position))
+        e.kept[op.result] = Kept(made, slot.dtype, bases[slot.part], stride, offset)
+
+
+def _last(e: RegionEmitter, capacity: str) -> str:
+    """The last of so many slots; of none, the first."""
+    if capacity.isdigit():
+        return str(max(int(capacity), 1) - 1)
+    some = e.w.intrinsic("llvm.umax.i64", "i64", [("i64", capacity), ("i64", "1")])
+    return e.w.let(f"sub i64 {some}, 1")
+
+
+def _in_the_thread(e: RegionEmitter, group: Sequence[Op]) -> None:
+    """Have enough memory of the thread's own."""
     first = group[0]
     wanted, width = first.operands[0], e.width(first.operands[0])
     ty = type_text(i64, width)
@@ -90,12 +132,16 @@ def alloca(e: RegionEmitter, group: Sequence[Op]) -> None:
         if e.mask is not None:
             each = e.choose(e.mask, each, zero, i64)
         capacity = e.w.intrinsic(f"llvm.vector.reduce.smax.v{width}i64", "i64", [(ty, each)])
-    site = e.frame.site(Site("stack", "", first.loc, (_dtype(first),)))
+    site = _site(e, first)
     offsets, stride = _offsets(group, e.lanes)
-    slots = e.w.let(f"add i64 {capacity}, 1")
-    made = Group(site, heap.grown(e, slots, stride, first.loc), stride, capacity, each if width > 1 else "")
+    base = heap.grown(e, e.w.let(f"add i64 {capacity}, 1"), stride, first.loc)
+    made = Group(site, capacity, capacity, each if width > 1 else "")
     for op in group:
-        e.kept[op.result] = Kept(made, _dtype(op), offsets[op.result])
+        e.kept[op.result] = Kept(made, _dtype(op), base, str(stride), str(offsets[op.result]))
+
+
+def _site(e: RegionEmitter, op: Op) -> int:
+    return e.frame.site(Site("stack", op.result.name, op.loc, (_dtype(op),)))
 
 
 def _dtype(op: Op) -> DType:
@@ -116,13 +162,17 @@ def _offsets(group: Sequence[Op], lanes: int) -> tuple[dict[Value, int], int]:
 def _address(e: RegionEmitter, stack: Kept, slot: str, width: int) -> Address:
     """Where the values of all lanes are in a slot (the same for all, or one each)."""
     ty = type_text(i64, width)
-    scaled = e.w.let(f"mul {ty} {slot}, {e.w.constant(stack.group.stride, i64, width)}")
-    offset = e.w.constant(stack.offset, i64, width)
-    if width > 1:
+    if width == 1:
+        at = product(e, slot, stack.stride)
+        if stack.offset != "0":
+            at = e.w.let(f"add i64 {at}, {stack.offset}")
+    else:
         size = stack.dtype.size
-        offset = "<" + ", ".join(f"i64 {stack.offset + k * size}" for k in range(e.lanes)) + ">"
-    at = e.w.let(f"add {ty} {scaled}, {offset}")
-    pointer = e.w.let(f"getelementptr i8, ptr {stack.group.base}, {ty} {at}")
+        offsets = "<" + ", ".join(f"i64 {int(stack.offset) + k * size}" for k in range(e.lanes)) + ">"
+        at = e.w.let(
+            f"add {ty} {e.w.let(f'mul {ty} {slot}, {e.w.constant(int(stack.stride), i64, width)}')}, {offsets}"
+        )
+    pointer = e.w.let(f"getelementptr i8, ptr {stack.base}, {ty} {at}")
     return Address("many" if width > 1 else "run" if e.lanes > 1 else "one", pointer)
 
 
@@ -142,7 +192,7 @@ def put(e: RegionEmitter, op: Op, stack: Kept) -> None:
 
 
 def _checked(e: RegionEmitter, group: Group, index: Value) -> str:
-    """The slot at an index, or the spare one if there is none; then the overflow is recorded."""
+    """The slot at an index, or the last one if there is none; then the overflow is recorded."""
     width = e.width(index)
     full, after = e.label("full"), e.label("put")
     e.split(_over(e, group, index), full, after, rare=True)
@@ -154,9 +204,9 @@ def _checked(e: RegionEmitter, group: Group, index: Value) -> str:
 
 
 def _limited(e: RegionEmitter, group: Group, name: str, width: int) -> str:
-    """An index not above the capacity; a negative one counts as huge."""
+    """An index not above the last slot; a negative one counts as huge."""
     ty, suffix = type_text(i64, width), "i64" if width == 1 else f"v{width}i64"
-    last = group.capacity if width == 1 else e.splat(group.capacity, i64)
+    last = group.last if width == 1 else e.splat(group.last, i64)
     return e.w.intrinsic(f"llvm.umin.{suffix}", ty, [(ty, name), (ty, last)])
 
 
@@ -178,6 +228,8 @@ def _record(e: RegionEmitter, group: Group, index: Value) -> None:
     wanted = e.wide(index, e.width(index))
     if e.is_varying(index):
         ty = type_text(i64, e.lanes)
+        if e.mask is not None:
+            wanted = e.choose(e.mask, wanted, e.w.constant(0, i64, e.lanes), i64)
         wanted = e.w.intrinsic(f"llvm.vector.reduce.smax.v{e.lanes}i64", "i64", [(ty, wanted)])
     overflowed(e, group.site, group.capacity, e.w.let(f"add i64 {wanted}, 1"))
 

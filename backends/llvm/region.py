@@ -21,6 +21,7 @@ from .writer import Writer, literal, scalar_type, type_text
 if TYPE_CHECKING:
     from .frame import TaskFrame
     from .kept import Kept
+    from .rows import Rows
     from .stacks import Stack
 
 __all__ = ["HANDLERS", "RegionEmitter", "handles"]
@@ -65,6 +66,7 @@ class RegionEmitter:
         owned: atomics that need not be atomic (see `own`).
         stacks, kept: the adstacks made so far, of either kind.
         counted: the adstacks of which the program keeps the count, each with its group.
+        rows: where those of them that are in the heap are.
         current: the region being emitted.
         used: the values that some op of the task takes.
         slots: allocas for the entry block of a math function; a task has its frame for them.
@@ -85,6 +87,7 @@ class RegionEmitter:
         self.used: set[Value] = set()
         self.stacks: dict[Value, Stack] = {}
         self.counted: dict[Value, tuple[Op, ...]] = {}
+        self.rows: Rows | None = None
         self.current: Region | None = None
         self.kept: dict[Value, Kept] = {}
         self.slots: list[str] = []

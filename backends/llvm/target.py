@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -15,12 +16,15 @@ __all__ = ["HOST", "Target"]
 
 
 class Target:
-    """The host: a task is a function, called by the threads of a pool; it prints by calling back.
+    """The host: a task is a function, called by the threads of a pool, each with a seat of its own; it prints by
+    calling back.
 
     Attributes:
         head: of every module: target triple and the like.
         counts: whether a parallel task comes with a function that counts its iterations.
         array_bytes: what local arrays may take of a thread's stack.
+        frames: whether memory of a size known when compiling is better taken from the frame than from the C heap.
+        allocators: what declares the functions of the C heap.
         scope: of atomic operations.
         float_adds: names of the float types to which memory adds by itself, to the bit.
     """
@@ -28,6 +32,14 @@ class Target:
     head: str = ""
     counts: bool = True
     array_bytes: int = 128 * 1024
+    frames: bool = False
+    allocators: Mapping[str, str] = MappingProxyType(
+        {
+            "malloc": "declare noalias ptr @malloc(i64)",
+            "calloc": "declare noalias ptr @calloc(i64, i64)",
+            "free": "declare void @free(ptr)",
+        }
+    )
     scope: str = ""
     float_adds: frozenset[str] = frozenset()
 
@@ -37,7 +49,7 @@ class Target:
 
     def parallel(self, symbol: str) -> str:
         """The head of a parallel task's function, up to its attributes."""
-        return f"define void @{symbol}(ptr noalias %ctx, i64 %begin, i64 %end)"
+        return f"define void @{symbol}(ptr noalias %ctx, i64 %begin, i64 %end, i64 %seat)"
 
     def span(self, w: Writer, total: Callable[[], str]) -> tuple[str, str, str]:
         """Which iterations a thread runs, one by one: the first, where they end, the step. `total` counts all."""
@@ -49,6 +61,20 @@ class Target:
     def address(self, w: Writer, at: str) -> str:
         """Load the address of memory, as the host handed it over."""
         return w.let(f"load ptr, ptr {at}, align 8")
+
+    def block(self, e: RegionEmitter, size: str, *, parallel: bool) -> str:
+        """Where the adstacks of this thread and of those that share its rows are: a pointer. `size`: bytes of a block.
+
+        `%heap` points to the heap's address.
+        """
+        address = e.w.let("load ptr, ptr %heap, align 8")
+        if not parallel:
+            return address
+        return e.w.let(f"getelementptr i8, ptr {address}, i64 {e.w.let(f'mul i64 %seat, {size}')}")
+
+    def row(self, e: RegionEmitter) -> tuple[str, str]:
+        """How many lanes stand side by side in a row of adstacks, and which is this thread's first: two i64."""
+        return str(e.lanes), "0"
 
     def gathered(self, e: RegionEmitter, kind: str, dtype: DType, value: str) -> tuple[str, str]:
         """Combine what threads that run together have gathered: the value, and whether this thread speaks for all

@@ -1,19 +1,22 @@
 """Tasks as LLVM functions.
 
-A serial task is `void task(ptr ctx)`. A parallel task is `void task(ptr ctx, i64 begin, i64 end)`, which runs the
-iterations [begin, end) of the row-major order of its box, `lanes` at a time and the rest one by one, and
-`i64 task.count(ptr ctx)`, which says how many iterations there are. `ctx` is laid out as `context.Context` says.
+A serial task is `void task(ptr ctx)`. A parallel task is `void task(ptr ctx, i64 begin, i64 end, i64 seat)`, which runs
+the iterations [begin, end) of the row-major order of its box, `lanes` at a time and the rest one by one, and
+`i64 task.count(ptr ctx)`, which says how many iterations there are. `ctx` is laid out as `context.Context` says. No two
+threads that run a task at the same time have the same seat: they count from 0, and say whose adstacks are whose.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from adstack.errors import InternalError
 from adstack.ir.structure import Op, Program, Region, Task, Value
 from adstack.ir.types import DType, i64, u8
+from adstack.runtime.heap import Placement
 
 from . import access, atomics, checks, control, heap, kept, own, random, stacks
 from .context import Context
@@ -21,6 +24,7 @@ from .frame import Site, TaskFrame
 from .gathering import Gathering
 from .module import Module
 from .region import RegionEmitter
+from .rows import Rows, Words, heap_of, table
 from .strides import Strides
 from .target import HOST, Target
 from .uniformity import varying_values
@@ -42,6 +46,7 @@ class Emitted:
         sites: what may be reported, by number.
         lanes: per task, how many iterations run side by side.
         symbols: per task, its function; a parallel task's count is at symbol + ".count".
+        rows: per task with adstacks in the heap, where the table tells about them.
     """
 
     text: str
@@ -49,6 +54,7 @@ class Emitted:
     sites: list[Site] = field(default_factory=list)
     lanes: list[int] = field(default_factory=list)
     symbols: list[str] = field(default_factory=list)
+    rows: dict[int, Words] = field(default_factory=dict)
 
 
 def emit_program(
@@ -58,6 +64,7 @@ def emit_program(
     debug: bool = False,
     target: Target = HOST,
     masked: Sequence[bool] = (),
+    framed: Mapping[int, Placement] = MappingProxyType({}),
 ) -> Emitted:
     """All tasks of a program in one module.
 
@@ -68,14 +75,16 @@ def emit_program(
         target: the machine.
         masked: per task, whether the last iterations, too few for all lanes, run under a mask rather than one by one:
             half the code, where the target has masks and the loop has one axis.
+        framed: the tasks whose adstacks are in the frame of their function instead of the heap, and where there.
     """
     module = Module(target.head)
-    out = Emitted("", Context.of(program), lanes=list(lanes))
+    out = Emitted("", Context.of(program), lanes=list(lanes), rows={} if framed else table(program))
     section = 0
     for number, task in enumerate(program.tasks):
         symbol = f"task{number}"
         out.symbols.append(symbol)
         emitter = _TaskEmitter(module, out, task, symbol, debug, target)
+        emitter.words, emitter.framed = out.rows.get(number), framed.get(number)
         if task.kind == "parallel":
             emitter.parallel(out.lanes[number], 2 * section + 1, masked=number < len(masked) and masked[number])
             section += 1
@@ -102,12 +111,15 @@ class _TaskEmitter:
     ) -> None:
         self.module, self.out, self.task, self.symbol, self.debug = module, out, task, symbol, debug
         self.target = target
+        self.words: Words | None = None
+        self.framed: Placement | None = None
         self.used = {v for op in task.body.walk() for v in op.operands}
 
     def serial(self, section: int) -> None:
         """One function that runs the task."""
         e = self._open(parallel=False, section=section)
         self.target.begin(e)
+        e.rows = self._rows(e, 1, parallel=False)
         self._restart_random(e)
         e.region(self.task.body)
         heap.release(e)
@@ -121,6 +133,7 @@ class _TaskEmitter:
         *header, loop, _ = self.task.body.ops
         e = self._open(parallel=True, section=section)
         self.target.begin(e)
+        e.rows = self._rows(e, lanes, parallel=True)
         for op in header:
             e.op(op)
         box = _Box(e, loop)
@@ -138,6 +151,18 @@ class _TaskEmitter:
         heap.release(e)
         e.w.do("ret void")
         self._close(e, self.target.parallel(self.symbol))
+
+    def _rows(self, e: RegionEmitter, lanes: int, *, parallel: bool) -> Rows | None:
+        """Where the adstacks of the thread are."""
+        if self.framed is not None:
+            heap = heap_of(self.task)
+            assert heap is not None
+            size = lanes * (self.framed.stride + self.framed.beyond)
+            return Rows(heap, e.frame.slot(f"[{size} x i8]"), placement=self.framed)
+        if self.words is None:
+            return None
+        size = e.w.let(f"load i64, ptr {e.w.let(f'getelementptr i64, ptr %rows, i64 {self.words.block}')}, align 8")
+        return Rows(self.words.heap, self.target.block(e, size, parallel=parallel), self.words)
 
     def count(self) -> None:
         """The function that counts the iterations."""
@@ -214,7 +239,7 @@ class _TaskEmitter:
         w = Writer()
         e = RegionEmitter(self.module, w, 1, set())
         e.used = self.used
-        e.counted = kept.counted_stacks(self.task.body)
+        e.counted = kept.counted_stacks(self.task.body, heap_of(self.task))
         context = self.out.context
         for arg, slot in zip(self.task.body.args, context.params, strict=True):
             e.bind(arg, _parameter(e, arg.dtype, slot))
@@ -224,10 +249,10 @@ class _TaskEmitter:
         e.task = TaskFrame(self.task.name, self.debug, parallel, pointers, extents, self.out.sites, section)
         e.task.target = self.target
         for name, slot in context.own.items():
-            if name == "parallel":
+            if name in ("parallel", "sized"):
                 continue
             w.lines.append(f"  %{name}.at = getelementptr i64, ptr %ctx, i64 {slot}")
-            ty = "ptr" if name in ("errors", "overflow", "print") else "i64"
+            ty = "i64" if name in ("seed", "launch") else "ptr"
             w.lines.append(f"  %{name} = load {ty}, ptr %{name}.at, align 8")
         return e
 

@@ -24,7 +24,7 @@ from adstack.backends.cpu.toolchain import runtime_library
 
 COUNT = """
 ; count every visit of an index, and note the piece that it was in
-define void @count(ptr %ctx, i64 %begin, i64 %end) {
+define void @count(ptr %ctx, i64 %begin, i64 %end, i64 %seat) {
 entry:
   br label %loop
 loop:
@@ -45,27 +45,27 @@ done:
 }
 
 declare i32 @usleep(i32)
-define void @slow(ptr %ctx, i64 %begin, i64 %end) {
+define void @slow(ptr %ctx, i64 %begin, i64 %end, i64 %seat) {
   %ignored = call i32 @usleep(i32 50000)
   ret void
 }
 """
-_ENTRY = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+_ENTRY = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *3 * [ctypes.c_int64])
 
 SCRIPT = (
     f"COUNT = '''{COUNT}'''\n"
-     """
+    """
 import ctypes, os, signal, sys, threading, time
 import numpy as np
 from adstack.backends.cpu.pool import pool
 from adstack.backends.cpu.toolchain import runtime_library
 
 library = runtime_library(COUNT, ["count", "slow"], None)
-ENTRY = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+ENTRY = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *3 * [ctypes.c_int64])
 
 def launch(total=1000, grain=1, task="count"):
     visits = np.zeros((total, 2), np.int64)
-    status = ENTRY(pool().entry)(library[task], visits.ctypes.data, total, grain)
+    status = ENTRY(pool().entry)(library[task], visits.ctypes.data, total, grain, 1 << 40)
     if task == "count":
         assert status == 0 and (visits[:, 0] == 1).all()
     return status
@@ -84,7 +84,7 @@ class Launcher:
     def run(self, total: int, grain: int) -> Any:
         """(visits, start of its piece) of each of `total` indices, and of some after them."""
         visits = np.zeros((max(total, 0) + 70, 2), np.int64)
-        assert self._entry(self._library["count"], visits.ctypes.data, total, grain) == 0
+        assert self._entry(self._library["count"], visits.ctypes.data, total, grain, 1 << 40) == 0
         assert (visits[: max(total, 0), 0] == 1).all()
         assert (visits[max(total, 0) :] == 0).all()
         return visits[: max(total, 0)]
@@ -102,9 +102,7 @@ def launcher(request: pytest.FixtureRequest) -> Iterator[Launcher]:
 def in_process(body: str, *, send: int = 0, seconds: float = 30) -> subprocess.CompletedProcess[str]:
     """Run a script in a process of its own; `send` is a signal it gets once it has printed a line."""
     code = SCRIPT + textwrap.dedent(body)
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     first = process.stdout.readline() if send else ""
     if send:
@@ -153,14 +151,14 @@ def test_other_threads_take_part(launcher: Launcher) -> None:
     seen: set[int] = set()
     both = threading.Barrier(2, timeout=20)
 
-    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-    def task(context: int, begin: int, end: int) -> None:
+    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, *3 * [ctypes.c_int64])
+    def task(context: int, begin: int, end: int, seat: int) -> None:
         if begin in (0, 64):
             both.wait()
         seen.add(threading.get_native_id())
 
     launcher.pool.start(2)
-    assert _ENTRY(launcher.pool.entry)(ctypes.cast(task, ctypes.c_void_p), None, 128, 64) == 0
+    assert _ENTRY(launcher.pool.entry)(ctypes.cast(task, ctypes.c_void_p), None, 128, 64, 1 << 40) == 0
     assert len(seen) == 2
 
 
@@ -168,15 +166,15 @@ def test_a_short_loop_of_long_iterations_is_shared(launcher: Launcher) -> None:
     seen: dict[int, int] = {}
     both = threading.Barrier(2, timeout=20)
 
-    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-    def task(context: int, begin: int, end: int) -> None:
+    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, *3 * [ctypes.c_int64])
+    def task(context: int, begin: int, end: int, seat: int) -> None:
         if begin in (1, 2):
             both.wait()
         time.sleep(0.02)
         seen.update(dict.fromkeys(range(begin, end), threading.get_native_id()))
 
     launcher.pool.start(2)
-    assert _ENTRY(launcher.pool.entry)(ctypes.cast(task, ctypes.c_void_p), None, 8, -64) == 0
+    assert _ENTRY(launcher.pool.entry)(ctypes.cast(task, ctypes.c_void_p), None, 8, -64, 1 << 40) == 0
     assert sorted(seen) == list(range(8))
     assert len(set(seen.values())) == 2
 
@@ -185,11 +183,11 @@ def test_a_loop_inside_a_loop_runs_where_it_is(launcher: Launcher) -> None:
     launcher.pool.start(2)
     entry = _ENTRY(launcher.pool.entry)
 
-    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-    def task(context: int, begin: int, end: int) -> None:
+    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, *3 * [ctypes.c_int64])
+    def task(context: int, begin: int, end: int, seat: int) -> None:
         launcher.run(1000, 10)
 
-    assert entry(ctypes.cast(task, ctypes.c_void_p), None, 256, 64) == 0
+    assert entry(ctypes.cast(task, ctypes.c_void_p), None, 256, 64, 1 << 40) == 0
 
 
 def test_threads_of_python_may_launch_at_the_same_time(launcher: Launcher) -> None:
@@ -232,7 +230,7 @@ def test_many_launches_take_no_memory(launcher: Launcher) -> None:
     visits = np.zeros((256, 2), np.int64)
     entry, task = _ENTRY(launcher.pool.entry), launcher._library["count"]
     for _ in range(100_000 if launcher.pool._keep == () else 5_000):
-        entry(task, visits.ctypes.data, 256, 64)
+        entry(task, visits.ctypes.data, 256, 64, 1 << 40)
     assert _resident() - before < 4 << 20
     assert (visits[:, 0] == visits[0, 0]).all()
 

@@ -169,5 +169,5 @@ def test_listings_show_what_runs():
     listing = backend().listing(executable)
     assert list(listing) == ["llvm", "llvm-opt", "asm"]
     assert "load <8 x i32>" in listing["llvm"]
-    assert "define void @run(" in listing["llvm-opt"]
+    assert "define i64 @run(" in listing["llvm-opt"]
     assert "run:" in listing["asm"]

@@ -83,11 +83,14 @@ class Placement:
         bases: for each part, the bytes of one lane before it.
         stride: bytes of one lane.
         capacities: for each group.
+        beyond: bytes of one lane after them that must be there too: what is looked up in a stack without slots is
+            there, where its first slot would be.
     """
 
     bases: tuple[int, ...]
     stride: int
     capacities: tuple[int, ...]
+    beyond: int = 0
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,10 @@ class TaskHeap:
                 slots[op.result] = Slot(found[dtype.size], positions[op], dtype)
         return cls(groups, tuple(parts), slots)
 
+    def group_of(self, stack: Value) -> int:
+        """The number of the group that a stack in the heap belongs to."""
+        return self.parts[self.slots[stack].part].group
+
     def place(self, depths: Sequence[int]) -> Placement:
         """Where the parts are when the depths are these."""
         capacities = tuple(group.slots(depths) for group in self.groups)
@@ -131,7 +138,8 @@ class TaskHeap:
             before[size] = start
             start += size * total[size]
         bases = tuple(before[part.size] + part.size * first[k] for k, part in enumerate(self.parts))
-        return Placement(bases, start, capacities)
+        ends = [bases[k] + part.size * part.count for k, part in enumerate(self.parts) if not capacities[part.group]]
+        return Placement(bases, start, capacities, max(0, *ends, start) - start)
 
 
 Item = tuple[tuple[int, ...], int, int, int]

@@ -1,0 +1,131 @@
+"""Adstacks in the heap: laid out for a task when its depths, its iterations or the heap have changed.
+
+A block holds the rows of one vector of lanes. There is one for every thread that takes part in a loop, and they are
+given back and taken again from loop to loop. Machine code looks whether all is as it was (`codegen`), and comes here
+only if not.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from adstack.backends.llvm.rows import Words
+from adstack.backends.llvm.tasks import Emitted
+from adstack.ir.structure import Program
+from adstack.runtime.adstack_heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, uncountable
+from adstack.runtime.heap import Placement
+
+from . import layout
+from .grain import grain
+from .pool import pool
+
+__all__ = ["DeviceHeap", "Layouts"]
+
+Array = npt.NDArray[Any]
+
+_BLOCK: Final = 128
+"""Blocks begin at multiples of this, two lines of the cache, so that threads do not share any."""
+_ALL: Final = 2**63 - 1
+
+
+class DeviceHeap:
+    """The heap of this process' memory.
+
+    Attributes:
+        heap: the manager.
+        record: [address, bytes], where machine code looks.
+    """
+
+    def __init__(self) -> None:
+        self.heap = Heap(lambda size: layout.take(size, zeroed=False), lambda storage: None)
+        self.record = np.zeros(2, np.int64)
+
+    def room(self, block: int, blocks: int, limit: int) -> int:
+        """See `Heap.room`."""
+        try:
+            return self.heap.room(block, blocks, limit)
+        finally:
+            storage = self.heap.storage
+            self.record[:] = (0, 0) if storage is None else (storage.ctypes.data, self.heap.size)
+
+
+class Layouts:
+    """Where the adstacks of a program's tasks are.
+
+    Args:
+        program: what runs.
+        emitted: its code, of which the lanes matter.
+        depths: memory of its place "depths", if it has one.
+        heap: the device's.
+        limit: bytes that the heap may take; 0 for no limit.
+
+    Attributes:
+        table: words about every task, for machine code.
+        uses: what was laid out last, by the number of the task.
+    """
+
+    def __init__(self, program: Program, emitted: Emitted, depths: Array | None, heap: DeviceHeap, limit: int) -> None:
+        self._program, self._emitted, self._depths = program, emitted, depths
+        self._heap, self._limit = heap, limit
+        size = max((words.end for words in emitted.rows.values()), default=0)
+        self.table = np.zeros(max(1, size), np.int64)
+        for words in emitted.rows.values():
+            self.table[words.covered] = -1
+        self.uses: dict[int, TaskUse] = {}
+
+    def total(self, number: int) -> int:
+        """The iterations that a task has found it has."""
+        return int(self.table[self._emitted.rows[number].total])
+
+    def lay_out(self, number: int, total: int) -> bool:
+        """Make a task ready to run so many iterations; False if there is not even room for one block of its lanes."""
+        task, words = self._program.tasks[number], self._emitted.rows[number]
+        placement = self._place(number, words)
+        lanes = self._emitted.lanes[number]
+        block = _rounded(lanes * (placement.stride + placement.beyond))
+        threads, least = (pool().threads, grain(task, lanes)) if task.kind == "parallel" else (1, _ALL)
+        wanted = 1 if total <= least else min(threads, -(-total // lanes))
+        blocks = self._heap.room(block, wanted, self._limit)
+        if not blocks:
+            return False
+        covered = _ALL if blocks < wanted or wanted == threads else max(least, wanted * lanes)
+        table = self.table
+        table[words.blocks], table[words.block], table[words.covered] = blocks, block, covered
+        table[words.bases : words.capacities] = placement.bases
+        table[words.capacities : words.end] = placement.capacities
+        self.uses[number] = TaskUse(
+            task.name, placement.capacities, placement.stride, lanes, blocks, blocks * block, wanted
+        )
+        return True
+
+    def limit_reached(self, number: int) -> HeapLimit:
+        """The error for a task of which not even one lane has room."""
+        task, words = self._program.tasks[number], self._emitted.rows[number]
+        placement = self._place(number, words)
+        loc = words.heap.groups[0].stacks[0].loc
+        touched = any(not earlier.sizes for earlier in self._program.tasks[:number])
+        return HeapLimit(
+            self._program.name,
+            task.name,
+            _rounded(placement.stride + placement.beyond),
+            self._limit,
+            number=number,
+            touched=touched,
+            loc=loc if loc.line else None,
+        )
+
+    def _place(self, number: int, words: Words) -> Placement:
+        depths = () if self._depths is None else self._depths.tolist()
+        placement = words.heap.place(depths)
+        for group, capacity in zip(words.heap.groups, placement.capacities, strict=True):
+            if capacity >= UNCOUNTABLE:
+                loc = group.stacks[0].loc
+                raise uncountable(self._program.name, self._program.tasks[number].name, loc if loc.line else None)
+        return placement
+
+
+def _rounded(size: int) -> int:
+    return -(-size // _BLOCK) * _BLOCK
