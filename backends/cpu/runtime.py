@@ -237,7 +237,7 @@ class CpuBackend:
         executable.shapes = bindings.shapes
         self._launches[0] += 1
         slots[context.own["launch"]] = self._launches[0]
-        slots[context.own["sized"]] = executable.settled and getattr(bindings, "sized", False)
+        slots[context.own["sized"]] = executable.settled and bindings.sized
         executable.settled = False
         try:
             stopped = native.run(executable.code.entry, slots.ctypes.data)
