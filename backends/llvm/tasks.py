@@ -172,7 +172,7 @@ class _TaskEmitter:
         for op in header:
             e.op(op)
         e.w.do(f"ret i64 {_Box(e, loop).total()}")
-        self._close(e, f'define i64 @"{self.symbol}.count"(ptr noalias %ctx)')
+        self._close(e, f'define internal i64 @"{self.symbol}.count"(ptr noalias %ctx)', inline=True)
 
     # ---- loops over iterations
 
@@ -251,19 +251,17 @@ class _TaskEmitter:
         for name, slot in context.own.items():
             if name in ("parallel", "sized"):
                 continue
-            w.lines.append(f"  %{name}.at = getelementptr i64, ptr %ctx, i64 {slot}")
-            ty = "i64" if name in ("seed", "launch") else "ptr"
-            w.lines.append(f"  %{name} = load {ty}, ptr %{name}.at, align 8")
+            w.lines += self.target.own(name, slot, context.size)
         return e
 
     def _address(self, w: Writer, slot: int) -> str:
         return self.target.address(w, w.let(f"getelementptr i64, ptr %ctx, i64 {slot}"))
 
-    def _close(self, e: RegionEmitter, head: str) -> None:
+    def _close(self, e: RegionEmitter, head: str, *, inline: bool = False) -> None:
         empty = [f"  store ptr null, ptr {slot}, align 8" for slot in e.frame.heap]
         body = "\n".join([*e.frame.slots, *empty, *e.w.lines])
         self.module.take(e.w)
-        self.module.define(f"{head} #0 {{\nentry:\n{body}\n}}\n")
+        self.module.define(f"{head} {'#2' if inline else '#0'} {{\nentry:\n{body}\n}}\n")
 
 
 def _first_lanes(e: RegionEmitter, position: str, stop: str) -> str:
