@@ -26,8 +26,8 @@ __all__ = ["DeviceHeap", "Layouts"]
 
 Array = npt.NDArray[Any]
 
-_BLOCK: Final = 128
-"""Blocks begin at multiples of this, two lines of the cache, so that threads do not share any."""
+_BLOCK: Final = layout.ALIGNMENT
+"""Blocks begin at multiples of this, a line of the cache, so that threads share none."""
 _ALL: Final = 2**63 - 1
 
 
@@ -61,20 +61,27 @@ class Layouts:
         depths: memory of its place "depths", if it has one.
         heap: the device's.
         limit: bytes that the heap may take; 0 for no limit.
+        uses: told what was laid out last, by the number of the task.
 
     Attributes:
         table: words about every task, for machine code.
-        uses: what was laid out last, by the number of the task.
     """
 
-    def __init__(self, program: Program, emitted: Emitted, depths: Array | None, heap: DeviceHeap, limit: int) -> None:
+    def __init__(
+        self,
+        program: Program,
+        emitted: Emitted,
+        depths: Array | None,
+        heap: DeviceHeap,
+        limit: int,
+        uses: dict[int, TaskUse],
+    ) -> None:
         self._program, self._emitted, self._depths = program, emitted, depths
-        self._heap, self._limit = heap, limit
+        self._heap, self._limit, self._uses = heap, limit, uses
         size = max((words.end for words in emitted.rows.values()), default=0)
         self.table = np.zeros(max(1, size), np.int64)
         for words in emitted.rows.values():
             self.table[words.covered] = -1
-        self.uses: dict[int, TaskUse] = {}
 
     def total(self, number: int) -> int:
         """The iterations that a task has found it has."""
@@ -96,26 +103,38 @@ class Layouts:
         table[words.blocks], table[words.block], table[words.covered] = blocks, block, covered
         table[words.bases : words.capacities] = placement.bases
         table[words.capacities : words.end] = placement.capacities
-        self.uses[number] = TaskUse(
+        self._uses[number] = TaskUse(
             task.name, placement.capacities, placement.stride, lanes, blocks, blocks * block, wanted
         )
         return True
 
-    def limit_reached(self, number: int) -> HeapLimit:
-        """The error for a task of which not even one lane has room."""
+    def check(self, number: int) -> None:
+        """Before a task runs, look whether it and later ones can run at all, as far as their depths are known by now."""
+        tasks = self._program.tasks
+        computed = {depth for task in tasks[number:] for depth in task.sizes}
+        for later, words in self._emitted.rows.items():
+            if later >= number and computed.isdisjoint(group.depth for group in words.heap.groups):
+                if self._limit and self._least(later) > self._limit:
+                    raise self.limit_reached(later, number)
+
+    def limit_reached(self, number: int, reached: int) -> HeapLimit:
+        """The error for a task of which not even one lane has room, raised when the launch has come to task `reached`."""
         task, words = self._program.tasks[number], self._emitted.rows[number]
-        placement = self._place(number, words)
         loc = words.heap.groups[0].stacks[0].loc
-        touched = any(not earlier.sizes for earlier in self._program.tasks[:number])
         return HeapLimit(
             self._program.name,
             task.name,
-            _rounded(placement.stride + placement.beyond),
+            self._least(number),
             self._limit,
             number=number,
-            touched=touched,
+            touched=any(not earlier.sizes for earlier in self._program.tasks[:reached]),
             loc=loc if loc.line else None,
         )
+
+    def _least(self, number: int) -> int:
+        """The bytes of a block of one lane."""
+        placement = self._place(number, self._emitted.rows[number])
+        return _rounded(placement.stride + placement.beyond)
 
     def _place(self, number: int, words: Words) -> Placement:
         depths = () if self._depths is None else self._depths.tolist()

@@ -74,7 +74,8 @@ class Executable:
 
     Attributes:
         program: what was compiled.
-        compiled: makes a version; `narrow` for one whose adstacks take one lane at a time.
+        compiled: makes a version; true for one whose adstacks take one lane at a time.
+        uses: the heap of each task as it was laid out last, by the task's number.
         version: what runs first in every launch.
         slots: the context, filled where it does not change between launches.
         own: memory of temps, results and depths.
@@ -89,6 +90,7 @@ class Executable:
     program: Program
     options: Options
     compiled: Callable[[bool], Version]
+    uses: dict[int, TaskUse]
     version: Version
     slots: Array
     own: dict[str, Array]
@@ -130,6 +132,7 @@ class Executable:
         """Run the rest of a launch that stopped because the heap was not ready for a task."""
         version = self.version
         try:
+            version.layouts.check(stopped - 1)
             while stopped:
                 total = version.layouts.total(stopped - 1)
                 if version.layouts.lay_out(stopped - 1, total):
@@ -140,7 +143,7 @@ class Executable:
                     self.use(version)
                     stopped = native.run(version.code.entry, self.slots.ctypes.data, stopped)
                 else:
-                    raise version.layouts.limit_reached(stopped - 1)
+                    raise version.layouts.limit_reached(stopped - 1, stopped - 1)
             self.report()
         finally:
             self.use(self.version)
@@ -182,10 +185,12 @@ class CpuBackend:
         }
         depths = next((own[place.name] for place in program.places.values() if place.kind == "depths"), None)
 
+        uses: dict[int, TaskUse] = {}
+
         def compiled(narrow: bool) -> Version:
             module = _module(program, options, narrow)
             code = compile_text(module.text, ObjectCache(default_folder()) if options.offline_cache else None)
-            layouts = Layouts(program, module.emitted, depths, self.heap, options.ad_stack_heap_limit)
+            layouts = Layouts(program, module.emitted, depths, self.heap, options.ad_stack_heap_limit, uses)
             return Version(module, code, layouts)
 
         version = compiled(False)
@@ -198,7 +203,7 @@ class CpuBackend:
         for name, memory in (("errors", errors), ("overflow", overflow), ("heap", self.heap.record)):
             slots[context.own[name]] = memory.ctypes.data
         slots[context.own["seed"]] = options.random_seed & (2**63 - 1)
-        made = Executable(program, options, compiled, version, slots, own, errors, overflow)
+        made = Executable(program, options, compiled, uses, version, slots, own, errors, overflow)
         made.use(version)
         printer = _printer(made)
         slots[context.own["print"]] = ctypes.cast(printer, ctypes.c_void_p).value or 0
@@ -209,10 +214,7 @@ class CpuBackend:
 
     def adstacks(self, executable: Executable) -> list[TaskUse]:
         """The heap of each task that has run with adstacks in it."""
-        uses = dict(executable.version.layouts.uses)
-        if executable.narrow is not None:
-            uses.update(executable.narrow.layouts.uses)
-        return [uses[number] for number in sorted(uses)]
+        return [use for _, use in sorted(executable.uses.items())]
 
     def listing(self, executable: Executable) -> dict[str, str]:
         """LLVM IR as generated and as optimised, and the machine's assembly."""
@@ -250,8 +252,9 @@ class CpuBackend:
         return [executable.own[name][0].item() for name in executable.program.results]
 
     def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., Any] | None:
-        """A builtin; in debug mode none, so that every launch has all its checks."""
-        return None if executable.options.debug else native.make(self._entry(executable), wanted)
+        """A builtin; in debug mode none, so that every launch has all its checks, and none where Python knows more."""
+        sizers = any(task.sizes for task in executable.program.tasks)  # they run only where something has changed
+        return None if executable.options.debug or sizers else native.make(self._entry(executable), wanted)
 
     def _entry(self, executable: Executable) -> native.Entry:
         return native.Entry(
