@@ -74,3 +74,20 @@ def test_a_serial_loop_may_come_back_to_what_it_wrote() -> None:
     return
     """
     assert loads(body, {"x"}) == ["x.before", "x"]
+
+
+@pytest.mark.parametrize(
+    "write", ["store @x[%0], %k", "%o = atomic add @x[%0], %k : f32"], ids=["a store", "an atomic addition"]
+)
+@pytest.mark.parametrize(
+    "around",
+    ["for %i = %0 to %1 {{\n{}\nyield\n}}", "while () {{\nyield %c\n}} do () {{\n{}\nyield\n}}", "{}"],
+    ids=["for", "while", "statements"],
+)
+def test_every_write_counts_in_every_loop(write: str, around: str) -> None:
+    front = "%k = const 1.5 : f32\n%c = const false : u1\n"
+    reads = "%v = load @x[%0] : f32\nstore @y[%0], %v\n"
+    later = around.format(f"{reads}{write}")
+    assert loads(f"{front}{later}\nreturn", {"x"}) == ["x.before" if around == "{}" else "x"]
+    later = around.format(f"{write}\n{reads}")
+    assert loads(f"{front}{later}\nreturn", {"x"}) == ["x"]

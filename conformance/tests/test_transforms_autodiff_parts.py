@@ -64,3 +64,19 @@ def test_arithmetic_on_arguments_is_repeated_and_memory_is_not() -> None:
 
 def test_one_stretch_is_not_parted() -> None:
     assert parts(kernel_of(wrap(HEAD + "return", "kernel @k(%n: i32) {"))) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("return", "return %n"),
+        ("%6 = add %5, %5 : f32", "%7 = random : f32\n%6 = add %5, %7 : f32"),
+        ("%6 = add %5, %5 : f32", "%7 = load @t[] : f32\n%6 = add %5, %7 : f32"),
+    ],
+    ids=["a returned value", "random numbers", "a value that parts hand on"],
+)
+def test_what_parts_would_lose_keeps_a_kernel_whole(old: str, new: str) -> None:
+    head = "kernel @k(%n: i32) -> (i32) {" if new == "return %n" else "kernel @k(%n: i32) {"
+    place = "\nplace @t : f32[] temp" if "@t" in new else ""
+    whole = HEAD.replace("[4] field", f"[4] field{place}") + LOOPS
+    assert parts(kernel_of(wrap(whole.replace(old, new), head))) == []
