@@ -34,19 +34,26 @@ TEXT = """kernel @k(%a: i32, %b: i32) {
 }
 """
 
+COUNT = """define i64 @count(ptr %ctx) {
+  %n = call i64 @"task0.count"(ptr %ctx)
+  ret i64 %n
+}
+"""
+"""The function that counts is inlined where it is called: nobody else finds it."""
+
 
 class Pieces:
     """The functions of the only task of a program, called one by one."""
 
     def __init__(self, lanes: int) -> None:
         self.executable = backend().compile(tasks_of(TEXT), Options(cpu_lanes=lanes, offline_cache=False))
-        image = toolchain.target_machine().emit_object(toolchain.optimised(self.executable.module.text))
+        image = toolchain.target_machine().emit_object(toolchain.optimised(self.executable.module.text + COUNT))
         builder = toolchain.llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
-        for symbol in ("task0", "task0.count"):
+        for symbol in ("task0", "count"):
             builder.export_symbol(symbol)
         self.library = builder.link(toolchain._jit(), f"pieces{next(_numbers)}")
         self.task = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(self.library["task0"])
-        self.count = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(self.library["task0.count"])
+        self.count = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(self.library["count"])
 
     def context(self, rows: int, columns: int, **memory: np.ndarray) -> int:
         context, slots = self.executable.context, self.executable.slots
