@@ -109,16 +109,16 @@ class Layouts:
         return True
 
     def check(self, number: int) -> None:
-        """Before a task runs, look whether it and later ones can run at all, as far as their depths are known by now."""
+        """Before a task runs: can it and later ones run at all, as far as their depths are known by now?"""
         tasks = self._program.tasks
         computed = {depth for task in tasks[number:] for depth in task.sizes}
         for later, words in self._emitted.rows.items():
-            if later >= number and computed.isdisjoint(group.depth for group in words.heap.groups):
-                if self._limit and self._least(later) > self._limit:
-                    raise self.limit_reached(later, number)
+            known = later >= number and computed.isdisjoint(group.depth for group in words.heap.groups)
+            if known and self._limit and self._least(later) > self._limit:
+                raise self.limit_reached(later, number)
 
     def limit_reached(self, number: int, reached: int) -> HeapLimit:
-        """The error for a task of which not even one lane has room, raised when the launch has come to task `reached`."""
+        """The error for a task of which not even one lane has room, where a launch has come to the task `reached`."""
         task, words = self._program.tasks[number], self._emitted.rows[number]
         loc = words.heap.groups[0].stacks[0].loc
         return HeapLimit(

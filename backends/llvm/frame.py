@@ -63,6 +63,7 @@ class TaskFrame:
         heap: those that hold memory of the C heap, null before there is any.
         array_bytes: what local arrays take of the frame.
         leave: how the function ends where a check fails.
+        stack_sites: per location of adstacks, the number in the overflow record: the same for any number of lanes.
         target: the machine.
     """
 
@@ -80,6 +81,7 @@ class TaskFrame:
     heap: list[str] = field(default_factory=list)
     array_bytes: int = 0
     leave: str = "ret void"
+    stack_sites: dict[Loc, int] = field(default_factory=dict)
     target: Target = HOST
 
     def takes(self, size: int) -> bool:
@@ -105,6 +107,12 @@ class TaskFrame:
         if lanes not in self.counters:
             self.counters[lanes] = self.slot("i64" if lanes == 1 else f"<{lanes} x i64>")
         return self.counters[lanes]
+
+    def stack_site(self, loc: Loc) -> int:
+        """The number of the adstacks that were made there."""
+        if loc not in self.stack_sites:
+            self.stack_sites[loc] = self.site(Site("stack", "", loc))
+        return self.stack_sites[loc]
 
     def site(self, site: Site) -> int:
         """The number of a site."""

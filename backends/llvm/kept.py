@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from adstack.ir.location import Loc
 from adstack.ir.structure import Op, Region, Value
 from adstack.ir.types import DType, StackType, i64
 from adstack.runtime.heap import TaskHeap
 
 from . import heap
 from .access import Address, from_memory, memory_type, to_memory, vector_load, vector_store
-from .frame import Site
 from .region import RegionEmitter
 from .rows import Rows, product
 from .writer import type_text
@@ -36,14 +36,12 @@ class Group:
     """Stacks of one capacity.
 
     Attributes:
-        site: number of the first one, for the overflow record.
         capacity: the greatest of any lane (i64).
         last: the last slot that may be touched (i64).
         each: the capacity of every lane (a vector), if they differ.
         places: per checked (region, index, mask), the slot to write to.
     """
 
-    site: int
     capacity: str
     last: str
     each: str = ""
@@ -56,6 +54,7 @@ class Kept:
 
     group: Group
     dtype: DType
+    loc: Loc
     base: str
     stride: str
     offset: str
@@ -93,9 +92,9 @@ def alloca(e: RegionEmitter, group: Sequence[Op]) -> None:
 def _in_the_heap(e: RegionEmitter, group: Sequence[Op], rows: Rows) -> None:
     """There is room: find it."""
     slots, parts = rows.heap.slots, rows.heap.parts
-    lanes, first = e.frame.target.row(e)
+    lanes, first = (str(e.lanes), "0") if rows.words is None else e.frame.target.row(e)
     capacity = rows.capacity(e, rows.heap.group_of(group[0].result))
-    made = Group(_site(e, group[0]), capacity, _last(e, capacity))
+    made = Group(capacity, _last(e, capacity))
     bases: dict[int, str] = {}
     for op in group:
         slot = slots[op.result]
@@ -107,7 +106,7 @@ def _in_the_heap(e: RegionEmitter, group: Sequence[Op], rows: Rows) -> None:
             bases[slot.part] = e.w.let(f"getelementptr i8, ptr {rows.block}, i64 {before}")
         row = product(e, lanes, str(part.size))
         stride, offset = product(e, row, str(part.count)), product(e, row, str(slot.position))
-        e.kept[op.result] = Kept(made, slot.dtype, bases[slot.part], stride, offset)
+        e.kept[op.result] = Kept(made, slot.dtype, op.loc, bases[slot.part], stride, offset)
 
 
 def _last(e: RegionEmitter, capacity: str) -> str:
@@ -132,16 +131,11 @@ def _in_the_thread(e: RegionEmitter, group: Sequence[Op]) -> None:
         if e.mask is not None:
             each = e.choose(e.mask, each, zero, i64)
         capacity = e.w.intrinsic(f"llvm.vector.reduce.smax.v{width}i64", "i64", [(ty, each)])
-    site = _site(e, first)
     offsets, stride = _offsets(group, e.lanes)
     base = heap.grown(e, e.w.let(f"add i64 {capacity}, 1"), stride, first.loc)
-    made = Group(site, capacity, capacity, each if width > 1 else "")
+    made = Group(capacity, capacity, each if width > 1 else "")
     for op in group:
-        e.kept[op.result] = Kept(made, _dtype(op), base, str(stride), str(offsets[op.result]))
-
-
-def _site(e: RegionEmitter, op: Op) -> int:
-    return e.frame.site(Site("stack", op.result.name, op.loc, (_dtype(op),)))
+        e.kept[op.result] = Kept(made, _dtype(op), op.loc, base, str(stride), str(offsets[op.result]))
 
 
 def _dtype(op: Op) -> DType:
@@ -182,7 +176,7 @@ def put(e: RegionEmitter, op: Op, stack: Kept) -> None:
     group, dtype = stack.group, stack.dtype
     key = (id(e.current), index, e.mask)
     if key not in group.places:
-        group.places[key] = _checked(e, group, index)
+        group.places[key] = _checked(e, stack, index)
     address = _address(e, stack, group.places[key], e.width(index))
     name = to_memory(e, e.vector(value), dtype, e.lanes)
     if address.kind == "one":
@@ -191,13 +185,13 @@ def put(e: RegionEmitter, op: Op, stack: Kept) -> None:
         vector_store(e, address, dtype, name)
 
 
-def _checked(e: RegionEmitter, group: Group, index: Value) -> str:
+def _checked(e: RegionEmitter, stack: Kept, index: Value) -> str:
     """The slot at an index, or the last one if there is none; then the overflow is recorded."""
-    width = e.width(index)
+    group, width = stack.group, e.width(index)
     full, after = e.label("full"), e.label("put")
     e.split(_over(e, group, index), full, after, rare=True)
     e.enter(full)
-    _record(e, group, index)
+    _record(e, stack, index)
     e.jump(after)
     e.enter(after)
     return _limited(e, group, e.wide(index, width), width)
@@ -222,7 +216,7 @@ def _over(e: RegionEmitter, group: Group, index: Value) -> str:
     return e.any(e.within(e.w.let(f"icmp uge {ty} {wide}, {limit}")))
 
 
-def _record(e: RegionEmitter, group: Group, index: Value) -> None:
+def _record(e: RegionEmitter, stack: Kept, index: Value) -> None:
     from .stacks import overflowed
 
     wanted = e.wide(index, e.width(index))
@@ -231,7 +225,7 @@ def _record(e: RegionEmitter, group: Group, index: Value) -> None:
         if e.mask is not None:
             wanted = e.choose(e.mask, wanted, e.w.constant(0, i64, e.lanes), i64)
         wanted = e.w.intrinsic(f"llvm.vector.reduce.smax.v{e.lanes}i64", "i64", [(ty, wanted)])
-    overflowed(e, group.site, group.capacity, e.w.let(f"add i64 {wanted}, 1"))
+    overflowed(e, e.frame.stack_site(stack.loc), stack.group.capacity, e.w.let(f"add i64 {wanted}, 1"))
 
 
 def get(e: RegionEmitter, op: Op, stack: Kept) -> None:

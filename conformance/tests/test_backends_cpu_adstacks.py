@@ -212,15 +212,14 @@ def test_whatever_allocation_fails_the_program_goes_on_or_can_be_run_again(monke
         return take(size, **how)
 
     monkeypatch.setattr(layout, "take", once)
-    opened, executable = open_device(), None
+    opened = open_device()
+    try:
+        executable = made(opened)
+    except AdstackMemoryError:
+        assert failing == 0  # the memory of the executable itself: all else makes do with less
+        executable = made(opened)
     for lengths in ([3] * 100, [30] * 5000, [0], [300] * 5000, [2] * 10):
-        try:
-            executable = executable or made(opened)
-            squares(executable, lengths, opened)
-        except AdstackMemoryError:
-            assert executable is None  # the memory of the executable itself: all else makes do with less
-            executable = made(opened)
-            squares(executable, lengths, opened)
+        squares(executable, lengths, opened)
     assert len(calls) >= 4 + (failing < 4)
 
 
@@ -340,3 +339,13 @@ def test_adstacks_in_a_thread_s_stack_have_a_depth_that_the_compiler_knows():
         with pytest.raises(AdstackCompilationError, match="only known when it runs") as caught:
             backend().compile(tasks_of(text), options)
         assert "set ad_stack_size=N" in str(caught.value)
+
+
+def test_the_greatest_depth_wanted_is_reported_whichever_lane_wants_it():
+    program = tasks_of(SQUARES.replace("%old = atomic max @depths[%z], %w : i64", ""))  # no slots at all
+    executable = backend().compile(program, Options(cpu_lanes=8, offline_cache=False))
+    for at in (0, 5, 8, 16):  # in the first vector or among the iterations after the last one
+        len_, y = np.full(17, 2, np.int32), np.zeros(17, np.float32)
+        len_[at] = 9
+        with pytest.raises(AdstackOverflowError, match="capacity 0 was pushed 9 deep"):
+            backend().launch(executable, [17], Bindings({"len": len_, "y": y}, {"len": (17,), "y": (17,)}))

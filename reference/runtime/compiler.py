@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ..ir.printer import print_ir
 from ..ir.structure import Kernel, Program
+from ..sizing.forced import with_capacity
 from ..sizing.sizers import Sized, with_sizers
 from ..transforms import pipeline
 from .backend import Backend
@@ -53,7 +54,10 @@ class Compiled:
 def compile_kernel(kernel: Kernel, options: Options, backend: Backend, *, adstacks: bool = False) -> Compiled:
     """Simplify, split into tasks, and compile; with `adstacks`, size those that reverse mode made."""
     program = pipeline.lower(kernel, options)
-    sized = with_sizers(program) if adstacks else Sized(program)
+    if adstacks and options.ad_stack_size:
+        sized = Sized(with_capacity(program, options.ad_stack_size))
+    else:
+        sized = with_sizers(program) if adstacks else Sized(program)
     program = sized.program
     uses = list(_uses(program))
     return Compiled(

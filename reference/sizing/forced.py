@@ -1,0 +1,47 @@
+"""One capacity for all adstacks, whatever they need: `with_capacity(program, slots)`.
+
+Requires: a lowered program. Ensures: every adstack has so many slots, and nothing is counted to find how many there
+should be. A push past them is an overflow, which the launch reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..ir.builder import Builder
+from ..ir.structure import Op, Program, Region
+from ..ir.types import i64
+from ..transforms.dce import dce
+from ..transforms.options import Options
+
+__all__ = ["with_capacity"]
+
+_OPTIONS = Options(keep_loops=True)
+
+
+def with_capacity(program: Program, slots: int) -> Program:
+    """The program with a fixed capacity for every adstack; the given one is used up."""
+    for task in program.tasks:
+        if any(op.name == "stack.alloca" for op in task.body.walk()):
+            _force(task.body, slots)
+            dce(task.body, _OPTIONS)
+    return program
+
+
+def _force(region: Region, slots: int) -> None:
+    region.ops = list(_forced(region, slots))
+    for op in region.ops:
+        for inner in op.regions:
+            _force(inner, slots)
+
+
+def _forced(region: Region, slots: int) -> Iterator[Op]:
+    """The ops, with a constant before the first allocation, which all of them take."""
+    b = Builder(Region())
+    capacity = b.const(slots, i64)
+    for op in region.ops:
+        if op.name == "stack.alloca":
+            yield from b.region.ops
+            b.region.ops.clear()
+            op.operands[0] = capacity
+        yield op
