@@ -1,4 +1,4 @@
-"""Memory of the C heap that belongs to a task's function: taken when asked for, given back when the function ends."""
+"""Memory of the C heap that belongs to a task's function: taken when asked for, given back when it ends."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .checks import refuse
 from .frame import Site
 from .region import RegionEmitter
 
-__all__ = ["grown", "release", "renewed", "room"]
+__all__ = ["fixed", "grown", "release", "renewed", "room"]
 
 
 def renewed(e: RegionEmitter, count: str, size: int, loc: Loc) -> str:
@@ -35,7 +35,6 @@ def room(e: RegionEmitter, count: int, size: int, loc: Loc) -> str:
 def grown(e: RegionEmitter, count: str, size: int, loc: Loc) -> str:
     """Memory for at least `count` (an i64) things of `size` bytes, a larger one kept from before; a pointer."""
     slot, have = _owner(e), e.frame.zeroed_slot()
-    e.w.declare("malloc", "declare noalias ptr @malloc(i64)")
     wanted = e.w.let(f"mul i64 {count}, {size}")
     held = e.w.let(f"load i64, ptr {have}, align 8")
     grow, after = e.label("grow"), e.label("room")
@@ -51,6 +50,17 @@ def grown(e: RegionEmitter, count: str, size: int, loc: Loc) -> str:
     return e.w.let(f"load ptr, ptr {slot}, align 8")
 
 
+def fixed(e: RegionEmitter, count: int, size: int, loc: Loc) -> str:
+    """Fresh zeroed memory for a known number of things of `size` bytes, in the frame if it fits; its slot."""
+    if not e.frame.takes(count * size):
+        return renewed(e, str(count), size, loc)
+    slot, memory = e.frame.slot("ptr", 8), e.frame.slot(f"[{count * size} x i8]")
+    operands = [("ptr", memory), ("i8", "0"), ("i64", str(count * size)), ("i1", "false")]
+    e.w.effect("llvm.memset.p0.i64", operands)
+    e.w.do(f"store ptr {memory}, ptr {slot}, align 8")
+    return slot
+
+
 def release(e: RegionEmitter) -> None:
     """Give back what the function has taken."""
     for slot in e.frame.heap:
@@ -61,8 +71,8 @@ def _owner(e: RegionEmitter) -> str:
     """A slot that is null before there is anything, and whose memory is given back in the end."""
     slot = e.frame.slot("ptr", 8)
     e.frame.heap.append(slot)
-    e.w.declare("calloc", "declare noalias ptr @calloc(i64, i64)")
-    e.w.declare("free", "declare void @free(ptr)")
+    for name, text in e.frame.target.allocators.items():
+        e.w.declare(name, text)
     return slot
 
 

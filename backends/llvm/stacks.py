@@ -54,11 +54,19 @@ def _alloca(e: RegionEmitter, op: Op) -> None:
     negative = e.w.let(f"icmp slt i64 {wanted}, 0")
     capacity = e.w.let(f"select i1 {negative}, i64 0, i64 {wanted}")
     slots = e.w.let(f"add i64 {capacity}, 1")  # of an empty capacity too there is one to look at
-    primal, adjoint = (heap.renewed(e, slots, dtype.size, op.loc) for _ in range(2))
+    primal, adjoint = (_memory(e, op, slots, dtype) for _ in range(2))
     stack = Stack(site, dtype, primal, adjoint, e.frame.slot("i64", 8), e.frame.slot("i64", 8))
     e.w.do(f"store i64 {capacity}, ptr {stack.capacity}, align 8")
     e.w.do(f"store i64 0, ptr {stack.count}, align 8")
     e.stacks[op.result] = stack
+
+
+def _memory(e: RegionEmitter, op: Op, slots: str, dtype: DType) -> str:
+    """The slot that holds the address of zeroed memory for so many values."""
+    wanted = op.operands[0]
+    if e.frame.target.frames and e.is_constant(wanted):
+        return heap.fixed(e, max(int(e.scalar(wanted)), 0) + 1, dtype.size, op.loc)
+    return heap.renewed(e, slots, dtype.size, op.loc)
 
 
 def _stack(e: RegionEmitter, op: Op) -> Stack:

@@ -58,6 +58,12 @@ class Target:
     def begin(self, e: RegionEmitter) -> None:
         """What a task does before anything else."""
 
+    def own(self, name: str, slot: int, size: int) -> list[str]:
+        """Read one of the runtime's own slots, of a context of this size, into `%name`."""
+        ty = "i64" if name in ("seed", "launch") else "ptr"
+        at = f"  %{name}.at = getelementptr i64, ptr %ctx, i64 {slot}"
+        return [at, f"  %{name} = load {ty}, ptr %{name}.at, align 8"]
+
     def address(self, w: Writer, at: str) -> str:
         """Load the address of memory, as the host handed it over."""
         return w.let(f"load ptr, ptr {at}, align 8")

@@ -251,9 +251,7 @@ class _TaskEmitter:
         for name, slot in context.own.items():
             if name in ("parallel", "sized"):
                 continue
-            w.lines.append(f"  %{name}.at = getelementptr i64, ptr %ctx, i64 {slot}")
-            ty = "i64" if name in ("seed", "launch") else "ptr"
-            w.lines.append(f"  %{name} = load {ty}, ptr %{name}.at, align 8")
+            w.lines += self.target.own(name, slot, context.size)
         return e
 
     def _address(self, w: Writer, slot: int) -> str:
