@@ -1,0 +1,168 @@
+"""Checkpoints: the same bits from less memory, by the fewest trips that run again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from checkpoint_kit import LANES, Buffers, backward, buffers, gradients, kernels, places
+from cpu_kit import compiled
+from transforms_kit import kernel_of, wrap
+
+from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smooth_kernel
+from adstack.interpreter import run, stacks
+from adstack.ir.structure import Kernel, Program
+from adstack.ir.types import f64
+from adstack.transforms.autodiff.checkpoint_schedule import actions, forward_blocks
+from adstack.transforms.autodiff.reverse import Checkpoints, reverse
+from adstack.transforms.pipeline import optimize
+
+NAMES = ["recurrence", "shifted", "serial", "condition", "leaving", "ragged", "inner_while", "siblings", "edges"]
+NAMES += ["branches", "arrays", "arrays_written_later", "arrays_of_a_branch"]
+FEW = [Checkpoints(1, 1), Checkpoints(3, 2), Checkpoints(2, 7)]
+TRIPS = [[0], [1, 2, 3, 5, 6, 0], [12, 31, 7, 0, 13, 14]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("checkpoints", FEW, ids=lambda c: f"{c.snapshots} snapshots, blocks of {c.block}")
+def test_gradients_have_the_same_bits_as_without(name: str, checkpoints: Checkpoints) -> None:
+    kernel = kernels()[name]
+    whole, parts = backward(kernel), backward(kernel, checkpoints)
+    for seed, trips in enumerate(TRIPS):
+        memory = buffers(kernel, trips, seed)
+        assert gradients(parts, memory) == gradients(whole, memory), trips
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_they_have_the_same_bits_on_the_cpu_over_any_number_of_lanes(name: str) -> None:
+    kernel = kernels()[name]
+    whole, parts = backward(kernel), backward(kernel, Checkpoints(3, 2))
+    memory = buffers(kernel, [12, 31, 7, 0, 13, 14])
+    for lanes in (1, 4):
+        left = [on_cpu(program, lanes, memory) for program in (whole, parts)]
+        assert left[0] == left[1], lanes
+
+
+def on_cpu(program: Program, lanes: int, memory: Buffers) -> dict[str, bytes]:
+    memory = {name: buffer.copy() for name, buffer in memory.items()}
+    compiled(program, lanes)(memory)
+    return {name: buffer.tobytes() for name, buffer in memory.items()}
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_random_kernels_have_the_same_gradients(block: int) -> None:
+    tried = 0
+    for seed in range(4 * block, 4 * block + 4):
+        kernel = optimize(smooth_kernel(seed, 25, f64, value_conditions=seed % 2 == 1), keep_accesses=True)
+        memory = smooth_buffers(kernel, seed)
+        memory |= {f"{name}.grad": adjoint for name, adjoint in smooth_adjoints(kernel, seed).items()}
+        wanted = gradients(backward(kernel), memory)
+        made = backward(kernel, Checkpoints(1 + seed % 3, 1 + seed % 2))
+        assert gradients(made, memory) == wanted, seed
+        tried += any(op.name == "while" for task in made.tasks for op in task.body.walk())
+    assert tried, "no kernel has a loop that keeps something"
+
+
+# ---- work and memory
+
+RECURRENCE = """
+%0 = const 0 : i32
+%n = load @n[]
+%first = load @x[]
+%last = for %k = %0 to %n carry (%v = %first) {
+  %next = sin %v
+  yield %next
+}
+%s = sin %last
+store @y[], %s
+return
+"""
+
+
+HEAD = "kernel @k() {\n  place @x : f64[] field\n  place @y : f64[] field\n  place @n : i32[] field"
+
+
+def memory_of(trips: int) -> Buffers:
+    numbers = {"x": 0.5, "y": 0.25, "x.grad": 1.0, "y.grad": 2.0}
+    return {"n": np.array(trips, np.int32), **{name: np.array(number) for name, number in numbers.items()}}
+
+
+def recurrence() -> Kernel:
+    return kernel_of(wrap(RECURRENCE, HEAD))
+
+
+def sines(kernel: Kernel, trips: int) -> int:
+    """How many sines a reverse kernel takes."""
+    taken = [0]
+
+    def counted(meaning: Callable[..., Any]) -> Callable[..., Any]:
+        def evaluate(*args: Any) -> Any:
+            taken[0] += 1
+            return meaning(*args)
+
+        return evaluate
+
+    for op in kernel.body.walk():
+        if op.name == "sin":
+            op.opdef = replace(op.opdef, meaning=counted(op.opdef.meaning))
+    run(kernel, memory_of(trips))
+    return taken[0]
+
+
+@pytest.mark.parametrize("snapshots", [1, 2, 3, 5])
+@pytest.mark.parametrize("block", [1, 4])
+def test_as_few_trips_run_again_as_the_schedule_promises(snapshots: int, block: int) -> None:
+    kernel = recurrence()
+    for trips in (0, 1, 4, 15, 16, 17, 40):
+        made = reverse(kernel, places(kernel), checkpoints=Checkpoints(snapshots, block))
+        blocks = -(-trips // block)
+        starts = [max(trips - block * (blocks - k), 0) for k in range(blocks)]
+        again = [starts[to] - starts[at] for what, at, to in actions(blocks, snapshots) if what == "advance"]
+        assert sines(made, trips) == trips + sum(again)
+        if trips == blocks * block:
+            assert sum(again) == block * forward_blocks(blocks, snapshots)
+
+
+@pytest.mark.parametrize("name", ["recurrence", "ragged", "inner_while", "arrays"])
+def test_adstacks_are_as_deep_as_the_fullest_block_and_no_deeper(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[stacks.Stack] = []
+    init = stacks.Stack.__init__
+
+    def recorded(self: stacks.Stack, *args: Any) -> None:
+        init(self, *args)
+        made.append(self)
+
+    monkeypatch.setattr(stacks.Stack, "__init__", recorded)
+    kernel = kernels()[name]
+    gradients(backward(kernel, Checkpoints(4, 3)), buffers(kernel, [40, 41, 42, 43, 44, 45]))
+    assert len(made) >= 3
+    for stack in made:
+        assert stack.count.tolist() == stack.capacity.tolist()
+        assert stack.capacity.max() <= 80, "no depth grows with the trip count"
+
+
+def test_a_hundred_thousand_trips_need_two_hundred_slots() -> None:
+    kernel = recurrence()
+    memory = memory_of(100_000)
+    whole, parts = backward(kernel), backward(kernel, Checkpoints(100, 100))
+    assert on_cpu(whole, 1, memory) == on_cpu(parts, 1, memory)
+
+
+def test_loops_of_few_trips_keep_everything() -> None:
+    kernel = kernel_of(
+        wrap(
+            RECURRENCE.replace("%n = load @n[]", "%n = const 7 : i32"),
+            HEAD,
+        )
+    )
+    loops = [[op.name for op in reverse(kernel, places(kernel), checkpoints=c).body.walk()] for c in (FEW[2], FEW[1])]
+    assert "while" not in loops[0]
+    assert "while" in loops[1]
+
+
+def test_the_kit_has_a_name_for_every_kernel() -> None:
+    assert list(kernels()) == NAMES
+    assert len(TRIPS[1]) == LANES

@@ -1,0 +1,70 @@
+"""Plans of checkpoints: bytes as they are laid out in the heap, and the best choice within a limit."""
+
+from __future__ import annotations
+
+import pytest
+from checkpoint_kit import backward, kernels, places
+
+from adstack.ir.structure import Kernel
+from adstack.runtime.heap import TaskHeap
+from adstack.transforms.autodiff.checkpoint_plan import CheckpointPlan, plan_checkpoints
+from adstack.transforms.autodiff.checkpoint_schedule import Checkpoints, forward_blocks
+
+
+def planned(kernel: Kernel) -> CheckpointPlan:
+    return plan_checkpoints(kernel, places(kernel))
+
+
+def in_the_heap(kernel: Kernel, checkpoints: Checkpoints, inner: int) -> int:
+    """The bytes of a lane if loops inside keep `inner` times what the block does."""
+    heaps = [TaskHeap.of(task) for task in backward(kernel, checkpoints).tasks]
+    return max(heap.place([inner] * 50).stride for heap in heaps)
+
+
+@pytest.mark.parametrize("checkpoints", [Checkpoints(1, 1), Checkpoints(3, 5), Checkpoints(4, 32)])
+@pytest.mark.parametrize(
+    "name", ["recurrence", "shifted", "condition", "leaving", "edges", "branches", "arrays", "arrays_written_later"]
+)
+def test_bytes_are_those_of_the_heap(name: str, checkpoints: Checkpoints) -> None:
+    kernel = kernels()[name]
+    assert planned(kernel).bytes(checkpoints) == in_the_heap(kernel, checkpoints, 0)
+
+
+def test_what_loops_inside_keep_is_counted_by_their_trips() -> None:
+    plan = planned(kernels()["ragged"])
+    one, three = plan.bytes(Checkpoints(2, 10)), plan.bytes(Checkpoints(2, 10), inner=3)
+    (loop,) = plan.loops
+    assert three - one == 2 * 10 * sum(size * count for size, count in loop.inner.items()) > 0
+
+
+@pytest.mark.parametrize("limit", [100, 500, 2000, 10_000])
+def test_the_choice_is_the_best_of_all_that_fit(limit: int) -> None:
+    plan, trips = planned(kernels()["recurrence"]), 240
+
+    def again(c: Checkpoints) -> int:
+        return c.block * forward_blocks(-(-trips // c.block), c.snapshots)
+
+    chosen = plan.choose(limit, trips)
+    assert chosen is not None
+    assert plan.bytes(chosen) <= limit
+    sizes = [2**k for k in range(8)] + [3 * 2**k for k in range(7)] + [trips]
+    fitting = [c for s in range(1, 241) for b in sizes if plan.bytes(c := Checkpoints(s, b)) <= limit]
+    assert again(chosen) == min(map(again, fitting))
+
+
+def test_if_everything_fits_nothing_runs_again() -> None:
+    assert planned(kernels()["recurrence"]).choose(10**6, trips=1000) == Checkpoints(1, 1000)
+
+
+def test_a_limit_that_no_checkpoints_keep_is_told() -> None:
+    plan = planned(kernels()["siblings"])
+    assert plan.choose(plan.least - 1) is None
+    assert plan.choose(plan.least, trips=10) == Checkpoints(1, 1)
+
+
+def test_it_is_told_in_a_line_for_each_loop() -> None:
+    first, second = planned(kernels()["arrays"]).told(Checkpoints(8, 32))
+    assert first.startswith("loop at line ")
+    assert first.endswith(": checkpointed, 8 snapshots of 88 bytes, blocks of 32 trips")
+    assert second.endswith(": 20 trips, kept in full")
+    assert planned(kernels()["arrays"]).told(Checkpoints(1, 1))[0].endswith("1 snapshot of 88 bytes, blocks of 1 trip")

@@ -1,0 +1,118 @@
+"""Loops that can run again, and those that can't."""
+
+from __future__ import annotations
+
+import pytest
+from checkpoint_kit import backward, buffers, gradients, places
+from transforms_kit import kernel_of, wrap
+
+from adstack.errors import AdstackDataAccessError
+from adstack.ir.structure import Kernel, Op
+from adstack.transforms.autodiff.checkpoint_state import Site, outermost_loops
+from adstack.transforms.autodiff.reverse import Checkpoints, reverse
+
+HEAD = """kernel @k() {
+  place @x : f32[] field
+  place @y : f32[] field
+  place @n : i32[] field
+  place @s : f32[] field
+  place @t : f32[] temp label "sum\""""
+
+LOOP = """
+%0 = const 0 : i32
+%n = load @n[]
+%x = load @x[]
+%last = for %k = %0 to %n carry (%v = %x) {
+  %a = sin %v
+  BODY
+  yield %next
+}
+store @y[], %last
+AFTER
+return
+"""
+
+
+def loop(body: str, after: str = "") -> Kernel:
+    return kernel_of(wrap(LOOP.replace("BODY", body).replace("AFTER", after), HEAD))
+
+
+WRITES = "store @t[], %a\n%next = mul %a, %x"
+READS = "%t = load @t[]\n%next = mul %a, %t"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "does"),
+    [
+        (loop(WRITES), "writes"),
+        (loop(READS, "store @t[], %last"), "reads"),
+        (loop(READS + "\n%o = atomic add @t[], %a"), "reads"),
+    ],
+    ids=["written inside", "written later", "updated inside"],
+)
+def test_a_serial_loop_is_refused_if_what_the_kernel_holds_for_it_changes(kernel: Kernel, does: str) -> None:
+    reverse(kernel, places(kernel))
+    with pytest.raises(AdstackDataAccessError, match=f"can't be checkpointed.* sum, which it {does}"):
+        reverse(kernel, places(kernel), checkpoints=Checkpoints(2, 2))
+
+
+def test_what_was_written_before_a_loop_may_be_read_in_it() -> None:
+    text = LOOP.replace("BODY", READS).replace("AFTER", "").replace("%last = for", "store @t[], %x\n%last = for")
+    kernel = kernel_of(wrap(text, HEAD))
+    memory = buffers(kernel, [11])
+    assert gradients(backward(kernel, Checkpoints(2, 2)), memory) == gradients(backward(kernel), memory)
+
+
+def test_a_loop_whose_stores_are_repeated_in_scratch_memory_is_refused() -> None:
+    kernel = loop("%s = load @s[]\n%next = mul %a, %s\nstore @s[], %next")
+    reverse(kernel, places(kernel), ["s"])
+    with pytest.raises(AdstackDataAccessError, match="s, which it reads"):
+        reverse(kernel, places(kernel), ["s"], checkpoints=Checkpoints(2, 2))
+
+
+def test_a_loop_that_has_nothing_to_do_with_scratch_memory_is_not_refused() -> None:
+    kernel = loop("%next = mul %a, %x", "store @s[], %last")
+    assert reverse(kernel, places(kernel), ["s"], checkpoints=Checkpoints(2, 2)).body.ops
+
+
+def test_outermost_loops_come_with_the_branches_around_them() -> None:
+    kernel = kernel_of(
+        wrap(
+            """
+            %0 = const 0 : i32
+            %n = load @n[]
+            %c = eq %n, %0
+            if %c {
+              for %i = %0 to %n {
+                for %j = %0 to %n {
+                  yield
+                }
+                yield
+              }
+              yield
+            } else {
+              if %c {
+                for %i = %0 to %n {
+                  yield
+                }
+                yield
+              } else {
+                yield
+              }
+              yield
+            }
+            return
+            """,
+            HEAD,
+        )
+    )
+    (branch,) = (op for op in kernel.body.ops if op.name == "if")
+    found = list(outermost_loops(branch))
+    assert [len(around) for _, around in found] == [1, 2]
+    assert [len(Site(op).inner) for op, _ in found] == [1, 0]
+    assert list(outermost_loops(found[0][0])) == [(found[0][0], [])]
+    assert not list(outermost_loops(some(kernel, "load")))
+
+
+def some(kernel: Kernel, name: str) -> Op:
+    return next(op for op in kernel.body.ops if op.name == name)
