@@ -46,24 +46,29 @@ def judged(
 ) -> str:
     """Tries each edit on what is committed, `jobs` at a time, and tells what comes of it.
 
-    What killed an edit the last time (`hints`) is tried first. The result is empty, or says what fails without any.
+    What killed an edit the last time (`hints`) is tried first. The result says which killer fails without any edit.
     """
     with tempfile.TemporaryDirectory(prefix="adstack-mutation-") as folder:
-        copies = Copies(unpacked(root, Path(folder) / "sources"), Path(folder))
-        wrong = checked_edits(copies.sources / "adstack")
+        scratch = Path(folder)
+        sources = unpacked(root, scratch / "sources")
+        wrong = checked_edits(sources / "adstack")
         if wrong:
             raise StaleEditError("\n".join(wrong))
-        control = copies.tried(None)
-        if control.by:
-            return f"{control.by}: {control.how}"
+        waiting = iter(found)
+        killers: set[str] = set()
 
-        def attempt(edit: Edit) -> Verdict:
-            told = copies.tried(edit, hints.get((edit.row, edit.change), ""))
-            if told.is_broken:
-                raise StaleEditError(f"{edit.row}: {edit.change}: what it makes is no program: {told.how}")
-            return Verdict(edit, bool(told.by), told.by)
+        def serve() -> None:
+            with Copies(sources, scratch) as copies:
+                for edit in waiting:
+                    told = copies.tried(edit, hints.get((edit.row, edit.change), ""))
+                    if told.is_broken:
+                        raise StaleEditError(f"{edit.row}: {edit.change}: what it makes is no program: {told.how}")
+                    killers.add(told.by)
+                    tell(Verdict(edit, bool(told.by), told.by))
 
         with ThreadPoolExecutor(jobs) as pool:
-            for verdict in pool.map(attempt, found):
-                tell(verdict)
-    return ""
+            for served in [pool.submit(serve) for _ in range(jobs)]:
+                served.result()
+        with Copies(sources, scratch) as copies:
+            failed = copies.untouched(killers)
+    return f"{failed.by}: {failed.how}" if failed.by else ""

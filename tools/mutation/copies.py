@@ -13,7 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -38,14 +38,16 @@ LIKELY: Final = {
     "*/before.py": ("test_transforms_autodiff_before",),
     "*/parts.py": ("test_transforms_autodiff_parts", "test_transforms_autodiff_replay", "test_lang_ad_tape"),
     "*/access.py": ("test_transforms_autodiff_access", "test_lang_ad_access"),
-    "*/mincut.py": ("test_transforms_autodiff_mincut", "test_transforms_autodiff_reverse"),
-    "*/conflicts.py": ("test_transforms_autodiff_conflicts", "test_transforms_autodiff_*"),
+    "*/mincut.py": ("test_transforms_autodiff_mincut",),
+    "*/activity.py": ("test_transforms_autodiff_activity",),
+    "*/conflicts.py": ("test_transforms_autodiff_conflicts",),
     "*": ("test_transforms_autodiff_reverse", "test_transforms_autodiff_traffic"),
 }
 """Per edited file, the tests to try first."""
 
 CASES: Final = "gradients/*"
 LIMIT: Final = 1800.0
+TESTS_FOLDER: Final = "adstack/conformance/tests"
 GONE: Final = "pytest ended with 4"
 """The test that killed the edit last time is not there any more."""
 BROKEN: Final = ("NameError", "UnboundLocalError", "ImportError", "SyntaxError", "AttributeError: module")
@@ -83,7 +85,7 @@ def unpacked(root: Path, folder: Path, revision: str = "HEAD") -> Path:
 
 
 class Copies:
-    """Where edits are tried.
+    """Where edits are tried, one at a time.
 
     Args:
         sources: what `unpacked` made.
@@ -94,76 +96,79 @@ class Copies:
 
     def __init__(self, sources: Path, scratch: Path, tests: Sequence[str] = TESTS, cases: str = CASES) -> None:
         self.sources, self.scratch, self.tests, self.cases = sources, scratch, tests, cases
+        self.environment = {
+            **os.environ,
+            "CI": "1",  # hypothesis repeats itself
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "ADSTACK_CACHE_DIR": str(scratch / "cache"),
+        }
+        program = [sys.executable, str(Path(__file__).with_name("witness.py"))]
+        self._witness = subprocess.Popen(
+            program, env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
 
-    def tried(self, edit: Edit | None, hint: str = "") -> Found:
-        """The first killer of an edit, of none at all if it is None; `hint` is what to try first."""
+    def __enter__(self) -> Copies:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._witness.communicate()
+
+    def tried(self, edit: Edit, hint: str = "") -> Found:
+        """The first killer of an edit; `hint` is what to try first."""
         with TemporaryDirectory(dir=self.scratch) as folder:
             copy = Path(folder) / "copy"
             shutil.copytree(self.sources, copy, copy_function=os.link)
-            if edit is not None:
-                _edit(copy, edit)
-            for found in self._stages(copy, edit, hint):
-                if found.by:
-                    return found
-        return Found("")
+            _edit(copy, edit)
+            return next((found for found in self._stages(copy, edit, hint) if found.by), Found(""))
 
-    def _stages(self, copy: Path, edit: Edit | None, hint: str) -> Iterator[Found]:
+    def untouched(self, killers: Iterable[str]) -> Found:
+        """The first of these tests and cases that fails without any edit."""
+        tests = sorted(killer for killer in killers if "::" in killer)
+        cases = sorted({_case(killer) for killer in killers if killer.startswith("case ")})
+        found = [self._tests(self.sources, tests)] if tests else []
+        found += [self._cases(self.sources, case) for case in cases]
+        return next((one for one in found if one.by), Found(""))
+
+    def _stages(self, copy: Path, edit: Edit, hint: str) -> Iterator[Found]:
         if hint.startswith("case "):
-            yield self._cases(copy, hint.removeprefix("case ").split(":")[0].split("[")[0] + "*")
+            yield self._cases(copy, _case(hint))
         elif "::" in hint:
             yield self._tests(copy, [hint])
-        likely = [] if edit is None else self._files(copy, _likely(edit.file))
-        if likely:
-            yield self._tests(copy, likely)
-        yield self._tests(copy, [file for file in self._files(copy, self.tests) if file not in likely])
+        likely = self._files(_likely(edit.file))
+        yield self._tests(copy, likely)
+        yield self._tests(copy, [file for file in self._files(self.tests) if file not in likely])
         if self.cases:
             yield self._cases(copy, self.cases)
 
-    def _files(self, copy: Path, patterns: Sequence[str]) -> list[str]:
-        folder = _tests_of(copy)
-        found = (path.name for pattern in patterns for path in sorted(folder.glob(f"{pattern}.py")))
-        return list(dict.fromkeys(found))
+    def _files(self, patterns: Sequence[str]) -> list[str]:
+        folder = self.sources / TESTS_FOLDER
+        return list(dict.fromkeys(path.name for pattern in patterns for path in sorted(folder.glob(f"{pattern}.py"))))
 
     def _tests(self, copy: Path, tests: Sequence[str]) -> Found:
-        """Of tests: files, or one id."""
-        if not _tests_of(copy).joinpath(tests[0].split("::")[0]).is_file():
+        """Of tests: files, or ids."""
+        there = [test for test in tests if (copy / TESTS_FOLDER / test.split("::")[0]).is_file()]
+        if not there:
             return Found("")
-        out = copy / "found.json"
-        out.unlink(missing_ok=True)
-        given = [str(_tests_of(copy) / test) for test in tests]
-        ended = self._run(copy, ["-m", "adstack.tools.mutation.witness", str(out), *given])
-        if not out.is_file():
-            return Found(f"no test: {ended}")
-        told = json.loads(out.read_text())
-        if told["how"] == GONE:
-            return Found("")
-        return Found(_short(told["first"]), told["how"])
+        request = {"copy": str(copy), "tests": [str(copy / TESTS_FOLDER / test) for test in there], "limit": LIMIT}
+        assert self._witness.stdin is not None
+        assert self._witness.stdout is not None
+        print(json.dumps(request), file=self._witness.stdin, flush=True)
+        told = json.loads(self._witness.stdout.readline())
+        return Found("") if told["how"] == GONE else Found(_short(told["first"]), told["how"])
 
     def _cases(self, copy: Path, pattern: str) -> Found:
         """Of cases, on the interpreter."""
         out = copy / "cases.json"
-        command = ["-m", "adstack.tools.cli", "conformance", "-b", "reference", "-j", "1", "-k", pattern]
-        ended = self._run(copy, [*command, "--json", str(out)])
+        out.unlink(missing_ok=True)
+        command = [sys.executable, "-m", "adstack.tools.cli", "conformance", "-b", "reference", "-j", "1"]
+        environment = {**self.environment, "PYTHONPATH": str(copy)}
+        done = subprocess.run(
+            [*command, "-k", pattern, "--json", str(out)], cwd=copy, env=environment, check=False, capture_output=True
+        )
         if not out.is_file():
-            return Found(f"no case: {ended}") if pattern == self.cases else Found("")
+            return Found(f"no case: {done.stderr!r}") if pattern == self.cases else Found("")
         bad = [cell for cell in json.loads(out.read_text())["cells"] if cell["failed"]]
         return Found(f"case {bad[0]['case']}: {bad[0]['status']}", bad[0]["message"]) if bad else Found("")
-
-    def _run(self, copy: Path, arguments: Sequence[str]) -> str:
-        """Run Python on a copy; how it ended."""
-        environment = {
-            **os.environ,
-            "CI": "1",  # hypothesis repeats itself
-            "PYTHONPATH": str(copy),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "ADSTACK_CACHE_DIR": str(self.scratch / "cache"),
-        }
-        command = [sys.executable, *arguments]
-        try:
-            done = subprocess.run(command, cwd=copy, env=environment, timeout=LIMIT, check=False, capture_output=True)
-        except subprocess.TimeoutExpired:
-            return "it took too long"
-        return f"the process ended with {done.returncode}"
 
 
 def _edit(copy: Path, edit: Edit) -> None:
@@ -179,8 +184,9 @@ def _likely(file: str) -> tuple[str, ...]:
     return next(tests for pattern, tests in LIKELY.items() if fnmatch.fnmatch(file, pattern))
 
 
-def _tests_of(copy: Path) -> Path:
-    return copy / "adstack" / "conformance" / "tests"
+def _case(killer: str) -> str:
+    """A pattern for the case that is named as a killer."""
+    return killer.removeprefix("case ").split(":")[0] + "*"
 
 
 def _short(test: str) -> str:
