@@ -201,8 +201,8 @@ def parallel_for(op: Op, scope: Scope) -> Step:
         box = Box(tuple(lows), tuple(max(hi - lo, 0) for lo, hi in zip(lows, highs, strict=True)))
         launch.section += 1
         launch.races = RaceDetector(box) if debug else None
-        for first in range(0, box.size, launch.options.lanes):
-            team = Team(first, min(launch.options.lanes, box.size - first), box)
+        for first in range(0, box.size, launch.lanes):
+            team = Team(first, min(launch.lanes, box.size - first), box)
             chunk = Frame(launch, team, np.arange(team.size), frame.values.copy())
             assign(chunk, body.args, box.axes(first, team.size, types))
             body.run(chunk)

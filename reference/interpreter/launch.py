@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..errors import AdstackArgumentError, AdstackMemoryError, AdstackOverflowError, InternalError
-from ..ir.structure import Kernel, Place, Program
+from ..ir.structure import Kernel, Op, Place, Program
 from .cache import Prepared, prepared
 from .failures import label, located
 from .frame import Array, Frame, Memory, Team
@@ -30,6 +30,8 @@ class RunOptions:
         stdout: takes what the program prints; None is `sys.stdout`.
         lanes: how many iterations of a parallel loop run together; the default keeps temporaries in the cache. Results
             depend on it only through the order of atomic operations, which no program may rely on.
+        room: told the name of a task before it runs, how many lanes have room for their adstacks; None if all have.
+        used: takes, for each op that makes an adstack, the most slots that a lane has pushed to.
     """
 
     debug: bool = False
@@ -37,6 +39,8 @@ class RunOptions:
     launch: int = 0
     stdout: Callable[[str], object] | None = None
     lanes: int = 8192
+    room: Callable[[str], int | None] | None = None
+    used: dict[Op, int] | None = None
 
 
 @dataclass
@@ -65,6 +69,7 @@ class Launch:
         options: how to run.
         memory: the places, in the kernel's order.
         task: the name of the running task.
+        lanes: how many of its iterations run together.
         section: where the launch is, for random streams: see `philox.py`.
         serial: the lane of serial code.
         races: the detector of the running parallel loop in debug mode.
@@ -74,6 +79,7 @@ class Launch:
     options: RunOptions
     memory: list[Memory]
     task: str = ""
+    lanes: int = 0
     section: int = 0
     serial: Team = field(default_factory=lambda: Team(0, 1))
     races: RaceDetector | None = None
@@ -82,6 +88,12 @@ class Launch:
     def write(self, text: str) -> None:
         """Print."""
         (self.options.stdout or sys.stdout.write)(text)
+
+    def note_use(self, stack: Stack) -> None:
+        """Remember how deep a stack has got."""
+        used = self.options.used
+        if used is not None and stack.op is not None:
+            used[stack.op] = max(used.get(stack.op, 0), int(stack.count.max()))
 
     def overflowed(self, stack: Stack, lanes: Array) -> None:
         """Some of the lanes pushed past the stack's capacity: the first stack and its largest depth are kept."""
@@ -135,12 +147,18 @@ def perform(ready: Prepared, launch: Launch, scalars: Sequence[Scalar]) -> tuple
     for task in ready.tasks:
         if len(scalars) != len(task.params):
             raise AdstackArgumentError(f"{ready.name} takes {len(task.params)} scalar arguments, got {len(scalars)}")
-        launch.task = task.name
+        launch.task, launch.lanes = task.name, lanes_of(task.name, launch.options)
         frame = Frame(launch, launch.serial, np.zeros(1, np.intp), task.template.copy())
         for slot, to, value in zip(task.code.args, task.params, scalars, strict=True):
             frame.values[slot] = np.array([to(value)], to.numpy)
         returned = task.code.run(frame)
     return tuple(value.item() for value in returned)
+
+
+def lanes_of(task: str, options: RunOptions) -> int:
+    """How many iterations of a task's loop run together."""
+    room = None if options.room is None else options.room(task)
+    return options.lanes if room is None else min(room, options.lanes)
 
 
 def bind(places: Mapping[str, Place], buffers: Mapping[str, Array]) -> dict[str, Memory]:

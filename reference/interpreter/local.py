@@ -67,7 +67,7 @@ def stack_alloca(op: Op, scope: Scope) -> Step:
     dtype, out = op.attrs["dtype"], scope.define(op.result)
 
     def step(frame: Frame) -> None:
-        stack = Stack(dtype, frame.team.size, op.loc)
+        stack = Stack(dtype, frame.team.size, op.loc, op)
         # a capacity of u64 may be past what a count reaches; a negative one is none
         room = frame.values[capacity]
         stack.capacity[frame.lanes] = np.where(room > 0, np.minimum(room.astype(np.uint64), np.uint64(LARGE)), 0)
@@ -99,6 +99,8 @@ def stack_put(op: Op, scope: Scope) -> Step:
         at, what = frame.spread(frame.values[index]), frame.spread(frame.values[value])
         if not machine.put(frame.lanes, at, what):
             frame.launch.overflowed(machine, frame.lanes)
+        if frame.launch.options.used is not None:
+            frame.launch.note_use(machine)
 
     return step
 

@@ -17,19 +17,30 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir.location import Loc
+from ..ir.structure import Op
 from ..ir.types import DType
 from .frame import Array
 
 
 class Stack:
-    """One adstack per lane of a team. Slots are made as they are reached, so a large capacity costs nothing."""
+    """One adstack per lane of a team. Slots are made as they are reached, so a large capacity costs nothing; adjoints
+    when the first one is asked for.
+    """
 
-    def __init__(self, dtype: DType, lanes: int, loc: Loc) -> None:
+    def __init__(self, dtype: DType, lanes: int, loc: Loc, op: Op | None = None) -> None:
         self.loc = loc
+        self.op = op
         self.capacity: Array = np.zeros(lanes, np.int64)
         self.count: Array = np.zeros(lanes, np.int64)
         self.primal: Array = np.zeros((1, lanes), dtype.numpy)
-        self.adjoint: Array = np.zeros((1, lanes), dtype.numpy)
+        self._adjoint: Array | None = None
+
+    @property
+    def adjoint(self) -> Array:
+        """The adjoints of all slots."""
+        if self._adjoint is None:
+            self._adjoint = np.zeros_like(self.primal)
+        return self._adjoint
 
     def push(self, lanes: Array, value: Array) -> bool:
         """Push a value per lane; False if some lane had no room."""
@@ -41,7 +52,8 @@ class Stack:
         if len(lanes):
             self._reach(int(depth.max()) + 1)
             self.primal[depth, lanes] = value
-            self.adjoint[depth, lanes] = 0
+            if self._adjoint is not None:
+                self._adjoint[depth, lanes] = 0
         return bool(fits.all())
 
     def pop(self, lanes: Array) -> Array:
@@ -86,9 +98,14 @@ class Stack:
         return np.maximum(held, 1) - 1
 
     def _reach(self, depth: int) -> None:
-        """Make slots until there are at least `depth`."""
-        have, lanes = self.primal.shape
+        """Make slots until there are at least `depth`, and no more than there may be."""
+        have = len(self.primal)
         if depth > have:
-            fresh = np.zeros((max(depth, 2 * have) - have, lanes), self.primal.dtype)
-            self.primal = np.concatenate((self.primal, fresh))
-            self.adjoint = np.concatenate((self.adjoint, fresh))
+            more = max(depth, min(2 * have, int(self.capacity.max()))) - have
+            self.primal = _longer(self.primal, more)
+            if self._adjoint is not None:
+                self._adjoint = _longer(self._adjoint, more)
+
+
+def _longer(slots: Array, more: int) -> Array:
+    return np.concatenate((slots, np.zeros((more, slots.shape[1]), slots.dtype)))

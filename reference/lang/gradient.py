@@ -9,7 +9,7 @@ from .differentiated import Differentiated, differentiated
 from .recording import recording
 
 if TYPE_CHECKING:
-    from ..transforms.autodiff.report import StackRow
+    from ..runtime.adstack_report import AdstackReport
     from .arguments import Call
     from .kernel import Kernel
 
@@ -48,12 +48,23 @@ class Gradient:
         compiled = mode.plan.compiled
         return {"tasks": print_ir(compiled.program), **mode.plan.backend.listing(compiled.executable)}
 
-    def adstack_report(self, *args: Any, **kwargs: Any) -> tuple[StackRow, ...]:
-        """What the reverse pass keeps on adstacks for arguments like these, and why. Nothing is launched."""
-        from ..transforms.autodiff.report import stacks_of
+    def adstack_report(self, *args: Any, use: bool = False, **kwargs: Any) -> AdstackReport:
+        """What the reverse pass keeps on adstacks for a call with these arguments: why, how deep, in how much memory.
 
-        mode, _ = self._prepared(args, kwargs)
-        return stacks_of(mode.plan.compiled.program)
+        Nothing is launched, and no memory changes: depths are computed by the reference interpreter. With `use` it runs
+        the whole reverse pass on copies, to see how deep the stacks really get.
+        """
+        from ..runtime.adstack_report import measured, report
+
+        mode, call = self._prepared(args, kwargs)
+        plan = mode.plan
+        found = report(plan.compiled, plan.backend.adstacks(plan.compiled.executable))
+        wanted = {p.name for p in plan.compiled.program.places.values() if p.kind in ("field", "ndarray")}
+        buffers = {**plan.buffers, **call.arrays}
+        if not wanted <= buffers.keys():
+            return found  # memory that only a tape has
+        memory = {name: buffers[name].read() for name in wanted}
+        return measured(plan.compiled, found, memory, call.scalars, use=use)
 
     def _prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Differentiated, Call]:
         made, call, runtime = self.kernel.prepared((*self.bound, *args), kwargs)

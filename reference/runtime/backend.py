@@ -14,6 +14,7 @@ from ..ir.types import ALL, DType
 from .options import Options
 
 if TYPE_CHECKING:
+    from .adstack_heap import TaskUse
     from .shortcuts import Shortcut
 
 __all__ = ["KINDS", "Backend", "Bindings", "Capabilities", "Probe", "Unavailable"]
@@ -85,6 +86,9 @@ class Backend(Protocol):
 
     def launch(self, executable: Any, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
         """Run all tasks in order; the program's returned scalars come back (which waits), if it has any."""
+
+    def adstacks(self, executable: Any) -> Sequence[TaskUse]:
+        """The heap of each task with adstacks, as it was laid out last."""
 
     def shortcut(self, executable: Any, wanted: Shortcut) -> Callable[..., Any] | None:
         """A callable for the calls described, if the backend can serve them without Python."""
