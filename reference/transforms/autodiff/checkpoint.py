@@ -22,7 +22,16 @@ from ...ir.builder import Builder
 from ...ir.structure import Kernel, Op, Region, Value
 from ...ir.types import ArrayType, i64
 from .checkpoint_schedule import Checkpoints, emit_stride
-from .checkpoint_state import Site, bring, living, mapped, outermost_loops, refuse_unrepeatable, stored_later
+from .checkpoint_state import (
+    Site,
+    bring,
+    living,
+    mapped,
+    outermost_loops,
+    refuse_logged,
+    refuse_unrepeatable,
+    stored_later,
+)
 from .plan import Planner
 from .state import Counters, Names, Sides, counter, scoped
 from .sweep import Sweep, trip_count
@@ -67,9 +76,10 @@ class Blocks:
         options: Checkpoints,
         replayed: Collection[str],
         lost: dict[Value, Op],
+        logged: Collection[Op] = (),
     ) -> None:
         self.b, self.planner, self.source, self.options = b, planner, source, options
-        self.replayed, self.lost = replayed, lost
+        self.replayed, self.lost, self.logged = replayed, lost, logged
         self.sites: dict[Op, Site] = {}
         self.stacks: dict[Value, Value] = {}
         constants = (op for op in source.body.walk() if op.name == "const" and op.result.dtype.is_integer)
@@ -87,6 +97,7 @@ class Blocks:
             site.kept = {one: kept[one] for one in (loop, *site.inner) if one in kept}
             if site.kept and not (site.constant is not None and site.constant <= self.options.block):
                 refuse_unrepeatable(self.source, loop, self.replayed, serial=serial)
+                refuse_logged(loop, self.logged)
                 bring(self.planner, loop, around)
                 self.sites[loop] = site
 

@@ -14,7 +14,7 @@ from .plan import Planner
 from .state import Names, Sides, free_values
 from .sweep import loops_inside
 
-__all__ = ["Site", "bring", "living", "outermost_loops", "refuse_unrepeatable", "stored_later"]
+__all__ = ["Site", "bring", "living", "outermost_loops", "refuse_logged", "refuse_unrepeatable", "stored_later"]
 
 
 @dataclass(eq=False)
@@ -133,6 +133,17 @@ def refuse_unrepeatable(kernel: Kernel, loop: Op, replayed: Collection[str], *, 
                 f"which it {'reads' if op.name == 'load' else 'writes'} here, has changed by then",
                 loc=op.loc if op.loc.line else None,
                 do="raise the memory limit of adstacks, or carry the value in a local variable of the loop",
+            )
+
+
+def refuse_logged(loop: Op, logged: Collection[Op]) -> None:
+    """Raise AdstackDataAccessError if a loop looks up what the launch has logged: that is told by its trips from 0."""
+    for op in loop.regions[-1].walk():
+        if op in logged:
+            raise AdstackDataAccessError(
+                "This loop can't be checkpointed: the launch logs this value for each of its trips",
+                loc=op.loc if op.loc.line else None,
+                do="raise the memory limit of adstacks, or don't overwrite what the derivative needs",
             )
 
 
