@@ -174,7 +174,7 @@ def _part(made: Specialisation, kernel: Kernel, runtime: Runtime) -> Specialisat
 def _compiled(
     made: Specialisation, derived: Derived, role: str, found: dict[str, Place], runtime: Runtime
 ) -> Differentiated:
-    compiled = compile_kernel(derived.kernel, runtime.options, runtime.backend)
+    compiled = compile_kernel(derived.kernel, runtime.options, runtime.backend, adstacks=True)
     used = compiled.program.places
     buffers = {n: data.buffer for n, data in made.fields.items() if n in used}
     for name, place in found.items():
