@@ -1,0 +1,90 @@
+"""Adstacks in the heap: laid out for a task when its depths, its iterations or the heap have changed.
+
+Every thread of a launch is a lane, and all lanes share the rows. No more threads are launched than the device runs at
+once, nor than the heap has room for; each goes on to further iterations.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+
+from adstack.backends.llvm.rows import Words
+from adstack.ir.structure import Program
+from adstack.runtime.adstack_heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, uncountable
+from adstack.runtime.heap import Placement
+
+__all__ = ["Layouts"]
+
+Array = npt.NDArray[Any]
+
+
+class Layouts:
+    """Where the adstacks of a program's tasks are.
+
+    Args:
+        program: what runs.
+        rows: which words tell about each task.
+        words: those words, for the tasks.
+        heap: the device's.
+        limit: bytes that the heap may take; 0 for no limit.
+
+    Attributes:
+        uses: what was laid out last, by the number of the task.
+    """
+
+    def __init__(self, program: Program, rows: dict[int, Words], words: Array, heap: Heap, limit: int) -> None:
+        self._program, self._rows, self._words = program, rows, words
+        self._heap, self._limit = heap, limit
+        self._wanted: dict[int, int] = {}
+        self.uses: dict[int, TaskUse] = {}
+
+    @property
+    def tasks(self) -> list[int]:
+        """Numbers of the tasks that have adstacks in the heap."""
+        return list(self._rows)
+
+    def stands(self, number: int, lanes: int) -> bool:
+        """Whether a task whose depths have not changed is ready for so many lanes."""
+        use = self.uses.get(number)
+        return use is not None and self._wanted[number] == lanes and use.bytes <= self._heap.size
+
+    def lay_out(self, number: int, lanes: int, depths: Array) -> int:
+        """Make a task ready for so many lanes; gives for how many there is room."""
+        task, words = self._program.tasks[number], self._rows[number]
+        placement = self._place(number, words, depths)
+        size = placement.stride + placement.beyond
+        granted = self._heap.room(size, lanes, self._limit)
+        if not granted:
+            raise self._limit_reached(number, size)
+        table = self._words
+        table[words.blocks], table[words.block], table[words.covered] = granted, size, lanes
+        table[words.bases : words.capacities] = placement.bases
+        table[words.capacities : words.end] = placement.capacities
+        self._wanted[number] = lanes
+        self.uses[number] = TaskUse(
+            task.name, placement.capacities, placement.stride, 1, granted, granted * size, lanes
+        )
+        return granted
+
+    def _limit_reached(self, number: int, size: int) -> HeapLimit:
+        """The error for a task of which not even one lane has room."""
+        loc = self._rows[number].heap.groups[0].stacks[0].loc
+        return HeapLimit(
+            self._program.name,
+            self._program.tasks[number].name,
+            size,
+            self._limit,
+            number=number,
+            touched=any(not earlier.sizes for earlier in self._program.tasks[:number]),
+            loc=loc if loc.line else None,
+        )
+
+    def _place(self, number: int, words: Words, depths: Array) -> Placement:
+        placement = words.heap.place(depths.tolist())
+        for group, capacity in zip(words.heap.groups, placement.capacities, strict=True):
+            if capacity >= UNCOUNTABLE:
+                loc = group.stacks[0].loc
+                raise uncountable(self._program.name, self._program.tasks[number].name, loc if loc.line else None)
+        return placement

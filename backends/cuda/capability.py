@@ -1,0 +1,83 @@
+"""Which NVIDIA device there is, and what this backend does not do on it."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from adstack.runtime.backend import Capabilities, Probe, Unavailable
+
+from .driver import Device, Driver, DriverError, library
+from .emulator import Emulator
+
+__all__ = ["CHOICE", "GAPS", "HOST", "chosen", "opened", "probe"]
+
+GAPS: tuple[tuple[str, str], ...] = (
+    (
+        "parallel/race-*",
+        "only the reference watches for races: run on it to look for one",
+    ),
+)
+"""(rule or case, reason) of what is not there."""
+
+CHOICE: Final = "ADSTACK_CUDA_DEVICE"
+"""The variable of the environment that says which device to use: a number, or `HOST`."""
+HOST: Final = "host"
+"""The host plays the device."""
+_OLDEST: Final = (7, 0)
+_DRIVER: Final = (12, 1)
+
+
+def chosen() -> str:
+    """The device asked for, in words."""
+    return os.environ.get(CHOICE, "").strip() or "0"
+
+
+def opened() -> Driver | Emulator:
+    """The device asked for; DriverError if it can't be opened."""
+    return Emulator() if chosen() == HOST else Driver(int(chosen()))
+
+
+def probe() -> Probe:
+    """It runs on NVIDIA's devices from Volta on, with a driver for CUDA 12.1 or later."""
+    if chosen() == HOST:
+        return _capabilities(Emulator().device, "emulated")
+    trouble = _trouble()
+    if trouble is not None:
+        return Unavailable("cuda", *trouble)
+    try:
+        device = Driver(int(chosen())).device
+    except DriverError as error:
+        return Unavailable("cuda", str(error), "see what nvidia-smi says of the device")
+    if device.capability < _OLDEST:
+        found = ".".join(map(str, device.capability))
+        return Unavailable("cuda", f"{device.name} has compute capability {found}", "use a device of 7.0 or later")
+    if device.driver < _DRIVER:
+        found = ".".join(map(str, device.driver))
+        return Unavailable("cuda", f"the driver offers CUDA {found}", "install a driver for CUDA 12.1 or later")
+    return _capabilities(device, "native")
+
+
+def _trouble() -> tuple[str, str] | None:
+    """Why no device can be opened, and what would help."""
+    if library() is None:
+        return "NVIDIA's driver (libcuda) is not installed", "install the driver; no other part of CUDA is needed"
+    if not chosen().isdigit():
+        return f"{CHOICE}={chosen()!r} is no device", f"set it to a device's number, or to {HOST}"
+    try:
+        count = Driver.count()
+    except DriverError as error:
+        return str(error), "see what nvidia-smi says; a container needs the device passed in"
+    if int(chosen()) >= count:
+        return f"there is no device {chosen()}: the driver shows {count}", f"see {CHOICE} and CUDA_VISIBLE_DEVICES"
+    return None
+
+
+def _capabilities(device: Device, kind: str) -> Capabilities:
+    details = {
+        "compute capability": ".".join(map(str, device.capability)),
+        "driver": "CUDA " + ".".join(map(str, device.driver)),
+        "memory": f"{device.memory / 2**30:.1f} GiB",
+        "multiprocessors": str(device.multiprocessors),
+    }
+    return Capabilities("cuda", kind, device.name, details=details)

@@ -1,0 +1,177 @@
+"""Programs as kernels: a module for the device, and one for the host that launches them one after the other.
+
+`run(ctx, table, begin, end)` of the host's module launches the tasks [begin, end) and gives CUDA's first error, or 0.
+`table` holds the address of cuLaunchKernel, the stream, and for every task its kernel, the threads of a block, the most
+blocks there may be, and whether it is left out. `count(ctx, task)` gives the iterations of a task. It is known where
+constants, arguments and extents tell; where memory does, it is -1: the most blocks are launched, and the threads see
+for themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from adstack.backends.llvm.context import Context
+from adstack.backends.llvm.frame import Site
+from adstack.backends.llvm.gathering import Gathering
+from adstack.backends.llvm.rows import Words, table
+from adstack.backends.llvm.tasks import Emitted, emit_counts, emit_program
+from adstack.errors import AdstackCompilationError
+from adstack.ir.structure import Program, Task
+
+from .threads import PARAMETER_BYTES, Threads
+
+__all__ = ["BLOCK", "FUNCTION", "HEAD", "IDLE", "MOST", "ROW", "Module", "emit_module"]
+
+HEAD: Final = 2
+ROW: Final = 4
+FUNCTION, BLOCK, MOST, IDLE = range(ROW)
+"""The table has `HEAD` words in front, and a row for each task."""
+
+
+@dataclass(frozen=True)
+class Module:
+    """Text of a whole program.
+
+    Attributes:
+        context: where tasks find their arguments; the table about adstacks follows it.
+        rows: which words of that table are about which task.
+        size: of both, in words.
+        sites: what may be reported.
+        symbols: of the tasks.
+        text: for the device, or the host that plays it; a task's kernel is named by its symbol.
+        launcher: for the host; `run` is its entry.
+        counted: per task, whether the launcher knows how many iterations it has.
+        gathers: per task, whether its threads gather what all of them add to one element.
+    """
+
+    context: Context
+    rows: dict[int, Words]
+    size: int
+    sites: list[Site]
+    symbols: list[str]
+    text: str
+    launcher: str
+    counted: list[bool]
+    gathers: list[bool]
+
+
+def emit_module(program: Program, *, debug: bool, adds: frozenset[str], host: bool) -> Module:
+    """Emit a program; see `Threads` for the arguments."""
+    size = Context.of(program).size + max((words.end for words in table(program).values()), default=0)
+    if 8 * size > PARAMETER_BYTES:
+        raise AdstackCompilationError(
+            f"a kernel uses so many fields, arrays, arguments and adstacks that their addresses and extents take "
+            f"{8 * size} bytes; a CUDA kernel is handed {PARAMETER_BYTES} bytes at most",
+            loc=program.loc if program.loc.line else None,
+            do="split the kernel, or put what belongs together into one field",
+        )
+    target = Threads(size, debug=debug, adds=adds, host=host)
+    emitted = emit_program(program, [1] * len(program.tasks), debug=debug, target=target)
+    counted = [task.kind == "parallel" and _is_countable(task) for task in program.tasks]
+    text = emitted.text + (_grids(emitted) if host else "")
+    launcher = _launcher(program, emitted, counted)
+    gathers = [not debug and task.kind == "parallel" and _gathers(task) for task in program.tasks]
+    return Module(emitted.context, emitted.rows, size, emitted.sites, emitted.symbols, text, launcher, counted, gathers)
+
+
+def _is_countable(task: Task) -> bool:
+    """Whether the host can compute the bounds of a task's loop: no memory of the device decides them."""
+    return all(op.opdef.pure or op.name == "shape" for op in task.body.ops[:-2])
+
+
+def _gathers(task: Task) -> bool:
+    return bool(Gathering(task.body.ops[-2].regions[0]).ops)
+
+
+def _grids(emitted: Emitted) -> str:
+    """`void taskN.grid(ctx, threads)`: the threads of a task, one after another."""
+    return "".join(
+        f'define void @"{symbol}.grid"(ptr %ctx, i64 %threads) {{\nentry:\n'
+        "  store i64 %threads, ptr @adstack.of\n  br label %head\n"
+        "head:\n  %t = phi i64 [ 0, %entry ], [ %next, %one ]\n"
+        "  %more = icmp slt i64 %t, %threads\n  br i1 %more, label %one, label %done\n"
+        f"one:\n  store i64 %t, ptr @adstack.at\n  call void @{symbol}(ptr %ctx)\n"
+        "  %next = add i64 %t, 1\n  br label %head\ndone:\n  ret void\n}\n"
+        for symbol in emitted.symbols
+    )
+
+
+def _launcher(program: Program, emitted: Emitted, counted: list[bool]) -> str:
+    counts = emit_counts(program, [k for k, known in enumerate(counted) if known])
+    lines = [
+        "define i32 @run(ptr %ctx, ptr %table, i64 %begin, i64 %end) {",
+        "entry:",
+        "  %params = alloca ptr, align 8",
+        "  store ptr %ctx, ptr %params, align 8",
+        "  %launch = load ptr, ptr %table, align 8",
+        "  %stream.at = getelementptr i64, ptr %table, i64 1",
+        "  %stream = load ptr, ptr %stream.at, align 8",
+        "  br label %test0",
+    ]
+    for k, symbol in enumerate(emitted.symbols):
+        lines += _step(k, symbol if counted[k] else "", parallel=program.tasks[k].kind == "parallel")
+    lines += [f"test{len(emitted.symbols)}:", "  ret i32 0", "}", ""]
+    return counts + "\n".join([*lines, *_counter(emitted, counted)])
+
+
+def _counter(emitted: Emitted, counted: list[bool]) -> list[str]:
+    known = [k for k, wanted in enumerate(counted) if wanted]
+    cases = " ".join(f"i64 {k}, label %task{k}" for k in known)
+    lines = ["define i64 @count(ptr %ctx, i64 %task) {", "entry:", f"  switch i64 %task, label %none [ {cases} ]"]
+    for k in known:
+        call = f'  %count{k} = call i64 @"{emitted.symbols[k]}.count"(ptr %ctx)'
+        lines += [f"task{k}:", call, f"  ret i64 %count{k}"]
+    return [*lines, "none:", "  ret i64 -1", "}", ""]
+
+
+def _step(k: int, symbol: str, *, parallel: bool) -> list[str]:
+    """Launch a task, if it is among those wanted and has something to do."""
+    row = HEAD + ROW * k
+    lines = [
+        f"test{k}:",
+        f"  %late{k} = icmp sge i64 {k}, %begin",
+        f"  %early{k} = icmp slt i64 {k}, %end",
+        f"  %wanted{k} = and i1 %late{k}, %early{k}",
+        f"  br i1 %wanted{k}, label %count{k}, label %test{k + 1}",
+        f"count{k}:",
+    ]
+    words = (("f", "ptr", FUNCTION), ("block", "i64", BLOCK), ("most", "i64", MOST), ("idle", "i64", IDLE))
+    for name, ty, at in words:
+        lines += [
+            f"  %{name}{k}.at = getelementptr i64, ptr %table, i64 {row + at}",
+            f"  %{name}{k} = load {ty}, ptr %{name}{k}.at, align 8",
+        ]
+    lines += [
+        f"  %left{k} = icmp ne i64 %idle{k}, 0",
+        f"  br i1 %left{k}, label %test{k + 1}, label %ready{k}",
+        f"ready{k}:",
+    ]
+    blocks = "1"
+    if parallel:
+        blocks = f"%most{k}"
+        if symbol:
+            blocks = f"%blocks{k}"
+            lines += [
+                f'  %total{k} = call i64 @"{symbol}.count"(ptr %ctx)',
+                f"  %more{k} = add i64 %total{k}, %block{k}",
+                f"  %last{k} = sub i64 %more{k}, 1",
+                f"  %all{k} = udiv i64 %last{k}, %block{k}",
+                f"  %fits{k} = icmp ult i64 %all{k}, %most{k}",
+                f"  %blocks{k} = select i1 %fits{k}, i64 %all{k}, i64 %most{k}",
+                f"  %none{k} = icmp eq i64 %total{k}, 0",
+                f"  br i1 %none{k}, label %test{k + 1}, label %launch{k}",
+                f"launch{k}:",
+            ]
+    sizes = f"i32 %grid{k}, i32 1, i32 1, i32 %width{k}, i32 1, i32 1"
+    return [
+        *lines,
+        f"  %grid{k} = trunc i64 {blocks} to i32",
+        f"  %width{k} = trunc i64 {f'%block{k}' if parallel else '1'} to i32",
+        f"  %code{k} = call i32 %launch(ptr %f{k}, {sizes}, i32 0, ptr %stream, ptr %params, ptr null)",
+        f"  %fine{k} = icmp eq i32 %code{k}, 0",
+        f"  br i1 %fine{k}, label %test{k + 1}, label %bad{k}",
+        f"bad{k}:",
+        f"  ret i32 %code{k}",
+    ]

@@ -1,0 +1,275 @@
+"""NVIDIA's driver, called where it lives: `libcuda`, which comes with the driver and needs no package."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+import numpy.typing as npt
+
+from adstack.errors import AdstackError, AdstackMemoryError, AdstackRuntimeError
+
+__all__ = ["Device", "Driver", "DriverError", "failure", "library"]
+
+_NAMES: Final = ("libcuda.so.1", "libcuda.so", "nvcuda.dll")
+_OUT_OF_MEMORY: Final = 2
+_LOST: Final = frozenset({700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999})
+"""Codes after which nothing works any more in this process: illegal addresses, traps, time-outs, hardware errors."""
+_PTX: Final = 1
+"""What `cuLinkAddData` is told to link."""
+_ATTRIBUTES: Final = {"multiprocessors": 16, "threads": 39, "major": 75, "minor": 76, "shared": 81}
+_ERROR_LOG, _ERROR_LOG_BYTES, _TARGET_FROM_CONTEXT = 5, 6, 8
+_HEAP_LIMIT: Final = 2
+_HEAP_BYTES: Final = 256 * 1024 * 1024
+_LOG_BYTES: Final = 16384
+
+
+class DriverError(Exception):
+    """A call that failed: its name, CUDA's code, and what that means."""
+
+    def __init__(self, call: str, code: int, meaning: str) -> None:
+        super().__init__(f"{call} failed: {meaning} (CUDA error {code})")
+        self.code = code
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the device can't be used any more by this process."""
+        return self.code in _LOST
+
+
+@dataclass(frozen=True)
+class Device:
+    """What a device is.
+
+    Attributes:
+        name: as the driver calls it.
+        capability: of its architecture, as (major, minor).
+        memory: bytes.
+        multiprocessors: how many.
+        threads: that a multiprocessor runs at once.
+        driver: the version of CUDA that the driver offers, as (major, minor).
+        warp: threads that go together; the host playing a device has one.
+    """
+
+    name: str
+    capability: tuple[int, int]
+    memory: int
+    multiprocessors: int
+    threads: int
+    driver: tuple[int, int]
+    warp: int = 32
+
+
+@cache
+def library() -> Any:
+    """The driver, or None if there is none on this machine."""
+    return next(filter(None, map(_opened, _NAMES)), None)
+
+
+def _opened(name: str) -> Any:
+    try:
+        return ctypes.CDLL(name)
+    except OSError:
+        return None
+
+
+def failure(error: DriverError, doing: str) -> AdstackError:
+    """What a program is told about a call that failed."""
+    if error.code == _OUT_OF_MEMORY:
+        return AdstackMemoryError(
+            f"the device has no memory left for {doing}",
+            do="use smaller arrays, free those not needed, or end other programs that use the device",
+        )
+    if error.is_lost:
+        return AdstackRuntimeError(
+            f"the device failed, {doing}: {error}",
+            do="end this process, which can't use the device any more; debug=True finds accesses out of bounds",
+        )
+    return AdstackRuntimeError(f"{doing}: {error}")
+
+
+class Driver:
+    """One device. Everything is done on the default stream, in the primary context, which torch and cupy use too."""
+
+    host = False
+    """Whether it is the host that plays the device."""
+
+    def __init__(self, ordinal: int) -> None:
+        self._library = library()
+        handle, context = ctypes.c_int(), ctypes.c_void_p()
+        self._call("cuInit", 0)
+        self._call("cuDeviceGet", ctypes.byref(handle), ordinal)
+        self._handle = handle
+        self.device = self._described()
+        self._has_heap = False
+        self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), handle)
+        self._context = context
+        self.enter()
+
+    @staticmethod
+    def count() -> int:
+        """How many devices there are; DriverError if the driver does not work."""
+        found = ctypes.c_int()
+        _checked("cuInit", library().cuInit(0))
+        _checked("cuDeviceGetCount", library().cuDeviceGetCount(ctypes.byref(found)))
+        return found.value
+
+    def _call(self, name: str, *args: Any) -> None:
+        _checked(name, getattr(self._library, name)(*args))
+
+    def _described(self) -> Device:
+        name, memory, version = ctypes.create_string_buffer(256), ctypes.c_size_t(), ctypes.c_int()
+        self._call("cuDeviceGetName", name, 256, self._handle)
+        self._call("cuDeviceTotalMem_v2", ctypes.byref(memory), self._handle)
+        self._call("cuDriverGetVersion", ctypes.byref(version))
+        numbers = {key: self._attribute(code) for key, code in _ATTRIBUTES.items()}
+        return Device(
+            name.value.decode(),
+            (numbers["major"], numbers["minor"]),
+            memory.value,
+            numbers["multiprocessors"],
+            numbers["threads"],
+            (version.value // 1000, version.value % 1000 // 10),
+        )
+
+    def _attribute(self, code: int) -> int:
+        found = ctypes.c_int()
+        self._call("cuDeviceGetAttribute", ctypes.byref(found), code, self._handle)
+        return found.value
+
+    def enter(self) -> None:
+        """Let this thread use the device."""
+        self._call("cuCtxSetCurrent", self._context)
+
+    # ---- memory
+
+    def allocate(self, size: int, *, zeroed: bool = True) -> int:
+        """The address of so many bytes."""
+        address = ctypes.c_uint64()
+        self._call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(size, 1)))
+        if zeroed:
+            self.zero(address.value, max(size, 1))
+        return address.value
+
+    def free(self, address: int) -> None:
+        """Give memory back, once everything launched has finished with it."""
+        self._call("cuMemFree_v2", ctypes.c_uint64(address))
+
+    def zero(self, address: int, size: int) -> None:
+        """Zero bytes, after what was launched before."""
+        self._call("cuMemsetD8Async", ctypes.c_uint64(address), ctypes.c_ubyte(0), ctypes.c_size_t(size), None)
+
+    def upload(self, address: int, array: npt.NDArray[Any]) -> None:
+        """Copy a C-contiguous array to the device, after what was launched before."""
+        if array.nbytes:
+            source = ctypes.c_void_p(array.ctypes.data)
+            self._call("cuMemcpyHtoD_v2", ctypes.c_uint64(address), source, ctypes.c_size_t(array.nbytes))
+
+    def download(self, address: int, array: npt.NDArray[Any]) -> None:
+        """Copy to a C-contiguous array, after what was launched before; all of it has finished then."""
+        if array.nbytes:
+            target = ctypes.c_void_p(array.ctypes.data)
+            self._call("cuMemcpyDtoH_v2", target, ctypes.c_uint64(address), ctypes.c_size_t(array.nbytes))
+
+    def pinned(self, size: int) -> int:
+        """The address of so many zeroed bytes of the host that the device copies to while the host goes on."""
+        address = ctypes.c_void_p()
+        self._call("cuMemHostAlloc", ctypes.byref(address), ctypes.c_size_t(size), 0)
+        ctypes.memset(address.value or 0, 0, size)
+        return address.value or 0
+
+    def send(self, address: int, pinned: int, size: int) -> None:
+        """Copy to pinned memory, some time after what was launched before."""
+        self._call(
+            "cuMemcpyDtoHAsync_v2", ctypes.c_void_p(pinned), ctypes.c_uint64(address), ctypes.c_size_t(size), None
+        )
+
+    def available(self) -> int:
+        """Bytes that are free."""
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        self._call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
+        return free.value
+
+    # ---- code
+
+    def link(self, ptx: str) -> bytes:
+        """Machine code of PTX, for this very device."""
+        state, image, size = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
+        log = ctypes.create_string_buffer(_LOG_BYTES)
+        names = (ctypes.c_int * 3)(_ERROR_LOG, _ERROR_LOG_BYTES, _TARGET_FROM_CONTEXT)
+        values = (ctypes.c_void_p * 3)(ctypes.addressof(log), _LOG_BYTES, None)
+        self._call("cuLinkCreate_v2", 3, names, values, ctypes.byref(state))
+        try:
+            text = ptx.encode() + b"\0"
+            self._call("cuLinkAddData_v2", state, _PTX, text, ctypes.c_size_t(len(text)), b"kernels", 0, None, None)
+            self._call("cuLinkComplete", state, ctypes.byref(image), ctypes.byref(size))
+            return ctypes.string_at(image, size.value)
+        except DriverError as error:
+            said = log.value.decode(errors="replace").strip()
+            raise DriverError(f"assembling a kernel ({said})", error.code, str(error)) from error
+        finally:
+            self._call("cuLinkDestroy", state)
+
+    def load(self, image: bytes) -> Any:
+        """A module of machine code."""
+        self._make_heap()
+        module = ctypes.c_void_p()
+        self._call("cuModuleLoadData", ctypes.byref(module), image)
+        return module
+
+    def _make_heap(self) -> None:
+        """Have room for what threads take for themselves; it can't be made once a kernel takes some."""
+        if not self._has_heap:
+            self._has_heap = True
+            self._call("cuCtxSetLimit", _HEAP_LIMIT, ctypes.c_size_t(_HEAP_BYTES))
+
+    def unload(self, module: Any) -> None:
+        """Forget a module, once everything launched has finished."""
+        self._call("cuModuleUnload", module)
+
+    def function(self, module: Any, name: str) -> int:
+        """A kernel of a module."""
+        found = ctypes.c_void_p()
+        self._call("cuModuleGetFunction", ctypes.byref(found), module, name.encode())
+        return found.value or 0
+
+    def resident(self, function: int, threads: int) -> int:
+        """How many blocks of so many threads a multiprocessor runs at once."""
+        found = ctypes.c_int()
+        self._call(
+            "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+            ctypes.byref(found),
+            ctypes.c_void_p(function),
+            threads,
+            ctypes.c_size_t(0),
+        )
+        return found.value
+
+    def launcher(self) -> int:
+        """The address of a function that is called as cuLaunchKernel is."""
+        return ctypes.cast(self._library.cuLaunchKernel, ctypes.c_void_p).value or 0
+
+    def launch(self, function: int, threads: int, word: int) -> None:
+        """Launch one block of threads, with one word as its argument."""
+        argument = ctypes.c_uint64(word)
+        params = (ctypes.c_void_p * 1)(ctypes.addressof(argument))
+        shape = (1, 1, 1, threads, 1, 1, 0)
+        self._call("cuLaunchKernel", ctypes.c_void_p(function), *shape, None, params, None)
+
+    def check(self, code: int) -> None:
+        """Raise what a launch gave, if it is an error."""
+        _checked("cuLaunchKernel", code)
+
+    def synchronize(self) -> None:
+        """Wait until everything has finished."""
+        self._call("cuCtxSynchronize")
+
+
+def _checked(name: str, code: int) -> None:
+    if code:
+        text = ctypes.c_char_p()
+        library().cuGetErrorString(code, ctypes.byref(text))
+        raise DriverError(name, code, (text.value or b"unknown error").decode())

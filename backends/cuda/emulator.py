@@ -1,0 +1,107 @@
+"""The host playing a CUDA device, to see what kernels and launches mean where there is none: slow, but the same text.
+
+Memory of the device is memory that the program is never shown; threads run one after another, each a block of its own.
+What only the real device can tell, its arithmetic, its memory model, its driver, is not to be seen here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from .driver import Device, DriverError
+from .toolchain import Code, host_code
+
+__all__ = ["Emulator"]
+
+_OUT_OF_MEMORY: Final = 2
+_LAUNCH: Final = """
+define i32 @adstack.launch(ptr %f, i32 %gx, i32 %gy, i32 %gz, i32 %bx, i32 %by, i32 %bz, i32 %shared, ptr %stream,
+    ptr %params, ptr %extra) {
+  %ctx = load ptr, ptr %params
+  %threads = mul i32 %gx, %bx
+  %wide = zext i32 %threads to i64
+  call void %f(ptr %ctx, i64 %wide)
+  ret i32 0
+}
+"""
+
+
+class Emulator:
+    """Does what `Driver` does."""
+
+    host = True
+    adds = frozenset({"f16", "f32", "f64"})
+
+    def __init__(self, memory: int = 1 << 32) -> None:
+        self.device = Device("the host playing a CUDA device", (9, 0), memory, 4, 8, (13, 0), warp=1)
+        self._memory: dict[int, npt.NDArray[np.uint8]] = {}
+        self._launch = host_code(_LAUNCH, ["adstack.launch"], None)
+
+    def enter(self) -> None:
+        """Every thread may use it."""
+
+    def allocate(self, size: int, *, zeroed: bool = True) -> int:
+        """The address of so many bytes."""
+        if size > self.available():
+            raise DriverError("allocate", _OUT_OF_MEMORY, "out of memory")
+        made = np.full(max(size, 1) + 256, 0 if zeroed else 0xA5, np.uint8)
+        address = -(-made.ctypes.data // 256) * 256
+        self._memory[address] = made
+        return address
+
+    def free(self, address: int) -> None:
+        """Forget memory."""
+        del self._memory[address]
+
+    def zero(self, address: int, size: int) -> None:
+        """Zero bytes."""
+        ctypes.memset(address, 0, size)
+
+    def upload(self, address: int, array: npt.NDArray[Any]) -> None:
+        """Copy an array in."""
+        ctypes.memmove(address, array.ctypes.data, array.nbytes)
+
+    def download(self, address: int, array: npt.NDArray[Any]) -> None:
+        """Copy an array out."""
+        ctypes.memmove(array.ctypes.data, address, array.nbytes)
+
+    def pinned(self, size: int) -> int:
+        """The address of so many zeroed bytes."""
+        return self.allocate(size)
+
+    def send(self, address: int, pinned: int, size: int) -> None:
+        """Copy memory."""
+        ctypes.memmove(pinned, address, size)
+
+    def available(self) -> int:
+        """Bytes that are free."""
+        return self.device.memory - sum(made.size for made in self._memory.values())
+
+    def load(self, code: Code) -> Code:
+        """A module is machine code of the host."""
+        return code
+
+    def unload(self, module: Code) -> None:
+        """It goes with its object."""
+
+    def function(self, module: Code, name: str) -> int:
+        """What runs all threads of a task."""
+        return module.symbols[f"{name}.grid"]
+
+    def resident(self, function: int, threads: int) -> int:
+        """How many blocks of so many threads run at once."""
+        return self.device.threads // threads
+
+    def launcher(self) -> int:
+        """What stands for cuLaunchKernel."""
+        return self._launch.symbols["adstack.launch"]
+
+    def check(self, code: int) -> None:
+        """Nothing goes wrong."""
+
+    def synchronize(self) -> None:
+        """Everything has finished."""

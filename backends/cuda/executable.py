@@ -1,0 +1,260 @@
+"""A compiled program on a device: its kernels, the host's code that launches them, and the memory of its launches."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from adstack.backends.llvm.cache import ObjectCache
+from adstack.backends.llvm.context import own_size
+from adstack.backends.llvm.reports import failure, overflow_error, printed
+from adstack.ir.structure import Program
+from adstack.runtime.adstack_heap import Heap
+from adstack.runtime.options import Options
+
+from .adstacks import Layouts
+from .codegen import BLOCK, FUNCTION, HEAD, IDLE, MOST, ROW, Module
+from .driver import Driver
+from .emulator import Emulator
+from .layout import OVERFLOW_WORDS, PRINT_WORDS, OwnMemory
+from .toolchain import Code, architecture, host_code, ptx, recipe
+
+__all__ = ["Executable", "build", "listing"]
+
+Array = npt.NDArray[Any]
+_THREADS: Final = 128
+"""Of a block: a few warps, so that the last blocks of a launch leave little idle."""
+_BLOCKS: Final = 2**31 - 1
+"""That a grid may have."""
+
+
+@dataclass
+class Executable:
+    """A compiled program with the memory that its launches use.
+
+    Attributes:
+        program: what was compiled.
+        module: the text.
+        loaded: the driver's module.
+        launcher: the host's code that launches it.
+        table: what the launcher is told of the kernels.
+        resident: for each of them, how many blocks the device runs at once.
+        slots: the context, filled where it does not change between launches, and the table about adstacks.
+        own, layout: address of the memory of its own, and what is where in it.
+        layouts, heap: where adstacks are, and the memory for them.
+        shapes: extents of its places when it was last launched.
+        settled: whether the last launch went well, so that the depths stand that it computed.
+        sent: where the device sends the record of overflows.
+    """
+
+    program: Program
+    options: Options
+    module: Module
+    loaded: Any
+    launcher: Code
+    table: Array
+    resident: Array
+    slots: Array
+    own: int
+    layout: OwnMemory
+    layouts: Layouts
+    heap: Heap
+    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    settled: bool = False
+    sent: Array | None = None
+
+    def __post_init__(self) -> None:
+        kinds = {site.kind for site in self.module.sites}
+        self.reports_now = bool(kinds - {"stack"})
+        self.reports_late = "stack" in kinds
+        run = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_int64] * 4)
+        self._run = run(self.launcher.symbols["run"])
+        count = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 2)
+        self._count = count(self.launcher.symbols["count"])
+        self._sizers = [k for k, task in enumerate(self.program.tasks) if task.sizes]
+        self._threads = self._rows[:, BLOCK].copy()
+        self._depths = next((p.name for p in self.program.places.values() if p.kind == "depths"), None)
+
+    @property
+    def _rows(self) -> Array:
+        """The table's rows, one per task."""
+        return self.table[HEAD:].reshape(-1, ROW)
+
+    @property
+    def name(self) -> str:
+        """What to call it in messages."""
+        return self.program.name
+
+    def run(self, driver: Driver | Emulator, *, sized: bool) -> None:
+        """Queue one launch of all tasks; `sized` says that the depths of the launch before stand."""
+        layout = self.layout
+        if layout.zeroed:
+            driver.zero(self.own, layout.zeroed)
+        if self.reports_now:
+            driver.zero(self.own + layout.errors, layout.reset)
+        sized, self.settled = sized and self.settled, False
+        begin = 0
+        if self.layouts.tasks:
+            self._rows[self._sizers, IDLE] = sized
+            for number in self.layouts.tasks:
+                begin = self._ready(driver, number, begin, sized=sized)
+        self._queue(driver, begin, len(self.program.tasks))
+        self.settled = True
+
+    def _queue(self, driver: Driver | Emulator, begin: int, end: int) -> None:
+        """Queue some tasks."""
+        storage = self.heap.storage
+        self.slots[self.module.context.own["heap"]] = 0 if storage is None else storage
+        driver.check(self._run(self.slots.ctypes.data, self.table.ctypes.data, begin, end))
+
+    def _ready(self, driver: Driver | Emulator, number: int, begin: int, *, sized: bool) -> int:
+        """Have room for the adstacks of a task; the tasks before what this gives are queued then."""
+        lanes = self._lanes(number)
+        known = all(group.depth is None for group in self.module.rows[number].heap.groups)
+        if not lanes or ((sized or known) and self.layouts.stands(number, lanes)):
+            return begin
+        depths = np.zeros(0, np.int64)
+        if not known and self._depths is not None:
+            if not sized:
+                self._queue(driver, begin, number)  # its sizers are among them
+                begin = number
+            depths = np.empty(own_size(self.program.places[self._depths]) // 8, np.int64)
+            driver.download(self.own + self.layout.places[self._depths], depths)
+        granted = self.layouts.lay_out(number, lanes, depths)
+        row = self._rows[number]
+        row[BLOCK] = min(self._threads[number], granted)
+        row[MOST] = granted // row[BLOCK]
+        return begin
+
+    def _lanes(self, number: int) -> int:
+        """How many threads a task can use at once."""
+        if self.program.tasks[number].kind == "serial":
+            return 1
+        block, total = int(self._threads[number]), self._count(self.slots.ctypes.data, number)
+        most = block * int(self.resident[number])
+        return most if total < 0 else min(most, -(-total // block) * block)
+
+    def results(self, driver: Driver | Emulator) -> Sequence[Any]:
+        """The scalars that the last launch returned; waits for it, if there are any."""
+        found = []
+        for name in self.program.results:
+            value = np.empty(1, self.program.places[name].dtype.numpy)
+            driver.download(self.own + self.layout.places[name], value)
+            found.append(value[0].item())
+        return found
+
+    def report(self, driver: Driver | Emulator) -> None:
+        """Wait for the last launch; print what it printed, and raise what it reported."""
+        if self.layout.prints is not None:
+            self._print(driver)
+        start = self.layout.overflow - self.layout.errors
+        words = np.empty(start // 8 + OVERFLOW_WORDS, np.int64)
+        driver.download(self.own + self.layout.errors, words)
+        if words[0]:
+            raise failure(self.module.sites, words.tolist(), self.shapes)
+        if words[-OVERFLOW_WORDS]:
+            self._overflowed(driver, words[-OVERFLOW_WORDS:])
+
+    def send_overflow(self, driver: Driver | Emulator) -> None:
+        """Let the record of overflows come to the host when the launch has finished."""
+        if self.sent is None:
+            address = driver.pinned(8 * OVERFLOW_WORDS)
+            words = (ctypes.c_int64 * OVERFLOW_WORDS).from_address(address)
+            self.sent = np.ctypeslib.as_array(words)
+        driver.send(self.own + self.layout.overflow, self.sent.ctypes.data, self.sent.nbytes)
+
+    def check_overflow(self, driver: Driver | Emulator) -> None:
+        """Raise what has come, once."""
+        if self.sent is not None and self.sent[0]:
+            driver.synchronize()  # launches on their way may send it again
+            self._overflowed(driver, self.sent)
+
+    def _overflowed(self, driver: Driver | Emulator, words: Array) -> NoReturn:
+        record = words.tolist()
+        words[:] = 0
+        driver.zero(self.own + self.layout.overflow, 8 * OVERFLOW_WORDS)
+        self.settled = False
+        raise overflow_error(self.module.sites, record)
+
+    def _print(self, driver: Driver | Emulator) -> None:
+        assert self.layout.prints is not None
+        address = self.own + self.layout.prints
+        head = np.empty(2, np.int64)
+        driver.download(address, head)
+        words = np.empty(min(int(head[0]), PRINT_WORDS), np.int64)
+        driver.download(address + 16, words)
+        at = 0
+        while at < len(words):
+            site = self.module.sites[words[at]]
+            end = at + 1 + len(site.types)
+            if end > len(words):
+                break
+            print(printed(site, words[at + 1 : end].tolist()), end="")
+            at = end
+        if head[0] > PRINT_WORDS:
+            print(f"[{self.name} printed more than {PRINT_WORDS} values in one launch: the rest is lost]")
+
+
+def build(
+    driver: Driver | Emulator,
+    program: Program,
+    options: Options,
+    module: Module,
+    cached: ObjectCache | None,
+    heap: Heap,
+) -> Executable:
+    """Compile a module's text, or take it from the cache, and load it."""
+    loaded = driver.load(_image(driver, module, cached))
+    launcher = host_code(module.launcher, ["run", "count"], cached)
+    layout = OwnMemory.of(program, module.sites)
+    own = driver.allocate(layout.size)
+    slots = np.zeros(module.size, np.int64)
+    for name, offset in layout.places.items():
+        slots[module.context.pointers[name]] = own + offset
+    for name, at in (("errors", layout.errors), ("overflow", layout.overflow), ("print", layout.prints)):
+        slots[module.context.own[name]] = own + (at or 0)
+    slots[module.context.own["seed"]] = options.random_seed & (2**63 - 1)
+    if layout.prints is not None:
+        driver.upload(own + layout.prints, np.array([0, PRINT_WORDS], np.int64))
+    table, resident = _table(driver, module, loaded)
+    layouts = Layouts(program, module.rows, slots[module.context.size :], heap, options.ad_stack_heap_limit)
+    return Executable(program, options, module, loaded, launcher, table, resident, slots, own, layout, layouts, heap)
+
+
+def _image(driver: Driver | Emulator, module: Module, cached: ObjectCache | None) -> Any:
+    if isinstance(driver, Emulator):
+        return host_code(module.text, [f"{symbol}.grid" for symbol in module.symbols], cached)
+    target = architecture(driver.device.capability)
+    device = (driver.device.name, *map(str, driver.device.capability + driver.device.driver))
+    key = "" if cached is None else cached.key(module.text, *target, *device, recipe())
+    image = None if cached is None else cached.read(key)
+    if image is None:
+        image = driver.link(ptx(module.text, target))
+        if cached is not None:
+            cached.write(key, image)
+    return image
+
+
+def _table(driver: Driver | Emulator, module: Module, loaded: Any) -> tuple[Array, Array]:
+    """What the launcher is told (see `codegen`), and how many blocks of each task the device runs at once."""
+    table, resident = np.zeros(HEAD + ROW * len(module.symbols), np.int64), np.zeros(len(module.symbols), np.int64)
+    table[0] = driver.launcher()
+    threads = _THREADS if driver.device.warp > 1 else 1
+    for k, symbol in enumerate(module.symbols):
+        row = table[HEAD + ROW * k : HEAD + ROW * (k + 1)]
+        function = driver.function(loaded, symbol)
+        resident[k] = max(1, driver.resident(function, threads)) * driver.device.multiprocessors
+        row[FUNCTION], row[BLOCK] = function, threads
+        row[MOST] = resident[k] if not module.counted[k] or module.gathers[k] else _BLOCKS
+    return table, resident
+
+
+def listing(executable: Executable) -> dict[str, str]:
+    """LLVM IR as generated, and PTX."""
+    texts = {"llvm": executable.module.text}
+    return texts if "ptx_kernel" not in executable.module.text else {**texts, "ptx": ptx(executable.module.text)}

@@ -1,0 +1,91 @@
+"""What a program keeps on the device besides the caller's memory: one allocation, divided up here.
+
+Temps and results come first, which are zeroed before every launch, then depths, which stay, then what is reported:
+errors, overflows, prints.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from adstack.backends.llvm.context import own_size
+from adstack.backends.llvm.frame import Site, record_words
+from adstack.ir.structure import Place, Program
+from adstack.ir.types import DType
+
+__all__ = ["OVERFLOW_WORDS", "PRINT_WORDS", "DeviceArray", "OwnMemory"]
+
+PRINT_WORDS: Final = 1 << 17
+"""What one launch may print: its arguments, and a word for each print."""
+_ALIGNMENT: Final = 256
+OVERFLOW_WORDS: Final = 3
+"""Of the record of overflows: a site, a capacity, a depth."""
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceArray:
+    """Memory of the device: `shape` elements in C order."""
+
+    address: int
+    dtype: DType
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return math.prod(self.shape) * self.dtype.size
+
+    def empty(self) -> npt.NDArray[Any]:
+        """An array of the host like it."""
+        return np.empty(self.shape, self.dtype.numpy)
+
+
+@dataclass(frozen=True)
+class OwnMemory:
+    """Offsets, in bytes, into a program's own memory.
+
+    Attributes:
+        places: by name.
+        zeroed: how many bytes, from the start, are zeroed before every launch.
+        errors, overflow, prints: of the records; `prints` is None where nothing is printed.
+        reset: bytes, from `errors` on, that are zeroed before a launch that may report something.
+        size: of everything.
+    """
+
+    places: dict[str, int] = field(default_factory=dict)
+    zeroed: int = 0
+    errors: int = 0
+    overflow: int = 0
+    prints: int | None = None
+    reset: int = 0
+    size: int = 0
+
+    @classmethod
+    def of(cls, program: Program, sites: list[Site]) -> OwnMemory:
+        """Lay out what a program needs."""
+        places: dict[str, int] = {}
+        at = _lay(places, [p for p in program.places.values() if p.kind in ("temp", "result")], 0)
+        zeroed = at
+        at = _lay(places, [p for p in program.places.values() if p.kind == "depths"], at)
+        errors, at = at, at + _rounded(8 * record_words(sites))
+        overflow, at = at, at + _rounded(8 * OVERFLOW_WORDS)
+        printing = any(site.kind == "print" for site in sites)
+        prints = at if printing else None
+        reset = at - errors + (8 if printing else 0)  # how much was printed, but not how much may be
+        return cls(places, zeroed, errors, overflow, prints, reset, at + (8 * (PRINT_WORDS + 2) if printing else 0))
+
+
+def _lay(offsets: dict[str, int], places: list[Place], at: int) -> int:
+    for place in places:
+        offsets[place.name] = at
+        at += _rounded(own_size(place))
+    return at
+
+
+def _rounded(size: int) -> int:
+    return -(-max(size, 1) // _ALIGNMENT) * _ALIGNMENT

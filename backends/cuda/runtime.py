@@ -1,0 +1,165 @@
+"""An NVIDIA device as a backend: launches are queued, in the order of the program, and end some time later."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adstack.backends.llvm.cache import ObjectCache, default_folder
+from adstack.backends.llvm.context import raw_bits
+from adstack.errors import BackendUnavailableError
+from adstack.ir.structure import Program
+from adstack.ir.types import DType
+from adstack.runtime.adstack_heap import Heap, TaskUse
+from adstack.runtime.backend import Bindings, Capabilities, Probe, Unavailable
+from adstack.runtime.options import Options
+from adstack.runtime.shortcuts import Shortcut
+
+from . import capability
+from .adds import float_adds
+from .codegen import emit_module
+from .driver import Driver, DriverError, failure
+from .emulator import Emulator
+from .executable import Executable, build, listing
+from .layout import DeviceArray
+
+__all__ = ["CudaBackend", "open_device", "probe"]
+
+Array = npt.NDArray[Any]
+
+
+def probe() -> Probe:
+    """See `capability.probe`."""
+    return capability.probe()
+
+
+def open_device() -> CudaBackend:
+    """The device that the environment asks for, or the first one."""
+    found = capability.probe()
+    if isinstance(found, Unavailable):
+        raise BackendUnavailableError(found.reason, do=found.fix)
+    return CudaBackend(found, capability.opened())
+
+
+class CudaBackend:
+    """Memory is the device's; a launch queues kernels on the default stream."""
+
+    def __init__(self, capabilities: Capabilities, driver: Driver | Emulator) -> None:
+        self.capabilities = capabilities
+        self.driver = driver
+        self.launches = 0
+        self._adds: frozenset[str] | None = None
+        self._lost = False
+        self._turn = threading.RLock()
+        self._pending: dict[int, Executable] = {}
+        self.heap = Heap(self._take, driver.free)
+
+    @contextmanager
+    def _doing(self, what: str) -> Iterator[Driver | Emulator]:
+        """One thread at a time uses the device; what goes wrong is told in the program's terms."""
+        with self._turn:
+            try:
+                self.driver.enter()
+                yield self.driver
+            except DriverError as error:
+                self._lost |= error.is_lost
+                raise failure(error, what) from error
+
+    def _take(self, size: int) -> int:
+        """Memory for adstacks, as it is."""
+        try:
+            return self.driver.allocate(size, zeroed=False)
+        except DriverError as error:
+            raise failure(error, f"{size} bytes of adstacks") from error
+
+    def compile(self, program: Program, options: Options) -> Executable:
+        with self._doing("compiling a kernel") as driver:
+            cached = ObjectCache(default_folder()) if options.offline_cache else None
+            if self._adds is None:
+                self._adds = driver.adds if isinstance(driver, Emulator) else float_adds(driver, cached)
+            module = emit_module(program, debug=options.debug, adds=self._adds, host=driver.host)
+            return build(driver, program, options, module, cached, self.heap)
+
+    def adstacks(self, executable: Executable) -> list[TaskUse]:
+        """The heap of each task that has run with adstacks in it."""
+        return [use for _, use in sorted(executable.layouts.uses.items())]
+
+    def listing(self, executable: Executable) -> dict[str, str]:
+        """LLVM IR as generated, and PTX."""
+        return listing(executable)
+
+    def launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
+        with self._doing(f"running {executable.name}") as driver:
+            self._settle(finished=False)
+            slots, context = executable.slots, executable.module.context
+            task = executable.program.tasks[0].body.args if executable.program.tasks else ()
+            for slot, value, arg in zip(context.params, scalars, task, strict=True):
+                slots[slot] = raw_bits(value, arg.dtype)
+            for name, storage in bindings.storages.items():
+                slots[context.pointers[name]] = storage.address
+            for (name, axis), slot in context.extents.items():
+                slots[slot] = bindings.shapes[name][axis]
+            executable.shapes = bindings.shapes
+            self.launches += 1
+            slots[context.own["launch"]] = self.launches
+            executable.run(driver, sized=bindings.sized)
+            if executable.reports_now:
+                executable.report(driver)
+            elif executable.reports_late:
+                executable.send_overflow(driver)
+                self._pending[id(executable)] = executable
+            return executable.results(driver)
+
+    def _settle(self, *, finished: bool) -> None:
+        """Raise what earlier launches reported, as far as it has come; all of it has if they have `finished`."""
+        for executable in self._pending.values():
+            executable.check_overflow(self.driver)
+        if finished:
+            self._pending.clear()
+
+    def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., Any] | None:
+        """None yet: Python fills in every launch."""
+        return None
+
+    def synchronize(self) -> None:
+        """Wait; a device that has failed has nothing to wait for."""
+        if self._lost:
+            self._pending.clear()
+            return
+        with self._doing("waiting for kernels") as driver:
+            driver.synchronize()
+            self._settle(finished=True)
+
+    # ---- memory
+
+    def allocate(self, dtype: DType, shape: tuple[int, ...]) -> DeviceArray:
+        made = DeviceArray(0, dtype, shape)
+        with self._doing(f"{dtype} of shape {shape} ({made.size} bytes)") as driver:
+            return DeviceArray(driver.allocate(made.size), dtype, shape)
+
+    def adopt(self, array: Array) -> None:
+        """None: the device does not address memory of the host."""
+
+    def free(self, storage: DeviceArray) -> None:
+        if not self._lost:
+            with self._doing("giving back memory") as driver:
+                driver.free(storage.address)
+
+    def host_view(self, storage: DeviceArray) -> None:
+        """None: the host does not address memory of the device."""
+
+    def download(self, storage: DeviceArray) -> Array:
+        array = storage.empty()
+        with self._doing("reading memory of the device") as driver:
+            driver.download(storage.address, array)
+            self._settle(finished=True)
+        return array
+
+    def upload(self, storage: DeviceArray, array: Array) -> None:
+        with self._doing("writing memory of the device") as driver:
+            driver.upload(storage.address, np.ascontiguousarray(array))

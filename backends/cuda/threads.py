@@ -1,0 +1,260 @@
+"""How a task becomes a kernel: one thread per iteration, and where there are fewer threads, each strides on.
+
+Two worlds run the same task text. `Threads` is a CUDA device, with blocks of threads that combine what they have
+gathered. `Threads(host=True)` is the host playing the device, one thread after another, each a block of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from adstack.backends.llvm.emitters import emit
+from adstack.backends.llvm.region import RegionEmitter
+from adstack.backends.llvm.target import Target
+from adstack.backends.llvm.writer import Writer, type_text
+from adstack.ir.types import DType
+
+__all__ = ["MOST_THREADS", "PARAMETER_BYTES", "Threads"]
+
+MOST_THREADS: Final = 256
+"""Of a block: with so many, every thread may have all the registers that a thread can have."""
+PARAMETER_BYTES: Final = 32764
+"""What a kernel may be handed."""
+_WARP: Final = 32
+
+_DEVICE: Final = """target triple = "nvptx64-nvidia-cuda"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.nctaid.x()
+declare i32 @llvm.nvvm.shfl.sync.down.i32(i32, i32, i32, i32)
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+@adstack.shared = internal addrspace(3) global [32 x i64] undef, align 8
+define internal i64 @adstack.thread() alwaysinline nounwind {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %ntid = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %ctaid = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %a = zext i32 %tid to i64
+  %b = zext i32 %ntid to i64
+  %c = zext i32 %ctaid to i64
+  %d = mul i64 %b, %c
+  %e = add i64 %d, %a
+  ret i64 %e
+}
+define internal i64 @adstack.threads() alwaysinline nounwind {
+  %ntid = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %nctaid = call i32 @llvm.nvvm.read.ptx.sreg.nctaid.x()
+  %a = zext i32 %ntid to i64
+  %b = zext i32 %nctaid to i64
+  %c = mul i64 %a, %b
+  ret i64 %c
+}
+define internal i1 @adstack.first() alwaysinline nounwind {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %first = icmp eq i32 %tid, 0
+  ret i1 %first
+}
+"""
+
+_HOST: Final = """@adstack.at = internal global i64 0
+@adstack.of = internal global i64 0
+define internal i64 @adstack.thread() alwaysinline nounwind {
+  %t = load i64, ptr @adstack.at
+  ret i64 %t
+}
+define internal i64 @adstack.threads() alwaysinline nounwind {
+  %n = load i64, ptr @adstack.of
+  ret i64 %n
+}
+define internal i1 @adstack.first() alwaysinline nounwind {
+  ret i1 true
+}
+"""
+
+_CALLOC: Final = """define internal ptr @calloc(i64 %count, i64 %size) noinline nounwind {
+entry:
+  %bytes = mul i64 %count, %size
+  %more = add i64 %bytes, 7
+  %words = lshr i64 %more, 3
+  %rounded = shl i64 %words, 3
+  %made = call ptr @malloc(i64 %rounded)
+  %none = icmp eq ptr %made, null
+  br i1 %none, label %done, label %test
+test:
+  %k = phi i64 [ 0, %entry ], [ %next, %zero ]
+  %more.words = icmp ult i64 %k, %words
+  br i1 %more.words, label %zero, label %done
+zero:
+  %at = getelementptr i64, ptr %made, i64 %k
+  store i64 0, ptr %at, align 8
+  %next = add i64 %k, 1
+  br label %test
+done:
+  ret ptr %made
+}
+"""
+"""Memory of the device's own heap is not zeroed."""
+
+
+class Threads(Target):
+    """A device whose threads run tasks.
+
+    Args:
+        slots: words of a task's context and of the table about adstacks, which are handed over by value.
+        debug: whether a task does nothing once something has failed.
+        adds: names of the float types to which memory adds by itself, to the bit.
+        host: whether it is the host that plays the device.
+    """
+
+    counts = False
+    array_bytes = 256 * 1024
+    frames = True
+    scope = ' syncscope("device")'
+
+    def __init__(self, slots: int, *, debug: bool, adds: frozenset[str], host: bool = False) -> None:
+        self.slots, self.debug, self.float_adds, self.host = slots, debug, adds, host
+        self.head = _HOST if host else _DEVICE
+        if host:
+            self.scope = ""
+        else:
+            self.allocators = {**Target.allocators, "calloc": _CALLOC}
+
+    def serial(self, symbol: str) -> str:
+        """A kernel that one thread runs."""
+        if self.host:
+            return f"define void @{symbol}(ptr noalias %ctx)"
+        return f"define ptx_kernel void @{symbol}(ptr noalias byval([{self.slots} x i64]) align 8 %ctx)"
+
+    def parallel(self, symbol: str) -> str:
+        """A kernel; its threads divide the iterations among themselves."""
+        return self.serial(symbol) if self.host else f'{self.serial(symbol)} "nvvm.maxntid"="{MOST_THREADS}"'
+
+    def span(self, w: Writer, total: Callable[[], str]) -> tuple[str, str, str]:
+        """From the thread's number to the end, by the number of threads."""
+        end = total()
+        return w.let("call i64 @adstack.thread()"), end, w.let("call i64 @adstack.threads()")
+
+    def begin(self, e: RegionEmitter) -> None:
+        """Do nothing once an earlier task, or another thread, has failed."""
+        if self.debug:
+            leave, go_on = e.label("failed"), e.label("begin")
+            flag = e.w.let("load atomic i64, ptr %errors monotonic, align 8")
+            e.split(e.w.let(f"icmp ne i64 {flag}, 0"), leave, go_on)
+            e.enter(leave)
+            e.w.do(e.frame.leave)
+            e.enter(go_on)
+
+    def own(self, name: str, slot: int, size: int) -> list[str]:
+        """The table about adstacks follows the context; the heap's address is told, not where it stands."""
+        if name == "rows":
+            return [f"  %rows = getelementptr i64, ptr %ctx, i64 {size}"]
+        if name != "heap":
+            return super().own(name, slot, size)
+        at = f"  %heap.at = getelementptr i64, ptr %ctx, i64 {slot}"
+        load = "  %heap.memory = load ptr addrspace(1), ptr %heap.at, align 8"
+        return [at, load, "  %heap = addrspacecast ptr addrspace(1) %heap.memory to ptr"]
+
+    def block(self, e: RegionEmitter, size: str, *, parallel: bool) -> str:
+        """All threads share the rows."""
+        return "%heap"
+
+    def row(self, e: RegionEmitter) -> tuple[str, str]:
+        """A lane for each thread of the launch; neighbours stand side by side."""
+        if not e.frame.parallel:
+            return "1", "0"
+        return e.w.let("call i64 @adstack.threads()"), e.w.let("call i64 @adstack.thread()")
+
+    def address(self, w: Writer, at: str) -> str:
+        """The memory of the device at large, not that of a thread or block."""
+        name = w.let(f"load ptr addrspace(1), ptr {at}, align 8")
+        return w.let(f"addrspacecast ptr addrspace(1) {name} to ptr")
+
+    def gathered(self, e: RegionEmitter, kind: str, dtype: DType, value: str) -> tuple[str, str]:
+        """One thread of a block speaks for all."""
+        if self.host:
+            return value, ""
+        ty = type_text(dtype, 1)
+        symbol = f"adstack.block.{kind}.{dtype.name}"
+        e.w.declare(symbol, _block(symbol, kind, dtype))
+        total = e.w.let(f"call {ty} @{symbol}({ty} {value})")
+        return total, e.w.let("call i1 @adstack.first()")
+
+    def print(self, e: RegionEmitter, site: int, words: str, count: int) -> None:
+        """Append [site, arguments] to the buffer at `%print`: {words taken, words there are, words...}."""
+        w, size = e.w, count + 1
+        start = w.let(f"atomicrmw add ptr %print, i64 {size}{self.scope} monotonic, align 8")
+        room = w.let(f"load i64, ptr {w.let('getelementptr i64, ptr %print, i64 1')}, align 8")
+        end = w.let(f"add i64 {start}, {size}")
+        write, after = e.label("write"), e.label("written")
+        e.split(w.let(f"icmp ule i64 {end}, {room}"), write, after)
+        e.enter(write)
+        base = w.let(f"getelementptr i64, ptr %print, i64 {w.let(f'add i64 {start}, 2')}")
+        w.do(f"store i64 {site}, ptr {base}, align 8")
+        for k in range(count):
+            word = w.let(f"load i64, ptr {w.let(f'getelementptr i64, ptr {words}, i64 {k}')}, align 8")
+            w.do(f"store i64 {word}, ptr {w.let(f'getelementptr i64, ptr {base}, i64 {k + 1}')}, align 8")
+        e.jump(after)
+        e.enter(after)
+
+
+def _block(symbol: str, kind: str, dtype: DType) -> str:
+    """A function that combines the values of a block's threads, in a fixed order; the first thread has the result."""
+    w, ty = Writer(), type_text(dtype, 1)
+    tid = w.let("call i32 @llvm.nvvm.read.ptx.sreg.tid.x()")
+    threads = w.let("call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()")
+    warp, lane = w.let(f"lshr i32 {tid}, 5"), w.let(f"and i32 {tid}, 31")
+    mine = _over_warp(w, kind, dtype, "%x", lane, w.let(f"sub i32 {threads}, {w.let(f'and i32 {tid}, -32')}"))
+    w.do("call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)")  # whoever used the words before has read them
+    at = w.let(f"getelementptr i64, ptr addrspace(3) @adstack.shared, i32 {warp}")
+    w.do(f"br i1 {w.let(f'icmp eq i32 {lane}, 0')}, label %put, label %wait")
+    w.label("put")
+    w.do(f"store {ty} {mine}, ptr addrspace(3) {at}, align 8")
+    w.do("br label %wait")
+    w.label("wait")
+    w.do("call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)")
+    w.do(f"br i1 {w.let(f'icmp ult i32 {tid}, {_WARP}')}, label %gather, label %done")
+    w.label("gather")
+    warps = w.let(f"lshr i32 {w.let(f'add i32 {threads}, 31')}, 5")
+    held = w.let(f"icmp ult i32 {lane}, {warps}")
+    which = w.let(f"select i1 {held}, i32 {lane}, i32 0")
+    other = w.let(f"getelementptr i64, ptr addrspace(3) @adstack.shared, i32 {which}")
+    part = w.let(f"load {ty}, ptr addrspace(3) {other}, align 8")
+    total = _over_warp(w, kind, dtype, part, lane, warps)
+    w.do("br label %done")
+    w.label("done")
+    result = w.let(f"phi {ty} [ {mine}, %wait ], [ {total}, %gather ]")
+    w.do(f"ret {ty} {result}")
+    body = "\n".join(w.lines)
+    return f"define internal {ty} @{symbol}({ty} %x) alwaysinline convergent nounwind {{\nentry:\n{body}\n}}"
+
+
+def _over_warp(w: Writer, kind: str, dtype: DType, value: str, lane: str, count: str) -> str:
+    """The values of a warp's first `count` lanes, combined by halves onto the first lane."""
+    ty = type_text(dtype, 1)
+    for step in (16, 8, 4, 2, 1):
+        far = _from_lane(w, dtype, value, step)
+        both = emit(w, 1, kind, dtype, (dtype, dtype), (value, far))
+        held = w.let(f"icmp ult i32 {w.let(f'add i32 {lane}, {step}')}, {count}")
+        value = w.let(f"select i1 {held}, {ty} {both}, {ty} {value}")
+    return value
+
+
+def _from_lane(w: Writer, dtype: DType, value: str, step: int) -> str:
+    """The value that the lane `step` further on has."""
+    ty, word = type_text(dtype, 1), f"i{dtype.bits}"
+    bits = w.let(f"bitcast {ty} {value} to {word}")
+    if dtype.bits == 64:
+        high = w.let(f"trunc i64 {w.let(f'lshr i64 {bits}, 32')} to i32")
+        halves = [_shuffled(w, w.let(f"trunc i64 {bits} to i32"), step), _shuffled(w, high, step)]
+        low, high = (w.let(f"zext i32 {half} to i64") for half in halves)
+        moved = w.let(f"or i64 {low}, {w.let(f'shl i64 {high}, 32')}")
+    elif dtype.bits == 32:
+        moved = _shuffled(w, bits, step)
+    else:
+        moved = w.let(f"trunc i32 {_shuffled(w, w.let(f'zext {word} {bits} to i32'), step)} to {word}")
+    return w.let(f"bitcast {word} {moved} to {ty}")
+
+
+def _shuffled(w: Writer, word: str, step: int) -> str:
+    return w.let(f"call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 {word}, i32 {step}, i32 31)")

@@ -1,0 +1,104 @@
+"""From LLVM text to PTX, to machine code of the device, and to the host's functions that launch it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import llvmlite.binding as llvm
+
+from adstack.backends.llvm.cache import ObjectCache
+from adstack.errors import InternalError
+
+__all__ = ["NEWEST", "Code", "architecture", "host_code", "ptx", "recipe"]
+
+NEWEST: Final = (9, 0)
+"""The newest architecture that code is made for; later ones run it too, as the driver translates it."""
+_FEATURES: Final = "+ptx81"
+_counter = itertools.count()
+
+
+@dataclass(frozen=True)
+class Code:
+    """Machine code in the host's memory; it goes when this object goes."""
+
+    library: Any
+    symbols: dict[str, int]
+
+
+@cache
+def _device_machine(processor: str, features: str) -> Any:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    target = llvm.Target.from_triple("nvptx64-nvidia-cuda")
+    return target.create_target_machine(cpu=processor, features=features, opt=3)
+
+
+@cache
+def _host_machine() -> Any:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    name, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    return llvm.Target.from_default_triple().create_target_machine(cpu=name, features=features, opt=1, jit=True)
+
+
+@cache
+def _jit() -> Any:
+    return llvm.create_lljit_compiler(_host_machine(), use_jit_link=False, suppress_errors=True)
+
+
+def architecture(capability: tuple[int, int] = NEWEST) -> tuple[str, str]:
+    """The processor and its features, as LLVM calls them, for a device."""
+    major, minor = min(capability, NEWEST)
+    return f"sm_{major}{minor}", _FEATURES
+
+
+@cache
+def recipe() -> str:
+    """What decides, besides a module's text, which code is made of it."""
+    return f"{llvm.llvm_version_info} {Path(__file__).read_text()}"
+
+
+def optimised(text: str, machine: Any) -> Any:
+    """The module, parsed, verified and cleaned up."""
+    try:
+        module = llvm.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise InternalError(f"LLVM refuses the code generated for it: {error}\n{text}") from error
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.run(module, builder)
+    return module
+
+
+def ptx(text: str, target: tuple[str, str] | None = None) -> str:
+    """PTX of a module for the device."""
+    machine = _device_machine(*(target or architecture()))
+    assembly: str = machine.emit_assembly(optimised(text, machine))
+    return assembly
+
+
+def host_code(text: str, symbols: Sequence[str], cached: ObjectCache | None) -> Code:
+    """Machine code of a module for the host, from the cache if it is there."""
+    machine = _host_machine()
+    key = "" if cached is None else cached.key(text, llvm.get_host_cpu_name(), recipe())
+    image = None if cached is None else cached.read(key)
+    if image is None:
+        image = machine.emit_object(optimised(text, machine))
+        if cached is not None:
+            cached.write(key, image)
+    builder = llvm.JITLibraryBuilder().add_object_img(image)
+    for symbol in symbols:
+        builder.export_symbol(symbol)
+    library = builder.add_current_process().link(_jit(), f"adstack-cuda{next(_counter)}")
+    return Code(library, {symbol: library[symbol] for symbol in symbols})

@@ -1,0 +1,167 @@
+"""The PTX of every case's kernels assembles, and says what the language means: no contraction, no flushing to zero."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from cuda_kit import ADDS, assemble, device_code, joined
+from interpreter_kit import parallel
+
+import adstack as qd
+from adstack.backends.cuda.codegen import emit_module
+from adstack.backends.cuda.runtime import CudaBackend
+from adstack.backends.cuda.toolchain import ptx
+from adstack.conformance.harness import execute
+from adstack.conformance.harness.loading import CASES, Entry, collect
+
+BATCHES = 16
+BATCH = 64
+"""Modules that are assembled at a time."""
+
+
+def first_variants() -> list[Entry]:
+    """One variant of every case."""
+    found: dict[str, Entry] = {}
+    for entry in collect():
+        found.setdefault(entry.id.partition(":")[0], entry)
+    return list(found.values())
+
+
+@pytest.fixture
+def texts(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
+    """LLVM text -> name, of what is compiled; nothing is run."""
+    found: dict[str, str] = {}
+
+    def compile_(self, program, options):
+        module = emit_module(program, debug=options.debug, adds=ADDS, host=False)
+        found.setdefault(module.text, program.name)
+        return program
+
+    def launch(self, program, scalars, bindings):
+        return [0 for _ in program.results]
+
+    monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "host")
+    monkeypatch.setattr(CudaBackend, "compile", compile_)
+    monkeypatch.setattr(CudaBackend, "launch", launch)
+    monkeypatch.setattr(execute._Launch, "_bounds", lambda self, of, expectations: [])
+    yield found
+    qd.reset()
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_the_kernels_of_every_case_assemble(batch, texts, tmp_path):
+    capture = SimpleNamespace(mark=lambda: 0, since=lambda mark: "")
+    with np.errstate(all="ignore"):
+        for entry in first_variants()[batch::BATCHES]:
+            for mode in entry.case.modes:
+                request = execute.Request(str(CASES), entry.path, entry.id, mode, 1)
+                execute.perform(request, execute.Target(qd, "cuda"), capture)
+    assert len(texts) > 20
+    codes = [ptx(text) for text in texts]
+    for start in range(0, len(codes), BATCH):
+        assemble(joined(codes[start : start + BATCH]), tmp_path, "-O0")
+    for code in codes:
+        assert odd(code) == []
+
+
+def odd(code: str) -> list[str]:
+    """Instructions that round more or less than once, that flush to zero, or that want code from elsewhere."""
+    unrounded = re.findall(r"(?<![\w.])(?:add|sub|mul|fma|div|sqrt|mad)(?:\.(?:approx|full|ftz|f16|f32|f64))+\b.*", code)
+    flushed = [line for line in re.findall(r".*\.ftz.*", code) if "noftz" not in line]
+    called = [line for line in re.findall(r"\.extern.*", code) if not re.search(r"\b(malloc|free)$", line)]
+    return unrounded + flushed + called
+
+
+def test_what_is_odd_is_noticed():
+    assert odd("\tadd.f32 \t%f1, %f2, %f3;\n\tmul.rn.f32 %f1, %f2, %f3;") == ["add.f32 \t%f1, %f2, %f3;"]
+    assert odd("\tadd.rn.ftz.f32 \t%f1;") == ["\tadd.rn.ftz.f32 \t%f1;"]
+    assert odd("\tatom.global.add.noftz.f16 %rs1, [%rd1], %rs2;\n\tsub.rn.f64 %d1;\n\tmul.wide.u32 %rd1;") == []
+
+
+def test_a_bad_kernel_among_good_ones_is_noticed(tmp_path):
+    good = device_code(ADD.replace("{t}", "i32"))
+    with pytest.raises(AssertionError, match="nonsense"):
+        assemble(joined([good, good.replace("ret;", "nonsense;"), good]), tmp_path, "-O0")
+
+
+ADD = parallel(
+    "%v = load @x[%i] : {t}\n%old = atomic add @y[%i], %v : {t}",
+    100,
+    "place @x : {t}[?] field\nplace @y : {t}[?] field",
+)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "instruction"),
+    [
+        ("i32", r"(?:atom|red)\.global\.add\.u32"),
+        ("i64", r"(?:atom|red)\.global\.add\.u64"),
+        ("f16", r"atom\.global\.add\.noftz\.f16"),
+        ("f32", r"(?:atom|red)\.global\.add\.f32"),
+        ("f64", r"(?:atom|red)\.global\.add\.f64"),
+    ],
+)
+def test_memory_adds_by_itself(dtype, instruction):
+    assert re.search(instruction, device_code(ADD.replace("{t}", dtype)))
+
+
+def test_where_memory_flushes_subnormals_a_loop_adds():
+    code = device_code(ADD.replace("{t}", "f32"), adds=frozenset({"f16", "f64"}))
+    assert "add.rn.f32" in code
+    assert re.search(r"atom\.relaxed\.gpu\.global\.cas\.b32", code)
+
+
+SUM = parallel(
+    "%v = load @x[%i] : {t}\n%old = atomic {kind} @y[%zero], %v : {t}",
+    100000,
+    "place @x : {t}[?] field\nplace @y : {t}[1] field",
+)
+
+
+COMBINED = [
+    *itertools.product(["add", "mul", "min", "max"], ["i8", "u16", "i32", "u64", "f16", "f32", "f64"]),
+    *itertools.product(["and", "or", "xor"], ["u1", "i8", "u16", "i32", "u64"]),
+]
+
+
+@pytest.mark.parametrize(("kind", "dtype"), COMBINED)
+def test_what_all_threads_add_to_one_element_is_combined_in_blocks(kind, dtype, tmp_path):
+    code = device_code(SUM.replace("{t}", dtype).replace("{kind}", kind))
+    assert "shfl.sync.down.b32" in code
+    assert code.count("bar.sync") == 2
+    assemble(code, tmp_path)
+
+
+def test_arguments_come_with_the_launch():
+    code = device_code(ADD.replace("{t}", "i32"))
+    assert re.search(r"\.param \.align 8 \.b8 task0_param_0\[\d+\]", code)
+    assert "ld.param" in code
+    assert "ld.global" in code  # not the address space that may be anything
+
+
+def test_nothing_spills_in_the_reverse_pass_of_the_recurrence(tmp_path, texts):
+    qd.init(arch=qd.cuda)
+    x, n = qd.field(qd.f32, shape=64, needs_grad=True), qd.field(qd.i32, shape=())
+    y = qd.field(qd.f32, shape=(), needs_grad=True)
+
+    @qd.kernel
+    def recurrence():
+        for i in x:
+            v = x[i]
+            for _ in range(n[None]):
+                v = qd.sin(v) * 0.9 + 0.1
+            y[None] += v
+
+    recurrence()
+    recurrence.grad()
+    assert len(texts) == 2
+    for text in texts:
+        said = assemble(ptx(text), Path(tmp_path), "-v")
+        assert set(re.findall(r"(\d+) bytes spill", said)) == {"0"}
+        assert max(int(found) for found in re.findall(r"Used (\d+) registers", said)) <= 40

@@ -1,0 +1,222 @@
+"""Launches, memory and reports of the cuda backend, with the host playing the device."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from cuda_kit import agree_on, backend, compiled
+from interpreter_kit import parallel, serial
+
+import adstack as qd
+from adstack.backends.cuda.emulator import Emulator
+from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
+from adstack.errors import AdstackMemoryError, AdstackOutOfBoundsError, AdstackOverflowError
+from adstack.ir.types import f32
+
+DEPTH = int(os.environ.get("ADSTACK_FUZZ", "1"))
+
+
+@pytest.fixture
+def cuda(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "host")
+    yield lambda **options: qd.init(arch=qd.cuda, offline_cache=False, **options)
+    qd.reset()
+
+
+@pytest.mark.parametrize("debug", [False, True], ids=["unchecked", "checked"])
+@pytest.mark.parametrize("seed", range(6 * DEPTH))
+def test_random_programs_agree_with_the_interpreter(seed, debug):
+    kernel = random_kernel(
+        seed + 3_000_000, 40, transcendentals=not debug and seed % 3 == 0, traps=debug and seed % 2 == 1
+    )
+    cases = [(random_buffers(kernel, s), random_params(kernel, s)) for s in (seed, seed + 1_000_000)]
+    agree_on(kernel, cases, debug=debug)
+
+
+@pytest.mark.parametrize("n", [0, 1, 31, 32, 33, 1000])
+def test_threads_share_the_iterations_of_a_loop(n):
+    launch = compiled(parallel("%old = atomic add @y[%i], %i : i32", n, "place @y : i32[?] field"))
+    y = np.zeros(n + 5, np.int32)
+    launch({"y": y})
+    assert y.tolist() == [*range(n), 0, 0, 0, 0, 0]
+
+
+def test_bounds_that_memory_decides_are_looked_at_on_the_device():
+    text = """kernel @k() {
+      place @n : i32[] field
+      place @y : i32[?] field
+      %zero = const 0 : i32
+      %n = load @n[] : i32
+      parallel_for (%i = %zero to %n) {
+        store @y[%i], %i
+        yield
+      }
+      return
+    }"""
+    launch = compiled(text)
+    for n in (0, 7, 100):
+        y = np.full(100, -1, np.int32)
+        launch({"n": np.array(n, np.int32), "y": y})
+        assert y.tolist() == [*range(n), *[-1] * (100 - n)]
+
+
+def test_temps_start_at_zero_in_every_launch():
+    launch = compiled(
+        serial("%old = atomic add @t[], %n : i32\nreturn %old", "(%n: i32) -> (i32)", "place @t : i32[] temp")
+    )
+    assert [launch({}, [5]) for _ in range(3)] == [[0]] * 3
+
+
+def test_memory_starts_at_zero_and_is_the_devices_own():
+    device = backend()
+    memory = device.allocate(f32, (3, 4))
+    assert device.host_view(memory) is None
+    assert device.download(memory).tolist() == [[0.0] * 4] * 3
+    device.upload(memory, np.ones((3, 4), np.float32)[:, ::-1])
+    assert device.download(memory).tolist() == [[1.0] * 4] * 3
+    device.free(memory)
+
+
+def test_too_much_memory_is_an_error_that_says_for_what():
+    with pytest.raises(AdstackMemoryError, match="f32 of shape"):
+        backend().allocate(f32, (1 << 40,))
+
+
+def test_what_fails_is_told_once_and_later_launches_work(cuda):
+    cuda(debug=True)
+    x = qd.field(qd.i32, shape=4)
+
+    @qd.kernel
+    def at(i: qd.i32):
+        for _ in range(1):
+            x[i] = 7
+
+    with pytest.raises(AdstackOutOfBoundsError, match=r"\(9\)"):
+        at(9)
+    at(2)
+    qd.sync()
+    assert x.to_numpy().tolist() == [0, 0, 7, 0]
+
+
+def test_a_task_after_one_that_failed_does_nothing(cuda):
+    cuda(debug=True)
+    x, y = qd.field(qd.i32, shape=4), qd.field(qd.i32, shape=4)
+
+    @qd.kernel
+    def both(i: qd.i32):
+        for _ in range(1):
+            x[i] = 7
+        for k in y:
+            y[k] = 1
+
+    with pytest.raises(AdstackOutOfBoundsError):
+        both(4)
+    assert y.to_numpy().tolist() == [0] * 4
+
+
+def test_prints_come_in_order_and_all_of_them(cuda, capsys):
+    cuda()
+
+    @qd.kernel
+    def count(n: qd.i32):
+        print("from", n)
+        for _ in range(1):
+            for k in range(n):
+                print(k, 0.5, True)
+
+    count(3)
+    assert capsys.readouterr().out == "from 3\n0 0.5 True\n1 0.5 True\n2 0.5 True\n"
+
+
+def test_what_does_not_fit_into_the_buffer_of_prints_is_said_to_be_lost(cuda, capsys, monkeypatch):
+    for module in ("layout", "executable"):
+        monkeypatch.setattr(f"adstack.backends.cuda.{module}.PRINT_WORDS", 10)
+    cuda()
+
+    @qd.kernel
+    def count(n: qd.i32):
+        for _ in range(1):
+            for k in range(n):
+                print(k)
+
+    count(7)
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert lines == ["0", "1", "2", "3", "4"]
+    assert "lost" in last
+    count(2)
+    assert capsys.readouterr().out == "0\n1\n"
+
+
+def recurrence(n: int):
+    x, y = qd.field(qd.f32, shape=n, needs_grad=True), qd.field(qd.f32, shape=(), needs_grad=True)
+    turns = qd.field(qd.i32, shape=())
+
+    @qd.kernel
+    def run():
+        for i in x:
+            v = x[i]
+            for _ in range(turns[None]):
+                v = v * v * 0.5 + 0.25
+            y[None] += v
+
+    x.from_numpy(np.linspace(0, 1, n, dtype=np.float32))
+    y.grad[None] = 1
+    return x, turns, run
+
+
+@pytest.mark.parametrize("limit", [0, 4 * 9 * 5], ids=["ample", "waves"])
+def test_adstacks_live_in_the_heap_and_grow_with_the_bounds(cuda, limit):
+    n, found = 100, {}
+    for arch in (cuda, lambda **options: qd.init(arch=qd.cpu)):
+        arch(ad_stack_heap_limit=limit)
+        x, turns, run = recurrence(n)
+        grads = []
+        for bound in (3, 9, 9, 0, 5):
+            turns[None] = bound
+            run()
+            run.grad()
+            grads.append(x.grad.to_numpy())
+            x.grad.fill(0)
+        found[len(found)] = np.array(grads)
+    assert found[0].tobytes() == found[1].tobytes()
+
+
+def test_depths_that_stand_are_not_read_back(cuda, monkeypatch):
+    cuda()
+    _, turns, run = recurrence(50)
+    turns[None] = 4
+    run()
+    run.grad()
+    read = []
+    monkeypatch.setattr(Emulator, "download", lambda self, address, array: read.append(array.nbytes))
+    for _ in range(3):
+        run.grad()
+    assert read == []
+
+
+def test_an_overflow_comes_with_the_next_thing_done(cuda):
+    cuda(ad_stack_size=2)
+    _, turns, run = recurrence(5)
+    turns[None] = 6
+    run()
+    run.grad()
+    with pytest.raises(AdstackOverflowError, match="6 deep"):
+        qd.sync()
+    qd.sync()
+    turns[None] = 2
+    run()
+    run.grad()
+    qd.sync()
+
+
+def test_an_overflow_that_nobody_asked_about_ends_no_program(cuda):
+    cuda(ad_stack_size=2)
+    _, turns, run = recurrence(5)
+    turns[None] = 6
+    run()
+    run.grad()
+    with pytest.raises(AdstackOverflowError):
+        turns[None]
+    assert turns[None] == 6
