@@ -14,9 +14,11 @@ from ..runtime.compiler import compile_kernel
 from ..runtime.memory import Buffer
 from ..runtime.modes import (
     Derived,
+    JournalMode,
     checked_mode,
     forward_mode,
     inputs,
+    journal_mode,
     reverse_mode,
     seen_mode,
     trusting_mode,
@@ -28,7 +30,18 @@ from .arguments import Call
 from .results import result_value
 from .specialisation import Specialisation, run_plan
 
-__all__ = ["MODES", "Differentiated", "check_storage", "companions", "derived", "differentiated", "parted"]
+__all__ = [
+    "MODES",
+    "Differentiated",
+    "Journaled",
+    "check_storage",
+    "companions",
+    "derived",
+    "differentiated",
+    "journaled",
+    "parted",
+    "with_arrays",
+]
 
 
 @dataclass(frozen=True)
@@ -162,6 +175,37 @@ def parted(made: Specialisation, runtime: Runtime) -> list[Specialisation]:
     if known is None:
         known = made.modes["parts"] = [_part(made, kernel, runtime) for kernel in parts(made.kernel)]
     result: list[Specialisation] = known
+    return result
+
+
+@dataclass(frozen=True)
+class Journaled:
+    """A specialisation that logs what its reverse mode needs.
+
+    Attributes:
+        forward: launches like the specialisation, with memory for the logs; `sizing`: the same without being heard.
+        backward: its reverse mode.
+        mode: the logs.
+    """
+
+    forward: Specialisation
+    sizing: Specialisation
+    backward: Differentiated
+    mode: JournalMode
+
+
+def journaled(made: Specialisation, runtime: Runtime) -> Journaled:
+    """The specialisation for launches that log."""
+    found = companions(made, "grad")
+    key = ("journal", tuple(sorted(found)))
+    known = made.modes.get(key)
+    if known is None:
+        mode = journal_mode(made.kernel, found, runtime.options)
+        forward = _part(made, mode.forward, runtime)
+        sizing = forward if mode.silent is None else _part(made, mode.silent, runtime)
+        backward = _compiled(made, mode.backward, "grad", found, runtime)
+        known = made.modes[key] = Journaled(forward, sizing, backward, mode)
+    result: Journaled = known
     return result
 
 

@@ -11,10 +11,11 @@ from ..ir.structure import Kernel, Op, Place, Region
 from ..transforms.autodiff.access import RECORD, checked
 from ..transforms.autodiff.before import split_before
 from ..transforms.autodiff.forward import forward
+from ..transforms.autodiff.journal import Log, journaled
 from ..transforms.autodiff.replay import with_scratch
 from ..transforms.autodiff.reverse import reverse
 from ..transforms.autodiff.seen import seen
-from ..transforms.autodiff.updates import plain_updates
+from ..transforms.autodiff.updates import ordered_updates, plain_updates
 from ..transforms.pipeline import optimize
 from ..transforms.rewrite import clone_kernel
 from .options import Options
@@ -22,9 +23,11 @@ from .options import Options
 __all__ = [
     "RECORD",
     "Derived",
+    "JournalMode",
     "checked_mode",
     "forward_mode",
     "inputs",
+    "journal_mode",
     "reverse_mode",
     "seen_mode",
     "trusting_mode",
@@ -86,6 +89,35 @@ def trusting_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options) 
     """Reverse mode for launches of which it is known that no suspect was overwritten."""
     suspects: set[tuple[Loc, str]] = set()
     return Derived(reverse(_reversible(kernel, options), grads, suspects=suspects), suspects=frozenset(suspects))
+
+
+@dataclass(frozen=True)
+class JournalMode:
+    """A launch that logs, and the reverse mode that reads the logs.
+
+    Attributes:
+        forward: does what the kernel does; `silent`: the same, but it neither prints nor asserts, or None if that is no
+            difference.
+        backward: the reverse mode.
+        logs, sheets: see `journal.py`.
+    """
+
+    forward: Kernel
+    silent: Kernel | None
+    backward: Derived
+    logs: Sequence[Log]
+    sheets: int
+
+
+def journal_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options) -> JournalMode:
+    """The kernel for launches that log what their reverse mode needs."""
+    _check_real(kernel, "grad")
+    made = journaled(optimize(ordered_updates(kernel), options, keep_accesses=True), grads)
+    silent = None
+    if any(op.name in ("print", "assert") for op in made.forward.body.walk()):
+        silent = clone_kernel(made.forward)
+        _silence(silent.body)
+    return JournalMode(made.forward, silent, Derived(made.backward), made.logs, made.sheets)
 
 
 def seen_mode(derived: Derived, names: Collection[str]) -> Derived:

@@ -42,10 +42,14 @@ class Event:
         """What a report calls it."""
         raise NotImplementedError
 
+    def kept(self) -> list[tuple[str, int, int]]:
+        """What is kept for it: (what, how many elements, bytes)."""
+        return [(change.label, len(change.positions), change.nbytes) for change in self.changes]
+
     @property
     def nbytes(self) -> int:
         """What is kept for it."""
-        return sum(change.nbytes for change in self.changes)
+        return sum(size for _, _, size in self.kept())
 
     def writer(self, memory: Any) -> str:
         """Who wrote memory of this identity, in words."""
@@ -180,9 +184,13 @@ class Launch(Event):
         for loan in self.call.loans or ():
             if loan.place in grads and loan.copy is not None:
                 loan.copy.write(loan.original)
-        before = self._before(self.mode)
+        self._propagate(self.mode)
+
+    def _propagate(self, mode: Differentiated) -> None:
+        """Launch the reverse mode."""
+        before = self._before(mode)
         try:
-            self.mode.launch(self.call, before)
+            mode.launch(self.call, before)
         finally:
             for buffer in before.values():
                 buffer.drop()

@@ -9,11 +9,11 @@ __all__ = ["Kept", "TapeReport"]
 
 @dataclass(frozen=True)
 class Kept:
-    """Old values of one buffer that one event overwrote.
+    """Old values of one buffer that one event overwrote, or what a launch logged.
 
     Attributes:
         event: "launch 3: step", or "host" for writes between launches.
-        place: what the user calls the memory.
+        place: what the user calls the memory; "values of x (file:line)" for what a launch logged when it loaded them.
         elements: how many were kept.
         bytes: what they take, positions included.
     """

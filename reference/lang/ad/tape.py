@@ -205,9 +205,9 @@ class Tape:
     def report(self) -> TapeReport:
         """What was kept of overwritten memory, per event and buffer, and how large it is."""
         kept = (
-            Kept(self._title(number, event), change.label, len(change.positions), change.nbytes)
+            Kept(self._title(number, event), place, elements, size)
             for number, event in enumerate(self._events)
-            for change in event.changes
+            for place, elements, size in event.kept()
         )
         return TapeReport(tuple(kept))
 

@@ -13,7 +13,16 @@ from dataclasses import dataclass
 from ...errors import AdstackDataAccessError
 from ...ir.structure import Kernel, Op, Region, Value
 
-__all__ = ["Order", "overwritten", "refuse_lost", "refuse_mixed_extremes", "refuse_ordered", "refuse_overwritten"]
+__all__ = [
+    "Order",
+    "not_repeatable",
+    "overwritten",
+    "refuse_lost",
+    "refuse_mixed_extremes",
+    "refuse_ordered",
+    "refuse_overwritten",
+    "same_memory",
+]
 
 
 @dataclass(frozen=True)
@@ -97,7 +106,7 @@ def overwritten(kernel: Kernel, repeated: list[Op]) -> Iterator[tuple[Op, Op]]:
     writes = [op for op in kernel.body.walk() if op.name in ("store", "atomic")]
     for load in repeated:
         for write in writes:
-            if _same_memory(load, write) and not _stays(order, load, write):
+            if same_memory(load, write) and not _stays(order, load, write):
                 yield load, write
 
 
@@ -107,7 +116,7 @@ def refuse_overwritten(found: Iterable[tuple[Op, Op]]) -> None:
         raise _overwritten(load, write)
 
 
-def _same_memory(load: Op, write: Op) -> bool:
+def same_memory(load: Op, write: Op) -> bool:
     """Array arguments may be the same array."""
     a, b = load.attrs["place"], write.attrs["place"]
     if a.name == b.name:
@@ -207,6 +216,17 @@ def _overwritten(load: Op, write: Op) -> AdstackDataAccessError:
         f"and it may be overwritten by the same kernel afterwards ({write.loc.file.rsplit('/', 1)[-1]}{line})",
         loc=load.loc if load.loc.line else None,
         do="write the result to another field, or to another element (x[t + 1] from x[t])",
+    )
+
+
+def not_repeatable(op: Op) -> AdstackDataAccessError:
+    """The error for serial code whose sweep can't be run twice."""
+    what = "a local array" if op.name == "array.store" else f"{_called(op)}"
+    return AdstackDataAccessError(
+        f"Breaks the global data access rule: {what} is updated by a serial loop before a parallel one, "
+        "and the derivative needs what was there on the way",
+        loc=op.loc if op.loc.line else None,
+        do="put the serial loop in a kernel of its own, or record the launch with qd.ad.Tape",
     )
 
 

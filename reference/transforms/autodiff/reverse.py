@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ...ir.builder import Builder
 from ...ir.location import Loc
@@ -29,11 +30,21 @@ from .backward import Backward
 from .checkpoint import Blocks
 from .checkpoint_schedule import Checkpoints
 from .checkpoint_state import Site
-from .conflicts import overwritten, refuse_lost, refuse_mixed_extremes, refuse_ordered, refuse_overwritten
+from .conflicts import (
+    not_repeatable,
+    overwritten,
+    refuse_lost,
+    refuse_mixed_extremes,
+    refuse_ordered,
+    refuse_overwritten,
+)
 from .plan import Planner
 from .rotate import rotate
 from .state import Counters, Names, Sides, counter, free_values, scoped
 from .sweep import Sweep, loops_inside, trip_count
+
+if TYPE_CHECKING:
+    from .journal import Journal
 
 __all__ = ["Checkpoints", "checkpointed", "reverse"]
 
@@ -44,6 +55,7 @@ def reverse(
     replayed: Collection[str] = (),
     suspects: set[tuple[Loc, str]] | None = None,
     checkpoints: Checkpoints | None = None,
+    journal: Journal | None = None,
 ) -> Kernel:
     """The kernel that propagates adjoints.
 
@@ -52,11 +64,14 @@ def reverse(
     as (where, name of the place), instead of being refused.
 
     With `checkpoints` outermost sequential loops run again, so that the depth of their adstacks does not grow with
-    their trip counts. See `checkpoint.py`.
+    their trip counts. See `checkpoint.py`. With `journal` the launch has logged what it has overwritten since; `kernel`
+    is then as the journal knows it, its `while`s rotated. See `journal.py`.
     """
-    source = clone_kernel(kernel)
-    rotate(source.body)
-    return _Reverse(source, dict(adjoints), replayed, suspects, checkpoints).emit()
+    source = kernel
+    if journal is None:
+        source = clone_kernel(kernel)
+        rotate(source.body)
+    return _Reverse(source, dict(adjoints), replayed, suspects, checkpoints, journal).emit()
 
 
 def checkpointed(
@@ -76,6 +91,7 @@ class _Reverse:
     Attributes:
         source: the kernel, its `while`s rotated.
         places: the gradient place of each place, those of temps made up here.
+        again: serial ops that are swept once more, right before their reversal.
         b: writes the reverse kernel.
         branches: a number for each `if`.
         loads: of each load in the reverse kernel that stands for one of the source, which one.
@@ -88,8 +104,10 @@ class _Reverse:
         replayed: Collection[str],
         suspects: set[tuple[Loc, str]] | None = None,
         checkpoints: Checkpoints | None = None,
+        journal: Journal | None = None,
     ) -> None:
         self.source = source
+        self.journal = journal
         self.replayed = replayed
         self.suspects = suspects
         self.places = {n: p for n, p in adjoints.items() if n in source.places}
@@ -106,9 +124,11 @@ class _Reverse:
         self.temps: dict[Value, Place] = {}
         self.branches: dict[Op, int] = {}
         self.lost: dict[Value, Op] = {}
+        self.again: set[Op] = set()
         self.blocks: Blocks | None = None
         if checkpoints is not None:
-            self.blocks = Blocks(self.b, self.planner, source, checkpoints, replayed, self.lost)
+            logged = () if journal is None else journal.logs
+            self.blocks = Blocks(self.b, self.planner, source, checkpoints, replayed, self.lost, logged)
         refuse_mixed_extremes(source, self.places)
         refuse_ordered(source, self.activity.values)
         self.overwritten = _stored_again(source)
@@ -129,8 +149,10 @@ class _Reverse:
                     continue
                 if op.name == "parallel_for":
                     self._parallel(op, names, backward)
-                else:
-                    backward._op(op, names, counters, None)
+                    continue
+                if op in self.again:
+                    self._serially(op, names, counters, stacks)
+                backward._op(op, names, counters, None)
         self.b.return_()
         return self._finished()
 
@@ -140,7 +162,7 @@ class _Reverse:
         body = self.b.region
         dce(body, DEFAULT)
         refuse_lost(body, self.lost)
-        found = overwritten(self.source, self._repeated(body))
+        found = overwritten(self.source, self._repeated(body) if self.journal is None else [])
         if self.suspects is None:
             refuse_overwritten(found)
         else:
@@ -167,9 +189,43 @@ class _Reverse:
     def _top_sweep(self, op: Op, names: Names, counters: Counters, stacks: dict[Value, Value]) -> None:
         """One op of the kernel's own region, forward."""
         if op.name == "parallel_for":
-            self._temps_again(op, names)
+            if self.journal is None:
+                self._temps_again(op, names)
             return
-        self._with_stacks(op, names, counters, stacks, temps=True)
+        if self._before_parallel(op):
+            self.again.add(op)
+            stacks = {}
+        self._serially(op, names, counters, stacks)
+
+    def _serially(self, op: Op, names: Names, counters: Counters, stacks: dict[Value, Value]) -> None:
+        """One op of serial code, forward."""
+        if self.journal is not None:
+            self.journal.row = counter(self.b)
+        self._with_stacks(op, names, counters, stacks, temps=self.journal is None)
+
+    def _before_parallel(self, op: Op) -> bool:
+        """Whether adstacks of a serial op would have to outlive the reversal of a parallel loop: they can't.
+
+        Then it is swept again when its own reversal comes. AdstackDataAccessError if that would not be the same again.
+        """
+        after = self.source.body.ops[self.source.body.ops.index(op) + 1 :]
+        loops = ([op] if op.name in ("for", "while") else []) + loops_inside(op)
+        if not any(self._kept_in(loop) for loop in loops) or not any(
+            o.name == "parallel_for" and self.activity.touches(o) for o in after
+        ):
+            return False
+        own = {v for o in Region(ops=[op]).walk() for v in o.results}
+        changing = next((o for o in Region(ops=[op]).walk() if self._has_effects(o, own)), None)
+        if changing is not None:
+            raise not_repeatable(changing)
+        return True
+
+    def _has_effects(self, op: Op, own: set[Value]) -> bool:
+        """Whether a sweep that repeats an op changes something from around that a second one would see."""
+        if op.name in ("store", "atomic"):
+            place = op.attrs["place"]
+            return place.name in self.replayed or (place.kind == "temp" and self.journal is None)
+        return op.name == "array.store" and op.operands[0] not in own
 
     def _with_stacks(
         self, op: Op, names: Names, counters: Counters, stacks: dict[Value, Value], *, temps: bool
@@ -189,7 +245,7 @@ class _Reverse:
                     stacks[value] = self.b.stack(value.dtype, capacities[loop], around[loop], inside)
             if self.blocks is not None:
                 self.blocks.open(op, names, stacks, around)
-        sweep = Sweep(self.b, self.planner, stacks, temps, self.replayed, self.lost, self.blocks)
+        sweep = Sweep(self.b, self.planner, stacks, temps, self.replayed, self.lost, self.blocks, self.journal)
         sweep._op(op, names, counters, None)
 
     def _kept_in(self, loop: Op) -> list[tuple[Value, Sides]]:
@@ -226,7 +282,7 @@ class _Reverse:
             lo, hi = (names.get(v, v) for v in op.operands[:2])
             return {op: trip_count(self.b, lo, hi)}
         counts = dict(counters)
-        Sweep(self.b, self.planner, None, lost=self.lost)._op(op, scoped(names), counts, None)
+        Sweep(self.b, self.planner, None, lost=self.lost, journal=self.journal)._op(op, scoped(names), counts, None)
         return counts
 
     def _temps_again(self, op: Op, names: Names) -> None:
@@ -250,7 +306,10 @@ class _Reverse:
         local.update(zip(source.args, args, strict=True))
         counters: Counters = {}
         stacks: dict[Value, Value] = {}
+        bounds = [names.get(v, v) for v in op.operands]
         with self.b.into(body), backward.adjoints.inner():
+            if self.journal is not None:
+                self.journal.start_row(self.b, args, bounds)
             for inner in source.ops[:-1]:
                 with self.b.at(inner.loc):
                     self._with_stacks(inner, local, counters, stacks, temps=False)
@@ -261,7 +320,6 @@ class _Reverse:
                 if adjoint is not None:
                     self.b.atomic("add", self.temps[value], (), adjoint)
             self.b.yield_()
-        bounds = [names.get(v, v) for v in op.operands]
         self.b.parallel_for(list(zip(bounds[::2], bounds[1::2], strict=True)), body)
         for value in around:
             backward.adjoints.add(value, self.b.load(self.temps[value]), loose=True)

@@ -18,6 +18,7 @@ from .state import Counters, Names, counter, scoped
 
 if TYPE_CHECKING:
     from .checkpoint import Blocks
+    from .journal import Journal
 
 __all__ = ["Sweep", "loops_inside", "trip_count"]
 
@@ -34,6 +35,7 @@ class Sweep:
         replayed: names of places whose stores and atomics are run again.
         lost: constants that stand for what can't be had again (old values of atomics, random numbers), and for what.
         blocks: what sweeps the loops that are checkpointed.
+        journal: where the launch has logged values of ops.
     """
 
     def __init__(
@@ -45,8 +47,10 @@ class Sweep:
         replayed: Collection[str] = (),
         lost: dict[Value, Op] | None = None,
         blocks: Blocks | None = None,
+        journal: Journal | None = None,
     ) -> None:
         self.blocks = blocks
+        self.journal = journal
         self.lost = {} if lost is None else lost
         self.b = b
         self.replayed = replayed
@@ -79,7 +83,9 @@ class Sweep:
             self.b.put(self.stacks[value], index, names[value])
 
     def _op(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
-        if op.name in ("store", "atomic") and op.attrs["place"].name in self.replayed:
+        if self.journal is not None and op in self.journal.logs:
+            names[op.result] = self.journal.read(self.b, op, index)
+        elif op.name in ("store", "atomic") and op.attrs["place"].name in self.replayed:
             self._clone(op, names)
         elif op.name in _SKIPPED:
             if self.temps and op.name == "store" and op.attrs["place"].kind == "temp":

@@ -1,0 +1,174 @@
+"""Journals: kernels that overwrite whatever they like log it, and are differentiated from the logs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from test_transforms_autodiff_reverse import gradients_of
+from transforms_kit import kernel_of, wrap
+
+from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smooth_kernel
+from adstack.conformance.fuzz.traffic import traffic_kernel
+from adstack.interpreter import RunOptions, run
+from adstack.interpreter.errors_bounds import gradient_bound
+from adstack.ir.structure import Kernel
+from adstack.ir.types import f32, f64
+from adstack.ir.verifier import verify
+from adstack.transforms.autodiff.journal import WANTED, Journaled, journaled
+from adstack.transforms.autodiff.updates import ordered_updates
+from adstack.transforms.pipeline import lower, optimize
+
+Array = npt.NDArray[Any]
+Buffers = dict[str, Array]
+QUIET = RunOptions(stdout=lambda text: None)
+
+
+def launched(made: Journaled, before: Buffers, sizes: Array) -> tuple[Buffers, Array]:
+    """Memory after the launch with so much room for logs, and how much room it wanted."""
+    memory = {name: buffer.copy() for name, buffer in before.items()}
+    for log in made.logs:
+        shape = tuple(max(1, n) for n in sizes[2 * log.sheet : 2 * log.sheet + 2])
+        memory[log.place.name] = np.full(shape, 77, log.place.dtype.numpy)
+    wanted = np.zeros(2 * made.sheets, np.int64)
+    run(lower(made.forward), {**memory, WANTED: wanted}, options=QUIET)
+    return memory, wanted
+
+
+def check(kernel: Kernel, before: Buffers, adjoints: Buffers) -> Journaled:
+    """The launch does what the kernel does, and the gradient is the oracle's within the error bounds of both."""
+    kernel = ordered_updates(kernel)
+    made = journaled(optimize(kernel, keep_accesses=True), gradients_of(kernel))
+    verify(made.forward)
+    verify(made.backward)
+    _, wanted = launched(made, before, np.zeros(2 * made.sheets, np.int64))
+    memory, again = launched(made, before, wanted)
+    assert (wanted == again).all()
+    plain = {name: buffer.copy() for name, buffer in before.items()}
+    run(lower(kernel), plain, options=QUIET)
+    assert all(np.array_equal(plain[name], memory[name], equal_nan=True) for name in before)
+    memory.update({f"{name}.grad": adjoint.copy() for name, adjoint in adjoints.items()})
+    run(lower(made.backward), memory)
+    truth = gradient_bound(kernel, before, (), adjoints)
+    for name, gradient in truth.values.items():
+        assert (np.abs(memory[f"{name}.grad"] - gradient) <= 2 * truth.bounds[name]).all(), name
+    return made
+
+
+@pytest.mark.parametrize("seed", range(14))
+def test_reads_stores_and_atomics_in_any_order_are_differentiated(seed: int) -> None:
+    kernel = traffic_kernel(seed, 9, f64)
+    check(kernel, smooth_buffers(kernel, seed), smooth_adjoints(kernel, seed + 1))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_kernels_that_update_in_place_are_differentiated(seed: int) -> None:
+    kernel = smooth_kernel(seed, 14, f64, in_place=True, extremes=seed % 2 == 0, value_conditions=seed % 3 == 0)
+    check(kernel, smooth_buffers(kernel, seed), smooth_adjoints(kernel, seed))
+
+
+HEAD = """kernel @k() {
+  place @x : f64[4] field
+  place @y : f64[4] field
+  place @n : i32[4] field"""
+FRONT = "%0 = const 0 : i32\n%1 = const 1 : i32\n%4 = const 4 : i32\n"
+
+
+def of(body: str) -> Kernel:
+    return kernel_of(wrap(f"{FRONT}{body}\nreturn", HEAD))
+
+
+def memory_of(counts: list[int]) -> Buffers:
+    rng = np.random.default_rng(0)
+    return {"x": rng.uniform(0.5, 1.5, 4), "y": rng.uniform(0.5, 1.5, 4), "n": np.array(counts, np.int32)}
+
+
+ADJOINTS = {"x": np.array([1.5, -0.5, 0.25, 2.0]), "y": np.array([0.5, 1.0, -1.0, 0.75])}
+
+COUNTING_DOWN = """parallel_for (%i = %0 to %4) {
+  %n = load @n[%i]
+  for %k = %0 to %n {
+    %a = load @x[%i]
+    %b = sin %a
+    store @x[%i], %b
+    %m = load @n[%i]
+    for %j = %0 to %m {
+      %c = load @x[%i]
+      %d = mul %c, %c
+      store @x[%i], %d
+      yield
+    }
+    %l = sub %m, %1
+    store @n[%i], %l
+    yield
+  }
+  yield
+}"""
+
+
+def test_logs_are_as_large_as_the_longest_iteration_needs() -> None:
+    made = check(of(COUNTING_DOWN), memory_of([3, 0, 2, 1]), ADJOINTS)
+    _, wanted = launched(made, memory_of([3, 0, 2, 1]), np.zeros(2 * made.sheets, np.int64))
+    # once per iteration, per iteration of %k, per iteration of %j: 3 + 2 + 1
+    assert wanted.reshape(-1, 2).tolist() == [[1, 4], [3, 4], [6, 4]]
+
+
+def test_what_finds_no_room_is_dropped_and_harms_nothing() -> None:
+    made = check(of(COUNTING_DOWN), memory_of([3, 0, 2, 1]), ADJOINTS)
+    memory, _ = launched(made, memory_of([3, 0, 2, 1]), np.array([1, 2, 2, 3, 0, 0]))
+    plain = memory_of([3, 0, 2, 1])
+    run(lower(of(COUNTING_DOWN)), plain)
+    assert all(np.array_equal(memory[name], plain[name]) for name in plain)
+
+
+def test_logs_that_nobody_reads_are_not_written() -> None:
+    made = check(
+        of("parallel_for (%i = %0 to %4) {\n%a = load @x[%i]\nstore @x[%i], %a\nyield\n}"), memory_of([0] * 4), ADJOINTS
+    )
+    assert made.logs == ()
+
+
+@pytest.mark.parametrize("kind", ["add", "mul", "min", "max", "xchg"])
+def test_updates_whose_old_values_count_are_made_in_turn(kind: str) -> None:
+    body = f"%a = load @x[%i]\n%o = atomic {kind} @y[%1], %a\n%s = mul %o, %a\nstore @x[%i], %s"
+    body = f"parallel_for (%i = %0 to %4) {{\n{body}\nyield\n}}"
+    made = check(of(body), memory_of([0] * 4), ADJOINTS)
+    assert [op.name for op in made.forward.body.walk() if op.name == "parallel_for"] == []
+
+
+def test_neighbours_do_not_have_an_element_to_themselves() -> None:
+    """Each iteration updates two elements, one of which is the next one's."""
+    body = """parallel_for (%i = %0 to %4) {
+      %a = load @x[%i]
+      %o = atomic mul @y[%i], %a
+      %j = add %i, %1
+      %m = mod %j, %4
+      %p = atomic mul @y[%m], %a
+      yield
+    }"""
+    made = check(of(body), memory_of([0] * 4), ADJOINTS)
+    assert [op.name for op in made.forward.body.walk() if op.name == "parallel_for"] == []
+
+
+def test_random_numbers_are_logged() -> None:
+    body = "%a = load @x[%i]\n%r = random : f64\n%s = mul %r, %a\nstore @y[%i], %s"
+    body = f"parallel_for (%i = %0 to %4) {{\n{body}\nyield\n}}"
+    made = journaled(optimize(of(body), keep_accesses=True), gradients_of(of(body)))
+    before = memory_of([0] * 4)
+    _, wanted = launched(made, before, np.zeros(2 * made.sheets, np.int64))
+    memory, _ = launched(made, before, wanted)
+    memory.update({f"{name}.grad": adjoint.copy() for name, adjoint in ADJOINTS.items()})
+    run(lower(made.backward), memory)
+    drawn = memory["journal.0"][0]
+    assert np.array_equal(memory["y"], drawn * before["x"])
+    assert np.array_equal(memory["x.grad"], ADJOINTS["x"] + drawn * ADJOINTS["y"])
+
+
+def test_the_places_are_told_apart_by_type() -> None:
+    kernel = replace(of(COUNTING_DOWN), name="down")
+    made = journaled(optimize(kernel, keep_accesses=True), gradients_of(kernel))
+    assert {log.place.dtype for log in made.logs} <= {f64, f32, kernel.places["n"].dtype}
+    assert made.forward.name == "down"
