@@ -15,7 +15,7 @@ import numpy.typing as npt
 from adstack.backends.llvm.rows import Words
 from adstack.backends.llvm.tasks import Emitted
 from adstack.ir.structure import Program
-from adstack.runtime.adstack_heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, uncountable
+from adstack.runtime.adstack_heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, known, uncountable
 from adstack.runtime.heap import Placement
 
 from . import layout
@@ -110,11 +110,9 @@ class Layouts:
 
     def check(self, number: int) -> None:
         """Before a task runs: can it and later ones run at all, as far as their depths are known by now?"""
-        tasks = self._program.tasks
-        computed = {depth for task in tasks[number:] for depth in task.sizes}
-        for later, words in self._emitted.rows.items():
-            known = later >= number and computed.isdisjoint(group.depth for group in words.heap.groups)
-            if known and self._limit and self._least(later) > self._limit:
+        heaps = {number: words.heap for number, words in self._emitted.rows.items()}
+        for later in known(self._program, heaps, number):
+            if self._limit and self._least(later) > self._limit:
                 raise self.limit_reached(later, number)
 
     def limit_reached(self, number: int, reached: int) -> HeapLimit:

@@ -122,3 +122,11 @@ def test_a_large_capacity_costs_nothing_until_it_is_used():
     stack.capacity[:] = 2**62
     stack.push(np.arange(1000), np.ones(1000, np.float32))
     assert stack.primal.shape[0] <= 2
+
+
+def test_slots_are_no_more_than_the_capacity_allows():
+    stack, lanes = Stack(f32, 2, UNKNOWN), np.arange(2)
+    stack.capacity[:] = (9, 5)
+    for depth in range(9):
+        stack.put(lanes, np.full(2, depth), np.ones(2, np.float32))
+    assert stack.primal.shape == (9, 2)

@@ -130,6 +130,8 @@ def run(
     try:
         with np.errstate(all="ignore"):
             returned = perform(ready, launch, scalars)
+    except AdstackMemoryError:
+        raise
     except MemoryError as error:
         raise AdstackMemoryError(f"{program.name}: {error}", do="use smaller local arrays") from error
     finally:

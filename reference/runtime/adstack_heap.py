@@ -11,13 +11,15 @@ lane of a gpu). What an adstack held in one task is of no use to the next, so no
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from ..errors import AdstackMemoryError, SourceSpan
+from ..ir.structure import Program
+from .heap import TaskHeap
 
-__all__ = ["Clock", "Figures", "Heap", "HeapLimit", "Synchronous", "TaskUse", "uncountable"]
+__all__ = ["UNCOUNTABLE", "Clock", "Figures", "Heap", "HeapLimit", "Synchronous", "TaskUse", "known", "uncountable"]
 
 UNCOUNTABLE: Final = 2**63 - 1
 """A depth that is not less than this is too large to count."""
@@ -133,6 +135,16 @@ def uncountable(kernel: str, task: str, loc: SourceSpan | None) -> AdstackMemory
         loc=loc,
         do="check the bounds of the loops that this one stands in: their trip counts multiply",
     )
+
+
+def known(program: Program, heaps: Mapping[int, TaskHeap], number: int) -> list[int]:
+    """The tasks with adstacks, from a number on, whose depths stand when a launch has come to that number."""
+    computed = {depth for task in program.tasks[number:] for depth in task.sizes}
+    return [
+        later
+        for later, heap in heaps.items()
+        if later >= number and computed.isdisjoint(group.depth for group in heap.groups)
+    ]
 
 
 class Heap:

@@ -14,7 +14,9 @@ from .. import interpreter
 from ..errors import AdstackMemoryError
 from ..ir.structure import Program
 from ..ir.types import DType
+from .adstack_heap import UNCOUNTABLE, HeapLimit, TaskUse, known, uncountable
 from .backend import Bindings, Capabilities, Probe
+from .heap import TaskHeap
 from .options import Options
 from .shortcuts import Shortcut
 
@@ -47,12 +49,45 @@ class Executable:
         program: all of it.
         without: the program without its sizers.
         depths: how deep adstacks must be, by the name of the place; kept from launch to launch.
+        heaps: of the tasks that have adstacks of a depth known before they run, by the task's number.
     """
 
     program: Program
     options: Options
     without: Program
     depths: dict[str, npt.NDArray[Any]]
+    heaps: dict[int, TaskHeap]
+
+    def use(self, number: int) -> TaskUse:
+        """The heap that a task takes with the depths there are."""
+        task, heap = self.program.tasks[number], self.heaps[number]
+        placement = heap.place(next((found.tolist() for found in self.depths.values()), ()))
+        for group, capacity in zip(heap.groups, placement.capacities, strict=True):
+            if capacity >= UNCOUNTABLE:
+                raise uncountable(self.program.name, task.name, group.stacks[0].loc)
+        limit, stride, wanted = self.options.ad_stack_heap_limit, placement.stride, interpreter.RunOptions().lanes
+        lanes = min(wanted, limit // stride) if limit and stride else wanted
+        return TaskUse(task.name, placement.capacities, stride, 1, lanes, lanes * stride, wanted)
+
+    def room(self, name: str) -> int | None:
+        """For how many lanes of a task there is room; HeapLimit if it, or a later one, has room for none."""
+        number = next(k for k, task in enumerate(self.program.tasks) if task.name == name)
+        for later in known(self.program, self.heaps, number):
+            if not self.use(later).blocks:
+                raise self._limit_reached(later, number)
+        return self.use(number).blocks if number in self.heaps else None
+
+    def _limit_reached(self, number: int, reached: int) -> HeapLimit:
+        loc = self.heaps[number].groups[0].stacks[0].loc
+        return HeapLimit(
+            self.program.name,
+            self.program.tasks[number].name,
+            self.use(number).stride,
+            self.options.ad_stack_heap_limit,
+            number=number,
+            touched=any(not earlier.sizes for earlier in self.program.tasks[:reached]),
+            loc=loc if loc.line else None,
+        )
 
 
 class ReferenceBackend:
@@ -70,7 +105,12 @@ class ReferenceBackend:
             for place in program.places.values()
             if place.kind == "depths"
         }
-        return Executable(program, options, without, depths)
+        heaps = enumerate(map(TaskHeap.of, program.tasks))
+        return Executable(program, options, without, depths, {number: heap for number, heap in heaps if heap.groups})
+
+    def adstacks(self, executable: Executable) -> list[TaskUse]:
+        """The heap that each task with adstacks in it takes with the depths of the last launch."""
+        return [executable.use(number) for number in executable.heaps]
 
     def listing(self, executable: Executable) -> dict[str, str]:
         """Nothing: the interpreter runs the tasks as they are."""
@@ -79,7 +119,9 @@ class ReferenceBackend:
     def launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
         self.launches += 1
         options = executable.options
-        how = interpreter.RunOptions(debug=options.debug, seed=options.random_seed, launch=self.launches)
+        how = interpreter.RunOptions(
+            debug=options.debug, seed=options.random_seed, launch=self.launches, room=executable.room
+        )
         program = executable.without if bindings.sized else executable.program
         return interpreter.run(program, {**bindings.storages, **executable.depths}, scalars, options=how)
 
