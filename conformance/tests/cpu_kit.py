@@ -39,9 +39,11 @@ def tasks_of(source: str | Kernel | Program, debug: bool = False) -> Program:
     return pipeline.lower(source, PassOptions(debug=debug)) if isinstance(source, Kernel) else source
 
 
-def compiled(source: str | Kernel | Program, lanes: int, *, debug: bool = False) -> Callable[..., Sequence[Any]]:
-    """A function of buffers and scalars that launches the program."""
-    options = Options(cpu_lanes=lanes, debug=debug, offline_cache=False)
+def compiled(
+    source: str | Kernel | Program, lanes: int, *, debug: bool = False, threads: int = 0
+) -> Callable[..., Sequence[Any]]:
+    """A function of buffers and scalars that launches the program, on so many threads (0: on all)."""
+    options = Options(cpu_lanes=lanes, debug=debug, offline_cache=False, cpu_max_num_threads=threads)
     executable = backend().compile(tasks_of(source, debug), options)
 
     def launch(buffers: dict[str, Array] | None = None, scalars: Sequence[Any] = ()) -> Sequence[Any]:
