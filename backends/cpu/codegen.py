@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from adstack.backends.llvm.box import row_length
 from adstack.backends.llvm.context import own_size
 from adstack.backends.llvm.kept import KEPT
 from adstack.backends.llvm.rows import Words, heap_of
@@ -19,6 +20,7 @@ from .layout import stack_frames
 __all__ = ["Module", "emit_module"]
 
 _MOST_LANES = 64
+_LEAST_LANES = 8
 _DEAR = frozenset({"for", "while", "call"})
 """Ops that make a body long."""
 _MASKS_FROM = 64
@@ -69,7 +71,7 @@ def _lanes(task: Task, wanted: int, vector_bytes: int, *, debug: bool) -> int:
         return 1
     loop = task.body.ops[-2]
     extent = _known_extent(task, loop)
-    best = wanted or _best_lanes(loop.regions[0], vector_bytes)
+    best = wanted or min(_best_lanes(loop.regions[0], vector_bytes), _row_lanes(task, loop))
     return 1 if extent is not None and extent < best and not wanted else best
 
 
@@ -93,6 +95,12 @@ def _known_extent(task: Task, loop: Op) -> int | None:
             return None
         total *= max(0, numbers[hi] - numbers[lo])
     return total
+
+
+def _row_lanes(task: Task, loop: Op) -> int:
+    """As many lanes as a row of the last of several axes fills, about."""
+    length = row_length(loop, task.body.ops[:-2]) if len(loop.regions[0].args) > 1 else None
+    return _MOST_LANES if length is None else max(_LEAST_LANES, 1 << max(0, length - 1).bit_length())
 
 
 def _best_lanes(body: Region, vector_bytes: int) -> int:

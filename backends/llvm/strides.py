@@ -35,7 +35,8 @@ class Strides:
     Args:
         loop: the `parallel_for`.
         header: the ops before it.
-        varying: the values that differ between iterations.
+        varying: the values that differ between iterations. If of the indices that is only the last, neighbours are
+            those in a row of the last axis.
     """
 
     def __init__(self, loop: Op, header: Sequence[Op], varying: set[Value]) -> None:
@@ -43,12 +44,12 @@ class Strides:
         self._defined = {v: op for op in header for v in op.results}
         bounds = list(zip(loop.operands[::2], loop.operands[1::2], strict=True))
         self._growth: dict[Value, Growth] = {
-            arg: self._index(k, arg, *bounds[k]) for k, arg in enumerate(loop.regions[0].args)
+            arg: self._index(k, arg, *bounds[k]) for k, arg in enumerate(loop.regions[0].args) if arg in varying
         }
         self._linear: list[Polynomial | None] = []
         stride: Polynomial | None = {(): 1}
-        for lo, hi in reversed(bounds):
-            self._linear.insert(0, stride)
+        for arg, (lo, hi) in zip(reversed(loop.regions[0].args), reversed(bounds), strict=True):
+            self._linear.insert(0, stride if arg in varying else {})
             extent = self._extent(lo, hi)
             stride = None if stride is None or extent is None else _times(stride, extent)
         self._scan(loop.regions[0])

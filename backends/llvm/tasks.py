@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from adstack.errors import InternalError
-from adstack.ir.structure import Op, Program, Region, Task, Value
-from adstack.ir.types import DType, i64, u8
+from adstack.ir.structure import Program, Region, Task
+from adstack.ir.types import DType, i64
 from adstack.runtime.heap import Placement
 
 from . import access, atomics, checks, control, heap, kept, own, random, stacks
+from .box import Box, first_lanes, stays_in_rows
 from .context import Context
 from .frame import Site, TaskFrame
 from .gathering import Gathering
@@ -136,15 +136,16 @@ class _TaskEmitter:
         e.rows = self._rows(e, lanes, parallel=True)
         for op in header:
             e.op(op)
-        box = _Box(e, loop)
+        box = Box(e, loop)
         gathering = Gathering(Region() if self.debug else loop.regions[0])
         gathering.prepare(e, loop.regions[0])
         e.owned = own.prepare(e, loop, header) if self.target is HOST else {}
-        masked = masked and lanes > 1 and len(box.extent) == 1 and not gathering.alone
+        in_rows = stays_in_rows(loop, header, lanes)
+        masked = masked and lanes > 1 and (in_rows or (len(box.extent) == 1 and not gathering.alone))
         start, stop, step = self.target.span(e.w, box.total)
         if lanes > 1:
-            start = self._vector_loop(e, box, gathering, header, lanes, masked=masked)
-        if not masked:
+            start = self._vector_loop(e, box, gathering, lanes, in_rows=in_rows, masked=masked)
+        if gathering.alone or not (masked or in_rows):
             gathering.open(e)
             self._iterate(e, start, stop, step, box.bind_one, loop.regions[0])
             gathering.close(e)
@@ -157,8 +158,8 @@ class _TaskEmitter:
         if self.framed is not None:
             heap = heap_of(self.task)
             assert heap is not None
-            size = lanes * (self.framed.stride + self.framed.beyond)
-            return Rows(heap, e.frame.slot(f"[{size} x i8]"), placement=self.framed)
+            taken = lanes * (self.framed.stride + self.framed.beyond)
+            return Rows(heap, e.frame.slot(f"[{taken} x i8]"), placement=self.framed)
         if self.words is None:
             return None
         size = e.w.let(f"load i64, ptr {e.w.let(f'getelementptr i64, ptr %rows, i64 {self.words.block}')}, align 8")
@@ -171,27 +172,49 @@ class _TaskEmitter:
         e.frame.leave = "ret i64 0"
         for op in header:
             e.op(op)
-        e.w.do(f"ret i64 {_Box(e, loop).total()}")
+        e.w.do(f"ret i64 {Box(e, loop).total()}")
         self._close(e, f'define internal i64 @"{self.symbol}.count"(ptr noalias %ctx)', inline=True)
 
     # ---- loops over iterations
 
     def _vector_loop(
-        self, e: RegionEmitter, box: _Box, gathering: Gathering, header: Sequence[Op], lanes: int, *, masked: bool
+        self, e: RegionEmitter, box: Box, gathering: Gathering, lanes: int, *, in_rows: bool, masked: bool
     ) -> str:
         """Iterations `lanes` at a time, while so many are left, or to the end under a mask; gives where it stops."""
         body = box.loop.regions[0]
-        stop = box.last_vector(lanes)
+        stop = "%end" if in_rows else box.last_vector(lanes)
         if gathering.alone:
             stop = e.w.let(f"select i1 {gathering.alone}, i64 {stop}, i64 %begin")
-        e.lanes, e.varying = lanes, varying_values(body)
-        e.strides = Strides(box.loop, header, e.varying)
+        e.lanes, e.varying = lanes, varying_values(body, body.args[-1:] if in_rows else None)
+        e.strides = Strides(box.loop, self.task.body.ops[:-2], e.varying)
         gathering.open(e)
-        bind = functools.partial(box.bind_lanes, lanes=lanes)
-        position = self._iterate(e, "%begin", stop, str(lanes), bind, body, masked=masked)
+        if in_rows:
+            position = self._along_rows(e, box, stop, masked=masked)
+        else:
+            bind = functools.partial(box.bind_lanes, lanes=lanes)
+            position = self._iterate(e, "%begin", stop, str(lanes), bind, body, masked=masked)
         gathering.close(e)
         e.lanes, e.varying, e.strides = 1, set(), None
         return position
+
+    def _along_rows(self, e: RegionEmitter, box: Box, stop: str, *, masked: bool) -> str:
+        """Row by row, the end of each under a mask (or all of it); gives where it stops."""
+        head, inside, after = e.label("row"), e.label("along"), e.label("rows")
+        before, lanes, body = e.block, str(e.lanes), box.loop.regions[0]
+        e.jump(head)
+        e.enter(head)
+        row = e.w.let("phi i64")
+        line = len(e.w.lines) - 1
+        e.split(e.w.let(f"icmp slt i64 {row}, {stop}"), inside, after)
+        e.enter(inside)
+        bind, end = box.bind_row(row)
+        end = e.w.intrinsic("llvm.smin.i64", "i64", [("i64", end), ("i64", stop)])
+        start = row if masked else self._iterate(e, row, end, lanes, bind, body)
+        self._iterate(e, start, end, lanes, bind, body, masked=True)
+        e.w.lines[line] += f" [ %begin, %{before} ], [ {end}, %{e.block} ]"
+        e.jump(head)
+        e.enter(after)
+        return row
 
     def _iterate(
         self,
@@ -219,7 +242,7 @@ class _TaskEmitter:
         e.frame.iteration, e.frame.indices = position, tuple(body.args)
         self._restart_random(e)
         bind(position)
-        with e.masked(_first_lanes(e, position, stop) if masked else None):
+        with e.masked(first_lanes(e, position, stop) if masked else None):
             e.region(body)
         e.w.lines[line] += f" [ {start}, %{before} ], [ {following}, %{e.block} ]"
         e.jump(head)
@@ -264,15 +287,6 @@ class _TaskEmitter:
         self.module.define(f"{head} {'#2' if inline else '#0'} {{\nentry:\n{body}\n}}\n")
 
 
-def _first_lanes(e: RegionEmitter, position: str, stop: str) -> str:
-    """The lanes whose iterations come before `stop`; in bytes, so that 64 of them compare at once."""
-    left = e.w.let(f"sub i64 {stop}, {position}")
-    few = e.w.intrinsic("llvm.umin.i64", "i64", [("i64", left), ("i64", str(e.lanes))])
-    count = e.splat(e.w.let(f"trunc i64 {few} to i8"), u8)
-    numbers = "<" + ", ".join(f"i8 {k}" for k in range(e.lanes)) + ">"
-    return e.w.let(f"icmp ult {type_text(u8, e.lanes)} {numbers}, {count}")
-
-
 def _slot(w: Writer, slot: int, ty: str) -> str:
     at = w.let(f"getelementptr i64, ptr %ctx, i64 {slot}")
     return w.let(f"load {ty}, ptr {at}, align 8")
@@ -282,84 +296,3 @@ def _parameter(e: RegionEmitter, dtype: DType, slot: int) -> str:
     """A scalar argument: it stands in the first bytes of its slot."""
     name = _slot(e.w, slot, access.memory_type(dtype))
     return access.from_memory(e, name, dtype, 1)
-
-
-class _Box:
-    """The iteration space of a `parallel_for`: per axis its lower bound and its extent, as i64."""
-
-    def __init__(self, e: RegionEmitter, loop: Op) -> None:
-        self.e, self.loop = e, loop
-        self.low: list[str] = []
-        self.extent: list[str] = []
-        for k in range(len(loop.operands) // 2):
-            lo, hi = e.wide(loop.operands[2 * k], 1), e.wide(loop.operands[2 * k + 1], 1)
-            self.low.append(lo)
-            size = e.w.let(f"sub i64 {hi}, {lo}")
-            word = "slt" if loop.operands[2 * k].dtype.is_signed else "ult"
-            some = e.w.let(f"icmp {word} i64 {lo}, {hi}")
-            self.extent.append(e.w.let(f"select i1 {some}, i64 {size}, i64 0"))
-
-    def total(self) -> str:
-        """How many points there are."""
-        total = "1"
-        for extent in self.extent:
-            total = self.e.w.let(f"mul i64 {total}, {extent}")
-        return total
-
-    def last_vector(self, lanes: int) -> str:
-        """Up to where whole vectors run: nowhere if a row is so short that lanes would wrap twice."""
-        if len(self.extent) == 1:
-            return "%end"
-        wide = self.e.w.let(f"icmp sge i64 {self.extent[-1]}, {lanes}")
-        return self.e.w.let(f"select i1 {wide}, i64 %end, i64 %begin")
-
-    def _coordinates(self, position: str) -> list[str]:
-        """The point at a position, relative to the lower bounds."""
-        e, rest = self.e, position
-        found: list[str] = []
-        for extent in reversed(self.extent[1:]):
-            found.insert(0, e.w.let(f"urem i64 {rest}, {extent}"))
-            rest = e.w.let(f"udiv i64 {rest}, {extent}")
-        return [rest, *found]
-
-    def bind_one(self, position: str) -> None:
-        """Bind the indices of one iteration."""
-        for arg, low, at in zip(self.loop.regions[0].args, self.low, self._coordinates(position), strict=True):
-            value = self.e.w.let(f"add i64 {low}, {at}")
-            self.e.bind(arg, self._narrow(value, arg, 1))
-
-    def bind_lanes(self, position: str, lanes: int) -> None:
-        """Bind the indices of `lanes` iterations: the last axis counts up and carries into the others where it ends."""
-        e = self.e
-        numbers = "<" + ", ".join(f"i64 {k}" for k in range(lanes)) + ">"
-        ty = type_text(i64, lanes)
-        args = self.loop.regions[0].args
-        carry = ""
-        for axis in reversed(range(len(args))):
-            at = e.splat(self._coordinates_cached(position)[axis], i64)
-            if axis == len(args) - 1:
-                at = e.w.let(f"add {ty} {at}, {numbers}")
-            elif carry:
-                at = e.w.let(f"add {ty} {at}, {e.w.let(f'zext {e.mask_type} {carry} to {ty}')}")
-            if axis:
-                extent = e.splat(self.extent[axis], i64)
-                carry = e.w.let(f"icmp uge {ty} {at}, {extent}")
-                wrapped = e.w.let(f"sub {ty} {at}, {extent}")
-                at = e.w.let(f"select {e.mask_type} {carry}, {ty} {wrapped}, {ty} {at}")
-            value = e.w.let(f"add {ty} {at}, {e.splat(self.low[axis], i64)}")
-            e.bind(args[axis], self._narrow(value, args[axis], lanes))
-
-    def _coordinates_cached(self, position: str) -> list[str]:
-        if self._last[0] != position:
-            self._last = (position, self._coordinates(position))
-        return self._last[1]
-
-    _last: tuple[str, list[str]] = ("", [])
-
-    def _narrow(self, name: str, arg: Value, width: int) -> str:
-        if arg.dtype.bits == 64:
-            return name
-        if arg.dtype.bits > 64 or arg.dtype.is_float:
-            raise InternalError(f"a loop index of type {arg.dtype}")
-        ty = f"i{arg.dtype.bits}" if width == 1 else f"<{width} x i{arg.dtype.bits}>"
-        return self.e.w.let(f"trunc {type_text(i64, width)} {name} to {ty}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from adstack.ir.structure import Op, Region, Value
 
@@ -22,13 +22,13 @@ _ALWAYS = frozenset(
 )
 
 
-def varying_values(body: Region) -> set[Value]:
-    """The values of a `parallel_for` body that may differ between its iterations.
+def varying_values(body: Region, indices: Iterable[Value] | None = None) -> set[Value]:
+    """The values of a `parallel_for` body that may differ between iterations that differ in these indices (or in any).
 
     Everything starts as uniform; what depends on the indices, on memory private to an iteration, or on control flow
     that some iterations leave earlier than others, is added until nothing changes.
     """
-    found = set(body.args)
+    found = set(body.args if indices is None else indices)
     size = -1
     while size != len(found):
         size = len(found)

@@ -45,8 +45,8 @@ COUNT = """define i64 @count(ptr %ctx) {
 class Pieces:
     """The functions of the only task of a program, called one by one."""
 
-    def __init__(self, lanes: int) -> None:
-        self.executable = backend().compile(tasks_of(TEXT), Options(cpu_lanes=lanes, offline_cache=False))
+    def __init__(self, lanes: int, text: str = TEXT) -> None:
+        self.executable = backend().compile(tasks_of(text), Options(cpu_lanes=lanes, offline_cache=False))
         image = toolchain.target_machine().emit_object(toolchain.optimised(self.executable.module.text + COUNT))
         builder = toolchain.llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
         for symbol in ("task0", "count"):
