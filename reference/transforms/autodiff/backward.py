@@ -16,7 +16,7 @@ from ..rewrite import clone_op
 from .activity import Activity
 from .plan import Planner
 from .state import Adjoints, Counters, Names, counter, free_values, scoped
-from .sweep import loops_inside
+from .sweep import loops_inside, trip_count
 
 if TYPE_CHECKING:
     from .checkpoint import Blocks
@@ -75,12 +75,20 @@ class Backward:
                 names[value] = self.b.get(self.stacks[value], index)
             for op in plan.again:
                 with self.b.at(op.loc):
-                    self.b.region.ops.append(clone_op(op, names))  # type: ignore[arg-type]
+                    self._again(op, names)
         self._open_arrays(region)
         for op in reversed(region.ops[:-1]):
             if self.activity.touches(op):
                 with self.b.at(op.loc):
                     self._op(op, names, counters, index)
+
+    def _again(self, op: Op, names: Names) -> None:
+        """Compute again what an op has given; of a `for` its trip count."""
+        if op.name == "for":
+            lo, hi = (self._now(names, v) for v in op.operands[:2])
+            names[self.planner.trips[op]] = trip_count(self.b, lo, hi)
+        else:
+            self.b.region.ops.append(clone_op(op, names))  # type: ignore[arg-type]
 
     def _open_arrays(self, region: Region) -> None:
         """The adjoints of the local arrays that the region makes."""

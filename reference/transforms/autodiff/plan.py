@@ -27,7 +27,7 @@ class RegionPlan:
     Attributes:
         region: whose.
         kept: values to keep, in program order.
-        again: ops to run again first, in program order.
+        again: ops to run again first, in program order; of a `for` only its trip count.
         looped: whether it runs inside a loop, so that kept values go to an adstack.
     """
 
@@ -69,7 +69,7 @@ class Planner:
         if looped:
             kept, again = self._cut(region, inside)
             plan.again = [op for op in region.ops if op in again]
-            needed |= {v for op in plan.again for v in op.operands}
+            needed |= {v for op in plan.again for v in _inputs(op)}
         else:
             kept = inside
         plan.kept = self._in_order(region, kept)
@@ -131,6 +131,7 @@ class Planner:
 
     def _cut(self, region: Region, needed: set[Value]) -> tuple[set[Value], set[Op]]:
         makers = {v: op for op in region.ops for v in op.results}
+        makers.update((self.trips[op], op) for op in region.ops if op.name == "for")
         index = region.args[0] if region in self._for_bodies else None
         costs: dict[Value, int] = {}
         edges: dict[Value, list[Value]] = {}
@@ -145,10 +146,10 @@ class Planner:
             maker = makers.get(value)
             if value is index:
                 continue  # counted down by the reversed loop itself
-            if maker is None or not self._repeatable(maker):
+            if maker is None or not (value is self.trips.get(maker) or self._repeatable(maker)):
                 sources.append(value)
                 continue
-            for operand in maker.operands:
+            for operand in _inputs(maker):
                 if operand in own:
                     edges.setdefault(operand, []).append(value)
                     work.append(operand)
@@ -164,7 +165,7 @@ class Planner:
             if maker is None or maker in found:
                 continue
             found.add(maker)
-            work += [v for v in maker.operands if v in own and v not in kept]
+            work += [v for v in _inputs(maker) if v in own and v not in kept]
         return found
 
     def _repeatable(self, op: Op) -> bool:
@@ -172,6 +173,11 @@ class Planner:
         if op.name == "load":
             return op.attrs["place"].name not in self.written
         return op.opdef.pure and not op.regions
+
+
+def _inputs(op: Op) -> list[Value]:
+    """What running an op again takes; of a `for` only its trip count is computed."""
+    return op.operands[:2] if op.name == "for" else op.operands
 
 
 def _defined(region: Region) -> set[Value]:
