@@ -251,6 +251,10 @@ class CpuBackend:
         executable.report()
         return [executable.own[name][0].item() for name in executable.program.results]
 
+    def last_launch(self, executable: Executable) -> int:
+        """The number of the last launch of an executable."""
+        return int(executable.slots[executable.context.own["launch"]])
+
     def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., Any] | None:
         """A builtin; in debug mode none, so that every launch has all its checks, and none where Python knows more."""
         sizers = any(task.sizes for task in executable.program.tasks)  # they run only where something has changed

@@ -102,7 +102,8 @@ class NdarrayParameter:
     def described(self, value: Any) -> Argument | None:
         """Ndarrays like this one, or numpy arrays that need no care."""
         if value.__class__ is Ndarray:
-            return ArrayArgument(self.name, Ndarray, value.marked())
+            tag = value.marked()
+            return ArrayArgument(self.name, Ndarray, tag) if tag else None
         if value.__class__ is not np.ndarray or self.element_shape or not value.dtype.isnative:
             return None
         return HostArgument(self.name, np.ndarray, value.data.format, value.ndim)

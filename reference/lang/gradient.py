@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .ad.events import Launch
 from .ad.remembered import remembered
+from .ad.stale import reverse_verified
 from .differentiated import Differentiated, differentiated
 from .recording import recording
 
 if TYPE_CHECKING:
     from ..runtime.adstack_report import AdstackReport
+    from ..runtime.state import Runtime
     from .arguments import Call
     from .kernel import Kernel
+    from .specialisation import Specialisation
 
 __all__ = ["Gradient"]
 
@@ -36,9 +40,18 @@ class Gradient:
             made, call, runtime = self.kernel.prepared((*self.bound, *args), kwargs)
             known = remembered(runtime)
             if known is None:
-                differentiated(made, "reverse", runtime).launch(call)
+                self._reverse(made, call, runtime)
             else:
                 known.reverse(made, call, runtime)
+
+    def _reverse(self, made: Specialisation, call: Call, runtime: Runtime) -> None:
+        """Reverse mode in the memory of now; AdstackStaleBoundError if loops would not run as they did."""
+        mode = differentiated(made, "reverse", runtime)
+        changes, writers = ([], "") if made.bounds is None else made.bounds.changed(call)
+        if changes:
+            reverse_verified(Launch(made, call, mode), changes, lambda change, position: writers, runtime)
+        else:
+            mode.launch(call)
 
     def stages(self, *args: Any, **kwargs: Any) -> dict[str, str]:
         """The IR of reverse mode as text, and what the backend made of it, for arguments like these: nothing is run."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..ir.types import DType
+from ..runtime.guards import invalidate
 from ..runtime.memory import Array, Buffer
 from . import hostvalues
 from .matrices.base import Elements
@@ -77,8 +78,11 @@ class HostArray(ABC):
             and self._low <= value <= self._high
             and self._array is not None
         ):
+            buffer = self.buffer
+            if buffer.watch is not None:
+                buffer.watch.before(buffer, "the host")
             self._array[key] = value
-            self.buffer.touch()
+            buffer.touch()
             if RECORDERS:
                 host_wrote(self, key)
             return
@@ -96,6 +100,8 @@ class HostArray(ABC):
             host_wrote(self, position)
         buffer = self.buffer
         if self._array is not None:
+            if buffer.watch is not None:
+                buffer.watch.before(buffer, "the host")
             self._array[position] = value
             buffer.touch()
             return
@@ -153,8 +159,15 @@ class HostArray(ABC):
                 f"{self.label} can't share its memory with numpy as {np.dtype(dtype or contents.dtype)}",
                 do="leave copy=False out",
             )
-        self.buffer.shared = True
+        self._share(self.buffer)
         return contents
+
+    def _share(self, buffer: Buffer) -> None:
+        """Others may write the memory from now on."""
+        if not buffer.shared and buffer.watch is not None:
+            buffer.watch.before(buffer, "the host")
+            invalidate()
+        buffer.shared = True
 
     def from_numpy(self, array: Any) -> None:
         """Take over the elements of a numpy array of shape `shape + element_shape`."""

@@ -12,6 +12,7 @@ from typing import Any, Final, cast, overload
 from ..errors import AdstackCallError, AdstackError, AdstackSyntaxError, InternalError
 from ..runtime import state
 from ..runtime.guards import EPOCH, GUARD
+from .ad.bounds import Bounds
 from .ad.remembered import remembered
 from .arguments import Call, Parameter
 from .gradient import Gradient
@@ -180,6 +181,7 @@ class Kernel:
     def _compile(self, args: tuple[Any, ...], call: Call, runtime: state.Runtime) -> Specialisation:
         specs = tuple(p.spec(value) for p, value in zip(self._parameters, args, strict=True))
         made = specialise(Request(self.function, specs, self._returns, runtime.options), runtime)
+        made.bounds = Bounds.of(made) if remembered(runtime) is None else None
         known = self._compiled.setdefault(tuple(call.key), [])
         known.append(made)
         del known[:-MOST]

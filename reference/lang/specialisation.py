@@ -30,6 +30,7 @@ class Specialisation:
         captured: (how to read it now, what it was) of attributes that were baked in.
         fields: place name -> the field or ndarray that it stands for.
         modes: the same in forward or reverse mode, see `differentiated.py`.
+        bounds: what decides how often loops of the reverse mode run, see `ad/bounds.py`; None if no memory does.
     """
 
     request: Request
@@ -39,6 +40,7 @@ class Specialisation:
     captured: tuple[tuple[partial[Any], Any], ...]
     fields: dict[str, Any] = field(default_factory=dict)
     modes: dict[Any, Any] = field(default_factory=dict)
+    bounds: Any = None
 
     def is_current(self) -> bool:
         """Whether what was baked in has not changed since."""
@@ -48,12 +50,16 @@ class Specialisation:
         """A callable that serves calls with such arguments without Python, and leaves others to `otherwise`."""
         if not (self.returns is None or isinstance(self.returns, ScalarSpec)):
             return None
+        if (self.bounds is not None and self.bounds.notes) or self.plan.is_watched:
+            return None
         attributes = tuple((read.args[0], read.args[1], was) for read, was in self.captured)
         return self.plan.shortcut(arguments, attributes, self.returns is not None, otherwise)
 
     def launch(self, call: Call) -> Any:
         """Run it; the value that the kernel returns."""
         scalars = run_plan(self.plan, call)
+        if self.bounds is not None:
+            self.bounds.note(call)
         return None if self.returns is None else result_value(self.returns, scalars)
 
     def stages(self, runtime: Runtime) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .adstack_heap import TaskUse
     from .shortcuts import Shortcut
 
-__all__ = ["KINDS", "Backend", "Bindings", "Capabilities", "Probe", "Unavailable"]
+__all__ = ["KINDS", "Backend", "Bindings", "Capabilities", "Counting", "Probe", "Unavailable"]
 
 KINDS: Final = ("native", "software", "emulated", "compiled only")
 """How a target is executed: on the hardware it is for, by a driver on the CPU, by an emulator, not at all."""
@@ -72,11 +72,23 @@ class Bindings:
     sized: bool = False
 
 
+@runtime_checkable
+class Counting(Protocol):
+    """A backend with shortcuts: it launches without Python, so it has to keep the numbers of launches."""
+
+    def last_launch(self, executable: Any) -> int:
+        """The number of the last launch of an executable; 0 if there was none."""
+
+
 class Backend(Protocol):
     """One opened device. `adstack.backends.<name>.runtime` has `probe() -> Probe` and `open_device() -> Backend`."""
 
     @property
     def capabilities(self) -> Capabilities: ...
+
+    @property
+    def launches(self) -> int:
+        """How many launches there were; it numbers them."""
 
     def compile(self, program: Program, options: Options) -> Any:
         """Make the program runnable; what comes back is only ever given to `launch` and `listing`."""

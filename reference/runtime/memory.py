@@ -14,6 +14,7 @@ from ..errors import AdstackRuntimeError
 from ..ir.types import DType
 from .backend import Backend
 from .guards import invalidate
+from .watches import Watch
 
 __all__ = ["ADDRESS", "EXTENTS", "TAG", "WRITTEN", "Array", "Buffer", "next_generation"]
 
@@ -40,9 +41,21 @@ class Buffer:
         storage: the backend's handle to it; None once dropped.
         owned: whether `drop` gives the memory back to the backend.
         shared: whether others (numpy, torch) write the memory too, so that `generation` may miss changes.
+        watch: who wants to know what it held before it is written, if anybody.
     """
 
-    __slots__ = ("__weakref__", "_generation", "_record", "backend", "dtype", "owned", "shape", "shared", "storage")
+    __slots__ = (
+        "__weakref__",
+        "_generation",
+        "_record",
+        "backend",
+        "dtype",
+        "owned",
+        "shape",
+        "shared",
+        "storage",
+        "watch",
+    )
 
     def __init__(
         self, backend: Backend, dtype: DType, shape: tuple[int, ...], storage: Any = None, *, shared: bool = False
@@ -53,12 +66,22 @@ class Buffer:
         self.storage = backend.allocate(dtype, shape) if storage is None else storage
         self.owned = storage is None
         self.shared = shared
+        self.watch: Watch | None = None
         self._generation = next_generation()
         self._record: ctypes.Array[ctypes.c_int64] | None = None
 
     def touch(self) -> None:
         """Say that the contents changed."""
         self._generation = next_generation()
+
+    def watched(self) -> Watch:
+        """From now on what it holds is saved before it is written, if anybody may ask for it."""
+        if self.watch is None:
+            self.watch = Watch()
+            if self._record is not None:
+                self._record[TAG] = 0
+            invalidate()  # who writes there must go through Python
+        return self.watch
 
     @property
     def generation(self) -> int:
@@ -102,6 +125,8 @@ class Buffer:
 
     def write(self, array: Any) -> None:
         """Replace the contents by `array` (any shape that broadcasts, converted to the buffer's dtype)."""
+        if self.watch is not None:
+            self.watch.before(self, "the host")
         values = np.empty(self.shape, self.dtype.numpy)
         with np.errstate(all="ignore"):
             values[...] = array

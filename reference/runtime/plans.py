@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import AdstackRuntimeError
 from ..ir.structure import Place
-from .backend import Backend, Bindings
+from .backend import Backend, Bindings, Counting
 from .compiler import Compiled
 from .memory import Buffer
 from .shortcuts import Argument, Shortcut
@@ -37,12 +37,14 @@ class Plan:
         self._arguments = {n: p for n, p in compiled.program.places.items() if p.kind == "ndarray"}
         self._written_arguments = tuple(n for n in self._arguments if n in compiled.written)
         self._sizing = Sizing.of(compiled)
+        self._number = 0
 
     def launch(self, scalars: Sequence[Any], arrays: Mapping[str, Buffer]) -> Sequence[Any]:
         """Run with these scalar arguments and array arguments; the returned scalars."""
         for buffer in self._fixed:
             if buffer.storage is None:
                 raise AdstackRuntimeError("a field that the kernel uses was destroyed", do="make the field again")
+        self._announce(arrays)
         bindings = self._bind(arrays)
         if self._sizing is not None:
             bindings.sized = self._sizing.holds(scalars, {**self.buffers, **arrays})
@@ -55,11 +57,29 @@ class Plan:
         else:
             return returned
         finally:
+            self._number = self.backend.launches
             # a launch that failed may have written some of it
             for buffer in self._changed:
                 buffer.touch()
             for name in self._written_arguments:
                 arrays[name].touch()
+
+    def _announce(self, arrays: Mapping[str, Buffer]) -> None:
+        """Say that a launch is about to write."""
+        for buffer in (*self._changed, *(arrays[name] for name in self._written_arguments)):
+            if buffer.watch is not None:
+                buffer.watch.before(buffer, self.compiled.program.name)
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody wants to know before it writes."""
+        return any(buffer.watch is not None for buffer in self._changed)
+
+    @property
+    def number(self) -> int:
+        """The backend's number of its last launch; 0 if there was none."""
+        backend = self.backend
+        return backend.last_launch(self.compiled.executable) if isinstance(backend, Counting) else self._number
 
     def _bind(self, arrays: Mapping[str, Buffer]) -> Bindings:
         if not self._arguments:

@@ -11,11 +11,11 @@ from ...runtime.boxes import Box
 from ...runtime.memory import Array, Buffer
 from ...runtime.reach import Reach
 from ..arguments import Call
-from ..differentiated import Differentiated
+from ..differentiated import Differentiated, companions
 from ..specialisation import Specialisation
 from .undo import Change, Overwritten, Touched, identity
 
-__all__ = ["CustomCall", "Event", "HostWrites", "Launch", "memory_of"]
+__all__ = ["CustomCall", "Event", "HostWrites", "Launch", "key_of", "memory_of"]
 
 
 def memory_of(made: Specialisation, call: Call, names: frozenset[str]) -> Iterator[tuple[str, Buffer]]:
@@ -25,6 +25,16 @@ def memory_of(made: Specialisation, call: Call, names: frozenset[str]) -> Iterat
         buffer = call.arrays.get(name) or made.plan.buffers.get(name)
         if place is not None and buffer is not None:
             yield place.label or name, buffer
+
+
+def key_of(made: Specialisation, call: Call) -> Any:
+    """Equal for launches with the same arguments; None where they can't be told: there is no gradient, or the launch
+    works on copies.
+    """
+    if not companions(made, "grad") or any(loan.copy is not None for loan in call.loans or ()):
+        return None
+    arrays = sorted((name, identity(buffer)) for name, buffer in call.arrays.items() if not name.endswith(".grad"))
+    return made, tuple(map(repr, call.scalars)), tuple(arrays)
 
 
 @dataclass

@@ -16,10 +16,10 @@ from weakref import WeakKeyDictionary
 from ...errors import AdstackDataAccessError, AdstackError, InternalError
 from ...runtime.state import Runtime
 from ..arguments import Call
-from ..differentiated import check_storage, companions, derived, differentiated
+from ..differentiated import check_storage, derived, differentiated
 from ..specialisation import Specialisation
 from .access import launch_validated
-from .events import Event, HostWrites, Launch
+from .events import Event, HostWrites, Launch, key_of
 from .recorded import recordable
 from .stale import reverse_verified
 from .undo import Change, Log, identity, net
@@ -75,7 +75,7 @@ class Remembered:
     def launch(self, made: Specialisation, call: Call, runtime: Runtime) -> Any:
         """Launch, and remember."""
         self._note_host()
-        key = _key(made, call)
+        key = key_of(made, call)
         self._records.pop(key, None)
         launches = self._recordable(made, call, runtime) if key else []
         begin, lost, result = self._now, None, None
@@ -166,7 +166,7 @@ class Remembered:
     def reverse(self, made: Specialisation, call: Call, runtime: Runtime) -> None:
         """Propagate adjoints through the last launch with these arguments."""
         check_storage(made)
-        record = self._records.get(_key(made, call))
+        record = self._records.get(key_of(made, call))
         if record is None:
             self._unknown(made, call, runtime)
             return
@@ -222,7 +222,7 @@ def _validated(launch: Launch, runtime: Runtime) -> tuple[Any, AdstackDataAccess
 def _recorded_elsewhere(made: Specialisation, call: Call, runtime: Runtime) -> bool:
     """Whether a launch with these arguments could have been remembered."""
     try:
-        return _key(made, call) is not None and bool(recordable(made, call, runtime))
+        return key_of(made, call) is not None and bool(recordable(made, call, runtime))
     except AdstackDataAccessError:
         return False
 
@@ -245,11 +245,3 @@ def _culprit(since: list[Event], change: Change, position: int) -> str:
             if identity(one.buffer) == memory and position in one.positions:
                 return event.writer(memory)
     return "the host"
-
-
-def _key(made: Specialisation, call: Call) -> Any:
-    """Equal for launches with the same arguments; None where launches are not remembered."""
-    if not companions(made, "grad") or any(loan.copy is not None for loan in call.loans or ()):
-        return None
-    arrays = sorted((name, identity(buffer)) for name, buffer in call.arrays.items() if not name.endswith(".grad"))
-    return made, tuple(map(repr, call.scalars)), tuple(arrays)
