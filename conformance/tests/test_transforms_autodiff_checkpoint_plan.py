@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from checkpoint_kit import backward, kernels, places
+from checkpoint_kit import backward, buffers, gradients, kernels, places
 
 from adstack.ir.structure import Kernel
 from adstack.runtime.heap import TaskHeap
+from adstack.sizing.sizers import with_sizers
 from adstack.transforms.autodiff.checkpoint_plan import CheckpointPlan, plan_checkpoints
 from adstack.transforms.autodiff.checkpoint_schedule import Checkpoints, forward_blocks
 
@@ -68,3 +69,15 @@ def test_it_is_told_in_a_line_for_each_loop() -> None:
     assert first.endswith(": checkpointed, 8 snapshots of 88 bytes, blocks of 32 trips")
     assert second.endswith(": 20 trips, kept in full")
     assert planned(kernels()["arrays"]).told(Checkpoints(1, 1))[0].endswith("1 snapshot of 88 bytes, blocks of 1 trip")
+
+
+@pytest.mark.parametrize("name", ["serial", "ragged", "inner_while", "siblings", "arrays_of_a_branch"])
+def test_depths_of_loops_inside_are_known_before_the_launch(name: str) -> None:
+    kernel = kernels()[name]
+    memory = buffers(kernel, [12, 31, 7, 0, 13, 14])
+    wanted = gradients(backward(kernel), memory)
+    program = with_sizers(backward(kernel, Checkpoints(3, 4))).program
+    stacks = [op for task in program.tasks for op in task.body.walk() if op.name == "stack.alloca"]
+    assert sum(len(TaskHeap.of(task).slots) for task in program.tasks) == len(stacks)
+    assert any(task.sizes for task in program.tasks)
+    assert gradients(program, memory) == wanted

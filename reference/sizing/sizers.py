@@ -237,6 +237,8 @@ class _Sizing:
         body.ops = [clone_op(op, names) for op in task.body.ops]
         capacities = {names[w.capacity]: w.number for w in wanted}
         target = body.ops[-2].regions[0] if task.kind == "parallel" else body
+        # what comes after the allocations does not count, and may need what is on the adstacks
+        del target.ops[1 + _last(task, wanted) : -1]
         strip(body)
         b = Builder(Region())
         for capacity, number in capacities.items():
@@ -269,16 +271,26 @@ class _Sizing:
 
 def _wanted(task: Task, start: int) -> list[_Wanted]:
     """The capacities of adstacks at the outermost level of a task or iteration that are not constants."""
-    ops = task.body.ops[-2].regions[0].ops if task.kind == "parallel" else task.body.ops
     makers = {v: op for op in task.body.walk() for v in op.results}
     found: dict[Value, _Wanted] = {}
-    for op in ops:
+    for op in _outermost(task):
         if op.name == "stack.alloca":
             capacity = op.operands[0]
             maker = makers.get(capacity)
             if maker is None or maker.name != "const":
                 found.setdefault(capacity, _Wanted(capacity, start + len(found), [])).stacks.append(op)
     return list(found.values())
+
+
+def _last(task: Task, wanted: Sequence[_Wanted]) -> int:
+    """The position of the last of these allocations."""
+    stacks = {op for one in wanted for op in one.stacks}
+    return max(position for position, op in enumerate(_outermost(task)) if op in stacks)
+
+
+def _outermost(task: Task) -> list[Op]:
+    """The ops of an iteration, or of serial code."""
+    return task.body.ops[-2].regions[0].ops if task.kind == "parallel" else task.body.ops
 
 
 def _task_builder(task: Task) -> tuple[Builder, dict[Value, Value]]:
