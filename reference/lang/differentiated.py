@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import AdstackDataAccessError, AdstackRuntimeError
 from ..ir.structure import Kernel, Place
+from ..runtime.adstack_heap import HeapLimit
 from ..runtime.compiler import compile_kernel
 from ..runtime.memory import Buffer
 from ..runtime.modes import (
@@ -27,6 +28,7 @@ from ..runtime.plans import Plan
 from ..runtime.state import Runtime
 from ..transforms.autodiff.parts import parts
 from .arguments import Call
+from .checkpointed import Checkpointed
 from .results import result_value
 from .specialisation import Specialisation, run_plan
 
@@ -53,12 +55,14 @@ class Differentiated:
         plan: how it is launched.
         companions: primal place name -> the place of its gradient or dual.
         derived: the kernel in that mode.
+        lean: the same with less memory, if there is such a thing.
     """
 
     made: Specialisation
     plan: Plan
     companions: Mapping[str, Place]
     derived: Derived
+    lean: Checkpointed | None = None
 
     @property
     def beside(self) -> Mapping[str, str]:
@@ -70,7 +74,12 @@ class Differentiated:
         self._check_overlap(call)
         if beside:
             call = with_arrays(call, beside)
-        scalars = run_plan(self.plan, call)
+        try:
+            scalars = run_plan(self.plan, call)
+        except HeapLimit as short:
+            if self.lean is None:
+                raise
+            scalars = self.lean.run(call, short)
         returns = self.made.returns if self.plan.compiled.program.returns else None
         return None if returns is None else result_value(returns, scalars)
 
@@ -218,13 +227,17 @@ def _part(made: Specialisation, kernel: Kernel, runtime: Runtime) -> Specialisat
 def _compiled(
     made: Specialisation, derived: Derived, role: str, found: dict[str, Place], runtime: Runtime
 ) -> Differentiated:
-    compiled = compile_kernel(derived.kernel, runtime.options, runtime.backend, adstacks=True)
-    used = compiled.program.places
-    buffers = {n: data.buffer for n, data in made.fields.items() if n in used}
-    for name, place in found.items():
-        if place.kind == "field" and place.name in used:
-            buffers[place.name] = getattr(made.fields[name], role).buffer
-    return Differentiated(made, Plan(runtime.backend, compiled, buffers), found, derived)
+    def plan_of(derived: Derived) -> Plan:
+        compiled = compile_kernel(derived.kernel, runtime.options, runtime.backend, adstacks=True)
+        used = compiled.program.places
+        buffers = {n: data.buffer for n, data in made.fields.items() if n in used}
+        for name, place in found.items():
+            if place.kind == "field" and place.name in used:
+                buffers[place.name] = getattr(made.fields[name], role).buffer
+        return Plan(runtime.backend, compiled, buffers)
+
+    lean = None if derived.recipe is None else Checkpointed(derived.recipe, plan_of)
+    return Differentiated(made, plan_of(derived), found, derived, lean)
 
 
 def check_storage(made: Specialisation, role: str = "grad") -> None:

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..ir.structure import Op, Place, Task, Value
+from ..runtime.adstack_report import report
 from ..runtime.state import Runtime
+from .differentiated import Differentiated
 from .specialisation import Specialisation
 from .specs import MatrixSpec, NdarraySpec, ScalarSpec, Spec
 
@@ -27,8 +29,19 @@ def _lines(made: Specialisation, runtime: Runtime, names: tuple[str, ...]) -> It
     yield f"  returns: {', '.join(t.name for t in program.returns) or 'nothing'}"
     for task in program.tasks:
         yield from _task(task)
+    yield from _reverse(made)
     for place in program.places.values():
         yield f"  place {place.name}: {_place(place)}, {_use(made, place.name)}"
+
+
+def _reverse(made: Specialisation) -> Iterator[str]:
+    """What reverse mode keeps, if there has been a call of it."""
+    for mode in made.modes.values():
+        if isinstance(mode, Differentiated) and mode.derived.recipe is not None:
+            compiled = mode.plan.compiled
+            found = report(compiled, mode.plan.backend.adstacks(compiled.executable))
+            lines = (*found.rows, *found.tasks, *(mode.lean.told if mode.lean is not None else ()))
+            yield from (f"  reverse mode: {line}" for line in lines)
 
 
 def _parameter(spec: Spec) -> str:

@@ -119,10 +119,17 @@ class TaskRow:
 
 @dataclass(frozen=True)
 class AdstackReport(Sequence[StackRow]):
-    """All adstacks of a program: a sequence of rows, and what they take per task."""
+    """All adstacks of a program: a sequence of rows, and what they take per task.
+
+    Attributes:
+        rows: one per adstack.
+        tasks: one per task that has any.
+        checkpoints: what the last launch did instead about loops whose values did not fit in memory, a line each.
+    """
 
     rows: tuple[StackRow, ...]
     tasks: tuple[TaskRow, ...] = ()
+    checkpoints: tuple[str, ...] = ()
 
     @overload
     def __getitem__(self, index: int) -> StackRow: ...
@@ -135,7 +142,7 @@ class AdstackReport(Sequence[StackRow]):
         return len(self.rows)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, (*self.rows, *self.tasks))) or "nothing is kept on adstacks"
+        return "\n".join(map(str, (*self.rows, *self.tasks, *self.checkpoints))) or "nothing is kept on adstacks"
 
 
 def report(compiled: Compiled, uses: Sequence[TaskUse] = ()) -> AdstackReport:
@@ -182,7 +189,8 @@ def measured(
         for row in found.rows
         if row.stack is not None
     )
-    return AdstackReport(rows, tuple(replace(row, stride=laid[row.task][1].stride) for row in found.tasks))
+    totals = tuple(replace(row, stride=laid[row.task][1].stride) for row in found.tasks)
+    return replace(found, rows=rows, tasks=totals)
 
 
 def _capacity(heap: TaskHeap, placement: Placement, stack: Op | None) -> int | None:

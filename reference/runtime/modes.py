@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..errors import AdstackDataAccessError, AdstackRuntimeError
@@ -10,6 +10,8 @@ from ..ir.location import Loc
 from ..ir.structure import Kernel, Op, Place, Region
 from ..transforms.autodiff.access import RECORD, checked
 from ..transforms.autodiff.before import split_before
+from ..transforms.autodiff.checkpoint_plan import CheckpointPlan, plan_checkpoints
+from ..transforms.autodiff.checkpoint_schedule import Checkpoints
 from ..transforms.autodiff.forward import forward
 from ..transforms.autodiff.journal import Log, journaled
 from ..transforms.autodiff.replay import with_scratch
@@ -24,6 +26,7 @@ __all__ = [
     "RECORD",
     "Derived",
     "JournalMode",
+    "Recipe",
     "checked_mode",
     "forward_mode",
     "inputs",
@@ -46,6 +49,7 @@ class Derived:
         sites: the accesses that leave marks, by number.
         suspects: (where, name of the place) of loads that a trusting reverse mode repeats though the launch may have
             overwritten what they read.
+        recipe: how to make a reverse mode again with checkpoints; None where that can't be.
     """
 
     kernel: Kernel
@@ -53,6 +57,32 @@ class Derived:
     marks: Mapping[str, str] = field(default_factory=dict)
     sites: Sequence[Op | None] = ()
     suspects: frozenset[tuple[Loc, str]] = frozenset()
+    recipe: Recipe | None = None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a reverse mode was made of.
+
+    Attributes:
+        kernel, grads: what `reverse` was given.
+        finished: what was made of the kernel that it gave.
+        trusting: whether suspects do not matter.
+    """
+
+    kernel: Kernel
+    grads: Mapping[str, Place]
+    finished: Callable[[Kernel], Derived]
+    trusting: bool = False
+
+    def plan(self) -> CheckpointPlan:
+        """What checkpoints take; AdstackDataAccessError if there can't be any."""
+        return plan_checkpoints(self.kernel, self.grads)
+
+    def made(self, checkpoints: Checkpoints) -> Derived:
+        """The same with checkpoints."""
+        suspects: set[tuple[Loc, str]] | None = set() if self.trusting else None
+        return self.finished(reverse(self.kernel, self.grads, suspects=suspects, checkpoints=checkpoints))
 
 
 def forward_mode(kernel: Kernel, duals: Mapping[str, Place], options: Options) -> Derived:
@@ -68,7 +98,7 @@ def reverse_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options, *
     """
     kernel = _reversible(kernel, options)
     try:
-        return Derived(reverse(kernel, grads))
+        return Derived(reverse(kernel, grads), recipe=Recipe(kernel, grads, Derived))
     except AdstackDataAccessError:
         if not rewinds:
             raise
@@ -76,7 +106,8 @@ def reverse_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options, *
     early, before = split_before(kernel, names)
     aliases = {alias.name: name for name, alias in before.items()}
     try:
-        return _only_read(reverse(early, _moved(grads, aliases)), aliases)
+        recipe = Recipe(early, _moved(grads, aliases), lambda made: _only_read(made, aliases))
+        return replace(_only_read(reverse(early, recipe.grads), aliases), recipe=recipe)
     except AdstackDataAccessError:
         replayed = with_scratch(kernel, names)
         early, before = split_before(replayed.kernel, names - replayed.scratch.keys())
@@ -88,7 +119,9 @@ def reverse_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options, *
 def trusting_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options) -> Derived:
     """Reverse mode for launches of which it is known that no suspect was overwritten."""
     suspects: set[tuple[Loc, str]] = set()
-    return Derived(reverse(_reversible(kernel, options), grads, suspects=suspects), suspects=frozenset(suspects))
+    kernel = _reversible(kernel, options)
+    recipe = Recipe(kernel, grads, Derived, trusting=True)
+    return Derived(reverse(kernel, grads, suspects=suspects), suspects=frozenset(suspects), recipe=recipe)
 
 
 @dataclass(frozen=True)

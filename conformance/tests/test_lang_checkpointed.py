@@ -1,0 +1,126 @@
+"""Memory never ends a reverse pass that could run: with less of it, trips run again, and not a bit changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import adstack as qd
+from adstack.errors import AdstackMemoryError
+
+Array = npt.NDArray[Any]
+
+
+def chaotic(arch: Any, limit: int, trips: int, lanes: int = 3, **options: Any) -> tuple[Array, Any]:
+    """The gradient of a long recurrence whose derivative stays of the order of one, and the kernel."""
+    qd.init(arch=arch, ad_stack_heap_limit=limit, offline_cache=False, **options)
+    x = qd.field(qd.f32, lanes, needs_grad=True, name="x")
+    y = qd.field(qd.f32, (), needs_grad=True, name="y")
+    n = qd.field(qd.i32, (), name="n")
+
+    @qd.kernel
+    def long():
+        for i in x:
+            v = x[i]
+            w = v * 0.5
+            for t in range(n[None]):
+                v, w = v + 0.001 * qd.sin(w), w - 0.001 * qd.cos(v) * v
+            y[None] += v + w
+
+    n[None] = trips
+    x.from_numpy(np.linspace(0.1, 0.9, lanes).astype(np.float32))
+    y.grad[None] = 1
+    long()
+    long.grad()
+    return x.grad.to_numpy(), long
+
+
+@pytest.mark.parametrize("arch", [qd.reference, qd.cpu])
+@pytest.mark.parametrize(("trips", "limit"), [(200, 1024), (200, 600), (77, 256), (1, 256), (0, 256)])
+def test_gradients_are_the_same_bits_however_little_memory_there_is(arch: Any, trips: int, limit: int) -> None:
+    whole, _ = chaotic(arch, 0, trips)
+    little, kernel = chaotic(arch, limit, trips)
+    assert np.all(whole != 0)
+    assert little.tobytes() == whole.tobytes()
+    needed = trips * 8
+    assert bool(kernel.grad.adstack_report().checkpoints) == (needed > limit)
+
+
+def test_a_million_steps_are_differentiated_within_a_heap_of_a_mebibyte() -> None:
+    whole, _ = chaotic(qd.cpu, 0, 10**6, lanes=1)
+    little, kernel = chaotic(qd.cpu, 2**20, 10**6, lanes=1)
+    assert little.tobytes() == whole.tobytes()
+    assert "snapshots" in kernel.explain()
+
+
+def test_what_checkpoints_are_chosen_is_remembered_and_shown() -> None:
+    _, kernel = chaotic(qd.cpu, 1024, 500)
+    (line,) = kernel.grad.adstack_report().checkpoints
+    assert "snapshots" in line
+    kernel.grad()
+    assert kernel.grad.adstack_report().checkpoints == (line,)
+
+
+def test_where_nothing_fits_the_error_tells_what_it_would_take() -> None:
+    with pytest.raises(AdstackMemoryError, match="ad_stack_heap_limit is 4.*") as caught:
+        chaotic(qd.cpu, 4, 100)
+    assert "run again from snapshots" in str(caught.value)
+
+
+def test_a_loop_in_a_loop_is_checkpointed_with_room_for_what_the_inner_one_keeps() -> None:
+    found = []
+    for limit in (0, 4096):
+        qd.init(arch=qd.cpu, ad_stack_heap_limit=limit)
+        x = qd.field(qd.f32, 2, needs_grad=True, name="x")
+        y = qd.field(qd.f32, (), needs_grad=True, name="y")
+        n = qd.field(qd.i32, 64, name="n")
+        n.from_numpy(np.arange(64, dtype=np.int32) * 7 % 30)
+
+        @qd.kernel
+        def nested():
+            for i in x:
+                v = x[i]
+                for t in range(64):
+                    for s in range(n[t]):
+                        v = v + 0.01 * qd.sin(v)
+                y[None] += v
+
+        x.fill(0.3)
+        y.grad[None] = 1
+        nested()
+        nested.grad()
+        found.append(x.grad.to_numpy())
+    assert found[0].tobytes() == found[1].tobytes()
+
+
+def test_a_tape_of_steps_runs_with_little_memory() -> None:
+    found = []
+    for limit in (0, 512):
+        qd.init(arch=qd.cpu, ad_stack_heap_limit=limit)
+        x = qd.field(qd.f32, 4, needs_grad=True, name="x")
+        loss = qd.field(qd.f32, (), needs_grad=True, name="loss")
+
+        @qd.kernel
+        def step(n: qd.i32):
+            for i in x:
+                v = x[i]
+                for _ in range(n):
+                    v = v + 0.01 * qd.sin(v)
+                x[i] = v
+
+        @qd.kernel
+        def total():
+            for i in x:
+                loss[None] += x[i] * x[i]
+
+        x.fill(0.3)
+        with qd.ad.Tape(loss):
+            step(300)
+            step(200)
+            total()
+        found.append(x.grad.to_numpy())
+    assert np.all(found[0] != 0)
+    assert found[0].tobytes() == found[1].tobytes()
