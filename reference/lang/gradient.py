@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .ad.events import Launch
@@ -72,6 +73,8 @@ class Gradient:
         mode, call = self._prepared(args, kwargs)
         plan = mode.plan
         found = report(plan.compiled, plan.backend.adstacks(plan.compiled.executable))
+        if mode.lean is not None:
+            found = replace(found, checkpoints=mode.lean.told)
         wanted = {p.name for p in plan.compiled.program.places.values() if p.kind in ("field", "ndarray")}
         buffers = {**plan.buffers, **call.arrays}
         if not wanted <= buffers.keys():
