@@ -24,10 +24,10 @@ from .emulator import Emulator
 from .layout import OVERFLOW_WORDS, PRINT_WORDS, OwnMemory
 from .toolchain import Code, architecture, host_code, ptx, recipe
 
-__all__ = ["Executable", "build", "listing"]
+__all__ = ["THREADS", "Executable", "build", "listing"]
 
 Array = npt.NDArray[Any]
-_THREADS: Final = 128
+THREADS: Final = 128
 """Of a block: a few warps, so that the last blocks of a launch leave little idle."""
 _BLOCKS: Final = 2**31 - 1
 """That a grid may have."""
@@ -244,7 +244,7 @@ def _table(driver: Driver | Emulator, module: Module, loaded: Any) -> tuple[Arra
     """What the launcher is told (see `codegen`), and how many blocks of each task the device runs at once."""
     table, resident = np.zeros(HEAD + ROW * len(module.symbols), np.int64), np.zeros(len(module.symbols), np.int64)
     table[0] = driver.launcher()
-    threads = _THREADS if driver.device.warp > 1 else 1
+    threads = THREADS if driver.device.warp > 1 else 1
     for k, symbol in enumerate(module.symbols):
         row = table[HEAD + ROW * k : HEAD + ROW * (k + 1)]
         function = driver.function(loaded, symbol)

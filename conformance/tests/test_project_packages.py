@@ -25,7 +25,7 @@ ROOMS = {
     "reference": {"lang", "ir", "transforms", "sizing", "interpreter", "runtime", "spec"},
     "backends": {"llvm", "cpu", "cuda", "amdgpu", "spirv", "vulkan", "metal"},
     "conformance": {"cases", "harness", "subjects", "fuzz", "report", "results", "tests"},
-    "tools": {"accuracy", "bench", "mutation"},
+    "tools": {"accuracy", "bench", "device", "mutation"},
 }
 
 
