@@ -23,7 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 DIGITS: Final = 80
-LONGEST: Final = 4000
+LONGEST: Final = 1200
 """Bits of a numerator or denominator beyond which a number is rounded to `DIGITS` digits."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from fnmatch import fnmatchcase
+from typing import Any
 
 from .loading import Entry
 
@@ -61,6 +62,7 @@ class Subject:
         device, version: in words.
         reason, fix: why it is unavailable and what would help; "" if it is available.
         gaps: what it is known not to do.
+        options: for its `init`, beside those of a case.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Subject:
     reason: str = ""
     fix: str = ""
     gaps: tuple[Gap, ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()
 
     @property
     def is_available(self) -> bool:

@@ -8,7 +8,7 @@ import random
 import time
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,10 +30,11 @@ PREFIXES: Final = ("", "Adstack", "Quadrants", "Taichi")
 
 @dataclass(frozen=True)
 class Target:
-    """What this process runs cases on: the subject's module, and the arch it is initialised with."""
+    """What this process runs cases on: the subject's module, the arch and the options that it is initialised with."""
 
     qd: Any
     arch: str
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def _initialise(target: Target, case: Case, variant: Variant, seed: int) -> Any:
     np.random.seed(seed)  # noqa: NPY002 - kernels' host code may draw from numpy's global stream
     types, own = {"default_fp", "default_ip"}, dict(variant.dtypes)
     options = {n: getattr(qd, own.get(value, value)) if n in types else value for n, value in case.options.items()}
-    qd.init(arch=getattr(qd, target.arch), **{"random_seed": seed, **options})
+    qd.init(arch=getattr(qd, target.arch), **{"random_seed": seed, **target.options, **options})
     return qd
 
 

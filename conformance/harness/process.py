@@ -44,7 +44,7 @@ class WorkerProcess:
         self.folder = Path(self._folder.name)
         with (self.folder / "startup").open("w") as startup:
             self._process = subprocess.Popen(
-                [*subject.command, subject.module, subject.arch, str(self.folder)],
+                [*subject.command, subject.module, subject.arch, str(self.folder), json.dumps(dict(subject.options))],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=startup,

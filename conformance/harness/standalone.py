@@ -1,5 +1,6 @@
-"""Starts a worker under an interpreter where adstack is not installed: `python standalone.py MODULE ARCH FOLDER`.
+"""Starts a worker under an interpreter where adstack is not installed.
 
+Called `python standalone.py MODULE ARCH FOLDER OPTIONS`.
 Cases and the worker call this tree's conformance package `adstack.conformance`. Here that name is given to the tree,
 under an empty package `adstack`, before anything is imported.
 """

@@ -1,7 +1,7 @@
 """A process that runs cells for the harness: one JSON line in, one JSON line out, until its input ends.
 
-Started as `... MODULE ARCH FOLDER`: what to import, the arch to initialise, where captured output goes. Its first line
-says that it is ready, and the version of what it imported.
+Started as `... MODULE ARCH FOLDER OPTIONS`: what to import, the arch to initialise, where captured output goes, and
+what to initialise with, as JSON. Its first line says that it is ready, and the version of what it imported.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .execute import Request, Target, perform
 __all__ = ["main", "version_of"]
 
 
-def main(module: str, arch: str, folder: str) -> None:
+def main(module: str, arch: str, folder: str, options: str = "{}") -> None:
     """Serve until standard input ends."""
     requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -29,7 +29,7 @@ def main(module: str, arch: str, folder: str) -> None:
     capture = Capture(Path(folder))
     faulthandler.enable()
     _send(replies, _greet(module))
-    target = Target(importlib.import_module(module), arch)
+    target = Target(importlib.import_module(module), arch, json.loads(options))
     for line in requests:
         capture.clear()
         _send(replies, perform(Request(**json.loads(line)), target, capture))

@@ -5,11 +5,17 @@ The gaps of adstack's own backends stand with them, as `GAPS` in their capabilit
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from ..harness.cells import Gap
 
-__all__ = ["PEER_GAPS"]
+__all__ = ["PEER_GAPS", "PEER_OPTIONS"]
+
+PEER_OPTIONS: Final[dict[str, tuple[tuple[str, Any], ...]]] = {
+    "quadrants": (("ad_stack_experimental_enabled", True), ("ad_stack_size", 1024)),
+    "taichi": (("ad_stack_size", 1024),),
+}
+"""What reverse mode through loops takes there; the size is more than any case needs."""
 
 _NO_FUNCTION: Final = ("atan", "cbrt", "cosh", "exp2", "expm1", "hypot", "log10", "log1p", "sinh")
 

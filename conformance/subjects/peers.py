@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from ..harness.cells import Subject
-from .gaps import PEER_GAPS
+from .gaps import PEER_GAPS, PEER_OPTIONS
 
 __all__ = ["PEERS", "peer_subject", "variable"]
 
@@ -35,13 +35,13 @@ def peer_subject(name: str, pythons: Mapping[str, str]) -> Subject:
     known = PEER_GAPS[peer]
     python = pythons.get(peer) or os.environ.get(variable(peer)) or sys.executable
     arch = arch or "cpu"
-    gaps = known.get(arch, ())
+    gaps, options = known.get(arch, ()), PEER_OPTIONS[peer]
     version, problem = _version(python, peer)
     if problem:
         fix = f"install {peer} and name its interpreter: --python {peer}=PATH, or {variable(peer)}=PATH"
         return Subject(name, peer, arch, kind="unavailable", reason=problem, fix=fix, gaps=gaps)
     device = platform.processor() or platform.machine()
-    return Subject(name, peer, arch, (python, str(_STANDALONE)), "native", device, version, gaps=gaps)
+    return Subject(name, peer, arch, (python, str(_STANDALONE)), "native", device, version, gaps=gaps, options=options)
 
 
 def _version(python: str, peer: str) -> tuple[str, str]:

@@ -1,0 +1,239 @@
+"""One step of a loop in every form of the loop, with every trip count: all must agree on values and derivatives.
+
+    @case(rules=["grad.loop"], params={"how": forms(3)}, **TRANSPOSED)
+    def logistic_growth(qd, dtype, how):
+        loop = Loop(qd, dtype, how)
+
+        @qd.func
+        def step(s, i, j):
+            return s + (loop.c[i] - s) * s * 0.015625
+
+        return loop.run(step, lambda s, c, i, j: s + (c[i] - s) * s / 64)
+
+The step takes the carried value (a number, or with `width` a vector), the index of the parallel iteration and that of
+the loop, and gives the next value; `c` is a field of constants that are differentiated as well. Starting values differ
+from form to form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from .case import Run
+from .gradients import agrees, floats, real
+
+__all__ = ["Loop", "forms"]
+
+TRIPS: Final = (0, 1, 2, 17, 200)
+SIZE: Final = 4
+"""Iterations of the parallel loop."""
+
+Kernel = Callable[..., Any]
+
+
+def forms(number: int) -> list[str]:
+    """Each form with one of the trip counts; eight consecutive numbers are enough to pair them all."""
+    paired = [(form, TRIPS[(position + number) % len(TRIPS)]) for position, form in enumerate(_MAKERS)]
+    return [f"{form}-{17 if (form, trips) == ('static', 200) else trips}" for form, trips in paired]
+
+
+class Loop:
+    """The data of a case: y[i] is what the steps make of x[i], with the constants c[i].
+
+    Args:
+        qd: the subject.
+        dtype: of the data.
+        how: one of `forms()`.
+        width: of the vector that is carried; None for a number.
+        low, high: where values start.
+    """
+
+    def __init__(
+        self, qd: Any, dtype: Any, how: str, *, width: int | None = None, low: float = -1.0, high: float = 1.0
+    ) -> None:
+        self.form, _, trips = how.rpartition("-")
+        self.qd, self.dtype, self.width, self.trips = qd, dtype, width, int(trips)
+        shape = SIZE if width is None else (SIZE, width)
+        self.x, self.y, self.c = real(qd, dtype, shape), real(qd, dtype, shape), real(qd, dtype, SIZE)
+        self.counts = qd.field(qd.i32, shape=SIZE)
+        start = list(_MAKERS).index(self.form) + self.trips
+        numbers = floats(SIZE * (width or 1), low, high, steps=16, start=start)
+        self.starts = numbers if width is None else [numbers[i * width :][:width] for i in range(SIZE)]
+        self.constants = floats(SIZE, 0.25, 1.5, steps=16, start=start)
+        self.load, self.save = self._access()
+
+    def _access(self) -> tuple[Any, Any]:
+        """Functions of the language that read the starting value and write the result of an iteration."""
+        qd, x, y, width = self.qd, self.x, self.y, self.width
+
+        @qd.func
+        def number(i):  # type: ignore[no-untyped-def]
+            return x[i]
+
+        @qd.func
+        def save_number(i, s):  # type: ignore[no-untyped-def]
+            y[i] = s
+
+        @qd.func
+        def vector(i):  # type: ignore[no-untyped-def]
+            return qd.Vector([x[i, k] for k in range(width)])
+
+        @qd.func
+        def save_vector(i, s):  # type: ignore[no-untyped-def]
+            for k in qd.static(range(width)):
+                y[i, k] = s[k]
+
+        return (number, save_number) if width is None else (vector, save_vector)
+
+    def run(self, step: Any, exact: Callable[..., Any]) -> Run:
+        """What must come out: `exact(s, c, i, j)` says what `step(s, i, j)` does, s being a list if it is a vector."""
+        kernel, takes_count = _MAKERS[self.form](self, step)
+
+        def plain(x: Any, c: Any) -> list[Any]:
+            out = []
+            for i, s in enumerate(x):
+                for j in range(self.trips):
+                    s = exact(s, c, i, j)
+                out.append(s)
+            return out
+
+        given = {self.x: self.starts, self.c: self.constants}
+        args = (self.trips,) if takes_count else ()
+        return agrees(kernel, plain, given, [self.y], args=args, constant={self.counts: [self.trips] * SIZE})
+
+
+def _static(loop: Loop, step: Any) -> tuple[Kernel, bool]:
+    qd, load, save, trips = loop.qd, loop.load, loop.save, loop.trips
+
+    @qd.kernel
+    def kernel():  # type: ignore[no-untyped-def]
+        for i in range(SIZE):
+            s = load(i)
+            for j in qd.static(range(trips)):
+                s = step(s, i, j)
+            save(i, s)
+
+    return kernel, False
+
+
+def _range(loop: Loop, step: Any) -> tuple[Kernel, bool]:
+    qd, load, save = loop.qd, loop.load, loop.save
+
+    @qd.kernel
+    def kernel(n: qd.i32):  # type: ignore[no-untyped-def]
+        for i in range(SIZE):
+            s = load(i)
+            for j in range(n):
+                s = step(s, i, j)
+            save(i, s)
+
+    return kernel, True
+
+
+def _field(loop: Loop, step: Any) -> tuple[Kernel, bool]:
+    """Over a field; each iteration reads its own trip count from memory."""
+    qd, load, save, counts = loop.qd, loop.load, loop.save, loop.counts
+
+    @qd.kernel
+    def kernel():  # type: ignore[no-untyped-def]
+        for i in counts:
+            s = load(i)
+            for j in range(counts[i]):
+                s = step(s, i, j)
+            save(i, s)
+
+    return kernel, False
+
+
+def _grouped(loop: Loop, step: Any) -> tuple[Kernel, bool]:
+    """Over the indices of a field as vectors, with a loop that does not start at 0."""
+    qd, load, save, counts = loop.qd, loop.load, loop.save, loop.counts
+
+    @qd.kernel
+    def kernel(n: qd.i32):  # type: ignore[no-untyped-def]
+        for at in qd.grouped(counts):
+            s = load(at[0])
+            for j in range(3, n + 3):
+                s = step(s, at[0], j - 3)
+            save(at[0], s)
+
+    return kernel, True
+
+
+def _func(loop: Loop, step: Any) -> tuple[Kernel, bool]:
+    """The loop in a function that is called from the kernel."""
+    qd, load, save = loop.qd, loop.load, loop.save
+
+    @qd.func
+    def steps(s, i, n):  # type: ignore[no-untyped-def]
+        for j in range(n):
+            s = step(s, i, j)
+        return s
+
+    @qd.kernel
+    def kernel(n: qd.i32):  # type: ignore[no-untyped-def]
+        for i in range(SIZE):
+            save(i, steps(load(i), i, n))
+
+    return kernel, True
+
+
+def _while(loop: Loop, step: Any) -> tuple[Kernel, bool]:
+    qd, load, save = loop.qd, loop.load, loop.save
+
+    @qd.kernel
+    def kernel(n: qd.i32):  # type: ignore[no-untyped-def]
+        for i in range(SIZE):
+            s, j = load(i), 0
+            while j < n:
+                s = step(s, i, j)
+                j += 1
+            save(i, s)
+
+    return kernel, True
+
+
+def _break(loop: Loop, step: Any) -> tuple[Kernel, bool]:
+    """A loop that is left before its bound."""
+    qd, load, save = loop.qd, loop.load, loop.save
+
+    @qd.kernel
+    def kernel(n: qd.i32):  # type: ignore[no-untyped-def]
+        for i in range(SIZE):
+            s = load(i)
+            for j in range(1000):
+                if j >= n:
+                    break
+                s = step(s, i, j)
+            save(i, s)
+
+    return kernel, True
+
+
+def _serial(loop: Loop, step: Any) -> tuple[Kernel, bool]:
+    """All in kernel-level code."""
+    qd, load, save = loop.qd, loop.load, loop.save
+
+    @qd.kernel
+    def kernel(n: qd.i32):  # type: ignore[no-untyped-def]
+        qd.loop_config(serialize=True)
+        for i in range(SIZE):
+            s = load(i)
+            for j in range(n):
+                s = step(s, i, j)
+            save(i, s)
+
+    return kernel, True
+
+
+_MAKERS: Final[dict[str, Callable[[Loop, Any], tuple[Kernel, bool]]]] = {
+    "static": _static,
+    "range": _range,
+    "field": _field,
+    "grouped": _grouped,
+    "func": _func,
+    "while": _while,
+    "break": _break,
+    "serial": _serial,
+}
