@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import platform
-from functools import cache
 
 import llvmlite
 import llvmlite.binding as llvm
 
+from adstack.backends.llvm.jit import host
 from adstack.runtime.backend import Capabilities, Probe, Unavailable
 
 __all__ = ["GAPS", "host", "probe", "vector_bytes"]
@@ -37,12 +37,6 @@ def probe() -> Probe:
         "vectors": f"{8 * vector_bytes(features)} bits",
     }
     return Capabilities("cpu", "native", f"{_MACHINES[machine]} ({name})", direct=True, details=details)
-
-
-@cache
-def host() -> tuple[str, str]:
-    """The processor's name and features, as LLVM writes them."""
-    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
 def vector_bytes(features: str) -> int:

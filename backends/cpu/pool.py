@@ -17,11 +17,11 @@ from functools import cache
 from typing import Any, Final
 
 from adstack.backends.llvm.cache import ObjectCache, default_folder
+from adstack.backends.llvm.jit import runtime_library
+from adstack.backends.llvm.symbols import python_symbols
 from adstack.runtime.guards import invalidate
 
 from .pool_ir import WORDS, text
-from .symbols import python_symbols
-from .toolchain import runtime_library
 
 __all__ = ["Pool", "pool", "usable_cores"]
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adstack.backends.llvm import native
 from adstack.backends.llvm.cache import ObjectCache, default_folder
 from adstack.backends.llvm.context import Context, own_size, raw_bits
 from adstack.backends.llvm.frame import Site, record_words
@@ -23,7 +24,7 @@ from adstack.runtime.backend import Bindings, Capabilities, Probe, Unavailable
 from adstack.runtime.options import Options
 from adstack.runtime.shortcuts import Shortcut
 
-from . import capability, layout, native
+from . import capability, layout
 from .adstacks import DeviceHeap, Layouts
 from .codegen import Module, emit_module
 from .pool import pool

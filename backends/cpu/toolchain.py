@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import llvmlite.binding as llvm
 
 from adstack.backends.llvm.cache import ObjectCache
+from adstack.backends.llvm.jit import LEVEL, host, linked, target_machine
 from adstack.errors import InternalError
 
 from . import passes
-from .capability import host
 
-__all__ = ["Code", "compile_text", "optimised", "runtime_library", "target_machine", "warm_up"]
-
-_LEVEL = 1
-_counter = itertools.count()
+__all__ = ["Code", "compile_text", "optimised", "target_machine", "warm_up"]
 
 
 @dataclass(frozen=True)
@@ -38,24 +32,10 @@ class Code:
 
 
 @cache
-def target_machine() -> Any:
-    """LLVM's code generator for this machine."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    name, features = host()
-    return llvm.Target.from_default_triple().create_target_machine(cpu=name, features=features, opt=_LEVEL, jit=True)
-
-
-@cache
 def warm_up() -> None:
     """Make code once: LLVM sets itself up with the first, which would lengthen the first call of a kernel."""
     text = "define <16 x float> @f(<16 x float> %x) {\n  %y = fadd <16 x float> %x, %x\n  ret <16 x float> %y\n}\n"
     target_machine().emit_object(llvm.parse_assembly(text))
-
-
-@cache
-def _jit() -> Any:
-    return llvm.create_lljit_compiler(target_machine(), use_jit_link=False, suppress_errors=True)
 
 
 def optimised(text: str) -> Any:
@@ -72,7 +52,7 @@ def optimised(text: str) -> Any:
 @cache
 def _recipe() -> str:
     """What decides, besides a module's text, which machine code is made of it: the passes."""
-    return f"{_LEVEL} {Path(passes.__file__).read_text()}"
+    return f"{LEVEL} {Path(passes.__file__).read_text()}"
 
 
 def compile_text(text: str, cached: ObjectCache | None) -> Code:
@@ -84,31 +64,5 @@ def compile_text(text: str, cached: ObjectCache | None) -> Code:
         image = machine.emit_object(optimised(text))
         if cached is not None and key is not None:
             cached.write(key, image)
-    library = (
-        llvm.JITLibraryBuilder()
-        .add_object_img(image)
-        .export_symbol("run")
-        .add_current_process()
-        .link(_jit(), f"adstack{next(_counter)}")
-    )
+    library = linked(image, ["run"])
     return Code(library, library["run"])
-
-
-def runtime_library(
-    text: str, symbols: Sequence[str], cached: ObjectCache | None, imports: Mapping[str, int] = MappingProxyType({})
-) -> Any:
-    """The backend's own code, written as it should run: symbol -> address, of those asked for."""
-    key = None if cached is None else cached.key(text, *map(str, llvm.llvm_version_info))
-    image = None if cached is None or key is None else cached.read(key)
-    if image is None:
-        target_machine()  # knows the target from here on
-        quick = llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)
-        image = quick.emit_object(llvm.parse_assembly(text))
-        if cached is not None and key is not None:
-            cached.write(key, image)
-    builder = llvm.JITLibraryBuilder().add_object_img(image)
-    for symbol in symbols:
-        builder.export_symbol(symbol)
-    for symbol, address in imports.items():
-        builder.import_symbol(symbol, address)
-    return builder.add_current_process().link(_jit(), f"adstack{next(_counter)}")

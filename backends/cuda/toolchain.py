@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +11,7 @@ from typing import Any, Final
 import llvmlite.binding as llvm
 
 from adstack.backends.llvm.cache import ObjectCache
+from adstack.backends.llvm.jit import host, linked, target_machine
 from adstack.errors import InternalError
 
 __all__ = ["NEWEST", "Code", "architecture", "host_code", "ptx", "recipe"]
@@ -19,7 +19,6 @@ __all__ = ["NEWEST", "Code", "architecture", "host_code", "ptx", "recipe"]
 NEWEST: Final = (9, 0)
 """The newest architecture that code is made for; later ones run it too, as the driver translates it."""
 _FEATURES: Final = "+ptx81"
-_counter = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -36,19 +35,6 @@ def _device_machine(processor: str, features: str) -> Any:
     llvm.initialize_all_asmprinters()
     target = llvm.Target.from_triple("nvptx64-nvidia-cuda")
     return target.create_target_machine(cpu=processor, features=features, opt=3)
-
-
-@cache
-def _host_machine() -> Any:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    name, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-    return llvm.Target.from_default_triple().create_target_machine(cpu=name, features=features, opt=1, jit=True)
-
-
-@cache
-def _jit() -> Any:
-    return llvm.create_lljit_compiler(_host_machine(), use_jit_link=False, suppress_errors=True)
 
 
 def architecture(capability: tuple[int, int] = NEWEST) -> tuple[str, str]:
@@ -90,15 +76,12 @@ def ptx(text: str, target: tuple[str, str] | None = None) -> str:
 
 def host_code(text: str, symbols: Sequence[str], cached: ObjectCache | None) -> Code:
     """Machine code of a module for the host, from the cache if it is there."""
-    machine = _host_machine()
-    key = "" if cached is None else cached.key(text, llvm.get_host_cpu_name(), recipe())
+    machine = target_machine()
+    key = "" if cached is None else cached.key(text, *host(), recipe())
     image = None if cached is None else cached.read(key)
     if image is None:
         image = machine.emit_object(optimised(text, machine))
         if cached is not None:
             cached.write(key, image)
-    builder = llvm.JITLibraryBuilder().add_object_img(image)
-    for symbol in symbols:
-        builder.export_symbol(symbol)
-    library = builder.add_current_process().link(_jit(), f"adstack-cuda{next(_counter)}")
+    library = linked(image, symbols)
     return Code(library, {symbol: library[symbol] for symbol in symbols})

@@ -12,6 +12,7 @@ from cpu_kit import backend, tasks_of
 
 from adstack.backends.cpu import toolchain
 from adstack.backends.llvm.context import Context
+from adstack.backends.llvm.jit import jit
 from adstack.runtime.options import Options
 
 _numbers = count()
@@ -51,7 +52,7 @@ class Pieces:
         builder = toolchain.llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
         for symbol in ("task0", "count"):
             builder.export_symbol(symbol)
-        self.library = builder.link(toolchain._jit(), f"pieces{next(_numbers)}")
+        self.library = builder.link(jit(), f"pieces{next(_numbers)}")
         self.task = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(self.library["task0"])
         self.count = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(self.library["count"])
 

@@ -15,18 +15,18 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, TypeVar
 
-from adstack.backends.llvm.cache import ObjectCache, default_folder
-from adstack.backends.llvm.context import Context
 from adstack.errors import AdstackRuntimeError
 from adstack.ir.structure import Program
 from adstack.runtime.guards import GUARD
 from adstack.runtime.memory import ADDRESS, WRITTEN
 from adstack.runtime.shortcuts import RECORD_NAME, ArrayArgument, HostArgument, NumberArgument, Shortcut
 
+from .cache import ObjectCache, default_folder
+from .context import Context
+from .jit import runtime_library
 from .native_ir import text
 from .native_record import ARGUMENT, KINDS, RECORD, RESULTS
 from .symbols import python_symbols
-from .toolchain import runtime_library
 
 __all__ = ["Entry", "alone", "make", "prepare", "run"]
 

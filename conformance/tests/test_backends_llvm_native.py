@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import adstack as qd
-from adstack.backends.cpu import native
+from adstack.backends.llvm import native
 from adstack.lang.protocol import emitting
 
 

@@ -1,0 +1,66 @@
+"""Machine code of this machine, in this process."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Final
+
+import llvmlite.binding as llvm
+
+from .cache import ObjectCache
+
+__all__ = ["LEVEL", "host", "jit", "linked", "runtime_library", "target_machine"]
+
+LEVEL: Final = 1
+"""How hard LLVM's code generator tries."""
+_NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
+_counter = itertools.count()
+
+
+@cache
+def host() -> tuple[str, str]:
+    """The processor's name and features, as LLVM writes them."""
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+@cache
+def target_machine() -> Any:
+    """LLVM's code generator for this machine."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    name, features = host()
+    return llvm.Target.from_default_triple().create_target_machine(cpu=name, features=features, opt=LEVEL, jit=True)
+
+
+@cache
+def jit() -> Any:
+    """What links objects into this process."""
+    return llvm.create_lljit_compiler(target_machine(), use_jit_link=False, suppress_errors=True)
+
+
+def linked(image: bytes, symbols: Sequence[str], imports: Mapping[str, int] = _NOTHING) -> Any:
+    """An object as a library: symbol -> address, of those asked for. Its code goes when it goes."""
+    builder = llvm.JITLibraryBuilder().add_object_img(image)
+    for symbol in symbols:
+        builder.export_symbol(symbol)
+    for symbol, address in imports.items():
+        builder.import_symbol(symbol, address)
+    return builder.add_current_process().link(jit(), f"adstack{next(_counter)}")
+
+
+def runtime_library(
+    text: str, symbols: Sequence[str], cached: ObjectCache | None, imports: Mapping[str, int] = _NOTHING
+) -> Any:
+    """A backend's own code, written as it should run: symbol -> address, of those asked for."""
+    key = None if cached is None else cached.key(text, *map(str, llvm.llvm_version_info))
+    image = None if cached is None or key is None else cached.read(key)
+    if image is None:
+        target_machine()  # knows the target from here on
+        quick = llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)
+        image = quick.emit_object(llvm.parse_assembly(text))
+        if cached is not None and key is not None:
+            cached.write(key, image)
+    return linked(image, symbols, imports)
