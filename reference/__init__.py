@@ -149,6 +149,7 @@ from .lang.types import (
     uint32,
     uint64,
 )
+from .runtime.stats import stats
 
 __version__ = "0.1.0"
 
@@ -292,6 +293,7 @@ __all__ = [
     "solve",
     "sqrt",
     "static",
+    "stats",
     "stop_grad",
     "svd",
     "sym_eig",

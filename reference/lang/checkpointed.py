@@ -9,6 +9,7 @@ from ..errors import AdstackDataAccessError
 from ..runtime.adstack_heap import HeapLimit
 from ..runtime.modes import Derived, Recipe
 from ..runtime.plans import Plan
+from ..runtime.stats import count
 from ..transforms.autodiff.checkpoint_plan import CheckpointPlan
 from ..transforms.autodiff.checkpoint_schedule import Checkpoints
 from .arguments import Call
@@ -78,6 +79,7 @@ class Checkpointed:
             self._made[checkpoints] = self._compiled(self._recipe.made(checkpoints))
         returned = run_plan(self._made[checkpoints], call)
         self.told = self._plan.told(checkpoints)
+        count("checkpointed")
         return returned
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from ..errors import AdstackMemoryError, SourceSpan
+from .stats import count
 from ..ir.structure import Program
 from .heap import TaskHeap
 
@@ -182,6 +183,7 @@ class Heap:
         allowed = min(blocks, limit // block) if limit and block else blocks
         granted = allowed if block * allowed <= self.size else self._grow(block, allowed, limit)
         figures.waves += granted < blocks
+        count("heap_waves", int(granted < blocks))
         return granted
 
     def collect(self) -> None:
@@ -231,10 +233,12 @@ class Heap:
             self.storage = self._allocate(size)
         except MemoryError:
             self.figures.refused += 1
+            count("heap_refusals")
             return False
         self.size = size
         self.figures.allocated += size
         self.figures.grown += 1
+        count("heap_growths")
         return True
 
     def _give(self, storage: Any, size: int) -> None:

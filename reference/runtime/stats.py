@@ -1,4 +1,4 @@
-"""What sizing did since the program started: counters, for tests and for people who wonder where time goes."""
+"""What became of adstacks since the program started: counters, for tests and for people who wonder where time goes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ COUNTED: Final = {
     "size_evaluations": "launches that computed how deep their adstacks must be",
     "size_reductions": "parallel loops dispatched for that",
     "size_hits": "launches that used the depths of the launch before, since nothing that decides them had changed",
+    "heap_growths": "times a heap of adstacks got more memory",
+    "heap_refusals": "times a device had not so much memory",
+    "heap_waves": "dispatches that ran fewer lanes at a time than they could, for want of memory",
+    "checkpointed": "launches that ran trips again from snapshots, for want of memory",
 }
 """The counters, and what they count."""
 
