@@ -81,3 +81,16 @@ def test_depths_of_loops_inside_are_known_before_the_launch(name: str) -> None:
     assert sum(len(TaskHeap.of(task).slots) for task in program.tasks) == len(stacks)
     assert any(task.sizes for task in program.tasks)
     assert gradients(program, memory) == wanted
+
+
+def test_the_trip_count_is_read_off_what_a_launch_would_take() -> None:
+    plan = planned(kernels()["condition"])
+    assert plan.trips(4000 * 4) == 4000  # an f32 of each
+    assert plan.trips(0) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "state"), [("recurrence", 12), ("condition", 12), ("leaving", 16), ("inner_while", 16), ("arrays", 88)]
+)
+def test_a_snapshot_holds_what_later_trips_look_at_and_no_more(name: str, state: int) -> None:
+    assert f"snapshot of {state} bytes" in planned(kernels()[name]).told(Checkpoints(1, 1))[0]

@@ -9,7 +9,7 @@ of it at most. The choice is the one that runs the fewest trips again.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...ir.location import Loc
 from ...ir.structure import Kernel, Op, Place, Value
@@ -92,6 +92,12 @@ class CheckpointPlan:
     def least(self) -> int:
         """The bytes of a lane without which nothing goes."""
         return self.bytes(Checkpoints(1, 1))
+
+    def trips(self, stride: int, inner: int = 1) -> int:
+        """The trip count, if it is the same for all loops, for which a lane takes so many bytes without checkpoints."""
+        whole = [replace(loop, constant=None, state={}, once={}) for loop in self.loops]
+        each = CheckpointPlan(tuple(whole)).bytes(Checkpoints(1, 1), inner)
+        return max(1, -(-stride // max(1, each)))
 
     def choose(self, limit: int, trips: int = LONG, inner: int = 1) -> Checkpoints | None:
         """The checkpoints for which the fewest trips run again; None if nothing fits into `limit` bytes per lane.

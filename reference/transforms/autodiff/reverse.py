@@ -77,10 +77,10 @@ def reverse(
 def checkpointed(
     kernel: Kernel, adjoints: Mapping[str, Place], replayed: Collection[str] = ()
 ) -> tuple[Kernel, list[Site]]:
-    """The loops that `reverse` would checkpoint, and the kernel that they are in."""
+    """The loops that `reverse` would checkpoint, and the kernel that they are in. What was overwritten does not matter."""
     source = clone_kernel(kernel)
     rotate(source.body)
-    made = _Reverse(source, dict(adjoints), replayed, checkpoints=Checkpoints(1, 1))
+    made = _Reverse(source, dict(adjoints), replayed, set(), Checkpoints(1, 1))
     made.emit()
     return source, list(made.blocks.sites.values()) if made.blocks is not None else []
 
