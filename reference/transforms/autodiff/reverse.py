@@ -77,7 +77,7 @@ def reverse(
 def checkpointed(
     kernel: Kernel, adjoints: Mapping[str, Place], replayed: Collection[str] = ()
 ) -> tuple[Kernel, list[Site]]:
-    """The loops that `reverse` would checkpoint, and the kernel that they are in; loads of what was overwritten pass."""
+    """The loops that `reverse` would checkpoint, and the kernel that they are in; loads of what was written pass."""
     source = clone_kernel(kernel)
     rotate(source.body)
     made = _Reverse(source, dict(adjoints), replayed, set(), Checkpoints(1, 1))
