@@ -13,12 +13,14 @@ from transforms_kit import kernel_of, wrap
 
 from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smooth_kernel
 from adstack.conformance.fuzz.traffic import traffic_kernel
+from adstack.errors import AdstackDataAccessError
 from adstack.interpreter import RunOptions, run
 from adstack.interpreter.errors_bounds import gradient_bound
 from adstack.ir.structure import Kernel
 from adstack.ir.types import f32, f64
 from adstack.ir.verifier import verify
 from adstack.transforms.autodiff.journal import WANTED, Journaled, journaled
+from adstack.transforms.autodiff.reverse import reverse
 from adstack.transforms.autodiff.updates import ordered_updates
 from adstack.transforms.pipeline import lower, optimize
 
@@ -172,3 +174,27 @@ def test_the_places_are_told_apart_by_type() -> None:
     made = journaled(optimize(kernel, keep_accesses=True), gradients_of(kernel))
     assert {log.place.dtype for log in made.logs} <= {f64, f32, kernel.places["n"].dtype}
     assert made.forward.name == "down"
+
+
+ROUND = """kernel @k() {
+  place @x : f32[256] field"""
+
+
+@pytest.mark.parametrize(
+    ("step", "refused"),
+    [
+        ("%n = cast %t : u8\n%m = add %n, %two8", True),
+        ("%m0 = cast %t : u8\n%m = cast %m0 : i32", True),
+        ("%w = cast %t : i64\n%m = add %w, %two64", False),
+    ],
+    ids=["narrow sum", "narrowing", "widening"],
+)
+def test_an_index_that_may_wrap_around_is_not_taken_for_a_later_one(step: str, refused: bool) -> None:
+    body = f"%a = load @x[%t]\n%b = sin %a\n{step}\nstore @x[%m], %b"
+    consts = "%0 = const 0 : i32\n%9 = const 9 : i32\n%two8 = const 2 : u8\n%two64 = const 2 : i64\n"
+    kernel = kernel_of(wrap(f"{consts}for %t = %0 to %9 {{\n{body}\nyield\n}}\nreturn", ROUND))
+    if refused:
+        with pytest.raises(AdstackDataAccessError, match="field x"):
+            reverse(kernel, gradients_of(kernel))
+    else:
+        verify(reverse(kernel, gradients_of(kernel)))

@@ -3,7 +3,7 @@
 state.py      the one runtime in use: its backend, its options, what is dropped when it ends
 options.py    what `init` may be told; registry.py: the arches, and where their backends are
 backend.py    what a backend offers; reference_backend.py: the interpreter as one
-memory.py     buffers, and the generations that tell when they changed
+memory.py     buffers, and the generations that tell when they changed; watches.py: what they held before
 guards.py     what ends shortcuts; shortcuts.py: calls that machine code serves without Python
 compiler.py   IR -> something to launch; plans.py: a launch with everything resolved beforehand
 modes.py      a kernel's IR in forward or reverse mode; reach.py, boxes.py: which elements a launch may touch

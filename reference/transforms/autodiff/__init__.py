@@ -7,6 +7,7 @@ reverse.py   the reverse kernel: sweep.py runs the kernel again, backward.py bac
 checkpoint*  checkpoint.py reverses long loops block by block from snapshots: _schedule.py says where these are taken,
              _state.py of what, _plan.py how many fit into a limit
 before.py    loads of memory from before a launch; replay.py scratch memory in which it runs again; parts.py its pieces
-forward.py   the forward-mode kernel; access.py checks of the data access rule
+journal.py   launches that log what they overwrite; updates.py spells atomic updates out whose order matters
+forward.py   the forward-mode kernel; access.py checks of the data access rule; seen.py what a kernel looks at
 May import: ir, errors, the other transforms.
 """

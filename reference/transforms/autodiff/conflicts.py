@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from ...errors import AdstackDataAccessError
 from ...ir.structure import Kernel, Op, Region, Value
@@ -38,6 +39,10 @@ class Spot:
     number: int
     loops: tuple[Op, ...]
     task: int
+
+
+NARROW: Final = 32
+"""Integers of fewer bits may wrap around within the extent of a place."""
 
 
 class Order:
@@ -71,8 +76,10 @@ class Order:
         while (maker := self.makers.get(value)) is not None:
             if maker.name == "const":
                 return None, total + int(maker.attrs["value"])
-            if maker.name == "cast" and maker.operands[0].dtype.is_integer and not maker.operands[0].dtype.is_bool:
+            if maker.name == "cast" and _is_injective(maker):
                 value = maker.operands[0]
+            elif value.dtype.bits < NARROW:
+                break  # x + 1 may well be less than x
             elif maker.name in ("add", "sub") and (step := self._constant(maker.operands[1])) is not None:
                 total += step if maker.name == "add" else -step
                 value = maker.operands[0]
@@ -98,6 +105,14 @@ class Order:
     def _constant(self, value: Value) -> int | None:
         maker = self.makers.get(value)
         return int(maker.attrs["value"]) if maker is not None and maker.name == "const" else None
+
+
+def _is_injective(cast: Op) -> bool:
+    """Whether different integers stay different; those that index places also keep their order."""
+    source, to = cast.operands[0].dtype, cast.result.dtype
+    if not source.is_integer or source.is_bool:
+        return False
+    return (to.min <= source.min and source.max <= to.max) or NARROW <= source.bits <= to.bits
 
 
 def overwritten(kernel: Kernel, repeated: list[Op]) -> Iterator[tuple[Op, Op]]:
