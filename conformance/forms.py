@@ -23,7 +23,7 @@ from typing import Any, Final
 from .case import Run
 from .gradients import agrees, floats, real
 
-__all__ = ["Loop", "forms"]
+__all__ = ["TRIPS", "Loop", "forms"]
 
 TRIPS: Final = (0, 1, 2, 17, 200)
 SIZE: Final = 4

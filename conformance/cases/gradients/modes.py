@@ -337,6 +337,49 @@ def gradients_of_array_arguments(qd, dtype, kind):
     return ran(run, {x: [0.5, -1.0, 2.0]}, [(x.grad, slopes)])
 
 
+@case(rules=["grad.forward"], dtypes=TYPES)
+def duals_of_array_arguments(qd, dtype):
+    """Ndarrays have duals; numpy arrays beside them are constant, and so is what the host writes."""
+    x, m, loss = (qd.ndarray(dtype, shape=n, needs_dual=True) for n in (3, 3, 1))
+    w = np.array([1.0, 2.0, 3.0], x.to_numpy().dtype)
+
+    @qd.kernel
+    def scale(a: qd.types.ndarray(), b: qd.types.ndarray(), c: qd.types.ndarray()):
+        for i in a:
+            c[i] = a[i] * a[i] * b[i]
+
+    @qd.kernel
+    def total(a: qd.types.ndarray(), b: qd.types.ndarray()):
+        for i in a:
+            b[0] += a[i] * (i + 1)
+
+    def run():
+        with qd.ad.FwdMode(loss=[loss, m], param=x, seed=[1.0, -0.5, 2.0]):
+            scale(x, w, m)
+            m[1] = 4.0
+            total(m, loss)
+
+    return ran(run, {x: [0.5, -1.0, 2.0]}, [(m.dual, [1.0, 0.0, 24.0]), (loss.dual, 73.0), (x.dual, 0.0)])
+
+
+@case(rules=["grad.forward"], dtypes=TYPES)
+def a_parameter_that_is_changed_in_place(qd, dtype):
+    """The parameter is one of the losses: its dual is that of what it holds in the end."""
+    x = real(qd, dtype, 3)
+
+    @qd.kernel
+    def square():
+        for i in x:
+            x[i] = x[i] * x[i]
+
+    def run():
+        with qd.ad.FwdMode(loss=x, param=x, seed=[1.0, -0.5, 2.0]):
+            square()
+            square()
+
+    return ran(run, {x: [0.5, -1.0, 2.0]}, [(x.dual, [0.5, 2.0, 64.0]), (x, [0.0625, 1.0, 16.0])])
+
+
 @case(rules=["grad.meaning"], dtypes=TYPES)
 def kernels_of_an_object_on_a_tape(qd, dtype):
     """Methods are recorded with their object; attributes are the values of the launch."""

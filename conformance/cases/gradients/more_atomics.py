@@ -77,6 +77,43 @@ def what_an_atomic_loses_is_refused_or_right(qd, form):
     return Run(run, given={x: 2.0, y: 3.0}, raises=Raises("AdstackError"))
 
 
+@case(rules=["grad.atomic", "grad.overwritten"], params={"form": ["shared", "own"]}, **BOUNDED)
+def products_on_a_tape(qd, dtype, form):
+    """Each factor gets the product of the others, also where one of them is 0."""
+    x, z, y, loss = real(qd, dtype, 3), real(qd, dtype, 3), real(qd, dtype), real(qd, dtype)
+
+    @qd.kernel
+    def shared():
+        for i in x:
+            qd.atomic_mul(y[None], x[i])
+
+    @qd.kernel
+    def own():
+        for i in x:
+            for j in range(2):
+                qd.atomic_mul(z[i], x[i] + j)
+
+    @qd.kernel
+    def measure():
+        for i in z:
+            loss[None] += z[i] * z[i] * (i + 1)
+        loss[None] += y[None]
+
+    def run():
+        (shared if form == "shared" else own)()
+        measure()
+
+    def plain(x, z, y):
+        for i, a in enumerate(x):
+            if form == "shared":
+                y = y * a
+            else:
+                z[i] = z[i] * a * (a + 1)
+        return y + sum((a * a * (i + 1) for i, a in enumerate(z)), 0)
+
+    return agrees(run, plain, {x: [2.5, 0.0, -1.25], z: [0.5, 0.75, 1.5], y: 3.0}, [loss], loss=loss)
+
+
 @case(rules=["grad.atomic"], params={"n": [1, 3]}, **EXACT)
 def additions_to_elements_that_the_same_iteration_reads_never(qd, dtype, n):
     """Scatter to neighbours with wrap-around, n times in one iteration."""

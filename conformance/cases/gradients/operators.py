@@ -121,6 +121,35 @@ def an_operator_in_a_loop(qd, dtype, op):
     return agrees(k, plain, {x: left, w: right}, [y], args=(3,))
 
 
+@case(rules=["grad.table"], params={"op": ["fma", "hypot"]}, **BOUNDED)
+def an_operator_of_the_library_in_a_loop(qd, dtype, op):
+    """A product and a sum that are rounded once, and the length of a pair."""
+    function, fused = operation(qd, op), op == "fma"
+    x, w, y = real(qd, dtype, 3), real(qd, dtype, 3), real(qd, dtype, 3)
+
+    @qd.kernel
+    def k(n: qd.i32):
+        for i in x:
+            s = x[i]
+            for j in range(n):
+                if qd.static(fused):
+                    s = function(s * 0.5, w[i], x[i] * j)
+                else:
+                    s = function(s, w[i]) * 0.5 + x[i]
+            y[i] = s
+
+    def plain(x, w):
+        out = []
+        for a, b in zip(x, w):
+            s = a
+            for j in range(3):
+                s = s * b / 2 + a * j if fused else exactly.hypot(s, b) / 2 + a
+            out.append(s)
+        return out
+
+    return agrees(k, plain, {x: [0.5, -1.25, 2.0], w: [0.25, 3.0, -0.5]}, [y], args=(3,))
+
+
 @case(rules=["grad.table"], params={"n": [0, 1, 2, 3, 5, -1, -2]}, **BOUNDED)
 def a_constant_power(qd, dtype, n):
     """x ** n for a literal n, at negative x too: no logarithm is formed."""
@@ -157,6 +186,29 @@ MORE_EDGES = {
 def at_the_edge_of_the_domain(qd, dtype, op):
     """The derivative is the limit from inside; outside it is NaN."""
     return at_edges(qd, dtype, operation(qd, op), *EDGES[op])
+
+
+@case(rules=["grad.edges", "grad.loop"], params={"op": [*EDGES]}, **EXACT)
+def at_the_edge_of_the_domain_in_a_loop(qd, dtype, op):
+    """The same inside a dynamic loop, three times with growing factors."""
+    function, (points, slopes) = operation(qd, op), EDGES[op]
+    x, y = real(qd, dtype, len(points)), real(qd, dtype, len(points))
+
+    @qd.kernel
+    def k(n: qd.i32):
+        for i in x:
+            s = x[i] * 0.0
+            for j in range(n):
+                s += function(x[i]) * (j + 1)
+            y[i] = s
+
+    gradient = Gradient(
+        seed={y: 2.0},
+        expect={x: [12 * slope for slope in slopes]},
+        forward_seed={x: 2.0},
+        forward_expect={y: [12 * slope for slope in slopes]},
+    )
+    return Run(k, (3,), given={x: points}, gradient=gradient)
 
 
 @case(rules=["grad.edges"], params={"op": [*MORE_EDGES]}, **EXACT)

@@ -1,0 +1,41 @@
+"""What the table of gradient cases promises is there."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from pathlib import Path
+
+from adstack.conformance.forms import TRIPS, forms
+from adstack.conformance.harness.loading import CASES, collect
+
+README = Path(CASES) / "gradients" / "README.md"
+ROWS = dict(re.findall(r"^\| (E\d+) \|.*?\| (`.*`) \|$", README.read_text("utf-8"), re.MULTILINE))
+ENTRIES = collect()
+
+
+def cases_of(row: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", ROWS[row])
+
+
+def test_every_row_of_the_contract_has_cases():
+    assert list(ROWS) == [f"E{number}" for number in range(1, 13)]
+    assert all(len(cases_of(row)) >= 4 for row in ROWS)
+
+
+def test_every_case_that_the_table_names_is_there():
+    known = {entry.id.partition(":")[0] for entry in ENTRIES}
+    assert {case for row in ROWS for case in cases_of(row)} - known == set()
+
+
+def test_every_form_of_loop_is_paired_with_every_trip_count():
+    suffixes = {entry.id.rpartition(",")[2] for entry in ENTRIES if entry.path == "gradients/forms.py"}
+    names = {how.rpartition("-")[0] for how in forms(0)}
+    wanted = {f"{form}-{trips}" for form, trips in product(names, TRIPS)} - {"static-200"}
+    assert suffixes == wanted
+
+
+def test_there_are_as_many_gradient_cases_as_the_contract_asks_for():
+    gradients = [entry for entry in ENTRIES if entry.id.startswith("gradients/")]
+    assert len({entry.id.partition(":")[0] for entry in gradients}) >= 150
+    assert len(gradients) >= 800
