@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cpu_kit import WIDTHS, backend, tasks_of
+from cpu_kit import backend, tasks_of
 from sizing_kit import after_forward, reverse_program, sized_program
 
 from adstack.backends.cpu import layout
@@ -94,9 +94,8 @@ def use(executable: Executable, opened: CpuBackend | None = None) -> Any:
     return found
 
 
-@pytest.mark.parametrize("lanes", [0, *WIDTHS])
-@pytest.mark.parametrize("limit", [0, 20_000, 1500])
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("lanes", [0, 1, 8, 64])
+@pytest.mark.parametrize(("limit", "threads"), [(0, 1), (0, 3), (20_000, 3), (1500, 2)])
 def test_depths_and_lengths_may_change_from_launch_to_launch(lanes, limit, threads):
     executable = made(cpu_lanes=lanes, ad_stack_heap_limit=limit, cpu_max_num_threads=threads)
     random = Random(lanes)
@@ -286,7 +285,7 @@ def test_every_slot_of_every_lane_of_every_type_is_its_own(seed, storage):
         dtypes = [dtype.name for dtype in ALL]
     capacities = [random.choice([0, 1, 3, random.randint(1, 40)]) for _ in dtypes]
     program = tasks_of(every_type(capacities, dtypes))
-    for lanes in (0, 1, 8, 64):
+    for lanes in (0, 8):
         executable = backend().compile(
             program, Options(cpu_lanes=lanes, offline_cache=False, ad_stack_storage=storage, cpu_max_num_threads=3)
         )
@@ -295,13 +294,13 @@ def test_every_slot_of_every_lane_of_every_type_is_its_own(seed, storage):
         assert y.tolist() == [sum(capacities)] * len(y)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_gradients_do_not_depend_on_where_adstacks_are_or_how_many_lanes_have_room(seed):
-    kernel = smooth_kernel(seed, 30)
+    kernel = smooth_kernel(seed, 20)
     before = after_forward(kernel, smooth_buffers(kernel, seed))
     held = launched(reverse_program(kernel), before)
     sized = sized_program(kernel).program
-    for options in ({}, {"ad_stack_heap_limit": 4096}, {"ad_stack_heap_limit": 100_000}):
+    for options in ({}, {"ad_stack_heap_limit": 8192}):
         found = launched(sized, before, **options)
         assert [name for name in held if held[name].tobytes() != found[name].tobytes()] == []
 
