@@ -289,6 +289,10 @@ class CpuBackend:
     def free(self, storage: Any) -> None:
         """Python frees it."""
 
+    def address(self, storage: Array) -> int:
+        address: int = storage.ctypes.data
+        return address
+
     def host_view(self, storage: Array) -> Array:
         return storage
 

@@ -80,4 +80,4 @@ def _capabilities(device: Device, kind: str) -> Capabilities:
         "memory": f"{device.memory / 2**30:.1f} GiB",
         "multiprocessors": str(device.multiprocessors),
     }
-    return Capabilities("cuda", kind, device.name, details=details)
+    return Capabilities("cuda", kind, device.name, addressed=True, details=details)

@@ -1,10 +1,11 @@
 """Programs as kernels: a module for the device, and one for the host that launches them one after the other.
 
 `run(ctx, table, begin, end)` of the host's module launches the tasks [begin, end) and gives CUDA's first error, or 0.
-`table` holds the address of cuLaunchKernel, the stream, and for every task its kernel, the threads of a block, the most
-blocks there may be, and whether it is left out. `count(ctx, task)` gives the iterations of a task. It is known where
-constants, arguments and extents tell; where memory does, it is -1: the most blocks are launched, and the threads see
-for themselves.
+`table` holds words about the driver and the program (`WORDS`), and for every task its kernel, the threads of a block,
+the most blocks there may be, and whether it is left out. `count(ctx, task)` gives the iterations of a task. It is known
+where constants, arguments and extents tell; where memory does, it is -1: the most blocks are launched, and the threads
+see for themselves. `enter(ctx, 0)` serves a call of Python: it zeroes what must be zero, runs everything, and fetches
+what is returned; the address of the table stands in the context.
 """
 
 from __future__ import annotations
@@ -22,12 +23,24 @@ from adstack.ir.structure import Program, Task
 
 from .threads import PARAMETER_BYTES, Threads
 
-__all__ = ["BLOCK", "FUNCTION", "HEAD", "IDLE", "MOST", "ROW", "Module", "emit_module"]
+__all__ = ["BLOCK", "FUNCTION", "HEAD", "IDLE", "MOST", "ROW", "TABLE", "WORDS", "Module", "emit_module"]
 
-HEAD: Final = 2
+WORDS: Final = {
+    name: at
+    for at, name in enumerate(
+        ("launch", "use", "context", "zero", "fetch", "own", "zeroed", "here", "result", "size", "stream")
+    )
+}
+"""Functions of the driver, its context, where the program's own memory is and how much is zeroed before each launch, to
+where a result goes, from where and how many bytes, and the stream."""
+HEAD: Final = len(WORDS)
 ROW: Final = 4
 FUNCTION, BLOCK, MOST, IDLE = range(ROW)
 """The table has `HEAD` words in front, and a row for each task."""
+
+
+TABLE: Final = "parallel"
+"""The slot of the context where the host finds the table; tasks don't look at it."""
 
 
 @dataclass(frozen=True)
@@ -105,15 +118,56 @@ def _launcher(program: Program, emitted: Emitted, counted: list[bool]) -> str:
         "entry:",
         "  %params = alloca ptr, align 8",
         "  store ptr %ctx, ptr %params, align 8",
-        "  %launch = load ptr, ptr %table, align 8",
-        "  %stream.at = getelementptr i64, ptr %table, i64 1",
-        "  %stream = load ptr, ptr %stream.at, align 8",
+        *_words(launch="ptr", stream="ptr"),
         "  br label %test0",
     ]
     for k, symbol in enumerate(emitted.symbols):
         lines += _step(k, symbol if counted[k] else "", parallel=program.tasks[k].kind == "parallel")
     lines += [f"test{len(emitted.symbols)}:", "  ret i32 0", "}", ""]
-    return counts + "\n".join([*lines, *_counter(emitted, counted)])
+    return counts + "\n".join([*lines, *_counter(emitted, counted), *_enter(emitted)])
+
+
+def _words(**wanted: str) -> list[str]:
+    """Load words of `%table`: name -> type; the values are named alike."""
+    lines = []
+    for name, ty in wanted.items():
+        lines.append(f"  %{name}.at = getelementptr i64, ptr %table, i64 {WORDS[name]}")
+        lines.append(f"  %{name} = load {ty}, ptr %{name}.at, align 8")
+    return lines
+
+
+def _enter(emitted: Emitted) -> list[str]:
+    def calls(name: str, call: str, then: str) -> list[str]:
+        return [
+            f"{name}.call:",
+            f"  %{name}.code = call i32 {call}",
+            f"  %{name}.fine = icmp eq i32 %{name}.code, 0",
+            f"  br i1 %{name}.fine, label %{then}, label %failed",
+        ]
+
+    def asks(name: str, size: str, then: str) -> list[str]:
+        none = f"  %{name}.none = icmp eq i64 %{size}, 0"
+        return [f"{name}.ask:", none, f"  br i1 %{name}.none, label %{then}, label %{name}.call"]
+
+    names = ("use", "zero", "run", "fetch")
+    codes = ", ".join(f"[ %{name}.code, %{name}.call ]" for name in names)
+    return [
+        "define i64 @enter(ptr %ctx, i64 %from) {",
+        "entry:",
+        f"  %table.at = getelementptr i64, ptr %ctx, i64 {emitted.context.own[TABLE]}",
+        "  %table = load ptr, ptr %table.at, align 8",
+        *_words(use="ptr", context="ptr", zero="ptr", fetch="ptr", own="i64", zeroed="i64", here="ptr", result="i64"),
+        *_words(size="i64", stream="ptr"),
+        "  br label %use.call",
+        *calls("use", "%use(ptr %context)", "zero.ask"),
+        *asks("zero", "zeroed", "run.call"),
+        *calls("zero", "%zero(i64 %own, i8 0, i64 %zeroed, ptr %stream)", "run.call"),
+        *calls("run", f"@run(ptr %ctx, ptr %table, i64 0, i64 {len(emitted.symbols)})", "fetch.ask"),
+        *asks("fetch", "size", "done"),
+        *calls("fetch", "%fetch(ptr %here, i64 %result, i64 %size)", "done"),
+        f"failed:\n  %code = phi i32 {codes}\n  %wide = zext i32 %code to i64\n  ret i64 %wide",
+        "done:\n  ret i64 0\n}\n",
+    ]
 
 
 def _counter(emitted: Emitted, counted: list[bool]) -> list[str]:

@@ -248,9 +248,15 @@ class Driver:
         )
         return found.value
 
-    def launcher(self) -> int:
-        """The address of a function that is called as cuLaunchKernel is."""
-        return ctypes.cast(self._library.cuLaunchKernel, ctypes.c_void_p).value or 0
+    def functions(self) -> list[int]:
+        """What the host's code of a program calls: launching, making the context this thread's, the context, zeroing,
+        copying to the host.
+        """
+        launch, use, zero, fetch = (
+            ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value or 0
+            for name in ("cuLaunchKernel", "cuCtxSetCurrent", "cuMemsetD8Async", "cuMemcpyDtoH_v2")
+        )
+        return [launch, use, self._context.value or 0, zero, fetch]
 
     def launch(self, function: int, threads: int, word: int) -> None:
         """Launch one block of threads, with one word as its argument."""

@@ -18,7 +18,21 @@ from .toolchain import Code, host_code
 __all__ = ["Emulator"]
 
 _OUT_OF_MEMORY: Final = 2
-_LAUNCH: Final = """
+_FUNCTIONS: Final = ("adstack.launch", "adstack.use", "adstack.zero", "adstack.fetch")
+_TEXT: Final = """
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+define i32 @adstack.use(ptr %context) {
+  ret i32 0
+}
+define i32 @adstack.zero(ptr %at, i8 %value, i64 %size, ptr %stream) {
+  call void @llvm.memset.p0.i64(ptr %at, i8 %value, i64 %size, i1 false)
+  ret i32 0
+}
+define i32 @adstack.fetch(ptr %to, ptr %from, i64 %size) {
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %size, i1 false)
+  ret i32 0
+}
 define i32 @adstack.launch(ptr %f, i32 %gx, i32 %gy, i32 %gz, i32 %bx, i32 %by, i32 %bz, i32 %shared, ptr %stream,
     ptr %params, ptr %extra) {
   %ctx = load ptr, ptr %params
@@ -39,7 +53,7 @@ class Emulator:
     def __init__(self, memory: int = 1 << 32) -> None:
         self.device = Device("the host playing a CUDA device", (9, 0), memory, 4, 8, (13, 0), warp=1)
         self._memory: dict[int, npt.NDArray[np.uint8]] = {}
-        self._launch = host_code(_LAUNCH, ["adstack.launch"], None)
+        self._code = host_code(_TEXT, _FUNCTIONS, None)
 
     def enter(self) -> None:
         """Every thread may use it."""
@@ -96,9 +110,10 @@ class Emulator:
         """How many blocks of so many threads run at once."""
         return self.device.threads // threads
 
-    def launcher(self) -> int:
-        """What stands for cuLaunchKernel."""
-        return self._launch.symbols["adstack.launch"]
+    def functions(self) -> list[int]:
+        """What stands for the driver's functions."""
+        launch, use, zero, fetch = (self._code.symbols[name] for name in _FUNCTIONS)
+        return [launch, use, 0, zero, fetch]
 
     def check(self, code: int) -> None:
         """Nothing goes wrong."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
+from adstack.backends.llvm import native
 from adstack.backends.llvm.cache import ObjectCache
 from adstack.backends.llvm.context import own_size
 from adstack.backends.llvm.reports import failure, overflow_error, printed
@@ -18,7 +19,7 @@ from adstack.runtime.adstack_heap import Heap
 from adstack.runtime.options import Options
 
 from .adstacks import Layouts
-from .codegen import BLOCK, FUNCTION, HEAD, IDLE, MOST, ROW, Module
+from .codegen import BLOCK, FUNCTION, HEAD, IDLE, MOST, ROW, TABLE, WORDS, Module
 from .driver import Driver
 from .emulator import Emulator
 from .layout import OVERFLOW_WORDS, PRINT_WORDS, OwnMemory
@@ -29,6 +30,8 @@ __all__ = ["THREADS", "Executable", "build", "listing"]
 Array = npt.NDArray[Any]
 THREADS: Final = 128
 """Of a block: a few warps, so that the last blocks of a launch leave little idle."""
+_NEVER: Final = np.zeros(1, np.int64)
+"""The report of programs that report nothing."""
 _BLOCKS: Final = 2**31 - 1
 """That a grid may have."""
 
@@ -73,6 +76,7 @@ class Executable:
         self.reports_now = bool(kinds - {"stack"})
         self.reports_late = "stack" in kinds
         run = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_int64] * 4)
+        self.fetched = np.zeros(1, np.int64)
         self._run = run(self.launcher.symbols["run"])
         count = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 2)
         self._count = count(self.launcher.symbols["count"])
@@ -138,6 +142,35 @@ class Executable:
         block, total = int(self._threads[number]), self._count(self.slots.ctypes.data, number)
         most = block * int(self.resident[number])
         return most if total < 0 else min(most, -(-total // block) * block)
+
+    def entry(self, launches: Array, refused: Callable[[int], Any], owner: Any) -> native.Entry | None:
+        """For calls that machine code serves; None if Python must look after each launch.
+
+        Args:
+            launches: the number of launches so far.
+            refused: raises the error that one of CUDA's codes stands for.
+            owner: what must live as long as such calls may come.
+        """
+        if self.reports_now or self.reports_late or self.layouts.tasks:
+            return None
+        for name in self.program.results:
+            self.table[WORDS["here"]] = self.fetched.ctypes.data
+            self.table[WORDS["result"]] = self.own + self.layout.places[name]
+            self.table[WORDS["size"]] = self.program.places[name].dtype.size
+        return native.Entry(
+            program=self.program,
+            context=self.module.context,
+            run=self.launcher.symbols["enter"],
+            slots=self.slots.ctypes.data,
+            errors=_NEVER.ctypes.data,
+            overflow=_NEVER.ctypes.data,
+            launches=launches.ctypes.data,
+            results=dict.fromkeys(self.program.results, self.fetched.ctypes.data),
+            long=bool(self.program.results),
+            failed=lambda: None,
+            goes_on=refused,
+            keep=(owner, self),
+        )
 
     def results(self, driver: Driver | Emulator) -> Sequence[Any]:
         """The scalars that the last launch returned; waits for it, if there are any."""
@@ -210,7 +243,7 @@ def build(
 ) -> Executable:
     """Compile a module's text, or take it from the cache, and load it."""
     loaded = driver.load(_image(driver, module, cached))
-    launcher = host_code(module.launcher, ["run", "count"], cached)
+    launcher = host_code(module.launcher, ["run", "count", "enter"], cached)
     layout = OwnMemory.of(program, module.sites)
     own = driver.allocate(layout.size)
     slots = np.zeros(module.size, np.int64)
@@ -222,6 +255,8 @@ def build(
     if layout.prints is not None:
         driver.upload(own + layout.prints, np.array([0, PRINT_WORDS], np.int64))
     table, resident = _table(driver, module, loaded)
+    slots[module.context.own[TABLE]] = table.ctypes.data
+    table[WORDS["own"]], table[WORDS["zeroed"]] = own, layout.zeroed
     layouts = Layouts(program, module.rows, slots[module.context.size :], heap, options.ad_stack_heap_limit)
     return Executable(program, options, module, loaded, launcher, table, resident, slots, own, layout, layouts, heap)
 
@@ -243,7 +278,7 @@ def _image(driver: Driver | Emulator, module: Module, cached: ObjectCache | None
 def _table(driver: Driver | Emulator, module: Module, loaded: Any) -> tuple[Array, Array]:
     """What the launcher is told (see `codegen`), and how many blocks of each task the device runs at once."""
     table, resident = np.zeros(HEAD + ROW * len(module.symbols), np.int64), np.zeros(len(module.symbols), np.int64)
-    table[0] = driver.launcher()
+    table[: len(driver.functions())] = driver.functions()
     threads = THREADS if driver.device.warp > 1 else 1
     for k, symbol in enumerate(module.symbols):
         row = table[HEAD + ROW * k : HEAD + ROW * (k + 1)]

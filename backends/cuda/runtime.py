@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adstack.backends.llvm import native
 from adstack.backends.llvm.cache import ObjectCache, default_folder
 from adstack.backends.llvm.context import raw_bits
 from adstack.errors import BackendUnavailableError
@@ -18,7 +19,7 @@ from adstack.ir.types import DType
 from adstack.runtime.adstack_heap import Heap, TaskUse
 from adstack.runtime.backend import Bindings, Capabilities, Probe, Unavailable
 from adstack.runtime.options import Options
-from adstack.runtime.shortcuts import Shortcut
+from adstack.runtime.shortcuts import HostArgument, Shortcut
 
 from . import capability
 from .adds import float_adds
@@ -52,12 +53,17 @@ class CudaBackend:
     def __init__(self, capabilities: Capabilities, driver: Driver | Emulator) -> None:
         self.capabilities = capabilities
         self.driver = driver
-        self.launches = 0
+        self._launches = np.zeros(1, np.int64)
         self._adds: frozenset[str] | None = None
         self._lost = False
         self._turn = threading.RLock()
         self._pending: dict[int, Executable] = {}
         self.heap = Heap(self._take, driver.free)
+
+    @property
+    def launches(self) -> int:
+        """How many launches there were."""
+        return int(self._launches[0])
 
     @contextmanager
     def _doing(self, what: str) -> Iterator[Driver | Emulator]:
@@ -94,6 +100,9 @@ class CudaBackend:
         return listing(executable)
 
     def launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
+        return native.alone(lambda: self._launch(executable, scalars, bindings))
+
+    def _launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
         with self._doing(f"running {executable.name}") as driver:
             self._settle(finished=False)
             slots, context = executable.slots, executable.module.context
@@ -105,8 +114,8 @@ class CudaBackend:
             for (name, axis), slot in context.extents.items():
                 slots[slot] = bindings.shapes[name][axis]
             executable.shapes = bindings.shapes
-            self.launches += 1
-            slots[context.own["launch"]] = self.launches
+            self._launches[0] += 1
+            slots[context.own["launch"]] = self._launches[0]
             executable.run(driver, sized=bindings.sized)
             if executable.reports_now:
                 executable.report(driver)
@@ -114,6 +123,10 @@ class CudaBackend:
                 executable.send_overflow(driver)
                 self._pending[id(executable)] = executable
             return executable.results(driver)
+
+    def last_launch(self, executable: Executable) -> int:
+        """The number of its last launch."""
+        return int(executable.slots[executable.module.context.own["launch"]])
 
     def _settle(self, *, finished: bool) -> None:
         """Raise what earlier launches reported, as far as it has come; all of it has if they have `finished`."""
@@ -123,8 +136,20 @@ class CudaBackend:
             self._pending.clear()
 
     def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., Any] | None:
-        """None yet: Python fills in every launch."""
-        return None
+        """A builtin that queues the launch; none where the host must look after it, or hands over its own memory."""
+        if executable.options.debug or any(isinstance(argument, HostArgument) for argument in wanted.arguments):
+            return None
+        entry = executable.entry(self._launches, self._refused, self)
+        return None if entry is None else native.make(entry, wanted)
+
+    def _refused(self, code: int) -> None:
+        """Raise what a launch gave."""
+        with self._doing("launching a kernel") as driver:
+            driver.check(code)
+
+    def address(self, storage: DeviceArray) -> int:
+        """Where a kernel finds memory."""
+        return storage.address
 
     def synchronize(self) -> None:
         """Wait; a device that has failed has nothing to wait for."""

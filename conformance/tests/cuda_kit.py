@@ -31,7 +31,7 @@ ADDS = frozenset({"f16", "f32", "f64"})
 @cache
 def backend() -> CudaBackend:
     """The host, playing a device."""
-    return CudaBackend(Capabilities("cuda", "emulated", "the host"), Emulator())
+    return CudaBackend(Capabilities("cuda", "emulated", "the host", addressed=True), Emulator())
 
 
 def compiled(source: str | Kernel | Program, *, debug: bool = False) -> Callable[..., Sequence[Any]]:

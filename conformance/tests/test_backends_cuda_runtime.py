@@ -10,7 +10,9 @@ from cuda_kit import agree_on, backend, compiled
 from interpreter_kit import parallel, serial
 
 import adstack as qd
+from adstack.backends.cuda.driver import DriverError
 from adstack.backends.cuda.emulator import Emulator
+from adstack.backends.cuda.toolchain import host_code
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
 from adstack.errors import AdstackMemoryError, AdstackOutOfBoundsError, AdstackOverflowError
 from adstack.ir.types import f32
@@ -220,3 +222,55 @@ def test_an_overflow_that_nobody_asked_about_ends_no_program(cuda):
     with pytest.raises(AdstackOverflowError):
         turns[None]
     assert turns[None] == 6
+
+
+def test_calls_go_to_the_device_without_python(cuda):
+    cuda()
+    a, b = qd.ndarray(qd.f32, (16,)), qd.ndarray(qd.f32, (5,))
+    total = qd.field(qd.f64, shape=())
+
+    @qd.kernel
+    def put(a: qd.types.ndarray(dtype=qd.f32, ndim=1), i: qd.i32, v: qd.f32):
+        a[i] = v
+        total[None] += a.shape[0]
+
+    @qd.kernel
+    def get(a: qd.types.ndarray(dtype=qd.f32, ndim=1), i: qd.i32) -> qd.f32:
+        return a[i]
+
+    for _ in range(3):
+        put(a, 1, 2.0)
+        get(a, 1)
+    assert [type(kernel.__call__).__name__ for kernel in (put, get)] == ["builtin_function_or_method"] * 2
+    put(a, 3, 4.0)
+    put(b, 4, 8.0)
+    a[5] = 16.0
+    assert [get(a, i) for i in (1, 3, 5)] == [2.0, 4.0, 16.0]
+    assert (get(b, 4), b[4], total[None]) == (8.0, 8.0, 3 * 16 + 16 + 5)
+    array = np.zeros(3, np.float32)
+    put(array, 2, 1.0)
+    assert array.tolist() == [0.0, 0.0, 1.0]
+
+
+def test_what_a_launch_in_machine_code_gives_is_raised(cuda, monkeypatch):
+    cuda()
+    x = qd.field(qd.f32, shape=())
+
+    @qd.kernel
+    def put():
+        x[None] = 1.0
+
+    refuse = "define i32 @adstack.launch(ptr %f, i32 %gx, i32 %gy, i32 %gz, i32 %bx, i32 %by, i32 %bz, i32 %shared, "
+    refuse += "ptr %stream, ptr %params, ptr %extra) {\n  ret i32 2\n}"
+    broken = host_code(refuse, ["adstack.launch"], None)
+    usual = Emulator.functions
+    monkeypatch.setattr(Emulator, "functions", lambda self: [broken.symbols["adstack.launch"], *usual(self)[1:]])
+
+    def check(self, code):
+        if code:
+            raise DriverError("cuLaunchKernel", code, "out of memory")
+
+    monkeypatch.setattr(Emulator, "check", check)
+    for _ in range(3):
+        with pytest.raises(AdstackMemoryError, match="no memory left"):
+            put()

@@ -77,7 +77,8 @@ class Ndarray(HostArray):
 
     def marked(self) -> int:
         """The mark of its signature, which machine code finds in the buffer's record from now on; 0 if it can't."""
-        if not self.buffer.backend.capabilities.direct or self.buffer.watch is not None:
+        found = self.buffer.backend.capabilities
+        if not (found.direct or found.addressed) or self.buffer.is_strict:
             return 0
         record = self.buffer.record()
         record[TAG] = _MARKS.setdefault(self.signature, len(_MARKS) + 1)

@@ -32,6 +32,7 @@ class Capabilities:
         kind: one of `KINDS`.
         device: what it runs on, in words.
         direct: whether the host addresses its memory, and launches have finished when they return.
+        addressed: whether memory that the host does not address has addresses that it can hand to a launch.
         dtypes: element types it computes with.
         details: anything else worth showing: versions, limits.
     """
@@ -40,6 +41,7 @@ class Capabilities:
     kind: str
     device: str
     direct: bool = False
+    addressed: bool = False
     dtypes: tuple[DType, ...] = ALL
     details: Mapping[str, str] = field(default_factory=dict)
 
@@ -115,6 +117,9 @@ class Backend(Protocol):
         """Memory of the host (C-contiguous) as a handle that `launch` takes, or None if the device can't address it."""
 
     def free(self, storage: Any) -> None: ...
+
+    def address(self, storage: Any) -> int:
+        """Where a launch finds the memory; only asked for if the memory is direct or addressed."""
 
     def host_view(self, storage: Any) -> npt.NDArray[np.generic] | None:
         """The memory as a numpy array, all launches finished; None if the host can't address it."""

@@ -95,7 +95,7 @@ class Buffer:
         """Words about this buffer for machine code of the host, which addresses its memory."""
         if self._record is None:
             words = (ctypes.c_int64 * (EXTENTS + len(self.shape)))()
-            words[ADDRESS] = self.read().ctypes.data
+            words[ADDRESS] = self.backend.address(self._alive())
             words[EXTENTS:] = list(self.shape)
             self._record = words
         return self._record

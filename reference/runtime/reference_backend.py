@@ -143,6 +143,10 @@ class ReferenceBackend:
     def free(self, storage: Any) -> None:
         """Python frees it."""
 
+    def address(self, storage: npt.NDArray[Any]) -> int:
+        address: int = storage.ctypes.data
+        return address
+
     def host_view(self, storage: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return storage
 
