@@ -34,7 +34,7 @@ from .checkpoint_state import (
 )
 from .plan import Planner
 from .state import Counters, Names, Sides, counter, scoped
-from .sweep import Sweep, trip_count
+from .sweep import Sweep, trip_count, trips_before
 
 if TYPE_CHECKING:
     from .backward import Backward, Flow
@@ -296,7 +296,7 @@ class Blocks:
             local[site.source.args[0]] = index
         state = dict(zip(site.inner, counts, strict=True))
         with b.into(body):
-            done = b.cast(b.sub(index, lo), i64)
+            done = trips_before(b, lo, index)
             yielded = sweep.region(site.source, local, state, done)
             b.yield_(*yielded, *(state[loop] for loop in site.inner))
         return b.for_(lo, hi, [*values, *(counter(b) for _ in counts)], body)

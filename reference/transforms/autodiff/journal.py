@@ -25,7 +25,7 @@ from .plan import Planner
 from .reverse import reverse
 from .rotate import rotate
 from .state import Counters, Names, counter, scoped
-from .sweep import Sweep, loops_inside, trip_count
+from .sweep import Sweep, loops_inside, trip_count, trips_before
 
 __all__ = ["WANTED", "Journal", "Journaled", "Log", "journaled"]
 
@@ -135,7 +135,7 @@ class Journal:
         """From here on the code is that of one parallel iteration."""
         row = counter(b)
         for index, lo, hi in zip(args, bounds[::2], bounds[1::2], strict=True):
-            row = b.add(b.mul(row, trip_count(b, lo, hi)), b.cast(b.sub(index, lo), i64))
+            row = b.add(b.mul(row, trip_count(b, lo, hi)), trips_before(b, lo, index))
         self.row = row
 
 

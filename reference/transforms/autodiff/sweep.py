@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .checkpoint import Blocks
     from .journal import Journal
 
-__all__ = ["Sweep", "loops_inside", "trip_count"]
+__all__ = ["Sweep", "loops_inside", "trip_count", "trips_before"]
 
 _SKIPPED = frozenset({"store", "print", "assert"})
 
@@ -176,7 +176,7 @@ class Sweep:
         local.update(zip(source.args, args, strict=True))
         state = {**counters, **dict(zip(inner, counts, strict=True))}
         with self.b.into(body):
-            done = self.b.cast(self.b.sub(args[0], lo), i64)
+            done = trips_before(self.b, lo, args[0])
             yielded = self.region(source, local, state, self.b.add(start, done))
             self.b.yield_(*yielded, *(state[loop] for loop in inner))
         made = self.b.for_(lo, hi, [*initial, *(counters[loop] for loop in inner)], body)
@@ -217,9 +217,12 @@ class Sweep:
 
 def trip_count(b: Builder, lo: Value, hi: Value) -> Value:
     """How often a `for` runs, as i64."""
-    some = b.lt(lo, hi)
-    zero = b.const(0, i64)
-    return b.select(some, b.sub(b.cast(hi, i64), b.cast(lo, i64)), zero)
+    return b.select(b.lt(lo, hi), trips_before(b, lo, hi), b.const(0, i64))
+
+
+def trips_before(b: Builder, lo: Value, index: Value) -> Value:
+    """How many iterations of a `for` come before that of an index, as i64: for their own type that may be too many."""
+    return b.sub(b.cast(index, i64), b.cast(lo, i64))
 
 
 def loops_inside(op: Op) -> list[Op]:
