@@ -19,7 +19,7 @@ from typing import Any, Final
 import click
 
 from . import autodiff
-from .edits import StaleEditError
+from .edits import Edit, StaleEditError
 from .mutants import Mutant, mutants
 from .run import ROOT, TESTS, Verdict, Wrong, judged
 
@@ -72,12 +72,14 @@ class _Teller:
     def __init__(self, total: int) -> None:
         self.total, self.results = total, list[Verdict]()
         self.terminal = os.fdopen(os.dup(1), "w")
-        self.broken = ""
+        self.broken: list[str] = []
 
     def __call__(self, verdict: Verdict) -> None:
         if verdict.mutant.row == CONTROL:
-            self.broken = verdict.by
+            self.broken += [f"the tests fail without any change: {verdict.by}"] if verdict.killed else []
             return
+        if verdict.is_broken:
+            self.broken.append(f"{verdict.mutant.row}: {verdict.mutant.change}: makes no program: {verdict.how}")
         self.results.append(verdict)
         word = f"killed by {verdict.by}" if verdict.killed else "SURVIVED"
         at = f"{len(self.results)}/{self.total}"
@@ -91,15 +93,18 @@ def _hints(target: Path) -> dict[tuple[str, str], str]:
 
 
 def _tried(target: str, found: list[Wrong], jobs: int, file: Path) -> _Teller:
+    os.environ["CI"] = "1"  # hypothesis repeats itself
     tell = _Teller(len(found))
+    folder = ROOT / "conformance" / "tests"
     if target == "autodiff":
-        wanted = {(mutant.row, mutant.change) for mutant in found}
-        edits = [edit for edit in autodiff.edits() if (edit.row, edit.change) in wanted]
-        tell.broken = autodiff.judged(edits, jobs, tell, _hints(file))
+        edits = [mutant for mutant in found if isinstance(mutant, Edit)]
+        made = autodiff.mutants_of(edits)
+        judged(made, jobs, tell, folder, autodiff.TESTS, autodiff.order(_hints(file)))
+        killers = {verdict.by for verdict in tell.results}
+        judged([control()], 1, tell, folder, autodiff.TESTS, lambda item, _: 0 if item.nodeid in killers else None)
     else:
-        os.environ["CI"] = "1"  # hypothesis repeats itself
         made = [mutant for mutant in found if isinstance(mutant, Mutant)]
-        judged([control(), *made], jobs, tell, ROOT / "conformance" / "tests", TESTS)
+        judged([control(), *made], jobs, tell, folder, TESTS)
     return tell
 
 
@@ -111,16 +116,17 @@ def _tried(target: str, found: list[Wrong], jobs: int, file: Path) -> _Teller:
 @click.option("--json", "file", type=click.Path(path_type=Path), help="the file to write")
 def main(target: str, rows: str, only: tuple[str, ...], jobs: int, file: Path | None) -> None:
     """Try the changes, report survivors, write the file."""
-    file = file or ROOT / "conformance" / "results" / RESULTS[target]
+    file = file.absolute() if file else ROOT / "conformance" / "results" / RESULTS[target]
     everything: Sequence[Wrong] = autodiff.edits() if target == "autodiff" else list(mutants())
     commit = _commit()
+    found = chosen(rows, only, everything)
     try:
-        tell = _tried(target, chosen(rows, only, everything), jobs, file)
+        tell = _tried(target, found, jobs, file)
     except StaleEditError as error:
         click.echo(str(error), err=True)
         sys.exit(2)
     if tell.broken:
-        click.echo(f"the tests fail without any change: {tell.broken}", err=True)
+        click.echo("\n".join(tell.broken), err=True)
         sys.exit(2)
     counts = summary(tell.results, everything, commit)
     file.write_text(json.dumps(counts, indent=1) + "\n")

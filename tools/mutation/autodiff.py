@@ -1,35 +1,66 @@
-"""The edits of derivatives and of their machinery, and what the tests say of each."""
+"""The edits of derivatives and of reverse mode, and the tests that are to notice them."""
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import fnmatch
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Final
 
-from .copies import Copies, unpacked
+import pytest
+
 from .edits import Edit, StaleEditError, applied, read_edits
+from .mutants import Mutant
+from .patches import patch
 from .rules import FILE, rules
-from .run import ROOT, Verdict
+from .run import ROOT, Wrong
 
-__all__ = ["checked_edits", "edits", "judged"]
+__all__ = ["TESTS", "edits", "mutants_of", "order", "stale"]
+
+REFERENCE: Final = ROOT / "reference"
+TESTS: Final = (
+    "test_ir_derivatives",
+    "test_transforms_autodiff_*",
+    "test_lang_ad_*",
+    "test_lang_gradient",
+    "test_interpreter_tape*",
+    "test_conformance_gradients",
+    "../../tools/mutation/cases",
+)
+LIKELY: Final = {
+    "ir/derivatives.py": ("test_ir_derivatives",),
+    "derivative of *": ("test_ir_derivatives",),
+    "lang/ad/undo.py*": ("test_lang_ad_undo",),
+    "lang/ad/*": ("test_lang_ad_tape",),
+    "*/activity.py*": ("test_transforms_autodiff_activity",),
+    "*/mincut.py*": ("test_transforms_autodiff_mincut",),
+    "*/conflicts.py*": ("test_transforms_autodiff_conflicts",),
+    "*/replay.py*": ("test_transforms_autodiff_replay",),
+    "*/before.py*": ("test_transforms_autodiff_before",),
+    "*/parts.py*": ("test_transforms_autodiff_parts",),
+    "*/access.py*": ("test_transforms_autodiff_access", "test_lang_ad_access"),
+    "*/updates.py*": ("test_transforms_autodiff_updates",),
+    "*/checkpoint*.py*": ("test_transforms_autodiff_checkpoint*",),
+    "*": ("test_transforms_autodiff_plan", "test_transforms_autodiff_backward", "test_transforms_autodiff_re*"),
+}
+"""Per row, the files of tests to try first."""
 
 
-def edits(reference: Path = ROOT / "reference") -> list[Edit]:
+def edits(reference: Path = REFERENCE) -> list[Edit]:
     """All of them; those of derivatives follow the table."""
     texts = sorted(Path(__file__).with_name("wrong").glob("*.txt"))
     return [*rules((reference / FILE).read_text()), *(edit for text in texts for edit in read_edits(text))]
 
 
-def checked_edits(reference: Path) -> list[str]:
+def stale(reference: Path = REFERENCE) -> list[str]:
     """What is wrong with edits: snippets that are gone, and edits of one row with one name."""
     found = edits(reference)
-    wrong = [told for edit in found if (told := _stale(reference, edit))]
+    wrong = [told for edit in found if (told := _problem(edit, reference))]
     names = [(edit.row, edit.change) for edit in found]
     return wrong + [f"{row}: {change}: twice" for row, change in sorted({n for n in names if names.count(n) > 1})]
 
 
-def _stale(reference: Path, edit: Edit) -> str:
+def _problem(edit: Edit, reference: Path) -> str:
     try:
         applied((reference / edit.file).read_text(), edit)
     except StaleEditError as error:
@@ -37,38 +68,18 @@ def _stale(reference: Path, edit: Edit) -> str:
     return ""
 
 
-def judged(
-    found: Sequence[Edit],
-    jobs: int,
-    tell: Callable[[Verdict], None],
-    hints: Mapping[tuple[str, str], str],
-    root: Path = ROOT,
-) -> str:
-    """Tries each edit on what is committed, `jobs` at a time, and tells what comes of it.
+def mutants_of(found: list[Edit]) -> list[Mutant]:
+    """What makes the edits in a process."""
+    return [Mutant(edit.row, edit.change, patch(edit, REFERENCE)) for edit in found]
 
-    What killed an edit the last time (`hints`) is tried first. The result says which killer fails without any edit.
-    """
-    with tempfile.TemporaryDirectory(prefix="adstack-mutation-") as folder:
-        scratch = Path(folder)
-        sources = unpacked(root, scratch / "sources")
-        wrong = checked_edits(sources / "adstack")
-        if wrong:
-            raise StaleEditError("\n".join(wrong))
-        waiting = iter(found)
-        killers: set[str] = set()
 
-        def serve() -> None:
-            with Copies(sources, scratch) as copies:
-                for edit in waiting:
-                    told = copies.tried(edit, hints.get((edit.row, edit.change), ""))
-                    if told.is_broken:
-                        raise StaleEditError(f"{edit.row}: {edit.change}: what it makes is no program: {told.how}")
-                    killers.add(told.by)
-                    tell(Verdict(edit, bool(told.by), told.by))
+def order(hints: Mapping[tuple[str, str], str]) -> Callable[[pytest.Item, Wrong], int]:
+    """Which tests to run first: what killed a change the last time, then those of what it changes."""
 
-        with ThreadPoolExecutor(jobs) as pool:
-            for served in [pool.submit(serve) for _ in range(jobs)]:
-                served.result()
-        with Copies(sources, scratch) as copies:
-            failed = copies.untouched(killers)
-    return f"{failed.by}: {failed.how}" if failed.by else ""
+    def place(item: pytest.Item, mutant: Wrong) -> int:
+        if item.nodeid == hints.get((mutant.row, mutant.change)):
+            return 0
+        likely = next(tests for pattern, tests in LIKELY.items() if fnmatch.fnmatch(mutant.row, pattern))
+        return 1 if any(fnmatch.fnmatch(item.path.stem, pattern) for pattern in likely) else 2
+
+    return place

@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from textwrap import dedent, indent
 
@@ -77,12 +78,11 @@ def applied(source: str, edit: Edit) -> str:
         raise StaleEditError(f"{_name(edit)}: stands there {len(places)} times:\n{edit.old}")
     start = first + places[0]
     end = start + edit.old.count("\n")
-    replaced = "".join(lines[start:end])
     margin = min(len(line) - len(line.lstrip()) for line in lines[start:end] if line.strip())
     # the least indented line of the edit may be one of the new ones
     inset = min(len(line) - len(line.lstrip()) for line in edit.old.splitlines() if line.strip())
     made = "".join([*lines[:start], indent(edit.new, " " * (margin - inset)), *lines[end:]])
-    _check(edit, source, made, replaced)
+    _check(edit, made)
     return made
 
 
@@ -93,22 +93,27 @@ def _places(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
     return [k for k in range(len(lines) - count + 1) if dedent("".join(lines[k : k + count])) == text]
 
 
-def _check(edit: Edit, source: str, made: str, replaced: str) -> None:
+def _check(edit: Edit, made: str) -> None:
+    if edit.old.split() == edit.new.split():
+        raise StaleEditError(f"{_name(edit)}: nothing changes:\n{edit.old}")
     try:
-        same = ast.dump(ast.parse(made)) == ast.dump(ast.parse(source))
+        ast.parse(made)
     except SyntaxError as error:
         raise StaleEditError(f"{_name(edit)}: what it makes is no program: {error.msg}") from None
-    if same:
-        raise StaleEditError(f"{_name(edit)}: nothing changes:\n{replaced}")
 
 
 def _name(edit: Edit) -> str:
     return f"{edit.row}: {edit.change}"
 
 
+@lru_cache(maxsize=64)
+def _parsed(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
 def span(source: str, where: str) -> tuple[int, int]:
     """The lines of the definition of a name, from 0, the last one excluded."""
-    body: Sequence[ast.stmt] = ast.parse(source).body
+    body: Sequence[ast.stmt] = _parsed(source).body
     found: ast.stmt | None = None
     for name in where.split("."):
         found = next((node for node in body if name in _names(node)), None)

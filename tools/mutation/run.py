@@ -10,6 +10,8 @@ import itertools
 import multiprocessing
 import os
 import re
+import resource
+import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -49,7 +51,14 @@ TESTS: Final = (
     "test_transforms_facts",
     "test_interpreter_*",
 )
-LIMIT: Final = 900.0
+LIMIT: Final = 3600.0
+"""Seconds that a change may take."""
+CPU: Final = 60
+"""Seconds of work that a test may take; the machine may be busy with other things."""
+MOST_BYTES: Final = 16 << 30
+"""What a fork may take: a wrong capacity must not take the machine's memory."""
+BROKEN: Final = ("NameError", "UnboundLocalError", "ImportError", "AttributeError: module")
+"""What says nothing of the tests: the change made no program."""
 _FORK: Final = multiprocessing.get_context("fork")
 
 
@@ -64,28 +73,51 @@ class Wrong(Protocol):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of one change: whether a test failed, and which, or why there is none to name."""
+    """What came of one change: whether a test failed, and which, or why there is none to name; what it failed with."""
 
     mutant: Wrong
     killed: bool
     by: str
+    how: str = ""
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the change makes no program."""
+        return self.how.startswith(BROKEN)
+
+
+Order = Callable[[pytest.Item, Wrong], "int | None"]
+
+
+def speaks_of(item: pytest.Item, mutant: Wrong) -> int:
+    """0 for a likely killer: it looks at the whole table, or has the row among its parameters; 1 for another."""
+    parameters = re.split(r"[\[\]-]", item.name)[1:]
+    return int(mutant.row.split()[-1] not in parameters and (bool(parameters) or item.path.stem not in TESTS[:3]))
 
 
 def judged(
-    found: Iterable[Mutant], jobs: int, tell: Callable[[Verdict], None], folder: Path, tests: Sequence[str]
+    found: Iterable[Mutant],
+    jobs: int,
+    tell: Callable[[Verdict], None],
+    folder: Path,
+    tests: Sequence[str],
+    order: Order = speaks_of,
 ) -> None:
-    """Tries each change on the tests of `folder`, `jobs` at a time, and tells what comes of it."""
+    """Tries each change on the tests of `folder`, `jobs` at a time, and tells what comes of it.
+
+    The tests run in the order that `order` gives, those without a place left out, up to the first that fails.
+    """
     _warm()
     files = [str(path) for path in _files(folder, tests)]
-    options = ["-q", "--timeout=60", "-p", "no:cacheprovider", "-p", "no:xdist", f"--rootdir={folder}"]
+    options = ["-q", "--timeout=0", "-p", "no:cacheprovider", "-p", "no:xdist", f"--rootdir={folder}"]
     with _Silence():
-        status = pytest.main([*options, *files], plugins=[_Session(found, jobs, tell)])
+        status = pytest.main([*options, *files], plugins=[_Session(found, jobs, tell, order)])
     if status != pytest.ExitCode.OK:
         raise RuntimeError(f"the tests can't be collected: pytest ended with {int(status)}")
 
 
 def _files(folder: Path, patterns: Sequence[str]) -> dict[Path, None]:
-    return {path: None for pattern in patterns for path in sorted(folder.glob(f"{pattern}.py"))}
+    return {path.resolve(): None for pattern in patterns for path in sorted(folder.glob(f"{pattern}.py"))}
 
 
 def _warm() -> None:
@@ -98,9 +130,9 @@ def _warm() -> None:
 class _Session:
     """A pytest plugin that runs the collected tests once per change, each time in a fork."""
 
-    def __init__(self, found: Iterable[Mutant], jobs: int, tell: Callable[[Verdict], None]) -> None:
+    def __init__(self, found: Iterable[Mutant], jobs: int, tell: Callable[[Verdict], None], order: Order) -> None:
         self.waiting: Iterator[Mutant] = iter(found)
-        self.jobs, self.tell = jobs, tell
+        self.jobs, self.tell, self.order = jobs, tell, order
         self.running: dict[Connection, tuple[Mutant, ForkProcess, float]] = {}
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -119,7 +151,9 @@ class _Session:
             if mutant is None:
                 return False
             receiver, sender = _FORK.Pipe(duplex=False)
-            child = _FORK.Process(target=_tested, args=(mutant, items, sender))
+            places = [(place, item) for item in items if (place := self.order(item, mutant)) is not None]
+            ordered = [item for _, item in sorted(places, key=lambda pair: pair[0])]
+            child = _FORK.Process(target=_tested, args=(mutant, ordered, sender))
             child.start()
             sender.close()
             self.running[receiver] = mutant, child, time.monotonic() + LIMIT
@@ -134,42 +168,48 @@ class _Session:
 
 def _verdict(mutant: Mutant, receiver: Connection) -> Verdict:
     try:
-        first = str(receiver.recv()) if receiver.poll() else "no test: it took too long"
+        first, how = receiver.recv() if receiver.poll() else ("no test: it took too long", "")
     except EOFError:
-        first = "no test: the process died"
-    return Verdict(mutant, bool(first), first)
+        first, how = "no test: the process died", ""
+    return Verdict(mutant, bool(first), first, how)
 
 
 class _Witness:
-    """A pytest plugin that remembers the first failure."""
+    """A pytest plugin that remembers the first failure, and what failed."""
 
     def __init__(self) -> None:
-        self.first = ""
+        self.first = self.how = ""
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Called by pytest for the setup, the call and the end of each test."""
         if report.failed and not self.first:
+            crash = getattr(report.longrepr, "reprcrash", None)
             self.first = report.nodeid
+            self.how = str(report.longrepr if crash is None else crash.message).partition("\n")[0]
 
 
 def _tested(mutant: Mutant, items: list[pytest.Item], sender: Connection) -> None:
     """In the fork: make the change, run the tests up to the first that fails, and say which."""
     witness = _Witness()
-    items[0].config.pluginmanager.register(witness)
+    for item in items[:1]:
+        item.config.pluginmanager.register(witness)
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+    signal.signal(signal.SIGPROF, _too_long)
     mutant.apply()
-    ordered = sorted(items, key=lambda item: not _speaks_of(item, mutant.row))
-    for item, following in zip(ordered, [*ordered[1:], None], strict=True):
+    for item, following in zip(items, [*items[1:], None], strict=True):
+        signal.setitimer(signal.ITIMER_PROF, CPU)
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if witness.first:
             break
-    sender.send(witness.first)
+    sender.send((witness.first, witness.how))
     sender.close()
 
 
-def _speaks_of(item: pytest.Item, row: str) -> bool:
-    """Whether the test is a likely killer: it looks at the whole table, or has the row among its parameters."""
-    parameters = re.split(r"[\[\]-]", item.name)[1:]
-    return row.split()[-1] in parameters or (not parameters and item.path.stem in TESTS[:3])
+def _too_long(number: int, frame: Any) -> None:
+    # what is not Python does not come here: the next signal ends the process
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, CPU)
+    raise TimeoutError(f"more than {CPU} seconds of work")
 
 
 class _Silence:

@@ -1,0 +1,59 @@
+"""Makes an edit in a running process: the edited text is compiled, and its code put in the place of what is there."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+from .edits import Edit, StaleEditError, applied, span
+
+__all__ = ["patch"]
+
+
+def patch(edit: Edit, reference: Path) -> Callable[[], None]:
+    """What makes the edit in the process that calls it, for good; StaleEditError if it can't be made."""
+    source = (reference / edit.file).read_text()
+    made = applied(source, edit)
+    name = ".".join(("adstack", *Path(edit.file).with_suffix("").parts))
+    first, _ = span(made, edit.where)
+    statement = next(node for node in ast.parse(made).body if node.lineno <= first + 1 <= (node.end_lineno or 0))
+    if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+        code = _code(compile(made, str(reference / edit.file), "exec"), edit.where.split("."))
+        return lambda: setattr(_function(importlib.import_module(name), edit), "__code__", code)
+    return lambda: _define(importlib.import_module(name), edit.where, statement)
+
+
+def _code(code: CodeType, names: list[str]) -> CodeType:
+    """The code of a function in that of a module."""
+    for name in names:
+        code = next(part for part in code.co_consts if isinstance(part, CodeType) and part.co_name == name)
+    return code
+
+
+def _function(module: Any, edit: Edit) -> FunctionType:
+    """The function itself, behind what decorates it."""
+    found: Any = module
+    for name in edit.where.split("."):
+        found = inspect.getattr_static(found, name)
+    if isinstance(found, (classmethod, staticmethod)):
+        found = found.__func__
+    found = inspect.unwrap(found.fget if isinstance(found, property) and found.fget is not None else found)
+    if not isinstance(found, FunctionType):
+        raise StaleEditError(f"{edit.row} is no function")
+    return found
+
+
+def _define(module: Any, name: str, statement: ast.stmt) -> None:
+    """Define a name of a module again, wherever it was imported."""
+    old = getattr(module, name)
+    exec(compile(ast.Module([statement], []), module.__file__, "exec"), vars(module))
+    new = getattr(module, name)
+    for other in list(sys.modules.values()):
+        for key in [key for key, value in getattr(other, "__dict__", {}).items() if value is old]:
+            setattr(other, key, new)
