@@ -83,6 +83,11 @@ def test_a_pull_is_the_derivative_to_within_its_own_rounding(name, point, dtype)
         assert got.error.item() <= abs(float(want)) * 2**12 * np.finfo(dtype.numpy).eps + np.finfo(dtype.numpy).tiny
 
 
+def test_a_cast_of_real_numbers_passes_changes_on():
+    (pull,) = RULES["cast"]
+    assert pull.map(-2.5, Saved()) == -2.5
+
+
 AWKWARD = [
     ("abs", (0.0,), (0,)),
     ("abs", (-0.0,), (0,)),

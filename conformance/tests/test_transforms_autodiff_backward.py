@@ -141,8 +141,8 @@ def test_loops_are_reversed_as_they_ran(name: str) -> None:
 
 def test_a_range_may_be_longer_than_its_type() -> None:
     loop = (
-        "%lo = const -100 : i8\n%hi = const 100 : i8\n%r = for %k = %lo to %hi carry (%v = %a) {\n%s = sin %v\n%f = load "
-        "@w[%i]\n%d = mul %s, %f\nyield %d\n}"
+        "%lo = const -100 : i8\n%hi = const 100 : i8\n%r = for %k = %lo to %hi carry (%v = %a) {\n%s = sin %v\n"
+        "%f = load @w[%i]\n%d = mul %s, %f\nyield %d\n}"
     )
     check_against_oracle(kernel(threads(f"%a = load @x[%i]\n{loop}{END}")), memory(0), adjoints(1))
 
@@ -163,7 +163,9 @@ STRAIGHT = {
     )
     + END,
     "two reads": "%a = load @x[%i]\n%o = load @x[%0]\n%r = mul %a, %o" + END,
-    "two stores": "%a = load @x[%i]\n%b = load @w[%i]\nstore @y[%i], %a\nstore @y[%i], %b\n%s = sin %b\nstore @y[%i], %s",
+    "two stores": (
+        "%a = load @x[%i]\n%b = load @w[%i]\nstore @y[%i], %a\nstore @y[%i], %b\n%s = sin %b\nstore @y[%i], %s"
+    ),
     "a constant": "%a = load @x[%i]\nstore @y[%i], %a\nstore @y[%i], %half",
     "sums": "%a = load @x[%i]\n%s = sin %a\n%o = atomic add @z[], %s\n%p = atomic add @y[%i], %a",
     "old values": "%a = load @x[%i]\n%o = atomic add @y[%i], %a\n%b = mul %o, %half\n%p = atomic add @z[], %b",
@@ -190,10 +192,10 @@ TASKS = {
     + threads("%a = load @x[%i]\n%o = atomic add @t[], %a")
     + "%p = load @t[]\n%q0 = sin %p\n"
     + threads(USES.format(1, "j"), "j"),
-    "a loop in serial code": "%a = load @x[%0]\n%r = for %k = %0 to %4 carry (%v = %a) {\n%b = load @w[%k]\n%s = mul %v, "
-    "%b\n%g = sin %s\nyield %g\n}\nstore @z[], %r",
-    "a branch in serial code": "%a = load @x[%0]\n%c = gt %a, %half\nif %c {\n%r = for %k = %0 to %4 carry (%v = %a) {\n"
-    "%s = sin %v\nyield %s\n}\nstore @z[], %r\nyield\n} else {\nyield\n}",
+    "a loop in serial code": "%a = load @x[%0]\n%r = for %k = %0 to %4 carry (%v = %a) {\n%b = load @w[%k]\n"
+    "%s = mul %v, %b\n%g = sin %s\nyield %g\n}\nstore @z[], %r",
+    "a branch in serial code": "%a = load @x[%0]\n%c = gt %a, %half\nif %c {\n"
+    "%r = for %k = %0 to %4 carry (%v = %a) {\n%s = sin %v\nyield %s\n}\nstore @z[], %r\nyield\n} else {\nyield\n}",
 }
 
 
@@ -232,8 +234,8 @@ LOOSE = {
         "%s = for %k = %0 to %2 carry (%v = %r) {\n%d = if %c {\nyield %v\n} else {\nyield %one\n}\nyield %d\n}"
     ),
     "a loop in a loop that does not run": (
-        "%s = for %k = %0 to %2 carry (%v = %one) {\n%d = for %l = %0 to %0 carry (%b = %v) {\n%e = mul %b, %r\nyield %e\n}"
-        "\n%f = mul %d, %half\nyield %f\n}"
+        "%s = for %k = %0 to %2 carry (%v = %one) {\n%d = for %l = %0 to %0 carry (%b = %v) {\n%e = mul %b, %r\n"
+        "yield %e\n}\n%f = mul %d, %half\nyield %f\n}"
     ),
     "an adjoint of nothing that goes into a loop": (
         "%q = for %k = %0 to %2 carry (%v = %r) {\n%d = mul %v, %half\nyield %d\n}\n%s = select %c, %q, %one"

@@ -41,7 +41,7 @@ LIKELY: Final = {
     "*/access.py*": ("test_transforms_autodiff_access", "test_lang_ad_access"),
     "*/updates.py*": ("test_transforms_autodiff_updates",),
     "*/checkpoint*.py*": ("test_transforms_autodiff_checkpoint*",),
-    "*": ("test_transforms_autodiff_plan", "test_transforms_autodiff_backward", "test_transforms_autodiff_re*"),
+    "*": ("test_transforms_autodiff_backward", "test_transforms_autodiff_reverse"),
 }
 """Per row, the files of tests to try first."""
 
