@@ -9,7 +9,6 @@ from .common import COMPILED, gradient, opened
 from .kernels import KERNELS, REVERSIBLE
 
 LANES = re.compile(r"<(\d+) x (?:float|i32)>")
-TAKEN = re.compile(r"@malloc\(i64 (%\w+)\)")
 
 
 def lanes(text):
@@ -47,35 +46,6 @@ class GradientCode(Code):
         self.stages = gradient(made).stages()
         if "llvm" not in self.stages:
             raise NotImplementedError("the code of reverse mode is not shown")
-
-
-class Adstacks:
-    """What reverse mode keeps: how many values, and how many bytes of each iteration of one thread.
-
-    The bytes that are pushed come from the report; those that memory is taken for, from the code: they are the same if
-    nothing is wasted. Depths are not counted here: they are exact, and one slot is spare.
-    """
-
-    params = (COMPILED, ("recurrence", "ragged", "many"))
-    param_names = ("backend", "kernel")
-
-    def setup(self, backend, kernel):
-        made, _ = REVERSIBLE[kernel](opened(backend, offline_cache=False), 16, needs_grad=True)
-        self.gradient = gradient(made)
-        if not hasattr(self.gradient, "adstack_report"):
-            raise NotImplementedError("no report on adstacks")
-        self.report = self.gradient.adstack_report()
-
-    def track_stacks(self, backend, kernel):
-        return len(self.report)
-
-    def track_bytes_pushed(self, backend, kernel):
-        return sum(row.slot_bytes for row in self.report)
-
-    def track_bytes_taken(self, backend, kernel):
-        text = self.gradient.stages()["llvm"]
-        sizes = [re.search(rf"^ *{name} = mul i64 \S+, (\d+)$", text, re.MULTILINE) for name in TAKEN.findall(text)]
-        return sum(int(size.group(1)) for size in sizes) / lanes(text)
 
 
 class ObjectSize:
