@@ -1,0 +1,85 @@
+"""Elements of places and thread-local arrays: addresses, loads, stores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adstack.ir.structure import Op, Place, Value
+from adstack.ir.types import ArrayType, DType, i64, u64
+
+from .checks import check_bounds, check_local_bounds
+from .code import Num
+from .opcodes import Op as Spv
+from .opcodes import Storage
+from .region import RegionEmitter, handles
+
+__all__ = ["address_of"]
+
+
+def address_of(e: RegionEmitter, place: Place, indices: Sequence[Value]) -> Num:
+    """The address of an element, in row-major order."""
+    offset: Num | None = None
+    for axis, value in enumerate(indices):
+        index = e.index(value)
+        offset = index if offset is None else offset * e.extent(place, axis) + index
+    base = e.frame.pointers[place.name]
+    if offset is None:
+        return base
+    return base + (offset.signed(u64) * place.dtype.size)
+
+
+@handles("shape")
+def _shape(e: RegionEmitter, op: Op) -> None:
+    e.bind(op.result, e.extent(op.attrs["place"], op.attrs["axis"]).resize(op.result.dtype))
+
+
+@handles("load")
+def _load(e: RegionEmitter, op: Op) -> None:
+    place: Place = op.attrs["place"]
+    check_bounds(e, op, place, op.operands)
+    e.bind(op.result, e.c.load(address_of(e, place, op.operands), place.dtype))
+
+
+@handles("store")
+def _store(e: RegionEmitter, op: Op) -> None:
+    *indices, value = op.operands
+    place: Place = op.attrs["place"]
+    check_bounds(e, op, place, indices)
+    e.c.store(address_of(e, place, indices), e.get(value), place.dtype)
+
+
+# ---- local arrays
+
+
+@handles("array.alloc")
+def _array_alloc(e: RegionEmitter, op: Op) -> None:
+    array = op.result.type
+    assert isinstance(array, ArrayType)
+    ty = e.m.array(array.dtype, array.length)
+    variable = e.c.local(ty)
+    e.arrays[op.result] = variable
+    e.c.do(Spv.Store, variable, e.m.null(ty))
+
+
+def _element(e: RegionEmitter, op: Op) -> tuple[int, DType]:
+    """A pointer to an element, and its type."""
+    array, index = op.operands[:2]
+    assert isinstance(array.type, ArrayType)
+    check_local_bounds(e, op, index, array.type.length)
+    dtype = array.type.dtype
+    at = e.get(index)
+    pointer = e.m.pointer(Storage.Function, e.m.type(dtype))
+    number = at if at.dtype.bits >= 32 else at.resize(i64)
+    return e.c.raw(Spv.AccessChain, pointer, e.arrays[array], number.id), dtype
+
+
+@handles("array.load")
+def _array_load(e: RegionEmitter, op: Op) -> None:
+    pointer, dtype = _element(e, op)
+    e.bind(op.result, e.c.let(Spv.Load, dtype, pointer))
+
+
+@handles("array.store")
+def _array_store(e: RegionEmitter, op: Op) -> None:
+    pointer, _ = _element(e, op)
+    e.c.do(Spv.Store, pointer, e.get(op.operands[2]).id)

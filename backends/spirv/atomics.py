@@ -1,0 +1,133 @@
+"""Atomic updates. Serial code needs none: it loads, combines, stores."""
+
+from __future__ import annotations
+
+from adstack.ir.structure import Op, Place
+from adstack.ir.types import DType, u8, u16, u32, u64
+
+from .access import address_of
+from .checks import DEVICE, RELAXED, check_bounds
+from .code import Num, unsigned
+from .module import memory_dtype
+from .opcodes import Capability
+from .opcodes import Op as Spv
+from .region import RegionEmitter, handles
+
+__all__ = ["update"]
+
+_NATIVE = {
+    "add": (Spv.AtomicIAdd, Spv.AtomicIAdd),
+    "and": (Spv.AtomicAnd, Spv.AtomicAnd),
+    "or": (Spv.AtomicOr, Spv.AtomicOr),
+    "xor": (Spv.AtomicXor, Spv.AtomicXor),
+    "min": (Spv.AtomicSMin, Spv.AtomicUMin),
+    "max": (Spv.AtomicSMax, Spv.AtomicUMax),
+    "xchg": (Spv.AtomicExchange, Spv.AtomicExchange),
+}
+"""The instruction for signed and for unsigned integers."""
+
+
+@handles("atomic")
+def _atomic(e: RegionEmitter, op: Op) -> None:
+    place: Place = op.attrs["place"]
+    indices, values = op.operands[: place.rank], op.operands[place.rank :]
+    check_bounds(e, op, place, indices)
+    address = address_of(e, place, indices)
+    numbers = e.all(values)
+    one = update if e.frame.parallel else _plain
+    e.bind(op.result, one(e, op.attrs["kind"], address, place.dtype, *numbers))
+
+
+def _plain(e: RegionEmitter, kind: str, address: Num, dtype: DType, *values: Num) -> Num:
+    """Load, combine, store: nobody else is there."""
+    old = e.c.load(address, dtype)
+    e.c.store(address, _combined(e, kind, dtype, old, values), dtype)
+    return old
+
+
+def _combined(e: RegionEmitter, kind: str, dtype: DType, old: Num, values: tuple[Num, ...]) -> Num:
+    if kind == "xchg":
+        return values[0]
+    if kind == "cas":
+        a, b = (x.bits(unsigned(dtype)) if dtype.is_float else x for x in (old, values[0]))
+        return a.eq(b).choose(values[1], old)
+    return e.combine(kind, dtype, old, values[0])
+
+
+def update(e: RegionEmitter, kind: str, address: Num, dtype: DType, *values: Num) -> Num:
+    """One thread's atomic update; the old value."""
+    c, traits = e.c, e.m.traits
+    orders = c.m.word(DEVICE), c.m.word(RELAXED)
+    if dtype.name == "f32" and kind == "add" and traits.float_add:
+        c.m.need(Capability.AtomicFloat32AddEXT, "SPV_EXT_shader_atomic_float_add")
+        return c.let(Spv.AtomicFAddEXT, dtype, c.at(address, dtype), *orders, values[0].id)
+    if dtype.kind in "iu" and dtype.bits >= 32 and kind in _NATIVE and _has_atomics(e, dtype):
+        signed, unsigned_ = _NATIVE[kind]
+        op = signed if dtype.kind == "i" else unsigned_
+        return c.let(op, dtype, c.at(address, dtype), *orders, values[0].id)
+    return _exchanged(e, kind, address, dtype, values)
+
+
+def _has_atomics(e: RegionEmitter, dtype: DType) -> bool:
+    if dtype.bits == 64:
+        if not e.m.traits.int64_atomics:
+            return False
+        e.m.need(Capability.Int64Atomics)
+    return True
+
+
+def _exchanged(e: RegionEmitter, kind: str, address: Num, dtype: DType, values: tuple[Num, ...]) -> Num:
+    """By compare-and-exchange on the bits, until nobody has come between; a narrow element in the word around it."""
+    c = e.c
+    word = u64 if dtype.bits == 64 else u32
+    if dtype.bits == 64:
+        _need_long(e)
+    narrow = dtype.size < 4
+    at = c.at(address & ~3 & (1 << 64) - 1 if narrow else address, word)
+    shift = ((address & 3) << 3).resize(u32) if narrow else None
+    scope, order = c.m.word(DEVICE), c.m.word(RELAXED)
+
+    def attempt(carried: list[Num]) -> tuple[Num, list[Num]]:
+        seen = carried[0]
+        old = _element(seen, shift, dtype)
+        new = _inserted(seen, shift, _combined(e, kind, dtype, old, values), dtype)
+        found = c.let(Spv.AtomicCompareExchange, word, at, scope, order, order, new.id, seen.id)
+        return found.ne(seen), [found, seen]
+
+    start = c.let(Spv.Load, word, at, 2, word.size)
+    *_, last = c.loop([start], attempt, lambda handed: [handed[0]])
+    return _element(last, shift, dtype)
+
+
+def _need_long(e: RegionEmitter) -> None:
+    from adstack.errors import BackendUnavailableError
+
+    if not e.m.traits.int64_atomics:
+        raise BackendUnavailableError(
+            "an atomic update of 64 bits needs shaderBufferInt64Atomics, which the device does not have",
+            do="use a type of 32 bits, or another device",
+        )
+    e.m.need(Capability.Int64Atomics)
+
+
+def _element(word: Num, shift: Num | None, dtype: DType) -> Num:
+    """The value of an element in a word."""
+    if shift is not None:
+        bits = u8 if dtype.size == 1 else u16
+        word = (word >> shift).resize(bits)
+    if dtype.is_bool:
+        return word.ne(0)
+    return word.bits(dtype) if dtype.is_float else word.signed(dtype)
+
+
+def _inserted(word: Num, shift: Num | None, value: Num, dtype: DType) -> Num:
+    """The word with a new element in it."""
+    if dtype.is_float:
+        value = value.bits(unsigned(dtype))
+    raw = value.resize(memory_dtype(dtype)) if dtype.is_bool else value
+    if shift is None:
+        return raw.signed(word.dtype)
+    mask = (1 << 8 * dtype.size) - 1
+    ones = word.c.const(mask, u32) << shift
+    bits = raw.signed(u8 if dtype.size == 1 else u16).resize(u32)
+    return (word & ~ones) | (bits << shift)

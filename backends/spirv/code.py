@@ -1,0 +1,282 @@
+"""One function under construction, and `Num`: a value in it that takes Python's operators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from adstack.ir.types import DType, u1, u16, u32, u64
+
+from .module import Module, instruction, memory_dtype
+from .opcodes import STD, Decoration, Op, Storage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["Code", "Num", "unsigned"]
+
+_ROUNDING = frozenset({Op.FAdd, Op.FSub, Op.FMul, Op.FDiv})
+_BITS = {8: u16, 16: u16, 32: u32, 64: u64}
+
+
+def unsigned(dtype: DType) -> DType:
+    """The unsigned integer of the width of a float type."""
+    return _BITS[dtype.bits]
+
+
+class Num:
+    """A scalar value: an id and its type. Operators are instructions: integers wrap, floats round once."""
+
+    __slots__ = ("c", "dtype", "id")
+
+    def __init__(self, code: Code, dtype: DType, id_: int) -> None:
+        self.c, self.dtype, self.id = code, dtype, id_
+
+    def _other(self, other: Num | float) -> int:
+        return other.id if isinstance(other, Num) else self.c.m.constant(other, self.dtype)
+
+    def _two(self, op: Op, other: Num | float, to: DType | None = None) -> Num:
+        return self.c.let(op, to or self.dtype, self.id, self._other(other))
+
+    def _kind(self, floats: Op, signed: Op, unsigned_: Op, other: Num | float, to: DType | None = None) -> Num:
+        return self._two({"f": floats, "i": signed}.get(self.dtype.kind, unsigned_), other, to)
+
+    def __add__(self, other: Num | float) -> Num:
+        return self._kind(Op.FAdd, Op.IAdd, Op.IAdd, other)
+
+    def __sub__(self, other: Num | float) -> Num:
+        return self._kind(Op.FSub, Op.ISub, Op.ISub, other)
+
+    def __mul__(self, other: Num | float) -> Num:
+        return self._kind(Op.FMul, Op.IMul, Op.IMul, other)
+
+    def __truediv__(self, other: Num | float) -> Num:
+        return self._two(Op.FDiv, other)
+
+    def __floordiv__(self, other: Num | float) -> Num:
+        """Of integers, toward zero."""
+        return self._kind(Op.FDiv, Op.SDiv, Op.UDiv, other)
+
+    def __mod__(self, other: Num | float) -> Num:
+        """Of integers, with the sign of the dividend."""
+        return self._kind(Op.UMod, Op.SRem, Op.UMod, other)
+
+    def __and__(self, other: Num | float) -> Num:
+        return self._two(Op.LogicalAnd if self.dtype.is_bool else Op.BitwiseAnd, other)
+
+    def __or__(self, other: Num | float) -> Num:
+        return self._two(Op.LogicalOr if self.dtype.is_bool else Op.BitwiseOr, other)
+
+    def __xor__(self, other: Num | float) -> Num:
+        return self._two(Op.LogicalNotEqual if self.dtype.is_bool else Op.BitwiseXor, other)
+
+    def __invert__(self) -> Num:
+        return self.c.let(Op.LogicalNot if self.dtype.is_bool else Op.Not, self.dtype, self.id)
+
+    def __lshift__(self, other: Num | float) -> Num:
+        return self._two(Op.ShiftLeftLogical, other)
+
+    def __rshift__(self, other: Num | float) -> Num:
+        """A signed integer keeps its sign."""
+        return self._kind(Op.Not, Op.ShiftRightArithmetic, Op.ShiftRightLogical, other)
+
+    def __lt__(self, other: Num | float) -> Num:
+        return self._kind(Op.FOrdLessThan, Op.SLessThan, Op.ULessThan, other, u1)
+
+    def __le__(self, other: Num | float) -> Num:
+        return self._kind(Op.FOrdLessThanEqual, Op.SLessThanEqual, Op.ULessThanEqual, other, u1)
+
+    def __gt__(self, other: Num | float) -> Num:
+        return self._kind(Op.FOrdGreaterThan, Op.SGreaterThan, Op.UGreaterThan, other, u1)
+
+    def __ge__(self, other: Num | float) -> Num:
+        return self._kind(Op.FOrdGreaterThanEqual, Op.SGreaterThanEqual, Op.UGreaterThanEqual, other, u1)
+
+    def eq(self, other: Num | float) -> Num:
+        """Equal; a NaN is equal to nothing."""
+        return self._kind(Op.FOrdEqual, Op.IEqual, Op.LogicalEqual if self.dtype.is_bool else Op.IEqual, other, u1)
+
+    def ne(self, other: Num | float) -> Num:
+        """Not equal; a NaN is not equal to itself."""
+        integers = Op.LogicalNotEqual if self.dtype.is_bool else Op.INotEqual
+        return self._kind(Op.FUnordNotEqual, Op.INotEqual, integers, other, u1)
+
+    def choose(self, yes: Num, no: Num | float) -> Num:
+        """`yes` where this holds, else `no`."""
+        return self.c.let(Op.Select, yes.dtype, self.id, yes.id, yes._other(no))
+
+    def bits(self, to: DType) -> Num:
+        """The same bits as another type of the same width."""
+        same = self.c.m.type(to) == self.c.m.type(self.dtype)
+        return self.signed(to) if same else self.c.let(Op.Bitcast, to, self.id)
+
+    def signed(self, to: DType) -> Num:
+        """The same integer, looked at as a type of the same width with or without a sign."""
+        return Num(self.c, to, self.id)
+
+    def resize(self, to: DType) -> Num:
+        """An integer made wider, by its sign, or narrower; of a u1, 0 or 1."""
+        if self.dtype.is_bool:
+            return self.choose(Num(self.c, to, self.c.m.constant(1, to)), 0)
+        if self.dtype.bits == to.bits:
+            return self.signed(to)
+        return self.c.let(Op.SConvert if self.dtype.kind == "i" else Op.UConvert, to, self.id)
+
+    def convert(self, to: DType) -> Num:
+        """From float to float, from float to integer (which must hold it), or from integer to float."""
+        if self.dtype.is_float:
+            op = Op.FConvert if to.is_float else Op.ConvertFToS if to.kind == "i" else Op.ConvertFToU
+        else:
+            op = Op.ConvertSToF if self.dtype.kind == "i" else Op.ConvertUToF
+        return self if to is self.dtype else self.c.let(op, to, self.id)
+
+
+class Code:
+    """Words of one function, block by block.
+
+    Attributes:
+        m: the module around it.
+        block: the label of the block being written.
+        watch: called behind every loop with the last value of its condition: true if the driver ended the loop.
+    """
+
+    def __init__(self, module: Module) -> None:
+        self.m = module
+        self.words: list[int] = []
+        self.variables: list[int] = []
+        self.watch: Callable[[Num], None] | None = None
+        self.enter(module.new())
+
+    # ---- instructions
+
+    def let(self, op: Op, to: DType, *operands: int) -> Num:
+        """An instruction with a scalar result."""
+        return Num(self, to, self.raw(op, self.m.type(to), *operands))
+
+    def raw(self, op: Op, ty: int, *operands: int) -> int:
+        """An instruction with a result of any type; its id."""
+        made = self.m.new()
+        self.words += ((len(operands) + 3) << 16 | op, ty, made, *operands)
+        if op in _ROUNDING:
+            self.m.decorate(made, Decoration.NoContraction)
+        return made
+
+    def do(self, op: Op, *operands: int) -> None:
+        """An instruction without a result."""
+        self.words += ((len(operands) + 1) << 16 | op, *operands)
+
+    def std(self, name: str, to: DType, *operands: Num) -> Num:
+        """An instruction of GLSL.std.450."""
+        made = self.let(Op.ExtInst, to, self.m.std, STD[name], *(x.id for x in operands))
+        self.m.decorate(made.id, Decoration.NoContraction)
+        return made
+
+    def const(self, value: bool | int | float, dtype: DType) -> Num:
+        return Num(self, dtype, self.m.constant(value, dtype))
+
+    # ---- blocks
+
+    def enter(self, label: int) -> None:
+        """Go on in a new block."""
+        self.do(Op.Label, label)
+        self.block: int = label
+
+    def jump(self, label: int) -> None:
+        self.do(Op.Branch, label)
+
+    def split(self, condition: Num, yes: int, no: int) -> None:
+        self.do(Op.BranchConditional, condition.id, yes, no)
+
+    def phi(self, dtype: DType, *pairs: tuple[int, int]) -> Num:
+        """The value that comes with the edge taken: (id, block) per edge."""
+        return self.let(Op.Phi, dtype, *(word for pair in pairs for word in pair))
+
+    def when(self, condition: Num, then: Callable[[], None]) -> None:
+        """Do something only where a condition holds."""
+        inside, after = self.m.new(), self.m.new()
+        self.do(Op.SelectionMerge, after, 0)
+        self.split(condition, inside, after)
+        self.enter(inside)
+        then()
+        self.jump(after)
+        self.enter(after)
+
+    def either(
+        self, condition: Num, then: Callable[[], Sequence[Num]], orelse: Callable[[], Sequence[Num]]
+    ) -> list[Num]:
+        """What one of two sides gives."""
+        labels, after = (self.m.new(), self.m.new()), self.m.new()
+        self.do(Op.SelectionMerge, after, 0)
+        self.split(condition, *labels)
+        arms = []
+        for label, side in zip(labels, (then, orelse), strict=True):
+            self.enter(label)
+            found = side()
+            arms.append((found, self.block))
+            self.jump(after)
+        self.enter(after)
+        (yes, yes_block), (no, no_block) = arms
+        return [self.phi(a.dtype, (a.id, yes_block), (b.id, no_block)) for a, b in zip(yes, no, strict=True)]
+
+    def loop(
+        self,
+        start: Sequence[Num],
+        test: Callable[[list[Num]], tuple[Num, Sequence[Num]]],
+        body: Callable[[Sequence[Num]], Sequence[Num]],
+    ) -> Sequence[Num]:
+        """While `test` of the carried values holds, `body`; what `test` handed on when it did not hold."""
+        head, inside, go_on, after = (self.m.new() for _ in range(4))
+        before = self.block
+        self.jump(head)
+        self.enter(head)
+        carried, holes = [], []
+        for value in start:
+            carried.append(self.phi(value.dtype, (value.id, before), (0, go_on)))
+            holes.append(len(self.words) - 2)
+        self.do(Op.LoopMerge, after, go_on, 0)
+        first = self.m.new()
+        self.jump(first)
+        self.enter(first)
+        condition, handed = test(carried)
+        self.split(condition, inside, after)
+        self.enter(inside)
+        following = body(handed)
+        self.jump(go_on)
+        self.enter(go_on)
+        self.jump(head)
+        for hole, value in zip(holes, following, strict=True):
+            self.words[hole] = value.id
+        self.enter(after)
+        if self.watch is not None:
+            self.watch(condition)
+        return handed
+
+    # ---- memory
+
+    def local(self, ty: int) -> int:
+        """A variable of the function; a pointer to it."""
+        made = self.m.new()
+        self.variables += instruction(Op.Variable, self.m.pointer(Storage.Function, ty), made, Storage.Function)
+        return made
+
+    def at(self, address: Num, dtype: DType) -> int:
+        """A pointer from an address (u64)."""
+        return self.raw(Op.ConvertUToPtr, self.m.memory_pointer(dtype), address.id)
+
+    def load(self, address: Num, dtype: DType) -> Num:
+        """The element at an address."""
+        kept = memory_dtype(dtype)
+        found = self.let(Op.Load, kept, self.at(address, dtype), 2, dtype.size)
+        return found.ne(0) if dtype.is_bool else Num(self, dtype, found.id)
+
+    def store(self, address: Num, value: Num, dtype: DType) -> None:
+        """Write an element; a u1 as a byte."""
+        kept = value.resize(memory_dtype(dtype)) if dtype.is_bool else value
+        self.do(Op.Store, self.at(address, dtype), kept.id, 2, dtype.size)
+
+    # ---- the end
+
+    def function(self, name: int, result: int, signature: int, params: Sequence[int] = ()) -> list[int]:
+        """The finished function: head, variables, blocks; the body has ended with a return."""
+        head = [*instruction(Op.Function, result, name, 0, signature), *params]
+        first, rest = self.words[:2], self.words[2:]
+        return [*head, *first, *self.variables, *rest, *instruction(Op.FunctionEnd)]

@@ -1,0 +1,89 @@
+"""What the code of a task needs to know of the task, and what a running task may report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from adstack.ir.location import Loc
+from adstack.ir.structure import Place, Value
+from adstack.ir.types import DType
+
+from .code import Num
+
+if TYPE_CHECKING:
+    from .rows import Rows
+
+__all__ = ["Site", "TaskFrame", "record_words"]
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place in a program where something may be reported: a failed check, or text printed.
+
+    Attributes:
+        kind: "bounds", "local", "trap", "assert", "print", "stack" or "loops".
+        message: the trap's or assert's message; the length of a local array.
+        loc: where it stands.
+        types: of the arguments that the record holds.
+        parts: the text of a print, None for each argument.
+        place: what a bounds check is about.
+        indices: types of the indices of the iteration, which the record holds before the arguments.
+        task: name of the task that it is in.
+    """
+
+    kind: str
+    message: str
+    loc: Loc
+    types: tuple[DType, ...] = ()
+    parts: tuple[str | None, ...] = ()
+    place: Place | None = None
+    indices: tuple[DType, ...] = ()
+    task: str = ""
+
+
+def record_words(sites: Sequence[Site]) -> int:
+    """The size of an error record in words of 64 bits: a flag, the number of a site, indices, arguments."""
+    return 2 + max((len(site.indices) + len(site.types) for site in sites), default=0)
+
+
+@dataclass
+class TaskFrame:
+    """Of one task.
+
+    Attributes:
+        name: of the task.
+        debug: whether checks are emitted.
+        parallel: whether other iterations run at the same time.
+        own: what the launch hands over, by name: "errors", "overflow", "print", "seed", "launch", "heap".
+        pointers: place name -> its address (u64).
+        extents: (place name, axis) -> an extent (i64), where it is not known when compiling.
+        sites: shared by the tasks of a program; a site's number is its position.
+        section: of the task's random streams.
+        iteration: the linear index of the iteration (u64).
+        thread, threads: the number of this thread, and how many there are (u64).
+        indices: of the parallel loop around the code.
+        rows: of the thread in the adstack heap, if the task has any.
+        counter: a variable that counts the random numbers drawn (u32), if any are.
+    """
+
+    name: str
+    debug: bool
+    parallel: bool
+    own: dict[str, Num]
+    pointers: dict[str, Num]
+    extents: dict[tuple[str, int], Num]
+    sites: list[Site]
+    section: int
+    iteration: Num
+    thread: Num
+    threads: Num
+    indices: tuple[Value, ...] = ()
+    rows: Rows | None = None
+    counter: int = 0
+
+    def site(self, site: Site) -> int:
+        """The number of a site."""
+        self.sites.append(replace(site, task=self.name))
+        return len(self.sites) - 1

@@ -1,0 +1,210 @@
+"""A SPIR-V module under construction: ids, types, constants, declarations, and functions as streams of words."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+from adstack.ir.types import DType, f16, f32, f64, u8
+
+from .opcodes import ADDRESSING, MAGIC, VERSION, Capability, Decoration, Mode, Op, Storage
+from .traits import IEEE, Traits
+
+__all__ = ["Module", "instruction", "memory_dtype", "text_words"]
+
+_FOR_TYPES = {
+    "int8": Capability.Int8,
+    "int16": Capability.Int16,
+    "int64": Capability.Int64,
+    "float16": Capability.Float16,
+    "float64": Capability.Float64,
+}
+_FOR_MEMORY = {1: Capability.StorageBuffer8BitAccess, 2: Capability.StorageBuffer16BitAccess}
+
+
+def instruction(op: int, *words: int) -> list[int]:
+    """The words of one instruction."""
+    return [(len(words) + 1) << 16 | op, *words]
+
+
+def text_words(text: str) -> list[int]:
+    """A string as words, with a zero at its end."""
+    raw = text.encode() + b"\0"
+    raw += b"\0" * (-len(raw) % 4)
+    return list(struct.unpack(f"<{len(raw) // 4}I", raw))
+
+
+def memory_dtype(dtype: DType) -> DType:
+    """What stands in memory for a value: a u1 takes a byte."""
+    return u8 if dtype.is_bool else dtype
+
+
+class Module:
+    """Collects declarations; `words` is the whole, in the order that SPIR-V asks for.
+
+    Attributes:
+        traits: of the device that it is for.
+        functions: library functions emitted so far: name -> id.
+    """
+
+    def __init__(self, traits: Traits = IEEE) -> None:
+        self.traits = traits
+        self.functions: dict[str, int] = {}
+        self.helpers: dict[str, int] = {}
+        self._last = 0
+        self._capabilities: set[int] = {Capability.Shader, Capability.PhysicalStorageBufferAddresses}
+        self._extensions: dict[str, None] = {}
+        self._unique: dict[tuple[int, ...], int] = {}
+        self._decorations: list[int] = []
+        self._globals: list[int] = []
+        self._interface: list[int] = []
+        self._code: list[int] = []
+        self._modes: list[int] = []
+        self._entry: list[int] = []
+        self.std = self.new()
+        """The id of GLSL.std.450."""
+
+    def new(self) -> int:
+        """A fresh id."""
+        self._last += 1
+        return self._last
+
+    def need(self, capability: Capability, extension: str = "") -> None:
+        """Declare what is used."""
+        self._capabilities.add(capability)
+        if extension:
+            self._extensions[extension] = None
+
+    @property
+    def capabilities(self) -> frozenset[int]:
+        """What is declared so far."""
+        return frozenset(self._capabilities)
+
+    def decorate(self, target: int, decoration: Decoration, *extra: int) -> None:
+        self._decorations += instruction(Op.Decorate, target, decoration, *extra)
+
+    # ---- types and constants, each declared once
+
+    def _declare(self, op: Op, *words: int, typed: int = 0) -> int:
+        key = (op, typed, *words)
+        if key not in self._unique:
+            self._unique[key] = made = self.new()
+            self._globals += instruction(op, *((typed, made) if typed else (made,)), *words)
+        return self._unique[key]
+
+    @property
+    def void(self) -> int:
+        return self._declare(Op.TypeVoid)
+
+    def type(self, dtype: DType) -> int:
+        """The type of a value. Signs are the operations' business: all integers are declared without."""
+        if dtype.is_bool:
+            return self._declare(Op.TypeBool)
+        word = "float" if dtype.is_float else "int"
+        capability = _FOR_TYPES.get(f"{word}{dtype.bits}")
+        if capability is not None:
+            self.need(capability)
+        return self._declare(Op.TypeFloat, dtype.bits) if dtype.is_float else self._declare(Op.TypeInt, dtype.bits, 0)
+
+    def vector(self, dtype: DType, count: int) -> int:
+        return self._declare(Op.TypeVector, self.type(dtype), count)
+
+    def array(self, dtype: DType, length: int) -> int:
+        return self._declare(Op.TypeArray, self.type(dtype), self.word(length))
+
+    def struct(self, *members: int) -> int:
+        return self._declare(Op.TypeStruct, *members)
+
+    def pointer(self, storage: Storage, to: int) -> int:
+        return self._declare(Op.TypePointer, storage, to)
+
+    def memory_pointer(self, dtype: DType) -> int:
+        """A pointer to an element in memory."""
+        capability = _FOR_MEMORY.get(dtype.size)
+        if capability is not None:
+            self.need(capability)
+        return self.pointer(Storage.PhysicalStorageBuffer, self.type(memory_dtype(dtype)))
+
+    def signature(self, result: int, *params: int) -> int:
+        return self._declare(Op.TypeFunction, result, *params)
+
+    def word(self, value: int) -> int:
+        """A constant of 32 bits."""
+        return self._declare(Op.Constant, value & 0xFFFFFFFF, typed=self._declare(Op.TypeInt, 32, 0))
+
+    def constant(self, value: bool | int | float, dtype: DType) -> int:
+        """A constant of a scalar type."""
+        ty = self.type(dtype)
+        if dtype.is_bool:
+            return self._declare(Op.ConstantTrue if value else Op.ConstantFalse, typed=ty)
+        return self._declare(Op.Constant, *_literal(value, dtype), typed=ty)
+
+    def null(self, ty: int) -> int:
+        return self._declare(Op.ConstantNull, typed=ty)
+
+    # ---- variables, functions, the whole
+
+    def variable(self, storage: Storage, to: int) -> int:
+        """A global variable, which becomes part of the entry point's interface."""
+        made = self.new()
+        self._globals += instruction(Op.Variable, self.pointer(storage, to), made, storage)
+        self._interface.append(made)
+        return made
+
+    def builtin(self, number: int, ty: int) -> int:
+        """An input that the device fills."""
+        made = self.variable(Storage.Input, ty)
+        self.decorate(made, Decoration.BuiltIn, number)
+        return made
+
+    def push_constants(self, *members: tuple[int, int]) -> int:
+        """The block of push constants: (type, offset) per member."""
+        block = self.new()
+        self._globals += instruction(Op.TypeStruct, block, *(ty for ty, _ in members))
+        self.decorate(block, Decoration.Block)
+        for k, (_, offset) in enumerate(members):
+            self._decorations += instruction(Op.MemberDecorate, block, k, Decoration.Offset, offset)
+        return self.variable(Storage.PushConstant, block)
+
+    def add(self, code: Sequence[int]) -> None:
+        """Add a finished function."""
+        self._code += code
+
+    def entry(self, function: int, local_size: int) -> None:
+        """Name the function that runs, and how many threads run it side by side."""
+        self._entry = [function, *text_words("main")]
+        self._modes += instruction(Op.ExecutionMode, function, Mode.LocalSize, local_size, 1, 1)
+        wanted = (
+            (Mode.SignedZeroInfNanPreserve, Capability.SignedZeroInfNanPreserve, self.traits.preserve),
+            (Mode.RoundingModeRTE, Capability.RoundingModeRTE, self.traits.nearest),
+            (Mode.DenormPreserve, Capability.DenormPreserve, self.traits.denormals),
+        )
+        for mode, capability, widths in wanted:
+            for dtype in (f16, f32, f64):
+                if dtype.bits in widths and (Op.TypeFloat, 0, dtype.bits) in self._unique:
+                    self.need(capability)
+                    self._modes += instruction(Op.ExecutionMode, function, mode, dtype.bits)
+
+    @property
+    def words(self) -> list[int]:
+        """The module."""
+        head: list[int] = []
+        for capability in sorted(self._capabilities):
+            head += instruction(Op.Capability, capability)
+        for extension in self._extensions:
+            head += instruction(Op.Extension, *text_words(extension))
+        head += instruction(Op.ExtInstImport, self.std, *text_words("GLSL.std.450"))
+        head += instruction(Op.MemoryModel, ADDRESSING, 1)
+        head += instruction(Op.EntryPoint, 5, *self._entry, *self._interface)
+        body = [*head, *self._modes, *self._decorations, *self._globals, *self._code]
+        return [MAGIC, VERSION, 0, self._last + 1, 0, *body]
+
+
+def _literal(value: bool | int | float, dtype: DType) -> list[int]:
+    """A number as the words of a constant: at least one, the lowest first, narrow integers zero-extended."""
+    if dtype.is_float:
+        raw = struct.pack({16: "<e", 32: "<f", 64: "<d"}[dtype.bits], value)
+        number = int.from_bytes(raw, "little")
+    else:
+        number = int(value) & ((1 << dtype.bits) - 1)
+    return [number & 0xFFFFFFFF, number >> 32] if dtype.bits == 64 else [number]

@@ -1,0 +1,184 @@
+"""Straight-line code and the dispatch over operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from adstack.ir.structure import Function, Op, Place, Region, Value
+from adstack.ir.types import DType, i64
+
+from .code import Code, Num
+from .emitters import emit
+from .module import Module, instruction
+from .opcodes import Op as Spv
+
+if TYPE_CHECKING:
+    from .frame import TaskFrame
+    from .rows import Rows
+    from .stacks import Machine
+
+__all__ = ["HANDLERS", "RegionEmitter", "handles"]
+
+Handler = Callable[["RegionEmitter", Op], None]
+
+HANDLERS: dict[str, Handler] = {}
+
+
+def handles(name: str) -> Callable[[Handler], Handler]:
+    """Decorator: this function emits the op of that name."""
+
+    def register(handler: Handler) -> Handler:
+        HANDLERS[name] = handler
+        return handler
+
+    return register
+
+
+class RegionEmitter:
+    """Emits ops into one function.
+
+    Attributes:
+        c: the function.
+        task: what the code needs to know of the task around it; None in a library function, which touches no memory.
+        arrays: local arrays: value -> variable.
+        machines: adstacks that count for themselves, made so far.
+        sites: the site of each adstack in the heap, for the overflow record.
+        checked, slots: per (region, group or part, index), that it was compared with the capacity, and the address.
+        current: the region being emitted.
+    """
+
+    def __init__(self, code: Code, task: TaskFrame | None = None) -> None:
+        self.c = code
+        self.task = task
+        self.arrays: dict[Value, int] = {}
+        self.machines: dict[Value, Machine] = {}
+        self.sites: dict[Value, int] = {}
+        self.checked: dict[tuple[int, int, Value], bool] = {}
+        self.slots: dict[tuple[int, int, Value], Num] = {}
+        self.current: Region | None = None
+        self._numbers: dict[Value, int] = {}
+        self._ids: dict[Value, Num] = {}
+
+    @property
+    def m(self) -> Module:
+        return self.c.m
+
+    @property
+    def frame(self) -> TaskFrame:
+        """The task around the code."""
+        assert self.task is not None, "memory is out of reach in a library function"
+        return self.task
+
+    @property
+    def rows(self) -> Rows:
+        """The thread's part of the adstack heap."""
+        assert self.frame.rows is not None, "the task has no adstacks in the heap"
+        return self.frame.rows
+
+    # ---- operands
+
+    def bind(self, value: Value, number: Num) -> None:
+        """Say what stands for an IR value."""
+        self._ids[value] = Num(self.c, value.dtype, number.id)
+
+    def get(self, value: Value) -> Num:
+        return self._ids[value]
+
+    def all(self, values: Sequence[Value]) -> list[Num]:
+        return [self._ids[v] for v in values]
+
+    def number(self, value: Value) -> int | None:
+        """An integer that is known when compiling."""
+        return self._numbers.get(value)
+
+    def know(self, value: Value, number: int) -> None:
+        self._numbers[value] = number
+
+    def index(self, value: Value) -> Num:
+        """An integer value as i64; an unsigned one is not made negative."""
+        return self.get(value).resize(i64)
+
+    def extent(self, place: Place, axis: int) -> Num:
+        """An extent as i64."""
+        known = place.shape[axis]
+        return self.c.const(known, i64) if known is not None else self.frame.extents[place.name, axis]
+
+    # ---- ops
+
+    def region(self, region: Region) -> list[Value]:
+        """Emit the ops; gives what the terminator hands on."""
+        outer, self.current = self.current, region
+        for op in region.ops[:-1]:
+            self.op(op)
+        self.current = outer
+        return region.terminator.operands
+
+    def run(self, region: Region) -> list[Num]:
+        """Emit the ops; gives the values that the terminator hands on."""
+        return self.all(self.region(region))
+
+    def op(self, op: Op) -> None:
+        handler = HANDLERS.get(op.name)
+        if handler is not None:
+            handler(self, op)
+        else:
+            self.pure(op)
+
+    def pure(self, op: Op) -> None:
+        """A scalar operation."""
+        from .checks import check_trap
+
+        check_trap(self, op)
+        self.bind(op.result, emit(op.name, op.result.dtype, self.all(op.operands)))
+
+    def combine(self, name: str, dtype: DType, a: Num, b: Num) -> Num:
+        """Two numbers combined as the operation of that name does."""
+        return emit(name, dtype, (a, b))
+
+
+@handles("const")
+def _const(e: RegionEmitter, op: Op) -> None:
+    value = op.attrs["value"]
+    e.bind(op.result, e.c.const(value, op.result.dtype))
+    if isinstance(value, int):
+        e.know(op.result, int(value))
+
+
+@handles("call")
+def _call(e: RegionEmitter, op: Op) -> None:
+    function: Function = op.attrs["function"]
+    callee, m = _function(e.m, function), e.m
+    operands = [e.get(v).id for v in op.operands]
+    if len(op.results) == 1:
+        e.bind(op.result, e.c.let(Spv.FunctionCall, op.result.dtype, callee, *operands))
+        return
+    whole = e.c.raw(Spv.FunctionCall, _result_type(m, function), callee, *operands)
+    for k, result in enumerate(op.results):
+        e.bind(result, e.c.let(Spv.CompositeExtract, result.dtype, whole, k))
+
+
+def _result_type(m: Module, function: Function) -> int:
+    types = [m.type(dtype) for dtype in function.returns]
+    return types[0] if len(types) == 1 else m.struct(*types)
+
+
+def _function(m: Module, function: Function) -> int:
+    """A library function, emitted when it is first called."""
+    if function.name not in m.functions:
+        code = Code(m)
+        e = RegionEmitter(code)
+        params: list[int] = []
+        for arg in function.body.args:
+            number = Num(code, arg.dtype, m.new())
+            params += instruction(Spv.FunctionParameter, m.type(arg.dtype), number.id)
+            e.bind(arg, number)
+        values = e.run(function.body)
+        result = _result_type(m, function)
+        whole = values[0].id if len(values) == 1 else code.raw(Spv.CompositeConstruct, result, *(v.id for v in values))
+        code.do(Spv.ReturnValue, whole)
+        name = m.new()
+        signature = m.signature(result, *(m.type(arg.dtype) for arg in function.body.args))
+        m.add(code.function(name, result, signature, params))
+        m.functions[function.name] = name
+    return m.functions[function.name]

@@ -1,0 +1,100 @@
+"""What a task is told about its adstacks in the heap, and where its thread's rows are (see `adstack.runtime.heap`).
+
+A thread is a lane. The words are: the heap's address, how many lanes it has, the bytes of one lane before each part,
+and how deep the stacks of each group may be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adstack.ir.structure import Task, Value
+from adstack.ir.types import i64, u64
+from adstack.runtime.heap import TaskHeap
+
+from .code import Code, Num
+
+__all__ = ["HeapWords", "Rows", "heap_of"]
+
+
+def heap_of(task: Task) -> TaskHeap | None:
+    """Its adstacks in the heap, if it has any."""
+    if not any(op.name == "stack.alloca" for op in task.body.walk()):
+        return None
+    heap = TaskHeap.of(task)
+    return heap if heap.groups else None
+
+
+@dataclass(frozen=True)
+class HeapWords:
+    """Where the words of a task stand among those of a launch.
+
+    Attributes:
+        heap: what they are about.
+        address, lanes: of the heap.
+        bases: the first of as many words as there are parts.
+        capacities: the first of as many words as there are groups.
+        end: what comes after them.
+    """
+
+    heap: TaskHeap
+    address: int
+    lanes: int
+    bases: int
+    capacities: int
+    end: int
+
+    @classmethod
+    def of(cls, heap: TaskHeap, at: int) -> HeapWords:
+        """From a position on."""
+        capacities = at + 2 + len(heap.parts)
+        return cls(heap, at, at + 1, at + 2, capacities, capacities + len(heap.groups))
+
+
+class Rows:
+    """The rows of one thread.
+
+    Attributes:
+        heap: their layout.
+        lanes: how many threads have rows (u64).
+    """
+
+    def __init__(self, c: Code, words: HeapWords, base: Num, thread: Num) -> None:
+        self.c, self.words, self.heap = c, words, words.heap
+        self.lanes = c.load(base + 8 * words.lanes, u64)
+        address = c.load(base + 8 * words.address, u64)
+        self._bases: list[Num] = []
+        self._rows: list[Num] = []
+        for k, part in enumerate(self.heap.parts):
+            before = c.load(base + 8 * (words.bases + k), u64)
+            self._bases.append(address + before * self.lanes + thread * part.size)
+            self._rows.append(self.lanes * part.size)
+        self._capacities = [
+            c.const(max(0, group.constant), i64)
+            if group.depth is None
+            else c.load(base + 8 * (words.capacities + k), i64)
+            for k, group in enumerate(self.heap.groups)
+        ]
+
+    def capacity(self, group: int) -> Num:
+        """How many slots a group has (i64)."""
+        return self._capacities[group]
+
+    def last(self, group: int) -> Num:
+        """The last slot that may be touched (i64): of no slots, the first."""
+        known = self.heap.groups[group]
+        if known.depth is None:
+            return self.c.const(max(1, known.constant) - 1, i64)
+        capacity = self._capacities[group]
+        return (capacity > 0).choose(capacity - 1, 0)
+
+    def slot(self, part: int, index: Num) -> Num:
+        """The address of the first row of a part's slot, for this thread."""
+        count = self.heap.parts[part].count
+        stride = self._rows[part] * count if count > 1 else self._rows[part]
+        return self._bases[part] + index.signed(u64) * stride
+
+    def element(self, stack: Value, address: Num) -> Num:
+        """The address of a stack's value in a slot."""
+        slot = self.heap.slots[stack]
+        return address + self._rows[slot.part] * slot.position if slot.position else address

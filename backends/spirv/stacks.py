@@ -1,0 +1,221 @@
+"""Adstacks: those of which the program keeps the count, in the heap, and the machine with a counter and adjoints.
+
+A machine's slots are arrays of the thread; see `adstack.interpreter.stacks` for what its operations mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adstack.errors import BackendUnavailableError
+from adstack.ir.structure import Op, Value
+from adstack.ir.types import DType, StackType, i64, u32, u64
+
+from .checks import DEVICE, RELAXED, refuse
+from .code import Num
+from .frame import Site
+from .opcodes import Op as Spv
+from .opcodes import Storage
+from .region import RegionEmitter, handles
+
+__all__ = ["Machine"]
+
+_MOST_SLOTS = 4096
+"""Of a machine: its slots are the thread's own memory, of which drivers have little."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A stack that counts for itself.
+
+    Attributes:
+        site: its number, for the overflow record.
+        capacity: how many slots it has.
+        primal, adjoint: variables that hold its values.
+        count: a variable (i64).
+    """
+
+    site: int
+    dtype: DType
+    capacity: int
+    primal: int
+    adjoint: int
+    count: int
+
+
+@handles("stack.alloca")
+def _alloca(e: RegionEmitter, op: Op) -> None:
+    stack = op.result.type
+    assert isinstance(stack, StackType)
+    site = e.frame.site(Site("stack", op.result.name, op.loc, (stack.dtype,)))
+    rows = e.frame.rows
+    if rows is not None and op.result in rows.heap.slots:
+        e.sites[op.result] = site
+        return
+    capacity = e.number(op.operands[0])
+    if capacity is None or capacity > _MOST_SLOTS:
+        many = "only the thread knows" if capacity is None else f"is {capacity}, more than {_MOST_SLOTS}"
+        raise BackendUnavailableError(
+            f"the capacity of an adstack {many}: shaders have no memory of their own for that",
+            loc=op.loc if op.loc.line else None,
+            do="use arch=cpu, or a loop whose trip count does not depend on what the thread has computed",
+        )
+    _make(e, op, stack.dtype, max(capacity, 0), site)
+
+
+def _make(e: RegionEmitter, op: Op, dtype: DType, capacity: int, site: int) -> None:
+    m, c = e.m, e.c
+    array, number = m.array(dtype, max(capacity, 1)), m.type(i64)
+    primal, adjoint, count = c.local(array), c.local(array), c.local(number)
+    for variable, ty in ((primal, array), (adjoint, array), (count, number)):
+        c.do(Spv.Store, variable, m.null(ty))
+    e.machines[op.result] = Machine(site, dtype, capacity, primal, adjoint, count)
+
+
+# ---- the machine
+
+
+def _count(e: RegionEmitter, stack: Machine) -> Num:
+    return e.c.let(Spv.Load, i64, stack.count)
+
+
+def _at(e: RegionEmitter, stack: Machine, array: int, index: Num) -> int:
+    pointer = e.m.pointer(Storage.Function, e.m.type(stack.dtype))
+    return e.c.raw(Spv.AccessChain, pointer, array, index.id)
+
+
+def _top(e: RegionEmitter, stack: Machine, array: int) -> int:
+    """A pointer to slot max(min(count, capacity), 1) - 1."""
+    count = _count(e, stack)
+    held = (count < stack.capacity).choose(count, e.c.const(stack.capacity, i64))
+    return _at(e, stack, array, (held > 1).choose(held - 1, 0))
+
+
+def _zero(e: RegionEmitter, dtype: DType) -> Num:
+    return e.c.const(0.0 if dtype.is_float else 0, dtype)
+
+
+@handles("stack.push")
+def _push(e: RegionEmitter, op: Op) -> None:
+    c, stack, value = e.c, e.machines[op.operands[0]], e.get(op.operands[1])
+    depth = _count(e, stack)
+    deeper = depth + 1
+    c.do(Spv.Store, stack.count, deeper.id)
+    if stack.capacity:
+
+        def write() -> None:
+            c.do(Spv.Store, _at(e, stack, stack.primal, depth), value.id)
+            c.do(Spv.Store, _at(e, stack, stack.adjoint, depth), _zero(e, stack.dtype).id)
+
+        c.when(depth < stack.capacity, write)
+    capacity = c.const(stack.capacity, i64)
+    c.when(depth >= stack.capacity, lambda: _overflowed(e, stack.site, capacity, deeper))
+
+
+@handles("stack.pop")
+def _pop(e: RegionEmitter, op: Op) -> None:
+    c, stack = e.c, e.machines[op.operands[0]]
+    depth = _count(e, stack)
+    empty = depth.eq(0)
+    if e.frame.debug:
+        refuse(e, Site("trap", "Adstack underflow: pop of an empty stack", op.loc), empty, ())
+    c.do(Spv.Store, stack.count, empty.choose(depth, depth - 1).id)
+
+
+@handles("stack.load_top")
+def _load_top(e: RegionEmitter, op: Op) -> None:
+    stack = e.machines[op.operands[0]]
+    e.bind(op.result, e.c.let(Spv.Load, stack.dtype, _top(e, stack, stack.primal)))
+
+
+@handles("stack.load_top_adj")
+def _load_top_adj(e: RegionEmitter, op: Op) -> None:
+    stack = e.machines[op.operands[0]]
+    e.bind(op.result, e.c.let(Spv.Load, stack.dtype, _top(e, stack, stack.adjoint)))
+
+
+@handles("stack.acc_adjoint")
+def _acc_adjoint(e: RegionEmitter, op: Op) -> None:
+    stack = e.machines[op.operands[0]]
+    if stack.capacity:
+        at = _top(e, stack, stack.adjoint)
+        old = e.c.let(Spv.Load, stack.dtype, at)
+        e.c.do(Spv.Store, at, e.combine("add", stack.dtype, old, e.get(op.operands[1])).id)
+
+
+# ---- stacks in the heap
+
+
+@handles("stack.put")
+def _put(e: RegionEmitter, op: Op) -> None:
+    stack, index, value = op.operands
+    if stack in e.machines:
+        _put_in_machine(e, op)
+        return
+    rows = e.rows
+    group, part = rows.heap.group_of(stack), rows.heap.slots[stack].part
+    key = (id(e.current), group, index)
+    if key not in e.checked:
+        e.checked[key] = True
+        number, capacity = e.index(index), rows.capacity(group)
+        over = number.signed(u64) >= capacity.signed(u64)
+        e.c.when(over, lambda: _overflowed(e, e.sites[stack], capacity, number + 1))
+    slot = _slot(e, group, part, index)
+    e.c.store(rows.element(stack, slot), value=e.get(value), dtype=rows.heap.slots[stack].dtype)
+
+
+def _slot(e: RegionEmitter, group: int, part: int, index: Value) -> Num:
+    """The address of the slot at an index, which is kept inside the memory there is."""
+    key = (id(e.current), part, index)
+    if key not in e.slots:
+        number, last = e.index(index), e.rows.last(group)
+        inside = (number.signed(u64) < last.signed(u64)).choose(number, last)
+        e.slots[key] = e.rows.slot(part, inside)
+    return e.slots[key]
+
+
+@handles("stack.get")
+def _get(e: RegionEmitter, op: Op) -> None:
+    stack, index = op.operands
+    if stack in e.machines:
+        machine = e.machines[stack]
+        at = _at(e, machine, machine.primal, _clamped(e, machine, e.index(index)))
+        e.bind(op.result, e.c.let(Spv.Load, machine.dtype, at))
+        return
+    slot = e.rows.heap.slots[stack]
+    address = _slot(e, e.rows.heap.group_of(stack), slot.part, index)
+    e.bind(op.result, e.c.load(e.rows.element(stack, address), slot.dtype))
+
+
+def _put_in_machine(e: RegionEmitter, op: Op) -> None:
+    """Of a stack that is pushed to as well."""
+    c, machine, index = e.c, e.machines[op.operands[0]], e.index(op.operands[1])
+    value, count, wanted = e.get(op.operands[2]), _count(e, machine), index + 1
+    c.do(Spv.Store, machine.count, (count < wanted).choose(wanted, count).id)
+    capacity = c.const(machine.capacity, i64)
+    inside = index.signed(u64) < machine.capacity
+    at = _at(e, machine, machine.primal, _clamped(e, machine, index))
+    if machine.capacity:
+        c.when(inside, lambda: c.do(Spv.Store, at, value.id))
+    c.when(~inside, lambda: _overflowed(e, machine.site, capacity, wanted))
+
+
+def _clamped(e: RegionEmitter, machine: Machine, index: Num) -> Num:
+    last = max(machine.capacity, 1) - 1
+    return (index.signed(u64) < last).choose(index, e.c.const(last, i64))
+
+
+def _overflowed(e: RegionEmitter, site: int, capacity: Num, wanted: Num) -> None:
+    """The first stack to overflow owns the record {site + 1, capacity, depth}; it keeps its largest depth."""
+    c, m = e.c, e.m
+    record = e.frame.own["overflow"]
+    scope, order = m.word(DEVICE), m.word(RELAXED)
+    mine = m.word(site + 1)
+    owner = c.let(Spv.AtomicCompareExchange, u32, c.at(record, u32), scope, order, order, mine, m.word(0))
+
+    def keep() -> None:
+        for k, number in ((1, capacity), (2, wanted)):
+            small = (number.signed(u64) < 0xFFFFFFFF).choose(number, 0xFFFFFFFF).resize(u32)
+            c.let(Spv.AtomicUMax, u32, c.at(record + 8 * k, u32), scope, order, small.id)
+
+    c.when(owner.eq(0) | owner.eq(site + 1), keep)

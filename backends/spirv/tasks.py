@@ -1,0 +1,253 @@
+"""Tasks as compute shaders.
+
+The address of the launch's words (see `context`) comes as a push constant. A serial task is one thread. In a parallel
+task as many threads as were dispatched share the iterations: thread t of n runs t, t + n, t + 2n... of the row-major
+order of the box. So any number of threads is right, and the extents may be known to the device alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from adstack.ir.structure import Op, Program, Task, Value
+from adstack.ir.types import i64, u32, u64
+
+from . import access, atomics, checks, control, random, stacks
+from .code import Code, Num
+from .context import Context
+from .frame import Site, TaskFrame
+from .module import Module
+from .opcodes import BUILTIN, Storage
+from .opcodes import Op as Spv
+from .region import RegionEmitter
+from .rows import Rows
+from .traits import IEEE, Traits
+
+__all__ = ["Emitted", "Shader", "emit_program"]
+
+_EMITTERS = (access, atomics, checks, control, random, stacks)
+"""Importing them registers what they emit."""
+
+
+@dataclass(frozen=True)
+class Shader:
+    """A task's module.
+
+    Attributes:
+        task: what it does.
+        words: SPIR-V.
+        local_size: threads of a workgroup.
+        capabilities: what the module declares.
+    """
+
+    task: Task
+    words: list[int]
+    local_size: int
+    capabilities: frozenset[int]
+
+
+@dataclass
+class Emitted:
+    """The shaders of a program, and what is needed to run it.
+
+    Attributes:
+        shaders: one per task.
+        context: where tasks find their arguments.
+        sites: what may be reported, by number.
+    """
+
+    shaders: list[Shader]
+    context: Context
+    sites: list[Site] = field(default_factory=list)
+
+
+def emit_program(program: Program, traits: Traits = IEEE, *, debug: bool = False, local_size: int = 64) -> Emitted:
+    """Every task of a verified program."""
+    out = Emitted([], Context.of(program))
+    section = 0
+    for number, task in enumerate(program.tasks):
+        parallel = task.kind == "parallel"
+        emitter = _TaskEmitter(out, number, task, traits, 2 * section + parallel, debug=debug)
+        out.shaders.append(emitter.shader(local_size if parallel else 1))
+        section += parallel
+    return out
+
+
+class _TaskEmitter:
+    """Emits the module of one task."""
+
+    def __init__(self, out: Emitted, number: int, task: Task, traits: Traits, section: int, *, debug: bool) -> None:
+        self.out, self.number, self.task, self.section, self.debug = out, number, task, section, debug
+        self.local_size = 1
+        self.m = Module(traits)
+        self.c = Code(self.m)
+
+    def shader(self, local_size: int) -> Shader:
+        """The task, run by workgroups of so many threads."""
+        self.local_size = local_size
+        e = self._open()
+        if self.debug:
+            self._leave_if_failed(e)
+        if not self.m.traits.endless:
+            self._watch_loops(e)
+        if self.task.kind == "parallel":
+            self._parallel(e)
+        else:
+            self._restart_random(e)
+            e.region(self.task.body)
+        self.c.do(Spv.Return)
+        main = self.m.new()
+        self.m.add(self.c.function(main, self.m.void, self.m.signature(self.m.void)))
+        self.m.entry(main, local_size)
+        return Shader(self.task, self.m.words, local_size, self.m.capabilities)
+
+    # ---- the start
+
+    def _open(self) -> RegionEmitter:
+        """Read what the launch hands over."""
+        c, m, context = self.c, self.m, self.out.context
+        block = m.push_constants((m.type(u64), 0))
+        pointer = m.pointer(Storage.PushConstant, m.type(u64))
+        base = c.let(Spv.Load, u64, c.raw(Spv.AccessChain, pointer, block, m.word(0)))
+        e = RegionEmitter(c)
+        for arg, slot in zip(self.task.body.args, context.params, strict=True):
+            if self._is_used(arg):
+                e.bind(arg, c.load(base + 8 * slot, arg.dtype))
+        e.task = self._frame(base)
+        words = context.heaps.get(self.number)
+        if words is not None:
+            e.task.rows = Rows(c, words, base, e.task.thread)
+        return e
+
+    def _is_used(self, value: Value) -> bool:
+        return any(value in op.operands for op in self.task.body.walk())
+
+    def _frame(self, base: Num) -> TaskFrame:
+        c, context = self.c, self.out.context
+        places = {op.attrs["place"].name for op in self.task.body.walk() if "place" in op.attrs}
+        pointers = {name: c.load(base + 8 * slot, u64) for name, slot in context.pointers.items() if name in places}
+        pointers |= {name: c.load(base + 8 * slot, u64) for name, slot in context.depths.items() if name in places}
+        pointers |= {name: base + at for name, at in context.inside.items() if name in places}
+        extents = {k: c.load(base + 8 * slot, i64) for k, slot in context.extents.items() if k[0] in places}
+        own = {name: c.load(base + 8 * context.own[name], u64) for name in self._own()}
+        zero = c.const(0, u64)
+        parallel = self.task.kind == "parallel"
+        thread, threads = self._threads() if parallel else (zero, c.const(1, u64))
+        return TaskFrame(
+            name=self.task.name,
+            debug=self.debug,
+            parallel=parallel,
+            own=own,
+            pointers=pointers,
+            extents=extents,
+            sites=self.out.sites,
+            section=self.section,
+            iteration=zero,
+            thread=thread,
+            threads=threads,
+        )
+
+    def _own(self) -> Sequence[str]:
+        """Which of the runtime's words the task needs."""
+        names = {op.name for op in self.task.body.walk()}
+        wanted = ["errors"] if self.debug or not self.m.traits.endless else []
+        wanted += ["overflow"] if "stack.alloca" in names else []
+        wanted += ["print"] if "print" in names else []
+        wanted += ["seed", "launch"] if "random" in names else []
+        return wanted
+
+    def _threads(self) -> tuple[Num, Num]:
+        """The number of this thread, and how many there are."""
+        c, m = self.c, self.m
+        three = m.vector(u32, 3)
+        found = []
+        for name in ("GlobalInvocationId", "NumWorkgroups"):
+            whole = c.raw(Spv.Load, three, m.builtin(BUILTIN[name], three))
+            found.append(c.let(Spv.CompositeExtract, u32, whole, 0).resize(u64))
+        return found[0], found[1] * self.local_size
+
+    def _leave_if_failed(self, e: RegionEmitter) -> None:
+        """A launch ends with its first failed check."""
+        c = self.c
+        failed = c.load(e.frame.own["errors"], u32).ne(0)
+        leave, go_on = c.m.new(), c.m.new()
+        c.do(Spv.SelectionMerge, go_on, 0)
+        c.split(failed, leave, go_on)
+        c.enter(leave)
+        c.do(Spv.Return)
+        c.enter(go_on)
+
+    def _watch_loops(self, e: RegionEmitter) -> None:
+        """A loop that the driver ended is reported."""
+        site = Site("loops", "", self.task.body.terminator.loc)
+
+        def watch(going: Num) -> None:
+            self.c.watch = None  # the report has none
+            checks.refuse(e, site, going, ())
+            self.c.watch = watch
+
+        self.c.watch = watch
+
+    def _restart_random(self, e: RegionEmitter) -> None:
+        """No number has been drawn yet."""
+        if any(op.name == "random" for op in self.task.body.walk()):
+            if not e.frame.counter:
+                e.frame.counter = self.c.local(self.m.type(u32))
+            self.c.do(Spv.Store, e.frame.counter, self.m.word(0))
+
+    # ---- parallel loops
+
+    def _parallel(self, e: RegionEmitter) -> None:
+        *header, loop, _ = self.task.body.ops
+        for op in header:
+            e.op(op)
+        c, frame = self.c, e.frame
+        box = _Box(e, loop)
+        total, threads = box.total(), frame.threads
+        if frame.rows is not None:
+            # threads without rows in the heap do nothing
+            threads = frame.rows.lanes
+            total = (frame.thread < threads).choose(total, 0)
+
+        def turn(carried: Sequence[Num]) -> list[Num]:
+            position = carried[0]
+            frame.iteration, frame.indices = position, tuple(loop.regions[0].args)
+            self._restart_random(e)
+            box.bind(position)
+            e.region(loop.regions[0])
+            frame.indices = ()
+            return [position + threads]
+
+        c.loop([frame.thread], lambda carried: (carried[0] < total, carried), turn)
+
+
+class _Box:
+    """The iteration space of a `parallel_for`: per axis its lower bound and its extent."""
+
+    def __init__(self, e: RegionEmitter, loop: Op) -> None:
+        self.e, self.loop = e, loop
+        self.low: list[Num] = []
+        self.extent: list[Num] = []
+        for lo, hi in zip(loop.operands[::2], loop.operands[1::2], strict=True):
+            some = e.get(lo) < e.get(hi)
+            low = e.index(lo)
+            self.low.append(low)
+            self.extent.append(some.choose(e.index(hi) - low, 0).signed(u64))
+
+    def total(self) -> Num:
+        """How many points there are."""
+        total = self.extent[0]
+        for extent in self.extent[1:]:
+            total = total * extent
+        return total
+
+    def bind(self, position: Num) -> None:
+        """Bind the indices of one iteration."""
+        rest, found = position, []
+        for extent in reversed(self.extent[1:]):
+            found.append(rest % extent)
+            rest = rest // extent
+        found.append(rest)
+        for arg, low, at in zip(self.loop.regions[0].args, self.low, reversed(found), strict=True):
+            self.e.bind(arg, (low + at.signed(i64)).resize(arg.dtype))

@@ -1,0 +1,42 @@
+"""What a device does with floats, as far as it decides what code it is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["IEEE", "Traits"]
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What holds on a device; what does not hold is computed from operations that do.
+
+    Attributes:
+        fma32, fma64: the instruction Fma rounds once.
+        div32, div64, sqrt32, sqrt64: the instruction rounds correctly.
+        half: converting f32 to f16 rounds to nearest even and keeps subnormals.
+        float_add: there is an atomic addition of f32 that keeps subnormals.
+        int64_atomics: there are atomics of 64 bits.
+        endless: loops turn as often as they should. Some drivers end every loop once a thread has made a fixed number
+            of turns in all; then a loop that was ended is an error, never a wrong result.
+        preserve, nearest, denormals: widths for which a module may ask that signed zeros, infinities and NaNs be kept,
+            that rounding be to nearest even, that subnormals be kept.
+    """
+
+    fma32: bool = True
+    fma64: bool = True
+    div32: bool = True
+    div64: bool = True
+    sqrt32: bool = True
+    sqrt64: bool = True
+    half: bool = True
+    float_add: bool = True
+    int64_atomics: bool = True
+    endless: bool = True
+    preserve: tuple[int, ...] = (16, 32, 64)
+    nearest: tuple[int, ...] = (16, 32, 64)
+    denormals: tuple[int, ...] = (16, 32, 64)
+
+
+IEEE = Traits()
+"""A device that keeps every rule."""

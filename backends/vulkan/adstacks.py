@@ -1,0 +1,116 @@
+"""Adstacks in the heap: how many threads have rows, and where, when a task is dispatched.
+
+A thread is a lane, and there are no more lanes than threads are dispatched: each takes several iterations, one after
+another, in the same rows. Where memory is short, fewer threads run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from adstack.backends.spirv.rows import HeapWords
+from adstack.ir.structure import Program
+from adstack.ir.types import u8
+from adstack.runtime.adstack_heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, uncountable
+from adstack.runtime.heap import Placement
+
+from .layout import Memory
+from .stream import Stream
+
+__all__ = ["Layouts", "StreamClock", "device_heap"]
+
+_MARGIN: Final = 8
+"""Bytes per lane that are there in any case: what is looked up in a stack without slots is somewhere."""
+
+
+class StreamClock:
+    """How far a stream is: its batches are the dispatches."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+
+    def submitted(self) -> int:
+        """The batch being recorded is one of them: what it uses must stay."""
+        return self._stream.batch
+
+    def finished(self) -> int:
+        self._stream.device.look()
+        return self._stream.device.finished
+
+    def wait(self, number: int) -> None:
+        self._stream.wait(number)
+
+
+def device_heap(memory: Memory, stream: Stream) -> Heap:
+    """The adstack heap of a device."""
+    return Heap(lambda size: memory.piece(u8, (size,)), memory.free, StreamClock(stream))
+
+
+class Layouts:
+    """Where the adstacks of a program's tasks are.
+
+    Args:
+        program: what runs.
+        heaps: the words of its tasks.
+        heap: the device's.
+        limit: bytes that the heap may take; 0 for no limit.
+
+    Attributes:
+        uses: what was laid out last, by the number of the task.
+    """
+
+    def __init__(self, program: Program, heaps: dict[int, HeapWords], heap: Heap, limit: int) -> None:
+        self._program, self._heaps, self._heap, self._limit = program, heaps, heap, limit
+        self.uses: dict[int, TaskUse] = {}
+
+    def needs_depths(self, number: int) -> bool:
+        """Whether a task's capacities are computed by sizers."""
+        return any(group.depth is not None for group in self._heaps[number].heap.groups)
+
+    def lay_out(self, number: int, threads: int, depths: Sequence[int]) -> tuple[int, list[int]]:
+        """Make room for up to so many threads; how many there are, and the task's words.
+
+        HeapLimit if there is not even room for one.
+        """
+        placement = self._place(number, depths)
+        stride = placement.stride + max(placement.beyond, _MARGIN)
+        lanes = self._heap.room(stride, threads, self._limit)
+        if not lanes:
+            raise self._limit_reached(number, stride)
+        name = self._program.tasks[number].name
+        use = TaskUse(name, placement.capacities, placement.stride, 1, lanes, lanes * stride, threads)
+        self.uses[number] = use
+        storage: Any = self._heap.storage
+        return lanes, [storage.address, lanes, *placement.bases, *placement.capacities]
+
+    def check(self, depths: Sequence[int]) -> None:
+        """Before anything runs, look whether every task can, as far as its depths are constants."""
+        for number in self._heaps:
+            if self._limit and not self.needs_depths(number):
+                placement = self._place(number, depths)
+                stride = placement.stride + max(placement.beyond, _MARGIN)
+                if stride > self._limit:
+                    raise self._limit_reached(number, stride, reached=0)
+
+    def _limit_reached(self, number: int, stride: int, reached: int | None = None) -> HeapLimit:
+        loc = self._heaps[number].heap.groups[0].stacks[0].loc
+        before = self._program.tasks[: number if reached is None else reached]
+        return HeapLimit(
+            self._program.name,
+            self._program.tasks[number].name,
+            stride,
+            self._limit,
+            number=number,
+            touched=any(not task.sizes for task in before),
+            loc=loc if loc.line else None,
+        )
+
+    def _place(self, number: int, depths: Sequence[int]) -> Placement:
+        layout = self._heaps[number].heap
+        placement = layout.place(depths)
+        for group, capacity in zip(layout.groups, placement.capacities, strict=True):
+            if capacity >= UNCOUNTABLE:
+                loc = group.stacks[0].loc
+                raise uncountable(self._program.name, self._program.tasks[number].name, loc if loc.line else None)
+        return placement

@@ -1,0 +1,75 @@
+"""The Vulkan loader's functions as the `vulkan` package declares them, and what their results mean."""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from typing import Any
+
+from adstack.errors import AdstackError, AdstackMemoryError, AdstackRuntimeError
+
+__all__ = ["Missing", "check", "ffi", "lib", "loader"]
+
+Missing = tuple[str, str]
+"""A reason, and what would help."""
+
+_DEBIAN = "install a Vulkan driver and its loader: on Debian, mesa-vulkan-drivers and libvulkan1"
+_MEMORY = (-1, -2)
+_LOST = -4
+_WORDS = {
+    -1: "the host is out of memory",
+    -2: "the device is out of memory",
+    -3: "the device could not be initialised",
+    -4: "the device was lost",
+    -6: "a layer is not there",
+    -7: "an extension is not there",
+    -8: "a feature is not there",
+    -9: "the driver does not fit the loader",
+    -10: "too many objects",
+    -13: "an unknown error",
+}
+
+
+@cache
+def loader() -> Missing | None:
+    """What keeps Vulkan from being used at all, if anything does."""
+    try:
+        importlib.import_module("vulkan")
+    except ModuleNotFoundError:
+        return "the Python package vulkan is not installed", "pip install 'adstack[vulkan]'"
+    except OSError:
+        return "there is no Vulkan loader (libvulkan) on this machine", _DEBIAN
+    return None
+
+
+@cache
+def ffi() -> Any:
+    """The C types."""
+    return importlib.import_module("vulkan").ffi
+
+
+@cache
+def lib() -> Any:
+    """The loader's functions."""
+    return importlib.import_module("vulkan").lib
+
+
+def check(result: int, doing: str) -> None:
+    """Raise what a result stands for, unless it is success."""
+    if result >= 0:
+        return
+    raise _error(result, doing)
+
+
+def _error(result: int, doing: str) -> AdstackError:
+    words = _WORDS.get(result, "an error")
+    message = f"Vulkan could not {doing}: {words} ({result})"
+    if result in _MEMORY:
+        return AdstackMemoryError(message, do="use smaller data, or reset() to free what earlier kernels used")
+    if result == _LOST:
+        return AdstackRuntimeError(
+            message,
+            do="start Python again; a kernel that runs longer than the driver allows, or that writes outside of its "
+            "data, loses the device: debug=True finds such writes",
+        )
+    return AdstackRuntimeError(message, do="update the driver; adstack doctor --backend vulkan shows which one it is")

@@ -1,0 +1,257 @@
+"""What a Vulkan device offers, which one is taken, and what this backend does not do.
+
+ADSTACK_VULKAN_DEVICE names the device to take: its number, or a part of its name. Without it a discrete GPU is
+preferred to an integrated one, and any GPU to a driver that runs on the processor.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from adstack.backends.spirv.opcodes import Capability
+from adstack.ir.types import DType, f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64
+from adstack.runtime.backend import Capabilities, Probe, Unavailable
+
+from .api import Missing, ffi, lib, loader
+from .instance import instance
+
+__all__ = ["GAPS", "Physical", "chosen", "devices", "offered", "probe"]
+
+GAPS: tuple[tuple[str, str], ...] = (
+    (
+        "parallel/race-*",
+        "only the reference watches for races: run on it to look for one",
+    ),
+)
+"""(rule or case, reason) of what is not there."""
+
+VARIABLE = "ADSTACK_VULKAN_DEVICE"
+_CPU = 4
+_PREFERRED = (2, 1, 3, 4, 0)
+"""Kinds of devices: discrete, integrated, virtual, cpu, other."""
+_NEEDED = ("bufferDeviceAddress", "timelineSemaphore", "shaderInt64")
+_OLDEST = (1, 2)
+
+
+@dataclass(frozen=True)
+class Physical:
+    """A device that could be opened.
+
+    Attributes:
+        handle: Vulkan's.
+        number: its position in Vulkan's list.
+        name, driver: in words.
+        kind: Vulkan's number for discrete, integrated, virtual, cpu.
+        version: of Vulkan.
+        features: names of the features it has, of those that matter here.
+        controls: of its float controls, those that hold.
+        identity: bytes that change with device and driver.
+        limits: sizes by name.
+    """
+
+    handle: Any
+    number: int
+    name: str
+    driver: str
+    kind: int
+    version: tuple[int, int]
+    features: frozenset[str]
+    controls: frozenset[str]
+    identity: bytes
+    limits: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether it is a driver that runs on the processor."""
+        return self.kind == _CPU
+
+    @property
+    def missing(self) -> list[str]:
+        """What it lacks to be used at all."""
+        old = [] if self.version >= _OLDEST else ["Vulkan 1.2"]
+        return old + [name for name in _NEEDED if name not in self.features]
+
+    @property
+    def dtypes(self) -> tuple[DType, ...]:
+        """Element types it computes with and keeps in memory."""
+        found: list[DType] = []
+        if {"storageBuffer8BitAccess", "shaderInt8"} <= self.features:
+            found += [u1, i8, u8]
+        if {"storageBuffer16BitAccess", "shaderInt16"} <= self.features:
+            found += [i16, u16]
+        found += [i32, u32, i64, u64]
+        if {"storageBuffer16BitAccess", "shaderFloat16", "shaderInt16"} <= self.features:
+            found.append(f16)
+        return (*found, f32, f64) if "shaderFloat64" in self.features else (*found, f32)
+
+
+FEATURE_OF: dict[int, str] = {
+    Capability.Float16: "shaderFloat16",
+    Capability.Float64: "shaderFloat64",
+    Capability.Int64: "shaderInt64",
+    Capability.Int16: "shaderInt16",
+    Capability.Int8: "shaderInt8",
+    Capability.Int64Atomics: "shaderBufferInt64Atomics",
+    Capability.StorageBuffer16BitAccess: "storageBuffer16BitAccess",
+    Capability.StorageBuffer8BitAccess: "storageBuffer8BitAccess",
+    Capability.AtomicFloat32AddEXT: "shaderBufferFloat32AtomicAdd",
+    Capability.AtomicFloat64AddEXT: "shaderBufferFloat64AtomicAdd",
+}
+"""The device's feature that a capability of SPIR-V needs."""
+
+
+def devices() -> list[Physical] | Missing:
+    """Every device that Vulkan lists, or why there is none."""
+    absent = loader()
+    if absent is not None:
+        return absent
+    made = instance()
+    if isinstance(made, tuple):
+        return made
+    count = ffi().new("uint32_t *")
+    lib().vkEnumeratePhysicalDevices(made.handle, count, ffi().NULL)
+    handles = ffi().new("VkPhysicalDevice[]", count[0])
+    lib().vkEnumeratePhysicalDevices(made.handle, count, handles)
+    return [_examined(handle, number) for number, handle in enumerate(handles)]
+
+
+def chosen() -> Physical | Missing:
+    """The device to take, or why there is none."""
+    found = devices()
+    if isinstance(found, tuple):
+        return found
+    if not found:
+        return "Vulkan lists no device", "install a driver: on Debian, mesa-vulkan-drivers has one for every processor"
+    wanted = os.environ.get(VARIABLE)
+    fitting = _matching(found, wanted) if wanted else sorted(found, key=lambda d: _PREFERRED.index(min(d.kind, 4)))
+    names = ", ".join(f"{d.number}: {d.name}" for d in found)
+    if not fitting:
+        return f"{VARIABLE} is {wanted!r}, and no device has that number or name", f"choose one of {names}"
+    for device in fitting:
+        if not device.missing:
+            return device
+    device = fitting[0]
+    lacking = ", ".join(device.missing)
+    return f"{device.name} ({device.driver}) lacks {lacking}", f"update its driver, or choose another of {names}"
+
+
+def _matching(found: Sequence[Physical], wanted: str) -> list[Physical]:
+    if wanted.isdigit():
+        return [device for device in found if device.number == int(wanted)]
+    return [device for device in found if wanted.lower() in device.name.lower()]
+
+
+def probe() -> Probe:
+    """What the chosen device can do, or why none can be used."""
+    device = chosen()
+    return Unavailable("vulkan", *device) if isinstance(device, tuple) else offered(device)
+
+
+def offered(device: Physical) -> Capabilities:
+    """What a device can do, in words."""
+    details = {
+        "driver": device.driver,
+        "vulkan": ".".join(map(str, device.version)),
+        "float controls": _controls(device.controls),
+        "atomics": " ".join(sorted(name for name in device.features if "Atomic" in name)) or "of 32-bit integers",
+    }
+    kind = "software" if device.is_cpu else "native"
+    return Capabilities("vulkan", kind, device.name, dtypes=device.dtypes, details=details)
+
+
+def _controls(found: frozenset[str]) -> str:
+    """What the device declares of its floats, in a few words."""
+    words: dict[str, list[str]] = {}
+    for name in _CONTROLS:
+        if name in found:
+            what, _, bits = name.removeprefix("shader").partition("Float")
+            words.setdefault(what, []).append(bits)
+    return ", ".join(f"{what} of {'/'.join(bits)} bits" for what, bits in words.items()) or "none"
+
+
+# ---- asking Vulkan
+
+_FEATURES = (
+    ("VkPhysicalDeviceFeatures2", 1000059000, ()),
+    ("VkPhysicalDeviceVulkan11Features", 49, ("storageBuffer16BitAccess",)),
+    (
+        "VkPhysicalDeviceVulkan12Features",
+        51,
+        (
+            "storageBuffer8BitAccess",
+            "shaderBufferInt64Atomics",
+            "shaderFloat16",
+            "shaderInt8",
+            "timelineSemaphore",
+            "bufferDeviceAddress",
+        ),
+    ),
+)
+_CORE = ("shaderFloat64", "shaderInt64", "shaderInt16")
+FLOAT_ATOMICS = "VK_EXT_shader_atomic_float"
+_ATOMICS = (
+    "VkPhysicalDeviceShaderAtomicFloatFeaturesEXT",
+    1000260000,
+    ("shaderBufferFloat32AtomicAdd", "shaderBufferFloat64AtomicAdd"),
+)
+_CONTROLS = tuple(
+    f"shader{what}Float{bits}"
+    for what in ("SignedZeroInfNanPreserve", "DenormPreserve", "RoundingModeRTE")
+    for bits in (16, 32, 64)
+)
+
+
+def feature_chain(extensions: frozenset[str]) -> list[Any]:
+    """The structures that Vulkan fills in, or reads, about features; the first one heads the chain."""
+    rows = [*_FEATURES, *([_ATOMICS] if FLOAT_ATOMICS in extensions else [])]
+    made: list[Any] = []
+    for name, number, _ in reversed(rows):
+        head = ffi().new(f"{name} *")
+        head.sType = number
+        head.pNext = made[0] if made else ffi().NULL
+        made.insert(0, head)
+    return made
+
+
+def feature_names(extensions: frozenset[str]) -> list[Sequence[str]]:
+    """The names of the features in each structure of the chain."""
+    return [_CORE, *(names for _, _, names in _FEATURES[1:]), *([_ATOMICS[2]] if FLOAT_ATOMICS in extensions else [])]
+
+
+def extensions_of(handle: Any) -> frozenset[str]:
+    """The names of a device's extensions."""
+    count = ffi().new("uint32_t *")
+    lib().vkEnumerateDeviceExtensionProperties(handle, ffi().NULL, count, ffi().NULL)
+    found = ffi().new("VkExtensionProperties[]", count[0])
+    lib().vkEnumerateDeviceExtensionProperties(handle, ffi().NULL, count, found)
+    return frozenset(ffi().string(one.extensionName).decode() for one in found)
+
+
+def _examined(handle: Any, number: int) -> Physical:
+    core = ffi().new("VkPhysicalDeviceProperties *")
+    lib().vkGetPhysicalDeviceProperties(handle, core)
+    version = (core.apiVersion >> 22 & 0x7F, core.apiVersion >> 12 & 0x3FF)
+    name = ffi().string(core.deviceName).decode()
+    if version < _OLDEST:
+        return Physical(handle, number, name, "", core.deviceType, version, frozenset(), frozenset(), b"")
+    extensions = extensions_of(handle)
+    chain = feature_chain(extensions)
+    lib().vkGetPhysicalDeviceFeatures2(handle, chain[0])
+    holders = [chain[0].features, *chain[1:]]
+    names = feature_names(extensions)
+    features = {n for holder, group in zip(holders, names, strict=True) for n in group if getattr(holder, n)}
+    more = ffi().new("VkPhysicalDeviceVulkan12Properties *")
+    more.sType = 52
+    whole = ffi().new("VkPhysicalDeviceProperties2 *")
+    whole.sType, whole.pNext = 1000059001, more
+    lib().vkGetPhysicalDeviceProperties2(handle, whole)
+    controls = frozenset(n for n in _CONTROLS if getattr(more, n))
+    driver = f"{ffi().string(more.driverName).decode()} {ffi().string(more.driverInfo).decode()}"
+    identity = bytes(core.pipelineCacheUUID) + f"{name} {driver} {core.driverVersion}".encode()
+    limits = {"groups": core.limits.maxComputeWorkGroupCount[0], "threads": core.limits.maxComputeWorkGroupInvocations}
+    return Physical(
+        handle, number, name, driver, core.deviceType, version, frozenset(features), controls, identity, limits
+    )

@@ -1,0 +1,195 @@
+"""The opened device: its queue, its functions, and the one semaphore that counts what it has finished."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from adstack.errors import AdstackRuntimeError, InternalError
+
+from .api import check, ffi, lib
+from .capability import FLOAT_ATOMICS, Physical, extensions_of, feature_chain, feature_names
+from .instance import Instance, instance
+
+__all__ = ["Device", "opened"]
+
+_COMPUTE = 2
+_FOREVER = 0xFFFFFFFFFFFFFFFF
+_FUNCTIONS = (
+    "vkAllocateMemory", "vkBeginCommandBuffer", "vkBindBufferMemory", "vkCmdBindPipeline", "vkCmdCopyBuffer",
+    "vkCmdDispatch", "vkCmdFillBuffer", "vkCmdPipelineBarrier", "vkCmdPushConstants", "vkCreateBuffer",
+    "vkCreateCommandPool", "vkCreateComputePipelines", "vkCreatePipelineCache", "vkCreatePipelineLayout",
+    "vkCreateSemaphore", "vkCreateShaderModule", "vkAllocateCommandBuffers", "vkDestroyBuffer", "vkDestroyPipeline",
+    "vkDestroyShaderModule", "vkDeviceWaitIdle", "vkEndCommandBuffer", "vkFreeMemory", "vkGetBufferDeviceAddress",
+    "vkGetBufferMemoryRequirements", "vkGetDeviceQueue", "vkGetPipelineCacheData", "vkGetSemaphoreCounterValue",
+    "vkMapMemory", "vkQueueSubmit", "vkWaitSemaphores",
+)  # fmt: skip
+
+
+class Device:
+    """One logical device; there is one per physical device and process.
+
+    Attributes:
+        physical: what it is.
+        handle, queue: Vulkan's.
+        vk: its functions: `device.vk["vkCmdDispatch"]`.
+        submitted, finished: numbers of the last batch handed over, and of the last one known to be done.
+    """
+
+    def __init__(self, physical: Physical, made: Instance) -> None:
+        self.physical, self.instance = physical, made
+        self.process = os.getpid()
+        family = _compute_family(physical.handle)
+        self.family = family
+        self.handle = _logical(physical, family)
+        self.vk = {name: _function(self.handle, name) for name in _FUNCTIONS}
+        queue = ffi().new("VkQueue *")
+        self.vk["vkGetDeviceQueue"](self.handle, family, 0, queue)
+        self.queue = queue[0]
+        self.submitted = self.finished = 0
+        self._semaphore = self._timeline()
+        self._semaphores = ffi().new("VkSemaphore *", self._semaphore)
+        self._later: list[tuple[int, Callable[[], None]]] = []
+        self._counter = ffi().new("uint64_t *")
+        self._prepare_submission()
+
+    # ---- submitting and waiting
+
+    def _timeline(self) -> Any:
+        kind = ffi().new("VkSemaphoreTypeCreateInfo *", {"sType": 1000207002, "semaphoreType": 1})
+        info = ffi().new("VkSemaphoreCreateInfo *", {"sType": 9, "pNext": kind})
+        made = ffi().new("VkSemaphore *")
+        check(self.vk["vkCreateSemaphore"](self.handle, info, ffi().NULL, made), "make a semaphore")
+        return made[0]
+
+    def _prepare_submission(self) -> None:
+        """The structures of a submission, filled once but for the numbers."""
+        self._signal = ffi().new("uint64_t *")
+        self._commands = ffi().new("VkCommandBuffer *")
+        self._values = ffi().new(
+            "VkTimelineSemaphoreSubmitInfo *",
+            {"sType": 1000207003, "signalSemaphoreValueCount": 1, "pSignalSemaphoreValues": self._signal},
+        )
+        self._submit = ffi().new(
+            "VkSubmitInfo *",
+            {
+                "sType": 4,
+                "pNext": self._values,
+                "commandBufferCount": 1,
+                "pCommandBuffers": self._commands,
+                "signalSemaphoreCount": 1,
+                "pSignalSemaphores": self._semaphores,
+            },
+        )
+        self._wait = ffi().new(
+            "VkSemaphoreWaitInfo *",
+            {"sType": 1000207004, "semaphoreCount": 1, "pSemaphores": self._semaphores, "pValues": self._signal},
+        )
+        self._target = ffi().new("uint64_t *")
+        self._wait.pValues = self._target
+
+    def submit(self, commands: Any) -> int:
+        """Hand over a command buffer; the number of the batch that it is."""
+        if os.getpid() != self.process:
+            raise AdstackRuntimeError(
+                "this process was forked from one that uses Vulkan, whose device can't be used here",
+                do="start processes by multiprocessing's 'spawn' method, or call qd.init() in each of them only",
+            )
+        self._commands[0] = commands
+        self._signal[0] = self.submitted + 1
+        result = self.vk["vkQueueSubmit"](self.queue, 1, self._submit, ffi().NULL)
+        check(result, "run a batch of launches")
+        self.submitted += 1
+        return self.submitted
+
+    def wait(self, batch: int) -> None:
+        """Until a batch is done."""
+        if batch > self.finished:
+            self._target[0] = batch
+            check(self.vk["vkWaitSemaphores"](self.handle, self._wait, _FOREVER), "wait for a launch")
+            self.finished = batch
+        self.sweep()
+
+    def sweep(self) -> None:
+        """Do what was put off until batches were done that are done now, and raise what the validation layer said."""
+        while self._later and self._later[0][0] <= self.finished:
+            self._later.pop(0)[1]()
+        if self.instance.messages:
+            text = "\n".join(self.instance.messages)
+            self.instance.messages.clear()
+            raise InternalError(f"Vulkan's validation layer found: {text}")
+
+    def look(self) -> None:
+        """Learn how far the device has come, without waiting."""
+        check(self.vk["vkGetSemaphoreCounterValue"](self.handle, self._semaphore, self._counter), "ask for progress")
+        self.finished = max(self.finished, int(self._counter[0]))
+
+    def later(self, batch: int, action: Callable[[], None]) -> None:
+        """Do something once a batch is done; at once if it is."""
+        if batch <= self.finished:
+            action()
+        else:
+            self._later.append((batch, action))
+
+    def idle(self) -> None:
+        """Wait for everything; at the end of the process, where nothing may be raised."""
+        if os.getpid() == self.process:
+            self.vk["vkDeviceWaitIdle"](self.handle)
+
+
+@cache
+def _device(number: int) -> Device:
+    from .capability import devices
+
+    made, found = instance(), devices()
+    assert isinstance(made, Instance)
+    assert isinstance(found, list)
+    device = Device(found[number], made)
+    atexit.register(device.idle)
+    return device
+
+
+def opened(physical: Physical) -> Device:
+    """The device of this process for a physical device."""
+    return _device(physical.number)
+
+
+def _compute_family(handle: Any) -> int:
+    """The first queue family that computes; one that can do no graphics is no better for batches like these."""
+    count = ffi().new("uint32_t *")
+    lib().vkGetPhysicalDeviceQueueFamilyProperties(handle, count, ffi().NULL)
+    found = ffi().new("VkQueueFamilyProperties[]", count[0])
+    lib().vkGetPhysicalDeviceQueueFamilyProperties(handle, count, found)
+    for number, family in enumerate(found):
+        if family.queueFlags & _COMPUTE:
+            return number
+    raise AdstackRuntimeError("the Vulkan device has no queue that computes", do="choose another device")
+
+
+def _logical(physical: Physical, family: int) -> Any:
+    extensions = extensions_of(physical.handle)
+    chain = feature_chain(extensions)
+    for holder, group in zip([chain[0].features, *chain[1:]], feature_names(extensions), strict=True):
+        for name in group:
+            setattr(holder, name, name in physical.features)
+    priority = ffi().new("float *", 1.0)
+    queue = {"sType": 2, "queueFamilyIndex": family, "queueCount": 1, "pQueuePriorities": priority}
+    queues = ffi().new("VkDeviceQueueCreateInfo *", queue)
+    info = ffi().new(
+        "VkDeviceCreateInfo *",
+        {"sType": 3, "pNext": chain[0], "queueCreateInfoCount": 1, "pQueueCreateInfos": queues},
+    )
+    names = [ffi().new("char[]", FLOAT_ATOMICS.encode())] if FLOAT_ATOMICS in extensions else []
+    texts = ffi().new("char *[]", names or [ffi().NULL])
+    info.enabledExtensionCount, info.ppEnabledExtensionNames = len(names), texts
+    made = ffi().new("VkDevice *")
+    check(lib().vkCreateDevice(physical.handle, info, ffi().NULL, made), f"open {physical.name}")
+    return made[0]
+
+
+def _function(device: Any, name: str) -> Any:
+    address = lib().vkGetDeviceProcAddr(device, name.encode())
+    return ffi().cast(f"PFN_{name}", address)

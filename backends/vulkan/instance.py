@@ -1,0 +1,89 @@
+"""Vulkan's instance: made once in a process, with the validation layer if it is asked for.
+
+ADSTACK_VULKAN_VALIDATION=1 puts Khronos' validation layer between adstack and the driver; what it finds is raised at
+the next synchronisation.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any
+
+from .api import Missing, ffi, lib
+
+__all__ = ["Instance", "instance"]
+
+VARIABLE = "ADSTACK_VULKAN_VALIDATION"
+_LAYER = "VK_LAYER_KHRONOS_validation"
+_UTILS = "VK_EXT_debug_utils"
+_VERSION = 1 << 22 | 3 << 12
+
+
+class Instance:
+    """The instance, and what the validation layer has said.
+
+    Attributes:
+        handle: Vulkan's.
+        messages: of the validation layer, not raised yet.
+    """
+
+    def __init__(self, handle: Any, keep: Any = None) -> None:
+        self.handle = handle
+        self.messages: list[str] = []
+        self.keep = keep
+
+
+@cache
+def instance() -> Instance | Missing:
+    """The instance of this process, or why there is none."""
+    wanted = os.environ.get(VARIABLE, "") not in ("", "0")
+    if wanted and not _has_layer():
+        return f"{VARIABLE} is set, and there is no {_LAYER}", "install it: on Debian, vulkan-validationlayers"
+    strings = [ffi().new("char[]", text.encode()) for text in ("adstack", _LAYER, _UTILS)]
+    about = ffi().new("VkApplicationInfo *", {"sType": 0, "apiVersion": _VERSION, "pEngineName": strings[0]})
+    layers, extensions = (ffi().new("char *[]", [text]) for text in strings[1:])
+    info = ffi().new("VkInstanceCreateInfo *", {"sType": 1, "pApplicationInfo": about})
+    if wanted:
+        info.enabledLayerCount, info.ppEnabledLayerNames = 1, layers
+        info.enabledExtensionCount, info.ppEnabledExtensionNames = 1, extensions
+    made = ffi().new("VkInstance *")
+    result = lib().vkCreateInstance(info, ffi().NULL, made)
+    if result < 0:
+        return f"Vulkan refuses to start ({result})", "install a driver: on Debian, mesa-vulkan-drivers"
+    found = Instance(made[0])
+    if wanted:
+        found.keep = _listen(found)
+    return found
+
+
+def _has_layer() -> bool:
+    count = ffi().new("uint32_t *")
+    lib().vkEnumerateInstanceLayerProperties(count, ffi().NULL)
+    layers = ffi().new("VkLayerProperties[]", count[0])
+    lib().vkEnumerateInstanceLayerProperties(count, layers)
+    return any(ffi().string(layer.layerName).decode() == _LAYER for layer in layers)
+
+
+def _listen(found: Instance) -> Any:
+    """Collect the layer's warnings and errors."""
+    signature = (
+        "VkBool32(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT, "
+        "const VkDebugUtilsMessengerCallbackDataEXT *, void *)"
+    )
+
+    @ffi().callback(signature)  # type: ignore[untyped-decorator]
+    def heard(severity: Any, kind: Any, data: Any, user: Any) -> int:
+        found.messages.append(ffi().string(data.pMessage).decode())
+        return 0
+
+    warnings_and_errors, kinds = 0x1100, 7
+    info = ffi().new(
+        "VkDebugUtilsMessengerCreateInfoEXT *",
+        {"sType": 1000128004, "messageSeverity": warnings_and_errors, "messageType": kinds, "pfnUserCallback": heard},
+    )
+    address = lib().vkGetInstanceProcAddr(found.handle, b"vkCreateDebugUtilsMessengerEXT")
+    create = ffi().cast("PFN_vkCreateDebugUtilsMessengerEXT", address)
+    made = ffi().new("VkDebugUtilsMessengerEXT *")
+    create(found.handle, info, ffi().NULL, made)
+    return heard, made

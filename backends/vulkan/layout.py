@@ -1,0 +1,244 @@
+"""Memory of the device: blocks taken from Vulkan, and pieces of them.
+
+A piece is known by its address on the device. Where the device's own memory is mapped to the host too (every driver
+that runs on the processor, integrated GPUs, and discrete ones that show all of theirs), the host reads and writes it
+directly; elsewhere a mapped block stands between. A piece that was given back is used again only once the device is
+done with it.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adstack.errors import AdstackMemoryError
+from adstack.ir.types import DType
+
+from .api import check, ffi, lib
+from .device import Device
+
+__all__ = ["ALIGNMENT", "Block", "Memory", "Piece", "raw_bits"]
+
+ALIGNMENT = 256
+"""Of every piece, in bytes."""
+_BLOCK = 16 << 20
+"""Bytes of a block, unless one piece needs more."""
+_DEVICE, _VISIBLE, _COHERENT = 1, 2, 4
+_USAGE = 1 | 2 | 0x20 | 0x20000
+"""Copied from and to, storage, addressed."""
+
+Array = npt.NDArray[Any]
+
+
+def raw_bits(value: bool | int | float, dtype: DType) -> int:
+    """A scalar argument as the unsigned 64-bit integer whose first bytes are the value."""
+    if dtype.is_float:
+        return int.from_bytes(np.asarray(dtype(value), dtype.numpy).tobytes(), "little")
+    return int(dtype(value)) & (1 << 64) - 1
+
+
+@dataclass
+class Block:
+    """A buffer with memory of its own.
+
+    Attributes:
+        buffer, memory: Vulkan's.
+        size: bytes.
+        address: on the device.
+        host: its bytes, if the host addresses them.
+        free: (offset, size) of what is not in use, by offset.
+    """
+
+    buffer: Any
+    memory: Any
+    size: int
+    address: int
+    host: Any
+    free: list[tuple[int, int]] = field(default_factory=list)
+
+    def take(self, size: int) -> int | None:
+        """The offset of a piece, or None if there is none so large."""
+        for k, (offset, room) in enumerate(self.free):
+            if room >= size:
+                self.free[k : k + 1] = [(offset + size, room - size)] if room > size else []
+                return offset
+        return None
+
+    def give(self, offset: int, size: int) -> None:
+        """Take a piece back, and join it with what is free beside it."""
+        at = bisect.bisect_left(self.free, (offset, 0))
+        self.free.insert(at, (offset, size))
+        for k in (at, at - 1):
+            if 0 <= k < len(self.free) - 1 and sum(self.free[k]) == self.free[k + 1][0]:
+                (start, one), (_, other) = self.free[k : k + 2]
+                self.free[k : k + 2] = [(start, one + other)]
+
+
+@dataclass(eq=False)
+class Piece:
+    """Part of a block: what a field or an array occupies.
+
+    Attributes:
+        address: on the device.
+        batch: the last one that may touch it.
+        own: whether it holds the words of one launch alone.
+    """
+
+    block: Block
+    offset: int
+    size: int
+    dtype: DType
+    shape: tuple[int, ...]
+    address: int
+    batch: int = 0
+    own: bool = False
+
+    @property
+    def bytes(self) -> int:
+        """What the elements take, without what the end is rounded up by."""
+        return math.prod(self.shape) * self.dtype.size
+
+    def view(self) -> Array | None:
+        """The elements themselves, if the host addresses them."""
+        if self.block.host is None:
+            return None
+        flat = np.frombuffer(self.block.host, self.dtype.numpy, math.prod(self.shape), self.offset)
+        return flat.reshape(self.shape)
+
+
+class Memory:
+    """The blocks of a device.
+
+    Attributes:
+        device: whose.
+        taken: bytes taken from Vulkan.
+        used: bytes in pieces.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.taken = self.used = 0
+        self._types, self._heaps = _properties(device.physical.handle)
+        self._blocks: dict[bool, list[Block]] = {True: [], False: []}
+        self.mapped = self._is_mapped()
+
+    def _is_mapped(self) -> bool:
+        """Whether the host addresses most of the device's own memory."""
+        largest = max(size for size, _ in self._heaps)
+        both = [heap for flags, heap in self._types if flags & _DEVICE and flags & _VISIBLE and flags & _COHERENT]
+        return any(self._heaps[heap][0] >= largest for heap in both)
+
+    # ---- pieces
+
+    def piece(self, dtype: DType, shape: tuple[int, ...], *, visible: bool = False) -> Piece:
+        """Memory for so many elements; for `visible`, where the host addresses it. What it holds is not defined."""
+        size = max(-(-math.prod(shape) * dtype.size // ALIGNMENT) * ALIGNMENT, ALIGNMENT)
+        visible = visible or self.mapped
+        for block, offset in self._room(size, visible):
+            self.used += size
+            return Piece(block, offset, size, dtype, shape, block.address + offset)
+        raise AdstackMemoryError(f"no memory for {dtype} of shape {shape}")
+
+    def _room(self, size: int, visible: bool) -> Iterator[tuple[Block, int]]:
+        blocks = self._blocks[visible]
+        for block in blocks:
+            offset = block.take(size)
+            if offset is not None:
+                yield block, offset
+                return
+        block = self._take(max(size, _BLOCK), visible)
+        blocks.append(block)
+        offset = block.take(size)
+        assert offset is not None
+        yield block, offset
+
+    def free(self, piece: Piece) -> None:
+        """Give a piece back once the device is done with it."""
+        self.device.later(piece.batch, lambda: self._freed(piece))
+
+    def _freed(self, piece: Piece) -> None:
+        block = piece.block
+        self.used -= piece.size
+        block.give(piece.offset, piece.size)
+        if block.size > _BLOCK and block.free == [(0, block.size)]:
+            self._drop(block)
+
+    # ---- blocks
+
+    def _take(self, size: int, visible: bool) -> Block:
+        vk, handle = self.device.vk, self.device.handle
+        info = ffi().new("VkBufferCreateInfo *", {"sType": 12, "size": size, "usage": _USAGE})
+        buffer = ffi().new("VkBuffer *")
+        self._checked(vk["vkCreateBuffer"](handle, info, ffi().NULL, buffer), size)
+        needs = ffi().new("VkMemoryRequirements *")
+        vk["vkGetBufferMemoryRequirements"](handle, buffer[0], needs)
+        memory = self._allocated(needs, size, visible)
+        if memory is None:
+            vk["vkDestroyBuffer"](handle, buffer[0], ffi().NULL)
+            raise self._full(size)
+        check(vk["vkBindBufferMemory"](handle, buffer[0], memory, 0), "bind memory")
+        about = ffi().new("VkBufferDeviceAddressInfo *", {"sType": 1000244001, "buffer": buffer[0]})
+        address = int(vk["vkGetBufferDeviceAddress"](handle, about))
+        self.taken += size
+        host = self._map(memory, size) if visible else None
+        return Block(buffer[0], memory, size, address, host, [(0, size)])
+
+    def _map(self, memory: Any, size: int) -> Any:
+        where = ffi().new("void **")
+        check(self.device.vk["vkMapMemory"](self.device.handle, memory, 0, 0xFFFFFFFFFFFFFFFF, 0, where), "map memory")
+        return ffi().buffer(where[0], size)
+
+    def _allocated(self, needs: Any, size: int, visible: bool) -> Any | None:
+        """Memory of the best type there is, or None if there is not enough of any."""
+        flags = ffi().new("VkMemoryAllocateFlagsInfo *", {"sType": 1000060000, "flags": 2})
+        for number in self._fitting(needs.memoryTypeBits, visible):
+            if needs.size > self._heaps[self._types[number][1]][0]:
+                continue
+            info = ffi().new(
+                "VkMemoryAllocateInfo *",
+                {"sType": 5, "pNext": flags, "allocationSize": needs.size, "memoryTypeIndex": number},
+            )
+            memory = ffi().new("VkDeviceMemory *")
+            if self.device.vk["vkAllocateMemory"](self.device.handle, info, ffi().NULL, memory) >= 0:
+                return memory[0]
+        return None
+
+    def _fitting(self, allowed: int, visible: bool) -> list[int]:
+        """Numbers of memory types, the device's own first."""
+        wanted = _VISIBLE | _COHERENT if visible else _DEVICE
+        found = [k for k, (flags, _) in enumerate(self._types) if allowed >> k & 1 and flags & wanted == wanted]
+        return sorted(found, key=lambda k: not self._types[k][0] & _DEVICE)
+
+    def _checked(self, result: int, size: int) -> None:
+        if result < 0:
+            raise self._full(size)
+
+    def _full(self, size: int) -> AdstackMemoryError:
+        largest = max(size for size, _ in self._heaps)
+        return AdstackMemoryError(
+            f"no memory for {size} bytes on {self.device.physical.name}: {self.used} of {largest} bytes are in use",
+            do="use a smaller shape or a narrower type, or reset() to free what is no longer needed",
+        )
+
+    def _drop(self, block: Block) -> None:
+        vk, handle = self.device.vk, self.device.handle
+        for blocks in self._blocks.values():
+            if any(block is other for other in blocks):
+                blocks[:] = [other for other in blocks if other is not block]
+        vk["vkDestroyBuffer"](handle, block.buffer, ffi().NULL)
+        vk["vkFreeMemory"](handle, block.memory, ffi().NULL)
+        self.taken -= block.size
+
+
+def _properties(handle: Any) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Memory types (flags, heap) and heaps (size, flags)."""
+    found = ffi().new("VkPhysicalDeviceMemoryProperties *")
+    lib().vkGetPhysicalDeviceMemoryProperties(handle, found)
+    types = [(t.propertyFlags, t.heapIndex) for t in found.memoryTypes[0 : found.memoryTypeCount]]
+    return types, [(h.size, h.flags) for h in found.memoryHeaps[0 : found.memoryHeapCount]]

@@ -1,0 +1,96 @@
+"""What a running program reported: errors raised from a record, lines printed."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adstack.backends.spirv.frame import Site
+from adstack.errors import (
+    AdstackAssertionError,
+    AdstackError,
+    AdstackOutOfBoundsError,
+    AdstackOverflowError,
+    AdstackRuntimeError,
+)
+from adstack.ir.location import Loc
+from adstack.ir.structure import Place
+from adstack.ir.types import DType
+
+__all__ = ["failure", "overflow_error", "printed"]
+
+
+def number(bits: int, dtype: DType) -> Any:
+    """A recorded argument as a numpy scalar."""
+    raw = struct.pack("<Q", bits)[: dtype.size]
+    return np.frombuffer(raw, dtype.numpy)[0]
+
+
+def written(value: Any) -> str:
+    """A number as Python prints it: a float with as few digits as give it back in its own precision."""
+    return repr(float(str(value))) if isinstance(value, np.floating) else str(value)
+
+
+def listed(numbers: Iterable[object]) -> str:
+    """`(1, 2)`: numbers as an index is written."""
+    return "(" + ", ".join(map(str, numbers)) + ")"
+
+
+def printed(sites: Sequence[Site], words: Sequence[int]) -> str:
+    """The text of all prints, in the order in which they came: each is a site and its arguments."""
+    text, at = [], 0
+    while at < len(words):
+        site = sites[words[at]]
+        values = iter(number(bits, dtype) for bits, dtype in zip(words[at + 1 :], site.types, strict=False))
+        text += [written(next(values)) if part is None else part for part in site.parts]
+        at += 1 + len(site.types)
+    return "".join(text)
+
+
+def failure(sites: Sequence[Site], record: Sequence[int], extents: dict[str, tuple[int, ...]]) -> AdstackError:
+    """The error that a record stands for."""
+    site = sites[record[1]]
+    words = zip(record[2:], (*site.indices, *site.types), strict=False)
+    numbers = [number(bits, dtype) for bits, dtype in words]
+    point, values = numbers[: len(site.indices)], numbers[len(site.indices) :]
+    where = f", in iteration {listed(point)}" if point else ""
+    loc = site.loc if site.loc.line else None
+    if site.kind == "bounds":
+        assert site.place is not None
+        return _bounds(_label(site.place), values, extents[site.place.name], loc, where)
+    if site.kind == "local":
+        return _bounds("a local array", values, (int(site.message),), loc, where)
+    if site.kind == "loops":
+        return AdstackRuntimeError(
+            f"the driver ended a loop in {site.task} too early: it lets a thread make so many turns and no more{where}",
+            loc=loc,
+            do="use a newer driver (Mesa 25's llvmpipe has no such limit), another device or arch, or shorter loops",
+        )
+    pieces = site.message.split("{}")
+    text = "".join(p + written(v) for p, v in zip(pieces, values, strict=False)) + pieces[-1]
+    return AdstackAssertionError((text if site.kind == "assert" else site.message) + where, loc=loc)
+
+
+def overflow_error(sites: Sequence[Site], record: Sequence[int]) -> AdstackOverflowError:
+    """The error that an overflow record (site + 1, capacity, depth) stands for."""
+    site, (_, capacity, wanted) = sites[record[0] - 1], record
+    return AdstackOverflowError(
+        f"Adstack overflow in {site.task}: a stack of capacity {capacity} was pushed {wanted} deep",
+        loc=site.loc if site.loc.line else None,
+        do=f"give it room for {wanted}: raise ad_stack_size, or leave the depth to be computed",
+    )
+
+
+def _label(place: Place) -> str:
+    return f"{place.kind} {place.label or place.name}"
+
+
+def _bounds(what: str, index: Sequence[Any], extents: Sequence[int], loc: Loc | None, where: str) -> AdstackError:
+    return AdstackOutOfBoundsError(
+        f"Accessing {what} at {listed(index)}, outside its extents {listed(extents)}{where}",
+        loc=loc,
+        do="keep every index at 0 or above and below the extent of its axis",
+    )

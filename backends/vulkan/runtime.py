@@ -1,0 +1,443 @@
+"""A Vulkan device as a backend: launches are recorded, and run when a batch is full or somebody looks."""
+
+from __future__ import annotations
+
+import os
+import struct
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adstack.backends.spirv.context import Context, own_size
+from adstack.backends.spirv.frame import record_words
+from adstack.backends.spirv.tasks import Emitted
+from adstack.backends.spirv.traits import Traits
+from adstack.errors import AdstackError, AdstackRuntimeError, BackendUnavailableError
+from adstack.ir.structure import Program
+from adstack.ir.types import DType, i64, u8, u64
+from adstack.runtime.adstack_heap import Heap, TaskUse
+from adstack.runtime.backend import Bindings, Capabilities, Probe
+from adstack.runtime.options import Options
+from adstack.runtime.shortcuts import Shortcut
+
+from . import capability
+from .adstacks import Layouts, device_heap
+from .codegen import Extent, emit_module, most_groups
+from .device import Device, opened
+from .layout import Memory, Piece, raw_bits
+from .reports import failure, overflow_error, printed
+from .stream import Stream
+from .toolchain import Pipeline, Pipelines
+from .traits import measured
+
+__all__ = ["Executable", "VulkanBackend", "open_device", "probe"]
+
+Array = npt.NDArray[Any]
+_PRINT_WORDS = 1 << 17
+_OVERFLOW = 3
+"""Words of the overflow record."""
+_WORD = (1 << 64) - 1
+
+
+def probe() -> Probe:
+    """See `capability.probe`."""
+    return capability.probe()
+
+
+def open_device() -> VulkanBackend:
+    """The chosen device."""
+    physical = capability.chosen()
+    if isinstance(physical, tuple):
+        reason, fix = physical
+        raise BackendUnavailableError(reason, do=fix)
+    return VulkanBackend(capability.offered(physical), _shared(physical.number))
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What all backends of a process have in common, so that opening another one costs nothing.
+
+    Attributes:
+        unread: executables launched since anybody waited, whose records are to be looked at.
+    """
+
+    device: Device
+    memory: Memory
+    pipelines: Pipelines
+    stream: Stream
+    traits: Traits
+    heap: Heap
+    lock: threading.RLock
+    unread: dict[int, Executable] = field(default_factory=dict)
+
+
+@cache
+def _shared(number: int) -> _Shared:
+    found = capability.devices()
+    assert isinstance(found, list)
+    device = opened(found[number])
+    memory = Memory(device)
+    pipelines = Pipelines(device, _folder())
+    stream = Stream(device, memory, pipelines.layout)
+    traits = measured(memory, stream, pipelines, _folder())
+    heap = device_heap(memory, stream)
+    return _Shared(device, memory, pipelines, stream, traits, heap, threading.RLock())
+
+
+def _folder() -> Path:
+    """$ADSTACK_CACHE_DIR, or adstack in the user's cache folder."""
+    given = os.environ.get("ADSTACK_CACHE_DIR")
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(given) if given else Path(base) / "adstack"
+
+
+@dataclass
+class Executable:
+    """A compiled program with what its launches use.
+
+    Attributes:
+        program: what was compiled.
+        emitted: its shaders.
+        pipelines: one per task.
+        extents: how many iterations each task has.
+        words: what a launch hands over, filled where it does not change between launches.
+        packer: writes them.
+        record: where failed checks and overflows are reported: memory that the host sees.
+        prints: where printed text is collected.
+        layouts: where its adstacks are.
+        sizes: memory of its place "depths", if it has one.
+        depths: what stood there; not any more if `stale`.
+        settled: whether the last launch has come to its end.
+        shapes: extents of its places when it was last launched.
+    """
+
+    program: Program
+    options: Options
+    emitted: Emitted
+    pipelines: list[Pipeline]
+    extents: list[Extent]
+    words: list[int]
+    packer: struct.Struct
+    layouts: Layouts
+    record: Piece | None = None
+    prints: Piece | None = None
+    sizes: Piece | None = None
+    depths: list[int] = field(default_factory=list)
+    stale: bool = True
+    settled: bool = False
+    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+    @property
+    def context(self) -> Context:
+        """Which word holds what."""
+        return self.emitted.context
+
+    @property
+    def waits(self) -> bool:
+        """Whether a launch must be over before the call returns: it has a result, or something to say."""
+        return bool(self.program.results or self.prints or self.options.debug)
+
+    def failure(self) -> AdstackError | None:
+        """What launches that are over have reported, if anything; the record is clear then."""
+        assert self.record is not None
+        view = _view(self.record)
+        overflow, record = view[:_OVERFLOW].tolist(), view[_OVERFLOW:].tolist()
+        if not overflow[0] and not record[0]:
+            return None
+        view[:] = 0
+        self.settled = False
+        sites = self.emitted.sites
+        return failure(sites, record, self.shapes) if record[0] else overflow_error(sites, overflow)
+
+
+class VulkanBackend:
+    """Memory is pieces of Vulkan buffers, known by their addresses."""
+
+    def __init__(self, capabilities: Capabilities, shared: _Shared) -> None:
+        self.capabilities = capabilities
+        self._shared = shared
+        self.device, self.memory, self.stream = shared.device, shared.memory, shared.stream
+        self.launches = 0
+        physical = self.device.physical
+        self._groups = most_groups(physical.is_cpu, physical.limits["groups"])
+
+    # ---- compiling
+
+    def compile(self, program: Program, options: Options) -> Executable:
+        with self._shared.lock:
+            return self._compile(program, options)
+
+    def _compile(self, program: Program, options: Options) -> Executable:
+        self._check_dtypes(program)
+        emitted = emit_module(program, self._shared.traits, debug=options.debug)
+        pipelines = [
+            self._shared.pipelines.make(s.words, s.local_size, s.capabilities, s.task.name) for s in emitted.shaders
+        ]
+        context = emitted.context
+        words = [0] * context.words
+        words[context.own["seed"]] = options.random_seed & _WORD
+        extents = [Extent.of(task) for task in program.tasks]
+        layouts = Layouts(program, context.heaps, self._shared.heap, options.ad_stack_heap_limit)
+        packer = struct.Struct(f"<{context.words}Q")
+        made = Executable(program, options, emitted, pipelines, extents, words, packer, layouts)
+        self._add_records(made)
+        weakref.finalize(made, _destroyed, self._shared, pipelines, (made.record, made.prints, made.sizes))
+        return made
+
+    def _check_dtypes(self, program: Program) -> None:
+        for place in program.places.values():
+            if place.dtype not in self.capabilities.dtypes:
+                raise BackendUnavailableError(
+                    f"{place.kind} {place.label or place.name} holds {place.dtype}, which "
+                    f"{self.capabilities.device} does not keep in memory",
+                    do=f"use one of {', '.join(t.name for t in self.capabilities.dtypes)}, or another device",
+                )
+
+    def _add_records(self, made: Executable) -> None:
+        """Memory for what launches report."""
+        sites, context = made.emitted.sites, made.context
+        if made.options.debug or any(site.kind != "print" for site in sites):
+            made.record = self._mapped(_OVERFLOW + record_words(sites))
+            made.words[context.own["overflow"]] = made.record.address
+            made.words[context.own["errors"]] = made.record.address + 8 * _OVERFLOW
+        if any(site.kind == "print" for site in sites):
+            made.prints = self._mapped(2 + _PRINT_WORDS)
+            made.words[context.own["print"]] = made.prints.address
+            _view(made.prints)[1] = _PRINT_WORDS
+        for name, slot in context.depths.items():
+            made.sizes = self._mapped(max(1, own_size(made.program.places[name]) // 8), i64)
+            made.words[slot] = made.sizes.address
+
+    def _mapped(self, words: int, dtype: DType = u64) -> Piece:
+        piece = self.memory.piece(dtype, (words,), visible=True)
+        _view(piece)[:] = 0
+        return piece
+
+    def listing(self, executable: Executable) -> dict[str, str]:
+        """The words of each task's module, as text."""
+        from adstack.backends.spirv.text import listing
+
+        return {f"spirv {s.task.name}": listing(s.words) for s in executable.emitted.shaders}
+
+    # ---- launching
+
+    def launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
+        with self._shared.lock:
+            return self._launch(executable, scalars, bindings)
+
+    def _launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
+        self.launches += 1
+        piece = self._words(executable)
+        try:
+            self._fill(executable, piece, scalars, bindings)
+            if executable.record is not None:
+                executable.shapes = bindings.shapes
+                self._shared.unread[id(executable)] = executable
+            self._record(executable, piece, scalars, bindings)
+            if not executable.waits:
+                return ()
+            self._settle()
+            if executable.prints is not None:
+                self._print(executable)
+            places, inside = executable.program.places, executable.context.inside
+            return [_read(piece, inside[name], places[name].dtype) for name in executable.program.results]
+        finally:
+            for storage in bindings.storages.values():
+                storage.batch = self.stream.batch
+            if piece.own:
+                piece.batch = self.stream.batch
+                self.memory.free(piece)
+
+    def _record(self, executable: Executable, piece: Piece, scalars: Sequence[Any], bindings: Bindings) -> None:
+        """Record the dispatches of a launch."""
+        sized = executable.settled and bindings.sized
+        executable.settled = False
+        executable.layouts.check(executable.depths)
+        for number, task in enumerate(executable.program.tasks):
+            if sized and task.sizes:
+                continue
+            iterations = executable.extents[number].count(scalars, bindings.shapes)
+            if iterations != 0:
+                executable.stale |= bool(task.sizes)
+                self._dispatch(executable, number, piece, iterations)
+        executable.settled = True
+
+    def _dispatch(self, executable: Executable, number: int, piece: Piece, iterations: int | None) -> None:
+        pipeline = executable.pipelines[number]
+        groups = self._groups_of(pipeline, iterations)
+        if number in executable.context.heaps:
+            threads = groups * pipeline.local_size
+            groups = self._lay_out(executable, number, piece, min(iterations or threads, threads))
+        self.stream.dispatch(pipeline, piece.address, groups)
+
+    def _words(self, executable: Executable) -> Piece:
+        """Memory for the words of a launch; apart from the batch's if the launch may have to wait in between."""
+        if not executable.context.depths:
+            return self.stream.words(executable.context.size)
+        piece = self.memory.piece(u8, (executable.context.size,), visible=True)
+        piece.own = True
+        return piece
+
+    def _lay_out(self, executable: Executable, number: int, piece: Piece, threads: int) -> int:
+        """Make a task's adstacks ready for up to so many threads; gives how many workgroups run."""
+        layouts = executable.layouts
+        if layouts.needs_depths(number) and executable.stale:
+            assert executable.sizes is not None
+            self.stream.finish()
+            executable.depths = _view(executable.sizes).tolist()
+            executable.stale = False
+        lanes, words = layouts.lay_out(number, threads, executable.depths)
+        struct.pack_into(
+            f"<{len(words)}q", piece.block.host, piece.offset + 8 * executable.context.heaps[number].address, *words
+        )
+        return -(-lanes // executable.pipelines[number].local_size)
+
+    def adstacks(self, executable: Executable) -> list[TaskUse]:
+        """The heap of each task that has run with adstacks in it."""
+        uses = executable.layouts.uses
+        return [uses[number] for number in sorted(uses)]
+
+    def _groups_of(self, pipeline: Pipeline, iterations: int | None) -> int:
+        if iterations is None:
+            return self._groups
+        return min(-(-iterations // pipeline.local_size), self._groups)
+
+    def _fill(self, executable: Executable, piece: Piece, scalars: Sequence[Any], bindings: Bindings) -> None:
+        """Write the words of a launch, and zeros behind them."""
+        words, context = executable.words, executable.context
+        if context.params:
+            for slot, value, arg in zip(context.params, scalars, executable.program.tasks[0].body.args, strict=True):
+                words[slot] = raw_bits(value, arg.dtype)
+        for name, slot in context.pointers.items():
+            words[slot] = bindings.storages[name].address
+        for (name, axis), slot in context.extents.items():
+            words[slot] = bindings.shapes[name][axis]
+        words[context.own["launch"]] = self.launches
+        host, at = piece.block.host, piece.offset
+        executable.packer.pack_into(host, at, *words)
+        rest = context.size - executable.packer.size
+        if rest:
+            at += executable.packer.size
+            host[at : at + rest] = bytes(rest)
+
+    def _settle(self) -> None:
+        """Wait for everything, and raise the first thing that went wrong in it, once."""
+        self.stream.finish()
+        launched = list(self._shared.unread.values())
+        self._shared.unread.clear()
+        errors = [error for executable in launched if (error := executable.failure()) is not None]
+        if errors:
+            raise errors[0]
+
+    def _seen(self, storage: Piece) -> None:
+        """Wait for what may touch a piece, so that the host may."""
+        if self._shared.unread and storage.batch > self.device.finished:
+            self._settle()
+        else:
+            self.stream.wait(storage.batch)
+
+    def _print(self, executable: Executable) -> None:
+        assert executable.prints is not None
+        view = _view(executable.prints)
+        taken = int(view[0])
+        view[0] = 0
+        if taken > _PRINT_WORDS:
+            raise AdstackRuntimeError(
+                f"{executable.program.name} printed more than fits: {8 * taken} bytes of numbers in one launch, with "
+                f"room for {8 * _PRINT_WORDS}",
+                do="print from fewer iterations",
+            )
+        print(printed(executable.emitted.sites, view[2 : 2 + taken].tolist()), end="")
+
+    def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., Any] | None:
+        """None: recording a launch is Python."""
+        return None
+
+    def synchronize(self) -> None:
+        with self._shared.lock:
+            self._settle()
+
+    # ---- memory
+
+    def allocate(self, dtype: DType, shape: tuple[int, ...]) -> Piece:
+        if dtype not in self.capabilities.dtypes:
+            raise BackendUnavailableError(
+                f"{self.capabilities.device} does not keep {dtype} in memory",
+                do=f"use one of {', '.join(t.name for t in self.capabilities.dtypes)}, or another device",
+            )
+        with self._shared.lock:
+            piece = self.memory.piece(dtype, shape)
+            if piece.block.host is None:
+                self.stream.zero(piece)
+            else:
+                piece.block.host[piece.offset : piece.offset + piece.size] = bytes(piece.size)
+            return piece
+
+    def adopt(self, array: Array) -> None:
+        """None: the device does not address the host's memory."""
+
+    def free(self, storage: Piece) -> None:
+        with self._shared.lock:
+            self.memory.free(storage)
+
+    def host_view(self, storage: Piece) -> Array | None:
+        with self._shared.lock:
+            self._seen(storage)
+            return storage.view()
+
+    def download(self, storage: Piece) -> Array:
+        with self._shared.lock:
+            view = self.host_view(storage)
+            if view is not None:
+                return np.array(view)
+            between = self.memory.piece(storage.dtype, storage.shape, visible=True)
+            self.stream.copy(storage, between, storage.bytes)
+            self.stream.wait(between.batch)
+            found = between.view()
+            assert found is not None
+            copied: Array = found.copy()
+            self.memory.free(between)
+            return copied
+
+    def upload(self, storage: Piece, array: Array) -> None:
+        with self._shared.lock:
+            view = self.host_view(storage)
+            if view is not None:
+                view[...] = array
+                return
+            between = self.memory.piece(storage.dtype, storage.shape, visible=True)
+            found = between.view()
+            assert found is not None
+            found[...] = array
+            self.stream.copy(between, storage, storage.bytes)
+            self.memory.free(between)
+
+
+def _view(piece: Piece) -> Array:
+    view = piece.view()
+    assert view is not None
+    return view
+
+
+def _read(piece: Piece, at: int, dtype: DType) -> Any:
+    """A returned scalar."""
+    return np.frombuffer(piece.block.host, dtype.numpy, 1, piece.offset + at)[0].item()
+
+
+def _destroyed(shared: _Shared, pipelines: Sequence[Pipeline], pieces: Sequence[Piece | None]) -> None:
+    """Give back what an executable had, once the device is done with it."""
+    with shared.lock:
+        batch = shared.stream.batch
+        for pipeline in pipelines:
+            shared.device.later(batch, lambda pipeline=pipeline: shared.pipelines.destroy(pipeline))  # type: ignore[misc]
+        for piece in pieces:
+            if piece is not None:
+                piece.batch = batch
+                shared.memory.free(piece)

@@ -1,0 +1,159 @@
+"""Launches, recorded one behind the other and handed to the device in batches.
+
+A batch is a command buffer and memory for the words of its launches. It is handed over when it is full or somebody
+waits. Every dispatch waits for the one before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from adstack.ir.types import u8
+
+from .api import check, ffi
+from .device import Device
+from .layout import Memory, Piece
+from .toolchain import Pipeline
+
+__all__ = ["Stream"]
+
+_BATCHES = 4
+"""How many may be under way."""
+_ARENA = 256 << 10
+"""Bytes of the words of a batch."""
+_LAUNCHES = 256
+"""How many dispatches make a batch full."""
+_COMPUTE, _TRANSFER, _HOST = 0x800, 0x1000, 0x4000
+_SHADER_READ, _SHADER_WRITE, _COPY_READ, _COPY_WRITE, _HOST_READ = 0x20, 0x40, 0x800, 0x1000, 0x2000
+_ALIGNMENT = 64
+
+
+@dataclass
+class _Batch:
+    commands: Any
+    arena: Piece
+    number: int = 0
+
+
+class Stream:
+    """What is recorded and under way on one device."""
+
+    def __init__(self, device: Device, memory: Memory, layout: Any) -> None:
+        self.device, self.memory = device, memory
+        self._layout = layout
+        self._batches = [
+            _Batch(commands, memory.piece(u8, (_ARENA,), visible=True)) for commands in self._command_buffers(_BATCHES)
+        ]
+        self._begin = ffi().new("VkCommandBufferBeginInfo *", {"sType": 42, "flags": 1})
+        everything = _SHADER_READ | _SHADER_WRITE | _COPY_READ | _COPY_WRITE
+        self._between = _barrier(_SHADER_WRITE | _COPY_WRITE, everything)
+        self._to_host = _barrier(_SHADER_WRITE | _COPY_WRITE, _HOST_READ)
+        self._pushed = ffi().new("uint64_t *")
+        self._current: _Batch | None = None
+        self._used = self._dispatches = 0
+
+    def _command_buffers(self, count: int) -> list[Any]:
+        vk, handle = self.device.vk, self.device.handle
+        info = ffi().new("VkCommandPoolCreateInfo *", {"sType": 39, "flags": 2, "queueFamilyIndex": self.device.family})
+        pool = ffi().new("VkCommandPool *")
+        check(vk["vkCreateCommandPool"](handle, info, ffi().NULL, pool), "make a command pool")
+        about = ffi().new(
+            "VkCommandBufferAllocateInfo *", {"sType": 40, "commandPool": pool[0], "commandBufferCount": count}
+        )
+        found = ffi().new("VkCommandBuffer[]", count)
+        check(vk["vkAllocateCommandBuffers"](handle, about, found), "make command buffers")
+        return list(found)
+
+    # ---- recording
+
+    @property
+    def batch(self) -> int:
+        """The number of the last batch: it will be that of the one being recorded, if there is one."""
+        return self.device.submitted + (self._current is not None)
+
+    def _open(self) -> _Batch:
+        """The batch being recorded; a new one begins once the device is done with what it was before."""
+        if self._current is None:
+            batch = self._batches.pop(0)
+            self._batches.append(batch)
+            self.device.wait(batch.number)
+            check(self.device.vk["vkBeginCommandBuffer"](batch.commands, self._begin), "record launches")
+            self._current, self._used, self._dispatches = batch, 0, 0
+        return self._current
+
+    def words(self, size: int) -> Piece:
+        """Memory for the words of a launch, which the host writes now and may read once the batch is done."""
+        size = -(-size // _ALIGNMENT) * _ALIGNMENT
+        if self._dispatches >= _LAUNCHES or self._used + size > _ARENA:
+            self.flush()
+        self._open()
+        if size > _ARENA:
+            own = self.memory.piece(u8, (size,), visible=True)
+            own.own = True
+            return own
+        arena, at = self._open().arena, self._used
+        self._used += size
+        return Piece(arena.block, arena.offset + at, size, u8, (size,), arena.address + at, self.batch)
+
+    def dispatch(self, pipeline: Pipeline, address: int, groups: int) -> None:
+        """Run a pipeline after all that was recorded before, on the words at an address."""
+        vk, commands = self.device.vk, self._open().commands
+        self._dispatches += 1
+        none = ffi().NULL
+        vk["vkCmdPipelineBarrier"](
+            commands, _COMPUTE | _TRANSFER, _COMPUTE | _TRANSFER, 0, 1, self._between, 0, none, 0, none
+        )
+        vk["vkCmdBindPipeline"](commands, 1, pipeline.handle)
+        self._pushed[0] = address
+        vk["vkCmdPushConstants"](commands, self._layout, 0x20, 0, 8, self._pushed)
+        vk["vkCmdDispatch"](commands, groups, 1, 1)
+
+    def copy(self, source: Piece, target: Piece, size: int) -> None:
+        """Copy bytes from piece to piece."""
+        vk, commands = self.device.vk, self._ordered()
+        region = ffi().new("VkBufferCopy *", {"srcOffset": source.offset, "dstOffset": target.offset, "size": size})
+        vk["vkCmdCopyBuffer"](commands, source.block.buffer, target.block.buffer, 1, region)
+        source.batch = target.batch = self.batch
+
+    def zero(self, target: Piece) -> None:
+        """Fill a piece with zeros."""
+        commands = self._ordered()
+        self.device.vk["vkCmdFillBuffer"](commands, target.block.buffer, target.offset, target.size, 0)
+        target.batch = self.batch
+
+    def _ordered(self) -> Any:
+        """The commands, after a barrier."""
+        commands, none = self._open().commands, ffi().NULL
+        self._dispatches += 1
+        self.device.vk["vkCmdPipelineBarrier"](
+            commands, _COMPUTE | _TRANSFER, _COMPUTE | _TRANSFER, 0, 1, self._between, 0, none, 0, none
+        )
+        return commands
+
+    # ---- handing over and waiting
+
+    def flush(self) -> None:
+        """Hand what is recorded to the device."""
+        batch, self._current = self._current, None
+        if batch is None:
+            return
+        vk, none = self.device.vk, ffi().NULL
+        vk["vkCmdPipelineBarrier"](batch.commands, _COMPUTE | _TRANSFER, _HOST, 0, 1, self._to_host, 0, none, 0, none)
+        check(vk["vkEndCommandBuffer"](batch.commands), "record launches")
+        batch.number = self.device.submit(batch.commands)
+
+    def wait(self, number: int) -> None:
+        """Until a batch is done, handing it over first if it is being recorded."""
+        if number > self.device.submitted:
+            self.flush()
+        self.device.wait(min(number, self.device.submitted))
+
+    def finish(self) -> None:
+        """Until everything is done."""
+        self.flush()
+        self.device.wait(self.device.submitted)
+
+
+def _barrier(source: int, target: int) -> Any:
+    return ffi().new("VkMemoryBarrier *", {"sType": 46, "srcAccessMask": source, "dstAccessMask": target})

@@ -1,0 +1,148 @@
+"""From SPIR-V to pipelines, with Vulkan's pipeline cache on disk."""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from adstack.errors import AdstackRuntimeError, BackendUnavailableError
+
+from .api import check, ffi
+from .capability import FEATURE_OF
+from .device import Device
+
+__all__ = ["Pipeline", "Pipelines"]
+
+_COMPUTE_STAGE = 0x20
+_PUSHED = 8
+"""Bytes of push constants: the address of the launch's words."""
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """What runs one task.
+
+    Attributes:
+        handle: Vulkan's.
+        local_size: threads of a workgroup.
+    """
+
+    handle: Any
+    local_size: int
+
+
+class Pipelines:
+    """Makes the pipelines of a device.
+
+    Attributes:
+        name: what files about this device and driver are called.
+    """
+
+    def __init__(self, device: Device, folder: Path | None) -> None:
+        self.device = device
+        self.layout = self._layout()
+        self.name = hashlib.sha256(device.physical.identity).hexdigest()[:32]
+        self._file = None if folder is None else folder / "vulkan" / f"{self.name}.bin"
+        self._cache = self._opened()
+        self._made = 0
+        if self._file is not None:
+            atexit.register(self.save)
+
+    def _layout(self) -> Any:
+        pushed = ffi().new("VkPushConstantRange *", {"stageFlags": _COMPUTE_STAGE, "offset": 0, "size": _PUSHED})
+        info = ffi().new(
+            "VkPipelineLayoutCreateInfo *", {"sType": 30, "pushConstantRangeCount": 1, "pPushConstantRanges": pushed}
+        )
+        made = ffi().new("VkPipelineLayout *")
+        create = self.device.vk["vkCreatePipelineLayout"]
+        check(create(self.device.handle, info, ffi().NULL, made), "lay out a pipeline")
+        return made[0]
+
+    def make(self, words: list[int], local_size: int, capabilities: frozenset[int], what: str) -> Pipeline:
+        """A pipeline that runs a module."""
+        self._check_features(capabilities, what)
+        vk, handle = self.device.vk, self.device.handle
+        code = ffi().new("uint32_t[]", words)
+        info = ffi().new("VkShaderModuleCreateInfo *", {"sType": 16, "codeSize": 4 * len(words), "pCode": code})
+        module = ffi().new("VkShaderModule *")
+        check(vk["vkCreateShaderModule"](handle, info, ffi().NULL, module), f"load the code of {what}")
+        try:
+            return Pipeline(self._pipeline(module[0], what), local_size)
+        finally:
+            vk["vkDestroyShaderModule"](handle, module[0], ffi().NULL)
+
+    def _pipeline(self, module: Any, what: str) -> Any:
+        entry = ffi().new("char[]", b"main")
+        info = ffi().new("VkComputePipelineCreateInfo *", {"sType": 29, "layout": self.layout})
+        info.stage.sType, info.stage.stage, info.stage.module, info.stage.pName = 18, _COMPUTE_STAGE, module, entry
+        made = ffi().new("VkPipeline *")
+        create = self.device.vk["vkCreateComputePipelines"]
+        result = create(self.device.handle, self._cache, 1, info, ffi().NULL, made)
+        if result < 0 or made[0] == ffi().NULL:
+            raise AdstackRuntimeError(
+                f"the Vulkan driver refuses the code of {what} ({result}; {self.device.physical.driver})",
+                do="update the driver, or use another device (ADSTACK_VULKAN_DEVICE) or arch",
+            )
+        self._made += 1
+        return made[0]
+
+    def _check_features(self, capabilities: frozenset[int], what: str) -> None:
+        features = self.device.physical.features
+        missing = sorted(FEATURE_OF[c] for c in capabilities if c in FEATURE_OF and FEATURE_OF[c] not in features)
+        if missing:
+            raise BackendUnavailableError(
+                f"{what} needs {', '.join(missing)}, which {self.device.physical.name} does not have",
+                do="use other element types in the kernel, or another device (ADSTACK_VULKAN_DEVICE) or arch",
+            )
+
+    def destroy(self, pipeline: Pipeline) -> None:
+        """Give a pipeline back, which no batch under way may use."""
+        self.device.vk["vkDestroyPipeline"](self.device.handle, pipeline.handle, ffi().NULL)
+
+    # ---- the cache
+
+    def _opened(self) -> Any:
+        data = b"" if self._file is None else _read(self._file)
+        kept = ffi().from_buffer(data) if data else ffi().NULL
+        info = ffi().new(
+            "VkPipelineCacheCreateInfo *", {"sType": 17, "initialDataSize": len(data), "pInitialData": kept}
+        )
+        made = ffi().new("VkPipelineCache *")
+        check(self.device.vk["vkCreatePipelineCache"](self.device.handle, info, ffi().NULL, made), "make a cache")
+        return made[0]
+
+    def save(self) -> None:
+        """Write the cache to disk, if it has grown; where that can't be, do nothing."""
+        if self._file is None or not self._made or os.getpid() != self.device.process:
+            return
+        get, size = self.device.vk["vkGetPipelineCacheData"], ffi().new("size_t *")
+        if get(self.device.handle, self._cache, size, ffi().NULL) < 0 or not size[0]:
+            return
+        data = ffi().new("char[]", size[0])
+        if get(self.device.handle, self._cache, size, data) >= 0:
+            _write(self._file, bytes(ffi().buffer(data, size[0])))
+
+
+def _read(path: Path) -> bytes:
+    """The contents of a file, unless it is not there or damaged."""
+    with suppress(OSError):
+        data = path.read_bytes()
+        if hashlib.sha256(data[32:]).digest() == data[:32]:
+            return data[32:]
+    return b""
+
+
+def _write(path: Path, body: bytes) -> None:
+    """Write a file under another name and rename it, so that no reader sees a part of it."""
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+        with os.fdopen(handle, "wb") as file:
+            file.write(hashlib.sha256(body).digest() + body)
+        os.replace(name, path)

@@ -1,0 +1,222 @@
+"""What a device does with floats and loops: found out by running a shader that tries, and kept on disk.
+
+Vulkan lets a driver round quotients, roots and fma as it likes, and what it declares says less than what it does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from adstack.backends.spirv.code import Code, Num
+from adstack.backends.spirv.module import Module
+from adstack.backends.spirv.opcodes import BUILTIN, Capability, Storage
+from adstack.backends.spirv.opcodes import Op as Spv
+from adstack.backends.spirv.traits import Traits
+from adstack.ir.arithmetic import fma as exact_fma
+from adstack.ir.types import DType, f16, f32, f64, u8, u32, u64
+
+from .layout import Memory, Piece
+from .stream import Stream
+from .toolchain import Pipelines
+
+__all__ = ["declared", "measured"]
+
+Array = npt.NDArray[Any]
+_CASES: Final = 512
+_TURNS: Final = 70_000
+_REGION: Final = 8 * _CASES
+"""Bytes of the operands, or of the results, of one trial."""
+_LOCAL: Final = 64
+
+
+def declared(features: frozenset[str], controls: frozenset[str]) -> dict[str, Any]:
+    """What a device says of itself."""
+
+    def widths(what: str) -> tuple[int, ...]:
+        return tuple(bits for bits in (16, 32, 64) if f"shader{what}Float{bits}" in controls)
+
+    return {
+        "int64_atomics": "shaderBufferInt64Atomics" in features,
+        "preserve": widths("SignedZeroInfNanPreserve"),
+        "nearest": widths("RoundingModeRTE"),
+        "denormals": widths("DenormPreserve"),
+    }
+
+
+class _Trial:
+    """One thing tried: what a thread does with three operands, and what should come out.
+
+    Attributes:
+        name: of the trait.
+        dtype: of the operands.
+        needs: features without which it can't be tried, and does not hold.
+        run: emits it.
+        wanted: the right results.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        dtype: DType,
+        needs: tuple[str, ...],
+        run: Callable[[Code, Num, tuple[Num, ...]], Num],
+        wanted: Callable[..., Array],
+        to: DType | None = None,
+    ) -> None:
+        self.name, self.dtype, self.needs, self.run, self.wanted = name, dtype, needs, run, wanted
+        self.to = to or dtype
+
+
+def _atomic_add(c: Code, address: Num, x: tuple[Num, ...]) -> Num:
+    """Added to memory that holds the first operand."""
+    c.m.need(Capability.AtomicFloat32AddEXT, "SPV_EXT_shader_atomic_float_add")
+    c.let(Spv.AtomicFAddEXT, f32, c.at(address, f32), c.m.word(1), c.m.word(0), x[1].id)
+    return c.load(address, f32)
+
+
+def _turns(c: Code, address: Num, x: tuple[Num, ...]) -> Num:
+    """How often a loop turns that should do so as often as an operand says."""
+    zero = c.const(0, u32)
+    return c.loop([zero], lambda k: (k[0] < x[0], k), lambda k: [k[0] + 1])[0]
+
+
+def _root(a: Array, b: Array, c: Array) -> Array:
+    return np.asarray(np.sqrt(np.where(a < 0, -a, a)))
+
+
+def _sqrt(c: Code, address: Num, x: tuple[Num, ...]) -> Num:
+    positive = (x[0] < 0.0).choose(c.const(0.0, x[0].dtype) - x[0], x[0])
+    return c.std("Sqrt", x[0].dtype, positive)
+
+
+_DOUBLE = ("shaderFloat64",)
+TRIALS: Final = (
+    _Trial("fma32", f32, (), lambda c, at, x: c.std("Fma", f32, *x), lambda a, b, c: exact_fma(f32, a, b, c)),
+    _Trial("fma64", f64, _DOUBLE, lambda c, at, x: c.std("Fma", f64, *x), lambda a, b, c: exact_fma(f64, a, b, c)),
+    _Trial("div32", f32, (), lambda c, at, x: x[0] / x[1], lambda a, b, c: a / b),
+    _Trial("div64", f64, _DOUBLE, lambda c, at, x: x[0] / x[1], lambda a, b, c: a / b),
+    _Trial("sqrt32", f32, (), _sqrt, _root),
+    _Trial("sqrt64", f64, _DOUBLE, _sqrt, _root),
+    _Trial(
+        "half", f32, ("shaderFloat16", "storageBuffer16BitAccess"), lambda c, at, x: x[2].convert(f16),
+        lambda a, b, c: c.astype(np.float16), f16,
+    ),
+    _Trial("float_add", f32, ("shaderBufferFloat32AtomicAdd",), _atomic_add, lambda a, b, c: a + b),
+    _Trial("endless", u32, (), _turns, lambda a, b, c: a),
+)  # fmt: skip
+
+
+def measured(memory: Memory, stream: Stream, pipelines: Pipelines, folder: Path | None) -> Traits:
+    """The traits of a device, as it was found to be now or before."""
+    physical = memory.device.physical
+    known = declared(physical.features, physical.controls)
+    file = None if folder is None else folder / "vulkan" / f"{pipelines.name}.json"
+    found = _read(file)
+    if found is None:
+        found = _tried(memory, stream, pipelines, physical.features, Traits(**known))
+        _write(file, found)
+    return Traits(**{**known, **found})
+
+
+def _read(file: Path | None) -> dict[str, bool] | None:
+    names = {trial.name for trial in TRIALS}
+    with suppress(OSError, ValueError):
+        if file is not None:
+            found = json.loads(file.read_text())
+            if set(found) == names:
+                return {name: bool(found[name]) for name in names}
+    return None
+
+
+def _write(file: Path | None, found: dict[str, bool]) -> None:
+    with suppress(OSError):
+        if file is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(found))
+
+
+def _tried(
+    memory: Memory, stream: Stream, pipelines: Pipelines, features: frozenset[str], base: Traits
+) -> dict[str, bool]:
+    trials = [trial for trial in TRIALS if features.issuperset(trial.needs)]
+    piece = memory.piece(u8, (5 * _REGION * len(trials),), visible=True)
+    operands = [_operands(trial.dtype) for trial in trials]
+    for k, triple in enumerate(operands):
+        for which, array in enumerate(triple):
+            _region(piece, k, which, array.dtype)[:] = array
+        _region(piece, k, 4, triple[0].dtype)[:] = triple[0]
+    words, capabilities = _shader(trials, base)
+    pipeline = pipelines.make(words, _LOCAL, capabilities, "the examination of the device")
+    stream.dispatch(pipeline, piece.address, _CASES // _LOCAL)
+    stream.finish()
+    holds = {trial.name: False for trial in TRIALS}
+    with np.errstate(all="ignore"):
+        for k, (trial, triple) in enumerate(zip(trials, operands, strict=True)):
+            got, want = _region(piece, k, 3, trial.to.numpy), trial.wanted(*triple)
+            bits = f"u{trial.to.size}"
+            same = (got.view(bits) == want.view(bits)) | ((got != got) & (want != want))
+            holds[trial.name] = bool(same.all())
+    pipelines.destroy(pipeline)
+    memory.free(piece)
+    return holds
+
+
+def _region(piece: Piece, trial: int, which: int, dtype: Any) -> Array:
+    """Operands 0 to 2, results, or the memory that a trial may change."""
+    return np.frombuffer(piece.block.host, dtype, _CASES, piece.offset + (5 * trial + which) * _REGION)
+
+
+def _operands(dtype: DType) -> tuple[Array, Array, Array]:
+    """Numbers of every size whose products nearly cancel the third; subnormal quotients and sums; zeros."""
+    if dtype is u32:
+        counts = np.arange(_CASES, dtype=np.uint32)
+        counts[-1] = _TURNS
+        return counts, counts, counts
+    draw = np.random.default_rng(7)
+    width, real = (23, 126) if dtype is f32 else (52, 1022), dtype.numpy.type
+    bits, least = width
+    wide = np.uint32 if dtype is f32 else np.uint64
+    raw = draw.integers(0, np.iinfo(wide).max, (2, _CASES), dtype=wide)
+    with np.errstate(all="ignore"):
+        a, b = (row.view(dtype.numpy).copy() for row in raw)
+        near = slice(0, _CASES // 2)
+        a[near] = 1 + (raw[0][near] >> (8 if dtype is f32 else 11)).astype(dtype.numpy) * real(2.0 ** -(bits + 1))
+        b[near] = 1 + (raw[1][near] >> (8 if dtype is f32 else 11)).astype(dtype.numpy) * real(2.0 ** -(bits + 1))
+        c = -(a * b)
+        c[::3] = a[::3] * real(2.0**-bits)
+        tiny = slice(1, _CASES, 7)
+        a[tiny] *= real(2.0**-least)
+        a[:4], b[:4] = (real(0.0), real(-0.0), real(np.inf), real(2.0**-least)), real(0.5)
+        if dtype is f32:
+            c[_CASES // 2 :] = draw.uniform(-18, 18, _CASES // 2).astype(np.float32)
+            c[_CASES // 2 :] = np.exp2(c[_CASES // 2 :])
+    return a, b, c
+
+
+def _shader(trials: list[_Trial], base: Traits) -> tuple[list[int], frozenset[int]]:
+    """Thread i does all trials with its operands."""
+    m = Module(base)
+    c = Code(m)
+    block = m.push_constants((m.type(u64), 0))
+    pointer = m.pointer(Storage.PushConstant, m.type(u64))
+    start = c.let(Spv.Load, u64, c.raw(Spv.AccessChain, pointer, block, m.word(0)))
+    three = m.vector(u32, 3)
+    whole = c.raw(Spv.Load, three, m.builtin(BUILTIN["GlobalInvocationId"], three))
+    thread = c.let(Spv.CompositeExtract, u32, whole, 0).resize(u64)
+    for k, trial in enumerate(trials):
+        at = [start + (5 * k + which) * _REGION + thread * trial.dtype.size for which in range(5)]
+        operands = tuple(c.load(address, trial.dtype) for address in at[:3])
+        result = start + (5 * k + 3) * _REGION + thread * trial.to.size
+        c.store(result, trial.run(c, at[4], operands), trial.to)
+    c.do(Spv.Return)
+    main = m.new()
+    m.add(c.function(main, m.void, m.signature(m.void)))
+    m.entry(main, _LOCAL)
+    return m.words, m.capabilities

@@ -1,0 +1,106 @@
+"""What the tests of the vulkan backend share: programs run on it and by the interpreter, and SPIR-V validated."""
+
+from __future__ import annotations
+
+import dataclasses
+import struct
+import subprocess
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+from cpu_kit import Case, differing, outcome, tasks_of
+
+from adstack import interpreter
+from adstack.backends.spirv.traits import Traits
+from adstack.backends.vulkan.runtime import VulkanBackend, open_device
+from adstack.ir.structure import Kernel, Program
+from adstack.ir.types import from_numpy
+from adstack.runtime.backend import Bindings
+from adstack.runtime.options import Options
+
+Array = npt.NDArray[Any]
+
+
+@cache
+def backend(**traits: bool) -> VulkanBackend:
+    """The device; with traits, as if it had those."""
+    device = open_device()
+    if not traits:
+        return device
+    shared = dataclasses.replace(device._shared, traits=dataclasses.replace(device._shared.traits, **traits))
+    return VulkanBackend(device.capabilities, shared)
+
+
+def compiled(
+    source: str | Kernel | Program, *, debug: bool = False, device: VulkanBackend | None = None, **options: Any
+) -> Callable[..., Sequence[Any]]:
+    """A function of buffers and scalars that launches the program, and leaves in the buffers what the device has."""
+    device = device or backend()
+    executable = device.compile(tasks_of(source, debug), Options(debug=debug, **options))
+
+    def launch(buffers: dict[str, Array] | None = None, scalars: Sequence[Any] = ()) -> Sequence[Any]:
+        given = buffers or {}
+        storages = {name: device.allocate(from_numpy(a.dtype), a.shape) for name, a in given.items()}
+        try:
+            for name, array in given.items():
+                device.upload(storages[name], array)
+            found = device.launch(executable, scalars, Bindings(storages, {n: a.shape for n, a in given.items()}))
+            device.synchronize()
+            for name, array in given.items():
+                array[...] = device.download(storages[name])
+        finally:
+            for name in given:
+                device.free(storages[name])
+        return found
+
+    return launch
+
+
+def agree_on(
+    source: str | Kernel | Program, cases: Iterable[Case], *, debug: bool = False, device: VulkanBackend | None = None
+) -> list[Any]:
+    """The interpreter and the device leave the same bits, or fail alike; what they leave."""
+    program = tasks_of(source, debug)
+    launch = compiled(program, debug=debug, device=device)
+    options = interpreter.RunOptions(debug=debug)
+    left = []
+    for given, scalars in cases:
+        wanted = outcome(lambda b, s: interpreter.run(program, b, s, options=options), given, scalars)
+        assert differing(wanted, outcome(launch, given, scalars), program) == []
+        left.append(wanted)
+    return left
+
+
+def agree(
+    source: str | Kernel | Program,
+    buffers: dict[str, Array] | None = None,
+    scalars: Sequence[Any] = (),
+    *,
+    debug: bool = False,
+    device: VulkanBackend | None = None,
+) -> Any:
+    """The same for one input."""
+    (left,) = agree_on(source, [(buffers or {}, scalars)], debug=debug, device=device)
+    return left
+
+
+def validate(modules: Iterable[Sequence[int]], folder: Path) -> None:
+    """Put modules through spirv-val, which must have nothing to say."""
+    for number, words in enumerate(modules):
+        file = folder / f"{number}.spv"
+        file.write_bytes(struct.pack(f"<{len(words)}I", *words))
+        command = ["spirv-val", "--target-env", "vulkan1.2", str(file)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+STRICT = Traits()
+"""A device that keeps every rule of IEEE 754."""
+POOR = Traits(
+    fma32=False, fma64=False, div32=False, sqrt32=False, half=False, float_add=False, endless=False,
+    preserve=(), nearest=(), denormals=(),
+)  # fmt: skip
+"""A device that keeps as few as will do."""
