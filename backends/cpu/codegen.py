@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from adstack.backends.llvm.box import row_length
 from adstack.backends.llvm.context import own_size
 from adstack.backends.llvm.kept import KEPT
+from adstack.backends.llvm.patience import asks
 from adstack.backends.llvm.rows import Words, heap_of
 from adstack.backends.llvm.tasks import Emitted, emit_program
 from adstack.backends.llvm.uniformity import varying_values
@@ -144,7 +145,7 @@ def _entry(program: Program, emitted: Emitted, *, debug: bool) -> str:
     """
     lines = ["define i64 @run(ptr %ctx, i64 %from) #0 {", "entry:"]
     context = emitted.context
-    for name in ("parallel", "errors", "overflow", "heap", "rows", "sized"):
+    for name in ("parallel", "errors", "overflow", "heap", "rows", "sized", "stop"):
         ty = "i64" if name == "sized" else "ptr"
         lines.append(f"  %{name}.at = getelementptr i64, ptr %ctx, i64 {context.own[name]}")
         lines.append(f"  %{name} = load {ty}, ptr %{name}.at, align 8")
@@ -173,8 +174,8 @@ def _entry(program: Program, emitted: Emitted, *, debug: bool) -> str:
                 f"after{number}:",
             ]
     lines += ["  ret i64 0"] + (["failed:", "  ret i64 0"] if debug and program.tasks else [])
-    if any(task.kind == "parallel" for task in program.tasks):
-        lines += ["stopped:", "  ret i64 0"]  # a signal handler raised
+    if any(task.kind == "parallel" or asks(task.body) for task in program.tasks):
+        lines += ["stopped:", "  store atomic i64 0, ptr %stop monotonic, align 8", "  ret i64 0"]  # a handler raised
     declarations = [
         text
         for symbol, text in (
@@ -200,7 +201,10 @@ def _call(number: int, task: Task, emitted: Emitted) -> list[str]:
         lines.append(f'  %total{number} = call i64 @"{symbol}.count"(ptr %ctx)')
     if words is not None:
         lines += _ready(number, words, f"%total{number}" if task.kind == "parallel" else "0")
-    lines += _share(number, task, emitted) if task.kind == "parallel" else [f"  call void @{symbol}(ptr %ctx)"]
+    if task.kind == "parallel":
+        lines += _share(number, task, emitted)
+    else:
+        lines += [f"  call void @{symbol}(ptr %ctx)", *_unless_stopped(number, task)]
     return [*lines, f"  br label %done.{number}", f"done.{number}:"]
 
 
@@ -215,12 +219,25 @@ def _share(number: int, task: Task, emitted: Emitted) -> list[str]:
         f"  br i1 %here{number}, label %here.{number}, label %shared.{number}",
         f"here.{number}:",
         f"  call void @{symbol}(ptr %ctx, i64 0, i64 %total{number}, i64 0)",
+        *_unless_stopped(number, task),
         f"  br label %done.{number}",
         f"shared.{number}:",
         f"  %stop{number} = call i32 %parallel(ptr @{symbol}, ptr %ctx, i64 %total{number}, i64 {least}, i64 {seats})",
         f"  %stopped{number} = icmp ne i32 %stop{number}, 0",
         f"  br i1 %stopped{number}, label %stopped, label %ran.{number}",
         f"ran.{number}:",
+    ]
+
+
+def _unless_stopped(number: int, task: Task) -> list[str]:
+    """Go on unless the task was told to end."""
+    if not asks(task.body):
+        return []
+    return [
+        f"  %word{number} = load atomic i64, ptr %stop monotonic, align 8",
+        f"  %halted{number} = icmp ne i64 %word{number}, 0",
+        f"  br i1 %halted{number}, label %stopped, label %on.{number}",
+        f"on.{number}:",
     ]
 
 

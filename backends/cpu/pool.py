@@ -30,7 +30,7 @@ _SPIN: Final = 2000
 _CLOSED: Final = 1 << 30
 _SYSTEM: Final = platform.system().lower()
 _MACHINE: Final = {"x86_64": "x86", "amd64": "x86", "aarch64": "arm64", "arm64": "arm64"}
-_EXPORTS: Final = ("pool", "adstack_worker", "adstack_stop", "adstack_parallel", "adstack_finish")
+_EXPORTS: Final = ("pool", "adstack_worker", "adstack_stop", "adstack_parallel", "adstack_finish", "adstack_poll")
 _PARK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32)
 
 
@@ -61,9 +61,11 @@ class Pool:
         library = runtime_library(code, (*_EXPORTS, *sleep), cached, python_symbols(code))
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))  # a worker may outlive the interpreter
         self.entry: int = library["adstack_parallel"]
+        self.poll: int = library["adstack_poll"]
         self._worker = ctypes.CFUNCTYPE(None, ctypes.c_int32)(library["adstack_worker"])
         self._end = ctypes.CFUNCTYPE(None)(library["adstack_stop"])
         self._base: int = library["pool"]
+        self.stop_word: int = self._base + 8 * WORDS["stop"]
         self._threads: list[threading.Thread] = []
         self._lock = threading.RLock()
         self._asked = -1
@@ -130,7 +132,7 @@ class Pool:
         self._lock = threading.RLock()
         self._threads.clear()
         self._asked = -1
-        for name in ("workers", "sleepers", "busy", "quit"):
+        for name in ("workers", "sleepers", "busy", "quit", "stop"):
             self._word(name).value = 0
         self._word("active").value = _CLOSED
         invalidate()  # the next launch asks Python, which starts threads

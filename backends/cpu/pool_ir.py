@@ -36,10 +36,13 @@ WORDS: Final[dict[str, int]] = {
     "wait": 6 * _LINE + 3,
     "wake": 6 * _LINE + 4,
     "finish": 6 * _LINE + 5,
+    "stop": 6 * _LINE + 6,
+    "looked": 6 * _LINE + 7,
 }
 """Where each word of the pool stands, counted in i64. `wait`, `wake` and `finish` are functions, the others numbers:
 `chunk` and `first` are the sizes of the largest and the first pieces, `seats` how many threads may take part, `seated`
-how many have asked to, `workers` those besides the caller, `spin` turns before a thread sleeps."""
+how many have asked to, `workers` those besides the caller, `spin` turns before a thread sleeps, `stop` whether the
+launch that is under way must end, `looked` when a task last asked for that."""
 
 _CLOSED: Final = 1 << 30
 _WAITING: Final = 1 << 29
@@ -80,6 +83,11 @@ declare i64 @llvm.smin.i64(i64, i64)
 _CHECK: Final = f"""
 ; whether this launch must end: Python's signal handlers run, now and then, and one of them raised
 define internal i1 @interrupted(ptr %last) {{
+  %stopped = call i1 @stopped()
+  br i1 %stopped, label %yes, label %time
+yes:
+  ret i1 true
+time:
   %now = call i64 @now()
   %then = load i64, ptr %last, align 8
   %since = sub i64 %now, %then
@@ -95,9 +103,30 @@ ask:
   %raised = call i32 @PyErr_CheckSignals()
   call void @PyGILState_Release(i32 %held)
   %stop = icmp ne i32 %raised, 0
-  ret i1 %stop
+  br i1 %stop, label %tell, label %no
+tell:
+  store atomic i64 1, ptr $stop$ monotonic, align 8
+  ret i1 true
 no:
   ret i1 false
+}}
+
+define internal i1 @stopped() {{
+  %word = load atomic i64, ptr $stop$ monotonic, align 8
+  %set = icmp ne i64 %word, 0
+  ret i1 %set
+}}
+
+; what a long loop of a task asks now and then: whether to stop. Signal handlers run on the caller's thread, in seat 0
+define i1 @adstack_poll(i64 %seat) {{
+  %caller = icmp eq i64 %seat, 0
+  br i1 %caller, label %ask, label %look
+ask:
+  %raised = call i1 @interrupted(ptr $looked$)
+  ret i1 %raised
+look:
+  %set = call i1 @stopped()
+  ret i1 %set
 }}
 
 ; release the interpreter's lock if this thread holds it; what to give back to @enter, or null
@@ -253,6 +282,17 @@ _PARALLEL: Final = f"""
 ; it. A negative grain stands for one that is not known: so many iterations are timed first. At most `seats` threads
 ; take part, and no two of them at the same time have the same seat.
 define i32 @adstack_parallel(ptr %task, ptr %ctx, i64 %total, i64 %grain, i64 %seats) {{
+  %status = call i32 @shared(ptr %task, ptr %ctx, i64 %total, i64 %grain, i64 %seats)
+  %stop = call i1 @stopped()
+  br i1 %stop, label %ended, label %done
+ended:  ; everyone has left: the next launch may go on
+  store atomic i64 0, ptr $stop$ monotonic, align 8
+  ret i32 1
+done:
+  ret i32 %status
+}}
+
+define internal i32 @shared(ptr %task, ptr %ctx, i64 %total, i64 %grain, i64 %seats) {{
 entry:
   %some = icmp sgt i64 %total, 0
   br i1 %some, label %size, label %nothing

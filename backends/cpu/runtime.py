@@ -209,6 +209,7 @@ class CpuBackend:
         printer = _printer(made)
         slots[context.own["print"]] = ctypes.cast(printer, ctypes.c_void_p).value or 0
         made.keep = (printer, self.heap)
+        slots[context.own["poll"]], slots[context.own["stop"]] = pool().poll, pool().stop_word
         if made.is_parallel:
             slots[context.own["parallel"]] = pool().start(options.cpu_max_num_threads)
         return made

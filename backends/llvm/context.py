@@ -15,7 +15,7 @@ from adstack.ir.types import DType
 
 __all__ = ["Context", "own_size", "raw_bits"]
 
-OWN: Final = ("errors", "overflow", "print", "seed", "launch", "parallel", "heap", "rows", "sized")
+OWN: Final = ("errors", "overflow", "print", "seed", "launch", "parallel", "heap", "rows", "sized", "poll", "stop")
 """Names of the runtime's own slots."""
 
 
@@ -30,7 +30,8 @@ class Context:
         own: slots of the runtime's own: "errors" and "overflow" (their records), "print" (the host's printing
             function), "seed" and "launch" (of the random streams), "parallel" (the function that shares a loop among
             threads, or null), "heap" (where the address and the size of the adstack heap are told), "rows" (the table
-            of `rows`), "sized" (whether the depths of adstacks stand, so that sizers need not run).
+            of `rows`), "sized" (whether the depths of adstacks stand, so that sizers need not run), "poll" (what long
+            loops ask whether to go on) and "stop" (the word that says that they must not).
         size: number of slots.
     """
 

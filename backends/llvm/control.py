@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from adstack.ir.structure import Op, Region, Value
 from adstack.ir.types import u1
 
+from .patience import ask, countdown, span_of, tick
 from .rare import called, lane_by_lane
 from .region import RegionEmitter, handles
 from .writer import type_text
@@ -155,6 +156,10 @@ def _for(e: RegionEmitter, op: Op) -> None:
     if e.is_varying(lo) or e.is_varying(hi):
         _divergent_for(e, op)
         return
+    span = span_of(e, op)
+    if span is not None:
+        _for_in_spans(e, op, span)
+        return
     phis = _Phis(e, body.args, [lo, *initial])
     inside, after = e.label("body"), e.label("done")
     e.split(_below(e, index, e.scalar(lo), hi), inside, after)  # with the test at the end, a round has one jump
@@ -170,11 +175,44 @@ def _for(e: RegionEmitter, op: Op) -> None:
         e.bind(result, e.w.let(f"phi {e.form(result)} {source}"))
 
 
+def _for_in_spans(e: RegionEmitter, op: Op, span: int) -> None:
+    """The same, with a question after each span of so many rounds: a loop in a loop."""
+    lo, hi, *initial = op.operands
+    (body,) = op.regions
+    index, *carried = body.args
+    before, first = e.block, [e.at(v, e.width(a)) for v, a in zip(initial, carried, strict=True)]
+    outer = _Phis(e, body.args, [lo, *initial])
+    start, inside, edge, asking, after = (e.label(h) for h in ("span", "body", "edge", "asking", "done"))
+    e.split(_below(e, index, e.scalar(lo), hi), start, after)
+    outer.enter(start)
+    ty, at = e.form(index), outer.names[0]
+    left = e.w.let(f"sub {ty} {e.scalar(hi)}, {at}")  # as a number without sign it is right even where it wraps
+    few = e.w.intrinsic(f"llvm.umin.{ty}", ty, [(ty, left), (ty, str(span))])
+    end = e.w.let(f"add {ty} {at}, {few}")
+    phis = _Phis(e, body.args, body.args)
+    phis.open(inside)
+    yielded = e.region(body)
+    names = [e.at(v, e.width(a)) for v, a in zip(yielded, carried, strict=True)]
+    step = _next(e, index, phis.names[0])
+    again = e.w.let(f"icmp ne {ty} {step}, {end}")
+    phis.close([step, *names])
+    e.split(again, inside, edge)
+    e.enter(edge)
+    e.split(_below(e, index, step, hi), asking, after, rare=True)
+    e.enter(asking)
+    outer.close([step, *names])
+    ask(e, start)
+    e.enter(after)
+    for result, old, new in zip(op.results, first, names, strict=True):
+        e.bind(result, e.w.let(f"phi {e.form(result)} [ {old}, %{before} ], [ {new}, %{edge} ]"))
+
+
 def _divergent_for(e: RegionEmitter, op: Op) -> None:
     """Goes on while some lane does; the lanes that have left keep their values."""
     lo, hi, *initial = op.operands
     (body,) = op.regions
     index, *carried = body.args
+    counter = countdown(e, op)
     phis = _Phis(e, body.args, [lo, *initial])
     head, inside, after = e.label("for"), e.label("body"), e.label("done")
     phis.open(head)
@@ -189,6 +227,7 @@ def _divergent_for(e: RegionEmitter, op: Op) -> None:
         e.choose(running, new, old, arg.dtype) if e.is_varying(arg) else new
         for new, old, arg in zip([_next(e, index, phis.names[0]), *names], phis.names, body.args, strict=True)
     ]
+    tick(e, op, counter)
     phis.close(names)
     e.jump(head)
     e.enter(after)
@@ -212,6 +251,7 @@ def _while(e: RegionEmitter, op: Op) -> None:
     if e.is_varying(condition.terminator.operands[0]):
         _divergent_while(e, op, condition, body)
         return
+    counter = countdown(e, op)
     phis = _Phis(e, condition.args, op.operands)
     head, inside, after = e.label("while"), e.label("body"), e.label("done")
     phis.open(head)
@@ -222,7 +262,9 @@ def _while(e: RegionEmitter, op: Op) -> None:
     for arg, v in zip(body.args, passed, strict=True):  # a result may vary where what is passed on does not
         e.bind(arg, e.at(v, e.width(arg)))
     yielded = e.region(body)
-    phis.close([e.at(v, e.width(a)) for v, a in zip(yielded, condition.args, strict=True)])
+    names_next = [e.at(v, e.width(a)) for v, a in zip(yielded, condition.args, strict=True)]
+    tick(e, op, counter)
+    phis.close(names_next)
     e.jump(head)
     e.enter(after)
     for result, name in zip(op.results, names, strict=True):
@@ -231,6 +273,7 @@ def _while(e: RegionEmitter, op: Op) -> None:
 
 def _divergent_while(e: RegionEmitter, op: Op, condition: Region, body: Region) -> None:
     """Two lives of a value: that of the running lanes, and that of the lanes that have left."""
+    counter = countdown(e, op)
     phis = _Phis(e, [_varying(e, "running"), *condition.args], [_everyone(e), *op.operands])
     head, inside, after = e.label("while"), e.label("body"), e.label("done")
     phis.open(head)
@@ -246,6 +289,7 @@ def _divergent_while(e: RegionEmitter, op: Op, condition: Region, body: Region) 
     with e.masked(going):
         yielded = e.region(body)
         merged = _updated(e, going, yielded, names)
+    tick(e, op, counter)
     phis.close([going, *merged])
     e.jump(head)
     e.enter(after)

@@ -63,6 +63,8 @@ class TaskFrame:
         heap: those that hold memory of the C heap, null before there is any.
         array_bytes: what local arrays take of the frame.
         leave: how the function ends where a check fails.
+        poll: the slot of the context that has the function which long loops ask whether to go on; None if they don't.
+        seat: this thread's number among those that run the task.
         stack_sites: per location of adstacks, the number in the overflow record: the same for any number of lanes.
         target: the machine.
     """
@@ -81,6 +83,8 @@ class TaskFrame:
     heap: list[str] = field(default_factory=list)
     array_bytes: int = 0
     leave: str = "ret void"
+    poll: int | None = None
+    seat: str = "0"
     stack_sites: dict[Loc, int] = field(default_factory=dict)
     target: Target = HOST
 

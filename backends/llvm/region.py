@@ -104,6 +104,11 @@ class RegionEmitter:
     def is_constant(self, value: Value) -> bool:
         return value in self._constants
 
+    def known(self, value: Value) -> int | None:
+        """An integer, if it is a constant."""
+        text = self._constants.get(value)
+        return int(text) if text is not None and value.dtype.kind in "iu" else None
+
     def give(self, value: Value, text: str) -> None:
         """Let a literal stand for a value."""
         self._constants[value] = text

@@ -118,12 +118,12 @@ class _TaskEmitter:
     def serial(self, section: int) -> None:
         """One function that runs the task."""
         e = self._open(parallel=False, section=section)
+        e.frame.poll = self._poll()
         self.target.begin(e)
         e.rows = self._rows(e, 1, parallel=False)
         self._restart_random(e)
         e.region(self.task.body)
-        heap.release(e)
-        e.w.do("ret void")
+        _finish(e)
         self._close(e, self.target.serial(self.symbol))
 
     def parallel(self, lanes: int, section: int, *, masked: bool = False) -> None:
@@ -132,6 +132,7 @@ class _TaskEmitter:
             self.count()
         *header, loop, _ = self.task.body.ops
         e = self._open(parallel=True, section=section)
+        e.frame.poll, e.frame.seat = self._poll(), "%seat"
         self.target.begin(e)
         e.rows = self._rows(e, lanes, parallel=True)
         for op in header:
@@ -149,8 +150,7 @@ class _TaskEmitter:
             gathering.open(e)
             self._iterate(e, start, stop, step, box.bind_one, loop.regions[0])
             gathering.close(e)
-        heap.release(e)
-        e.w.do("ret void")
+        _finish(e)
         self._close(e, self.target.parallel(self.symbol))
 
     def _rows(self, e: RegionEmitter, lanes: int, *, parallel: bool) -> Rows | None:
@@ -164,6 +164,9 @@ class _TaskEmitter:
             return None
         size = e.w.let(f"load i64, ptr {e.w.let(f'getelementptr i64, ptr %rows, i64 {self.words.block}')}, align 8")
         return Rows(self.words.heap, self.target.block(e, size, parallel=parallel), self.words)
+
+    def _poll(self) -> int | None:
+        return self.out.context.own["poll"] if self.target is HOST else None
 
     def count(self) -> None:
         """The function that counts the iterations."""
@@ -272,7 +275,7 @@ class _TaskEmitter:
         e.task = TaskFrame(self.task.name, self.debug, parallel, pointers, extents, self.out.sites, section)
         e.task.target = self.target
         for name, slot in context.own.items():
-            if name in ("parallel", "sized"):
+            if name in ("parallel", "sized", "poll", "stop"):
                 continue
             w.lines += self.target.own(name, slot, context.size)
         return e
@@ -285,6 +288,14 @@ class _TaskEmitter:
         body = "\n".join([*e.frame.slots, *empty, *e.w.lines])
         self.module.take(e.w)
         self.module.define(f"{head} {'#2' if inline else '#0'} {{\nentry:\n{body}\n}}\n")
+
+
+def _finish(e: RegionEmitter) -> None:
+    """Where a task ends, in full or interrupted."""
+    e.jump("finish")
+    e.enter("finish")
+    heap.release(e)
+    e.w.do("ret void")
 
 
 def _slot(w: Writer, slot: int, ty: str) -> str:

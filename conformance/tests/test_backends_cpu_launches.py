@@ -70,6 +70,81 @@ except KeyboardInterrupt:
     assert in_process(body, threads=threads, send=signal.SIGINT) == (0, "ready\n65536.0\n", "")
 
 
+ENDLESS = """
+@qd.kernel
+def serial(x: qd.types.ndarray(dtype=qd.f64, ndim=1), turns: qd.i32):
+    k = 0
+    while k < turns:
+        k = (k + 1) % 1000
+        x[0] += 1.0
+
+@qd.kernel
+def nested(x: qd.types.ndarray(dtype=qd.f64, ndim=1), turns: qd.i32):
+    if turns > 0:
+        for a in range(turns):
+            for b in range(turns):
+                for c in range(3):
+                    x[c] += b * 0.5
+
+@qd.kernel
+def lanes(x: qd.types.ndarray(dtype=qd.f64, ndim=1), turns: qd.i32):
+    for i in x:
+        v = x[i]
+        for a in range(turns):
+            for b in range(turns):
+                v = v * 0.5 + b
+        x[i] = v
+
+@qd.kernel
+def ragged(x: qd.types.ndarray(dtype=qd.f64, ndim=1), turns: qd.i32):
+    for i in x:
+        v = x[i]
+        k = i % 3
+        while k < turns:
+            k = (k + 2) % 1000
+            v = v * 0.5 + k
+        for a in range(turns + i):
+            for b in range(turns - i):
+                v = v * 0.5 + b
+        x[i] = v
+
+@qd.kernel
+def single(x: qd.types.ndarray(dtype=qd.f64, ndim=1), turns: qd.i32):
+    for i in range(1):
+        for a in range(turns):
+            for b in range(turns):
+                x[i] = x[i] * 0.5 + b
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("kernel", ["serial", "nested", "lanes", "ragged", "single"])
+def test_ctrl_c_ends_one_long_task_or_iteration(kernel: str, threads: int) -> None:
+    body = f"""
+{kernel}(x, 0)
+for call in ({kernel}, {kernel}.serve):
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        call(x, 2_000_000_000)
+    except KeyboardInterrupt:
+        one(x)
+        print(x.to_numpy().sum())
+"""
+    assert in_process(body, threads=threads, script=SCRIPT + ENDLESS) == (0, "65536.0\n65536.0\n", "")
+
+
+def test_a_handler_that_does_not_raise_lets_a_long_iteration_go_on() -> None:
+    body = """
+seen = []
+signal.signal(signal.SIGALRM, lambda *_: seen.append(1))
+signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+single(x, 12_000)
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(len(seen) > 1, x.to_numpy()[0] > 0)
+"""
+    assert in_process(body, script=SCRIPT + ENDLESS) == (0, "True True\n", "")
+
+
 def test_other_threads_go_on_during_a_long_kernel() -> None:
     body = """
 ticks = []
