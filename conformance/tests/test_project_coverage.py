@@ -1,4 +1,4 @@
-"""What the table of gradient cases promises is there."""
+"""What the tables of cases promise is there."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from adstack.conformance.harness.loading import CASES, collect
 README = Path(CASES) / "gradients" / "README.md"
 ROWS = dict(re.findall(r"^\| (E\d+) \|.*?\| (`.*`) \|$", README.read_text("utf-8"), re.MULTILINE))
 ENTRIES = collect()
+OTHERS = dict(
+    re.findall(r"^\| ([A-D]\d+) \|.*?\| (`.*`) \|$", (Path(CASES) / "README.md").read_text("utf-8"), re.MULTILINE)
+)
+TESTS = Path(__file__).parent
 
 
 def cases_of(row: str) -> list[str]:
@@ -39,3 +43,18 @@ def test_there_are_as_many_gradient_cases_as_the_contract_asks_for():
     gradients = [entry for entry in ENTRIES if entry.id.startswith("gradients/")]
     assert len({entry.id.partition(":")[0] for entry in gradients}) >= 150
     assert len(gradients) >= 800
+
+
+def test_every_row_about_adstacks_is_shown_by_what_the_table_names():
+    known = {entry.id.partition(":")[0] for entry in ENTRIES}
+    for row, shown in OTHERS.items():
+        for name in re.findall(r"`([^`]+)`", shown):
+            file, _, test = name.partition("::")
+            if file.startswith("test_"):
+                assert f"def {test}(" in (TESTS / file).read_text("utf-8") if test else (TESTS / file).exists(), (
+                    row,
+                    name,
+                )
+            else:
+                assert name in known, (row, name)
+    assert len(OTHERS) >= 28
