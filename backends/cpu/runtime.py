@@ -257,6 +257,15 @@ class CpuBackend:
         """The number of the last launch of an executable."""
         return int(executable.slots[executable.context.own["launch"]])
 
+    def last_scalars(self, executable: Executable) -> Sequence[Any]:
+        """The scalar arguments of its last launch; None for floats."""
+        task = executable.program.tasks[0].body.args if executable.program.tasks else ()
+        raw = (executable.slots[slot : slot + 1] for slot in executable.context.params)
+        return [
+            None if arg.dtype.is_float else bits.view(arg.dtype.numpy)[0].item()
+            for bits, arg in zip(raw, task, strict=True)
+        ]
+
     def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., Any] | None:
         """A builtin; in debug mode none, so that every launch has all its checks, and none where Python knows more."""
         sizers = any(task.sizes for task in executable.program.tasks)  # they run only where something has changed

@@ -14,6 +14,7 @@ from .recording import recording
 if TYPE_CHECKING:
     from ..runtime.adstack_report import AdstackReport
     from ..runtime.state import Runtime
+    from .ad.undo import Change
     from .arguments import Call
     from .kernel import Kernel
     from .specialisation import Specialisation
@@ -49,8 +50,15 @@ class Gradient:
         """Reverse mode in the memory of now; AdstackStaleBoundError if loops would not run as they did."""
         mode = differentiated(made, "reverse", runtime)
         changes, writers = ([], "") if made.bounds is None else made.bounds.changed(call)
-        if changes:
-            reverse_verified(Launch(made, call, mode), changes, lambda change, position: writers, runtime)
+        inputs: list[Change] = [] if made.inputs is None else made.inputs.changed(call)
+        if made.inputs is not None:
+            made.inputs.refuse_overwritten(mode, call)
+
+        def culprit(change: Change, position: int) -> str:
+            return "the host" if any(change is one for one in inputs) else writers
+
+        if changes or inputs:
+            reverse_verified(Launch(made, call, mode), [*changes, *inputs], culprit, runtime)
         else:
             mode.launch(call)
 

@@ -80,7 +80,7 @@ class HostArray(ABC):
         ):
             buffer = self.buffer
             if buffer.watch is not None:
-                buffer.watch.before(buffer, "the host")
+                buffer.watch.before(buffer, "the host", key)
             self._array[key] = value
             buffer.touch()
             if RECORDERS:
@@ -101,7 +101,7 @@ class HostArray(ABC):
         buffer = self.buffer
         if self._array is not None:
             if buffer.watch is not None:
-                buffer.watch.before(buffer, "the host")
+                buffer.watch.before(buffer, "the host", position)
             self._array[position] = value
             buffer.touch()
             return

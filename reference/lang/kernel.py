@@ -13,6 +13,7 @@ from ..errors import AdstackCallError, AdstackError, AdstackSyntaxError, Interna
 from ..runtime import state
 from ..runtime.guards import EPOCH, GUARD
 from .ad.bounds import Bounds
+from .ad.inputs import Inputs
 from .ad.remembered import remembered
 from .arguments import Call, Parameter
 from .gradient import Gradient
@@ -181,7 +182,8 @@ class Kernel:
     def _compile(self, args: tuple[Any, ...], call: Call, runtime: state.Runtime) -> Specialisation:
         specs = tuple(p.spec(value) for p, value in zip(self._parameters, args, strict=True))
         made = specialise(Request(self.function, specs, self._returns, runtime.options), runtime)
-        made.bounds = Bounds.of(made) if remembered(runtime) is None else None
+        if remembered(runtime) is None:
+            made.bounds, made.inputs = Bounds.of(made), Inputs.of(made)
         known = self._compiled.setdefault(tuple(call.key), [])
         known.append(made)
         del known[:-MOST]

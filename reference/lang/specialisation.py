@@ -31,6 +31,8 @@ class Specialisation:
         fields: place name -> the field or ndarray that it stands for.
         modes: the same in forward or reverse mode, see `differentiated.py`.
         bounds: what decides how often loops of the reverse mode run, see `ad/bounds.py`; None if no memory does.
+        inputs: what else its reverse mode may read, see `ad/inputs.py`.
+        calls: how many launches Python made; with 1, machine code has not served any yet.
     """
 
     request: Request
@@ -41,6 +43,8 @@ class Specialisation:
     fields: dict[str, Any] = field(default_factory=dict)
     modes: dict[Any, Any] = field(default_factory=dict)
     bounds: Any = None
+    inputs: Any = None
+    calls: int = 0
 
     def is_current(self) -> bool:
         """Whether what was baked in has not changed since."""
@@ -57,6 +61,7 @@ class Specialisation:
 
     def launch(self, call: Call) -> Any:
         """Run it; the value that the kernel returns."""
+        self.calls += 1
         scalars = run_plan(self.plan, call)
         if self.bounds is not None:
             self.bounds.note(call)

@@ -6,7 +6,7 @@ backend.py    what a backend offers; reference_backend.py: the interpreter as on
 memory.py     buffers, and the generations that tell when they changed; watches.py: what they held before
 guards.py     what ends shortcuts; shortcuts.py: calls that machine code serves without Python
 compiler.py   IR -> something to launch; plans.py: a launch with everything resolved beforehand
-modes.py      a kernel's IR in forward or reverse mode; reach.py, boxes.py: which elements a launch may touch
+modes.py      a kernel's IR in forward or reverse mode; reach.py, boxes.py, certain.py: which elements a launch touches
 ir_program.py IR written by hand, run on numpy arrays
 
 May import: `adstack.ir`, `adstack.transforms`, `adstack.sizing`, `adstack.interpreter`, `adstack.errors`. Backends are

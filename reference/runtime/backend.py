@@ -81,6 +81,9 @@ class Counting(Protocol):
     def last_launch(self, executable: Any) -> int:
         """The number of the last launch of an executable; 0 if there was none."""
 
+    def last_scalars(self, executable: Any) -> Sequence[Any]:
+        """The scalar arguments of its last launch; None for floats."""
+
 
 class Backend(Protocol):
     """One opened device. `adstack.backends.<name>.runtime` has `probe() -> Probe` and `open_device() -> Backend`."""

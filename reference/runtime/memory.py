@@ -6,6 +6,7 @@ import ctypes
 import itertools
 from collections.abc import Callable
 from typing import Any, Final
+from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +43,7 @@ class Buffer:
         owned: whether `drop` gives the memory back to the backend.
         shared: whether others (numpy, torch) write the memory too, so that `generation` may miss changes.
         watch: who wants to know what it held before it is written, if anybody.
+        writers: the plans made for it that write it; None if there was none.
     """
 
     __slots__ = (
@@ -55,6 +57,7 @@ class Buffer:
         "shared",
         "storage",
         "watch",
+        "writers",
     )
 
     def __init__(
@@ -67,6 +70,7 @@ class Buffer:
         self.owned = storage is None
         self.shared = shared
         self.watch: Watch | None = None
+        self.writers: WeakSet[Any] | None = None
         self._generation = next_generation()
         self._record: ctypes.Array[ctypes.c_int64] | None = None
 
@@ -74,10 +78,25 @@ class Buffer:
         """Say that the contents changed."""
         self._generation = next_generation()
 
-    def watched(self) -> Watch:
-        """From now on what it holds is saved before it is written, if anybody may ask for it."""
+    def written_by(self, plan: Any) -> None:
+        """Launches of a plan write it."""
+        if self.writers is None:
+            self.writers = WeakSet()
+        self.writers.add(plan)
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether kernels may only write it with Python's knowledge."""
+        return self.watch is not None and self.watch.strict
+
+    def watched(self, *, strictly: bool) -> Watch:
+        """From now on what it holds is saved before the host writes it, if anybody may ask for it; strictly, before
+        kernels do, too.
+        """
         if self.watch is None:
             self.watch = Watch()
+        if strictly and not self.watch.strict:
+            self.watch.strict = True
             if self._record is not None:
                 self._record[TAG] = 0
             invalidate()  # who writes there must go through Python

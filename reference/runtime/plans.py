@@ -38,6 +38,9 @@ class Plan:
         self._written_arguments = tuple(n for n in self._arguments if n in compiled.written)
         self._sizing = Sizing.of(compiled)
         self._number = 0
+        self._scalars: Sequence[Any] = ()
+        for buffer in self._changed:
+            buffer.written_by(self)
 
     def launch(self, scalars: Sequence[Any], arrays: Mapping[str, Buffer]) -> Sequence[Any]:
         """Run with these scalar arguments and array arguments; the returned scalars."""
@@ -57,7 +60,7 @@ class Plan:
         else:
             return returned
         finally:
-            self._number = self.backend.launches
+            self._number, self._scalars = self.backend.launches, scalars
             # a launch that failed may have written some of it
             for buffer in self._changed:
                 buffer.touch()
@@ -67,19 +70,25 @@ class Plan:
     def _announce(self, arrays: Mapping[str, Buffer]) -> None:
         """Say that a launch is about to write."""
         for buffer in (*self._changed, *(arrays[name] for name in self._written_arguments)):
-            if buffer.watch is not None:
+            if buffer.watch is not None and buffer.watch.strict:
                 buffer.watch.before(buffer, self.compiled.program.name)
 
     @property
     def is_watched(self) -> bool:
         """Whether somebody wants to know before it writes."""
-        return any(buffer.watch is not None for buffer in self._changed)
+        return any(buffer.is_strict for buffer in self._changed)
 
     @property
     def number(self) -> int:
         """The backend's number of its last launch; 0 if there was none."""
         backend = self.backend
         return backend.last_launch(self.compiled.executable) if isinstance(backend, Counting) else self._number
+
+    @property
+    def scalars(self) -> Sequence[Any]:
+        """The scalar arguments of its last launch; floats may be missing (None)."""
+        backend = self.backend
+        return backend.last_scalars(self.compiled.executable) if isinstance(backend, Counting) else self._scalars
 
     def _bind(self, arrays: Mapping[str, Buffer]) -> Bindings:
         if not self._arguments:

@@ -14,7 +14,7 @@ from ..ir.structure import Op, Place, Program, Region, Value
 from ..ir.types import DType
 from .boxes import Box, Interval, include
 
-__all__ = ["Reach", "reach"]
+__all__ = ["Reach", "Walk", "reach"]
 
 
 @dataclass
@@ -29,14 +29,14 @@ def reach(program: Program, scalars: Sequence[Any], shapes: Mapping[str, tuple[i
     """The elements that a launch with these arguments may touch; `shapes` are those of array arguments."""
     found = Reach()
     for task in program.tasks:
-        walk = _Walk(shapes, found)
+        walk = Walk(shapes, found)
         for param, value in zip(task.body.args, scalars, strict=True):
             walk.know(param, (int(value), int(value)) if isinstance(value, int) else None)
         walk.region(task.body)
     return found
 
 
-class _Walk:
+class Walk:
     """Intervals of the values of one task."""
 
     def __init__(self, shapes: Mapping[str, tuple[int, ...]], found: Reach) -> None:
@@ -171,9 +171,9 @@ _ARITHMETIC: Final[dict[str, Callable[..., Interval | None]]] = {
     "cast": lambda a: a,
 }
 
-_STRUCTURED: Final[dict[str, Callable[[_Walk, Op], None]]] = {
-    "if": _Walk._if,
-    "for": _Walk._for,
-    "while": _Walk._while,
-    "parallel_for": _Walk._parallel_for,
+_STRUCTURED: Final[dict[str, Callable[[Walk, Op], None]]] = {
+    "if": Walk._if,
+    "for": Walk._for,
+    "while": Walk._while,
+    "parallel_for": Walk._parallel_for,
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from weakref import WeakSet
 
 import numpy as np
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from .memory import Buffer
 
 __all__ = ["Saved", "Watch", "Watcher"]
+
+Array = npt.NDArray[Any]
+
+SPARSE: Final = 32
+"""When more than one in so many elements has been saved on its own, the rest is saved at once."""
 
 
 class Watcher(Protocol):
@@ -35,43 +40,88 @@ class Watcher(Protocol):
 
 @dataclass
 class Saved:
-    """What a buffer held.
+    """What a buffer held, as the way back from what it held next.
 
     Attributes:
         number: of the last launch before it was written.
-        contents: what it was until then.
-        writers: who wrote it since, as long as nobody launched.
+        elements: the first things that were written: where -> what was there, in order.
+        contents: what the whole buffer held after these; None if nothing else was written.
+        writers: who wrote.
     """
 
     number: int
-    contents: npt.NDArray[Any]
+    elements: dict[Any, Array] = field(default_factory=dict)
+    contents: Array | None = None
     writers: dict[str, None] = field(default_factory=dict)
+
+    def undone(self, after: Array) -> Array:
+        """What it held, from what it held next."""
+        before = np.array(after if self.contents is None else self.contents)
+        for where, old in reversed(self.elements.items()):
+            before[where] = old
+        return before
+
+    def save(self, now: Array, where: Any) -> None:
+        """An element, or with None anything, is about to be written."""
+        if self.contents is not None:
+            return
+        if where is None or len(self.elements) * SPARSE > now.size:
+            self.contents = np.array(now)
+        elif where not in self.elements:
+            self.elements[where] = np.array(now[where])
+
+    def absorb(self, later: Saved) -> None:
+        """Lead back from what was there after a later one, which nobody needs for itself."""
+        if self.contents is None:
+            for where, old in later.elements.items():
+                self.elements.setdefault(where, old)
+            self.contents = later.contents
+        self.writers |= later.writers
 
 
 class Watch:
-    """The past of one buffer, as far as its watchers may ask for it."""
+    """The past of one buffer, as far as its watchers may ask for it.
+
+    Attributes:
+        strict: whether writes of kernels count, so that these must not be served by machine code alone.
+    """
 
     def __init__(self) -> None:
         self.watchers: WeakSet[Watcher] = WeakSet()
         self.saved: list[Saved] = []
+        self.strict = False
 
-    def before(self, buffer: Buffer, writer: str) -> None:
-        """The buffer is about to be written."""
+    def before(self, buffer: Buffer, writer: str, where: Any = None) -> None:
+        """The buffer is about to be written: an element, or anything."""
         known = self.saved[-1].number if self.saved else 0
         later = [watcher for watcher in self.watchers if watcher.last() > known]
         if later:
             for watcher in later:
                 watcher.changes()
-            self.saved.append(Saved(buffer.backend.launches, np.array(buffer.read())))
+            self.saved.append(Saved(buffer.backend.launches))
             self._trim()
         if self.saved:
+            self.saved[-1].save(buffer.read(), where)
             self.saved[-1].writers[writer] = None
 
-    def at(self, number: int) -> Saved | None:
-        """What the buffer held at a launch; None if it has not been written since."""
-        return next((one for one in self.saved if one.number >= number), None)
+    def at(self, buffer: Buffer, number: int) -> tuple[Array, dict[str, None]] | None:
+        """What the buffer held at a launch, and who wrote it since; None if nobody has."""
+        since = [one for one in self.saved if one.number >= number]
+        contents, writers = buffer.read(), dict[str, None]()
+        for one in reversed(since):
+            contents = one.undone(contents)
+            writers |= one.writers
+        return (contents, writers) if since else None
 
     def _trim(self) -> None:
         """Drop what nobody will ask for."""
-        wanted = {id(self.at(number)) for watcher in self.watchers for number in watcher.numbers()}
-        self.saved = [one for one in self.saved if id(one) in wanted]
+        numbers = {number for watcher in self.watchers for number in watcher.numbers()}
+        first = (next((one for one in self.saved if one.number >= number), None) for number in numbers)
+        wanted = {id(one) for one in first}
+        kept: list[Saved] = []
+        for one in self.saved:
+            if id(one) in wanted:
+                kept.append(one)
+            elif kept:
+                kept[-1].absorb(one)
+        self.saved = kept

@@ -260,3 +260,71 @@ def nothing_is_refused_under_a_tape(qd, dtype):
     total = 0.25 + 4.0 + 2.25
     expect = [(x.grad, [4 * 0.5 * total, 4 * -2.0 * total, 4 * 1.5 * total])]
     return Run(program, given={x: [0.5, -2.0, 1.5]}, expect=expect)
+
+
+@case(rules=["grad.changed"], params={"who": ["host", "kernel"]}, **PLAIN)
+def an_input_that_is_certainly_another_one(qd, dtype, who):
+    """The field that a kernel multiplied is filled with other numbers before the kernel's gradient."""
+    x, y = real(qd, dtype, 3), real(qd, dtype, ())
+
+    @qd.kernel
+    def squares():
+        for i in x:
+            y[None] += x[i] * x[i]
+
+    @qd.kernel
+    def clear():
+        for i in x:
+            x[i] = 0.0
+
+    def program():
+        for _ in range(3):
+            squares()
+        if who == "host":
+            x.fill(0.0)
+        else:
+            clear()
+        y.grad.fill(1.0)
+        squares.grad()
+
+    return Run(program, given={x: [0.5, -2.0, 1.5]}, raises=Raises("DataAccessError", "[0] as the launch found it"))
+
+
+@case(rules=["grad.changed"], **PLAIN)
+def inputs_that_are_put_back_by_hand(qd, dtype):
+    """Who keeps what each step started from, and puts it back before the step's gradient, is right."""
+    x, y, old = real(qd, dtype, 3), real(qd, dtype, ()), qd.field(dtype, shape=(3, 3))
+
+    @qd.kernel
+    def save(t: qd.i32):
+        for i in x:
+            old[t, i] = x[i]
+
+    @qd.kernel
+    def add(t: qd.i32):
+        for i in x:
+            y[None] += x[i] * x[i] * t
+
+    @qd.kernel
+    def double():
+        for i in x:
+            x[i] = 2.0 * x[i]
+
+    @qd.kernel
+    def load(t: qd.i32):
+        for i in x:
+            x[i] = old[t, i]
+
+    def program():
+        for t in range(3):
+            save(t)
+            add(t)
+            double()
+        y.grad.fill(1.0)
+        for t in range(2, -1, -1):
+            load(t)
+            x.grad.fill(0.0)
+            add.grad(t)
+            assert x.grad.to_numpy().tolist() == [2 * t * v * 2**t for v in (0.5, -2.0, 1.5)]
+
+    return Run(program, given={x: [0.5, -2.0, 1.5]}, expect=[(x, [0.5, -2.0, 1.5])])

@@ -17,7 +17,6 @@ import numpy as np
 from ...ir.structure import Op
 from ...runtime.guards import invalidate
 from ...runtime.memory import Array, Buffer
-from ...runtime.watches import Saved
 from ...transforms.autodiff.seen import deciding
 from ..arguments import Call
 from ..differentiated import companions
@@ -70,7 +69,7 @@ class Bounds:
         return Bounds(made, names) if names else None
 
     def _watch(self, buffer: Buffer) -> None:
-        buffer.watched().watchers.add(self)
+        buffer.watched(strictly=True).watchers.add(self)
 
     @property
     def notes(self) -> bool:
@@ -119,14 +118,21 @@ class Bounds:
         found, writers = [], dict[str, None]()
         for name in (*self.fields, *self.arrays):
             buffer = self._buffer(name, call)
-            saved = Saved(0, noted.copies[name], {"the host": None}) if name in noted.copies else None
+            saved = (noted.copies[name], {"the host": None}) if name in noted.copies else None
             if saved is None and noted.number and buffer.watch is not None:
-                saved = buffer.watch.at(noted.number)
-            if saved is not None and len(positions := differing(saved.contents, buffer.read())):
-                ((label, _),) = memory_of(self._made, call, frozenset((name,)))
-                found.append(Change(label, buffer, positions, saved.contents.reshape(-1)[positions]))
-                writers |= saved.writers
+                saved = buffer.watch.at(buffer, noted.number)
+            change = None if saved is None else change_from(self._made, call, name, saved[0])
+            if saved is not None and change is not None:
+                found.append(change)
+                writers |= saved[1]
         return found, " or ".join(writers) or "the host"
+
+
+def change_from(made: Specialisation, call: Call, name: str, old: Array) -> Change | None:
+    """What has changed in the memory of a place, if anything."""
+    ((label, buffer),) = memory_of(made, call, frozenset((name,)))
+    positions = differing(old, buffer.read())
+    return Change(label, buffer, positions, old.reshape(-1)[positions]) if len(positions) else None
 
 
 def _is_bound(op: Op) -> bool:
