@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
@@ -20,7 +22,7 @@ from adstack.runtime.options import Options
 
 from .adstacks import Layouts
 from .codegen import BLOCK, FUNCTION, HEAD, IDLE, MOST, ROW, TABLE, WORDS, Module
-from .driver import Driver
+from .driver import Driver, DriverError
 from .emulator import Emulator
 from .layout import OVERFLOW_WORDS, PRINT_WORDS, OwnMemory
 from .toolchain import Code, architecture, host_code, ptx, recipe
@@ -93,6 +95,15 @@ class Executable:
     def name(self) -> str:
         """What to call it in messages."""
         return self.program.name
+
+    def integers(self) -> list[Any]:
+        """The scalar arguments of the last launch; None for floats."""
+        task = self.program.tasks[0].body.args if self.program.tasks else ()
+        found = zip(self.module.context.params, task, strict=False)
+        return [
+            None if arg.dtype.is_float else self.slots[slot : slot + 1].view(arg.dtype.numpy)[0].item()
+            for slot, arg in found
+        ]
 
     def run(self, driver: Driver | Emulator, *, sized: bool) -> None:
         """Queue one launch of all tasks; `sized` says that the depths of the launch before stand."""
@@ -258,7 +269,17 @@ def build(
     slots[module.context.own[TABLE]] = table.ctypes.data
     table[WORDS["own"]], table[WORDS["zeroed"]] = own, layout.zeroed
     layouts = Layouts(program, module.rows, slots[module.context.size :], heap, options.ad_stack_heap_limit)
-    return Executable(program, options, module, loaded, launcher, table, resident, slots, own, layout, layouts, heap)
+    made = Executable(program, options, module, loaded, launcher, table, resident, slots, own, layout, layouts, heap)
+    weakref.finalize(made, _release, driver, loaded, own).atexit = False  # a process that ends gives back everything
+    return made
+
+
+def _release(driver: Driver | Emulator, loaded: Any, own: int) -> None:
+    """Give back what an executable had; a device that has failed takes nothing back."""
+    with suppress(DriverError):
+        driver.enter()
+        driver.free(own)
+        driver.unload(loaded)
 
 
 def _image(driver: Driver | Emulator, module: Module, cached: ObjectCache | None) -> Any:

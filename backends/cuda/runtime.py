@@ -128,6 +128,10 @@ class CudaBackend:
         """The number of its last launch."""
         return int(executable.slots[executable.module.context.own["launch"]])
 
+    def last_scalars(self, executable: Executable) -> Sequence[Any]:
+        """The scalar arguments of its last launch; None for floats."""
+        return executable.integers()
+
     def _settle(self, *, finished: bool) -> None:
         """Raise what earlier launches reported, as far as it has come; all of it has if they have `finished`."""
         for executable in self._pending.values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import numpy as np
@@ -274,3 +275,17 @@ def test_what_a_launch_in_machine_code_gives_is_raised(cuda, monkeypatch):
     for _ in range(3):
         with pytest.raises(AdstackMemoryError, match="no memory left"):
             put()
+
+
+def test_a_program_that_is_gone_leaves_no_memory_behind():
+    memory = backend().driver._memory
+    text = serial("%old = atomic add @t[], %n : i32\nreturn %old", "(%n: i32) -> (i32)", "place @t : i32[] temp")
+    compiled(text)
+    gc.collect()
+    before = len(memory)
+    launches = [compiled(text) for _ in range(5)]
+    assert [launch({}, [5]) for launch in launches] == [[0]] * 5
+    assert len(memory) == before + 5
+    del launches
+    gc.collect()
+    assert len(memory) == before

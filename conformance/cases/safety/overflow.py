@@ -71,14 +71,15 @@ def a2_many_threads_raise_once_then_clean(qd, threads):
     """All threads overflow: there is one error, then a launch that fits is right, then there is one error again."""
     x, y, w, k = chain(qd, threads)
     seen = qd.field(qd.i32, shape=())
+    wait = getattr(qd, "sync", lambda: None)
 
     def deep():
         try:
             reversed_(k, x, y, w, 30)()
+            wait()
         except OverflowError:
             seen[None] += 1
-        if hasattr(qd, "sync"):
-            qd.sync()
+        wait()
 
     fits = Run(reversed_(k, x, y, w, 5), expect=adjoints(x, w, 5, threads))
     return [Run(deep, given={x: 1, w: -1}, expect={seen: 1}), fits, Run(deep, expect={seen: 2}), fits]
