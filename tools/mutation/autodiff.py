@@ -39,8 +39,11 @@ LIKELY: Final = {
     "*/before.py*": ("test_transforms_autodiff_before",),
     "*/parts.py*": ("test_transforms_autodiff_parts",),
     "*/access.py*": ("test_transforms_autodiff_access", "test_lang_ad_access"),
-    "*/updates.py*": ("test_transforms_autodiff_updates",),
-    "*/checkpoint*.py*": ("test_transforms_autodiff_checkpoint*",),
+    "*/updates.py*": ("test_transforms_autodiff_updates", "test_transforms_autodiff_journal"),
+    "*/journal.py*": ("test_transforms_autodiff_journal",),
+    "*/seen.py*": ("test_transforms_autodiff_seen",),
+    "*/checkpoint_schedule.py*": ("test_transforms_autodiff_checkpoint_schedule",),
+    "*/checkpoint.py*": ("test_transforms_autodiff_checkpoint",),
     "*": ("test_transforms_autodiff_backward", "test_transforms_autodiff_reverse"),
 }
 """Per row, the files of tests to try first."""
