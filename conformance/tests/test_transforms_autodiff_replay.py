@@ -16,6 +16,75 @@ from adstack.interpreter import RunOptions, run
 from adstack.ir.verifier import verify
 from adstack.transforms.autodiff.replay import with_scratch
 
+HEAD = """kernel @k() {
+  place @x : f32[4] field
+  place @y : f32[4] field
+  place @t : f32[] temp"""
+FRONT = "%0 = const 0 : i32\n%4 = const 4 : i32\n%k = const 1.5 : f32\n"
+
+
+def accesses(body: str) -> list[str]:
+    """The places that loads, stores and atomics are of when x has scratch memory, in order."""
+    made = with_scratch(kernel_of(wrap(f"{FRONT}{body}\nreturn", HEAD)), {"x"})
+    verify(made.kernel)
+    return [op.attrs["place"].name for op in made.kernel.body.walk() if op.name in ("load", "store", "atomic")]
+
+
+def threads(body: str) -> str:
+    return f"parallel_for (%i = %0 to %4) {{\n{body}\nyield\n}}\n"
+
+
+def repeated(until: str) -> str:
+    return f"for %j = %0 to %{until} {{\nstore @x[%0], %k\nyield\n}}"
+
+
+DECIDING = {
+    "the bound of a for": f"%v = load @x[%0]\n%h = cast %v : i32\n{repeated('h')}",
+    "its lower bound": f"%v = load @x[%0]\n%h = cast %v : i32\n{repeated('4').replace('= %0 to', '= %h to')}",
+    "an old value": f"%v = atomic add @x[%0], %k\n%h = cast %v : i32\n{repeated('h')}",
+    "a condition": "while () {\n%v = load @x[%0]\n%c = lt %v, %k\nyield %c\n} do () {\nstore @x[%0], %k\nyield\n}",
+    "a branch around": (
+        f"%v = load @x[%0]\n%c = lt %v, %k\nif %c {{\n{repeated('4')}\nyield\n}} else {{\nstore @x[%0], %k\nyield\n}}"
+    ),
+    "a local array": (
+        "%m = array.alloc : array<f32, 4>\n%v = load @x[%0]\narray.store %m, %0, %v\n%w = array.load %m, %0\n"
+        f"%h = cast %w : i32\n{repeated('h')}"
+    ),
+    "what a loop carries": (
+        "%l = for %i = %0 to %4 carry (%h = %0) {\n"
+        f"{repeated('h')}\n%v = load @x[%0]\n%g = cast %v : i32\nyield %g\n}}"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DECIDING)
+def test_what_decides_how_often_a_loop_runs_is_not_moved(name: str) -> None:
+    assert set(accesses(DECIDING[name])) == {"x"}
+
+
+def test_earlier_loads_see_memory_from_before_and_later_ones_that_from_after() -> None:
+    reads = "%v = load @x[%i]\nstore @y[%i], %v\n"
+    body = threads(reads) + threads(reads.replace("@y", "@x").replace("%v", "%w")) + threads(reads.replace("%v", "%u"))
+    assert accesses(body) == ["x.before", "y", "x.scratch", "x.scratch", "x", "y"]
+
+
+def test_a_branch_without_a_loop_decides_nothing() -> None:
+    body = "%v = load @x[%i]\n%c = lt %v, %k\nif %c {\nstore @x[%i], %k\nyield\n} else {\nyield\n}"
+    assert set(accesses(threads(body))) == {"x.scratch"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        threads("store @x[%i], %k") + threads("%o = atomic add @x[%i], %k"),
+        threads("%o = atomic max @x[%i], %k"),
+        threads("store @x[%i], %k\n%o = atomic add @t[], %k"),
+    ],
+    ids=["two writers", "an extreme", "a value for others"],
+)
+def test_what_can_not_be_written_again_stays(body: str) -> None:
+    assert not {"x.scratch", "x.before"} & set(accesses(body))
+
 
 @pytest.mark.parametrize("seed", range(40))
 def test_the_kernel_means_the_same(seed: int) -> None:
@@ -184,73 +253,3 @@ def test_what_can_not_be_run_again_is_logged(make: Any, arch: str) -> None:
     qd.init(arch=arch, default_fp=qd.f64)
     world = World()
     world.check(make(world.x, world.v))
-
-
-HEAD = """kernel @k() {
-  place @x : f32[4] field
-  place @y : f32[4] field
-  place @t : f32[] temp"""
-FRONT = "%0 = const 0 : i32\n%4 = const 4 : i32\n%k = const 1.5 : f32\n"
-
-
-def accesses(body: str) -> list[str]:
-    """The places that loads, stores and atomics are of when x has scratch memory, in order."""
-    made = with_scratch(kernel_of(wrap(f"{FRONT}{body}\nreturn", HEAD)), {"x"})
-    verify(made.kernel)
-    return [op.attrs["place"].name for op in made.kernel.body.walk() if op.name in ("load", "store", "atomic")]
-
-
-def threads(body: str) -> str:
-    return f"parallel_for (%i = %0 to %4) {{\n{body}\nyield\n}}\n"
-
-
-def repeated(until: str) -> str:
-    return f"for %j = %0 to %{until} {{\nstore @x[%0], %k\nyield\n}}"
-
-
-DECIDING = {
-    "the bound of a for": f"%v = load @x[%0]\n%h = cast %v : i32\n{repeated('h')}",
-    "its lower bound": f"%v = load @x[%0]\n%h = cast %v : i32\n{repeated('4').replace('= %0 to', '= %h to')}",
-    "an old value": f"%v = atomic add @x[%0], %k\n%h = cast %v : i32\n{repeated('h')}",
-    "a condition": "while () {\n%v = load @x[%0]\n%c = lt %v, %k\nyield %c\n} do () {\nstore @x[%0], %k\nyield\n}",
-    "a branch around": (
-        f"%v = load @x[%0]\n%c = lt %v, %k\nif %c {{\n{repeated('4')}\nyield\n}} else {{\nstore @x[%0], %k\nyield\n}}"
-    ),
-    "a local array": (
-        "%m = array.alloc : array<f32, 4>\n%v = load @x[%0]\narray.store %m, %0, %v\n%w = array.load %m, %0\n"
-        f"%h = cast %w : i32\n{repeated('h')}"
-    ),
-    "what a loop carries": (
-        "%l = for %i = %0 to %4 carry (%h = %0) {\n"
-        f"{repeated('h')}\n%v = load @x[%0]\n%g = cast %v : i32\nyield %g\n}}"
-    ),
-}
-
-
-@pytest.mark.parametrize("name", DECIDING)
-def test_what_decides_how_often_a_loop_runs_is_not_moved(name: str) -> None:
-    assert set(accesses(DECIDING[name])) == {"x"}
-
-
-def test_earlier_loads_see_memory_from_before_and_later_ones_that_from_after() -> None:
-    reads = "%v = load @x[%i]\nstore @y[%i], %v\n"
-    body = threads(reads) + threads(reads.replace("@y", "@x").replace("%v", "%w")) + threads(reads.replace("%v", "%u"))
-    assert accesses(body) == ["x.before", "y", "x.scratch", "x.scratch", "x", "y"]
-
-
-def test_a_branch_without_a_loop_decides_nothing() -> None:
-    body = "%v = load @x[%i]\n%c = lt %v, %k\nif %c {\nstore @x[%i], %k\nyield\n} else {\nyield\n}"
-    assert set(accesses(threads(body))) == {"x.scratch"}
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        threads("store @x[%i], %k") + threads("%o = atomic add @x[%i], %k"),
-        threads("%o = atomic max @x[%i], %k"),
-        threads("store @x[%i], %k\n%o = atomic add @t[], %k"),
-    ],
-    ids=["two writers", "an extreme", "a value for others"],
-)
-def test_what_can_not_be_written_again_stays(body: str) -> None:
-    assert not {"x.scratch", "x.before"} & set(accesses(body))

@@ -53,7 +53,7 @@ TESTS: Final = (
 )
 LIMIT: Final = 3600.0
 """Seconds that a change may take."""
-CPU: Final = 60
+CPU: Final = 20
 """Seconds of work that a test may take; the machine may be busy with other things."""
 MOST_BYTES: Final = 16 << 30
 """What a fork may take: a wrong capacity must not take the machine's memory."""
