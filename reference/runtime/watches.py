@@ -107,11 +107,13 @@ class Watch:
     def at(self, buffer: Buffer, number: int) -> tuple[Array, dict[str, None]] | None:
         """What the buffer held at a launch, and who wrote it since; None if nobody has."""
         since = [one for one in self.saved if one.number >= number]
+        if not since:
+            return None  # and nothing is read, which would wait for the device
         contents, writers = buffer.read(), dict[str, None]()
         for one in reversed(since):
             contents = one.undone(contents)
             writers |= one.writers
-        return (contents, writers) if since else None
+        return contents, writers
 
     def _trim(self) -> None:
         """Drop what nobody will ask for."""
