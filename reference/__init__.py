@@ -58,7 +58,7 @@ from .lang.atomics import (
 )
 from .lang.compile_time import Template, block_local, grouped, loop_config, ndrange, static, stop_grad, template
 from .lang.data import Backend, field, ndarray, tensor
-from .lang.fields import Field, MatrixField, ScalarField
+from .lang.fields import Field, Layout, MatrixField, ScalarField
 from .lang.func import func, real_func
 from .lang.functions import (
     abs,  # noqa: A004 - the language's own
@@ -179,6 +179,7 @@ __all__ = [
     "FieldsBuilder",
     "InternalError",
     "Kernel",
+    "Layout",
     "Matrix",
     "MatrixField",
     "Ndarray",

@@ -146,3 +146,27 @@ def test_a_field_shows_its_elements_and_its_kind() -> None:
     assert str(f) == "[[0. 0.]]"
     assert repr(f) == "<adstack field x: f32 of (2,), shape (1,)>"
     assert repr(qd.field(qd.i32)) == str(qd.field(qd.i32)) == "<adstack a field: i32, not placed>"
+
+
+def test_layout_and_order_are_accepted_and_change_nothing() -> None:
+    for layout in qd.Layout:
+        v = qd.Vector.field(3, qd.f32, shape=(4, 5), layout=layout, order="ji")
+        m = qd.Matrix.field(2, 2, qd.f32, shape=6, layout=layout, order="i")
+        v[1, 2] = [1, 2, 3]
+        assert (v.shape, m.shape, v.to_numpy()[1, 2].tolist()) == ((4, 5), (6,), [1, 2, 3])
+    assert qd.field(qd.i32, shape=(2, 3, 4), order="kij").shape == (2, 3, 4)
+
+
+@pytest.mark.parametrize("order", ["jk", "i", "iij", "ijk", ""])
+def test_an_order_must_name_each_axis_once(order: str) -> None:
+    with pytest.raises(qd.AdstackArgumentError, match="must name each of the axes i, j once"):
+        qd.field(qd.f32, shape=(4, 5), order=order)
+
+
+def test_a_layout_is_one_of_two_and_for_vectors_and_matrices() -> None:
+    for make in (
+        lambda: qd.Vector.field(3, qd.f32, shape=4, layout="SOA"),
+        lambda: qd.field(qd.f32, shape=4, layout=qd.Layout.SOA),
+    ):
+        with pytest.raises(qd.AdstackArgumentError, match="is no layout of this field"):
+            make()

@@ -370,3 +370,36 @@ def _python_on_vectors(i: qd.i32) -> qd.i32:
 
 def test_python_code_reads_and_writes_vectors() -> None:
     assert _python_on_vectors(1) == 8 * 1000 + 2 * 100 + 12 + 70000 + 500000
+
+
+def _helper(x, y=1):
+    """A plain function: it may run on runtime values, and call funcs."""
+    return _poly(x, c=y) + _Owner(3).scaled(x)
+
+
+class _Owner:
+    def __init__(self, factor):
+        self.factor = factor
+
+    @qd.func
+    def scaled(self, x):
+        return x * self.factor
+
+
+@qd.kernel
+def _by_helper(a: qd.f32) -> qd.f32:
+    s = 0.0
+    for i in range(2):
+        s += _helper(a, i)
+    return s + _helper(2)
+
+
+def test_a_plain_function_may_call_funcs():
+    assert _by_helper(5.0) == (10 + 0 + 15) + (10 + 1 + 15) + (4 + 1 + 6)
+
+
+def test_a_func_is_not_called_on_the_host_even_after_a_kernel_called_it():
+    _by_helper(1.0)
+    for call in (lambda: _helper(1.0), lambda: _Owner(2).scaled(1)):
+        with pytest.raises(AdstackSyntaxError, match="is a func and can be called in kernels and funcs only"):
+            call()

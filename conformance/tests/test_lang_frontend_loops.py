@@ -328,3 +328,20 @@ def _breaks_in_python(n: int) -> int:
 def test_loops_with_breaks_nest() -> None:
     for n in range(8):
         assert _breaks_and_cells(n) == _breaks_in_python(n)
+
+
+def test_a_warning_that_is_an_error_is_raised_as_it_is() -> None:
+    @qd.kernel
+    def unrolled() -> qd.i32:
+        s = 0
+        for i in qd.static(range(40)):
+            s += i
+        return s
+
+    qd.init(arch=qd.reference, unrolling_limit=32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="a static loop is unrolled 40 times"):
+            unrolled()
+    with pytest.warns(UserWarning, match="a static loop is unrolled 40 times"):
+        assert unrolled() == 780

@@ -395,3 +395,18 @@ def test_a_defect_of_adstack_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(qd.InternalError) as caught:
         add(1, 2.0)
     assert caught.traceback[-1].name == "defect"
+
+
+def test_arguments_by_name_are_those_by_position_before_and_after_machine_code_serves_the_kernel() -> None:
+    qd.init(arch=qd.cpu)
+    for _ in range(3):
+        assert add(2, 0.5) == add(a=2, b=0.5) == add(b=0.5, a=2) == add(2, b=0.5) == 2.5
+    assert type(add.__call__).__name__ == "builtin_function_or_method"
+    for args, kwargs, message in (
+        ((1,), {"a": 1}, "Multiple values for argument 'a'"),
+        ((1,), {"c": 1}, "Unexpected argument 'c'"),
+        ((), {"b": 1}, "Missing argument 'a'"),
+        ((1, 2), {"b": 1}, "Multiple values for argument 'b'"),
+    ):
+        with pytest.raises(qd.AdstackCallError, match=message):
+            add(*args, **kwargs)

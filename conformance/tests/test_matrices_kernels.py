@@ -222,3 +222,27 @@ def test_mistakes_in_kernels_are_shown_where_they_are_made(body, message):
         run()
     assert "test_matrices_kernels.py:" in str(caught.value)
     assert "body(v)\n" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["svd", "sym_eig", "polar_decompose", "eig"])
+def test_decompositions_compute_in_the_type_that_is_asked_for(name):
+    decompose = getattr(qd, name)
+    given = [[2.0, 1.0], [1.0, 0.375]]
+
+    def results(kernel_type, dt):
+        out = qd.field(qd.f64, shape=4)
+
+        @qd.kernel
+        def k():
+            m = qd.Matrix(given, kernel_type)
+            found = decompose(m) if qd.static(dt is None) else decompose(m, dt)
+            for i, j in qd.static(qd.ndrange(2, 2)):
+                out[2 * i + j] = found[-1][i, j]
+
+        k()
+        return out.to_numpy().tolist()
+
+    qd.init(arch=qd.reference)
+    narrow, wide = results(qd.f32, None), results(qd.f32, qd.f64)
+    assert wide != narrow
+    assert (results(qd.f64, None), results(qd.f64, qd.f32)) == (wide, narrow)

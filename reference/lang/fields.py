@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import itertools
 import re
 from dataclasses import dataclass
@@ -16,9 +17,18 @@ from .hostarrays import HostArray
 from .hostvalues import extents
 from .options import scalar_type
 
-__all__ = ["Field", "MatrixField", "Placement", "ScalarField", "make_field"]
+__all__ = ["Field", "Layout", "MatrixField", "Placement", "ScalarField", "make_field"]
 
 _numbers = itertools.count()
+_AXES = "ijklmnopqrstuvwxyz"
+"""Names of the index axes, in `order`."""
+
+
+class Layout(enum.Enum):
+    """How the elements of a field of vectors or matrices stand in memory: accepted for existing programs."""
+
+    AOS = 0
+    SOA = 1
 
 
 @dataclass
@@ -215,10 +225,12 @@ def make_field(
     needs_grad: bool = False,
     needs_dual: bool = False,
     order: str | None = None,
+    layout: Any = None,
 ) -> Field:
     """A field of elements of `element_shape`; without a shape it is to be placed under `root`.
 
-    `order`, the order of axes in memory, is accepted for existing programs: layout is adstack's own business.
+    `order`, the order of axes in memory, and the `layout` of vectors and matrices are accepted for existing programs:
+    where what stands in memory is adstack's own business.
     """
     scalar = element_dtype(dtype, "field", needs_grad or needs_dual)
     if offset is not None and shape is None:
@@ -229,10 +241,23 @@ def make_field(
         made.grad = kind(scalar, made.element_shape, primal=made, role="grad")
         made.dual = kind(scalar, made.element_shape, primal=made, role="dual")
         made.grad.follows, made.dual.follows = needs_grad, needs_dual
+    if layout is not None and not (element_shape and isinstance(layout, Layout)):
+        raise AdstackArgumentError(
+            f"layout={layout!r} is no layout of this field",
+            do="only vectors and matrices have one: qd.Layout.AOS or SOA",
+        )
     if shape is not None:
         axes = extents("a field", shape, least=1)
+        _check_order(order, len(axes))
         made.put(Placement(axes, offsets(offset, len(axes))))
     return made
+
+
+def _check_order(order: str | None, rank: int) -> None:
+    """It must name each axis once: "i", "j" and so on."""
+    names = _AXES[:rank]
+    if order is not None and sorted(order) != list(names):
+        raise AdstackArgumentError(f"order={order!r} must name each of the axes {', '.join(names)} once")
 
 
 def element_dtype(dtype: Any, what: str, differentiated: bool) -> DType:

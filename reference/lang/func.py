@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import AdstackSyntaxError
+from .protocol import current_emitter
 
 __all__ = ["BoundFunc", "Func", "func", "real_func"]
 
@@ -22,6 +23,14 @@ class Func:
         return self if owner is None else BoundFunc(self, owner)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """From a plain Python function that a kernel calls it is inlined, too."""
+        return self.inlined(args, kwargs)
+
+    def inlined(self, args: tuple[Any, ...], kwargs: dict[str, Any], owned: bool = False) -> Any:
+        """Its result, recorded in the kernel that is being compiled; if `owned`, the first argument is its object."""
+        emitter = current_emitter()
+        if emitter is not None:
+            return emitter._inline(self, args, kwargs, owned)
         name = self.function.__name__
         raise AdstackSyntaxError(
             f"{name} is a func and can be called in kernels and funcs only",
@@ -40,7 +49,7 @@ class BoundFunc:
         self.owner = owner
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.func(self.owner, *args, **kwargs)
+        return self.func.inlined((self.owner, *args), kwargs, owned=True)
 
     def __repr__(self) -> str:
         return f"<bound {self.func!r}>"

@@ -81,6 +81,8 @@ class Kernel:
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if RECORDERS and RECORDERS[-1] is not None and current_emitter() is None:
             return self._recorded(RECORDERS[-1], args, kwargs)
+        if kwargs and self._shortcuts:
+            return self.__call__(*self._bound(args, kwargs))  # machine code knows arguments by their position
         runtime = self._entered()
         if kwargs or len(args) != len(self._takes):
             args = self._bound(args, kwargs)

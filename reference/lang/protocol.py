@@ -28,6 +28,9 @@ class Emitter(Protocol):
         stand for the default types.
         """
 
+    def _inline(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], owned: bool, /) -> Any:
+        """The result of a `@func`, whose body is recorded here; if `owned`, its first argument is its object."""
+
 
 class ExprLike(Emitter, Protocol):
     """A runtime scalar: has arithmetic, a type, and records what is done with it.

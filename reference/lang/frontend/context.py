@@ -187,6 +187,11 @@ class Context:
 
     # ---- the emitter of lang/functions.py
 
+    def _inline(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], owned: bool, /) -> Any:
+        from .inlining import inline
+
+        return inline(self, func, list(args), kwargs, statement=False, owned=owned)
+
     def _emit(self, name: str, args: tuple[Any, ...], /, **attrs: Any) -> Any:
         from .emission import emit
 

@@ -41,8 +41,8 @@ def lower(request: Request) -> Lowered:
             _parameters(context, request)
             block(context, source.node.body)
             _finish(context, request)
-    except AdstackError:
-        raise
+    except (AdstackError, Warning):
+        raise  # a warning is raised where the user makes errors of warnings
     except RecursionError as error:
         raise AdstackSyntaxError(
             "the kernel is nested too deeply", loc=context.builder.loc, do="split expressions, or use loops"

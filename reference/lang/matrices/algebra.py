@@ -49,6 +49,11 @@ def _fold(operation: str, elements: list[Any]) -> Any:
     return reduce(lambda left, right: operate(operation, left, right), elements)
 
 
+def in_type(matrix: Any, dt: Any) -> Any:
+    """A matrix with its elements converted to a type, if one is given."""
+    return matrix if dt is None else cast(as_elements(matrix), dt)
+
+
 class Algebra(Operators):
     """Methods that make scalars and vectors of vectors and matrices."""
 

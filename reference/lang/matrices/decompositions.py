@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from ...errors import AdstackTypeError
 from ..functions import operate, select, sqrt
-from .algebra import square_rows
+from .algebra import in_type, square_rows
 from .base import Elements, describe
 from .linear import inverse
 
@@ -14,13 +14,15 @@ NEWTON_STEPS: Final = 10
 """With scaling, 9 steps reach f64 accuracy for condition numbers up to 1e16 (R. Byers, H. Xu, 2008)."""
 
 
-def polar_decompose(matrix: Any) -> tuple[Any, Any]:
+def polar_decompose(matrix: Any, dt: Any = None) -> tuple[Any, Any]:
     """R, P with `matrix == R @ P`: R orthogonal, P symmetric with eigenvalues not below 0.
 
     An invertible 2x2 or 3x3 matrix has exactly one; its R turns without reflecting if the determinant is positive, and
     depends smoothly on the matrix, also at the identity. A 3x3 matrix that is not invertible gives NaN.
+
+    `dt` is the type to compute in; by default the matrix's.
     """
-    rows = square_rows("polar_decompose", matrix)
+    rows = square_rows("polar_decompose", in_type(matrix, dt))
     if len(rows) not in (2, 3):
         raise AdstackTypeError("polar_decompose is defined for 2x2 and 3x3 matrices", note=f"got {describe(matrix)}")
     original = Elements.over([operate("mul", 1.0, e) for row in rows for e in row], (len(rows), len(rows)))
@@ -63,13 +65,14 @@ def _closest_3x3(matrix: Any) -> Any:
     return matrix
 
 
-def eig(matrix: Any) -> tuple[Any, Any]:
+def eig(matrix: Any, dt: Any = None) -> tuple[Any, Any]:
     """Eigenvalues and eigenvectors of a 2x2 matrix, real or complex.
 
     The first result has one row (real part, imaginary part) per eigenvalue. The second has one column per unit
-    eigenvector: real and imaginary part of its first component, then of its second.
+    eigenvector: real and imaginary part of its first component, then of its second. `dt` is the type to compute in; by
+    default the matrix's.
     """
-    rows = square_rows("eig", matrix)
+    rows = square_rows("eig", in_type(matrix, dt))
     if len(rows) != 2:
         raise AdstackTypeError("eig is defined for 2x2 matrices", note=f"got {describe(matrix)}")
     (a, b), (c, d) = ([operate("mul", 1.0, e) for e in row] for row in rows)

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from ...errors import AdstackTypeError
 from ..functions import operate, select, sqrt
-from .algebra import cross, square_rows
+from .algebra import cross, in_type, square_rows
 from .base import Elements, describe
 from .operators import dot_entries
 
@@ -95,9 +95,12 @@ def _square(what: str, matrix: Any) -> list[list[Any]]:
     return [[_mul(1.0, e) for e in row] for row in rows]
 
 
-def svd(matrix: Any) -> tuple[Any, Any, Any]:
-    """U, S, V with `matrix == U @ S @ V.transpose()`: S diagonal, not negative, descending; U and V orthogonal."""
-    rows = _square("svd", matrix)
+def svd(matrix: Any, dt: Any = None) -> tuple[Any, Any, Any]:
+    """U, S, V with `matrix == U @ S @ V.transpose()`: S diagonal, not negative, descending; U and V orthogonal.
+
+    `dt` is the type to compute in; by default the matrix's.
+    """
+    rows = _square("svd", in_type(matrix, dt))
     columns = [list(column) for column in zip(*rows, strict=True)]
     size = len(columns)
     right = _identity(size)
@@ -158,9 +161,12 @@ def _any_orthogonal(u: Column) -> Column:
     return [_div(e, length) for e in chosen]
 
 
-def sym_eig(matrix: Any) -> tuple[Any, Any]:
-    """Eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix; only its upper triangle is read."""
-    upper = _square("sym_eig", matrix)
+def sym_eig(matrix: Any, dt: Any = None) -> tuple[Any, Any]:
+    """Eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix; only its upper triangle is read.
+
+    `dt` is the type to compute in; by default the matrix's.
+    """
+    upper = _square("sym_eig", in_type(matrix, dt))
     size = len(upper)
     rows = [[upper[min(i, j)][max(i, j)] for j in range(size)] for i in range(size)]
     vectors = _identity(size)
