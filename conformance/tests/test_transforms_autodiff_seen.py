@@ -37,7 +37,7 @@ TEXT = """
     %1 = const 2 : i32
     %2 = load @n[%1] : i32
     %3 = load @m[%2] : i32
-    for (%4 = %0 to %3) {
+    for %4 = %0 to %3 {
       %5 = load @x[%4] : f32
       store @x[%1], %5
       yield

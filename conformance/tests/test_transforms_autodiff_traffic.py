@@ -45,7 +45,7 @@ def test_extremes_of_random_kernels(seed: int) -> None:
     ],
 )
 def test_what_can_not_be_known_afterwards_is_refused(body: str, phrase: str) -> None:
-    """See the rule grad.refused."""
+    """The rule is grad.refused, outside a Tape."""
     with pytest.raises(AdstackDataAccessError, match=phrase):
         reversed_kernel(small(body))
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from ...errors import AdstackDataAccessError, AdstackError, InternalError
+from ...errors import AdstackDataAccessError, AdstackError
 from ...runtime.state import Runtime
 from ..arguments import Call
 from ..differentiated import check_storage, derived, differentiated
@@ -94,8 +94,6 @@ class Remembered:
             return [Launch(made, call, None)]
         try:
             return recordable(made, call, runtime)
-        except InternalError:
-            raise
         except AdstackError:
             return []
 
@@ -210,10 +208,11 @@ class Remembered:
 
 def _validated(launch: Launch, runtime: Runtime) -> tuple[Any, AdstackDataAccessError | None]:
     """Launch; with the result comes the error for what the reverse pass would read and is lost."""
+    compiled = launch.made.plan.compiled
+    if compiled.read.isdisjoint(compiled.written):
+        return launch.launch(), None
     try:
         suspects = derived(launch.made, "trusting", runtime).suspects
-    except InternalError:
-        raise
     except AdstackError:
         return launch.launch(), None  # .grad() will say why
     return launch_validated(launch, runtime) if suspects else (launch.launch(), None)

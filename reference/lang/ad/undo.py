@@ -202,11 +202,11 @@ def net(steps: Sequence[Iterable[Change]]) -> list[Change]:
     last: dict[Any, Change] = {}
     first: dict[Any, Array] = {}
     for changes in reversed(steps):
-        for change in changes:
+        for change in (one for one in changes if one.buffer.alive):
             key = identity(change.buffer)
             last.setdefault(key, change)
             first[key] = change.undone(first.get(key, change.buffer.read()))
-    made = ((one.label, one.buffer, first[key], one.buffer.read()) for key, one in last.items() if one.buffer.alive)
+    made = ((one.label, one.buffer, first[key], one.buffer.read()) for key, one in last.items())
     found = (Change(label, buffer, differing(old, now), old.reshape(-1)) for label, buffer, old, now in made)
     return [replace(one, values=one.values[one.positions]) for one in found if len(one.positions)]
 

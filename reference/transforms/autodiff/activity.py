@@ -8,7 +8,7 @@ from ...ir.derivatives import RULES
 from ...ir.structure import Op, Place, Region, Value
 from ...ir.types import ArrayType, DType
 
-__all__ = ["Activity"]
+__all__ = ["Activity", "flows"]
 
 
 def is_real(value: Value) -> bool:
@@ -65,7 +65,7 @@ class Activity:
             if is_real(op.result):
                 varied.step(op.operands[0], op.result)
         elif op.regions:
-            for values, targets in _flows(op):
+            for values, targets in flows(op):
                 varied.steps(values, targets)
         elif op.name in RULES and is_real(op.results[0]):
             for operand in _pulled(op):
@@ -81,7 +81,7 @@ class Activity:
         elif op.name == "array.load":
             useful.step(op.result, op.operands[0])
         elif op.regions:
-            for values, targets in _flows(op):
+            for values, targets in flows(op):
                 useful.steps(targets, values)
         elif op.name in RULES:
             for operand in filter(is_real, _pulled(op)):
@@ -120,7 +120,7 @@ def _pulled(op: Op) -> list[Value]:
     return [operand for operand, pull in zip(op.operands, RULES[op.name], strict=True) if pull is not None]
 
 
-def _flows(op: Op) -> list[tuple[list[Value], list[Value]]]:
+def flows(op: Op) -> list[tuple[list[Value], list[Value]]]:
     """Where a structured op hands values on: (values, what they become)."""
     if op.name == "if":
         return [(region.terminator.operands, op.results) for region in op.regions]

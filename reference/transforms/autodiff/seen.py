@@ -7,13 +7,14 @@ one element the last in program order does.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from ...ir.builder import Builder
 from ...ir.structure import Kernel, Op, Place, Region, Value
 from ...ir.types import i32
 from ..rewrite import clone_kernel
+from .activity import flows
 
 __all__ = ["Seen", "deciding", "seen"]
 
@@ -85,7 +86,7 @@ def _decides(op: Op) -> list[Value]:
 
 
 class _Sources:
-    """Where values come from, in the widest sense.
+    """Where values come from. What decides whether a value is made at all is decided elsewhere.
 
     Attributes:
         values: a value -> those that it may be made of.
@@ -98,16 +99,20 @@ class _Sources:
 
     def region(self, region: Region) -> None:
         for op in region.ops:
-            sources = [*op.operands, *_yielded(op)]
-            for value in (*op.results, *(arg for inner in op.regions for arg in inner.args)):
-                self.values.setdefault(value, []).extend(sources)
-            if op.name == "load":
-                self.loads[op.result] = op
-            elif op.name == "array.store":
-                self.values.setdefault(op.operands[0], []).extend(op.operands[1:])
+            self._op(op)
             for inner in op.regions:
                 self.region(inner)
 
-
-def _yielded(op: Op) -> Iterator[Value]:
-    return (v for region in op.regions for v in region.terminator.operands)
+    def _op(self, op: Op) -> None:
+        if op.name == "load":
+            self.loads[op.result] = op
+        if op.name == "array.store":
+            self.values.setdefault(op.operands[0], []).extend(op.operands[1:])
+        elif not op.regions:
+            self.values.update((result, op.operands) for result in op.results)
+        for sources, targets in flows(op):
+            for source, target in zip(sources, targets, strict=True):
+                self.values.setdefault(target, []).append(source)
+        if op.name in ("for", "parallel_for"):
+            axes = op.regions[0].args if op.name == "parallel_for" else op.regions[0].args[:1]
+            self.values.update((index, op.operands[2 * k : 2 * k + 2]) for k, index in enumerate(axes))
