@@ -20,6 +20,7 @@ from adstack.runtime.heap import Placement
 
 from . import layout
 from .grain import grain
+from .memory_left import memory_left
 from .pool import pool
 
 __all__ = ["DeviceHeap", "Layouts"]
@@ -40,7 +41,7 @@ class DeviceHeap:
     """
 
     def __init__(self) -> None:
-        self.heap = Heap(lambda size: layout.take(size, zeroed=False), lambda storage: None)
+        self.heap = Heap(_allocate, lambda storage: None)
         self.record = np.zeros(2, np.int64)
 
     def room(self, block: int, blocks: int, limit: int) -> int:
@@ -50,6 +51,13 @@ class DeviceHeap:
         finally:
             storage = self.heap.storage
             self.record[:] = (0, 0) if storage is None else (storage.ctypes.data, self.heap.size)
+
+
+def _allocate(size: int) -> Array:
+    left = memory_left()
+    if left is not None and size > left:
+        raise MemoryError(f"{size} bytes, and {left} are left")
+    return layout.take(size, zeroed=False)
 
 
 class Layouts:
