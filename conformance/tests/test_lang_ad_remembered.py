@@ -214,6 +214,25 @@ def test_memory_is_bounded_by_bytes_too(monkeypatch: Any) -> None:
     assert known._bytes == 64
 
 
+def test_arrays_that_are_kept_alive_count(monkeypatch: Any) -> None:
+    monkeypatch.setattr(remembered, "MOST_BYTES", 10_000)
+    start("reference", ad_snapshot=True)
+
+    @qd.kernel
+    def square(x: qd.types.ndarray()):
+        for i in range(100):
+            x[i] = x[i] * x[i]
+
+    known = remembered.remembered(state.current())
+    for _ in range(40):
+        square(qd.ndarray(qd.f64, shape=100, needs_grad=True))
+    # 800 bytes of values, as many of gradients; nothing changed, as 0 * 0 is 0
+    assert len(known._records) == 6
+    assert known._bytes == 6 * 1600
+    known.forget({key[0] for key in known._records})
+    assert known._bytes == 0
+
+
 def test_buffers_that_nobody_needs_are_let_go() -> None:
     start("reference", ad_snapshot=True)
 

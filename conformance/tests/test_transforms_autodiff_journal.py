@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from cpu_kit import agree
 from test_transforms_autodiff_reverse import gradients_of
 from transforms_kit import kernel_of, wrap
 
@@ -116,6 +117,18 @@ def test_logs_are_as_large_as_the_longest_iteration_needs() -> None:
     _, wanted = launched(made, memory_of([3, 0, 2, 1]), np.zeros(2 * made.sheets, np.int64))
     # once per iteration, per iteration of %k, per iteration of %j: 3 + 2 + 1
     assert wanted.reshape(-1, 2).tolist() == [[1, 4], [3, 4], [6, 4]]
+
+
+def test_the_cpu_agrees_to_the_bit() -> None:
+    before = memory_of([3, 0, 2, 1])
+    made = check(of(COUNTING_DOWN), before, ADJOINTS)
+    _, wanted = launched(made, before, np.zeros(2 * made.sheets, np.int64))
+    for log in made.logs:
+        shape = tuple(wanted[2 * log.sheet : 2 * log.sheet + 2])
+        before[log.place.name] = np.zeros(shape, log.place.dtype.numpy)
+    _, after = agree(made.forward, {**before, WANTED: np.zeros(2 * made.sheets, np.int64)}, widths=(1, 8))
+    after.update({f"{name}.grad": adjoint.copy() for name, adjoint in ADJOINTS.items()})
+    agree(made.backward, {name: after[name] for name in made.backward.places}, widths=(1, 8))
 
 
 def test_what_finds_no_room_is_dropped_and_harms_nothing() -> None:

@@ -8,6 +8,8 @@ with the same arguments, or until there are too many.
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Container
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -29,7 +31,7 @@ __all__ = ["Remembered", "remembered"]
 MOST: Final = 4096
 """How many launches are remembered."""
 MOST_BYTES: Final = 1 << 30
-"""How much may be kept of what changed; beyond that the launches of longest ago are forgotten."""
+"""How much may be kept of what changed, array arguments included; then the launches of longest ago are forgotten."""
 
 _KNOWN: Final[WeakKeyDictionary[Runtime, Remembered]] = WeakKeyDictionary()
 
@@ -68,6 +70,7 @@ class Remembered:
         self._first = 0
         self._bytes = 0
         self._records: dict[Any, Record] = {}
+        self._held: Counter[int] = Counter()
         self._many = 16
 
     # ---- forward
@@ -76,7 +79,7 @@ class Remembered:
         """Launch, and remember."""
         self._note_host()
         key = key_of(made, call)
-        self._records.pop(key, None)
+        self._delete(key)
         launches = self._recordable(made, call, runtime) if key else []
         begin, lost, result = self._now, None, None
         for launch in launches:
@@ -85,6 +88,7 @@ class Remembered:
             result = self._plainly(Launch(made, call, None))
         else:
             self._records[key] = Record(launches, begin, self._now, lost)
+            self._hold(call, 1)
         self._forget_oldest()
         return result
 
@@ -138,12 +142,28 @@ class Remembered:
     def forget(self, specialisations: Container[Specialisation]) -> None:
         """Forget the launches of these."""
         for key in [key for key in self._records if key[0] in specialisations]:
-            del self._records[key]
+            self._delete(key)
+
+    def _delete(self, key: Any) -> None:
+        record = self._records.pop(key, None)
+        if record is not None:
+            self._hold(record.launches[0].call, -1)
+
+    def _hold(self, call: Call, more: int) -> None:
+        """Count the arrays that are there only because somebody may ask for a launch with them."""
+        for buffer in call.arrays.values():
+            size = math.prod(buffer.shape) * buffer.dtype.size if buffer.owned else 0
+            before = self._held[id(buffer)]
+            self._held[id(buffer)] = before + more
+            self._bytes += size if before == 0 else 0
+            if before + more == 0:
+                del self._held[id(buffer)]
+                self._bytes -= size
 
     def _forget_oldest(self) -> None:
         """Forget what is too much, and what happened before everything that is remembered."""
         while len(self._records) > MOST or (self._bytes > MOST_BYTES and len(self._records) > 1):
-            del self._records[next(iter(self._records))]
+            self._delete(next(iter(self._records)))
             self._trim()
         self._trim()
         if len(self._log) > self._many:
