@@ -16,11 +16,12 @@ __all__ = ["Device", "Driver", "DriverError", "failure", "library"]
 
 _NAMES: Final = ("libcuda.so.1", "libcuda.so", "nvcuda.dll")
 _OUT_OF_MEMORY: Final = 2
+_NOT_STARTED: Final = 3
 _LOST: Final = frozenset({700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999})
 """Codes after which nothing works any more in this process: illegal addresses, traps, time-outs, hardware errors."""
 _PTX: Final = 1
 """What `cuLinkAddData` is told to link."""
-_ATTRIBUTES: Final = {"multiprocessors": 16, "threads": 39, "major": 75, "minor": 76, "shared": 81}
+_ATTRIBUTES: Final = {"multiprocessors": 16, "threads": 39, "major": 75, "minor": 76}
 _ERROR_LOG, _ERROR_LOG_BYTES, _TARGET_FROM_CONTEXT = 5, 6, 8
 _HEAP_LIMIT: Final = 2
 _HEAP_BYTES: Final = 256 * 1024 * 1024
@@ -88,7 +89,8 @@ def failure(error: DriverError, doing: str) -> AdstackError:
             f"the device failed, {doing}: {error}",
             do="end this process, which can't use the device any more; debug=True finds accesses out of bounds",
         )
-    return AdstackRuntimeError(f"{doing}: {error}")
+    forked = "start processes by spawn: one that was forked can't use the device" if error.code == _NOT_STARTED else ""
+    return AdstackRuntimeError(f"{doing}: {error}", do=forked)
 
 
 class Driver:
@@ -99,15 +101,11 @@ class Driver:
 
     def __init__(self, ordinal: int) -> None:
         self._library = library()
-        handle, context = ctypes.c_int(), ctypes.c_void_p()
+        self._handle, self._context = ctypes.c_int(), ctypes.c_void_p()
         self._call("cuInit", 0)
-        self._call("cuDeviceGet", ctypes.byref(handle), ordinal)
-        self._handle = handle
+        self._call("cuDeviceGet", ctypes.byref(self._handle), ordinal)
         self.device = self._described()
         self._has_heap = False
-        self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), handle)
-        self._context = context
-        self.enter()
 
     @staticmethod
     def count() -> int:
@@ -141,7 +139,9 @@ class Driver:
         return found.value
 
     def enter(self) -> None:
-        """Let this thread use the device."""
+        """Let this thread use the device; the first to do so starts it."""
+        if self._context.value is None:
+            self._call("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), self._handle)
         self._call("cuCtxSetCurrent", self._context)
 
     # ---- memory
@@ -213,9 +213,10 @@ class Driver:
         finally:
             self._call("cuLinkDestroy", state)
 
-    def load(self, image: bytes) -> Any:
-        """A module of machine code."""
-        self._make_heap()
+    def load(self, image: bytes, *, heap: bool = False) -> Any:
+        """A module of machine code; say so if its threads take memory of the device's own heap."""
+        if heap:
+            self._make_heap()
         module = ctypes.c_void_p()
         self._call("cuModuleLoadData", ctypes.byref(module), image)
         return module

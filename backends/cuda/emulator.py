@@ -95,7 +95,7 @@ class Emulator:
         """Bytes that are free."""
         return self.device.memory - sum(made.size for made in self._memory.values())
 
-    def load(self, code: Code) -> Code:
+    def load(self, code: Code, *, heap: bool = False) -> Code:
         """A module is machine code of the host."""
         return code
 

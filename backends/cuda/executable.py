@@ -253,7 +253,7 @@ def build(
     heap: Heap,
 ) -> Executable:
     """Compile a module's text, or take it from the cache, and load it."""
-    loaded = driver.load(_image(driver, module, cached))
+    loaded = driver.load(_image(driver, module, cached), heap="@malloc(" in module.text)
     launcher = host_code(module.launcher, ["run", "count", "enter"], cached)
     layout = OwnMemory.of(program, module.sites)
     own = driver.allocate(layout.size)

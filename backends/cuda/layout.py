@@ -29,11 +29,16 @@ OVERFLOW_WORDS: Final = 3
 
 @dataclass(frozen=True, eq=False)
 class DeviceArray:
-    """Memory of the device: `shape` elements in C order."""
+    """Memory of the device: `shape` elements in C order.
+
+    Attributes:
+        owner: whose memory it is, if it is somebody else's.
+    """
 
     address: int
     dtype: DType
     shape: tuple[int, ...]
+    owner: Any = None
 
     @property
     def size(self) -> int:

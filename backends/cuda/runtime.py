@@ -174,6 +174,9 @@ class CudaBackend:
     def adopt(self, array: Array) -> None:
         """None: the device does not address memory of the host."""
 
+    def foreign(self, address: int, dtype: DType, shape: tuple[int, ...], owner: Any) -> DeviceArray:
+        return DeviceArray(address, dtype, shape, owner)
+
     def free(self, storage: DeviceArray) -> None:
         if not self._lost:
             with self._doing("giving back memory") as driver:

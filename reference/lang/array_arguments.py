@@ -13,6 +13,8 @@ from ..runtime import state
 from ..runtime.memory import Array, Buffer
 from ..runtime.shortcuts import Argument, ArrayArgument, HostArgument
 from .arguments import Call, Loan, invalid
+from .device_arrays import is_device_array, taken
+from .hostarrays import HostArray
 from .ndarrays import Ndarray
 from .specs import NdarraySpec, Spec
 
@@ -38,7 +40,12 @@ def is_torch(value: Any) -> bool:
 
 def is_array(value: Any) -> bool:
     """Whether `value` can be passed as an array argument."""
-    return isinstance(value, (Ndarray, np.ndarray)) or is_torch(value)
+    return isinstance(value, (Ndarray, np.ndarray)) or is_torch(value) or _is_foreign(value)
+
+
+def _is_foreign(value: Any) -> bool:
+    """Whether it is somebody else's array in the memory of a device."""
+    return not isinstance(value, HostArray) and is_device_array(value)
 
 
 class NdarrayParameter:
@@ -114,6 +121,8 @@ class NdarrayParameter:
             return Given(value.dtype, value.shape, value.element_shape, value.buffer, grad, dual)
         if isinstance(value, np.ndarray):
             return self._numpy(value)
+        if _is_foreign(value):
+            return self._on_device(value)
         if is_torch(value):
             return self._torch(value)
         raise invalid(self.name, "an ndarray, a numpy array or a torch tensor", value)
@@ -124,6 +133,15 @@ class NdarrayParameter:
         except KeyError:
             raise self._mismatch("dtype", "one of numpy's bool, int, uint and float types", array.dtype) from None
         return Given(dtype, array.shape, None, array)
+
+    def _on_device(self, value: Any) -> Given:
+        buffer = taken(self.name, value)
+        given = Given(buffer.dtype, buffer.shape, None, buffer)
+        if getattr(value, "requires_grad", False) and self.needs_grad is not False:
+            if value.grad is None:
+                value.grad = value.detach() * 0
+            given.grad = taken(f"{self.name}.grad", value.grad)
+        return given
 
     def _torch(self, tensor: Any) -> Given:
         if tensor.device.type != "cpu":

@@ -14,6 +14,7 @@ from ..ir.types import DType
 from ..runtime.guards import invalidate
 from ..runtime.memory import Array, Buffer
 from . import hostvalues
+from .device_arrays import described
 from .matrices.base import Elements
 from .recording import RECORDERS, host_wrote
 
@@ -175,6 +176,8 @@ class HostArray(ABC):
 
     def to_torch(self, device: Any = None, copy: bool = True) -> Any:
         """The elements as a torch tensor; with `copy=False` it shares the memory, where the device allows it."""
+        if not copy and self._array is None:
+            return _torch().as_tensor(self, device="cuda" if device is None else device)
         tensor = _torch().from_numpy(self.to_numpy(copy=copy))
         return tensor if device is None else tensor.to(device)
 
@@ -183,6 +186,11 @@ class HostArray(ABC):
         if not hasattr(tensor, "detach"):
             raise AdstackRuntimeTypeError(f"from_torch takes a torch tensor, got {type(tensor).__name__}")
         self.from_numpy(tensor.detach().cpu().numpy())
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """How torch, cupy and numba share memory of a device; there is none elsewhere."""
+        return described(self.buffer)
 
     def __dlpack__(self, **request: Any) -> Any:
         return self.to_numpy(copy=False).__dlpack__(**request)

@@ -121,6 +121,11 @@ class Backend(Protocol):
 
     def free(self, storage: Any) -> None: ...
 
+    def foreign(self, address: int, dtype: DType, shape: tuple[int, ...], owner: Any) -> Any:
+        """Somebody else's memory at an address as a handle that keeps its owner alive; only asked of a backend whose
+        memory is addressed.
+        """
+
     def address(self, storage: Any) -> int:
         """Where a launch finds the memory; only asked for if the memory is direct or addressed."""
 

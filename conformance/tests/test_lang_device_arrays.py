@@ -1,0 +1,148 @@
+"""Arrays in the memory of a device are shared, not copied, in both directions; the host plays the device here."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import adstack as qd
+from adstack.errors import AdstackArgumentError, AdstackRuntimeTypeError
+
+
+class Foreign:
+    """Somebody else's array on the device, as far as it says."""
+
+    def __init__(self, array: np.ndarray, **changes) -> None:
+        self.array, self.changes = array, changes
+
+    @property
+    def __cuda_array_interface__(self):
+        about = {"shape": self.array.shape, "typestr": self.array.dtype.str, "data": (self.array.ctypes.data, False)}
+        return {**about, "strides": self.array.strides, "version": 3, **self.changes}
+
+
+@pytest.fixture(autouse=True)
+def cuda(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "host")
+    qd.init(arch=qd.cuda, offline_cache=False)
+    yield
+    qd.reset()
+
+
+@qd.kernel
+def double(a: qd.types.ndarray(ndim=2)):
+    for i, j in a:
+        a[i, j] = a[i, j] * 2
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float32, np.float64, np.int8, np.uint64])
+def test_a_kernel_writes_where_the_array_is(dtype):
+    array = np.arange(6, dtype=dtype).reshape(2, 3)
+    double(Foreign(array))
+    double(Foreign(array, strides=None))
+    assert array.tolist() == [[0, 4, 8], [12, 16, 20]]
+
+
+@pytest.mark.parametrize(
+    ("array", "changes", "words"),
+    [
+        (np.zeros((4, 3), np.float32).T, {}, "not C-contiguous"),
+        (np.zeros((2, 2), np.float32), {"data": (64, True)}, "read-only"),
+        (np.zeros((2, 2), np.complex64), {}, "c8"),
+        (np.zeros(2, np.float32), {}, "ndim"),
+    ],
+)
+def test_what_can_not_be_shared_is_refused(array, changes, words):
+    with pytest.raises(AdstackArgumentError, match=words):
+        double(Foreign(array, **changes))
+
+
+def test_an_arch_whose_memory_is_the_hosts_refuses_arrays_of_devices():
+    qd.init(arch=qd.cpu)
+    with pytest.raises(AdstackArgumentError, match="arch cpu has none"):
+        double(Foreign(np.zeros((2, 2), np.float32)))
+
+
+def test_what_is_no_array_is_refused_as_before():
+    with pytest.raises(AdstackRuntimeTypeError):
+        double("nothing")
+
+
+def test_fields_and_ndarrays_say_where_they_are():
+    x, v = qd.field(qd.f32, shape=(2, 3)), qd.Vector.ndarray(4, qd.f64, shape=5)
+    for data, shape, typestr in ((x, (2, 3), "<f4"), (v, (5, 4), "<f8")):
+        about = data.__cuda_array_interface__
+        assert (about["shape"], about["typestr"], about["strides"]) == (shape, typestr, None)
+    x[1, 2] = 7
+    address = x.__cuda_array_interface__["data"][0]
+    assert (ctypes.c_float * 6).from_address(address)[5] == 7
+    double(x_as_argument := Foreign(np.zeros((2, 3), np.float32), data=(address, False)))
+    assert x[1, 2] == 14
+    assert x_as_argument.array[1, 2] == 0
+
+
+def test_memory_of_the_host_is_no_devices():
+    qd.init(arch=qd.cpu)
+    assert not hasattr(qd.field(qd.f32, shape=3), "__cuda_array_interface__")
+
+
+def test_what_others_write_is_seen():
+    trips = qd.ndarray(qd.i32, (1,))
+    x, y = qd.field(qd.f32, shape=(), needs_grad=True), qd.field(qd.f32, shape=(), needs_grad=True)
+
+    @qd.kernel
+    def power(trips: qd.types.ndarray(dtype=qd.i32, ndim=1)):
+        for _ in range(1):
+            v = x[None]
+            for _ in range(trips[0]):
+                v = v * x[None]
+            y[None] = v
+
+    there = (ctypes.c_int32 * 1).from_address(trips.__cuda_array_interface__["data"][0])
+    x[None] = 2
+    found = []
+    for n in (1, 3, 0):
+        there[0] = n
+        x.grad[None], y.grad[None] = 0, 1
+        power(trips)
+        power.grad(trips)
+        found.append((y[None], x.grad[None]))
+    assert found == [(4, 4), (16, 32), (2, 1)]
+
+
+def test_gradients_of_foreign_arrays_are_shared_too():
+    class Tensor(Foreign):
+        requires_grad = True
+        grad = None
+
+        def detach(self):
+            return Foreign(self.array)
+
+    array, grad = np.array([3.0, 4.0], np.float32), np.zeros(2, np.float32)
+    tensor = Tensor(array)
+    tensor.grad = Foreign(grad)
+    y = qd.field(qd.f32, shape=(), needs_grad=True)
+
+    @qd.kernel
+    def squares(a: qd.types.ndarray(dtype=qd.f32, ndim=1)):
+        for i in a:
+            y[None] += a[i] * a[i]
+
+    y.grad[None] = 1
+    squares(tensor)
+    squares.grad(tensor)
+    assert y[None] == 25
+    assert grad.tolist() == [6.0, 8.0]
+
+
+def test_memory_lives_as_long_as_it_may_be_used():
+    foreign = Foreign(np.zeros((2, 2), np.float32))
+    gone = weakref.ref(foreign)
+    double(foreign)
+    del foreign
+    gc.collect()
+    assert gone() is None

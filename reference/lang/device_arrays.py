@@ -1,0 +1,82 @@
+"""Arrays of others in the memory of a device (torch, cupy, numba), passed to kernels without a copy, and ours to them.
+
+Both sides speak `__cuda_array_interface__`: an address, a shape, a type. What is queued on the default stream stays in
+order; who works on another stream has to wait for it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from ..errors import AdstackArgumentError
+from ..ir.types import DType, from_numpy
+from ..runtime import state
+from ..runtime.memory import Buffer
+
+__all__ = ["INTERFACE", "described", "is_device_array", "taken"]
+
+INTERFACE: Final = "__cuda_array_interface__"
+_DEFAULT_STREAM: Final = 1
+
+
+def is_device_array(value: Any) -> bool:
+    """Whether `value` says that it is in the memory of a device."""
+    if type(value).__module__.partition(".")[0] == "torch":
+        return bool(getattr(value, "is_cuda", False))
+    return hasattr(type(value), INTERFACE)
+
+
+def taken(name: str, value: Any) -> Buffer:
+    """The memory of an argument as a buffer, shared with its owner."""
+    backend = state.current().backend
+    if not backend.capabilities.addressed:
+        arch = backend.capabilities.name
+        raise _refused(name, f"it is in the memory of a device, and arch {arch} has none", "copy it to the host first")
+    detached = value.detach() if hasattr(value, "detach") else value
+    about = getattr(detached, INTERFACE)
+    dtype, shape = _dtype(name, about["typestr"]), tuple(about["shape"])
+    if not _is_contiguous(about.get("strides"), shape, dtype.size):
+        raise _refused(name, f"it is not C-contiguous (strides {about['strides']})", "pass a contiguous copy")
+    address, read_only = about["data"]
+    if read_only:
+        raise _refused(name, "it is read-only", "pass a copy")
+    return Buffer(backend, dtype, shape, backend.foreign(address or 0, dtype, shape, value), shared=True)
+
+
+def described(buffer: Buffer) -> dict[str, Any]:
+    """What others need to know to share a buffer; AttributeError if it is in no device's memory."""
+    found = buffer.backend.capabilities
+    if found.direct or not found.addressed:
+        raise AttributeError(INTERFACE)
+    buffer.shared = True
+    return {
+        "shape": buffer.shape,
+        "typestr": np.dtype(buffer.dtype.numpy).str,
+        "data": (buffer.backend.address(buffer.storage), False),
+        "strides": None,
+        "version": 3,
+        "stream": _DEFAULT_STREAM,
+    }
+
+
+def _dtype(name: str, typestr: str) -> DType:
+    try:
+        return from_numpy(np.dtype(typestr))
+    except (KeyError, TypeError):
+        raise _refused(name, f"its elements are {typestr}", "use one of the language's types") from None
+
+
+def _is_contiguous(strides: Any, shape: tuple[int, ...], size: int) -> bool:
+    if strides is None or 0 in shape:
+        return True
+    for extent, stride in zip(reversed(shape), reversed(tuple(strides)), strict=True):
+        if extent > 1 and stride != size:
+            return False
+        size *= extent
+    return True
+
+
+def _refused(name: str, why: str, do: str) -> AdstackArgumentError:
+    return AdstackArgumentError(f"Invalid value for argument {name} - {why}", do=do)
