@@ -27,6 +27,7 @@ from adstack.conformance.subjects.backends import backend_subject, backend_subje
 from adstack.conformance.subjects.peers import PEERS, peer_subject
 
 from .console import console
+from .pythons import pythons_of
 
 __all__ = ["conformance"]
 
@@ -54,16 +55,6 @@ def _rules(entries: Sequence[Entry]) -> set[str]:
     return {rule for entry in entries for rule in entry.case.rules}
 
 
-def _pythons(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> dict[str, str]:
-    pythons = {}
-    for value in values:
-        name, equals, path = value.partition("=")
-        if name not in PEERS or not equals or not path:
-            raise click.BadParameter(f"{value!r} is not NAME=PATH with NAME one of {', '.join(PEERS)}")
-        pythons[name] = os.path.expanduser(path)
-    return pythons
-
-
 @click.command(epilog=EPILOG)
 @click.option(
     "--backend",
@@ -86,7 +77,7 @@ def _pythons(context: click.Context, parameter: click.Parameter, values: Sequenc
     "pythons",
     multiple=True,
     metavar="NAME=PATH",
-    callback=_pythons,
+    callback=pythons_of(PEERS),
     help="The interpreter for which NAME is installed; repeatable.",
 )
 @click.option(

@@ -12,6 +12,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..console import console
+from ..pythons import pythons_of
 from .measure import measure
 from .report import Run
 from .rows import DEFAULT, ROWS, Row, chosen
@@ -42,16 +43,6 @@ def _listed(known: Sequence[str]) -> Callable[[click.Context, click.Parameter, s
     return read
 
 
-def _pythons(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> dict[str, str]:
-    pythons = {}
-    for value in values:
-        name, equals, path = value.partition("=")
-        if name not in PEERS or not equals or not path:
-            raise click.BadParameter(f"{value!r} is not NAME=PATH with NAME one of {', '.join(PEERS)}")
-        pythons[name] = os.path.expanduser(path)
-    return pythons
-
-
 @click.command(epilog=EPILOG)
 @click.option(
     "--backend", "-b", "backends", multiple=True, help="A backend; repeatable. Default: all that compile here."
@@ -76,7 +67,7 @@ def _pythons(context: click.Context, parameter: click.Parameter, values: Sequenc
     "pythons",
     multiple=True,
     metavar="NAME=PATH",
-    callback=_pythons,
+    callback=pythons_of(PEERS),
     help="The interpreter for which a peer is installed; repeatable.",
 )
 @click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write all figures as JSON.")

@@ -1,6 +1,7 @@
 """Functions of one argument in the middle of their domains. Values by mpmath, with more digits than any format has."""
 
-from adstack.conformance.case import Run, case
+from adstack.conformance.case import case
+from adstack.conformance.tables import unary
 
 VALUES = {
     "sin": [
@@ -114,20 +115,6 @@ VALUES = {
 }
 
 
-def _unary(qd, name, dtype, table, budget):
-    """The function of this name at the table's arguments; not all of them have a name at the top level."""
-    function = getattr(qd, name) if hasattr(qd, name) else getattr(qd.math, name)
-    x, out = qd.field(dtype, shape=len(table)), qd.field(dtype, shape=len(table))
-
-    @qd.kernel
-    def k():
-        for i in x:
-            out[i] = function(x[i])
-
-    arguments, values = zip(*table, strict=True)
-    return Run(k, given={x: list(arguments)}, expect={out: list(values)}, budget=budget)
-
-
 @case(rules=["math.error"], dtypes=["f32", "f64"], params={"name": list(VALUES)})
 def interior(qd, dtype, name):
-    return _unary(qd, name, dtype, VALUES[name], budget=name)
+    return unary(qd, name, dtype, VALUES[name], budget=name)

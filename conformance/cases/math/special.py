@@ -1,6 +1,7 @@
 """Zeros, infinities, NaN, arguments outside the domain, and exact results: as in Annex F of C23, to the bit."""
 
-from adstack.conformance.case import Run, case
+from adstack.conformance.case import case
+from adstack.conformance.tables import unary
 
 HALF_PI = "1.57079632679489661923132169163975144210"
 
@@ -26,20 +27,6 @@ VALUES = {
 }
 
 
-def _unary(qd, name, dtype, table, budget):
-    """The function of this name at the table's arguments; not all of them have a name at the top level."""
-    function = getattr(qd, name) if hasattr(qd, name) else getattr(qd.math, name)
-    x, out = qd.field(dtype, shape=len(table)), qd.field(dtype, shape=len(table))
-
-    @qd.kernel
-    def k():
-        for i in x:
-            out[i] = function(x[i])
-
-    arguments, values = zip(*table, strict=True)
-    return Run(k, given={x: list(arguments)}, expect={out: list(values)}, budget=budget)
-
-
 @case(rules=["math.special"], dtypes=["f32", "f64"], params={"name": list(VALUES)})
 def special(qd, dtype, name):
-    return _unary(qd, name, dtype, VALUES[name], budget=None)
+    return unary(qd, name, dtype, VALUES[name], budget=None)

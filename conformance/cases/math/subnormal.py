@@ -1,6 +1,7 @@
 """Subnormal arguments."""
 
-from adstack.conformance.case import Run, case
+from adstack.conformance.case import case
+from adstack.conformance.tables import unary
 
 VALUES = {
     "sin:f32": [(2.0**-149, "1.40129846432481707092373e-45"), (-5.0 * 2.0**-149, "-7.006492321624085354618648e-45")],
@@ -72,21 +73,7 @@ VALUES = {
 }
 
 
-def _unary(qd, name, dtype, table, budget):
-    """The function of this name at the table's arguments; not all of them have a name at the top level."""
-    function = getattr(qd, name) if hasattr(qd, name) else getattr(qd.math, name)
-    x, out = qd.field(dtype, shape=len(table)), qd.field(dtype, shape=len(table))
-
-    @qd.kernel
-    def k():
-        for i in x:
-            out[i] = function(x[i])
-
-    arguments, values = zip(*table, strict=True)
-    return Run(k, given={x: list(arguments)}, expect={out: list(values)}, budget=budget)
-
-
 @case(rules=["math.error"], params={"of": list(VALUES)})
 def subnormal(qd, of):
     name, dtype = of.split(":")
-    return _unary(qd, name, getattr(qd, dtype), VALUES[of], budget=name)
+    return unary(qd, name, getattr(qd, dtype), VALUES[of], budget=name)
