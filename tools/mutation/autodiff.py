@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -82,7 +83,12 @@ def order(hints: Mapping[tuple[str, str], str]) -> Callable[[pytest.Item, Wrong]
     def place(item: pytest.Item, mutant: Wrong) -> int:
         if item.nodeid == hints.get((mutant.row, mutant.change)):
             return 0
-        likely = next(tests for pattern, tests in LIKELY.items() if fnmatch.fnmatch(mutant.row, pattern))
-        return 1 if any(fnmatch.fnmatch(item.path.stem, pattern) for pattern in likely) else 2
+        return 1 if _is_likely(item.path.stem, mutant.row) else 2
 
     return place
+
+
+@cache
+def _is_likely(file: str, row: str) -> bool:
+    likely = next(tests for pattern, tests in LIKELY.items() if fnmatch.fnmatch(row, pattern))
+    return any(fnmatch.fnmatch(file, pattern) for pattern in likely)

@@ -6,6 +6,7 @@ is imported is still right: only what it does with the table counts.
 
 from __future__ import annotations
 
+import gc
 import itertools
 import multiprocessing
 import os
@@ -137,6 +138,7 @@ class _Session:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Keeps `jobs` forks at work until no change is left."""
+        gc.freeze()  # or else forks would copy what they only look through
         while self._start(session.items) or self.running:
             for receiver in self._ready():
                 mutant, child, _ = self.running.pop(receiver)
