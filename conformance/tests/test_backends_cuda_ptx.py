@@ -72,7 +72,9 @@ def test_the_kernels_of_every_case_assemble(batch, texts, tmp_path):
 
 def odd(code: str) -> list[str]:
     """Instructions that round more or less than once, that flush to zero, or that want code from elsewhere."""
-    unrounded = re.findall(r"(?<![\w.])(?:add|sub|mul|fma|div|sqrt|mad)(?:\.(?:approx|full|ftz|f16|f32|f64))+\b.*", code)
+    unrounded = re.findall(
+        r"(?<![\w.])(?:add|sub|mul|fma|div|sqrt|mad)(?:\.(?:approx|full|ftz|f16|f32|f64))+\b.*", code
+    )
     flushed = [line for line in re.findall(r".*\.ftz.*", code) if "noftz" not in line]
     called = [line for line in re.findall(r"\.extern.*", code) if not re.search(r"\b(malloc|free)$", line)]
     return unrounded + flushed + called
