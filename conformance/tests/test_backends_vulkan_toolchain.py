@@ -1,0 +1,142 @@
+"""Pipelines and what is known of a device: made, refused, kept on disk."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from interpreter_kit import serial
+from vulkan_kit import STRICT, backend, tasks_of
+
+from adstack.backends.spirv.opcodes import Capability
+from adstack.backends.spirv.tasks import emit_program
+from adstack.backends.vulkan import api, traits
+from adstack.backends.vulkan.codegen import Extent, most_groups
+from adstack.backends.vulkan.toolchain import Pipelines
+from adstack.errors import AdstackMemoryError, AdstackRuntimeError, BackendUnavailableError
+
+ONE = serial("%a = const 3 : i32\nstore @x[], %a\nreturn", places="place @x : i32[] field")
+
+
+def shader():
+    (found,) = emit_program(tasks_of(ONE), STRICT).shaders
+    return found
+
+
+def test_pipelines_are_kept_on_disk(tmp_path):
+    device = backend().device
+    pipelines = Pipelines(device, tmp_path)
+    made = shader()
+    pipelines.destroy(pipelines.make(made.words, 1, made.capabilities, "a test"))
+    pipelines.save()
+    (file,) = (tmp_path / "vulkan").glob("*.bin")
+    assert file.stat().st_size > 32
+    again = Pipelines(device, tmp_path)
+    again.destroy(again.make(made.words, 1, made.capabilities, "a test"))
+
+
+@pytest.mark.parametrize("damage", [b"", b"short", bytes(100)])
+def test_a_damaged_file_is_no_cache(damage, tmp_path):
+    device = backend().device
+    name = Pipelines(device, None).name
+    (tmp_path / "vulkan").mkdir()
+    (tmp_path / "vulkan" / f"{name}.bin").write_bytes(damage)
+    made = shader()
+    pipelines = Pipelines(device, tmp_path)
+    pipelines.destroy(pipelines.make(made.words, 1, made.capabilities, "a test"))
+
+
+def refusing(result: int, device):
+    """A device whose driver makes no pipelines."""
+    vk = {**device.vk, "vkCreateComputePipelines": lambda *rest: result}
+    return SimpleNamespace(vk=vk, handle=device.handle, physical=device.physical, process=device.process)
+
+
+@pytest.mark.parametrize("result", [-3, -13, 0])
+def test_a_pipeline_that_the_driver_refuses_is_an_error_and_never_launched(result):
+    made = shader()
+    pipelines = Pipelines(refusing(result, backend().device), None)
+    with pytest.raises(AdstackRuntimeError, match=r"the Vulkan driver refuses the code of k\.0") as caught:
+        pipelines.make(made.words, 1, made.capabilities, "k.0")
+    assert "update the driver" in str(caught.value)
+
+
+def test_what_the_device_lacks_is_named():
+    made = shader()
+    needs = made.capabilities | {Capability.AtomicFloat64AddEXT}
+    with pytest.raises(BackendUnavailableError, match=r"needs shaderBufferFloat64AtomicAdd, which .* does not have"):
+        Pipelines(backend().device, None).make(made.words, 1, needs, "k.0")
+
+
+@pytest.mark.parametrize(
+    ("result", "kind", "words"),
+    [(-1, AdstackMemoryError, "smaller data"), (-2, AdstackMemoryError, "smaller data"),
+     (-4, AdstackRuntimeError, "the device was lost"), (-13, AdstackRuntimeError, "adstack doctor")],
+)  # fmt: skip
+def test_what_vulkan_says_becomes_an_error_with_a_remedy(result, kind, words):
+    with pytest.raises(kind, match=words):
+        api.check(result, "do it")
+
+
+def test_a_lost_device_is_raised_by_whoever_waits(monkeypatch):
+    device = backend().device
+    monkeypatch.setitem(device.vk, "vkWaitSemaphores", lambda *rest: -4)
+    with pytest.raises(AdstackRuntimeError, match="could not wait for a launch: the device was lost"):
+        device.wait(device.finished + 1)
+
+
+def test_what_a_device_does_is_found_out_once(tmp_path, monkeypatch):
+    shared = backend()._shared
+    arguments = shared.memory, shared.stream, shared.pipelines, tmp_path
+    first = traits.measured(*arguments)
+    assert first == shared.traits
+    (file,) = (tmp_path / "vulkan").glob("*.json")
+    known = json.loads(file.read_text())
+    assert known["div32"]
+    monkeypatch.setattr(traits, "_tried", lambda *rest: pytest.fail("it was known"))
+    assert traits.measured(*arguments) == first
+    file.write_text(json.dumps({**known, "div32": False}))
+    assert not traits.measured(*arguments).div32
+
+
+def test_a_device_that_cuts_loops_short_is_found_out(tmp_path, monkeypatch):
+    shared = backend()._shared
+    trial = next(t for t in traits.TRIALS if t.name == "endless")
+    monkeypatch.setattr(trial, "wanted", lambda a, b, c: a + 1)
+    assert not traits.measured(shared.memory, shared.stream, shared.pipelines, tmp_path).endless
+
+
+LOOP = """kernel @k(%n: i32) {{
+  place @x : i32[?, 7] field
+  %zero = const 0 : i32
+  %two = const 2 : i32
+  %rows = shape @x, 0 : i32
+  {bound}
+  parallel_for (%i = %zero to %b) {{
+    store @x[%i, %zero], %i
+    yield
+  }}
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("bound", "count"),
+    [
+        ("%b = const 5 : i32", 5),
+        ("%b = add %n, %two : i32", 12),
+        ("%b = mul %rows, %two : i32", 40),
+        ("%b = sub %two, %n : i32", 0),
+        ("%b = load @x[%zero, %zero] : i32", None),
+    ],
+)
+def test_the_host_knows_how_many_iterations_there_are_where_it_can(bound, count):
+    task = next(t for t in tasks_of(LOOP.format(bound=bound)).tasks if t.kind == "parallel")
+    assert Extent.of(task).count((10,), {"x": (20, 7)}) == count
+
+
+def test_a_device_gets_as_many_workgroups_as_keep_it_busy():
+    assert most_groups(True, 65535) < most_groups(False, 65535) <= 65535
+    assert most_groups(False, 100) == 100
