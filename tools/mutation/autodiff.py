@@ -44,6 +44,7 @@ LIKELY: Final = {
     "*/journal.py*": ("test_transforms_autodiff_journal",),
     "*/seen.py*": ("test_transforms_autodiff_seen",),
     "*/checkpoint_schedule.py*": ("test_transforms_autodiff_checkpoint_schedule",),
+    "*/checkpoint_state.py*": ("test_transforms_autodiff_checkpoint_state", "test_transforms_autodiff_checkpoint"),
     "*/checkpoint.py*": ("test_transforms_autodiff_checkpoint",),
     "*": ("test_transforms_autodiff_backward", "test_transforms_autodiff_reverse"),
 }
