@@ -11,6 +11,7 @@ from transforms_kit import kernel_of, wrap
 
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
 from adstack.interpreter import RunOptions, run
+from adstack.ir.printer import print_ir
 from adstack.ir.verifier import verify
 from adstack.transforms.autodiff.seen import deciding, seen
 
@@ -63,3 +64,23 @@ def test_a_bound_is_decided_by_all_that_leads_to_it() -> None:
     kernel = kernel_of(wrap(TEXT))
     loads = [op for op in kernel.body.walk() if op.name == "load"]
     assert deciding(kernel) == set(loads[:2])
+
+
+def test_a_kernel_with_local_arrays_is_left_as_it_is() -> None:
+    kernel = kernel_of(
+        wrap(
+            """
+            %0 = const 0 : i32
+            %1 = array.alloc : array<i32, 4>
+            array.store %1[%0], %0
+            %2 = array.load %1[%0]
+            for %3 = %0 to %2 {
+              yield
+            }
+            return
+            """
+        )
+    )
+    before = print_ir(kernel)
+    assert deciding(kernel) == set()
+    assert print_ir(kernel) == before

@@ -109,7 +109,7 @@ class _Sources:
         if op.name == "array.store":
             self.values.setdefault(op.operands[0], []).extend(op.operands[1:])
         elif not op.regions:
-            self.values.update((result, op.operands) for result in op.results)
+            self.values.update((result, [*op.operands]) for result in op.results)
         for sources, targets in flows(op):
             for source, target in zip(sources, targets, strict=True):
                 self.values.setdefault(target, []).append(source)
