@@ -72,8 +72,8 @@ def test_a_kernel_with_local_arrays_is_left_as_it_is() -> None:
             """
             %0 = const 0 : i32
             %1 = array.alloc : array<i32, 4>
-            array.store %1[%0], %0
-            %2 = array.load %1[%0]
+            array.store %1, %0, %0
+            %2 = array.load %1, %0
             for %3 = %0 to %2 {
               yield
             }
