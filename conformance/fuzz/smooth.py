@@ -8,6 +8,8 @@ Places of a kernel of `smooth_kernel` (absent if it does not use them):
     z1 z2       read and overwritten by the iteration that owns the element; only with `in_place`
     s total     sums by atomic addition: scattered by idx, and all into one
     peak dip    the largest and the least by atomic max and min, between iterations without a tie; only with `extremes`
+    t0 t1       locals of the kernel: in each parallel loop either added to or read; only with `shared_locals`
+    y0          stored to by serial code; only with `serial_code`, which lets it branch, loop and keep local arrays
 
 Floats stay within a few units: sums are scaled, what loops accumulate is wrapped in sin or tanh, and quotients, roots
 and logarithms stay away from the edges of their domains. Conditions look at integers, so a small change of the inputs
@@ -36,7 +38,7 @@ __all__ = ["smooth_adjoints", "smooth_buffers", "smooth_kernel"]
 
 Array = npt.NDArray[Any]
 
-EXTENTS = {1: (5,), 2: (3, 4)}
+EXTENTS: dict[int, tuple[int, ...]] = {0: (), 1: (5,), 2: (3, 4)}
 CELLS = 4
 """Elements of a local array."""
 KEEP = 8
@@ -53,10 +55,13 @@ def smooth_kernel(
     casts: bool = False,
     value_conditions: bool = False,
     extremes: bool = False,
+    shared_locals: bool = False,
+    serial_code: bool = False,
 ) -> Kernel:
     """The verified kernel of about `size` steps that `seed` stands for."""
     generator = SmoothGenerator(Random(seed), dtype, in_place, value_conditions)
     generator.offer(casts, extremes)
+    generator.offer_kernel_level(shared_locals, serial_code)
     kernel = generator.kernel(size)
     verify(kernel)
     return kernel
@@ -65,7 +70,7 @@ def smooth_kernel(
 def smooth_buffers(kernel: Kernel, seed: int) -> dict[str, Array]:
     """Numbers for every place; the same seed gives the same ones."""
     random = Random(seed)
-    return {name: _filled(random, place) for name, place in kernel.places.items()}
+    return {name: _filled(random, place) for name, place in kernel.places.items() if place.kind != "temp"}
 
 
 def _filled(random: Random, place: Place) -> Array:
@@ -87,7 +92,7 @@ def smooth_adjoints(kernel: Kernel, seed: int) -> dict[str, Array]:
             place.dtype.numpy,
         ).reshape(tuple(e or 0 for e in place.shape))
         for name, place in kernel.places.items()
-        if place.dtype.is_float
+        if place.dtype.is_float and place.kind != "temp"
     }
 
 
@@ -108,6 +113,7 @@ class SmoothGenerator:
         b: what writes the IR.
         scope: what is at hand.
         dtype: the type of all floats.
+        locals: of the kernel, and what the code being written does with each: "add", "read", or "any".
     """
 
     def __init__(self, random: Random, dtype: DType, in_place: bool, value_conditions: bool) -> None:
@@ -116,6 +122,8 @@ class SmoothGenerator:
         self.b = Builder()
         self.scope = Scope()
         self.places: dict[str, Place] = {}
+        self.locals: dict[Place, str] = {}
+        self.serial_code = False
         self.depth = 0
         self.other = {f32: f64, f64: f32}.get(dtype, f32)
         weights: dict[Callable[[], None], int] = {self._math: 10, self._load: 4, self._integer: 1}
@@ -127,12 +135,24 @@ class SmoothGenerator:
         """Draw these, too."""
         self.steps += [self._cast] * (2 * casts) + [self._extreme] * extremes
 
+    def offer_kernel_level(self, shared_locals: bool, serial_code: bool) -> None:
+        """Locals of the kernel, and serial code of every kind."""
+        self.serial_code = serial_code
+        if shared_locals:
+            temps = (Place(f"t{k}", self.dtype, (), "temp") for k in range(2))
+            self.locals = {self.places.setdefault(temp.name, temp): "any" for temp in temps}
+            self.steps += [self._local] * 4
+
     def kernel(self, size: int) -> Kernel:
         """Serial code, then one or two parallel loops, then serial code."""
         self._serial(self.random.randint(0, 3))
-        loops = self.random.randint(1, 2)
+        for temp in self.locals:
+            self.b.store(temp, [], self.real())
+        loops = self.random.randint(1, 2) + bool(self.locals)
         for _ in range(loops):
             self._parallel(size // loops)
+            if self.serial_code:
+                self._serial(self.random.randint(1, 4))
         if self.random.random() < 0.3:
             self._add_to(self.place("total", self.dtype, ()), [], self.real())
         self.b.return_()
@@ -198,12 +218,13 @@ class SmoothGenerator:
 
     def _serial(self, steps: int) -> None:
         for _ in range(steps):
-            self.random.choice((self._load, self._math))()
+            self.random.choice(self.steps if self.serial_code else (self._load, self._math))()
 
     def _parallel(self, steps: int) -> None:
         rank = self.random.randint(1, 2)
         region = Region([Value(i32, "ij"[axis]) for axis in range(rank)])
         bounds = [(self.b.const(0, i32), self.b.const(extent, i32)) for extent in EXTENTS[rank]]
+        self.locals = {temp: self.random.choice(("add", "read")) for temp in self.locals}
         with self.inside(region):
             self.scope.arrays = []
             self.scope.own = region.args
@@ -213,6 +234,7 @@ class SmoothGenerator:
             self._sum()
             self.b.yield_()
         self.b.parallel_for(bounds, region)
+        self.locals = dict.fromkeys(self.locals, "any")
 
     # ---- steps
 
@@ -246,8 +268,26 @@ class SmoothGenerator:
         else:
             self._add_to(self.place("s", self.dtype, EXTENTS[1]), self.indices(1), self.real())
 
+    def _local(self) -> None:
+        """Add a little to a local of the kernel, or read it; in serial code also store to it."""
+        if not self.locals:
+            self._math()
+            return
+        temp, use = self.random.choice(list(self.locals.items()))
+        if use == "any":
+            use = self.random.choice(("store", "read"))
+        if use == "read":
+            self.keep(self.b.emit("sin", self.b.load(temp, [])))
+        elif use == "store":
+            self.b.store(temp, [], self.real())
+        else:
+            self._add_to(temp, [], self.b.mul(self.b.emit("sin", self.real()), self.number(0.25)))
+
     def _extreme(self) -> None:
         """Each iteration has a range of values for itself."""
+        if not self.scope.own:
+            self._math()
+            return
         own = self.b.const(0, i32)
         for axis, index in enumerate(self.scope.own):
             own = self.b.add(self.b.mul(own, self.b.const(EXTENTS[len(self.scope.own)][axis], i32)), index)

@@ -12,7 +12,14 @@ from adstack.interpreter.tape import gradient
 from adstack.ir.printer import print_ir
 from adstack.ir.types import f32, f64
 
-EVERYTHING = {"in_place": True, "casts": True, "value_conditions": True, "extremes": True}
+EVERYTHING = {
+    "in_place": True,
+    "casts": True,
+    "value_conditions": True,
+    "extremes": True,
+    "shared_locals": True,
+    "serial_code": True,
+}
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -157,6 +157,30 @@ def values_of_the_kernel_between_parallel_loops(qd, dtype):
     return agrees(k, plain, {x: [0.5, -0.75, 0.25, 0.2]}, [y])
 
 
+@case(rules=["grad.local", "grad.loop"], **BOUNDED)
+def a_local_of_the_kernel_that_a_later_loop_adds_to(qd, dtype):
+    """The first loop reads it, the second adds to it, the third reads it again: each at its own time."""
+    x, y, z = real(qd, dtype, 4), real(qd, dtype, 4), real(qd, dtype, 4)
+
+    @qd.kernel
+    def k():
+        total = x[0] * 2.0
+        for i in x:
+            y[i] = qd.sin(total) * x[i]
+        for i in x:
+            total += x[i] * x[i]
+        for i in x:
+            z[i] = qd.cos(total) * x[i]
+
+    def plain(x):
+        total = 2 * x[0]
+        y = [sin(total) * a for a in x]
+        total = total + sum((a * a for a in x), 0)
+        return y, [cos(total) * a for a in x]
+
+    return agrees(k, plain, {x: [0.5, -0.75, 0.25, 0.2]}, [y, z])
+
+
 @case(rules=["grad.loop"], params={"form": ["field", "grouped", "ndrange"]}, **BOUNDED)
 def a_loop_over_a_field_of_two_axes(qd, dtype, form):
     """An if and a loop inside, and a second loop over the field that reads what the first stored."""

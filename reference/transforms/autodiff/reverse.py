@@ -42,6 +42,7 @@ from .plan import Planner
 from .rotate import rotate
 from .state import Counters, Names, Sides, counter, free_values, scoped
 from .sweep import Sweep, loops_inside, trip_count
+from .versions import keep_versions
 
 if TYPE_CHECKING:
     from .journal import Journal
@@ -71,6 +72,7 @@ def reverse(
     if journal is None:
         source = clone_kernel(kernel)
         rotate(source.body)
+        keep_versions(source)
     return _Reverse(source, dict(adjoints), replayed, suspects, checkpoints, journal).emit()
 
 
