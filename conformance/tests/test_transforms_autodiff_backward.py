@@ -7,6 +7,7 @@ import pytest
 from test_transforms_autodiff_reverse import Buffers, check_against_oracle, reversed_kernel
 from transforms_kit import kernel_of, wrap
 
+from adstack.errors import AdstackDataAccessError
 from adstack.interpreter import run
 from adstack.ir.structure import Kernel
 from adstack.transforms.pipeline import lower
@@ -92,6 +93,10 @@ IN_LOOPS = {
         "%q, %r = for %k = %0 to %m carry (%j = %0, %v = %a) {\n%f = load @w[%j]\n%s = mul %v, %f\n%h = sub %4, %k\n"
         "yield %h, %s\n}"
     ),
+    "an index that is carried": (
+        "%q, %r = for %k = %0 to %m carry (%j = %0, %v = %a) {\n%f = load @w[%j]\n%s = add %v, %f\n%h = sub %4, %k\n"
+        "yield %h, %s\n}"
+    ),
     "a while": (
         "%r = while (%v = %a) {\n%c = lt %v, %one\n%f = mul %v, %u\n%p = add %f, %half\nyield %c, %p\n} do (%b) {\n"
         "%d = exp %b\n%e = mul %d, %half\nyield %e\n}"
@@ -114,6 +119,11 @@ IN_LOOPS = {
     "a while that turns what it hands on": (
         "%q, %r = while (%v = %a, %o = %u) {\n%c = lt %v, %one\nyield %c, %o, %v\n} do (%d, %e) {\n"
         "%f = exp %e\n%g = mul %f, %d\nyield %g, %e\n}"
+    ),
+    "a while whose condition is carried": (
+        "%c0 = gt %m, %0\n%w, %q, %r, %z0 = while (%g = %c0, %v = %a, %o = %u, %j = %0) {\nyield %g, %g, %o, %v, %j\n"
+        "} do (%h, %d, %e, %l) {\n%f = exp %e\n%p = mul %f, %d\n%n = add %l, %1\n%c = lt %n, %m\n"
+        "yield %c, %p, %e, %n\n}"
     ),
     "a local array": (
         "%h = array.alloc : array<f64, 4>\narray.store %h, %0, %a\narray.store %h, %1, %u\n"
@@ -192,6 +202,15 @@ TASKS = {
     + threads("%a = load @x[%i]\n%o = atomic add @t[], %a")
     + "%p = load @t[]\n%q0 = sin %p\n"
     + threads(USES.format(1, "j"), "j"),
+    "a sum over threads, and what they wrote besides": "store @t[], %half\n"
+    + threads("%a = load @x[%i]\nstore @y[%i], %a\n%o = atomic add @t[], %a")
+    + "%p = load @t[]\nstore @y[%0], %p\n",
+    "a sum over threads, and what some wrote": "store @t[], %half\n"
+    + threads(
+        "%a = load @x[%i]\n%c = gt %a, %half\nif %c {\nstore @y[%i], %a\nyield\n} else {\nyield\n}\n"
+        "%o = atomic add @t[], %a"
+    )
+    + "%p = load @t[]\nstore @y[%0], %p\nstore @y[%1], %p\n",
     "a loop in serial code": "%a = load @x[%0]\n%r = for %k = %0 to %4 carry (%v = %a) {\n%b = load @w[%k]\n"
     "%s = mul %v, %b\n%g = sin %s\nyield %g\n}\nstore @z[], %r",
     "a branch in serial code": "%a = load @x[%0]\n%c = gt %a, %half\nif %c {\n"
@@ -202,6 +221,25 @@ TASKS = {
 @pytest.mark.parametrize("name", TASKS)
 def test_tasks_are_reversed_last_to_first(name: str) -> None:
     check_against_oracle(kernel(TASKS[name]), memory(0), adjoints(1))
+
+
+def test_a_loop_that_runs_again_for_its_sum_prints_nothing() -> None:
+    text = kernel(
+        "store @t[], %half\n"
+        + threads('%a = load @x[%i]\nprint %a, "\\n"\n%o = atomic add @t[], %a')
+        + "%p = load @t[]\n%q = exp %p\nstore @z[], %q\n"
+    )
+    assert all(op.name != "print" for op in reversed_kernel(text).body.walk())
+
+
+def test_a_sum_of_what_only_the_launch_has_seen_is_refused() -> None:
+    text = kernel(
+        "store @t[], %half\n"
+        + threads("%a = load @x[%i]\n%o = atomic add @y[%i], %a\n%s = atomic add @t[], %o")
+        + "%p = load @t[]\n%q = exp %p\nstore @z[], %q\n"
+    )
+    with pytest.raises(AdstackDataAccessError, match="old value"):
+        reversed_kernel(text)
 
 
 def gradient_of_x(body: str, x: list[float], **given: list[float]) -> list[float]:
@@ -239,6 +277,12 @@ LOOSE = {
     ),
     "an adjoint of nothing that goes into a loop": (
         "%q = for %k = %0 to %2 carry (%v = %r) {\n%d = mul %v, %half\nyield %d\n}\n%s = select %c, %q, %one"
+    ),
+    "roots in a loop": (
+        "%q = for %k = %0 to %2 carry (%v = %a) {\n%d = sqrt %v\nyield %d\n}\n%s = select %c, %q, %one"
+    ),
+    "memory that a loop overwrites": (
+        "%q = for %k = %0 to %2 carry (%v = %r) {\nstore @w[%i], %v\nyield %one\n}\n%s = mul %one, %half"
     ),
     "a local array that is overwritten": (
         "%h = array.alloc : array<f64, 1>\narray.store %h, %0, %r\narray.store %h, %0, %one\n%s = array.load %h, %0"
