@@ -176,7 +176,8 @@ class CpuBackend:
     @property
     def launches(self) -> int:
         """How many launches there were."""
-        return int(self._launches[0])
+        number: int = self._launches.item(0)
+        return number
 
     def compile(self, program: Program, options: Options) -> Executable:
         own = {
@@ -255,7 +256,8 @@ class CpuBackend:
 
     def last_launch(self, executable: Executable) -> int:
         """The number of the last launch of an executable."""
-        return int(executable.slots[executable.context.own["launch"]])
+        number: int = executable.slots.item(executable.context.own["launch"])
+        return number
 
     def last_scalars(self, executable: Executable) -> Sequence[Any]:
         """The scalar arguments of its last launch; None for floats."""

@@ -245,7 +245,7 @@ def test_old_contents_are_kept_only_for_launches_that_may_be_asked_for() -> None
     for k in range(20):
         world.power()
         world.n.fill(k)
-    assert len(world.n.buffer.watch.saved) == 1
+    assert len(world.n.buffer.watch.saved) <= 3  # one more than there are watchers
     for k in range(20):
         world.some(0, k % 3)
         world.n.fill(k)

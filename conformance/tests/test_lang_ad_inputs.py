@@ -226,4 +226,6 @@ def test_old_contents_are_not_kept_for_longer_than_needed() -> None:
         world.some(0, 3)
         world.x[k % 6] = k
         world.x[0] = k
-    assert len(world.x.buffer.watch.saved) <= 2
+    assert len(world.x.buffer.watch.saved) <= 6
+    world.x.buffer.watch._trim()
+    assert len(world.x.buffer.watch.saved) == 2

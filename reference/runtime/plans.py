@@ -38,6 +38,7 @@ class Plan:
         self._written_arguments = tuple(n for n in self._arguments if n in compiled.written)
         self._sizing = Sizing.of(compiled)
         self._number = 0
+        self._counting = backend if isinstance(backend, Counting) else None
         self._scalars: Sequence[Any] = ()
         for buffer in self._changed:
             buffer.written_by(self)
@@ -81,14 +82,14 @@ class Plan:
     @property
     def number(self) -> int:
         """The backend's number of its last launch; 0 if there was none."""
-        backend = self.backend
-        return backend.last_launch(self.compiled.executable) if isinstance(backend, Counting) else self._number
+        counting = self._counting
+        return self._number if counting is None else counting.last_launch(self.compiled.executable)
 
     @property
     def scalars(self) -> Sequence[Any]:
         """The scalar arguments of its last launch; floats may be missing (None)."""
-        backend = self.backend
-        return backend.last_scalars(self.compiled.executable) if isinstance(backend, Counting) else self._scalars
+        counting = self._counting
+        return self._scalars if counting is None else counting.last_scalars(self.compiled.executable)
 
     def _bind(self, arrays: Mapping[str, Buffer]) -> Bindings:
         if not self._arguments:

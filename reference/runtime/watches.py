@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
-from weakref import WeakSet
+from weakref import ReferenceType, ref
 
 import numpy as np
 import numpy.typing as npt
@@ -62,12 +62,10 @@ class Saved:
         return before
 
     def save(self, now: Array, where: Any) -> None:
-        """An element, or with None anything, is about to be written."""
-        if self.contents is not None:
-            return
+        """An element, or with None anything, is about to be written for the first time."""
         if where is None or len(self.elements) * SPARSE > now.size:
             self.contents = np.array(now)
-        elif where not in self.elements:
+        else:
             self.elements[where] = np.array(now[where])
 
     def absorb(self, later: Saved) -> None:
@@ -87,22 +85,43 @@ class Watch:
     """
 
     def __init__(self) -> None:
-        self.watchers: WeakSet[Watcher] = WeakSet()
+        self._watchers: list[ReferenceType[Watcher]] = []
         self.saved: list[Saved] = []
         self.strict = False
+        self._launches = 0
+
+    def add(self, watcher: Watcher) -> None:
+        """Somebody wants to know, as long as it lives."""
+        if watcher not in self.watchers():
+            self._watchers = [ref(one) for one in (*self.watchers(), watcher)]
+
+    def watchers(self) -> list[Watcher]:
+        """Who wants to know."""
+        return [one for known in self._watchers if (one := known()) is not None]
 
     def before(self, buffer: Buffer, writer: str, where: Any = None) -> None:
         """The buffer is about to be written: an element, or anything."""
-        known = self.saved[-1].number if self.saved else 0
-        later = [watcher for watcher in self.watchers if watcher.last() > known]
-        if later:
-            for watcher in later:
-                watcher.changes()
-            self.saved.append(Saved(buffer.backend.launches))
-            self._trim()
+        launches = buffer.backend.launches
+        if launches != self._launches:
+            self._launches = launches
+            self._start(launches)
         if self.saved:
-            self.saved[-1].save(buffer.read(), where)
-            self.saved[-1].writers[writer] = None
+            last = self.saved[-1]
+            last.writers[writer] = None
+            if last.contents is None and where not in last.elements:
+                last.save(buffer.read(), where)
+
+    def _start(self, launches: int) -> None:
+        """There were launches since the last write: keep another state, if they were of watchers."""
+        known = self.saved[-1].number if self.saved else 0
+        watchers = self.watchers()
+        later = [watcher for watcher in watchers if watcher.last() > known]
+        for watcher in later:
+            watcher.changes()
+        if later:
+            self.saved.append(Saved(launches))
+            if len(self.saved) > 1 + len(watchers):
+                self._trim()
 
     def at(self, buffer: Buffer, number: int) -> tuple[Array, dict[str, None]] | None:
         """What the buffer held at a launch, and who wrote it since; None if nobody has."""
@@ -117,7 +136,7 @@ class Watch:
 
     def _trim(self) -> None:
         """Drop what nobody will ask for."""
-        numbers = {number for watcher in self.watchers for number in watcher.numbers()}
+        numbers = {number for watcher in self.watchers() for number in watcher.numbers()}
         first = (next((one for one in self.saved if one.number >= number), None) for number in numbers)
         wanted = {id(one) for one in first}
         kept: list[Saved] = []

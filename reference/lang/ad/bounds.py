@@ -69,7 +69,7 @@ class Bounds:
         return Bounds(made, names) if names else None
 
     def _watch(self, buffer: Buffer) -> None:
-        buffer.watched(strictly=True).watchers.add(self)
+        buffer.watched(strictly=True).add(self)
 
     @property
     def notes(self) -> bool:
@@ -102,7 +102,7 @@ class Bounds:
             buffer = self._buffer(name, call)
             if buffer.shared:
                 copies[name] = np.array(buffer.read())
-            elif buffer.watch is None or self not in buffer.watch.watchers:
+            elif buffer.watch is None or self not in buffer.watch.watchers():
                 self._watch(buffer)
         self._noted.pop(key, None)
         self._noted[key] = Noted(self.last(), copies)

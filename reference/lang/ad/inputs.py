@@ -41,7 +41,7 @@ class Inputs:
         self._unclear = False
         for buffer in self.fields.values():
             if np.prod(buffer.shape, dtype=object) * buffer.dtype.size <= MOST_BYTES:
-                buffer.watched(strictly=False).watchers.add(self)
+                buffer.watched(strictly=False).add(self)
 
     @staticmethod
     def of(made: Specialisation) -> Inputs | None:
