@@ -63,7 +63,7 @@ def relaxation_in_place(qd, dtype, sweeps):
     @qd.kernel
     def relax(n: qd.i32):
         for _ in range(1):
-            for _ in range(n):
+            for _k in range(n):
                 for i in range(1, 4):
                     x[i] = 0.25 * (x[i - 1] * x[i - 1] + x[i + 1]) + 0.5 * x[i]
 

@@ -91,14 +91,14 @@ def a_history_that_is_overwritten_is_refused(qd, form):
     @qd.kernel
     def sweeps():
         for _ in range(1):
-            for _ in range(3):
+            for _k in range(3):
                 for t in range(5):
                     y[t + 1] = y[t] * y[t] * 0.5 + y[t + 1]
 
     @qd.kernel
     def triangle():
         for _ in range(1):
-            for _ in range(3):
+            for _k in range(3):
                 for t in range(1, 6):
                     s = y[0] * 0.0
                     for u in range(t):
@@ -116,7 +116,7 @@ def a_history_that_is_overwritten_is_refused(qd, form):
     def carried():
         for _ in range(1):
             m = 4
-            for _ in range(4):
+            for _k in range(4):
                 y[m + 1] = y[m] * y[m] * 0.5
                 m = m - 1
 
@@ -150,7 +150,7 @@ def a_history_that_is_overwritten_is_right_on_a_tape(qd, dtype, form):
     @qd.kernel
     def sweeps():
         for _ in range(1):
-            for _ in range(3):
+            for _k in range(3):
                 for t in range(5):
                     y[t + 1] = y[t] * y[t] * 0.5 + y[t + 1] * 0.5
 

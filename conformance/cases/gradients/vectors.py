@@ -74,7 +74,7 @@ def a_matrix_power_by_repeated_products(qd, dtype, n):
         for _ in range(1):
             a = qd.Matrix([[x[0, 0], x[0, 1]], [x[1, 0], x[1, 1]]])
             m = a
-            for _ in range(n):
+            for _k in range(n):
                 m = m @ a + 0.125
             y[None] = m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0] + m[0, 1]
 
@@ -122,7 +122,7 @@ def cross_products_in_a_loop(qd, dtype):
         for _ in range(1):
             v = qd.Vector([x[0], x[1], x[2]])
             axis = qd.Vector([w[0], w[1], w[2]])
-            for _ in range(4):
+            for _k in range(4):
                 v = v + 0.25 * axis.cross(v)
             for c in qd.static(range(3)):
                 y[c] = v[c] * v.norm_sqr()
