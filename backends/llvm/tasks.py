@@ -140,7 +140,7 @@ class _TaskEmitter:
         box = Box(e, loop)
         gathering = Gathering(Region() if self.debug else loop.regions[0])
         gathering.prepare(e, loop.regions[0])
-        e.owned = own.prepare(e, loop, header) if self.target is HOST else {}
+        e.owned = own.prepare(e, loop, header)
         in_rows = stays_in_rows(loop, header, lanes)
         masked = masked and lanes > 1 and (in_rows or (len(box.extent) == 1 and not gathering.alone))
         start, stop, step = self.target.span(e.w, box.total)
