@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from ..ir.structure import Kernel
+from ..runtime.collection import uncollected
 from ..runtime.compiler import compile_kernel, stages
 from ..runtime.plans import Plan
 from ..runtime.shortcuts import Argument
@@ -85,6 +86,7 @@ def run_plan(plan: Plan, call: Call) -> Sequence[Any]:
     return scalars
 
 
+@uncollected()
 def specialise(request: Request, runtime: Runtime) -> Specialisation:
     """Compile."""
     from .frontend import lower

@@ -12,6 +12,7 @@ from ..sizing.forced import with_capacity
 from ..sizing.sizers import Sized, with_sizers
 from ..transforms import pipeline
 from .backend import Backend
+from .collection import uncollected
 from .options import Options
 from .reach import Reach, reach
 
@@ -51,6 +52,7 @@ class Compiled:
         return known
 
 
+@uncollected()
 def compile_kernel(kernel: Kernel, options: Options, backend: Backend, *, adstacks: bool = False) -> Compiled:
     """Simplify, split into tasks, and compile; with `adstacks`, size those that reverse mode made."""
     program = pipeline.lower(kernel, options)

@@ -20,6 +20,7 @@ from ..transforms.autodiff.seen import seen
 from ..transforms.autodiff.updates import ordered_updates, plain_updates
 from ..transforms.pipeline import optimize
 from ..transforms.rewrite import clone_kernel
+from .collection import uncollected
 from .options import Options
 
 __all__ = [
@@ -85,12 +86,14 @@ class Recipe:
         return self.finished(reverse(self.kernel, self.grads, suspects=suspects, checkpoints=checkpoints))
 
 
+@uncollected()
 def forward_mode(kernel: Kernel, duals: Mapping[str, Place], options: Options) -> Derived:
     """The kernel with tangents: `duals` maps primal places to theirs."""
     _check_real(kernel, "dual")
     return Derived(forward(optimize(kernel, options, keep_accesses=True), duals))
 
 
+@uncollected()
 def reverse_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options, *, rewinds: bool) -> Derived:
     """The kernel that propagates adjoints; it neither prints nor asserts. `grads` maps primal places to gradients.
 
@@ -142,6 +145,7 @@ class JournalMode:
     sheets: int
 
 
+@uncollected()
 def journal_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options) -> JournalMode:
     """The kernel for launches that log what their reverse mode needs."""
     _check_real(kernel, "grad")
@@ -161,6 +165,7 @@ def seen_mode(derived: Derived, names: Collection[str]) -> Derived:
     return Derived(made.kernel, derived.beside, {mark.name: name for name, mark in made.marks.items()}, made.sites)
 
 
+@uncollected()
 def checked_mode(
     kernel: Kernel, names: Collection[str], options: Options, suspects: Collection[tuple[Loc, str]] | None = None
 ) -> Derived:
