@@ -23,6 +23,7 @@ _PTX: Final = 1
 """What `cuLinkAddData` is told to link."""
 _ATTRIBUTES: Final = {"multiprocessors": 16, "threads": 39, "major": 75, "minor": 76}
 _ERROR_LOG, _ERROR_LOG_BYTES, _TARGET_FROM_CONTEXT = 5, 6, 8
+_WORD: Final = 8
 _HEAP_LIMIT: Final = 2
 _HEAP_BYTES: Final = 256 * 1024 * 1024
 _LOG_BYTES: Final = 16384
@@ -149,9 +150,10 @@ class Driver:
     def allocate(self, size: int, *, zeroed: bool = True) -> int:
         """The address of so many bytes."""
         address = ctypes.c_uint64()
-        self._call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(size, 1)))
+        size = max(-(-size // _WORD), 1) * _WORD  # atomic operations on bytes take the whole word
+        self._call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(size))
         if zeroed:
-            self.zero(address.value, max(size, 1))
+            self.zero(address.value, size)
         return address.value
 
     def free(self, address: int) -> None:
