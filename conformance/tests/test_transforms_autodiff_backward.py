@@ -62,6 +62,11 @@ IN_LOOPS = {
         "%r = for %k = %1 to %4 carry (%o = %a) {\n%h = load @n[%k]\n"
         "%p = for %l = %1 to %h carry (%v = %o) {\n" + STEP + "\n}\n%f = cos %p\nyield %f\n}"
     ),
+    "a loop in a loop that begins where another ended": (
+        "%q, %r = for %k = %0 to %4 carry (%j = %0, %o = %a) {\n"
+        "%p = for %l = %j to %4 carry (%v = %o) {\n%f = load @w[%l]\n%s = add %v, %f\nyield %s\n}\n"
+        "%h = sub %4, %k\nyield %h, %p\n}"
+    ),
     "two loops in a loop": (
         "%r = for %k = %0 to %m carry (%o = %a) {\n"
         "%p = for %l = %0 to %k carry (%v = %o) {\n" + STEP + "\n}\n"
