@@ -8,8 +8,9 @@ having been touched: debug mode finds the rest.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import Final
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from ...runtime.boxes import Box, intersection
 from ...runtime.certain import certain
 from ...runtime.memory import Buffer
 from ...runtime.plans import Plan
+from ...runtime.reach import Reach
 from ..arguments import Call
 from ..differentiated import Differentiated, companions
 from ..fields import Field
@@ -29,6 +31,8 @@ __all__ = ["Inputs"]
 
 MOST_BYTES: Final = 1 << 26
 """Of larger fields nothing is kept."""
+
+_KNOWN: Final[WeakKeyDictionary[Plan, tuple[Any, Reach]]] = WeakKeyDictionary()
 
 
 class Inputs:
@@ -93,7 +97,7 @@ class Inputs:
         read = None
         for name, buffer in self.fields.items():
             for plan in self._later_writers(buffer):
-                read = read or certain(mode.plan.compiled.program, call.scalars, shapes).read
+                read = read or _certain(mode.plan, call.scalars, shapes).read
                 found = _common(read.get(name, ()), plan, name)
                 if found is not None:
                     raise self._error(name, found, plan)
@@ -119,11 +123,20 @@ class Inputs:
         )
 
 
+def _certain(plan: Plan, scalars: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> Reach:
+    """What a launch of a plan touches for sure; of the last arguments it is remembered."""
+    key = tuple(s if isinstance(s, int) else None for s in scalars), tuple(shapes.items())
+    known = _KNOWN.get(plan)
+    if known is None or known[0] != key:
+        known = _KNOWN[plan] = key, certain(plan.compiled.program, scalars, shapes)
+    return known[1]
+
+
 def _common(read: Collection[Box], plan: Plan, name: str) -> Box | None:
     """An element that is in what is read, and in what the last launch of a plan has stored to for sure."""
     scalars = plan.scalars
-    if scalars is None or not read:
+    if not read:
         return None
-    written = certain(plan.compiled.program, scalars, {}).written.get(name, ())
+    written = _certain(plan, scalars, {}).written.get(name, ())
     pairs = ((one, other) for one in read for other in written)
     return next((box for one, other in pairs if (box := intersection(one, other)) is not None), None)
