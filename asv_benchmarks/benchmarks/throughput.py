@@ -1,5 +1,8 @@
 """How fast loops run: bound by arithmetic, and by memory."""
 
+from statistics import median
+from timeit import repeat
+
 from .common import COMPILED, called, gradient, opened
 from .kernels import gather, ragged, recurrence
 
@@ -18,6 +21,30 @@ class Recurrence:
 
 class RecurrenceReference(Recurrence):
     params = (("reference",), (1024, 65536))
+
+
+class RecurrenceOnThreads:
+    """How much sooner two threads of the host are ready than one: both in one run, by turns."""
+
+    params = (COMPILED, ("forward", "reverse"))
+    param_names = ("backend", "direction")
+    unit = "times"
+
+    def setup(self, backend, direction):
+        rounds = [[_fastest(backend, direction, threads) for threads in (1, 2)] for _ in range(5)]
+        self.speed_up = median(one / two for one, two in rounds)
+
+    def track_speed_up_of_two(self, backend, direction):
+        return self.speed_up
+
+
+def _fastest(backend, direction, threads):
+    """The least time that a call takes with so many threads of the host."""
+    qd = opened(backend, cpu_max_num_threads=threads)
+    kernel, _ = recurrence(qd, 65536, needs_grad=direction == "reverse")
+    work = gradient(kernel) if direction == "reverse" else kernel
+    called(work)
+    return min(repeat(work, number=1, repeat=200))
 
 
 class Gather:

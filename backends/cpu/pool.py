@@ -52,6 +52,8 @@ class Pool:
         entry: address of `i32 adstack_parallel(ptr task, ptr ctx, i64 total, i64 grain, i64 seats)`, which runs
             task(ctx, begin, end, seat) over pieces of [0, total), and gives nonzero if a signal handler raised, with
             its exception set. At most `seats` threads take part; each has a seat of its own, counted from 0.
+        poll: address of `i1 adstack_poll(i64 seat)`, which long loops of a task ask whether to end: a handler raised.
+        stop_word: address of the word that is not 0 from then on, until the launch has ended.
     """
 
     def __init__(self, cached: ObjectCache | None = None, system: str = _SYSTEM) -> None:
