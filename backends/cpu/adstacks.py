@@ -15,7 +15,7 @@ import numpy.typing as npt
 from adstack.backends.llvm.rows import Words
 from adstack.backends.llvm.tasks import Emitted
 from adstack.ir.structure import Program
-from adstack.runtime.adstack_heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, known, uncountable
+from adstack.runtime.adstack_heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, known, touched, uncountable
 from adstack.runtime.heap import Placement
 
 from . import layout
@@ -133,7 +133,7 @@ class Layouts:
             self._least(number),
             self._limit,
             number=number,
-            touched=any(not earlier.sizes for earlier in self._program.tasks[:reached]),
+            touched=touched(self._program.tasks[:reached]),
             loc=loc if loc.line else None,
         )
 

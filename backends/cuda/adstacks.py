@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from adstack.backends.llvm.rows import Words
 from adstack.ir.structure import Program
-from adstack.runtime.adstack_heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, uncountable
+from adstack.runtime.adstack_heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, touched, uncountable
 from adstack.runtime.heap import Placement
 
 __all__ = ["Layouts"]
@@ -77,7 +77,7 @@ class Layouts:
             size,
             self._limit,
             number=number,
-            touched=any(not earlier.sizes for earlier in self._program.tasks[:number]),
+            touched=touched(self._program.tasks[:number]),
             loc=loc if loc.line else None,
         )
 

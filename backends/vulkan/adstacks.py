@@ -12,7 +12,7 @@ from typing import Any, Final
 from adstack.backends.spirv.rows import HeapWords
 from adstack.ir.structure import Program
 from adstack.ir.types import u8
-from adstack.runtime.adstack_heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, uncountable
+from adstack.runtime.adstack_heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, touched, uncountable
 from adstack.runtime.heap import Placement
 
 from .layout import Memory
@@ -102,7 +102,7 @@ class Layouts:
             stride,
             self._limit,
             number=number,
-            touched=any(not task.sizes for task in before),
+            touched=touched(before),
             loc=loc if loc.line else None,
         )
 

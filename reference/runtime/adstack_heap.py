@@ -11,16 +11,27 @@ lane of a gpu). What an adstack held in one task is of no use to the next, so no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from ..errors import AdstackMemoryError, SourceSpan
-from .stats import count
-from ..ir.structure import Program
+from ..ir.structure import Program, Task
 from .heap import TaskHeap
+from .stats import count
 
-__all__ = ["UNCOUNTABLE", "Clock", "Figures", "Heap", "HeapLimit", "Synchronous", "TaskUse", "known", "uncountable"]
+__all__ = [
+    "UNCOUNTABLE",
+    "Clock",
+    "Figures",
+    "Heap",
+    "HeapLimit",
+    "Synchronous",
+    "TaskUse",
+    "known",
+    "touched",
+    "uncountable",
+]
 
 UNCOUNTABLE: Final = 2**63 - 1
 """A depth that is not less than this is too large to count."""
@@ -146,6 +157,12 @@ def known(program: Program, heaps: Mapping[int, TaskHeap], number: int) -> list[
         for later, heap in heaps.items()
         if later >= number and computed.isdisjoint(group.depth for group in heap.groups)
     ]
+
+
+def touched(tasks: Iterable[Task]) -> bool:
+    """Whether these tasks have changed memory that outlives the launch."""
+    writes = (op.attrs["place"] for task in tasks for op in task.body.walk() if op.name in ("store", "atomic"))
+    return any(place.kind in ("field", "ndarray") for place in writes)
 
 
 class Heap:

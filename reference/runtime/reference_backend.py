@@ -14,7 +14,7 @@ from .. import interpreter
 from ..errors import AdstackMemoryError
 from ..ir.structure import Program
 from ..ir.types import DType
-from .adstack_heap import UNCOUNTABLE, HeapLimit, TaskUse, known, uncountable
+from .adstack_heap import UNCOUNTABLE, HeapLimit, TaskUse, known, touched, uncountable
 from .backend import Bindings, Capabilities, Probe
 from .heap import TaskHeap
 from .options import Options
@@ -85,7 +85,7 @@ class Executable:
             self.use(number).stride,
             self.options.ad_stack_heap_limit,
             number=number,
-            touched=any(not earlier.sizes for earlier in self.program.tasks[:reached]),
+            touched=touched(self.program.tasks[:reached]),
             loc=loc if loc.line else None,
         )
 

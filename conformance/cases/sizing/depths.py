@@ -365,3 +365,34 @@ def d5_bounds_that_change_between_launches(qd, how):
         return Run(both, given={x: 1, w: -1}, expect={x.grad: (-1) ** n, w.grad: of_w, y: (-1) ** n})
 
     return [launch(n) for n in (3, 3, 7, 2, 0, 16, 1)]
+
+
+@case(
+    rules=["sizing.checkpoints"],
+    params={"form": ["for", "while", "nested"], "n": [1, 2, 17, 200]},
+    **{**BOUNDED, "options": {"default_fp": "dtype", "ad_stack_heap_limit": 1024}},
+)
+def long_loops_in_a_small_heap(qd, dtype, form, n):
+    """A heap of a kibibyte: where that is too little, steps run again."""
+    x, y = real(qd, dtype, 2), real(qd, dtype, 2)
+
+    @qd.kernel
+    def k(n: qd.i32):
+        for i in x:
+            s = x[i]
+            if qd.static(form == "while"):
+                j = 0
+                while j < n:
+                    s = 0.5 * s * s + 0.25 * s
+                    j += 1
+            elif qd.static(form == "for"):
+                for _ in range(n):
+                    s = 0.5 * s * s + 0.25 * s
+            else:
+                for j in range(n // 2):
+                    for _ in range(j % 4):
+                        s = 0.5 * s * s + 0.25 * s
+            y[i] = s
+
+    count = sum(j % 4 for j in range(n // 2)) if form == "nested" else n
+    return agrees(k, lambda x: repeated(x, [count] * 2), {x: [1.25, -0.75]}, [y], args=(n,))
