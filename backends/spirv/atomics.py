@@ -29,6 +29,10 @@ _NATIVE = {
 
 @handles("atomic")
 def _atomic(e: RegionEmitter, op: Op) -> None:
+    gathered = e.gathered.get(op)
+    if gathered is not None:
+        gathered.add(e, op.operands[-1])
+        return
     place: Place = op.attrs["place"]
     indices, values = op.operands[: place.rank], op.operands[place.rank :]
     check_bounds(e, op, place, indices)

@@ -100,6 +100,10 @@ class Num:
         integers = Op.LogicalNotEqual if self.dtype.is_bool else Op.INotEqual
         return self._kind(Op.FUnordNotEqual, Op.INotEqual, integers, other, u1)
 
+    def differs(self, other: Num | float) -> Num:
+        """Of floats: one is less than the other; a NaN is neither."""
+        return self._two(Op.FOrdNotEqual, other, u1)
+
     def choose(self, yes: Num, no: Num | float) -> Num:
         """`yes` where this holds, else `no`."""
         return self.c.let(Op.Select, yes.dtype, self.id, yes.id, yes._other(no))

@@ -7,10 +7,10 @@ rounded as if once (f32 has more than twice the digits and two more). fma is not
 from __future__ import annotations
 
 from adstack.errors import BackendUnavailableError
-from adstack.ir.types import DType, f16, f32, f64, i32, i64, u16, u32
+from adstack.ir.types import DType, f16, f32, f64, i32, u16, u32
 
 from .code import Num, unsigned
-from .soft import fma64
+from .soft import fma64, to_odd
 
 __all__ = ["divide", "fma", "integer_to_float", "magnitude", "narrow", "negate", "root", "to_float", "wide"]
 
@@ -79,7 +79,7 @@ def _narrow_to_odd(x: Num) -> Num:
     near = x.convert(f32)
     back = near.convert(f64)
     outward = (magnitude(back) > magnitude(x)).resize(u32)
-    inexact = ((back < x) | (back > x)).resize(u32)
+    inexact = back.differs(x).resize(u32)
     return ((near.bits(u32) - outward) | inexact).bits(f32)
 
 
@@ -145,17 +145,3 @@ def _fma_through(a: Num, b: Num, x: Num, through: DType) -> Num:
     product = a.convert(through) * b.convert(through)
     total = to_odd(product, x.convert(through))
     return narrow(total) if a.dtype is f16 else total.convert(a.dtype)
-
-
-def to_odd(a: Num, b: Num) -> Num:
-    """`a + b`, toward the neighbour with an odd last bit where it is between two."""
-    total = a + b
-    virtual = total - a
-    error = (a - (total - virtual)) + (b - virtual)
-    integer = {32: i32, 64: i64}[a.dtype.bits]
-    bits = total.bits(integer)
-    even = (bits & 1).eq(0)
-    inexact = (error < 0) | (error > 0)  # of infinities and NaNs the error is a NaN
-    inward = (bits ^ error.bits(integer)) < 0
-    step = inward.choose(a.c.const(-1, integer), 1)
-    return (even & inexact).choose(bits + step, bits).bits(a.dtype)

@@ -88,6 +88,7 @@ class Op(IntEnum):
     ULessThanEqual = 178
     SLessThanEqual = 179
     FOrdEqual = 180
+    FOrdNotEqual = 182
     FUnordNotEqual = 183
     FOrdLessThan = 184
     FOrdGreaterThan = 186

@@ -15,6 +15,7 @@ from .opcodes import Op as Spv
 
 if TYPE_CHECKING:
     from .frame import TaskFrame
+    from .gathering import Gathered
     from .rows import Rows
     from .stacks import Machine
 
@@ -42,6 +43,7 @@ class RegionEmitter:
         c: the function.
         task: what the code needs to know of the task around it; None in a library function, which touches no memory.
         arrays: local arrays: value -> variable.
+        gathered: atomics whose values a thread combines before they reach memory.
         machines: adstacks that count for themselves, made so far.
         sites: the site of each adstack in the heap, for the overflow record.
         checked, slots: per (region, group or part, index), that it was compared with the capacity, and the address.
@@ -52,6 +54,7 @@ class RegionEmitter:
         self.c = code
         self.task = task
         self.arrays: dict[Value, int] = {}
+        self.gathered: dict[Op, Gathered] = {}
         self.machines: dict[Value, Machine] = {}
         self.sites: dict[Value, int] = {}
         self.checked: dict[tuple[int, int, Value], bool] = {}

@@ -1,7 +1,13 @@
-"""An f64 fma by integer arithmetic: exact for every operand, subnormal ones and results included.
+"""An f64 fma of other operations: exact for every operand, subnormal ones and results included.
 
-The product of the significands has 106 bits and stands in two words; the addend is brought to its scale. What falls off
-below is remembered in the last bit, so that rounding at the end, where the result has its last place, is the only one.
+The product is an unevaluated sum of two doubles, high + low. Adding the addend leaves a double and two errors; these
+are added to odd (toward the neighbour with an odd last bit where the sum is between two), so that the last addition is
+the only rounding (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE Trans. Computers 57(4),
+2008).
+
+Numbers so small or large that this would lose bits are scaled by powers of two before, and the result after. A result
+that is subnormal then is rounded where subnormal numbers have their last place: by adding what brings that place to the
+end.
 """
 
 from __future__ import annotations
@@ -10,35 +16,39 @@ from dataclasses import dataclass
 
 from adstack.ir.types import f64, i64, u64
 
-from .code import Code, Num
+from .code import Code, Num, unsigned
 from .module import Module, instruction
 from .opcodes import Op
 
-__all__ = ["fma64"]
+__all__ = ["fma64", "to_odd"]
 
-_FRACTION = (1 << 52) - 1
-_INFINITY = 0x7FF << 52
-_BIAS = 1075
-"""A double is significand * 2^(exponent - 1075), its significand an integer of 53 bits."""
-_ROOM = 74
-"""How far an addend of 53 bits may stand to the left so that a sum of 128 bits does not overflow."""
-
-
-@dataclass(frozen=True)
-class _Parts:
-    """A double taken apart: its bits, exponent (i64) and significand (u64)."""
-
-    bits: Num
-    exponent: Num
-    significand: Num
+_SIGN = 1 << 63
+_SPECIAL = 2047
+"""The exponent of infinities and NaNs."""
+_SMALL, _LARGE, _HUGE = 1146, 2996, 1993
+"""Of two exponents added: below it a product is scaled up, above it down; of one: where an addend is scaled down."""
+_BEYOND = 3200
+"""A product with such an exponent is infinite, whatever is added."""
+_TOP = 1900
+"""An operand with an exponent above this gives of it to the other, so that taking it apart does not overflow."""
+_UP, _DOWN, _SHARE = 600, -300, 500
+"""Powers of two that each operand is scaled by."""
 
 
 @dataclass(frozen=True)
-class _Pair:
-    """128 bits in two words."""
+class _Scaled:
+    """Operands that can be worked on.
 
-    high: Num
-    low: Num
+    Attributes:
+        back: by what the result is multiplied, twice.
+        small: whether they were scaled up.
+    """
+
+    a: Num
+    b: Num
+    x: Num
+    back: Num
+    small: Num
 
 
 def fma64(a: Num, b: Num, x: Num) -> Num:
@@ -61,128 +71,89 @@ def _function(m: Module) -> int:
 
 
 def _fused(a: Num, b: Num, x: Num) -> Num:
-    finite = _is_finite(a) & _is_finite(b)
-    easy = ~finite | ~_is_finite(x) | a.eq(0) | b.eq(0)
-    product = a * b  # may overflow where the exact one would not: then an infinite or NaN addend decides alone
-    simple = (finite & ~_is_finite(x)).choose(x, product + x)
-    return easy.choose(simple, _hard(_parts(_normal(a)), _parts(_normal(b)), _parts(_as_is(x))).bits(f64))
+    exponents = tuple((v.bits(u64) >> 52 & 0x7FF).signed(i64) for v in (a, b, x))
+    ea, eb, ex = exponents
+    finite = (ea < _SPECIAL) & (eb < _SPECIAL)
+    easy = ~finite | ex.eq(_SPECIAL) | a.eq(0.0) | b.eq(0.0) | (ea + eb > _BEYOND)
+    # an infinite or NaN addend decides alone, even if the product, which is finite, overflows
+    simple = (finite & ex.eq(_SPECIAL)).choose(x, a * b + x)
+    scaled = _scaled(a, b, x, exponents)
+    whole = _rounded(scaled)
+    # beside an addend so much larger, a small product changes nothing
+    alone = scaled.small & (_size(x) >= 2.0**-700)
+    return easy.choose(simple, alone.choose(x, whole))
 
 
-def _is_finite(x: Num) -> Num:
-    return (x.bits(u64) & _INFINITY).ne(_INFINITY)
+def _size(x: Num) -> Num:
+    return (x.bits(u64) & (_SIGN - 1)).bits(f64)
 
 
-def _normal(x: Num) -> tuple[Num, Num]:
-    """A number with a leading bit, and what its exponent is too large by."""
-    tiny = (x.bits(u64) & _INFINITY).eq(0)
-    return tiny.choose(x * 2.0**54, x), tiny.choose(x.c.const(54, i64), 0)
+def _with_sign(size: float, of: Num) -> Num:
+    """A power of two with the sign of a number."""
+    bits = of.c.const(size, f64).bits(u64)
+    return ((of.bits(u64) & _SIGN) | bits).bits(f64)
 
 
-def _as_is(x: Num) -> tuple[Num, Num]:
-    return x, x.c.const(0, i64)
+def _scaled(a: Num, b: Num, x: Num, exponents: tuple[Num, ...]) -> _Scaled:
+    c = a.c
+    ea, eb, ex = exponents
+    both = ea + eb
+    small, large = both < _SMALL, (both > _LARGE) | (ex > _HUGE)
+
+    def power(k: int) -> Num:
+        return c.const(2.0**k, f64)
+
+    def factor(mine: Num, other: Num) -> Num:
+        shared = (mine > _TOP).choose(power(-_SHARE), (other > _TOP).choose(power(_SHARE), 1.0))
+        return small.choose(power(_UP), large.choose(power(_DOWN), shared))
+
+    # of an addend far below a large product it matters only that it is there
+    trace = large & (_size(x) < 2.0**-400) & x.ne(0.0)
+    kept = trace.choose(_with_sign(2.0**-400, x), x)
+    each = small.choose(power(_UP), large.choose(power(_DOWN), 1.0))
+    back = small.choose(power(-_UP), large.choose(power(-_DOWN), 1.0))
+    return _Scaled(a * factor(ea, eb), b * factor(eb, ea), kept * each * each, back, small)
 
 
-def _parts(scaled: tuple[Num, Num]) -> _Parts:
-    x, excess = scaled
+def _parts(x: Num) -> tuple[Num, Num]:
+    """The upper 26 bits, rounded, and the rest: products of such parts are exact."""
     bits = x.bits(u64)
-    field = bits >> 52 & 0x7FF
-    none = field.eq(0)
-    significand = bits & _FRACTION | none.choose(x.c.const(0, u64), 1 << 52)
-    return _Parts(bits, none.choose(x.c.const(1, u64), field).signed(i64) - excess, significand)
+    high = ((bits + (1 << 26)) & ((1 << 64) - (1 << 27))).bits(f64)
+    return high, x - high
 
 
-def _hard(a: _Parts, b: _Parts, x: _Parts) -> Num:
-    """Finite operands, a and b not zero; the bits of the result."""
-    c = a.bits.c
-    product = _product(a.significand, b.significand)
-    unit = a.exponent + b.exponent - 2 * _BIAS
-    shift = x.exponent - _BIAS - unit  # of the addend, to the left
-    # far to the left, the addend stays within the room and the product moves to the right instead
-    beyond = _clamped(shift - _ROOM, 127)
-    product = _shifted_right(product, beyond)
-    unit = (shift > _ROOM).choose(x.exponent - (_BIAS + _ROOM), unit)
-    addend = _placed(x.significand, shift)
-    negative = (a.bits ^ b.bits) >> 63
-    differ = (negative ^ (x.bits >> 63)).ne(0)
-    total, flipped = _sum(product, addend, differ)
-    sign = (negative ^ flipped.resize(u64)) << 63
-    bits = _rounded(total, unit) | sign
-    nothing = (total.high | total.low).eq(0)
-    return nothing.choose(differ.choose(c.const(0, u64), sign), bits)
+def _product(a: Num, b: Num) -> tuple[Num, Num]:
+    """As an unevaluated sum of two doubles (Dekker)."""
+    high = a * b
+    (ah, al), (bh, bl) = _parts(a), _parts(b)
+    return high, ah * bh - high + ah * bl + al * bh + al * bl
 
 
-def _clamped(number: Num, most: int) -> Num:
-    """A number as an unsigned one from 0 to `most`."""
-    c = number.c
-    low = (number > 0).choose(number, 0)
-    return (low < most).choose(low, c.const(most, i64)).signed(u64)
+def _error(a: Num, b: Num, total: Num) -> Num:
+    """What `total = a + b` lost (Knuth)."""
+    virtual = total - a
+    return (a - (total - virtual)) + (b - virtual)
 
 
-def _product(a: Num, b: Num) -> _Pair:
-    """Of two integers of 53 bits, by halves of 32."""
-    al, ah, bl, bh = a & 0xFFFFFFFF, a >> 32, b & 0xFFFFFFFF, b >> 32
-    low = al * bl
-    middle = al * bh + ah * bl + (low >> 32)
-    return _Pair(ah * bh + (middle >> 32), (low & 0xFFFFFFFF) | (middle << 32))
+def to_odd(a: Num, b: Num) -> Num:
+    """`a + b`, toward the neighbour with an odd last bit where it is between two."""
+    total, integer = a + b, unsigned(a.dtype)
+    error = _error(a, b, total)
+    bits = total.bits(integer)
+    inexact = error.differs(0.0).resize(integer)  # beside infinities and NaNs the error is a NaN
+    beyond = (bits ^ error.bits(integer)) >> (integer.bits - 1) & inexact
+    return ((bits - beyond) | inexact).bits(a.dtype)
 
 
-def _shifted_right(pair: _Pair, by: Num) -> _Pair:
-    """By 0 to 127; what falls off is remembered in the last bit."""
-    far = by >= 64
-    rest = by & 63
-    up = rest ^ 63  # 63 - rest, and one more: two shifts, since one of 64 is not defined
-    high = far.choose(by.c.const(0, u64), pair.high >> rest)
-    source = far.choose(pair.high, pair.low)
-    carried = far.choose(by.c.const(0, u64), pair.high << 1 << up)
-    lost = (source << 1 << up) | far.choose(pair.low, 0)
-    return _Pair(high, source >> rest | carried | lost.ne(0).resize(u64))
-
-
-def _placed(significand: Num, shift: Num) -> _Pair:
-    """Shifted to the left by up to the room, or to the right, what falls off remembered in the last bit."""
-    c = significand.c
-    left = _clamped(shift, _ROOM)
-    far = left >= 64
-    rest = left & 63
-    low = far.choose(c.const(0, u64), significand << rest)
-    high = far.choose(significand << rest, significand >> 1 >> (rest ^ 63))
-    right = _clamped(c.const(0, i64) - shift, 63)
-    kept = significand >> right
-    lost = (kept << right).ne(significand).resize(u64)
-    return _Pair(high, (shift < 0).choose(kept | lost, low))
-
-
-def _sum(a: _Pair, b: _Pair, differ: Num) -> tuple[_Pair, Num]:
-    """|a + b| or, if the signs differ, |a - b|; and whether that turned the sign."""
-    low = differ.choose(a.low - b.low, a.low + b.low)
-    borrow = differ.choose(a.low < b.low, low < a.low).resize(u64)
-    high = differ.choose(a.high - b.high - borrow, a.high + b.high + borrow)
-    turned = differ & ((a.high < b.high) | (a.high.eq(b.high) & (a.low < b.low)))
-    zero = low.c.const(0, u64)
-    minus_low = zero - low
-    minus_high = ~high + low.eq(0).resize(u64)
-    return _Pair(turned.choose(minus_high, high), turned.choose(minus_low, low)), turned
-
-
-def _leading(x: Num) -> Num:
-    """The number of the highest set bit (i64); without its neighbour below, no conversion rounds up past it."""
-    alone = (x & ~(x >> 1)).convert(f64)
-    return (alone.bits(u64) >> 52).signed(i64) - 1023
-
-
-def _rounded(total: _Pair, unit: Num) -> Num:
-    """The bits of a magnitude times 2^unit, rounded to nearest even where a double has its last place."""
-    c = unit.c
-    is_low = total.high.eq(0)
-    lead = _leading(is_low.choose(total.low, total.high)) + is_low.choose(c.const(0, i64), 64)
-    least = c.const(-1074, i64) - unit
-    place = (lead - 52 > least).choose(lead - 52, least)
-    down = place - 2  # two bits more than are kept: half, and less or more than that
-    shifted = _shifted_right(total, _clamped(down, 127)).low
-    raised = total.low << _clamped(c.const(0, i64) - down, 63)
-    value = (down < 0).choose(raised, shifted)
-    kept = value >> 2
-    up = ((value & 3) + (kept & 1)) > 2
-    field = place + unit + 1074
-    bits = (field.signed(u64) << 52) + kept + up.resize(u64)
-    return (field > 2045).choose(c.const(_INFINITY, u64), bits)
+def _rounded(s: _Scaled) -> Num:
+    high, low = _product(s.a, s.b)
+    upper = s.x + low
+    total = high + upper
+    rest = to_odd(_error(high, upper, total), _error(s.x, low, upper))
+    # in the scale of small numbers, 2^178 is the least normal one: added, its last place is that of subnormal ones
+    near = total + rest
+    subnormal = s.small & (_size(near) < 2.0 ** (2 * _UP - 1022))
+    ground = subnormal.choose(_with_sign(2.0 ** (2 * _UP - 1022), near), 0.0)
+    raised = ground + total
+    result = raised + to_odd(total - (raised - ground), rest) - ground
+    return result.eq(0.0).choose(near * 0.0, result * s.back * s.back)

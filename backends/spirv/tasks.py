@@ -17,6 +17,7 @@ from . import access, atomics, checks, control, random, stacks
 from .code import Code, Num
 from .context import Context
 from .frame import Site, TaskFrame
+from .gathering import gather
 from .module import Module
 from .opcodes import BUILTIN, Storage
 from .opcodes import Op as Spv
@@ -219,7 +220,10 @@ class _TaskEmitter:
             frame.indices = ()
             return [position + threads]
 
+        gathered = () if self.debug else gather(e, loop.regions[0])
         c.loop([frame.thread], lambda carried: (carried[0] < total, carried), turn)
+        for atomic in gathered:
+            atomic.close(e)
 
 
 class _Box:

@@ -1,0 +1,97 @@
+"""Updates of one element by all iterations, combined by each thread before they reach memory.
+
+`y[None] += v` in a parallel loop is an atomic update of one element, for which all threads would queue. A thread keeps
+the combination of its own values, and updates memory once, after its last iteration. That is right where nothing else
+in the loop touches the place. Sums of floats are rounded in another order, as atomics may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adstack.ir.structure import Op, Place, Region, Value
+from adstack.ir.types import DType, u1
+
+from .access import address_of
+from .atomics import update
+from .code import Num
+from .opcodes import Op as Spv
+from .region import RegionEmitter
+
+__all__ = ["COMBINING", "Gathered", "gather"]
+
+COMBINING = ("add", "mul", "min", "max", "and", "or", "xor")
+"""Kinds that combine the old value with a new one, in any order, by the operation of that name."""
+_IDENTITY = {"add": 0, "or": 0, "xor": 0, "mul": 1}
+
+
+def identity(kind: str, dtype: DType) -> float:
+    """What changes nothing. Of float addition that is -0.0; of min and max, NaN, which loses to every number."""
+    if dtype.is_float:
+        return {"add": -0.0, "mul": 1.0}.get(kind, float("nan"))
+    if kind in _IDENTITY:
+        return _IDENTITY[kind]
+    if kind == "and":
+        return dtype.max if dtype.kind != "i" else -1
+    return dtype.max if kind == "min" else dtype.min
+
+
+class Gathered:
+    """One such update: what a thread has so far, and whether it has anything."""
+
+    def __init__(self, e: RegionEmitter, op: Op) -> None:
+        c, m = e.c, e.m
+        self.op, self.place, self.kind = op, op.attrs["place"], op.attrs["kind"]
+        dtype = self.place.dtype
+        self.total, self.any = c.local(m.type(dtype)), c.local(m.type(u1))
+        value = identity(self.kind, dtype)
+        c.do(Spv.Store, self.total, c.const(bool(value) if dtype.is_bool else value, dtype).id)
+        c.do(Spv.Store, self.any, c.const(False, u1).id)
+
+    def add(self, e: RegionEmitter, value: Value) -> None:
+        """Take this iteration's value."""
+        c, dtype = e.c, self.place.dtype
+        old = c.let(Spv.Load, dtype, self.total)
+        c.do(Spv.Store, self.total, e.combine(self.kind, dtype, old, e.get(value)).id)
+        c.do(Spv.Store, self.any, c.const(True, u1).id)
+
+    def close(self, e: RegionEmitter) -> None:
+        """Update memory, if there was any value: the element need not be there otherwise."""
+        c, place = e.c, self.place
+
+        def write() -> None:
+            total: Num = c.let(Spv.Load, place.dtype, self.total)
+            update(e, self.kind, address_of(e, place, self.op.operands[: place.rank]), place.dtype, total)
+
+        c.when(c.let(Spv.Load, u1, self.any), write)
+
+
+def gather(e: RegionEmitter, body: Region) -> Sequence[Gathered]:
+    """Prepare what can be gathered in a loop; indices that are constants of the body are bound."""
+    inside = {v: op for op in body.walk() for v in op.results}
+    inner = set(inside).union(body.args, *(r.args for op in body.walk() for r in op.regions))
+    used = {v for op in body.walk() for v in op.operands}
+    touched: dict[Place, list[Op]] = {}
+    for op in body.walk():
+        if "place" in op.attrs and op.name != "shape":
+            touched.setdefault(op.attrs["place"], []).append(op)
+    if sum(place.kind == "ndarray" for place in touched) > 1:
+        touched = {place: ops for place, ops in touched.items() if place.kind != "ndarray"}  # may be one memory
+    found = []
+    for place, ops in touched.items():
+        if all(_gathers(op, place, ops[0], inside, inner, used) for op in ops):
+            for op in ops:
+                for index in op.operands[: place.rank]:
+                    if index in inside:
+                        e.op(inside[index])
+                e.gathered[op] = made = Gathered(e, op)
+                found.append(made)
+    return found
+
+
+def _gathers(op: Op, place: Place, first: Op, inside: dict[Value, Op], inner: set[Value], used: set[Value]) -> bool:
+    """Whether an access is an update, of the same kind as the others, whose index does not depend on the iteration."""
+    if op.name != "atomic" or op.attrs["kind"] not in COMBINING or op.attrs["kind"] != first.attrs["kind"]:
+        return False
+    fixed = all(v not in inner or (v in inside and inside[v].name == "const") for v in op.operands[: place.rank])
+    return fixed and op.result not in used

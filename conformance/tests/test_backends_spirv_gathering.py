@@ -1,0 +1,98 @@
+"""Updates of one element are combined per thread where that can't be seen, and only there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from interpreter_kit import parallel
+from vulkan_kit import agree_on, tasks_of
+
+from adstack.backends.spirv.opcodes import Op
+from adstack.backends.spirv.tasks import emit_program
+from adstack.backends.spirv.text import instructions
+
+N = 300
+SUM = "place @x : i32[300] field\nplace @s : i32[2] {}"
+
+
+UPDATES = {
+    "one element": "%v = load @x[%i] : i32\n%o = atomic add @s[%zero], %v : i32",
+    "some iterations": """%v = load @x[%i] : i32
+    %on = gt %v, %zero : u1
+    if %on {
+      %o = atomic max @s[%zero], %v : i32
+      yield
+    } else {
+      yield
+    }""",
+    "two elements": """%v = load @x[%i] : i32
+    %one = const 1 : i32
+    %o = atomic add @s[%zero], %v : i32
+    %p = atomic add @s[%one], %i : i32""",
+    "no iteration, out of bounds": """%v = load @x[%i] : i32
+    %far = const 1000000 : i32
+    %on = gt %v, %far : u1
+    if %on {
+      %o = atomic add @s[%far], %v : i32
+      yield
+    } else {
+      yield
+    }""",
+    "looked at": "%v = load @x[%i] : i32\n%o = atomic add @s[%zero], %v : i32\nstore @x[%i], %v",
+    "in a loop": """%five = const 5 : i32
+    for %j = %zero to %five {
+      %o = atomic add @s[%zero], %j : i32
+      yield
+    }""",
+}
+
+
+@pytest.mark.parametrize("name", UPDATES)
+def test_updates_are_all_there(name):
+    x = np.arange(N, dtype=np.int32) % 17 - 4
+    agree_on(parallel(UPDATES[name], N, SUM.format("field")), [({"x": x, "s": np.array([5, 7], np.int32)}, ())])
+
+
+@pytest.mark.parametrize(("kind", "want"), [("add", -0.0), ("min", np.float32(2.5)), ("max", np.float32(2.5))])
+def test_what_a_thread_begins_with_changes_nothing(kind, want):
+    body = f"%v = load @x[%i] : f32\n%o = atomic {kind} @s[%zero], %v : f32"
+    places = "place @x : f32[300] field\nplace @s : f32[1] field"
+    value = np.float32(-0.0) if kind == "add" else np.float32(2.5)
+    start = -0.0 if kind == "add" else np.nan
+    given = {"x": np.full(N, value, np.float32), "s": np.array([start], np.float32)}
+    (left,) = agree_on(parallel(body, N, places), [(given, ())])
+    assert left[1]["s"].tobytes() == np.float32(want).tobytes()
+
+
+def loops_of(body: str, places: str) -> int:
+    """How many atomic instructions stand inside of loops."""
+    (shader,) = emit_program(tasks_of(parallel(body, N, places))).shaders
+    inside, found, merges = 0, 0, []
+    for op, operands in instructions(shader.words):
+        if op is Op.LoopMerge:
+            merges.append(operands[0])
+        if op is Op.Label and operands[0] in merges:
+            inside -= 1
+        inside += op is Op.LoopMerge
+        found += inside > 0 and op in (Op.AtomicIAdd, Op.AtomicSMax)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "inside"),
+    [
+        ("%o = atomic add @s[%zero], %i : i32", "field", 0),
+        ("%o = atomic add @s[%zero], %i : i32", "ndarray", 0),
+        ("%o = atomic add @s[%zero], %i : i32\nstore @x[%i], %o", "field", 1),
+        ("%o = atomic add @s[%i], %i : i32", "field", 1),
+        ("%v = load @s[%i] : i32\n%o = atomic add @s[%zero], %v : i32", "field", 1),
+        ("%o = atomic add @s[%zero], %i : i32\n%p = atomic max @s[%zero], %i : i32", "field", 2),
+    ],
+)
+def test_only_updates_that_nobody_sees_leave_the_loop(body, kind, inside):
+    assert loops_of(body, SUM.format(kind)) == inside
+
+
+def test_two_arrays_may_be_one_memory():
+    body = "%o = atomic add @s[%zero], %i : i32\nstore @x[%i], %i"
+    assert loops_of(body, SUM.format("ndarray").replace("x : i32[300] field", "x : i32[300] ndarray")) == 1
