@@ -20,7 +20,7 @@ class Site:
 
     Attributes:
         kind: "bounds", "local", "trap", "assert", "print", "stack" or "memory".
-        message: the trap's or assert's message; what is accessed.
+        message: the trap's or assert's message; what is accessed; the variable that a stack keeps.
         loc: where it stands.
         types: of the arguments that the record holds.
         parts: the text of a print, None for each argument.
@@ -65,7 +65,7 @@ class TaskFrame:
         leave: how the function ends where a check fails.
         poll: the slot of the context that has the function which long loops ask whether to go on; None if they don't.
         seat: this thread's number among those that run the task.
-        stack_sites: per location of adstacks, the number in the overflow record: the same for any number of lanes.
+        stack_sites: per location and variable of adstacks, the number in the overflow record, for any number of lanes.
         target: the machine.
     """
 
@@ -85,7 +85,7 @@ class TaskFrame:
     leave: str = "ret void"
     poll: int | None = None
     seat: str = "0"
-    stack_sites: dict[Loc, int] = field(default_factory=dict)
+    stack_sites: dict[tuple[Loc, str], int] = field(default_factory=dict)
     target: Target = HOST
 
     def takes(self, size: int) -> bool:
@@ -112,11 +112,11 @@ class TaskFrame:
             self.counters[lanes] = self.slot("i64" if lanes == 1 else f"<{lanes} x i64>")
         return self.counters[lanes]
 
-    def stack_site(self, loc: Loc) -> int:
-        """The number of the adstacks that were made there."""
-        if loc not in self.stack_sites:
-            self.stack_sites[loc] = self.site(Site("stack", "", loc))
-        return self.stack_sites[loc]
+    def stack_site(self, loc: Loc, name: str) -> int:
+        """The number of the adstacks that were made there for a variable."""
+        if (loc, name) not in self.stack_sites:
+            self.stack_sites[loc, name] = self.site(Site("stack", name, loc))
+        return self.stack_sites[loc, name]
 
     def site(self, site: Site) -> int:
         """The number of a site."""

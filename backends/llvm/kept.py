@@ -50,11 +50,13 @@ class Group:
 
 @dataclass(frozen=True)
 class Kept:
-    """A stack: the first lane's value is at base + slot * stride + offset, in bytes; those of other lanes follow."""
+    """A stack, made at a location for a variable: the first lane's value is at base + slot * stride + offset, in bytes;
+    those of other lanes follow.
+    """
 
     group: Group
     dtype: DType
-    loc: Loc
+    made: tuple[Loc, str]
     base: str
     stride: str
     offset: str
@@ -106,7 +108,7 @@ def _in_the_heap(e: RegionEmitter, group: Sequence[Op], rows: Rows) -> None:
             bases[slot.part] = e.w.let(f"getelementptr i8, ptr {rows.block}, i64 {before}")
         row = product(e, lanes, str(part.size))
         stride, offset = product(e, row, str(part.count)), product(e, row, str(slot.position))
-        e.kept[op.result] = Kept(made, slot.dtype, op.loc, bases[slot.part], stride, offset)
+        e.kept[op.result] = Kept(made, slot.dtype, (op.loc, op.result.name), bases[slot.part], stride, offset)
 
 
 def _last(e: RegionEmitter, capacity: str) -> str:
@@ -135,7 +137,7 @@ def _in_the_thread(e: RegionEmitter, group: Sequence[Op]) -> None:
     base = heap.grown(e, e.w.let(f"add i64 {capacity}, 1"), stride, first.loc)
     made = Group(capacity, capacity, each if width > 1 else "")
     for op in group:
-        e.kept[op.result] = Kept(made, _dtype(op), op.loc, base, str(stride), str(offsets[op.result]))
+        e.kept[op.result] = Kept(made, _dtype(op), (op.loc, op.result.name), base, str(stride), str(offsets[op.result]))
 
 
 def _dtype(op: Op) -> DType:
@@ -229,7 +231,7 @@ def _record(e: RegionEmitter, stack: Kept, index: Value) -> None:
         if e.mask is not None:
             wanted = e.choose(e.mask, wanted, e.w.constant(0, i64, e.lanes), i64)
         wanted = e.w.intrinsic(f"llvm.vector.reduce.smax.v{e.lanes}i64", "i64", [(ty, wanted)])
-    overflowed(e, e.frame.stack_site(stack.loc), stack.group.capacity, e.w.let(f"add i64 {wanted}, 1"))
+    overflowed(e, e.frame.stack_site(*stack.made), stack.group.capacity, e.w.let(f"add i64 {wanted}, 1"))
 
 
 def get(e: RegionEmitter, op: Op, stack: Kept) -> None:

@@ -74,6 +74,7 @@ def overflow_error(sites: Sequence[Site], record: Sequence[int]) -> AdstackOverf
     return AdstackOverflowError(
         f"Adstack overflow in {site.task}: a stack of capacity {capacity} was pushed {wanted} deep",
         loc=site.loc if site.loc.line else None,
+        note=f"it keeps {site.message}" if site.message else "",
         do=f"give it room for {wanted}: raise ad_stack_size, or leave the depth to be computed",
     )
 

@@ -49,7 +49,7 @@ def _alloca(e: RegionEmitter, op: Op) -> None:
     assert e.lanes == 1
     assert isinstance(op.result.type, StackType)
     dtype = op.result.type.dtype
-    site = e.frame.site(Site("stack", "", op.loc, (dtype,)))
+    site = e.frame.stack_site(op.loc, op.result.name)
     wanted = e.wide(op.operands[0], 1)
     negative = e.w.let(f"icmp slt i64 {wanted}, 0")
     capacity = e.w.let(f"select i1 {negative}, i64 0, i64 {wanted}")

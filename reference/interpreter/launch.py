@@ -57,6 +57,7 @@ class Overflow:
         return AdstackOverflowError(
             f"Adstack overflow in {self.task}: a stack of capacity {self.capacity} was pushed {self.wanted} deep",
             loc=located(self.stack.loc),
+            note=f"it keeps {self.stack.name}" if self.stack.name else "",
             do=f"give it room for {self.wanted}: raise ad_stack_size, or leave the depth to be computed",
         )
 
@@ -102,7 +103,7 @@ class Launch:
         wanted, capacity = int(depth[deepest]), int(stack.capacity[lanes[deepest]])
         if self.overflow is None:
             self.overflow = Overflow(self.task, stack, capacity, wanted)
-        elif self.overflow.stack.loc == stack.loc and self.overflow.wanted < wanted:
+        elif self.overflow.stack.is_like(stack) and self.overflow.wanted < wanted:
             self.overflow.capacity, self.overflow.wanted = capacity, wanted
 
 

@@ -36,6 +36,15 @@ class Stack:
         self._adjoint: Array | None = None
 
     @property
+    def name(self) -> str:
+        """The variable that it keeps, if anybody says."""
+        return "" if self.op is None else self.op.result.name
+
+    def is_like(self, other: Stack) -> bool:
+        """Whether both were made at the same place for the same variable."""
+        return (self.loc, self.name) == (other.loc, other.name)
+
+    @property
     def adjoint(self) -> Array:
         """The adjoints of all slots."""
         if self._adjoint is None:

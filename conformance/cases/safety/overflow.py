@@ -42,10 +42,10 @@ def adjoints(x, w, n, threads):
 
 @case(rules=["adstack.overflow"], options={"ad_stack_size": SLOTS})
 def a1_overflow_is_an_exception(qd):
-    """It tells the task, the capacity, the depth that was needed, and the remedy."""
+    """It tells the task, the variable, the capacity, the depth that was needed, and the remedy."""
     x, y, w, k = chain(qd, 3)
     run = reversed_(k, x, y, w, 20)
-    phrases = ("Adstack overflow in", "capacity 8 was pushed 20 deep", "raise ad_stack_size")
+    phrases = ("Adstack overflow in", "capacity 8 was pushed 20 deep", "it keeps s", "raise ad_stack_size")
     return [Run(run, given={x: 1, w: -1}, raises=Raises("OverflowError", phrase)) for phrase in phrases]
 
 

@@ -245,6 +245,7 @@ class _Reverse:
             for loop, values in kept.items():
                 for value, inside in values:
                     stacks[value] = self.b.stack(value.dtype, capacities[loop], around[loop], inside)
+                    stacks[value].name = value.name
             if self.blocks is not None:
                 self.blocks.open(op, names, stacks, around)
         sweep = Sweep(self.b, self.planner, stacks, temps, self.replayed, self.lost, self.blocks, self.journal)
