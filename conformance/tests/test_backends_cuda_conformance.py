@@ -1,0 +1,29 @@
+"""Cases whose meaning depends on threads, memory and adstacks, run by the host playing a device.
+
+`ADSTACK_CUDA_DEVICE=host adstack conformance -b cuda` runs all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+TOPICS = {
+    "adstacks": ("adstack-machine/*", "heap/*", "safety/*"),
+    "threads": ("parallel/*", "memory/*:f32*", "memory/*:i32*", "memory/*:u8*"),
+    "programs": ("programs/*", "gradients/*program*", "gradients/*step*", "gradients/*siblings*"),
+    "errors": ("errors/*", "control/*debug*", "control/*print*"),
+}
+
+
+@pytest.mark.parametrize("topics", TOPICS)
+def test_cases_pass_on_a_device_that_the_host_plays(topics):
+    patterns = [word for pattern in TOPICS[topics] for word in ("-k", pattern)]
+    command = [sys.executable, "-m", "adstack.tools.cli", "conformance", "-b", "cuda", "-j", "1", *patterns]
+    environment = {**os.environ, "ADSTACK_CUDA_DEVICE": "host"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "emulated" in done.stdout

@@ -1,0 +1,158 @@
+"""Every call of the driver is as CUDA's own header says: its name and version, the number and kinds of arguments."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.metadata
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adstack.backends.cuda import adds, driver
+from adstack.backends.cuda.driver import Driver, DriverError
+from adstack.errors import AdstackRuntimeError
+
+HANDLES = {"CUcontext", "CUmodule", "CUfunction", "CUstream", "CUlinkState"}
+WORDS = {"CUdeviceptr": "u64", "size_t": "u64", "unsigned char": "byte"}
+
+
+@pytest.fixture(scope="module")
+def header() -> str:
+    files = importlib.metadata.files("nvidia-cuda-runtime") or []
+    (found,) = (file for file in files if file.name == "cuda.h")
+    return Path(str(found.locate())).read_text(errors="replace")
+
+
+@pytest.fixture(scope="module")
+def prototypes(header: str) -> dict[str, list[str]]:
+    """Exported name -> kinds of its parameters."""
+    versions = dict(re.findall(r"#define (cu\w+)\s+(?:__CUDA_API_PT[SD][SZ]\()?(cu\w+)", header))
+    found = {}
+    for name, parameters in re.findall(r"^CUresult CUDAAPI\s+(\w+)\(([^;]*?)\);", header, re.MULTILINE | re.DOTALL):
+        kinds = [kind(parameter.strip()) for parameter in parameters.split(",")]
+        found.setdefault(versions.get(name, name), [] if parameters.strip() == "void" else kinds)
+    return found
+
+
+def kind(parameter: str) -> str:
+    ty = re.sub(r"\s*\w+$", "", parameter) if "*" not in parameter else "pointer"
+    return "pointer" if ty in HANDLES or ty == "pointer" else WORDS.get(ty, "int")
+
+
+def passed(argument: Any) -> str:
+    """The kind of an argument, as ctypes passes it."""
+    if argument is None or isinstance(
+        argument, (bytes, ctypes.Array, ctypes.c_void_p, type(ctypes.byref(ctypes.c_int())))
+    ):
+        return "pointer"
+    if isinstance(argument, (int, ctypes.c_int)):
+        return "int"
+    return {ctypes.c_uint64: "u64", ctypes.c_size_t: "u64", ctypes.c_ubyte: "byte"}[type(argument)]
+
+
+class Recorder:
+    """A driver whose calls do nothing, or fail."""
+
+    def __init__(self, **codes: int) -> None:
+        self.calls: list[tuple[str, list[str]]] = []
+        self.codes = codes
+
+    def __getattr__(self, name: str):
+        if not name.startswith("cu"):
+            raise AttributeError(name)
+
+        def call(*args: Any) -> int:
+            self.calls.append((name, [passed(argument) for argument in args]))
+            return self.codes.get(name, 0)
+
+        return call
+
+
+@pytest.fixture
+def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
+    made = Recorder()
+    monkeypatch.setattr(driver, "library", lambda: made)
+    return made
+
+
+def test_every_call_is_as_the_header_says(recorder, prototypes, monkeypatch):
+    Driver.count()
+    device = Driver(0)
+    device.enter()
+    array = np.zeros(3)
+    address = device.allocate(10)
+    device.zero(address, 10)
+    device.upload(address, array)
+    device.download(address, array)
+    device.available()
+    module = device.load(device.link(".version 8.1"), heap=True)
+    function = device.function(module, "task0")
+    device.resident(function, 128)
+    device.launch(function, 5, address)
+    device.synchronize()
+    device.unload(module)
+    device.free(address)
+    monkeypatch.setattr(driver.ctypes, "memset", lambda *args: None)  # there is no such memory
+    device.pinned(24)
+    device.send(address, 64, 24)
+    with pytest.raises(DriverError):
+        device.check(1)
+    assert len({name for name, _ in recorder.calls}) > 25
+    for name, kinds in recorder.calls:
+        assert kinds == prototypes[name], name
+
+
+def test_numbers_are_those_of_the_header(header):
+    numbers = dict(re.findall(r"^\s*(CU\w+)\s*=\s*(0x[0-9a-fA-F]+|\d+)", header, re.MULTILINE))
+    wanted = {
+        "CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT": driver._ATTRIBUTES["multiprocessors"],
+        "CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR": driver._ATTRIBUTES["threads"],
+        "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR": driver._ATTRIBUTES["major"],
+        "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR": driver._ATTRIBUTES["minor"],
+        "CU_JIT_ERROR_LOG_BUFFER": driver._ERROR_LOG,
+        "CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES": driver._ERROR_LOG_BYTES,
+        "CU_JIT_TARGET_FROM_CUCONTEXT": driver._TARGET_FROM_CONTEXT,
+        "CU_JIT_INPUT_PTX": driver._PTX,
+        "CU_LIMIT_MALLOC_HEAP_SIZE": driver._HEAP_LIMIT,
+        "CUDA_ERROR_OUT_OF_MEMORY": driver._OUT_OF_MEMORY,
+        "CUDA_ERROR_NOT_INITIALIZED": driver._NOT_STARTED,
+    }
+    assert {name: int(numbers[name], 0) for name in wanted} == wanted
+    assert {
+        int(numbers[f"CUDA_ERROR_{name}"]) for name in ("ILLEGAL_ADDRESS", "LAUNCH_TIMEOUT", "UNKNOWN")
+    } <= driver._LOST
+
+
+def test_code_that_the_driver_does_not_take_is_told(monkeypatch):
+    made = Recorder(cuLinkAddData_v2=218)
+    monkeypatch.setattr(driver, "library", lambda: made)
+    with pytest.raises(DriverError, match="assembling a kernel"):
+        Driver(0).link("nonsense")
+    assert made.calls[-1][0] == "cuLinkDestroy"
+
+
+def test_a_forked_process_is_told_to_be_started_otherwise(monkeypatch):
+    made = Recorder(cuDevicePrimaryCtxRetain=3)
+    monkeypatch.setattr(driver, "library", lambda: made)
+    with pytest.raises(DriverError) as found:
+        Driver(0).enter()
+    assert "spawn" in str(driver.failure(found.value, "running k"))
+    assert isinstance(driver.failure(found.value, "running k"), AdstackRuntimeError)
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_memory_adds_f32_by_itself_only_where_it_keeps_subnormals(recorder, monkeypatch, keeps):
+    """The device's part is played here: it adds, or takes what is subnormal for zero."""
+
+    def download(self, address, array):
+        with np.errstate(all="ignore"):
+            total = adds._CASES[:, 0] + adds._CASES[:, 1]
+        array[:, 0] = total if keeps else np.where(np.abs(total) < 2.0**-126, 0, total)
+
+    monkeypatch.setattr(Driver, "download", download)
+    monkeypatch.setattr(Driver, "load", lambda self, image: ctypes.c_void_p(1))
+    wanted = {"f16", "f32", "f64"} if keeps else {"f16", "f64"}
+    assert adds.float_adds(Driver(0), None) == wanted
