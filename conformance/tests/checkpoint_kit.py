@@ -224,6 +224,8 @@ def arrays_written_later(x: T, w: T, y: T, n: T, total: T):
         v = x[i]
         for k in range(n[i]):
             v = qd.sin(v) * a[(k + m[k % ROOM]) % ROOM]
+        for k in range(ROOM):
+            a[k] += 1.0
         for k in range(n[i]):
             a[k % ROOM] = a[(k + 1) % ROOM] * v + 0.1
             m[k % ROOM] += k
