@@ -9,7 +9,7 @@ from adstack.conformance.plain import absolute, atan2, exp, sin, sqrt, tanh
 @case(rules=["grad.loop", "grad.forward"], params={"how": forms(0)}, **TRANSPOSED)
 def growth(qd, dtype, how):
     """A product of the carried value with itself."""
-    loop = Loop(qd, dtype, how)
+    loop = Loop(qd, dtype, how, low=0.1)
     c = loop.c
 
     @qd.func
@@ -69,7 +69,7 @@ def a_branch_on_the_carried_value(qd, dtype, how):
 @case(rules=["grad.choice"], params={"how": forms(4)}, **TRANSPOSED)
 def and_or_over_the_carried_value(qd, dtype, how):
     """Conditions of two parts, one of the value and one of the index."""
-    loop = Loop(qd, dtype, how)
+    loop = Loop(qd, dtype, how, low=0.1)
     c = loop.c
 
     @qd.func
@@ -117,16 +117,16 @@ def an_inner_while(qd, dtype, how):
 
     @qd.func
     def step(s, i, j):
-        t = s * 4.0
+        t = s * 2.0
         while t > 0.7:
             t = t * t * 0.125 + t * 0.25
-        return s + (c[i] * t - 0.25 * s) * 0.03125
+        return s + (c[i] * t - s) * 0.03125
 
     def exact(s, c, i, j):
-        t = s * 4
+        t = s * 2
         while t > 0.7:
             t = t * t / 8 + t / 4
-        return s + (c[i] * t - s / 4) / 32
+        return s + (c[i] * t - s) / 32
 
     return loop.run(step, exact)
 
@@ -188,10 +188,10 @@ def a_vector_that_turns(qd, dtype, how):
 
     @qd.func
     def step(v, i, j):
-        return qd.Vector([v[0] - v[1] * c[i] * 0.0625, v[1] + v[0] * c[i] * 0.0625 - v[1] * v[1] * 0.015625])
+        return qd.Vector([v[0] - v[1] * c[i] * 0.0625, v[1] + v[0] * c[i] * 0.0625 - v[1] * v[1] * v[1] * 0.0625])
 
     def exact(v, c, i, j):
-        return [v[0] - v[1] * c[i] / 16, v[1] + v[0] * c[i] / 16 - v[1] * v[1] / 64]
+        return [v[0] - v[1] * c[i] / 16, v[1] + v[0] * c[i] / 16 - v[1] * v[1] * v[1] / 16]
 
     return loop.run(step, exact)
 
@@ -240,7 +240,7 @@ def a_component_that_the_index_picks(qd, dtype, how):
 @case(rules=["grad.load"], params={"how": forms(12)}, **TRANSPOSED)
 def gathered_with_the_index(qd, dtype, how):
     """The constants of other iterations are read: their gradients add up."""
-    loop = Loop(qd, dtype, how)
+    loop = Loop(qd, dtype, how, low=0.1)
     c = loop.c
 
     @qd.func
@@ -275,9 +275,9 @@ def quotients_and_roots(qd, dtype, how):
 
     @qd.func
     def step(s, i, j):
-        return s + (c[i] / (1.0 + s * s) - qd.sqrt(1.5 + s)) * 0.015625
+        return s + (c[i] / (1.0 + s * s) - qd.sqrt(2.5 + s) + 1.0) * 0.015625
 
-    return loop.run(step, lambda s, c, i, j: s + (c[i] / (s * s + 1) - sqrt(s + 1.5)) / 64)
+    return loop.run(step, lambda s, c, i, j: s + (c[i] / (s * s + 1) - sqrt(s + 2.5) + 1) / 64)
 
 
 @case(rules=["grad.table"], params={"how": forms(15)}, **TRANSPOSED)
