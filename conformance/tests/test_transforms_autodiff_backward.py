@@ -62,10 +62,10 @@ IN_LOOPS = {
         "%r = for %k = %1 to %4 carry (%o = %a) {\n%h = load @n[%k]\n"
         "%p = for %l = %1 to %h carry (%v = %o) {\n" + STEP + "\n}\n%f = cos %p\nyield %f\n}"
     ),
-    "a loop in a loop that begins where another ended": (
-        "%q, %r = for %k = %0 to %4 carry (%j = %0, %o = %a) {\n"
-        "%p = for %l = %j to %4 carry (%v = %o) {\n%f = load @w[%l]\n%s = add %v, %f\nyield %s\n}\n"
-        "%h = sub %4, %k\nyield %h, %p\n}"
+    "a loop in a loop between carried numbers": (
+        "%q, %t, %r = for %k = %0 to %4 carry (%j = %0, %e = %3, %o = %a) {\n"
+        "%p = for %l = %j to %e carry (%v = %o) {\n%f = load @w[%l]\n%s = add %v, %f\nyield %s\n}\n"
+        "%h = sub %4, %k\n%g = add %k, %1\nyield %h, %g, %p\n}"
     ),
     "two loops in a loop": (
         "%r = for %k = %0 to %m carry (%o = %a) {\n"
@@ -207,6 +207,10 @@ TASKS = {
     + threads("%a = load @x[%i]\n%o = atomic add @t[], %a")
     + "%p = load @t[]\n%q0 = sin %p\n"
     + threads(USES.format(1, "j"), "j"),
+    "a store at a carried index": (
+        "%q = for %k = %0 to %4 carry (%j = %0) {\n%f = load @w[%k]\nstore @y[%j], %f\n%h = sub %4, %k\nyield %h\n}"
+    ),
+    "extremes in a loop": ("for %k = %0 to %4 {\n%f = load @w[%k]\n%s = sin %f\n%o = atomic max @z[], %s\nyield\n}"),
     "a sum over threads, and what they wrote besides": "store @t[], %half\n"
     + threads("%a = load @x[%i]\nstore @y[%i], %a\n%o = atomic add @t[], %a")
     + "%p = load @t[]\nstore @y[%0], %p\n",

@@ -46,7 +46,7 @@ LIKELY: Final = {
     "*/checkpoint_schedule.py*": ("test_transforms_autodiff_checkpoint_schedule",),
     "*/checkpoint_state.py*": ("test_transforms_autodiff_checkpoint_state", "test_transforms_autodiff_checkpoint"),
     "*/checkpoint.py*": ("test_transforms_autodiff_checkpoint",),
-    "*": ("test_transforms_autodiff_backward", "test_transforms_autodiff_reverse"),
+    "*": ("test_transforms_autodiff_plan", "test_transforms_autodiff_backward", "test_transforms_autodiff_reverse"),
 }
 """Per row, the files of tests to try first."""
 

@@ -1,0 +1,41 @@
+"""What reversing a loop keeps: the least that the rest follows from, in branches and in loops of either kind."""
+
+from __future__ import annotations
+
+import pytest
+from test_transforms_autodiff_backward import END, START, kernel, threads
+from test_transforms_autodiff_reverse import ops, reversed_kernel
+
+STEP = "%s = sin %v\n%d = mul %s, %u\n"
+FOR = "%r = for %k = %0 to %m carry (%v = %a) {{\n{}\n}}"
+WHILE = "%q, %r = while (%j = %0, %o = %a) {\n%c = lt %j, %m\nyield %c, %j, %o\n} do (%l, %v) {\n"
+PLANS = {
+    "a for": (FOR.format(STEP + "yield %d"), ["v"]),
+    "a while": (WHILE + STEP + "%e = add %l, %1\nyield %e, %d\n}", [""]),
+    "a branch": (
+        FOR.format("%c = gt %v, %one\n%p = if %c {\n" + STEP + "yield %d\n} else {\nyield %v\n}\nyield %p"),
+        ["v"],
+    ),
+    "an index": (FOR.format("%f = load @w[%k]\n%d = mul %v, %f\nyield %d"), ["v"]),
+    "the result of a function": (FOR.format("%e = tanh %v\n%d = exp %e\nyield %d"), ["e"]),
+    "nothing": (FOR.format("%d = add %v, %u\nyield %d"), []),
+    "a narrow integer": (
+        FOR.format(
+            "%h = cast %k : i64\n%f = load @w[%h]\n%g = load @x[%h]\n%b = mul %f, %g\n%d = add %v, %b\nyield %d"
+        ),
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_what_the_rest_follows_from_is_kept(name: str) -> None:
+    body, wanted = PLANS[name]
+    made = reversed_kernel(kernel(threads(START + body + END)))
+    assert [op.operands[2].name for op in ops(made, "stack.put")] == wanted
+
+
+def test_memory_that_is_written_elsewhere_is_kept_and_not_read_again() -> None:
+    body = FOR.format("%f = load @y[%i]\n%d = mul %v, %f\nyield %d") + "\nstore @z[], %r"
+    made = reversed_kernel(kernel(threads("store @y[%i], %half\n" + START + body)))
+    assert [op.operands[2].name for op in ops(made, "stack.put")] == ["v", "f"]
