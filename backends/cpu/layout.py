@@ -9,10 +9,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.llvm.kept import counted_stacks
-from adstack.backends.llvm.rows import heap_of
-from adstack.errors import AdstackCompilationError, AdstackMemoryError
-from adstack.ir.structure import Op, Program, Task
+from adstack.backends.llvm.framed import framed
+from adstack.errors import AdstackMemoryError
+from adstack.ir.structure import Program, Task
 from adstack.ir.types import DType
 from adstack.runtime.heap import Placement
 
@@ -56,35 +55,11 @@ def stack_frames(program: Program, lanes: Sequence[int]) -> tuple[list[int], dic
     """
     chosen, found = list(lanes), {}
     for number, task in enumerate(program.tasks):
-        placement = _constant(program, task)
+        placement = framed(program, task)
         if placement is not None:
             found[number] = placement
             chosen[number] = _fitting(program, task, placement.stride + placement.beyond, lanes[number])
     return chosen, found
-
-
-def _constant(program: Program, task: Task) -> Placement | None:
-    """Where the adstacks of a task are in a frame; None if it has none."""
-    heap = heap_of(task)
-    known = {} if heap is None else heap.slots
-    for stack, group in counted_stacks(task.body).items():
-        if stack not in known:
-            raise _unknown(program, task, group[0])
-    if heap is None:
-        return None
-    for part in heap.groups:
-        if part.depth is not None:
-            raise _unknown(program, task, part.stacks[0])
-    return heap.place(())
-
-
-def _unknown(program: Program, task: Task, stack: Op) -> AdstackCompilationError:
-    return AdstackCompilationError(
-        f"{program.name}: how deep the adstacks of {task.name} are is only known when it runs, and "
-        "ad_stack_storage='stack' wants to know it when the kernel is compiled",
-        loc=stack.loc if stack.loc.line else None,
-        do="use ad_stack_storage='heap', set ad_stack_size=N, or give the loop constant bounds",
-    )
 
 
 def _fitting(program: Program, task: Task, stride: int, lanes: int) -> int:

@@ -15,6 +15,7 @@ from typing import Final
 
 from adstack.backends.llvm.context import Context
 from adstack.backends.llvm.frame import Site
+from adstack.backends.llvm.framed import framed
 from adstack.backends.llvm.gathering import Gathering
 from adstack.backends.llvm.rows import Words, table
 from adstack.backends.llvm.tasks import Emitted, emit_counts, emit_program
@@ -70,8 +71,8 @@ class Module:
     gathers: list[bool]
 
 
-def emit_module(program: Program, *, debug: bool, adds: frozenset[str], host: bool) -> Module:
-    """Emit a program; see `Threads` for the arguments."""
+def emit_module(program: Program, *, debug: bool, adds: frozenset[str], host: bool, local: bool = False) -> Module:
+    """Emit a program; see `Threads` for the arguments. `local`: adstacks are in memory of the threads' own."""
     size = Context.of(program).size + max((words.end for words in table(program).values()), default=0)
     if 8 * size > PARAMETER_BYTES:
         raise AdstackCompilationError(
@@ -81,7 +82,9 @@ def emit_module(program: Program, *, debug: bool, adds: frozenset[str], host: bo
             do="split the kernel, or put what belongs together into one field",
         )
     target = Threads(size, debug=debug, adds=adds, host=host)
-    emitted = emit_program(program, [1] * len(program.tasks), debug=debug, target=target)
+    found = {number: framed(program, task) for number, task in enumerate(program.tasks)} if local else {}
+    frames = {number: placement for number, placement in found.items() if placement is not None}
+    emitted = emit_program(program, [1] * len(program.tasks), debug=debug, target=target, framed=frames)
     counted = [task.kind == "parallel" and _is_countable(task) for task in program.tasks]
     text = emitted.text + (_grids(emitted) if host else "")
     launcher = _launcher(program, emitted, counted)

@@ -88,7 +88,8 @@ class CudaBackend:
             cached = ObjectCache(default_folder()) if options.offline_cache else None
             if self._adds is None:
                 self._adds = driver.adds if isinstance(driver, Emulator) else float_adds(driver, cached)
-            module = emit_module(program, debug=options.debug, adds=self._adds, host=driver.host)
+            local = options.ad_stack_storage == "stack"
+            module = emit_module(program, debug=options.debug, adds=self._adds, host=driver.host, local=local)
             return build(driver, program, options, module, cached, self.heap)
 
     def adstacks(self, executable: Executable) -> list[TaskUse]:

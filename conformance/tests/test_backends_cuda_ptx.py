@@ -39,7 +39,8 @@ def texts(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     found: dict[str, str] = {}
 
     def compile_(self, program, options):
-        module = emit_module(program, debug=options.debug, adds=ADDS, host=False)
+        local = options.ad_stack_storage == "stack"
+        module = emit_module(program, debug=options.debug, adds=ADDS, host=False, local=local)
         found.setdefault(module.text, program.name)
         return program
 

@@ -15,7 +15,12 @@ from adstack.backends.cuda.driver import DriverError
 from adstack.backends.cuda.emulator import Emulator
 from adstack.backends.cuda.toolchain import host_code
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
-from adstack.errors import AdstackMemoryError, AdstackOutOfBoundsError, AdstackOverflowError
+from adstack.errors import (
+    AdstackCompilationError,
+    AdstackMemoryError,
+    AdstackOutOfBoundsError,
+    AdstackOverflowError,
+)
 from adstack.ir.types import f32
 
 DEPTH = int(os.environ.get("ADSTACK_FUZZ", "1"))
@@ -289,3 +294,20 @@ def test_a_program_that_is_gone_leaves_no_memory_behind():
     del launches
     gc.collect()
     assert len(memory) == before
+
+
+def test_adstacks_may_live_in_memory_of_the_threads(cuda):
+    grads = []
+    for storage in ("heap", "stack"):
+        cuda(ad_stack_storage=storage, ad_stack_size=100_000 if storage == "stack" else 9)
+        x, turns, run = recurrence(40)
+        turns[None] = 9
+        run()
+        run.grad()
+        grads.append(x.grad.to_numpy().tobytes())
+    assert grads[0] == grads[1]
+    cuda(ad_stack_storage="stack")
+    _, turns, run = recurrence(40)
+    run()
+    with pytest.raises(AdstackCompilationError, match="ad_stack_storage='heap'"):
+        run.grad()
