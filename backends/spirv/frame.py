@@ -23,8 +23,9 @@ class Site:
     """A place in a program where something may be reported: a failed check, or text printed.
 
     Attributes:
-        kind: "bounds", "local", "trap", "assert", "print", "stack" or "loops".
-        message: the trap's or assert's message; the length of a local array.
+        kind: "bounds", "local", "trap", "assert", "print", "stack", "memory" or "loops".
+        message: the trap's or assert's message; the length of a local array, or the slots of a thread's adstack; the
+            variable that a stack keeps.
         loc: where it stands.
         types: of the arguments that the record holds.
         parts: the text of a print, None for each argument.

@@ -1,13 +1,13 @@
 """Adstacks: those of which the program keeps the count, in the heap, and the machine with a counter and adjoints.
 
-A machine's slots are arrays of the thread; see `adstack.interpreter.stacks` for what its operations mean.
+A machine's slots are arrays of the thread; see `adstack.interpreter.stacks` for what its operations mean. So are those
+of stacks whose capacity only the thread knows: there are so many, and a thread that wants more ends with an error.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adstack.errors import BackendUnavailableError
 from adstack.ir.structure import Op, Value
 from adstack.ir.types import DType, StackType, i64, u32, u64
 
@@ -21,7 +21,8 @@ from .region import RegionEmitter, handles
 __all__ = ["Machine"]
 
 _MOST_SLOTS = 4096
-"""Of a machine: its slots are the thread's own memory, of which drivers have little."""
+_SLOTS = 64
+"""Of a machine, and of one whose capacity is not known when compiling: drivers have little memory for each thread."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +31,16 @@ class Machine:
 
     Attributes:
         site: its number, for the overflow record.
-        capacity: how many slots it has.
+        slots: how many there is memory for.
+        capacity: how many it may use (i64).
         primal, adjoint: variables that hold its values.
         count: a variable (i64).
     """
 
     site: int
     dtype: DType
-    capacity: int
+    slots: int
+    capacity: Num
     primal: int
     adjoint: int
     count: int
@@ -52,24 +55,21 @@ def _alloca(e: RegionEmitter, op: Op) -> None:
     if rows is not None and op.result in rows.heap.slots:
         e.sites[op.result] = site
         return
-    capacity = e.number(op.operands[0])
-    if capacity is None or capacity > _MOST_SLOTS:
-        many = "only the thread knows" if capacity is None else f"is {capacity}, more than {_MOST_SLOTS}"
-        raise BackendUnavailableError(
-            f"the capacity of an adstack {many}: shaders have no memory of their own for that",
-            loc=op.loc if op.loc.line else None,
-            do="use arch=cpu, or a loop whose trip count does not depend on what the thread has computed",
-        )
-    _make(e, op, stack.dtype, max(capacity, 0), site)
+    _make(e, op, stack.dtype, site)
 
 
-def _make(e: RegionEmitter, op: Op, dtype: DType, capacity: int, site: int) -> None:
-    m, c = e.m, e.c
-    array, number = m.array(dtype, max(capacity, 1)), m.type(i64)
+def _make(e: RegionEmitter, op: Op, dtype: DType, site: int) -> None:
+    m, c, known = e.m, e.c, e.number(op.operands[0])
+    slots = _SLOTS if known is None else min(max(known, 1), _MOST_SLOTS)
+    wanted = e.index(op.operands[0])
+    capacity = c.const(max(known, 0), i64) if known is not None else (wanted > 0).choose(wanted, 0)
+    if known is None or known > slots:
+        refuse(e, Site("memory", str(slots), op.loc, (i64,)), capacity > slots, [capacity])
+    array, number = m.array(dtype, slots), m.type(i64)
     primal, adjoint, count = c.local(array), c.local(array), c.local(number)
     for variable, ty in ((primal, array), (adjoint, array), (count, number)):
         c.do(Spv.Store, variable, m.null(ty))
-    e.machines[op.result] = Machine(site, dtype, capacity, primal, adjoint, count)
+    e.machines[op.result] = Machine(site, dtype, slots, capacity, primal, adjoint, count)
 
 
 # ---- the machine
@@ -87,7 +87,7 @@ def _at(e: RegionEmitter, stack: Machine, array: int, index: Num) -> int:
 def _top(e: RegionEmitter, stack: Machine, array: int) -> int:
     """A pointer to slot max(min(count, capacity), 1) - 1."""
     count = _count(e, stack)
-    held = (count < stack.capacity).choose(count, e.c.const(stack.capacity, i64))
+    held = (count < stack.capacity).choose(count, stack.capacity)
     return _at(e, stack, array, (held > 1).choose(held - 1, 0))
 
 
@@ -101,15 +101,13 @@ def _push(e: RegionEmitter, op: Op) -> None:
     depth = _count(e, stack)
     deeper = depth + 1
     c.do(Spv.Store, stack.count, deeper.id)
-    if stack.capacity:
 
-        def write() -> None:
-            c.do(Spv.Store, _at(e, stack, stack.primal, depth), value.id)
-            c.do(Spv.Store, _at(e, stack, stack.adjoint, depth), _zero(e, stack.dtype).id)
+    def write() -> None:
+        c.do(Spv.Store, _at(e, stack, stack.primal, depth), value.id)
+        c.do(Spv.Store, _at(e, stack, stack.adjoint, depth), _zero(e, stack.dtype).id)
 
-        c.when(depth < stack.capacity, write)
-    capacity = c.const(stack.capacity, i64)
-    c.when(depth >= stack.capacity, lambda: _overflowed(e, stack.site, capacity, deeper))
+    c.when(depth < stack.capacity, write)
+    c.when(depth >= stack.capacity, lambda: _overflowed(e, stack.site, stack.capacity, deeper))
 
 
 @handles("stack.pop")
@@ -137,10 +135,13 @@ def _load_top_adj(e: RegionEmitter, op: Op) -> None:
 @handles("stack.acc_adjoint")
 def _acc_adjoint(e: RegionEmitter, op: Op) -> None:
     stack = e.machines[op.operands[0]]
-    if stack.capacity:
+
+    def add() -> None:
         at = _top(e, stack, stack.adjoint)
         old = e.c.let(Spv.Load, stack.dtype, at)
         e.c.do(Spv.Store, at, e.combine("add", stack.dtype, old, e.get(op.operands[1])).id)
+
+    e.c.when(stack.capacity > 0, add)
 
 
 # ---- stacks in the heap
@@ -188,21 +189,19 @@ def _get(e: RegionEmitter, op: Op) -> None:
 
 
 def _put_in_machine(e: RegionEmitter, op: Op) -> None:
-    """Of a stack that is pushed to as well."""
+    """Of a stack of the thread."""
     c, machine, index = e.c, e.machines[op.operands[0]], e.index(op.operands[1])
     value, count, wanted = e.get(op.operands[2]), _count(e, machine), index + 1
     c.do(Spv.Store, machine.count, (count < wanted).choose(wanted, count).id)
-    capacity = c.const(machine.capacity, i64)
-    inside = index.signed(u64) < machine.capacity
+    inside = index.signed(u64) < machine.capacity.signed(u64)
     at = _at(e, machine, machine.primal, _clamped(e, machine, index))
-    if machine.capacity:
-        c.when(inside, lambda: c.do(Spv.Store, at, value.id))
-    c.when(~inside, lambda: _overflowed(e, machine.site, capacity, wanted))
+    c.when(inside, lambda: c.do(Spv.Store, at, value.id))
+    c.when(~inside, lambda: _overflowed(e, machine.site, machine.capacity, wanted))
 
 
 def _clamped(e: RegionEmitter, machine: Machine, index: Num) -> Num:
-    last = max(machine.capacity, 1) - 1
-    return (index.signed(u64) < last).choose(index, e.c.const(last, i64))
+    last = (machine.capacity > 1).choose(machine.capacity - 1, 0)
+    return (index.signed(u64) < last.signed(u64)).choose(index, last)
 
 
 def _overflowed(e: RegionEmitter, site: int, capacity: Num, wanted: Num) -> None:

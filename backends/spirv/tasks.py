@@ -152,8 +152,9 @@ class _TaskEmitter:
     def _own(self) -> Sequence[str]:
         """Which of the runtime's words the task needs."""
         names = {op.name for op in self.task.body.walk()}
-        wanted = ["errors"] if self.debug or not self.m.traits.endless else []
-        wanted += ["overflow"] if "stack.alloca" in names else []
+        stacks = "stack.alloca" in names
+        wanted = ["errors"] if self.debug or stacks or not self.m.traits.endless else []
+        wanted += ["overflow"] if stacks else []
         wanted += ["print"] if "print" in names else []
         wanted += ["seed", "launch"] if "random" in names else []
         return wanted

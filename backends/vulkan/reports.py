@@ -12,6 +12,7 @@ from adstack.backends.spirv.frame import Site
 from adstack.errors import (
     AdstackAssertionError,
     AdstackError,
+    AdstackMemoryError,
     AdstackOutOfBoundsError,
     AdstackOverflowError,
     AdstackRuntimeError,
@@ -63,6 +64,12 @@ def failure(sites: Sequence[Site], record: Sequence[int], extents: dict[str, tup
         return _bounds(_label(site.place), values, extents[site.place.name], loc, where)
     if site.kind == "local":
         return _bounds("a local array", values, (int(site.message),), loc, where)
+    if site.kind == "memory":
+        return AdstackMemoryError(
+            f"an adstack of {site.task} wants {values[0]} slots, and a thread has room for {site.message}{where}",
+            loc=loc,
+            do="use arch=cpu, or give the stack a capacity that does not depend on what the thread has computed",
+        )
     if site.kind == "loops":
         return AdstackRuntimeError(
             f"the driver ended a loop in {site.task} too early: it lets a thread make so many turns and no more{where}",
@@ -80,6 +87,7 @@ def overflow_error(sites: Sequence[Site], record: Sequence[int]) -> AdstackOverf
     return AdstackOverflowError(
         f"Adstack overflow in {site.task}: a stack of capacity {capacity} was pushed {wanted} deep",
         loc=site.loc if site.loc.line else None,
+        note=f"it keeps {site.message}" if site.message else "",
         do=f"give it room for {wanted}: raise ad_stack_size, or leave the depth to be computed",
     )
 

@@ -17,7 +17,7 @@ from adstack.backends.spirv.region import HANDLERS
 from adstack.backends.spirv.tasks import emit_program
 from adstack.backends.spirv.text import listing
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
-from adstack.errors import AdstackError, AdstackOverflowError, BackendUnavailableError
+from adstack.errors import AdstackError, AdstackMemoryError, AdstackOverflowError
 from adstack.ir.ops import TABLE
 from adstack.ir.types import ALL, by_name
 from adstack.runtime.backend import Bindings
@@ -110,13 +110,14 @@ def test_local_arrays_are_zeroed_whenever_they_are_made(dtype):
 # ---- adstacks
 
 
-@pytest.mark.parametrize("capacity", [40, 3, 1, 0])
+@pytest.mark.parametrize("capacity", [40, 3, 1, 0, None])
 @pytest.mark.parametrize("dtype", ALL, ids=str)
 def test_the_machine_does_what_the_definition_says(dtype, capacity):
     places = f"place @c : i32[?] field\nplace @y : {dtype}[?, 40] field"
-    head = f"%c = const {capacity} : i32\n%s = stack.alloca %c : stack<{dtype}>\n"
-    text = parallel(head + steps(Random(capacity), dtype.name, 40), 6, places)
-    agree_on(text, [(inputs(dtype, [0] * 6), ())])
+    known = f"const {capacity}" if capacity is not None else "load @c[%i]"
+    head = f"%c = {known} : i32\n%s = stack.alloca %c : stack<{dtype}>\n"
+    text = parallel(head + steps(Random(capacity or 7), dtype.name, 40), 6, places)
+    agree_on(text, [(inputs(dtype, [40, 0, 1, -1, 3, 2]), ())])
 
 
 COUNTED = """%c = const {capacity} : i32
@@ -177,11 +178,14 @@ def test_an_overflow_is_raised_once_and_the_next_launch_is_clean():
     assert shallow["y"][:, :4].tolist() == [[0, 1, 2, 3]] * 300
 
 
-def test_a_capacity_that_only_the_thread_knows_is_refused():
+def test_a_capacity_that_only_the_thread_knows_may_be_small():
     body = f"%c = load @n[%i] : i32\n{COUNTED.partition(chr(10))[2]}".format(dtype="f32")
     places = "place @n : i32[300] field\nplace @y : f32[300, 9] field"
-    with pytest.raises(BackendUnavailableError, match="the capacity of an adstack only the thread knows"):
-        backend().compile(tasks_of(parallel(body, 300, places)), Options())
+    text = parallel(body, 300, places)
+    agree_on(text, [({"n": np.arange(300, dtype=np.int32) % 9, "y": np.zeros((300, 9), np.float32)}, ())])
+    large = {"n": np.full(300, 65, np.int32), "y": np.zeros((300, 9), np.float32)}
+    with pytest.raises(AdstackMemoryError, match="wants 65 slots, and a thread has room for 64"):
+        compiled(text)(large)
 
 
 # ---- text
