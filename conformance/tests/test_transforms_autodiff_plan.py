@@ -19,6 +19,18 @@ PLANS = {
     "an index": (FOR.format("%f = load @w[%k]\n%d = mul %v, %f\nyield %d"), ["v"]),
     "the result of a function": (FOR.format("%e = tanh %v\n%d = exp %e\nyield %d"), ["e"]),
     "nothing": (FOR.format("%d = add %v, %u\nyield %d"), []),
+    "a factor without an adjoint": (FOR.format("%g = cast %k : f64\n%d = mul %v, %g\nyield %d"), []),
+    "two values for three": (
+        (
+            "%r, %z0 = for %k = %0 to %m carry (%v = %a, %b = %u) {\n%c = add %v, %b\n%d = sub %v, %b\n%e = add %v, %c\n"
+            "%f = sin %c\n%g = sin %d\n%h = sin %e\n%i0 = add %f, %g\n%j = add %i0, %h\nyield %j, %f\n}"
+        ),
+        ["v", "b"],
+    ),
+    "the trip count of a loop inside": (
+        FOR.format("%p = for %l = %0 to %k carry (%o = %v) {\n%d = add %o, %u\nyield %d\n}\nyield %p"),
+        [],
+    ),
     "a narrow integer": (
         FOR.format(
             "%h = cast %k : i64\n%f = load @w[%h]\n%g = load @x[%h]\n%b = mul %f, %g\n%d = add %v, %b\nyield %d"
