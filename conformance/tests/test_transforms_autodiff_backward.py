@@ -207,6 +207,10 @@ TASKS = {
     + threads("%a = load @x[%i]\n%o = atomic add @t[], %a")
     + "%p = load @t[]\n%q0 = sin %p\n"
     + threads(USES.format(1, "j"), "j"),
+    "a sum in serial code": (
+        "store @t[], %half\nfor %k = %0 to %4 {\n%f = load @w[%k]\n%o = atomic add @t[], %f\nyield\n}\n"
+        "%p = load @t[]\n%q = exp %p\nstore @z[], %q"
+    ),
     "a store at a carried index": (
         "%q = for %k = %0 to %4 carry (%j = %0) {\n%f = load @w[%k]\nstore @y[%j], %f\n%h = sub %4, %k\nyield %h\n}"
     ),

@@ -22,8 +22,8 @@ PLANS = {
     "a factor without an adjoint": (FOR.format("%g = cast %k : f64\n%d = mul %v, %g\nyield %d"), []),
     "two values for three": (
         (
-            "%r, %z0 = for %k = %0 to %m carry (%v = %a, %b = %u) {\n%c = add %v, %b\n%d = sub %v, %b\n%e = add %v, %c\n"
-            "%f = sin %c\n%g = sin %d\n%h = sin %e\n%i0 = add %f, %g\n%j = add %i0, %h\nyield %j, %f\n}"
+            "%r, %z0 = for %k = %0 to %m carry (%v = %a, %b = %u) {\n%c = add %v, %b\n%d = sub %v, %b\n"
+            "%e = add %v, %c\n%f = sin %c\n%g = sin %d\n%h = sin %e\n%i0 = add %f, %g\n%j = add %i0, %h\nyield %j, %f\n}"
         ),
         ["v", "b"],
     ),
