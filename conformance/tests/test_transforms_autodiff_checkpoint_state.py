@@ -9,7 +9,9 @@ from transforms_kit import kernel_of, wrap
 from adstack.errors import AdstackDataAccessError
 from adstack.ir.structure import Kernel, Op
 from adstack.transforms.autodiff.checkpoint_state import Site, outermost_loops
+from adstack.transforms.autodiff.journal import Journal
 from adstack.transforms.autodiff.reverse import Checkpoints, reverse
+from adstack.transforms.autodiff.rotate import rotate
 
 HEAD = """kernel @k() {
   place @x : f32[] field
@@ -73,6 +75,15 @@ def test_a_loop_whose_stores_are_repeated_in_scratch_memory_is_refused() -> None
 def test_a_loop_that_has_nothing_to_do_with_scratch_memory_is_not_refused() -> None:
     kernel = loop("%next = mul %a, %x", "store @s[], %last")
     assert reverse(kernel, places(kernel), ["s"], checkpoints=Checkpoints(2, 2)).body.ops
+
+
+def test_a_loop_whose_values_the_launch_logs_is_refused() -> None:
+    logging, other = loop("%s = load @s[]\n%next = mul %a, %s\nstore @s[], %next"), loop("%next = mul %a, %x")
+    for kernel in (logging, other):
+        rotate(kernel.body)
+    with pytest.raises(AdstackDataAccessError, match="can't be checkpointed: the launch logs"):
+        reverse(logging, places(logging), checkpoints=Checkpoints(2, 2), journal=Journal(logging))
+    assert reverse(other, places(other), checkpoints=Checkpoints(2, 2), journal=Journal(other)).body.ops
 
 
 def test_outermost_loops_come_with_the_branches_around_them() -> None:
