@@ -23,7 +23,8 @@ PLANS = {
     "two values for three": (
         (
             "%r, %z0 = for %k = %0 to %m carry (%v = %a, %b = %u) {\n%c = add %v, %b\n%d = sub %v, %b\n"
-            "%e = add %v, %c\n%f = sin %c\n%g = sin %d\n%h = sin %e\n%i0 = add %f, %g\n%j = add %i0, %h\nyield %j, %f\n}"
+            "%e = add %v, %c\n%f = sin %c\n%g = sin %d\n%h = sin %e\n%i0 = add %f, %g\n"
+            "%j = add %i0, %h\nyield %j, %f\n}"
         ),
         ["v", "b"],
     ),
