@@ -193,6 +193,11 @@ class CudaBackend:
             self._settle(finished=True)
         return array
 
+    def upload_at(self, storage: DeviceArray, start: int, array: Array) -> None:
+        """Write elements from the `start`th on."""
+        with self._doing("writing memory of the device") as driver:
+            driver.upload(storage.address + start * storage.dtype.size, array)
+
     def upload(self, storage: DeviceArray, array: Array) -> None:
         with self._doing("writing memory of the device") as driver:
             driver.upload(storage.address, np.ascontiguousarray(array))

@@ -30,7 +30,7 @@ def header() -> str:
 def prototypes(header: str) -> dict[str, list[str]]:
     """Exported name -> kinds of its parameters."""
     versions = dict(re.findall(r"#define (cu\w+)\s+(?:__CUDA_API_PT[SD][SZ]\()?(cu\w+)", header))
-    found = {}
+    found: dict[str, list[str]] = {}
     for name, parameters in re.findall(r"^CUresult CUDAAPI\s+(\w+)\(([^;]*?)\);", header, re.MULTILINE | re.DOTALL):
         kinds = [kind(parameter.strip()) for parameter in parameters.split(",")]
         found.setdefault(versions.get(name, name), [] if parameters.strip() == "void" else kinds)

@@ -225,9 +225,15 @@ def test_an_overflow_that_nobody_asked_about_ends_no_program(cuda):
     turns[None] = 6
     run()
     run.grad()
+    qd.reset()
+    cuda(ad_stack_size=2)
+    x, turns, run = recurrence(5)
+    turns[None] = 6
+    run()
+    run.grad()
     with pytest.raises(AdstackOverflowError):
-        turns[None]
-    assert turns[None] == 6
+        x.grad.to_numpy()
+    assert x.grad.to_numpy().shape == (5,)
 
 
 def test_calls_go_to_the_device_without_python(cuda):
@@ -311,3 +317,39 @@ def test_adstacks_may_live_in_memory_of_the_threads(cuda):
     run()
     with pytest.raises(AdstackCompilationError, match="ad_stack_storage='heap'"):
         run.grad()
+
+
+def test_elements_are_read_and_written_without_copying_the_rest(cuda, monkeypatch):
+    cuda()
+    x, v = qd.field(qd.i16, shape=(3, 5)), qd.Vector.field(2, qd.f64, shape=4)
+    x.from_numpy(np.arange(15, dtype=np.int16).reshape(3, 5))
+
+    @qd.kernel
+    def more():
+        for i, j in x:
+            x[i, j] += 100
+
+    assert (x[0, 0], x[2, 4]) == (0, 14)
+    moved = []
+    for name in ("upload", "download"):
+        usual = getattr(Emulator, name)
+
+        def noted(self, address, array, name=name, usual=usual):
+            moved.append((name, array.nbytes))
+            usual(self, address, array)
+
+        monkeypatch.setattr(Emulator, name, noted)
+    x[1, 2] = -5
+    assert x[1, 2] == -5
+    assert moved == [("upload", 2)]
+    v[3] = [1.5, 2.5]
+    v[2][1] = 7
+    assert v[3][1] == 2.5
+    assert moved[1:] == [("download", 64), ("upload", 16), ("upload", 8)]
+    for _ in range(3):
+        more()
+        assert x[1, 2] % 100 == 95
+    assert x[1, 2] == 295
+    assert v.to_numpy().tolist() == [[0, 0], [0, 0], [0, 7], [1.5, 2.5]]
+    x.fill(3)
+    assert x[1, 2] == 3

@@ -94,7 +94,7 @@ class HostArray(ABC):
 
     def _view(self) -> Array:
         """The contents, for reading; memory that the host addresses is looked up once."""
-        return self.buffer.read() if self._array is None else self._array
+        return self.buffer.peek() if self._array is None else self._array
 
     def _store(self, position: tuple[int, ...], value: Any) -> None:
         if RECORDERS:
@@ -106,9 +106,7 @@ class HostArray(ABC):
             self._array[position] = value
             buffer.touch()
             return
-        contents = buffer.read()
-        contents[position] = value
-        buffer.write(contents)
+        buffer.put(position, value)
 
     def _attach(self, buffer: Buffer) -> Buffer:
         """Prepare the quick ways to `buffer`, if it lies in memory that the host may use at any time."""
@@ -151,7 +149,7 @@ class HostArray(ABC):
 
     def to_numpy(self, dtype: npt.DTypeLike | None = None, copy: bool = True) -> Array:
         """The elements as a numpy array; with `copy=False` it shares the memory, where the device allows it."""
-        contents = self._view()
+        contents = self.buffer.read() if self._array is None else self._array
         if copy:
             with np.errstate(all="ignore"):
                 return np.array(contents, dtype)

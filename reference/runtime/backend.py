@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .adstack_heap import TaskUse
     from .shortcuts import Shortcut
 
-__all__ = ["KINDS", "Backend", "Bindings", "Capabilities", "Counting", "Probe", "Unavailable"]
+__all__ = ["KINDS", "Backend", "Bindings", "Capabilities", "Counting", "Partial", "Probe", "Unavailable"]
 
 KINDS: Final = ("native", "software", "emulated", "compiled only")
 """How a target is executed: on the hardware it is for, by a driver on the CPU, by an emulator, not at all."""
@@ -83,6 +83,14 @@ class Counting(Protocol):
 
     def last_scalars(self, executable: Any) -> Sequence[Any]:
         """The scalar arguments of its last launch; None for floats."""
+
+
+@runtime_checkable
+class Partial(Protocol):
+    """A backend whose memory the host does not address, and may write in parts."""
+
+    def upload_at(self, storage: Any, start: int, array: npt.NDArray[np.generic]) -> None:
+        """Replace the elements from the `start`th on by those of a C-contiguous array."""
 
 
 class Backend(Protocol):

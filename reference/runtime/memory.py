@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ..errors import AdstackRuntimeError
 from ..ir.types import DType
-from .backend import Backend
+from .backend import Backend, Partial
 from .guards import invalidate
 from .watches import Watch
 
@@ -49,6 +49,7 @@ class Buffer:
     __slots__ = (
         "__weakref__",
         "_generation",
+        "_peeked",
         "_record",
         "backend",
         "dtype",
@@ -73,6 +74,7 @@ class Buffer:
         self.writers: WeakSet[Any] | None = None
         self._generation = next_generation()
         self._record: ctypes.Array[ctypes.c_int64] | None = None
+        self._peeked: tuple[int, Array] | None = None
 
     def touch(self) -> None:
         """Say that the contents changed."""
@@ -123,7 +125,7 @@ class Buffer:
         """Give the memory back; a later access is an error."""
         if self.storage is not None and self.owned:
             self.backend.free(self.storage)
-        self.storage = None
+        self.storage, self._peeked = None, None
         if self._record is not None:
             self._record[ADDRESS] = 0
             invalidate()
@@ -141,6 +143,36 @@ class Buffer:
         """The contents: a view where the host can address the memory, else a copy."""
         view = self.view()
         return self.backend.download(self._alive()) if view is None else view
+
+    def peek(self) -> Array:
+        """The contents, to look at elements: of memory that the host does not address a copy is kept while it holds."""
+        view = self.view()
+        if view is not None:
+            return view
+        if self._peeked is None or self._peeked[0] != self.generation or self.shared:
+            self._peeked = self.generation, self.backend.download(self._alive())
+        return self._peeked[1]
+
+    def put(self, position: tuple[int, ...], value: Any) -> None:
+        """Write one element (or the last axes of one): `value` is what numpy converts to it."""
+        if self.watch is not None:
+            self.watch.before(self, "the host", position)
+        contents = self.peek()
+        contents[position] = value
+        if self.view() is None:
+            self._send(contents, position)
+        self.touch()
+        if self._peeked is not None:
+            self._peeked = self._generation, contents
+
+    def _send(self, contents: Array, position: tuple[int, ...]) -> None:
+        """Write what has changed in a copy of the contents."""
+        if not isinstance(self.backend, Partial):
+            self.backend.upload(self._alive(), contents)
+            return
+        first = (*position, *[0] * (contents.ndim - len(position)))
+        start = int(np.ravel_multi_index(first, contents.shape)) if first else 0
+        self.backend.upload_at(self._alive(), start, np.ascontiguousarray(contents[position]))
 
     def write(self, array: Any) -> None:
         """Replace the contents by `array` (any shape that broadcasts, converted to the buffer's dtype)."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import os
 import weakref
+from contextlib import suppress
 from typing import Any, Protocol
 
+from ..errors import AdstackError
 from .backend import Backend
 from .guards import invalidate
 from .options import Options, parse
@@ -47,9 +49,10 @@ class Runtime:
         return list(self._residents)
 
     def close(self) -> None:
-        """Finish what was launched, then drop all residents."""
+        """Finish what was launched, then drop all residents. An error that nobody asked about goes with its memory."""
         try:
-            self.backend.synchronize()
+            with suppress(AdstackError):
+                self.backend.synchronize()
         finally:
             invalidate()
             for resident in self.residents():
