@@ -179,6 +179,33 @@ def test_a_short_loop_of_long_iterations_is_shared(launcher: Launcher) -> None:
     assert len(set(seen.values())) == 2
 
 
+@pytest.mark.parametrize("seats", [1, 2, 3, 1 << 40])
+def test_no_two_threads_have_the_same_seat_and_no_more_take_part_than_there_are_seats(
+    launcher: Launcher, seats: int
+) -> None:
+    taken: set[int] = set()
+    seen: dict[int, set[int]] = {}
+    failures: list[str] = []
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, *3 * [ctypes.c_int64])
+    def task(context: int, begin: int, end: int, seat: int) -> None:
+        if seat in taken:
+            failures.append(f"seat {seat} is taken")
+        taken.add(seat)
+        time.sleep(0.0005)
+        seen.setdefault(seat, set()).add(threading.get_native_id())
+        taken.discard(seat)
+
+    launcher.pool.start(4)
+    for _ in range(10):
+        seen.clear()
+        entry = _ENTRY(launcher.pool.entry)
+        assert entry(ctypes.cast(task, ctypes.c_void_p), None, 64 * 20, 64, seats) == 0
+        assert failures == []
+        assert all(len(threads) == 1 for threads in seen.values())
+        assert seen.keys() <= set(range(min(seats, 4)))
+
+
 def test_a_loop_inside_a_loop_runs_where_it_is(launcher: Launcher) -> None:
     launcher.pool.start(2)
     entry = _ENTRY(launcher.pool.entry)
