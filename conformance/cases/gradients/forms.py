@@ -55,13 +55,13 @@ def a_branch_on_the_carried_value(qd, dtype, how):
     def step(s, i, j):
         r = s
         if s > c[i]:
-            r = s - s * s * 0.03125
+            r = s - s * s * 0.00390625
         else:
-            r = s + (1.25 + s) * c[i] * 0.015625
+            r = s + (1.25 + s) * c[i] * 0.001953125
         return r
 
     def exact(s, c, i, j):
-        return s - s * s / 32 if s > c[i] else s + (s + 1.25) * c[i] / 64
+        return s - s * s / 256 if s > c[i] else s + (s + 1.25) * c[i] / 512
 
     return loop.run(step, exact)
 
