@@ -67,6 +67,10 @@ IN_LOOPS = {
         "%p = for %l = %j to %e carry (%v = %o) {\n%f = load @w[%l]\n%s = add %v, %f\nyield %s\n}\n"
         "%h = sub %4, %k\n%g = add %k, %1\nyield %h, %g, %p\n}"
     ),
+    "a loop in a loop that at times has no range": (
+        "%r = for %k = %0 to %5 carry (%o = %a) {\n%h = load @n[%k]\n"
+        "%p = for %l = %2 to %h carry (%v = %o) {\n" + STEP + "\n}\n%f = cos %p\nyield %f\n}"
+    ),
     "two loops in a loop": (
         "%r = for %k = %0 to %m carry (%o = %a) {\n"
         "%p = for %l = %0 to %k carry (%v = %o) {\n" + STEP + "\n}\n"
@@ -277,7 +281,8 @@ LOOSE = {
     "a maximum": "%s = max %r, %half",
     "a branch": "%s = if %c {\nyield %r\n} else {\nyield %one\n}",
     "a branch into which an adjoint of nothing goes": (
-        "%q = if %c {\n%d = sqrt %a\nyield %d\n} else {\n%e = sqrt %a\nyield %e\n}\n%s = select %c, %q, %one"
+        "%q = if %c {\n%d = cbrt %a\nyield %d\n} else {\n%e = sqrt %a\nstore @w[%i], %half\nyield %e\n}\n"
+        "%s = select %c, %q, %one"
     ),
     "what one branch alone reaches": ("%s = if %c {\n%d = mul %r, %half\nyield %d\n} else {\nyield %one\n}"),
     "a loop that does not run": "%s = for %k = %0 to %0 carry (%v = %one) {\n%d = mul %v, %r\nyield %d\n}",
@@ -298,7 +303,8 @@ LOOSE = {
         "%q = for %k = %0 to %2 carry (%v = %r) {\nstore @w[%i], %v\nyield %one\n}\n%s = mul %one, %half"
     ),
     "a local array that is overwritten": (
-        "%h = array.alloc : array<f64, 1>\narray.store %h, %0, %r\narray.store %h, %0, %one\n%s = array.load %h, %0"
+        "%h = array.alloc : array<f64, 2>\n%l = load @n[%0]\narray.store %h, %l, %r\narray.store %h, %0, %one\n"
+        "%s = array.load %h, %l"
     ),
     "memory that is overwritten": "store @y[%i], %r\n%s = mul %one, %half",
     "memory that is overwritten in a loop": (
