@@ -155,6 +155,26 @@ def test_another_kernel_may_move_the_heap():
     squares(other, [299, 300], opened)
 
 
+def test_a_heap_that_has_become_smaller_is_laid_out_again(monkeypatch):
+    take, most = layout.take, [10**9]
+
+    def scarce(size, **how):
+        if size > most[0]:
+            raise MemoryError(f"no {size} bytes")
+        return take(size, **how)
+
+    monkeypatch.setattr(layout, "take", scarce)
+    opened = open_device()
+    one, other = made(opened, cpu_lanes=8), made(opened, cpu_lanes=8)
+    squares(one, [40] * 5000, opened)
+    before = opened.heap.heap.size
+    most[0] = before // 2
+    squares(other, [50] * 5000, opened)  # what there was goes, for the sake of more, which there isn't
+    assert opened.heap.heap.size < before
+    squares(one, [40] * 5000, opened)
+    assert use(one, opened).bytes <= opened.heap.heap.size
+
+
 def test_growing_many_times_keeps_one_buffer(monkeypatch):
     alive = []
     monkeypatch.setattr(layout, "take", lambda size, **how: taken(alive, size))
