@@ -289,9 +289,21 @@ LOOSE = {
     "a loop with branches": (
         "%s = for %k = %0 to %2 carry (%v = %r) {\n%d = if %c {\nyield %v\n} else {\nyield %one\n}\nyield %d\n}"
     ),
+    "a loop with costly branches": (
+        "%s = for %k = %0 to %2 carry (%v = %r) {\n%d = if %c {\n%e = exp %v\nyield %e\n} else {\nyield %one\n}\n"
+        "yield %d\n}"
+    ),
     "a loop in a loop that does not run": (
-        "%s = for %k = %0 to %2 carry (%v = %one) {\n%d = for %l = %0 to %0 carry (%b = %v) {\n%e = mul %b, %r\n"
-        "yield %e\n}\n%f = mul %d, %half\nyield %f\n}"
+        "%n0 = load @n[%0]\n%m1 = add %m, %1\n%s = for %k = %0 to %m1 carry (%v = %r) {\n"
+        "%d = for %l = %0 to %n0 carry (%b = %one) {\n%e = mul %b, %v\nyield %e\n}\nyield %d\n}"
+    ),
+    "a loop that stores and goes on with something else": (
+        "%m1 = add %m, %1\n%s = for %k = %0 to %m1 carry (%v = %r) {\nstore @w[%i], %v\nyield %half\n}\n"
+        "store @w[%i], %one"
+    ),
+    "what a loop carries and nobody uses": (
+        "%q, %p = for %k = %0 to %2 carry (%v = %r, %b = %one) {\n%d = mul %v, %half\n%e = mul %b, %v\n"
+        "yield %d, %e\n}\n%s = select %c, %p, %one"
     ),
     "an adjoint of nothing that goes into a loop": (
         "%q = for %k = %0 to %2 carry (%v = %r) {\n%d = mul %v, %half\nyield %d\n}\n%s = select %c, %q, %one"
