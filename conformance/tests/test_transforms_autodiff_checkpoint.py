@@ -172,3 +172,19 @@ def test_loops_of_few_trips_keep_everything() -> None:
 def test_the_kit_has_a_name_for_every_kernel() -> None:
     assert list(kernels()) == NAMES
     assert len(TRIPS[1]) == LANES
+
+
+@pytest.mark.parametrize("checkpoints", [None, FEW[1]], ids=["without", "with"])
+def test_serial_code_before_a_parallel_loop_keeps_only_when_its_reversal_comes(checkpoints: Checkpoints | None) -> None:
+    after = (
+        "parallel_for (%i = %0 to %n) {\n%l = load @y[]\n%w = mul %l, %last\n%o = atomic add @x[], %w\nyield\n}\nreturn"
+    )
+    kernel = kernel_of(wrap(RECURRENCE.replace("store @y[], %s\nreturn", after).replace("load @x", "load @z"), MORE))
+    program = backward(kernel, checkpoints)
+    stacks = [sum(op.name == "stack.alloca" for op in task.body.walk()) for task in program.tasks]
+    assert [n > 0 for n in stacks] == [False] * (len(stacks) - 1) + [True]
+    memory = {**memory_of(9), "z": np.array(0.75), "z.grad": np.array(0.0)}
+    assert gradients(program, memory) == gradients(backward(kernel), memory)
+
+
+MORE = HEAD + "\n  place @z : f64[] field"

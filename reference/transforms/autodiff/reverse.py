@@ -196,8 +196,18 @@ class _Reverse:
             return
         if self._before_parallel(op):
             self.again.add(op)
-            stacks = {}
-        self._serially(op, names, counters, stacks)
+            self._only_swept(op, names)
+        else:
+            self._serially(op, names, counters, stacks)
+
+    def _only_swept(self, op: Op, names: Names) -> None:
+        """One op of serial code, forward, for its results alone."""
+        if self.journal is not None:
+            self.journal.row = counter(self.b)
+        counters = {loop: counter(self.b) for loop in (op, *loops_inside(op))}
+        temps = self.journal is None
+        sweep = Sweep(self.b, self.planner, None, temps, self.replayed, self.lost, journal=self.journal)
+        sweep._op(op, names, counters, None)
 
     def _serially(self, op: Op, names: Names, counters: Counters, stacks: dict[Value, Value]) -> None:
         """One op of serial code, forward."""
