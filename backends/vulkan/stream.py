@@ -50,6 +50,11 @@ class Stream:
         self._between = _barrier(_SHADER_WRITE | _COPY_WRITE, everything)
         self._to_host = _barrier(_SHADER_WRITE | _COPY_WRITE, _HOST_READ)
         self._pushed = ffi().new("uint64_t *")
+        self._none = ffi().NULL
+        vk = device.vk
+        self._barrier, self._bind = vk["vkCmdPipelineBarrier"], vk["vkCmdBindPipeline"]
+        self._push, self._dispatch = vk["vkCmdPushConstants"], vk["vkCmdDispatch"]
+        self._running: Pipeline | None = None
         self._current: _Batch | None = None
         self._used = self._dispatches = 0
 
@@ -79,7 +84,7 @@ class Stream:
             self._batches.append(batch)
             self.device.wait(batch.number)
             check(self.device.vk["vkBeginCommandBuffer"](batch.commands, self._begin), "record launches")
-            self._current, self._used, self._dispatches = batch, 0, 0
+            self._current, self._running, self._used, self._dispatches = batch, None, 0, 0
         return self._current
 
     def words(self, size: int) -> Piece:
@@ -87,27 +92,26 @@ class Stream:
         size = -(-size // _ALIGNMENT) * _ALIGNMENT
         if self._dispatches >= _LAUNCHES or self._used + size > _ARENA:
             self.flush()
-        self._open()
+        arena, at = (self._current or self._open()).arena, self._used
         if size > _ARENA:
             own = self.memory.piece(u8, (size,), visible=True)
             own.own = True
             return own
-        arena, at = self._open().arena, self._used
         self._used += size
         return Piece(arena.block, arena.offset + at, size, u8, (size,), arena.address + at, self.batch)
 
     def dispatch(self, pipeline: Pipeline, address: int, groups: int) -> None:
         """Run a pipeline after all that was recorded before, on the words at an address."""
-        vk, commands = self.device.vk, self._open().commands
+        commands = (self._current or self._open()).commands
         self._dispatches += 1
-        none = ffi().NULL
-        vk["vkCmdPipelineBarrier"](
-            commands, _COMPUTE | _TRANSFER, _COMPUTE | _TRANSFER, 0, 1, self._between, 0, none, 0, none
-        )
-        vk["vkCmdBindPipeline"](commands, 1, pipeline.handle)
+        none, stages = self._none, _COMPUTE | _TRANSFER
+        self._barrier(commands, stages, stages, 0, 1, self._between, 0, none, 0, none)
+        if pipeline is not self._running:
+            self._bind(commands, 1, pipeline.handle)
+            self._running = pipeline
         self._pushed[0] = address
-        vk["vkCmdPushConstants"](commands, self._layout, 0x20, 0, 8, self._pushed)
-        vk["vkCmdDispatch"](commands, groups, 1, 1)
+        self._push(commands, self._layout, 0x20, 0, 8, self._pushed)
+        self._dispatch(commands, groups, 1, 1)
 
     def copy(self, source: Piece, target: Piece, size: int) -> None:
         """Copy bytes from piece to piece."""
