@@ -145,6 +145,12 @@ IN_LOOPS = {
         "%b = array.load %h, %0\narray.store %h, %0, %half\n%d = array.load %h, %0\n%e = array.load %h, %1\n"
         "%f = mul %b, %e\n%r = add %f, %d"
     ),
+    "a local array in a branch in a loop": (
+        "%h = array.alloc : array<f64, 2>\narray.store %h, %0, %u\n%r = for %k = %0 to %4 carry (%v = %a) {\n"
+        + TURN.format("%v")
+        + "%p = if %c {\n%b = array.load %h, %0\n%d = mul %v, %b\n%s = sin %d\narray.store %h, %0, %s\nyield %d\n"
+        "} else {\nyield %v\n}\nyield %p\n}"
+    ),
     "a local array in a loop": (
         "%r = for %k = %0 to %m carry (%v = %a) {\n%h = array.alloc : array<f64, 2>\narray.store %h, %0, %v\n"
         "%b = array.load %h, %0\n%d = array.load %h, %0\n%e = mul %b, %d\narray.store %h, %1, %e\n"
@@ -312,7 +318,7 @@ LOOSE = {
         "%q = for %k = %0 to %2 carry (%v = %a) {\n%d = sqrt %v\nyield %d\n}\n%s = select %c, %q, %one"
     ),
     "memory that a loop overwrites": (
-        "%q = for %k = %0 to %2 carry (%v = %r) {\nstore @w[%i], %v\nyield %one\n}\n%s = mul %one, %half"
+        "%q = for %k = %0 to %2 carry (%p = %a) {\n%d = sqrt %p\nstore @w[%i], %d\nyield %one\n}\n%s = mul %one, %half"
     ),
     "a local array that is overwritten": (
         "%h = array.alloc : array<f64, 2>\n%l = load @n[%0]\narray.store %h, %l, %r\narray.store %h, %0, %one\n"
@@ -329,6 +335,14 @@ LOOSE = {
 @pytest.mark.parametrize("name", LOOSE)
 def test_nothing_comes_of_an_infinite_derivative_that_nothing_depends_on(name: str) -> None:
     assert np.isfinite(gradient_of_x(ROOT + LOOSE[name] + "\nstore @y[%i], %s", [0.0, 0.25, 0.0, 4.0, 1.0])).all()
+
+
+def test_nothing_comes_of_it_in_code_around_a_parallel_loop_either() -> None:
+    body = "%b = load @w[%i]\n%c = gt %b, %five\n%s = select %c, %r, %b\nstore @y[%i], %s"
+    made = kernel("%five = const 5.0 : f64\n%a = load @x[%0]\n%r = sqrt %a\n" + threads(body))
+    buffers = {**memory(0), "x": np.zeros(5)} | {f"{name}.grad": array for name, array in adjoints(1).items()}
+    run(lower(reversed_kernel(made)), buffers)
+    assert np.isfinite(buffers["x.grad"]).all()
 
 
 TIGHT = {

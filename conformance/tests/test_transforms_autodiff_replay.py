@@ -13,8 +13,11 @@ from transforms_kit import kernel_of, wrap
 import adstack as qd
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
 from adstack.interpreter import RunOptions, run
+from adstack.ir.structure import Place
+from adstack.ir.types import f32
 from adstack.ir.verifier import verify
 from adstack.transforms.autodiff.replay import with_scratch
+from adstack.transforms.autodiff.reverse import reverse
 
 HEAD = """kernel @k() {
   place @x : f32[4] field
@@ -84,6 +87,17 @@ def test_a_branch_without_a_loop_decides_nothing() -> None:
 )
 def test_what_can_not_be_written_again_stays(body: str) -> None:
     assert not {"x.scratch", "x.before"} & set(accesses(body))
+
+
+def test_a_reverse_kernel_may_read_what_it_repeats_in_scratch_memory() -> None:
+    steps = "for %j = %0 to %4 {\n%v = load @x[%i]\n%s = sin %v\nstore @x[%i], %s\nyield\n}"
+    kernel = kernel_of(wrap(f"{FRONT}{threads(steps)}\nreturn", HEAD))
+    made = with_scratch(kernel, {"x"})
+    grad = Place("x.grad", f32, (4,), "field", "grad", "x")
+    scratch = made.scratch["x"].name
+    verify(reverse(made.kernel, {"x": grad, scratch: grad}, {scratch}))
+    with pytest.raises(qd.AdstackDataAccessError):
+        reverse(made.kernel, {"x": grad, scratch: grad})
 
 
 @pytest.mark.parametrize("seed", range(40))
