@@ -152,7 +152,9 @@ WHOLE = {
     "kernel k() {\n}": "expected the kernel's name (like @name), got k",
     "kernel @k() {\n return\n}\nmore": "expected the end of the text, got more",
     "kernel @k() {\n place @x : f32[] field\n place @x : f32[] field\n return\n}": "@x is declared twice",
-    "kernel @k() {\n place @x : f32[] register\n}": "expected field or ndarray or temp or result or depths, got register",
+    "kernel @k() {\n place @x : f32[] register\n}": (
+        "expected field or ndarray or temp or result or depths, got register"
+    ),
     "kernel @k() {\n place @x : f32[y] field\n}": "expected an extent, or ? for one known at launch, got y",
     "kernel @k() {\n place @x : f32[1.5] field\n}": "expected an extent, or ? for one known at launch, got 1.5",
     "kernel @k(%a: f32, %a: f32) {\n return\n}": "%a is defined twice",

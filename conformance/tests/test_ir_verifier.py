@@ -248,7 +248,11 @@ PLACES = {
     "another name": ("y", X, "k: places['y'] must be the place of that name, got @x"),
     "not a place": ("x", 3, "k: places['x'] must be a Place, got 3"),
     "no dtype": ("x", Place("x", int), "@x: expected a scalar type as dtype, got <class 'int'>"),
-    "kind": ("x", Place("x", f32, kind="tmp"), "@x: expected one of field ndarray temp result depths as kind, got 'tmp'"),
+    "kind": (
+        "x",
+        Place("x", f32, kind="tmp"),
+        "@x: expected one of field ndarray temp result depths as kind, got 'tmp'",
+    ),
     "role": ("x", Place("x", f32, role="adjoint"), "@x: expected one of primal grad dual as role, got 'adjoint'"),
     "of": (
         "x",

@@ -185,8 +185,8 @@ class Task:
         name: unique in its program.
         body: what it does.
         kind: "serial" or "parallel".
-        sizes: it is a sizer if this is not empty: the elements of the place "depths" that it helps to compute. It writes
-            nothing else, so that a launch which can't change them may leave it out.
+        sizes: it is a sizer if this is not empty: the elements of the place "depths" that it helps to compute. It
+            writes nothing else, so that a launch which can't change them may leave it out.
     """
 
     name: str
