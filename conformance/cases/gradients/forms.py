@@ -98,12 +98,12 @@ def an_inner_loop_as_long_as_the_index_says(qd, dtype, how):
     @qd.func
     def step(s, i, j):
         for k in range(j % 4):
-            s = s + (c[i] - s * s) * 0.0078125 * (k + 1)
+            s = s + (c[i] - s * s) * 0.0009765625 * (k + 1)
         return s
 
     def exact(s, c, i, j):
         for k in range(j % 4):
-            s = s + (c[i] - s * s) * (k + 1) / 128
+            s = s + (c[i] - s * s) * (k + 1) / 1024
         return s
 
     return loop.run(step, exact)
@@ -120,13 +120,13 @@ def an_inner_while(qd, dtype, how):
         t = s * 2.0
         while t > 0.7:
             t = t * t * 0.125 + t * 0.25
-        return s + (c[i] * t - s) * 0.03125
+        return s + (c[i] * t - s) * 0.001953125
 
     def exact(s, c, i, j):
         t = s * 2
         while t > 0.7:
             t = t * t / 8 + t / 4
-        return s + (c[i] * t - s) / 32
+        return s + (c[i] * t - s) / 512
 
     return loop.run(step, exact)
 
@@ -144,7 +144,7 @@ def an_inner_loop_with_continue_and_break(qd, dtype, how):
                 continue
             if s > 0.9:
                 break
-            s = s + c[i] * (1.0 + s * s) * 0.00390625
+            s = s + c[i] * (1.0 + s * s) * 0.0009765625
         return s - s * s * s * 0.03125
 
     def exact(s, c, i, j):
@@ -153,7 +153,7 @@ def an_inner_loop_with_continue_and_break(qd, dtype, how):
                 continue
             if s > 0.9:
                 break
-            s = s + c[i] * (s * s + 1) / 256
+            s = s + c[i] * (s * s + 1) / 1024
         return s - s * s * s / 32
 
     return loop.run(step, exact)
