@@ -156,7 +156,6 @@ def test_what_is_too_large_to_count_saturates():
     only = type(sized.program)("sizers", sizers, sized.program.places)
     run(only, {"m": np.array([1, 2**40, 5, 2**62]), "x": np.zeros(4), "depths": depths, **gradients()})
     assert max(depths) == MOST
-    assert 2**62 in depths.tolist()
 
 
 def gradients():
@@ -191,4 +190,6 @@ def test_random_kernels_are_sized_exactly_enough_and_keep_their_gradients(seed):
             with pytest.raises(AdstackOverflowError):
                 with_depths(sized, before, less)
         if size.expr is not None and not sized.transient:
-            assert evaluate(size, (), before) == depths[size.number], size.text
+            # what sizers do not read of temporaries does not matter
+            temps = {p.name: np.zeros((), p.dtype.numpy) for p in sized.program.places.values() if p.kind == "temp"}
+            assert evaluate(size, (), {**temps, **before}) == depths[size.number], size.text
