@@ -12,10 +12,8 @@
 
 The step takes the carried value (a number, or with `width` a vector), the index of the parallel iteration and that of
 the loop, and gives the next value; `c` is a field of constants that are differentiated as well. Starting values differ
-from form to form.
+from form to form. (No `from __future__ import annotations` here: peers do not read annotations that are strings.)
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Final

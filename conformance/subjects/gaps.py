@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ..harness.cells import Gap
+from .gradient_gaps import GRADIENT_GAPS
 
 __all__ = ["PEER_GAPS", "PEER_OPTIONS"]
 
@@ -122,7 +123,7 @@ _TAICHI: Final = (
 )
 
 PEER_GAPS: Final[dict[str, dict[str, tuple[Gap, ...]]]] = {
-    "quadrants": {"cpu": _FAMILY + _MATH + _QUADRANTS},
-    "taichi": {"cpu": _FAMILY + _MATH + _TAICHI},
+    "quadrants": {"cpu": _FAMILY + _MATH + _QUADRANTS + GRADIENT_GAPS["quadrants"]},
+    "taichi": {"cpu": _FAMILY + _MATH + _TAICHI + GRADIENT_GAPS["taichi"]},
 }
 """By subject and its arch."""
