@@ -7,7 +7,7 @@ rounded as if once (f32 has more than twice the digits and two more). fma is not
 from __future__ import annotations
 
 from adstack.errors import BackendUnavailableError
-from adstack.ir.types import DType, f16, f32, f64, i32, u16, u32
+from adstack.ir.types import DType, f16, f32, f64, i16, i32, i64, u16, u32
 
 from .code import Num, unsigned
 from .soft import fma64, to_odd
@@ -15,12 +15,18 @@ from .soft import fma64, to_odd
 __all__ = ["divide", "fma", "integer_to_float", "magnitude", "narrow", "negate", "root", "to_float", "wide"]
 
 _SIGN = {16: 1 << 15, 32: 1 << 31, 64: 1 << 63}
+_SIGNED = {16: i16, 32: i32, 64: i64}
 
 
 def magnitude(x: Num) -> Num:
-    """The value without its sign bit."""
-    bits = unsigned(x.dtype)
-    return (x.bits(bits) & (_SIGN[x.dtype.bits] - 1)).bits(x.dtype)
+    """The value without its sign bit.
+
+    Not by a mask, which compilers take for an absolute value, and leave out where they think that there is no sign:
+    behind a square root, whose -0 they forget.
+    """
+    bits, signed = unsigned(x.dtype), _SIGNED[x.dtype.bits]
+    raw = x.bits(bits)
+    return (raw.signed(signed) < 0).choose(raw ^ _SIGN[x.dtype.bits], raw).bits(x.dtype)
 
 
 def negate(x: Num) -> Num:

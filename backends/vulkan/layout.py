@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bisect
 import math
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adstack.errors import AdstackMemoryError
-from adstack.ir.types import DType
+from adstack.ir.types import DType, f32
 
 from .api import check, ffi, lib
 from .device import Device
@@ -34,10 +35,16 @@ _USAGE = 1 | 2 | 0x20 | 0x20000
 """Copied from and to, storage, addressed."""
 
 Array = npt.NDArray[Any]
+_PLAIN = 2.0**127
+"""Floats below this become f32 without overflow."""
 
 
 def raw_bits(value: bool | int | float, dtype: DType) -> int:
     """A scalar argument as the unsigned 64-bit integer whose first bytes are the value."""
+    if type(value) is int and dtype.kind in "iu" and dtype.min <= value <= dtype.max:
+        return value & (1 << 64) - 1
+    if type(value) is float and dtype.kind == "f" and dtype.bits >= 32 and abs(value) < _PLAIN:
+        return int.from_bytes(struct.pack("<f" if dtype is f32 else "<d", value), "little")
     if dtype.is_float:
         return int.from_bytes(np.asarray(dtype(value), dtype.numpy).tobytes(), "little")
     return int(dtype(value)) & (1 << 64) - 1
