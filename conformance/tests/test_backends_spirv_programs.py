@@ -62,6 +62,27 @@ def test_random_programs_are_valid_spirv(traits, debug, tmp_path):
     validate((s.words for p in programs for s in emit_program(p, traits, debug=debug).shaders), tmp_path)
 
 
+@pytest.mark.parametrize("dtype", ["f16", "f32", "f64"])
+def test_signs_of_zeros_survive_what_compilers_know_of_signs(dtype):
+    body = f"""%x = load @x[%i] : {dtype}
+    %r = sqrt %x : {dtype}
+    %a = abs %r : {dtype}
+    %m = neg %a : {dtype}
+    %z = const -0.0 : {dtype}
+    %one = const 1.0 : {dtype}
+    %c = gt %x, %one : u1
+    %s = select %c, %z, %a : {dtype}
+    %t = abs %s : {dtype}
+    %u = div %one, %t : {dtype}
+    %v = div %one, %m : {dtype}
+    %k = const 1 : i32
+    store @y[%i, %zero], %u
+    store @y[%i, %k], %v"""
+    x = np.array([0.0, -0.0, 1.0, 4.0, -1.0, np.inf], dtype.replace("f", "float"))
+    places = f"place @x : {dtype}[6] field\nplace @y : {dtype}[6, 2] field"
+    agree_on(parallel(body, 6, places), [({"x": x, "y": np.zeros((6, 2), x.dtype)}, ())])
+
+
 # ---- memory
 
 
