@@ -50,6 +50,10 @@ def texts(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "host")
     monkeypatch.setattr(CudaBackend, "compile", compile_)
     monkeypatch.setattr(CudaBackend, "launch", launch)
+    monkeypatch.setattr(CudaBackend, "last_launch", lambda self, program: 0)
+    monkeypatch.setattr(CudaBackend, "last_scalars", lambda self, program: [])
+    monkeypatch.setattr(CudaBackend, "adstacks", lambda self, program: [])
+    monkeypatch.setattr(CudaBackend, "shortcut", lambda self, program, wanted: None)
     monkeypatch.setattr(execute._Launch, "_bounds", lambda self, of, expectations: [])
     yield found
     qd.reset()
@@ -62,7 +66,8 @@ def test_the_kernels_of_every_case_assemble(batch, texts, tmp_path):
         for entry in first_variants()[batch::BATCHES]:
             for mode in entry.case.modes:
                 request = execute.Request(str(CASES), entry.path, entry.id, mode, 1)
-                execute.perform(request, execute.Target(qd, "cuda"), capture)
+                seen = execute.perform(request, execute.Target(qd, "cuda"), capture)
+                assert not seen["message"].startswith(("AttributeError", "InternalError")), seen["message"]
     assert len(texts) > 20
     codes = [ptx(text) for text in texts]
     for start in range(0, len(codes), BATCH):
@@ -94,9 +99,9 @@ def test_a_bad_kernel_among_good_ones_is_noticed(tmp_path):
 
 
 ADD = parallel(
-    "%v = load @x[%i] : {t}\n%old = atomic add @y[%i], %v : {t}",
+    "%v = load @x[%i] : {t}\n%k = load @at[%i] : i32\n%old = atomic add @y[%k], %v : {t}",
     100,
-    "place @x : {t}[?] field\nplace @y : {t}[?] field",
+    "place @x : {t}[?] field\nplace @y : {t}[?] field\nplace @at : i32[?] field",
 )
 
 
@@ -112,6 +117,12 @@ ADD = parallel(
 )
 def test_memory_adds_by_itself(dtype, instruction):
     assert re.search(instruction, device_code(ADD.replace("{t}", dtype)))
+
+
+def test_an_element_that_one_thread_alone_touches_is_added_to_without_atomics():
+    code = device_code(parallel("%old = atomic add @y[%i], %i : i32", 100, "place @y : i32[?] field"))
+    assert "atom" not in code
+    assert "red." not in code
 
 
 def test_where_memory_flushes_subnormals_a_loop_adds():
