@@ -144,8 +144,8 @@ def an_inner_loop_with_continue_and_break(qd, dtype, how):
                 continue
             if s > 0.9:
                 break
-            s = s + c[i] * (1.0 + s * s) * 0.0009765625
-        return s - s * s * s * 0.03125
+            s = s + c[i] * (1.0 + s * s) * 0.0001220703125
+        return s - s * s * s * 0.00390625
 
     def exact(s, c, i, j):
         for k in range(5):
@@ -153,8 +153,8 @@ def an_inner_loop_with_continue_and_break(qd, dtype, how):
                 continue
             if s > 0.9:
                 break
-            s = s + c[i] * (s * s + 1) / 1024
-        return s - s * s * s / 32
+            s = s + c[i] * (s * s + 1) / 8192
+        return s - s * s * s / 256
 
     return loop.run(step, exact)
 
@@ -259,10 +259,10 @@ def gathered_with_the_value(qd, dtype, how):
     @qd.func
     def step(s, i, j):
         at = qd.cast(s * 8.0, qd.i32) % 4
-        return s + (c[at] * s - s * s * 0.75) * 0.015625
+        return s + (c[at] * s - s * s * 0.75) * 0.001953125
 
     def exact(s, c, i, j):
-        return s + (c[int(s * 8) % 4] * s - s * s * 0.75) / 64
+        return s + (c[int(s * 8) % 4] * s - s * s * 0.75) / 512
 
     return loop.run(step, exact)
 
