@@ -44,7 +44,7 @@ LIKELY: Final = {
     "*/journal.py*": ("test_transforms_autodiff_journal",),
     "*/seen.py*": ("test_transforms_autodiff_seen",),
     "*/checkpoint_schedule.py*": ("test_transforms_autodiff_checkpoint_schedule",),
-    "*/checkpoint_state.py*": ("test_transforms_autodiff_checkpoint_state", "test_transforms_autodiff_checkpoint"),
+    "*/checkpoint_state.py*": ("test_transforms_autodiff_checkpoint_state", "test_transforms_autodiff_checkpoint_plan"),
     "*/checkpoint.py*": ("test_transforms_autodiff_checkpoint",),
     "*": ("test_transforms_autodiff_plan", "test_transforms_autodiff_backward", "test_transforms_autodiff_reverse"),
 }
