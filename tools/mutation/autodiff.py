@@ -29,7 +29,7 @@ TESTS: Final = (
     "../../tools/mutation/cases",
 )
 LIKELY: Final = {
-    "ir/derivatives.py": ("test_ir_derivatives",),
+    "ir/derivatives.py*": ("test_ir_derivatives",),
     "derivative of *": ("test_ir_derivatives",),
     "lang/ad/undo.py*": ("test_lang_ad_undo",),
     "lang/ad/*": ("test_lang_ad_tape",),
