@@ -173,6 +173,17 @@ def test_writes_of_the_host_are_wound_back_and_are_inputs() -> None:
     assert world.x.grad.to_numpy().tolist() == [4.0, 10.0, 1.0, 4 * 0.5**3]
 
 
+def test_writes_of_the_host_behind_the_last_launch_are_wound_back() -> None:
+    world = World()
+    with qd.ad.Tape(world.y):
+        world.square()
+        world.total()
+        world.square()
+        world.x.from_numpy(2.0 * world.start)
+    assert world.x.grad.to_numpy().tolist() == (2 * world.start).tolist()
+    assert world.x.to_numpy().tolist() == (2.0 * world.start).tolist()
+
+
 def test_a_fill_of_the_host_cuts_gradients_even_where_it_changes_nothing() -> None:
     x, y, z = (qd.field(qd.f64, shape=2, needs_grad=True) for _ in range(3))
     loss = qd.field(qd.f64, shape=(), needs_grad=True)

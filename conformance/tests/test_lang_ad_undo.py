@@ -57,6 +57,15 @@ def test_only_what_is_needed_is_logged() -> None:
     assert change.values.tolist() == [1.0]
 
 
+def test_elements_that_are_needed_later_add_to_those_before() -> None:
+    memory, log = buffer(np.zeros((4, 3))), Log()
+    log.watch([Touched("x", memory, [((1, 1), (0, 0))])])
+    log.watch([Touched("x", memory, [((3, 3), (2, 2))])])
+    memory.write(np.ones((4, 3)))
+    (change,) = log.mark()
+    assert sorted(change.positions.tolist()) == [3, 11]
+
+
 @pytest.mark.parametrize("shape", [(), (1,), (2, 1, 2)])
 def test_buffers_of_any_rank(shape: Any) -> None:
     memory, log = buffer(np.zeros(shape), f32), Log()

@@ -224,7 +224,7 @@ TASKS = {
     "a store at a carried index": (
         "%q = for %k = %0 to %4 carry (%j = %0) {\n%f = load @w[%k]\nstore @y[%j], %f\n%h = sub %4, %k\nyield %h\n}"
     ),
-    "extremes in a loop": ("for %k = %0 to %4 {\n%f = load @w[%k]\n%s = sin %f\n%o = atomic max @z[], %s\nyield\n}"),
+    "extremes in a loop": ("for %k = %0 to %4 {\n%f = load @w[%k]\n%s = sin %f\n%o = atomic max @y[%0], %s\nyield\n}"),
     "a sum over threads, and what they wrote besides": "store @t[], %half\n"
     + threads("%a = load @x[%i]\nstore @y[%i], %a\n%o = atomic add @t[], %a")
     + "%p = load @t[]\nstore @y[%0], %p\n",
