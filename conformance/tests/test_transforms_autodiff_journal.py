@@ -211,3 +211,26 @@ def test_an_index_that_may_wrap_around_is_not_taken_for_a_later_one(step: str, r
             reverse(kernel, gradients_of(kernel))
     else:
         verify(reverse(kernel, gradients_of(kernel)))
+
+
+def test_parallel_loops_over_several_axes_have_a_row_for_each_iteration() -> None:
+    body = """parallel_for (%i = %0 to %2, %j = %0 to %2) {
+      %p = mul %i, %2
+      %k = add %p, %j
+      %a = load @x[%k]
+      %b = sin %a
+      store @x[%k], %b
+      yield
+    }"""
+    check(of(f"%2 = const 2 : i32\n{body}"), memory_of([0] * 4), ADJOINTS)
+
+
+def test_numbers_that_a_counter_gave_are_logged() -> None:
+    body = """parallel_for (%i = %0 to %4) {
+      %k = atomic add @n[%0], %1
+      %a = load @x[%k]
+      %b = sin %a
+      store @y[%k], %b
+      yield
+    }"""
+    check(of(body), memory_of([0] * 4), ADJOINTS)

@@ -84,3 +84,23 @@ def test_a_kernel_with_local_arrays_is_left_as_it_is() -> None:
     before = print_ir(kernel)
     assert deciding(kernel) == set()
     assert print_ir(kernel) == before
+
+
+DECIDED = {
+    "a lower bound": "for %k = %v to %4 {\nyield\n}",
+    "an upper bound": "for %k = %0 to %v {\nyield\n}",
+    "a parallel loop": "parallel_for (%k = %0 to %v) {\nyield\n}",
+    "a condition": "%c = lt %v, %4\nif %c {\nstore @n[%0], %0\nyield\n} else {\nyield\n}",
+    "a while": "while (%w = %v) {\n%c = lt %w, %4\nyield %c, %w\n} do (%u) {\n%t = add %u, %4\nyield %t\n}",
+    "a local array": (
+        "%l = array.alloc : array<i32, 4>\narray.store %l, %0, %v\n%w = array.load %l, %0\n"
+        "for %k = %0 to %w {\nyield\n}"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DECIDED)
+def test_what_decides_is_found(name: str) -> None:
+    head = "kernel @k() {\n  place @n : i32[4] field"
+    kernel = kernel_of(wrap(f"%0 = const 0 : i32\n%4 = const 4 : i32\n%v = load @n[%4]\n{DECIDED[name]}\nreturn", head))
+    assert deciding(kernel) == {op for op in kernel.body.walk() if op.name == "load"}

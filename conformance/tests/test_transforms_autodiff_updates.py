@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from transforms_kit import kernel_of, wrap
 
 import adstack as qd
+from adstack.interpreter import run
+from adstack.transforms.autodiff.updates import ordered_updates, plain_updates
 
 NUMBERS = np.array([2.0, 0.0, 3.0])
 
@@ -156,3 +159,23 @@ def test_what_depends_on_the_order_of_iterations_is_refused(form: str) -> None:
     name = "exchange" if form == "exchange" else "compare-and-swap"
     with pytest.raises(qd.AdstackDataAccessError, match=f"the derivative of atomic {name} depends on the order"):
         (exchange if form == "exchange" else swap).grad()
+
+
+def test_turns_are_taken_with_the_last_axis_fastest() -> None:
+    head = "kernel @k() {\n  place @m : f64[2, 3] field\n  place @z : f64[] field"
+    loop = "parallel_for (%i = %0 to %2, %j = %0 to %3) {\n%o = atomic add @z[], %one\nstore @m[%i, %j], %o\nyield\n}"
+    numbers = "\n".join([*(f"%{k} = const {k} : i32" for k in (0, 2, 3)), "%one = const 1.0 : f64"])
+    memory = {"m": np.zeros((2, 3)), "z": np.zeros(())}
+    run(ordered_updates(kernel_of(wrap(f"{numbers}\n{loop}\nreturn", head))), memory)
+    assert memory["m"].tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_a_swap_compares_bits() -> None:
+    head = "kernel @k() {\n  place @z : f64[2] field"
+    swaps = "parallel_for (%i = %0 to %2) {\n%o = atomic cas @z[%i], %zero, %one\nyield\n}"
+    numbers = "%0 = const 0 : i32\n%2 = const 2 : i32\n%zero = const 0.0 : f64\n%one = const 1.0 : f64"
+    kernel = kernel_of(wrap(f"{numbers}\n{swaps}\nreturn", head))
+    for one in (kernel, plain_updates(kernel)):
+        memory = {"z": np.array([0.0, -0.0])}
+        run(one, memory)
+        assert memory["z"].tolist() == [1.0, 0.0]
