@@ -121,6 +121,7 @@ def test_launches_under_no_grad_are_constants() -> None:
         world.squares()
     # the second squares sees what was made by a constant
     assert world.x.grad.to_numpy().tolist() == [2.0, 4.0, 6.0]
+    assert world.y.grad.to_numpy().tolist() == [0.0] * 3
     assert [call[0] for call in tape.calls] == [world.copy, world.squares, world.squares]
     reset()
 

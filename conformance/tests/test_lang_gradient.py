@@ -156,6 +156,22 @@ def test_tensors_that_require_grad_get_a_gradient(monkeypatch: pytest.MonkeyPatc
     assert x.grad.array.tolist() == [2.0, 4.0]
 
 
+def test_gradients_of_tensors_add_up_from_tape_to_tape(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = types.SimpleNamespace(zeros_like=lambda t: FakeTensor(np.zeros_like(t.array)))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    x, y = FakeTensor(np.array([1.0, 2.0]), requires_grad=True), scalar(needs_grad=True)
+
+    @qd.kernel
+    def squares(a: qd.types.ndarray()):
+        for i in range(2):
+            y[None] += a[i] * a[i]
+
+    for _ in range(2):
+        with qd.ad.Tape(y):
+            squares(x)
+    assert x.grad.array.tolist() == [4.0, 8.0]
+
+
 def test_members_of_structs_have_gradients() -> None:
     @dataclasses.dataclass
     class Pair:

@@ -290,6 +290,12 @@ LOOSE = {
         "%q = if %c {\n%d = cbrt %a\nyield %d\n} else {\n%e = sqrt %a\nstore @w[%i], %half\nyield %e\n}\n"
         "%s = select %c, %q, %one"
     ),
+    "a branch that gives one value twice": (
+        "%never = gt %m, %5\n"
+        "%q, %p = if %c {\n%d = cbrt %a\nyield %d, %half\n} else {\n"
+        "%h = mul %a, %half\n%e = sqrt %h\nstore @w[%i], %half\nyield %e, %e\n}\n"
+        "%f = select %never, %q, %one\n%g = select %never, %p, %one\n%s = mul %f, %g"
+    ),
     "what one branch alone reaches": ("%s = if %c {\n%d = mul %r, %half\nyield %d\n} else {\nyield %one\n}"),
     "a loop that does not run": "%s = for %k = %0 to %0 carry (%v = %one) {\n%d = mul %v, %r\nyield %d\n}",
     "a loop with branches": (
