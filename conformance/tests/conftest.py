@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Sequence
+from functools import cache
 
 import hypothesis
 import pytest
 
 import adstack as qd
+from adstack.runtime.backend import Unavailable
+from adstack.runtime.registry import probe
 
 # Every pass is checked: the verifier runs before the first and after each one.
 os.environ["ADSTACK_VERIFY"] = "1"
@@ -25,3 +29,23 @@ def fresh_runtime() -> Iterator[None]:
     """No field, option or compiled kernel of a test is seen by the next."""
     yield
     qd.reset()
+
+
+_ON_VULKAN = ("test_backends_vulkan_", "test_backends_spirv_")
+"""Tests that run on a Vulkan device, or hand SPIR-V to its validator: CI installs a driver that needs no GPU."""
+
+
+@cache
+def _without_vulkan() -> str:
+    """What is missing here for them, and what would help; "" if nothing is."""
+    found = probe("vulkan")
+    if isinstance(found, Unavailable):
+        return f"vulkan is unavailable: {found.reason}; {found.fix}"
+    return "" if shutil.which("spirv-val") else "there is no spirv-val; install spirv-tools"
+
+
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Say of tests that need a device which is not there that they were skipped, and why."""
+    for item in items:
+        if item.path.name.startswith(_ON_VULKAN) and _without_vulkan():
+            item.add_marker(pytest.mark.skip(reason=_without_vulkan()))
