@@ -263,8 +263,9 @@ def arrays_of_a_branch(x: T, w: T, y: T, n: T, total: T):
 def kernels() -> dict[str, Kernel]:
     """By name, optimised as `reverse` wants them."""
     qd.init(arch=qd.reference)
-    x, w, y, n = (qd.field(t, shape=LANES, needs_grad=t is qd.f32) for t in (qd.f32, qd.f32, qd.f32, qd.i32))
-    total = qd.field(qd.f32, shape=(), needs_grad=True)
+    x, w, y = (qd.field(qd.f32, shape=LANES, needs_grad=True, name=name) for name in "xwy")
+    n = qd.field(qd.i32, shape=LANES)
+    total = qd.field(qd.f32, shape=(), needs_grad=True, name="total")
     made = (recurrence, shifted, serial, condition, leaving, ragged, inner_while, siblings, edges, branches)
     made += (arrays, arrays_written_later, arrays_of_a_branch)
     return {k.__name__: optimize(k.prepared((x, w, y, n, total), {})[0].kernel, keep_accesses=True) for k in made}
