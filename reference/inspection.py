@@ -49,27 +49,42 @@ class Cache:
         entries: how many kernels.
         bytes: what they take.
         most: what they may take; those used longest ago go first.
+        device_files: how many files beside them are about devices: their drivers' compiled code, and what is known of
+            them.
+        device_bytes: what those take.
     """
 
     folder: str
     entries: int
     bytes: int
     most: int
+    device_files: int = 0
+    device_bytes: int = 0
 
 
 def cache() -> Cache:
     """What is kept on disk."""
-    room = importlib.import_module("adstack.backends.llvm.cache")
-    kept = room.ObjectCache(room.default_folder())
-    sizes = [size for _, size in kept.entries()]
-    return Cache(str(kept.folder), len(sizes), sum(sizes), room.MOST_BYTES)
+    room, files = _kept()
+    objects = room.ObjectCache(files.default_folder())
+    sizes = [size for _, size in objects.entries()]
+    others = [size for _, size in files.device_files(objects.folder)]
+    return Cache(str(objects.folder), len(sizes), sum(sizes), room.MOST_BYTES, len(others), sum(others))
 
 
-def clear_cache() -> int:
-    """Remove the compiled kernels that are kept on disk; how many there were."""
-    room = importlib.import_module("adstack.backends.llvm.cache")
-    removed: int = room.ObjectCache(room.default_folder()).clear()
-    return removed
+def clear_cache() -> tuple[int, int]:
+    """Remove what is kept on disk: how many kernels there were, and how many files about devices."""
+    room, files = _kept()
+    objects = room.ObjectCache(files.default_folder())
+    others = [path for path, _ in files.device_files(objects.folder)]
+    for path in others:
+        files.remove(path)
+    return objects.clear(), len(others)
+
+
+def _kept() -> tuple[Any, Any]:
+    names = ("llvm.cache", "shared.kept")
+    room, files = (importlib.import_module(f"adstack.backends.{name}") for name in names)
+    return room, files
 
 
 def budget(op: str, dtype: str) -> float:

@@ -31,19 +31,24 @@ def cache() -> None:
 
 @cache.command()
 def info() -> None:
-    """Say where the cache is, how many kernels it has and how much space they take."""
+    """Say where the cache is, how many kernels it has and how much space they take.
+
+    Beside them it has files about devices: their drivers' compiled code, and what was found out about them.
+    """
     found = inspection.cache()
     out = console()
     for name, text in (
         ("folder", found.folder),
         ("kernels", str(found.entries)),
         ("size", f"{found.bytes / MIB:.1f} MiB of at most {found.most / MIB:.0f} MiB"),
+        ("devices", f"{found.device_files} files, {found.device_bytes / MIB:.1f} MiB"),
     ):
         out.print(f"{name:8} {text}", markup=False, soft_wrap=True)
 
 
 @cache.command()
 def clear() -> None:
-    """Remove all kernels that are kept."""
-    removed = inspection.clear_cache()
-    console().print(f"{removed} kernel{'s' if removed != 1 else ''} removed", markup=False)
+    """Remove all kernels that are kept, and the files about devices."""
+    kernels, files = inspection.clear_cache()
+    about = f", {files} file{'s' if files != 1 else ''} about devices" if files else ""
+    console().print(f"{kernels} kernel{'s' if kernels != 1 else ''}{about} removed", markup=False)

@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.llvm import native
-from adstack.backends.llvm.cache import ObjectCache, default_folder
+from adstack.backends.llvm.cache import ObjectCache
 from adstack.backends.llvm.context import Context, own_size, raw_bits
-from adstack.backends.llvm.frame import Site, record_words
-from adstack.backends.llvm.reports import failure, overflow_error, printed
+from adstack.backends.shared.kept import default_folder
+from adstack.backends.shared.reports import failure, overflow_error, printed
+from adstack.backends.shared.sites import Site, record_words
 from adstack.errors import BackendUnavailableError
 from adstack.ir.structure import Program
 from adstack.ir.types import DType

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from adstack.backends.llvm.context import Context
-from adstack.backends.llvm.frame import Site
 from adstack.backends.llvm.framed import framed
 from adstack.backends.llvm.gathering import Gathering
 from adstack.backends.llvm.rows import Words, table
 from adstack.backends.llvm.tasks import Emitted, emit_counts, emit_program
+from adstack.backends.shared.sites import Site
 from adstack.errors import AdstackCompilationError
 from adstack.ir.structure import Program, Task
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from adstack.backends.llvm import native
 from adstack.backends.llvm.cache import ObjectCache
 from adstack.backends.llvm.context import own_size
-from adstack.backends.llvm.reports import failure, overflow_error, printed
+from adstack.backends.shared.reports import failure, overflow_error, printed
 from adstack.ir.structure import Program
 from adstack.runtime.adstack_heap import Heap
 from adstack.runtime.options import Options

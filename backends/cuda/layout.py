@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.llvm.context import own_size
-from adstack.backends.llvm.frame import Site, record_words
+from adstack.backends.shared.sites import Site, record_words
 from adstack.ir.structure import Place, Program
 from adstack.ir.types import DType
 

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.llvm import native
-from adstack.backends.llvm.cache import ObjectCache, default_folder
+from adstack.backends.llvm.cache import ObjectCache
 from adstack.backends.llvm.context import raw_bits
+from adstack.backends.shared.kept import default_folder
 from adstack.errors import BackendUnavailableError
 from adstack.ir.structure import Program
 from adstack.ir.types import DType

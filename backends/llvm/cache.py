@@ -1,33 +1,23 @@
 """Compiled objects on disk, shared by processes.
 
-An entry is a file named by the hash of everything that decides its contents, and holds the hash of those contents in
-front: a truncated or damaged file is no entry. It is written under another name and renamed, so that a reader sees all
-of it or nothing.
+An entry is a file (see `shared/kept.py`) named by the hash of everything that decides its contents.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["MOST_BYTES", "ObjectCache", "default_folder"]
+from adstack.backends.shared import kept
+
+__all__ = ["MOST_BYTES", "ObjectCache"]
 
 _VERSION = "1"
 MOST_BYTES = 512 * 1024 * 1024
 """What the cache may take; more is trimmed now and then."""
-
-
-def default_folder() -> Path:
-    """$ADSTACK_CACHE_DIR, or adstack in the user's cache folder."""
-    given = os.environ.get("ADSTACK_CACHE_DIR")
-    if given:
-        return Path(given)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "adstack"
 
 
 @dataclass(frozen=True)
@@ -52,30 +42,15 @@ class ObjectCache:
     def read(self, key: str) -> bytes | None:
         """The contents of an entry, or None if it is not there or damaged."""
         path = self._path(key)
-        try:
-            data = path.read_bytes()
-        except OSError:
-            return None
-        head, body = data[:32], data[32:]
-        if hashlib.sha256(body).digest() != head:
-            return None
-        with suppress(OSError):
-            os.utime(path)  # what is used last is trimmed last
+        body = kept.read(path)
+        if body is not None:
+            with suppress(OSError):
+                os.utime(path)  # what is used last is trimmed last
         return body
 
     def write(self, key: str, body: bytes) -> None:
         """Add an entry; where the folder can't be written, do nothing."""
-        path = self._path(key)
-        with suppress(OSError):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(hashlib.sha256(body).digest() + body)
-                os.replace(name, path)
-            except OSError:
-                Path(name).unlink(missing_ok=True)
-                raise
+        kept.write(self._path(key), body)
         if key.startswith("00"):  # once in 256 writes
             self.trim()
 
@@ -92,7 +67,7 @@ class ObjectCache:
         """Remove all entries, and what interrupted writes have left; how many entries there were."""
         found = self.entries()
         for path in (*(path for path, _ in found), *self.folder.glob("objects/*/.writing-*")):
-            _remove(path)
+            kept.remove(path)
         return len(found)
 
     def trim(self, most: int = MOST_BYTES) -> None:
@@ -102,13 +77,8 @@ class ObjectCache:
         for path, size in found:
             if total <= most:
                 return
-            _remove(path)
+            kept.remove(path)
             total -= size
 
     def _path(self, key: str) -> Path:
         return self.folder / "objects" / key[:2] / f"{key}.o"
-
-
-def _remove(path: Path) -> None:
-    with suppress(OSError):
-        path.unlink(missing_ok=True)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from adstack.backends.shared.sites import Site
 from adstack.ir import arithmetic
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import DType, i64, u1
 
-from .frame import Site
 from .lanes import each_lane
 from .region import RegionEmitter, handles
 from .writer import type_text

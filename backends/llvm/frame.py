@@ -2,46 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from adstack.backends.shared.sites import Site
 from adstack.ir.location import Loc
-from adstack.ir.structure import Place, Value
-from adstack.ir.types import DType
+from adstack.ir.structure import Value
 
 from .target import HOST, Target
 
-__all__ = ["Site", "TaskFrame", "record_words"]
-
-
-@dataclass(frozen=True)
-class Site:
-    """A place in a program where something may be reported: a failed check, or text printed.
-
-    Attributes:
-        kind: "bounds", "local", "trap", "assert", "print", "stack" or "memory".
-        message: the trap's or assert's message; what is accessed; the variable that a stack keeps.
-        loc: where it stands.
-        types: of the arguments that the record holds.
-        parts: the text of a print, None for each argument.
-        place: what a bounds check is about.
-        indices: types of the indices of the iteration, which the record holds before the arguments.
-        task: name of the task that it is in.
-    """
-
-    kind: str
-    message: str
-    loc: Loc
-    types: tuple[DType, ...] = ()
-    parts: tuple[str | None, ...] = ()
-    place: Place | None = None
-    indices: tuple[DType, ...] = ()
-    task: str = ""
-
-
-def record_words(sites: Sequence[Site]) -> int:
-    """The size of an error record: a flag, the number of a site, indices, arguments."""
-    return 2 + max((len(site.indices) + len(site.types) for site in sites), default=0)
+__all__ = ["TaskFrame"]
 
 
 @dataclass

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from adstack.backends.shared.sites import Site
 from adstack.ir.location import Loc
 
 from .checks import refuse
-from .frame import Site
 from .region import RegionEmitter
 
 __all__ = ["fixed", "grown", "release", "renewed", "room"]

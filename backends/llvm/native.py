@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, TypeVar
 
+from adstack.backends.shared.kept import default_folder
 from adstack.errors import AdstackRuntimeError
 from adstack.ir.structure import Program
 from adstack.runtime.guards import GUARD
 from adstack.runtime.memory import ADDRESS, WRITTEN
 from adstack.runtime.shortcuts import RECORD_NAME, ArrayArgument, HostArgument, NumberArgument, Shortcut
 
-from .cache import ObjectCache, default_folder
+from .cache import ObjectCache
 from .context import Context
 from .jit import runtime_library
 from .native_ir import text

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op
 from adstack.ir.types import DType, StackType
 
 from . import heap, kept
 from .access import from_memory, memory_type, to_memory
 from .checks import refuse
-from .frame import Site
 from .region import RegionEmitter, handles
 
 __all__ = ["Stack", "overflowed"]

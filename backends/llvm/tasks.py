@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Program, Region, Task
 from adstack.ir.types import DType, i64
 from adstack.runtime.heap import Placement
@@ -20,7 +21,7 @@ from adstack.runtime.heap import Placement
 from . import access, atomics, checks, control, heap, kept, own, random, stacks
 from .box import Box, first_lanes, stays_in_rows
 from .context import Context
-from .frame import Site, TaskFrame
+from .frame import TaskFrame
 from .gathering import Gathering
 from .module import Module
 from .region import RegionEmitter

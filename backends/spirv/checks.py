@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from adstack.backends.shared.sites import Site
 from adstack.ir import arithmetic
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import DType, i64, u32, u64
 
 from .code import Num, unsigned
-from .frame import Site
 from .opcodes import Op as Spv
 from .region import RegionEmitter, handles
 

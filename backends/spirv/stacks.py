@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op, Value
 from adstack.ir.types import DType, StackType, i64, u32, u64
 
 from .checks import DEVICE, RELAXED, refuse
 from .code import Num
-from .frame import Site
 from .opcodes import Op as Spv
 from .opcodes import Storage
 from .region import RegionEmitter, handles
@@ -64,7 +64,7 @@ def _make(e: RegionEmitter, op: Op, dtype: DType, site: int) -> None:
     wanted = e.index(op.operands[0])
     capacity = c.const(max(known, 0), i64) if known is not None else (wanted > 0).choose(wanted, 0)
     if known is None or known > slots:
-        refuse(e, Site("memory", str(slots), op.loc, (i64,)), capacity > slots, [capacity])
+        refuse(e, Site("slots", str(slots), op.loc, (i64,)), capacity > slots, [capacity])
     array, number = m.array(dtype, slots), m.type(i64)
     primal, adjoint, count = c.local(array), c.local(array), c.local(number)
     for variable, ty in ((primal, array), (adjoint, array), (count, number)):

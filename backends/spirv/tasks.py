@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op, Program, Task, Value
 from adstack.ir.types import i64, u32, u64
 
 from . import access, atomics, checks, control, random, stacks
 from .code import Code, Num
 from .context import Context
-from .frame import Site, TaskFrame
+from .frame import TaskFrame
 from .gathering import gather
 from .module import Module
 from .opcodes import BUILTIN, Storage

@@ -16,7 +16,7 @@ from adstack.ir.types import DType, f16, f32, f64, i8, i16, i32, i64, u1, u8, u1
 from adstack.runtime.backend import Capabilities, Probe, Unavailable
 
 from .api import Missing, ffi, lib, loader
-from .instance import instance
+from .instance import LAYER, Instance, instance
 
 __all__ = ["GAPS", "Physical", "chosen", "devices", "offered", "probe"]
 
@@ -152,10 +152,12 @@ def probe() -> Probe:
 
 def offered(device: Physical) -> Capabilities:
     """What a device can do, in words."""
+    made = instance()
     details = {
         "driver": device.driver,
         "vulkan": ".".join(map(str, device.version)),
         "float controls": _controls(device.controls),
+        **({"validation": f"{LAYER} {made.layer}"} if isinstance(made, Instance) and made.layer else {}),
         "atomics": " ".join(sorted(name for name in device.features if "Atomic" in name)) or "of 32-bit integers",
     }
     kind = "software" if device.is_cpu else "native"

@@ -25,7 +25,7 @@ _FUNCTIONS = (
     "vkCreateSemaphore", "vkCreateShaderModule", "vkAllocateCommandBuffers", "vkDestroyBuffer", "vkDestroyPipeline",
     "vkDestroyShaderModule", "vkDeviceWaitIdle", "vkEndCommandBuffer", "vkFreeMemory", "vkGetBufferDeviceAddress",
     "vkGetBufferMemoryRequirements", "vkGetDeviceQueue", "vkGetPipelineCacheData", "vkGetSemaphoreCounterValue",
-    "vkMapMemory", "vkQueueSubmit", "vkWaitSemaphores",
+    "vkDestroyPipelineCache", "vkMapMemory", "vkMergePipelineCaches", "vkQueueSubmit", "vkWaitSemaphores",
 )  # fmt: skip
 
 

@@ -1,21 +1,23 @@
 """Vulkan's instance: made once in a process, with the validation layer if it is asked for.
 
 ADSTACK_VULKAN_VALIDATION=1 puts Khronos' validation layer between adstack and the driver; what it finds is raised at
-the next synchronisation.
+the next synchronisation, or printed if the process ends before there is one.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
+import sys
 from functools import cache
 from typing import Any
 
 from .api import Missing, ffi, lib
 
-__all__ = ["Instance", "instance"]
+__all__ = ["LAYER", "Instance", "instance"]
 
 VARIABLE = "ADSTACK_VULKAN_VALIDATION"
-_LAYER = "VK_LAYER_KHRONOS_validation"
+LAYER = "VK_LAYER_KHRONOS_validation"
 _UTILS = "VK_EXT_debug_utils"
 _VERSION = 1 << 22 | 3 << 12
 
@@ -25,11 +27,12 @@ class Instance:
 
     Attributes:
         handle: Vulkan's.
+        layer: the validation layer's version, if it listens.
         messages: of the validation layer, not raised yet.
     """
 
-    def __init__(self, handle: Any, keep: Any = None) -> None:
-        self.handle = handle
+    def __init__(self, handle: Any, layer: str = "", keep: Any = None) -> None:
+        self.handle, self.layer = handle, layer
         self.messages: list[str] = []
         self.keep = keep
 
@@ -38,9 +41,10 @@ class Instance:
 def instance() -> Instance | Missing:
     """The instance of this process, or why there is none."""
     wanted = os.environ.get(VARIABLE, "") not in ("", "0")
-    if wanted and not _has_layer():
-        return f"{VARIABLE} is set, and there is no {_LAYER}", "install it: on Debian, vulkan-validationlayers"
-    strings = [ffi().new("char[]", text.encode()) for text in ("adstack", _LAYER, _UTILS)]
+    layer = _layer() if wanted else ""
+    if wanted and not layer:
+        return f"{VARIABLE} is set, and there is no {LAYER}", "install it: on Debian, vulkan-validationlayers"
+    strings = [ffi().new("char[]", text.encode()) for text in ("adstack", LAYER, _UTILS)]
     about = ffi().new("VkApplicationInfo *", {"sType": 0, "apiVersion": _VERSION, "pEngineName": strings[0]})
     layers, extensions = (ffi().new("char *[]", [text]) for text in strings[1:])
     info = ffi().new("VkInstanceCreateInfo *", {"sType": 1, "pApplicationInfo": about})
@@ -51,18 +55,27 @@ def instance() -> Instance | Missing:
     result = lib().vkCreateInstance(info, ffi().NULL, made)
     if result < 0:
         return f"Vulkan refuses to start ({result})", "install a driver: on Debian, mesa-vulkan-drivers"
-    found = Instance(made[0])
+    found = Instance(made[0], layer)
     if wanted:
         found.keep = _listen(found)
+        atexit.register(_tell, found)
     return found
 
 
-def _has_layer() -> bool:
+def _tell(found: Instance) -> None:
+    """What nobody has waited for."""
+    for message in found.messages:
+        print(f"Vulkan's validation layer found: {message}", file=sys.stderr)
+
+
+def _layer() -> str:
+    """The validation layer's version, "" if it is not there."""
     count = ffi().new("uint32_t *")
     lib().vkEnumerateInstanceLayerProperties(count, ffi().NULL)
     layers = ffi().new("VkLayerProperties[]", count[0])
     lib().vkEnumerateInstanceLayerProperties(count, layers)
-    return any(ffi().string(layer.layerName).decode() == _LAYER for layer in layers)
+    numbers = [layer.specVersion for layer in layers if ffi().string(layer.layerName).decode() == LAYER]
+    return f"{numbers[0] >> 22 & 0x7F}.{numbers[0] >> 12 & 0x3FF}.{numbers[0] & 0xFFF}" if numbers else ""
 
 
 def _listen(found: Instance) -> Any:

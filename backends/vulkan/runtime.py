@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import struct
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from adstack.backends.shared.kept import default_folder
+from adstack.backends.shared.reports import failure, overflow_error, printed
+from adstack.backends.shared.sites import Site, record_words
 from adstack.backends.spirv.context import Context, own_size
-from adstack.backends.spirv.frame import record_words
 from adstack.backends.spirv.tasks import Emitted
 from adstack.backends.spirv.traits import Traits
 from adstack.errors import AdstackError, AdstackRuntimeError, BackendUnavailableError
@@ -32,7 +32,6 @@ from .adstacks import Layouts, device_heap
 from .codegen import Extent, emit_module, most_groups
 from .device import Device, opened
 from .layout import Memory, Piece, raw_bits
-from .reports import failure, overflow_error, printed
 from .stream import Stream
 from .toolchain import Pipeline, Pipelines
 from .traits import measured
@@ -84,18 +83,11 @@ def _shared(number: int) -> _Shared:
     assert isinstance(found, list)
     device = opened(found[number])
     memory = Memory(device)
-    pipelines = Pipelines(device, _folder())
+    pipelines = Pipelines(device, default_folder())
     stream = Stream(device, memory, pipelines.layout)
-    traits = measured(memory, stream, pipelines, _folder())
+    traits = measured(memory, stream, pipelines, default_folder())
     heap = device_heap(memory, stream)
     return _Shared(device, memory, pipelines, stream, traits, heap, threading.RLock())
-
-
-def _folder() -> Path:
-    """$ADSTACK_CACHE_DIR, or adstack in the user's cache folder."""
-    given = os.environ.get("ADSTACK_CACHE_DIR")
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(given) if given else Path(base) / "adstack"
 
 
 @dataclass
@@ -381,7 +373,7 @@ class VulkanBackend:
                 f"room for {8 * _PRINT_WORDS}",
                 do="print from fewer iterations",
             )
-        print(printed(executable.emitted.sites, view[2 : 2 + taken].tolist()), end="")
+        print("".join(_texts(executable.emitted.sites, view[2 : 2 + taken].tolist())), end="")
 
     def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., Any] | None:
         """None: recording a launch is Python."""
@@ -451,6 +443,15 @@ def _view(piece: Piece) -> Array:
     view = piece.view()
     assert view is not None
     return view
+
+
+def _texts(sites: Sequence[Site], words: Sequence[int]) -> Iterator[str]:
+    """What was printed, in the order in which it came: each text is a site and its arguments."""
+    at = 0
+    while at < len(words):
+        site = sites[words[at]]
+        yield printed(site, words[at + 1 : at + 1 + len(site.types)])
+        at += 1 + len(site.types)
 
 
 def _read(piece: Piece, at: int, dtype: DType) -> Any:

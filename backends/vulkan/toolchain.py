@@ -5,12 +5,11 @@ from __future__ import annotations
 import atexit
 import hashlib
 import os
-import tempfile
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from adstack.backends.shared import kept
 from adstack.errors import AdstackRuntimeError, BackendUnavailableError
 
 from .api import check, ffi
@@ -20,6 +19,8 @@ from .device import Device
 __all__ = ["Pipeline", "Pipelines"]
 
 _COMPUTE_STAGE = 0x20
+MOST_BYTES = 128 << 20
+"""What the pipeline cache of a device may take: a larger one is not taken up again."""
 _PUSHED = 8
 """Bytes of push constants: the address of the launch's words."""
 
@@ -48,7 +49,7 @@ class Pipelines:
         self.device = device
         self.layout = self._layout()
         self.name = hashlib.sha256(device.physical.identity).hexdigest()[:32]
-        self._file = None if folder is None else folder / "vulkan" / f"{self.name}.bin"
+        self._file = None if folder is None else folder / kept.DEVICES / f"{self.name}.bin"
         self._cache = self._opened()
         self._made = 0
         if self._file is not None:
@@ -108,10 +109,15 @@ class Pipelines:
     # ---- the cache
 
     def _opened(self) -> Any:
-        data = b"" if self._file is None else _read(self._file)
-        kept = ffi().from_buffer(data) if data else ffi().NULL
+        """What the file has; it begins anew when it has become too large."""
+        data = b"" if self._file is None else kept.read(self._file) or b""
+        self._started = hashlib.sha256(data).digest()
+        return self._cache_of(data if len(data) <= MOST_BYTES else b"")
+
+    def _cache_of(self, data: bytes) -> Any:
+        initial = ffi().from_buffer(data) if data else ffi().NULL
         info = ffi().new(
-            "VkPipelineCacheCreateInfo *", {"sType": 17, "initialDataSize": len(data), "pInitialData": kept}
+            "VkPipelineCacheCreateInfo *", {"sType": 17, "initialDataSize": len(data), "pInitialData": initial}
         )
         made = ffi().new("VkPipelineCache *")
         check(self.device.vk["vkCreatePipelineCache"](self.device.handle, info, ffi().NULL, made), "make a cache")
@@ -121,28 +127,19 @@ class Pipelines:
         """Write the cache to disk, if it has grown; where that can't be, do nothing."""
         if self._file is None or not self._made or os.getpid() != self.device.process:
             return
+        self._take_in(kept.read(self._file))
         get, size = self.device.vk["vkGetPipelineCacheData"], ffi().new("size_t *")
         if get(self.device.handle, self._cache, size, ffi().NULL) < 0 or not size[0]:
             return
         data = ffi().new("char[]", size[0])
         if get(self.device.handle, self._cache, size, data) >= 0:
-            _write(self._file, bytes(ffi().buffer(data, size[0])))
+            kept.write(self._file, bytes(ffi().buffer(data, size[0])))
 
-
-def _read(path: Path) -> bytes:
-    """The contents of a file, unless it is not there or damaged."""
-    with suppress(OSError):
-        data = path.read_bytes()
-        if hashlib.sha256(data[32:]).digest() == data[:32]:
-            return data[32:]
-    return b""
-
-
-def _write(path: Path, body: bytes) -> None:
-    """Write a file under another name and rename it, so that no reader sees a part of it."""
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-        with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(body).digest() + body)
-        os.replace(name, path)
+    def _take_in(self, data: bytes | None) -> None:
+        """Add what other processes have written since."""
+        if not data or len(data) > MOST_BYTES or hashlib.sha256(data).digest() == self._started:
+            return
+        vk, handle = self.device.vk, self.device.handle
+        others = ffi().new("VkPipelineCache *", self._cache_of(data))
+        vk["vkMergePipelineCaches"](handle, self._cache, 1, others)
+        vk["vkDestroyPipelineCache"](handle, others[0], ffi().NULL)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from adstack.backends.shared import kept
 from adstack.backends.spirv.code import Code, Num
 from adstack.backends.spirv.module import Module
 from adstack.backends.spirv.opcodes import BUILTIN, Capability, Storage
@@ -117,7 +117,7 @@ def measured(memory: Memory, stream: Stream, pipelines: Pipelines, folder: Path 
     """The traits of a device, as it was found to be now or before."""
     physical = memory.device.physical
     known = declared(physical.features, physical.controls)
-    file = None if folder is None else folder / "vulkan" / f"{pipelines.name}.json"
+    file = None if folder is None else folder / kept.DEVICES / f"{pipelines.name}.traits"
     found = _read(file)
     if found is None:
         found = _tried(memory, stream, pipelines, physical.features, Traits(**known))
@@ -127,19 +127,14 @@ def measured(memory: Memory, stream: Stream, pipelines: Pipelines, folder: Path 
 
 def _read(file: Path | None) -> dict[str, bool] | None:
     names = {trial.name for trial in TRIALS}
-    with suppress(OSError, ValueError):
-        if file is not None:
-            found = json.loads(file.read_text())
-            if set(found) == names:
-                return {name: bool(found[name]) for name in names}
-    return None
+    body = None if file is None else kept.read(file)
+    found = {} if body is None else json.loads(body)
+    return {name: bool(found[name]) for name in names} if set(found) == names else None
 
 
 def _write(file: Path | None, found: dict[str, bool]) -> None:
-    with suppress(OSError):
-        if file is not None:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps(found))
+    if file is not None:
+        kept.write(file, json.dumps(found).encode())
 
 
 def _tried(

@@ -17,8 +17,8 @@ from cpu_kit import backend, tasks_of
 from interpreter_kit import parallel
 
 from adstack.backends.cpu import capability, toolchain
-from adstack.backends.llvm import cache
-from adstack.backends.llvm.cache import ObjectCache, default_folder
+from adstack.backends.llvm.cache import ObjectCache
+from adstack.backends.shared.kept import default_folder
 from adstack.runtime.backend import Bindings
 from adstack.runtime.options import Options
 from adstack.tools.cli import cli
@@ -117,7 +117,7 @@ def test_a_full_disk_leaves_no_half_entry(folder, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cache.os, "replace", full)
+    monkeypatch.setattr(os, "replace", full)
     assert launch(5) == 5
     assert [path for path in folder.rglob("*") if path.is_file()] == []
 

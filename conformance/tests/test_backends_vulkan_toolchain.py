@@ -9,6 +9,7 @@ import pytest
 from interpreter_kit import serial
 from vulkan_kit import STRICT, backend, tasks_of
 
+from adstack.backends.shared import kept
 from adstack.backends.spirv.opcodes import Capability
 from adstack.backends.spirv.tasks import emit_program
 from adstack.backends.vulkan import api, traits
@@ -91,12 +92,12 @@ def test_what_a_device_does_is_found_out_once(tmp_path, monkeypatch):
     arguments = shared.memory, shared.stream, shared.pipelines, tmp_path
     first = traits.measured(*arguments)
     assert first == shared.traits
-    (file,) = (tmp_path / "vulkan").glob("*.json")
-    known = json.loads(file.read_text())
+    (file,) = (tmp_path / "vulkan").glob("*.traits")
+    known = json.loads(kept.read(file))
     assert known["div32"]
     monkeypatch.setattr(traits, "_tried", lambda *rest: pytest.fail("it was known"))
     assert traits.measured(*arguments) == first
-    file.write_text(json.dumps({**known, "div32": False}))
+    kept.write(file, json.dumps({**known, "div32": False}).encode())
     assert not traits.measured(*arguments).div32
 
 

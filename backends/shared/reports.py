@@ -14,21 +14,23 @@ from adstack.errors import (
     AdstackMemoryError,
     AdstackOutOfBoundsError,
     AdstackOverflowError,
+    AdstackRuntimeError,
 )
 from adstack.ir.location import Loc
 from adstack.ir.structure import Place
 from adstack.ir.types import DType
 
-from .frame import Site
+from .sites import Site
 
-__all__ = ["failure", "overflow_error", "printed"]
+__all__ = ["failure", "number", "overflow_error", "printed", "written"]
 
 _SMALLER = "make the array smaller, lower ad_stack_size, or use fewer threads (cpu_max_num_threads)"
+_WORD = (1 << 64) - 1
 
 
 def number(bits: int, dtype: DType) -> Any:
-    """A recorded argument as a numpy scalar."""
-    raw = struct.pack("<q", bits)[: dtype.size]
+    """A recorded argument, a word of 64 bits with or without a sign, as a numpy scalar."""
+    raw = struct.pack("<Q", bits & _WORD)[: dtype.size]
     return np.frombuffer(raw, dtype.numpy)[0]
 
 
@@ -63,6 +65,18 @@ def failure(sites: Sequence[Site], record: Sequence[int], extents: dict[str, tup
         return _bounds("a local array", values, (int(site.message),), loc, where)
     if site.kind == "memory":
         return AdstackMemoryError(f"no memory for the local arrays or stacks of a kernel{where}", loc=loc, do=_SMALLER)
+    if site.kind == "slots":
+        return AdstackMemoryError(
+            f"an adstack of {site.task} wants {values[0]} slots, and a thread has room for {site.message}{where}",
+            loc=loc,
+            do="use arch=cpu, or give the stack a capacity that does not depend on what the thread has computed",
+        )
+    if site.kind == "loops":
+        return AdstackRuntimeError(
+            f"the driver ended a loop in {site.task} too early: it lets a thread make so many turns and no more{where}",
+            loc=loc,
+            do="use a newer driver (Mesa 25's llvmpipe has no such limit), another device or arch, or shorter loops",
+        )
     pieces = site.message.split("{}")
     text = "".join(p + written(v) for p, v in zip(pieces, values, strict=False)) + pieces[-1]
     return AdstackAssertionError((text if site.kind == "assert" else site.message) + where, loc=loc)

@@ -11,7 +11,7 @@ from cpu_kit import compiled, tasks_of
 from interpreter_kit import parallel, serial
 
 from adstack import interpreter
-from adstack.backends.llvm.reports import number, written
+from adstack.backends.shared.reports import number, written
 from adstack.ir.types import ALL, by_name
 
 

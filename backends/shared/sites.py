@@ -1,0 +1,43 @@
+"""Places in a program where running code may report something."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adstack.ir.location import Loc
+from adstack.ir.structure import Place
+from adstack.ir.types import DType
+
+__all__ = ["Site", "record_words"]
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place in a program where something may be reported: a failed check, or text printed.
+
+    Attributes:
+        kind: "bounds", "local", "trap", "assert", "print", "stack", "memory", "slots" or "loops".
+        message: the trap's or assert's message; the length of a local array, or the slots of a thread's adstack; the
+            variable that a stack keeps.
+        loc: where it stands.
+        types: of the arguments that the record holds.
+        parts: the text of a print, None for each argument.
+        place: what a bounds check is about.
+        indices: types of the indices of the iteration, which the record holds before the arguments.
+        task: name of the task that it is in.
+    """
+
+    kind: str
+    message: str
+    loc: Loc
+    types: tuple[DType, ...] = ()
+    parts: tuple[str | None, ...] = ()
+    place: Place | None = None
+    indices: tuple[DType, ...] = ()
+    task: str = ""
+
+
+def record_words(sites: Sequence[Site]) -> int:
+    """The size of an error record in words of 64 bits: a flag, the number of a site, indices, arguments."""
+    return 2 + max((len(site.indices) + len(site.types) for site in sites), default=0)
