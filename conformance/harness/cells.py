@@ -62,6 +62,7 @@ class Subject:
         device, version: in words.
         reason, fix: why it is unavailable and what would help; "" if it is available.
         gaps: what it is known not to do.
+        details: anything else that was found out about it: versions, limits.
         options: for its `init`, beside those of a case.
     """
 
@@ -75,6 +76,7 @@ class Subject:
     reason: str = ""
     fix: str = ""
     gaps: tuple[Gap, ...] = ()
+    details: tuple[tuple[str, str], ...] = ()
     options: tuple[tuple[str, Any], ...] = ()
 
     @property

@@ -74,6 +74,7 @@ def perform(request: Request, target: Target, capture: Capture) -> dict[str, Any
             launch = _Launch(qd, run, number, capture, entry.case.bounded, given)
             measures += launch.observe(request.mode)
             bounds.append([np.asarray(bound).tolist() for bound in launch.bounds])
+        qd.sync()  # what is still to be complained of belongs to this cell
     except CaseError as error:
         outcome, message = "broken", str(error)
     except UnexpectedOutcomeError as error:

@@ -112,7 +112,7 @@ def record(report: Report) -> dict[str, Any]:
 
 def _subject(subject: Subject) -> dict[str, Any]:
     names = ("name", "kind", "device", "version", "reason", "fix")
-    return {name: getattr(subject, name) for name in names}
+    return {**{name: getattr(subject, name) for name in names}, "details": dict(subject.details)}
 
 
 def _cell(result: Result) -> dict[str, Any]:

@@ -21,7 +21,8 @@ def backend_subject(arch: str) -> Subject:
     if isinstance(found, inspection.Unavailable):
         return Subject(arch, "adstack", arch, kind="unavailable", version=version, reason=found.reason, fix=found.fix)
     gaps = tuple(Gap(covers, reason) for covers, reason in inspection.gaps(arch))
-    return Subject(arch, "adstack", arch, WORKER, found.kind, found.device, version, gaps=gaps)
+    details = tuple(found.details.items())
+    return Subject(arch, "adstack", arch, WORKER, found.kind, found.device, version, gaps=gaps, details=details)
 
 
 def backend_subjects() -> list[Subject]:
