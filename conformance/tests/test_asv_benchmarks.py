@@ -125,3 +125,40 @@ def test_gradients_are_skipped_where_there_are_none():
     common = importlib.import_module("benchmarks.common")
     with pytest.raises(NotImplementedError, match="no reverse mode"):
         common.gradient(lambda: None)
+
+
+def _stencil(size: int) -> Any:
+    """The gradient of a stencil kernel with 3 `size` floats, `size` integers and as many flags, after a launch."""
+    common, stencils = (importlib.import_module(f"benchmarks.{name}") for name in ("common", "stencils"))
+    kernel, _ = stencils.stencil(common.opened("cpu"), 3 * size, size, size, (3, 3, 2), needs_grad=True)
+    kernel()
+    kernel.grad()
+    return kernel.grad
+
+
+def test_a_large_stencil_keeps_what_reverse_mode_needs_of_every_cell_and_nothing_else():
+    report = _stencil(12).adstack_report(use=True)
+    kept = [(str(row.dtype), row.slot_bytes, row.capacity, row.used) for row in report]
+    assert kept.count(("f32", 4, 27, 27)) == 36
+    assert kept.count(("i32", 4, 27, 27)) == 12
+    assert kept.count(("u1", 1, 27, 27)) == 12
+    assert len(kept) == 36 + 12 + 12
+    assert report.tasks[0].stride == 27 * (36 * 4 + 12 * 4 + 12 * 1)
+
+
+def test_the_code_of_a_large_stencil_grows_in_step_with_it():
+    stages = [_stencil(size).stages() for size in (4, 8, 16)]
+    for name in ("tasks", "llvm"):
+        small, middle, large = (len(stage[name].splitlines()) for stage in stages)
+        assert 0 < large - middle <= 2 * (middle - small), name
+
+
+def test_the_record_of_the_whole_stencil_is_within_its_bounds():
+    (path,) = (ROOT.parent / "conformance/results/bench").glob("*-large-stencil.json")
+    found = json.loads(path.read_text())
+    assert found["stacks"] == {"f32": 563, "i32": 204, "u1": 204}
+    assert found["depths"] == [27]
+    assert found["bytes_per_thread"] == 27 * (563 * 4 + 204 * 4 + 204 * 1)
+    assert found["shape"] == list(importlib.import_module("benchmarks.large").WHOLE["shape"])
+    assert found["first_call"] + found["first_gradient"] < 60
+    assert found["peak_bytes"] < 4 * 2**30
