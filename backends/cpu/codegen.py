@@ -143,7 +143,9 @@ def _entry(program: Program, emitted: Emitted, *, debug: bool) -> str:
 
     It gives 0 at the end, or k + 1 where the heap is not ready for task k; called with that, it goes on there.
     """
-    lines = ["define i64 @run(ptr %ctx, i64 %from) #0 {", "entry:"]
+    brief = all(task.kind == "serial" and not asks(task.body) for task in program.tasks)
+    attributes = "#0" if brief else "#1"  # beside a loop it is not worth LLVM's time
+    lines = [f"define i64 @run(ptr %ctx, i64 %from) {attributes} {{", "entry:"]
     context = emitted.context
     for name in ("parallel", "errors", "overflow", "heap", "rows", "sized", "stop"):
         ty = "i64" if name == "sized" else "ptr"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from adstack.errors import InternalError
 from adstack.ir.structure import Op, Region, Value
-from adstack.ir.types import i64, u8
+from adstack.ir.types import i64
 
 from .region import RegionEmitter
 from .strides import Strides
@@ -49,12 +49,13 @@ def _runs(body: Region, strides: Strides, varying: set[Value]) -> int:
 
 
 def first_lanes(e: RegionEmitter, position: str, stop: str) -> str:
-    """The lanes whose iterations come before `stop`; in bytes, so that 64 of them compare at once."""
+    """The lanes whose iterations come before `stop`, of which there are some: so many low bits of a word."""
     left = e.w.let(f"sub i64 {stop}, {position}")
-    few = e.w.intrinsic("llvm.umin.i64", "i64", [("i64", left), ("i64", str(e.lanes))])
-    count = e.splat(e.w.let(f"trunc i64 {few} to i8"), u8)
-    numbers = "<" + ", ".join(f"i8 {k}" for k in range(e.lanes)) + ">"
-    return e.w.let(f"icmp ult {type_text(u8, e.lanes)} {numbers}, {count}")
+    over = e.w.intrinsic("llvm.usub.sat.i64", "i64", [("i64", str(e.lanes)), ("i64", left)])
+    word = f"i{e.lanes}"
+    if e.lanes != 64:
+        over = e.w.let(f"{'trunc' if e.lanes < 64 else 'zext'} i64 {over} to {word}")
+    return e.w.let(f"bitcast {word} {e.w.let(f'lshr {word} -1, {over}')} to {e.mask_type}")
 
 
 class Box:

@@ -256,9 +256,9 @@ class RegionEmitter:
 
     def pure(self, op: Op) -> None:
         """A scalar operation, on scalars if none of its operands varies."""
-        from .checks import check_trap
-
         if op.opdef.trap is not None:
+            from .checks import check_trap
+
             check_trap(self, op)
         width = max((self.width(v) for v in op.operands), default=1)
         types = tuple(v.dtype for v in op.operands)
