@@ -145,38 +145,27 @@ def _entry(program: Program, emitted: Emitted, *, debug: bool) -> str:
     """
     brief = all(task.kind == "serial" and not asks(task.body) for task in program.tasks)
     attributes = "#0" if brief else "#1"  # beside a loop it is not worth LLVM's time
+    slots = _slots(program, emitted)
     lines = [f"define i64 @run(ptr %ctx, i64 %from) {attributes} {{", "entry:"]
-    context = emitted.context
-    for name in ("parallel", "errors", "overflow", "heap", "rows", "sized", "stop"):
+    for name, slot in slots.items():
         ty = "i64" if name == "sized" else "ptr"
-        lines.append(f"  %{name}.at = getelementptr i64, ptr %ctx, i64 {context.own[name]}")
+        lines.append(f"  %{name}.at = getelementptr i64, ptr %ctx, i64 {slot}")
         lines.append(f"  %{name} = load {ty}, ptr %{name}.at, align 8")
-    for place in program.places.values():
-        if place.kind == "depths":
-            lines.append(f"  %depths.at = getelementptr i64, ptr %ctx, i64 {context.pointers[place.name]}")
-            lines.append("  %depths = load ptr, ptr %depths.at, align 8")
     if emitted.rows:
         entries = " ".join(f"i64 {number + 1}, label %task.{number}" for number in emitted.rows)
         lines += [f"  switch i64 %from, label %start [ {entries} ]", "start:"]
-    for place in program.places.values():
-        if place.kind in ("temp", "result") and place.name in context.pointers:
-            name = f"%own{len(lines)}"
-            lines.append(f"  {name}.at = getelementptr i64, ptr %ctx, i64 {context.pointers[place.name]}")
-            lines.append(f"  {name} = load ptr, ptr {name}.at, align 8")
-            lines.append(f"  call void @llvm.memset.p0.i64(ptr {name}, i8 0, i64 {own_size(place)}, i1 false)")
-    lines.append("  store i64 0, ptr %errors, align 8")  # an interrupted launch may have left its report
-    lines.append("  store [3 x i64] zeroinitializer, ptr %overflow, align 8")
+    lines += _zeroed(program, emitted)
     for number, task in enumerate(program.tasks):
         lines += [f"  br label %task.{number}", f"task.{number}:", *_call(number, task, emitted)]
         if debug:
             lines += [
                 f"  %flag{number} = load i64, ptr %errors, align 8",
                 f"  %failed{number} = icmp ne i64 %flag{number}, 0",
-                f"  br i1 %failed{number}, label %failed, label %after{number}",
+                f"  br i1 %failed{number}, label %over, label %after{number}",
                 f"after{number}:",
             ]
-    lines += ["  ret i64 0"] + (["failed:", "  ret i64 0"] if debug and program.tasks else [])
-    if any(task.kind == "parallel" or asks(task.body) for task in program.tasks):
+    lines += ["  br label %over", "over:", "  ret i64 0"]
+    if "stop" in slots:
         lines += ["stopped:", "  store atomic i64 0, ptr %stop monotonic, align 8", "  ret i64 0"]  # a handler raised
     declarations = [
         text
@@ -189,6 +178,37 @@ def _entry(program: Program, emitted: Emitted, *, debug: bool) -> str:
     return "".join(declarations) + "\n".join([*lines, "}", ""])
 
 
+def _slots(program: Program, emitted: Emitted) -> dict[str, int]:
+    """The slots of the context that the entry reads."""
+    context = emitted.context
+    wanted = {
+        "parallel": any(task.kind == "parallel" for task in program.tasks),
+        "errors": True,
+        "overflow": True,
+        "heap": bool(emitted.rows),
+        "rows": bool(emitted.rows),
+        "sized": any(task.sizes for task in program.tasks),
+        "stop": any(task.kind == "serial" and asks(task.body) for task in program.tasks),
+    }
+    slots = {name: context.own[name] for name, is_wanted in wanted.items() if is_wanted}
+    for place in program.places.values():
+        if place.kind == "depths":
+            slots["depths"] = context.pointers[place.name]
+    return slots
+
+
+def _zeroed(program: Program, emitted: Emitted) -> list[str]:
+    """Zero what lives in one launch; an interrupted one may have left its reports."""
+    lines: list[str] = []
+    for place in program.places.values():
+        if place.kind in ("temp", "result") and place.name in emitted.context.pointers:
+            name, slot = f"%own{len(lines)}", emitted.context.pointers[place.name]
+            lines.append(f"  {name}.at = getelementptr i64, ptr %ctx, i64 {slot}")
+            lines.append(f"  {name} = load ptr, ptr {name}.at, align 8")
+            lines.append(f"  call void @llvm.memset.p0.i64(ptr {name}, i8 0, i64 {own_size(place)}, i1 false)")
+    return [*lines, "  store i64 0, ptr %errors, align 8", "  store [3 x i64] zeroinitializer, ptr %overflow, align 8"]
+
+
 def _call(number: int, task: Task, emitted: Emitted) -> list[str]:
     """Run a task: sizers only if something that they look at may have changed."""
     lines = []
@@ -199,10 +219,11 @@ def _call(number: int, task: Task, emitted: Emitted) -> list[str]:
             f"size.{number}:",
         ]
     symbol, words = emitted.symbols[number], emitted.rows.get(number)
-    if task.kind == "parallel":
-        lines.append(f'  %total{number} = call i64 @"{symbol}.count"(ptr %ctx)')
+    total = _total(number, task)
+    if total.startswith("%"):
+        lines.append(f'  {total} = call i64 @"{symbol}.count"(ptr %ctx)')
     if words is not None:
-        lines += _ready(number, words, f"%total{number}" if task.kind == "parallel" else "0")
+        lines += _ready(number, words, total)
     if task.kind == "parallel":
         lines += _share(number, task, emitted)
     else:
@@ -211,24 +232,24 @@ def _call(number: int, task: Task, emitted: Emitted) -> list[str]:
 
 
 def _share(number: int, task: Task, emitted: Emitted) -> list[str]:
-    """Run a parallel task here if it is short, else with as many threads as there are seats."""
+    """Run a parallel task: with as many threads as there are seats, or here if it is short."""
     symbol, least = emitted.symbols[number], grain(task, emitted.lanes[number])
     seats = f"%blocks{number}" if number in emitted.rows else str(_SEATS)
+    total = _total(number, task)
     return [
-        f"  %few{number} = icmp sle i64 %total{number}, {least}",
-        f"  %alone{number} = icmp eq ptr %parallel, null",
-        f"  %here{number} = or i1 %few{number}, %alone{number}",
-        f"  br i1 %here{number}, label %here.{number}, label %shared.{number}",
-        f"here.{number}:",
-        f"  call void @{symbol}(ptr %ctx, i64 0, i64 %total{number}, i64 0)",
-        *_unless_stopped(number, task),
-        f"  br label %done.{number}",
-        f"shared.{number}:",
-        f"  %stop{number} = call i32 %parallel(ptr @{symbol}, ptr %ctx, i64 %total{number}, i64 {least}, i64 {seats})",
+        f"  %stop{number} = call i32 %parallel(ptr @{symbol}, ptr %ctx, i64 {total}, i64 {least}, i64 {seats})",
         f"  %stopped{number} = icmp ne i32 %stop{number}, 0",
-        f"  br i1 %stopped{number}, label %stopped, label %ran.{number}",
+        f"  br i1 %stopped{number}, label %over, label %ran.{number}",
         f"ran.{number}:",
     ]
+
+
+def _total(number: int, task: Task) -> str:
+    """How many iterations a task has."""
+    if task.kind != "parallel":
+        return "0"
+    known = _known_extent(task, task.body.ops[-2])
+    return str(known) if known else f"%total{number}"
 
 
 def _unless_stopped(number: int, task: Task) -> list[str]:
