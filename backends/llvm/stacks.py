@@ -61,6 +61,11 @@ def _alloca(e: RegionEmitter, op: Op) -> None:
     e.stacks[op.result] = stack
 
 
+@handles("stack.claim")
+def _claim(e: RegionEmitter, op: Op) -> None:
+    """Nothing: every lane that runs has rows."""
+
+
 def _memory(e: RegionEmitter, op: Op, slots: str, dtype: DType) -> str:
     """The slot that holds the address of zeroed memory for so many values."""
     wanted = op.operands[0]

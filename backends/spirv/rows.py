@@ -1,7 +1,8 @@
 """What a task is told about its adstacks in the heap, and where its thread's rows are (see `adstack.runtime.heap`).
 
-A thread is a lane. The words are: the heap's address, how many lanes it has, the bytes of one lane before each part,
-and how deep the stacks of each group may be.
+A thread is a lane; or, where only some iterations push, a thread that comes to one takes the next lane and keeps it.
+The words are: the heap's address, how many lanes it has, how many threads run, how many lanes are taken, the bytes of
+one lane before each part, and how deep the stacks of each group may be.
 """
 
 from __future__ import annotations
@@ -9,12 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from adstack.ir.structure import Task, Value
-from adstack.ir.types import i64, u64
+from adstack.ir.types import i64, u32, u64
 from adstack.runtime.heap import TaskHeap
 
 from .code import Code, Num
+from .opcodes import Op as Spv
 
 __all__ = ["HeapWords", "Rows", "heap_of"]
+
+_DEVICE, _RELAXED = 1, 0
+"""The scope of an atomic, and that it orders no other memory."""
+_NONE = 0xFFFFFFFF
+"""A thread has no lane yet."""
 
 
 def heap_of(task: Task) -> TaskHeap | None:
@@ -32,6 +39,8 @@ class HeapWords:
     Attributes:
         heap: what they are about.
         address, lanes: of the heap.
+        threads: that run iterations.
+        taken: of the lanes; 0 when the task begins.
         bases: the first of as many words as there are parts.
         capacities: the first of as many words as there are groups.
         end: what comes after them.
@@ -40,6 +49,8 @@ class HeapWords:
     heap: TaskHeap
     address: int
     lanes: int
+    threads: int
+    taken: int
     bases: int
     capacities: int
     end: int
@@ -47,8 +58,8 @@ class HeapWords:
     @classmethod
     def of(cls, heap: TaskHeap, at: int) -> HeapWords:
         """From a position on."""
-        capacities = at + 2 + len(heap.parts)
-        return cls(heap, at, at + 1, at + 2, capacities, capacities + len(heap.groups))
+        capacities = at + 4 + len(heap.parts)
+        return cls(heap, at, at + 1, at + 2, at + 3, at + 4, capacities, capacities + len(heap.groups))
 
 
 class Rows:
@@ -57,24 +68,51 @@ class Rows:
     Attributes:
         heap: their layout.
         lanes: how many threads have rows (u64).
+        threads: how many run (u64).
     """
 
     def __init__(self, c: Code, words: HeapWords, base: Num, thread: Num) -> None:
         self.c, self.words, self.heap = c, words, words.heap
-        self.lanes = c.load(base + 8 * words.lanes, u64)
+        self.lanes = self.threads = c.load(base + 8 * words.lanes, u64)
         address = c.load(base + 8 * words.address, u64)
-        self._bases: list[Num] = []
+        self._starts: list[Num] = []
         self._rows: list[Num] = []
         for k, part in enumerate(self.heap.parts):
             before = c.load(base + 8 * (words.bases + k), u64)
-            self._bases.append(address + before * self.lanes + thread * part.size)
+            self._starts.append(address + before * self.lanes)
             self._rows.append(self.lanes * part.size)
+        self._bases: list[Num] = []
+        if self.heap.claims is None:
+            self._sit(thread)
+        else:
+            self.threads = c.load(base + 8 * words.threads, u64)
+            self._taken = base + 8 * words.taken
+            self._lane = c.local(c.m.type(u32))
+            c.do(Spv.Store, self._lane, c.m.word(_NONE))
         self._capacities = [
             c.const(max(0, group.constant), i64)
             if group.depth is None
             else c.load(base + 8 * (words.capacities + k), i64)
             for k, group in enumerate(self.heap.groups)
         ]
+
+    def _sit(self, lane: Num) -> None:
+        """From here on the thread has this lane."""
+        self._bases = [at + lane * part.size for at, part in zip(self._starts, self.heap.parts, strict=True)]
+
+    def claim(self, needed: Num) -> Num:
+        """Have a lane from here on, if one is needed; gives whether none was left."""
+        c, scope, order = self.c, self.c.m.word(_DEVICE), self.c.m.word(_RELAXED)
+
+        def take() -> None:
+            next_ = c.let(Spv.AtomicIAdd, u32, c.at(self._taken, u32), scope, order, c.m.word(1))
+            c.do(Spv.Store, self._lane, next_.id)
+
+        c.when(needed & c.let(Spv.Load, u32, self._lane).eq(_NONE), take)
+        lane = c.let(Spv.Load, u32, self._lane).resize(u64)
+        beyond = lane >= self.lanes
+        self._sit(beyond.choose(self.lanes - 1, lane))
+        return needed & beyond
 
     def capacity(self, group: int) -> Num:
         """How many slots a group has (i64)."""

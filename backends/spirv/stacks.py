@@ -58,6 +58,14 @@ def _alloca(e: RegionEmitter, op: Op) -> None:
     _make(e, op, stack.dtype, site)
 
 
+@handles("stack.claim")
+def _claim(e: RegionEmitter, op: Op) -> None:
+    rows = e.rows
+    if rows.heap.claims is not None:
+        message = "more iterations push than were counted ahead: what decides which ones changed meanwhile"
+        refuse(e, Site("trap", message, op.loc), rows.claim(e.get(op.operands[0])), ())
+
+
 def _make(e: RegionEmitter, op: Op, dtype: DType, site: int) -> None:
     m, c, known = e.m, e.c, e.number(op.operands[0])
     slots = _SLOTS if known is None else min(max(known, 1), _MOST_SLOTS)

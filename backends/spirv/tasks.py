@@ -210,7 +210,7 @@ class _TaskEmitter:
         total, threads = box.total(), frame.threads
         if frame.rows is not None:
             # threads without rows in the heap do nothing
-            threads = frame.rows.lanes
+            threads = frame.rows.threads
             total = (frame.thread < threads).choose(total, 0)
 
         def turn(carried: Sequence[Num]) -> list[Num]:

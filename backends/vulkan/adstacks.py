@@ -1,7 +1,8 @@
 """Adstacks in the heap: how many threads have rows, and where, when a task is dispatched.
 
 A thread is a lane, and there are no more lanes than threads are dispatched: each takes several iterations, one after
-another, in the same rows. Where memory is short, fewer threads run.
+another, in the same rows. Where only some iterations push, threads take a lane when they come to one, and there are as
+many as such iterations. Where memory is short, fewer threads run.
 """
 
 from __future__ import annotations
@@ -69,20 +70,22 @@ class Layouts:
         return any(group.depth is not None for group in self._heaps[number].heap.groups)
 
     def lay_out(self, number: int, threads: int, depths: Sequence[int]) -> tuple[int, list[int]]:
-        """Make room for up to so many threads; how many there are, and the task's words.
+        """Make room for up to so many threads; how many may run, and the task's words.
 
         HeapLimit if there is not even room for one.
         """
         placement = self._place(number, depths)
         stride = placement.stride + max(placement.beyond, _MARGIN)
-        lanes = self._heap.room(stride, threads, self._limit)
+        wanted = self._heaps[number].heap.lanes(threads, depths)
+        lanes = self._heap.room(stride, wanted, self._limit)
         if not lanes:
             raise self._limit_reached(number, stride)
         name = self._program.tasks[number].name
-        use = TaskUse(name, placement.capacities, placement.stride, 1, lanes, lanes * stride, threads)
+        use = TaskUse(name, placement.capacities, placement.stride, 1, lanes, lanes * stride, wanted)
         self.uses[number] = use
         storage: Any = self._heap.storage
-        return lanes, [storage.address, lanes, *placement.bases, *placement.capacities]
+        running = threads if lanes == wanted else lanes
+        return running, [storage.address, lanes, running, 0, *placement.bases, *placement.capacities]
 
     def check(self, depths: Sequence[int]) -> None:
         """Before anything runs, look whether every task can, as far as its depths are constants."""

@@ -30,9 +30,9 @@ def reverse_program(kernel: Kernel) -> Program:
     return lower(reverse(optimize(kernel, keep_accesses=True), gradients))
 
 
-def sized_program(kernel: Kernel) -> Sized:
+def sized_program(kernel: Kernel, *, claims: bool = False) -> Sized:
     """The same with sizers."""
-    sized = with_sizers(reverse_program(kernel))
+    sized = with_sizers(reverse_program(kernel), claims=claims)
     verify(sized.program)
     return sized
 
@@ -48,7 +48,7 @@ def after_forward(kernel: Kernel, before: Buffers, scalars: Sequence[Any] = ()) 
 def launched(sized: Sized, memory: Buffers, scalars: Sequence[Any] = ()) -> tuple[Buffers, Array]:
     """Memory and depths after a launch."""
     found = {name: buffer.copy() for name, buffer in memory.items()}
-    depths = np.zeros(max(1, len(sized.sizes)), np.int64)
+    depths = np.zeros(sized.program.places["depths"].shape[0] if sized.sizes else 1, np.int64)
     if sized.sizes:
         found["depths"] = depths
     run(sized.program, found, scalars)

@@ -43,6 +43,7 @@ EFFECTS = {
     "array.load": "reads",
     "array.store": "writes",
     "stack.alloca": "",
+    "stack.claim": "reads writes",
     "stack.push": "reads writes",
     "stack.pop": "reads writes",
     "stack.load_top": "reads",

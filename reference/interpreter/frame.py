@@ -77,11 +77,13 @@ class Team:
         size: how many lanes.
         box: the loop's points; None in serial code.
         draws: how many random numbers each lane has drawn.
+        claims: which lanes may touch slots of adstacks; None if all may.
     """
 
     first: int
     size: int
     box: Box | None = None
+    claims: Array | None = None
     draws: Array = field(init=False)
 
     def __post_init__(self) -> None:

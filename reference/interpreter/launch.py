@@ -75,6 +75,7 @@ class Launch:
         serial: the lane of serial code.
         races: the detector of the running parallel loop in debug mode.
         overflow: the adstack that overflowed, if any did.
+        claims: how many iterations of the task have said that they need slots of adstacks.
     """
 
     options: RunOptions
@@ -85,6 +86,7 @@ class Launch:
     serial: Team = field(default_factory=lambda: Team(0, 1))
     races: RaceDetector | None = None
     overflow: Overflow | None = None
+    claims: int = 0
 
     def write(self, text: str) -> None:
         """Print."""
@@ -150,7 +152,7 @@ def perform(ready: Prepared, launch: Launch, scalars: Sequence[Scalar]) -> tuple
     for task in ready.tasks:
         if len(scalars) != len(task.params):
             raise AdstackArgumentError(f"{ready.name} takes {len(task.params)} scalar arguments, got {len(scalars)}")
-        launch.task, launch.lanes = task.name, lanes_of(task.name, launch.options)
+        launch.task, launch.lanes, launch.claims = task.name, lanes_of(task.name, launch.options), 0
         frame = Frame(launch, launch.serial, np.zeros(1, np.intp), task.template.copy())
         for slot, to, value in zip(task.code.args, task.params, scalars, strict=True):
             frame.values[slot] = np.array([to(value)], to.numpy)

@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from ..errors import InternalError
 from ..ir.structure import Op
 from .failures import out_of_bounds, trapped
 from .frame import Array, Frame
@@ -76,6 +77,21 @@ def stack_alloca(op: Op, scope: Scope) -> Step:
     return step
 
 
+@rule("stack.claim")
+def stack_claim(op: Op, scope: Scope) -> Step:
+    """Who may touch slots, of how many at most: memory is there for no more."""
+    needed, count = scope.slots(op.operands)
+
+    def step(frame: Frame) -> None:
+        claims = frame.team.claims = np.zeros(frame.team.size, np.bool_)
+        claims[frame.lanes] = frame.values[needed]
+        frame.launch.claims += int(np.count_nonzero(claims))
+        if frame.launch.claims > frame.values[count].max():
+            raise InternalError(f"more iterations of {frame.launch.task} need slots than were counted", loc=op.loc)
+
+    return step
+
+
 @rule("stack.push")
 def stack_push(op: Op, scope: Scope) -> Step:
     """Push; where it does not fit, note how deep the stack should have been."""
@@ -96,6 +112,8 @@ def stack_put(op: Op, scope: Scope) -> Step:
 
     def step(frame: Frame) -> None:
         machine: Stack = frame.values[stack]
+        if frame.team.claims is not None and not frame.team.claims[frame.lanes].all():
+            raise InternalError(f"an iteration of {frame.launch.task} pushes that claimed no slots", loc=op.loc)
         at, what = frame.spread(frame.values[index]), frame.spread(frame.values[value])
         if not machine.put(frame.lanes, at, what):
             frame.launch.overflowed(machine, frame.lanes)

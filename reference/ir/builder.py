@@ -190,6 +190,10 @@ class Builder:
         attrs = {"dtype": dtype, "around": around, "inside": inside}
         return self.append("stack.alloca", (capacity,), (StackType(dtype),), attrs).result
 
+    def claim(self, needed: Value, count: Value) -> Op:
+        """Say whether this iteration needs slots of the stacks that follow, and how many iterations do at most."""
+        return self.append("stack.claim", (needed, count))
+
     def push(self, stack: Value, value: Value) -> Op:
         return self.append("stack.push", (stack, value))
 

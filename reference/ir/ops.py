@@ -170,6 +170,13 @@ STACK_ALLOCA = _row(
     doc="an empty adstack; the operand is its capacity; branches that can't both be taken are told apart by the sides "
     "(2 n + side of the nth `if`) around its loop, and by those inside it",
 )
+STACK_CLAIM = _row(
+    "stack.claim",
+    pure=False,
+    reads=True,
+    writes=True,
+    doc="whether this iteration touches slots of the adstacks made after it; the second operand: at most so many do",
+)
 STACK_PUSH = _row("stack.push", pure=False, reads=True, writes=True, doc="push a primal; its adjoint becomes 0")
 STACK_POP = _row("stack.pop", pure=False, reads=True, writes=True, doc="drop the top; an empty stack stays empty")
 STACK_LOAD_TOP = _row(

@@ -67,6 +67,7 @@ RULES: Final[dict[str, Rule]] = {
     "array.load": rules_memory.array_load,
     "array.store": rules_memory.array_store,
     "stack.alloca": rules_memory.stack_alloca,
+    "stack.claim": rules_memory.stack_claim,
     "stack.push": rules_memory.stack_push,
     "stack.pop": rules_memory.stack_pop,
     "stack.put": rules_memory.stack_put,

@@ -6,7 +6,7 @@ from . import expect
 from .opdef import CLASSES
 from .ops import ATOMICS
 from .structure import Op, Place
-from .types import ALL, FLOATS, INTS, ArrayType, DType, StackType
+from .types import ALL, FLOATS, INTS, ArrayType, DType, StackType, i64, u1
 
 Places = dict[str, Place]
 
@@ -92,6 +92,14 @@ def stack_alloca(op: Op, places: Places) -> None:
         if not isinstance(sides, tuple) or not all(type(side) is int and side >= 0 for side in sides):
             expect.fail(op, f"expected a tuple of sides of branches as '{word}', got {sides!r}")
     expect.results(op, (StackType(_dtype(op)),))
+
+
+def stack_claim(op: Op, places: Places) -> None:
+    """Whether this iteration needs slots, and how many do."""
+    expect.count(op, 2, "needed, count")
+    expect.typed(op, 0, u1)
+    expect.typed(op, 1, i64)
+    expect.results(op, ())
 
 
 def stack_push(op: Op, places: Places) -> None:

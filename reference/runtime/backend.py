@@ -33,6 +33,7 @@ class Capabilities:
         device: what it runs on, in words.
         direct: whether the host addresses its memory, and launches have finished when they return.
         addressed: whether memory that the host does not address has addresses that it can hand to a launch.
+        claims: whether threads take rows of the adstack heap only when they come to push (`stack.claim`).
         dtypes: element types it computes with.
         details: anything else worth showing: versions, limits.
     """
@@ -42,6 +43,7 @@ class Capabilities:
     device: str
     direct: bool = False
     addressed: bool = False
+    claims: bool = False
     dtypes: tuple[DType, ...] = ALL
     details: Mapping[str, str] = field(default_factory=dict)
 

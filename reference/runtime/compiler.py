@@ -59,7 +59,7 @@ def compile_kernel(kernel: Kernel, options: Options, backend: Backend, *, adstac
     if adstacks and options.ad_stack_size:
         sized = Sized(with_capacity(program, options.ad_stack_size))
     else:
-        sized = with_sizers(program) if adstacks else Sized(program)
+        sized = with_sizers(program, claims=backend.capabilities.claims) if adstacks else Sized(program)
     program = sized.program
     uses = list(_uses(program))
     return Compiled(

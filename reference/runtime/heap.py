@@ -10,6 +10,9 @@ So the address of an element is `base + (d * count + j) * size * lanes + lane * 
 lanes, where `base` is `lanes` times the bytes of one lane before the part. There are no headers and no adjoints, and
 nothing is lost between parts: a lane's bytes are the sum of capacity x size.
 
+Where not every iteration pushes, and a backend hands out rows while a task runs, there are only as many lanes as there
+are iterations that do (`stack.claim`): a thread takes its lane when it first comes to one, and keeps it.
+
 Capacities are known when a task is launched: constants, or elements of the program's place "depths", which sizer tasks
 have computed by then. Stacks whose capacity only the thread knows are no part of the heap: the thread keeps them.
 """
@@ -101,11 +104,13 @@ class TaskHeap:
         groups: by capacity and branch, in program order.
         parts: of all groups.
         slots: of each stack, by the result of its allocation.
+        claims: the element of "depths" that is the number of iterations that need rows; None if all may.
     """
 
     groups: tuple[Group, ...]
     parts: tuple[Part, ...]
     slots: dict[Value, Slot]
+    claims: int | None = None
 
     @classmethod
     def of(cls, task: Task) -> TaskHeap:
@@ -120,11 +125,15 @@ class TaskHeap:
             for op in group.stacks:
                 dtype = _dtype(op)
                 slots[op.result] = Slot(found[dtype.size], positions[op], dtype)
-        return cls(groups, tuple(parts), slots)
+        return cls(groups, tuple(parts), slots, _claims(task))
 
     def group_of(self, stack: Value) -> int:
         """The number of the group that a stack in the heap belongs to."""
         return self.parts[self.slots[stack].part].group
+
+    def lanes(self, threads: int, depths: Sequence[int]) -> int:
+        """How many of so many threads need rows at the same time, at most."""
+        return threads if self.claims is None else max(1, min(threads, depths[self.claims]))
 
     def place(self, depths: Sequence[int]) -> Placement:
         """Where the parts are when the depths are these."""
@@ -185,6 +194,14 @@ def _groups(task: Task) -> Iterable[Group]:
                 found.setdefault((source, op.attrs["around"]), []).append(op)
     for ((depth, constant), around), ops in found.items():
         yield Group(ops[0].operands[0], depth, constant, around, tuple(ops))
+
+
+def _claims(task: Task) -> int | None:
+    """The element that says how many iterations need rows."""
+    makers = {v: op for op in task.body.walk() for v in op.results}
+    counts = [op.operands[1] for op in task.body.walk() if op.name == "stack.claim"]
+    source = _source(counts[0], makers) if counts else None
+    return None if source is None else source[0]
 
 
 Source = tuple[int | None, int]

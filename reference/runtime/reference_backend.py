@@ -27,6 +27,7 @@ CAPABILITIES = Capabilities(
     "native",
     f"the reference interpreter (numpy {np.__version__}, Python {platform.python_version()})",
     direct=True,
+    claims=True,
     details={"meaning": "defines every result, to the bit"},
 )
 
@@ -61,11 +62,13 @@ class Executable:
     def use(self, number: int) -> TaskUse:
         """The heap that a task takes with the depths there are."""
         task, heap = self.program.tasks[number], self.heaps[number]
-        placement = heap.place(next((found.tolist() for found in self.depths.values()), ()))
+        depths = next((found.tolist() for found in self.depths.values()), ())
+        placement = heap.place(depths)
         for group, capacity in zip(heap.groups, placement.capacities, strict=True):
             if capacity >= UNCOUNTABLE:
                 raise uncountable(self.program.name, task.name, group.stacks[0].loc)
-        limit, stride, wanted = self.options.ad_stack_heap_limit, placement.stride, interpreter.RunOptions().lanes
+        limit, stride = self.options.ad_stack_heap_limit, placement.stride
+        wanted = heap.lanes(interpreter.RunOptions().lanes, depths)
         lanes = min(wanted, limit // stride) if limit and stride else wanted
         return TaskUse(task.name, placement.capacities, stride, 1, lanes, lanes * stride, wanted)
 
@@ -75,7 +78,9 @@ class Executable:
         for later in known(self.program, self.heaps, number):
             if not self.use(later).blocks:
                 raise self._limit_reached(later, number)
-        return self.use(number).blocks if number in self.heaps else None
+        use = self.use(number) if number in self.heaps else None
+        # where all that push have room, any number may run
+        return None if use is None or use.blocks == use.wanted else use.blocks
 
     def _limit_reached(self, number: int, reached: int) -> HeapLimit:
         loc = self.heaps[number].groups[0].stacks[0].loc

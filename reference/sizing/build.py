@@ -12,7 +12,7 @@ from ..ir.types import i64
 from .expr import Branch, Const, Number, Plus, SizeExpr, SumOverRange, Times, Triangle, Trips
 from .numbers import Numbers
 
-__all__ = ["Builder", "free"]
+__all__ = ["Builder", "free", "total"]
 
 _SUMS = frozenset({"add", "for", "if", "select", "const"})
 """What counts are made of; anything else is a number of the program."""
@@ -40,6 +40,24 @@ class Builder:
         if maker.name == "for":
             return self._loop(maker, value)
         return None if maker.name == "while" else Number(value)
+
+    def above_zero(self, value: Value) -> SizeExpr:
+        """A formula without sums over loops that is above 0 wherever the count is, and maybe elsewhere."""
+        maker = self.numbers.makers.get(value)
+        if maker is None or value.dtype is not i64:
+            return Number(value)
+        constant = self.numbers.constant(value)
+        if constant is not None:
+            return Const(max(0, constant))
+        if maker.name == "add" and all(self._is_sum(v) for v in maker.operands):
+            return total(*(self.above_zero(v) for v in maker.operands))
+        if maker.name == "if":
+            yes, no = (self.above_zero(side) for side in _sides(maker, value))
+            return yes if yes == no else Branch(maker.operands[0], yes, no)
+        if maker.name == "for":
+            first = maker.operands[2 + maker.results.index(value)]
+            return total(self.above_zero(first), Trips(maker.operands[0], maker.operands[1]))
+        return Const(1) if maker.name == "while" else Number(value)
 
     def _is_sum(self, value: Value) -> bool:
         maker = self.numbers.makers.get(value)
@@ -126,12 +144,16 @@ class Builder:
 
 
 def plus(*terms: SizeExpr | None) -> SizeExpr | None:
+    """A sum; none if there is one without a formula."""
+    known = [term for term in terms if term is not None]
+    return total(*known) if len(known) == len(terms) else None
+
+
+def total(*terms: SizeExpr) -> SizeExpr:
     """A sum, constants gathered."""
     found: list[SizeExpr] = []
     constant = 0
     for term in terms:
-        if term is None:
-            return None
         for part in term.terms if isinstance(term, Plus) else (term,):
             if isinstance(part, Const):
                 constant += part.value

@@ -10,6 +10,9 @@ that matter, reduced with atomic max. Otherwise the sizer is a *counting pass*: 
 what decides trip counts.
 
 What only the thread can know stays with it: a count that depends on what the task itself writes.
+
+Where a backend hands out rows of the heap only to iterations that push, an element of "depths" says how many of them
+there are at most: sizers add them up, and each iteration says with `stack.claim` whether it is one (claims.py).
 """
 
 from __future__ import annotations
@@ -28,8 +31,9 @@ from ..transforms.rewrite import clone_op
 from ..transforms.simplify import simplify
 from .build import Builder as FormulaBuilder
 from .build import free
+from .claims import claim_formula, insert_claim
 from .emit import Emitter, NeedsMemory
-from .expr import SizeExpr
+from .expr import Const, SizeExpr, Times, Trips
 from .numbers import Numbers
 from .text import formula
 
@@ -88,24 +92,31 @@ class Sized:
 
 @dataclass
 class _Wanted:
-    """A capacity to compute: the element it becomes, the allocations that it is for."""
+    """A capacity to compute: the element it becomes, the allocations that it is for.
+
+    With `adds` it is the number of iterations for which the formula is above 0.
+    """
 
     capacity: Value
     number: int
     stacks: list[Op]
     expr: SizeExpr | None = None
+    adds: bool = False
 
 
-def with_sizers(program: Program) -> Sized:
-    """The program with sizers before the tasks that have adstacks; the given one is used up."""
-    return _Sizing(program).sized()
+def with_sizers(program: Program, *, claims: bool = False) -> Sized:
+    """The program with sizers before the tasks that have adstacks; the given one is used up.
+
+    With `claims`, iterations that push are counted where not all do.
+    """
+    return _Sizing(program, claims=claims).sized()
 
 
 class _Sizing:
     """Makes the sizers of one program."""
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
+    def __init__(self, program: Program, *, claims: bool) -> None:
+        self.program, self.claims = program, claims
         self.sizes: list[Size] = []
         self.early: list[Task] = []
         self.tasks: list[Task] = []
@@ -113,7 +124,7 @@ class _Sizing:
         self.per_task: list[tuple[Task, list[_Wanted]]] = []
         for task in program.tasks:
             wanted = _wanted(task, count)
-            count += len(wanted)
+            count += len(wanted) + (claims and bool(wanted))
             self.per_task.append((task, wanted))
         name = "depths"
         while name in program.places:
@@ -152,16 +163,29 @@ class _Sizing:
             one.expr = FormulaBuilder(numbers).size(one.capacity)
         formulas = [w for w in wanted if w.expr is not None and self._may_emit(w, numbers)]
         counted = [w for w in wanted if w not in formulas]
-        made = [*self._of_formulas(task, numbers, formulas), *self._of_counts(task, counted)]
-        kept = {number for sizer in made for number in sizer.sizes}
+        passes = self._of_counts(task, counted)
+        kept = {w.number for w in formulas} | {number for sizer in passes for number in sizer.sizes}
+        claim = self._claim(task, numbers, [w for w in wanted if w.number in kept])
+        made = [*self._of_formulas(task, numbers, formulas, claim), *passes]
         for one in wanted:
             if one.number in kept:
                 alone = one in formulas and not (free(one.expr, numbers) & {*numbers.indices})  # type: ignore[arg-type]
                 expr = one.expr if one in formulas else None
                 loc = one.stacks[0].loc
                 self.sizes.append(Size(one.number, task.name, expr, numbers, loc, alone or not numbers.indices))
+        if claim is not None and claim.expr is not None:
+            insert_claim(task, numbers, claim.expr, self.depths, claim.number)
         self._load(task, [w for w in wanted if w.number in kept])
         return made
+
+    def _claim(self, task: Task, numbers: Numbers, kept: Sequence[_Wanted]) -> _Wanted | None:
+        """The number of iterations that push, to be counted: None if all may."""
+        expr = claim_formula(task, numbers, [w.capacity for w in kept]) if self.claims and kept else None
+        if expr is None:
+            return None
+        first = kept[0]
+        claim = _Wanted(first.capacity, kept[-1].number + 1, first.stacks, expr, adds=True)
+        return claim if self._may_emit(claim, numbers) else None
 
     def _may_emit(self, wanted: _Wanted, numbers: Numbers) -> bool:
         """Whether the formula can be computed by itself, from memory that the task does not write."""
@@ -173,9 +197,14 @@ class _Sizing:
         except NeedsMemory:
             return False
         strip(b.region)
+        if wanted.adds and any(op.name in ("for", "while") for op in b.region.walk()):
+            return False
         return _is_sound(b.region, numbers.task)
 
-    def _of_formulas(self, task: Task, numbers: Numbers, wanted: Sequence[_Wanted]) -> list[Task]:
+    def _of_formulas(
+        self, task: Task, numbers: Numbers, formulas: Sequence[_Wanted], claim: _Wanted | None
+    ) -> list[Task]:
+        wanted = [*formulas, claim] if claim is not None else formulas
         varying = [w for w in wanted if free(w.expr, numbers) & {*numbers.indices}]  # type: ignore[arg-type]
         made: list[Task] = []
         if wanted:
@@ -202,17 +231,26 @@ class _Sizing:
         matter = frozenset().union(*(free(w.expr, numbers) for w in wanted))  # type: ignore[arg-type]
         emitter = Emitter(b, numbers, names)
         body, bounds = Region(), []
+        others: SizeExpr = Const(1)
         for k, index in enumerate(loop.regions[0].args):
+            lo, hi = loop.operands[2 * k : 2 * k + 2]
             if index in matter:
                 with b.at(loop.loc):
-                    bounds.append((emitter.number(loop.operands[2 * k]), emitter.number(loop.operands[2 * k + 1])))
+                    bounds.append((emitter.number(lo), emitter.number(hi)))
                 body.args.append(Value(index.type, index.name))
                 emitter.names[index] = body.args[-1]
+            else:
+                others = Times(Trips(lo, hi), others)
+        with b.at(loop.loc):
+            each = emitter.size(others)
         with b.into(body), emitter._inside():
             for one in wanted:
                 with b.at(one.stacks[0].loc):
                     size = emitter.size(one.expr)  # type: ignore[arg-type]
-                    b.atomic("max", self.depths, (b.const(one.number, i32),), size)
+                    if one.adds:
+                        zero = b.const(0, i64)
+                        size = b.select(b.lt(zero, size), each, zero)
+                    b.atomic("add" if one.adds else "max", self.depths, (b.const(one.number, i32),), size)
             b.yield_()
         with b.at(loop.loc):
             b.parallel_for(bounds, body)

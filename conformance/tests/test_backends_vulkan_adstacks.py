@@ -1,0 +1,95 @@
+"""Gradients of loops in which few iterations push: memory is for those, whichever threads come to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adstack as qd
+from adstack.errors import AdstackMemoryError
+from adstack.runtime.adstack_report import TaskRow
+
+MANY = 20_000
+STEPS = 50
+
+
+def gradient(arch: str, pushing: Sequence[int], **options: Any) -> tuple[np.ndarray[Any, Any], TaskRow]:
+    """Of a loop that only some iterations run; and the memory that it took."""
+    qd.init(arch=arch, offline_cache=False, **options)
+    x, y = (qd.field(qd.f32, MANY, needs_grad=True) for _ in range(2))
+    steps = qd.field(qd.i32, MANY)
+    x.from_numpy(np.linspace(0.1, 0.9, MANY, dtype=np.float32))
+    counts = np.zeros(MANY, np.int32)
+    counts[list(pushing)] = STEPS
+    steps.from_numpy(counts)
+    y.grad.fill(1.0)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            s = x[i]
+            if steps[i] > 0:
+                for _ in range(steps[i]):
+                    s = 0.5 * s * s + 0.25 * s
+            y[i] = s
+
+    k()
+    k.grad()
+    (row,) = k.grad.adstack_report().tasks
+    return x.grad.to_numpy(), row
+
+
+@pytest.mark.parametrize(
+    "pushing", [[], [7], [0, 63, 64, MANY - 1], range(1000, 1100), range(0, MANY, 40), range(MANY)], ids=len
+)
+def test_memory_is_taken_for_iterations_that_push(pushing: Sequence[int]):
+    want, _ = gradient("reference", pushing)
+    found, row = gradient("vulkan", pushing)
+    assert found.tobytes() == want.tobytes()
+    assert row.stride == (4 * STEPS if pushing else 0)
+    assert row.lanes is not None
+    assert row.lanes <= max(1, len(pushing))
+    if len(pushing) <= 500:
+        assert row.lanes == max(1, len(pushing))
+    assert row.needed == row.lanes * row.stride
+
+
+def test_with_less_memory_than_that_fewer_threads_run_and_gradients_are_the_same():
+    pushing, limit = range(0, MANY, 40), 100 * 4 * STEPS
+    want, _ = gradient("reference", pushing)
+    found, row = gradient("vulkan", pushing, ad_stack_heap_limit=limit)
+    assert found.tobytes() == want.tobytes()
+    assert row.allocated is not None
+    assert 0 < row.allocated <= limit
+
+
+def test_the_reference_counts_the_same_iterations():
+    for pushing in ([], [3], range(100)):
+        _, row = gradient("reference", pushing)
+        assert row.lanes == max(1, len(pushing))
+        assert row.allocated == len(pushing) * 4 * STEPS
+
+
+def test_what_can_not_be_known_ahead_takes_rows_for_all_threads():
+    qd.init(arch=qd.vulkan, offline_cache=False)
+    x, y = (qd.field(qd.f32, 256, needs_grad=True) for _ in range(2))
+    y.grad.fill(1.0)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            s = x[i]
+            for _ in range(3):
+                s = s * s
+            y[i] = s
+
+    k.grad()
+    assert k.grad.adstack_report().tasks[0].lanes == 256
+
+
+def test_a_limit_below_one_row_is_still_an_error():
+    with pytest.raises(AdstackMemoryError, match="the adstacks of one thread"):
+        gradient("vulkan", [1], ad_stack_heap_limit=4)

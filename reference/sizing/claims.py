@@ -1,0 +1,52 @@
+"""Which iterations of a parallel loop push at all: `stack.claim` says it of each, and sizers count them.
+
+Memory is needed for no more iterations than those, however many there are. Whether one pushes is read off the
+capacities of its stacks, as far as that takes no loop: an iteration that says so may still push nothing, but never the
+other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..ir.builder import Builder
+from ..ir.structure import Place, Region, Task, Value
+from ..ir.types import i32, i64
+from .build import Builder as FormulaBuilder
+from .build import free, total
+from .emit import Emitter
+from .expr import Const, Plus, SizeExpr
+from .numbers import Numbers
+
+__all__ = ["claim_formula", "insert_claim"]
+
+
+def claim_formula(task: Task, numbers: Numbers, sized: Sequence[Value]) -> SizeExpr | None:
+    """A formula that is above 0 in all iterations that push; None if none tells iterations apart.
+
+    `sized` are the capacities that sizers compute: if there are others, nothing is known of them.
+    """
+    makers = [op for op in task.body.walk() if op.name == "stack.alloca"]
+    if not {op.operands[0] for op in makers if numbers.constant(op.operands[0]) != 0}.issubset(sized):
+        return None
+    found = total(*(FormulaBuilder(numbers).above_zero(capacity) for capacity in sized))
+    terms = found.terms if isinstance(found, Plus) else (found,)
+    if any(isinstance(term, Const) and term.value for term in terms):
+        return None
+    return found if free(found, numbers) & {*numbers.indices} else None
+
+
+def insert_claim(task: Task, numbers: Numbers, expr: SizeExpr, depths: Place, number: int) -> None:
+    """Let each iteration say, ahead of its stacks, whether it pushes; an element of the depths is how many do."""
+    *header, loop, _ = task.body.ops
+    ops = loop.regions[0].ops
+    at = next(k for k, op in enumerate(ops) if op.name == "stack.alloca")
+    known = (*task.body.args, *loop.regions[0].args, *(v for op in (*header, *ops[:at]) for v in op.results))
+    b = Builder(Region())
+    with b.at(ops[at].loc):
+        count = b.load(depths, (b.const(number, i32),))
+        task.body.ops[0:0] = b.region.ops
+        b.region.ops = []
+        some = Emitter(b, numbers, {v: v for v in known}).size(expr)
+        b.claim(b.lt(b.const(0, i64), some), count)
+    ops[at:at] = b.region.ops
