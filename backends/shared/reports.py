@@ -18,6 +18,7 @@ from adstack.errors import (
 )
 from adstack.ir.location import Loc
 from adstack.ir.structure import Place
+from adstack.ir.texts import Format, Part, parts_of
 from adstack.ir.types import DType
 
 from .sites import Site
@@ -39,6 +40,23 @@ def written(value: Any) -> str:
     return repr(float(str(value))) if isinstance(value, np.floating) else str(value)
 
 
+def formatted(value: Any, part: Part) -> str:
+    """A number where a part of a text stands for one.
+
+    A specification that says nothing about digits places the digits that tell the number apart in its own precision.
+    """
+    if not isinstance(part, Format):
+        return written(value)
+    shortest = part.keeps_digits and isinstance(value, np.floating)
+    return format(float(str(value)) if shortest else value.item(), part.spec)
+
+
+def filled(parts: Iterable[Part], values: Iterable[Any]) -> str:
+    """A text with its values."""
+    numbers = iter(values)
+    return "".join(part if isinstance(part, str) else formatted(next(numbers), part) for part in parts)
+
+
 def listed(numbers: Iterable[object]) -> str:
     """`(1, 2)`: numbers as an index is written."""
     return "(" + ", ".join(map(str, numbers)) + ")"
@@ -46,8 +64,7 @@ def listed(numbers: Iterable[object]) -> str:
 
 def printed(site: Site, bits: Sequence[int]) -> str:
     """The text of a `print`."""
-    values = iter(number(b, t) for b, t in zip(bits, site.types, strict=False))
-    return "".join(written(next(values)) if part is None else part for part in site.parts)
+    return filled(site.parts, (number(b, t) for b, t in zip(bits, site.types, strict=False)))
 
 
 def failure(sites: Sequence[Site], record: Sequence[int], extents: dict[str, tuple[int, ...]]) -> AdstackError:
@@ -77,9 +94,8 @@ def failure(sites: Sequence[Site], record: Sequence[int], extents: dict[str, tup
             loc=loc,
             do="use a newer driver (Mesa 25's llvmpipe has no such limit), another device or arch, or shorter loops",
         )
-    pieces = site.message.split("{}")
-    text = "".join(p + written(v) for p, v in zip(pieces, values, strict=False)) + pieces[-1]
-    return AdstackAssertionError((text if site.kind == "assert" else site.message) + where, loc=loc)
+    text = filled(parts_of(site.message), values) if site.kind == "assert" else site.message
+    return AdstackAssertionError(text + where, loc=loc)
 
 
 def overflow_error(sites: Sequence[Site], record: Sequence[int]) -> AdstackOverflowError:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from adstack.ir.location import Loc
 from adstack.ir.structure import Place
+from adstack.ir.texts import Part
 from adstack.ir.types import DType
 
 __all__ = ["Site", "record_words"]
@@ -22,7 +23,7 @@ class Site:
             variable that a stack keeps.
         loc: where it stands.
         types: of the arguments that the record holds.
-        parts: the text of a print, None for each argument.
+        parts: the text of a print.
         place: what a bounds check is about.
         indices: types of the indices of the iteration, which the record holds before the arguments.
         task: name of the task that it is in.
@@ -32,7 +33,7 @@ class Site:
     message: str
     loc: Loc
     types: tuple[DType, ...] = ()
-    parts: tuple[str | None, ...] = ()
+    parts: tuple[Part, ...] = ()
     place: Place | None = None
     indices: tuple[DType, ...] = ()
     task: str = ""

@@ -229,7 +229,7 @@ BUILT = {
     "a return of the wrong type": (
         lambda: Kernel("k", Region([], [Op(TABLE["return"], [])]), returns=(f32,)), "return: expected values of types"),
     "a print without parts": (
-        lambda: body_of(Op(TABLE["print"], [], {"parts": "x"})), "print: attribute 'parts' must be a tuple of str and"),
+        lambda: body_of(Op(TABLE["print"], [], {"parts": "x"})), "print: attribute 'parts' must be a tuple of str, F"),
     "an assert without text": (
         lambda: body_of(Op(TABLE["assert"], [], {"message": 3})), "assert: attribute 'message' must be a str, got 3"),
     "an alloc of no type": (

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.structure import Op
+from ..ir.texts import Format, Part, parts_of
 from .failures import trapped
 from .frame import Frame
 from .prepare import Scope, Step, rule
@@ -19,8 +20,7 @@ def assert_(op: Op, scope: Scope) -> Step | None:
     if not scope.debug:
         return None
     condition, *arguments = scope.slots(op.operands)
-    pieces = op.attrs["message"].split("{}")
-    parts = [part for piece in pieces for part in (piece, None)][:-1]
+    parts = parts_of(op.attrs["message"])
 
     def step(frame: Frame) -> None:
         holds = frame.values[condition]
@@ -45,10 +45,17 @@ def print_(op: Op, scope: Scope) -> Step:
     return step
 
 
-def text(parts: Iterable[str | None], row: Sequence[Any]) -> str:
-    """The parts, with the numbers of `row` for each None."""
+def text(parts: Iterable[Part], row: Sequence[Any]) -> str:
+    """The parts, with the numbers of `row` where they stand for values."""
     numbers = iter(row)
-    return "".join(written(next(numbers)) if part is None else part for part in parts)
+    return "".join(part if isinstance(part, str) else _placed(next(numbers), part) for part in parts)
+
+
+def _placed(number: Any, how: Format | None) -> str:
+    """A number as Python prints it, or formats it; a specification without digits or notation only places it."""
+    if how is None:
+        return written(number)
+    return format(float(written(number)) if how.keeps_digits and _is_float(number) else number.item(), how.spec)
 
 
 def written(number: Any) -> str:
@@ -56,4 +63,8 @@ def written(number: Any) -> str:
 
     A float is the shortest decimal that gives it back in its own precision: 0.1 of f32 is "0.1". u1 is True or False.
     """
-    return repr(float(str(number))) if isinstance(number, np.floating) else str(number)
+    return repr(float(str(number))) if _is_float(number) else str(number)
+
+
+def _is_float(number: Any) -> bool:
+    return isinstance(number, np.floating)

@@ -22,6 +22,7 @@ from ..errors import IRError
 from .location import UNKNOWN, Loc
 from .ops import ATOMICS, TABLE
 from .structure import Op, Place, Region, Value
+from .texts import Part
 from .types import ArrayType, DType, StackType, Type, i32
 
 __all__ = ["Builder"]
@@ -251,6 +252,6 @@ class Builder:
         """`message` may hold `{}` for each of `args`."""
         return self.append("assert", (condition, *args), attrs={"message": message})
 
-    def print_(self, parts: Sequence[str | None], *args: Value) -> Op:
-        """Text, and None where the next of `args` stands."""
+    def print_(self, parts: Sequence[Part], *args: Value) -> Op:
+        """Text, and None or a Format where the next of `args` stands."""
         return self.append("print", args, attrs={"parts": tuple(parts)})

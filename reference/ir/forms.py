@@ -14,6 +14,7 @@ from .lexer import Token
 from .location import UNKNOWN, Loc
 from .opdef import OpDef
 from .structure import Place, Region, Value
+from .texts import Format, Part
 from .types import ArrayType, DType, StackType, Type
 
 if TYPE_CHECKING:
@@ -249,13 +250,13 @@ def _assert(p: Parser, draft: Draft) -> None:
 
 
 def _print(p: Parser, draft: Draft) -> None:
-    parts: list[str | None] = []
+    parts: list[Part] = []
     while p.token.kind in ("string", "value"):
         if p.token.kind == "string":
             parts.append(p.string("text"))
         else:
             draft.operands.append(p.value())
-            parts.append(None)
+            parts.append(Format(p.string("a format specification")) if p.accept("as") else None)
         if not p.accept(","):
             break
     draft.attrs["parts"] = tuple(parts)

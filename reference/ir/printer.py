@@ -27,6 +27,7 @@ from typing import Any, Final
 from .location import UNKNOWN, Loc
 from .rules_call import functions_of
 from .structure import Function, Kernel, Op, Place, Program, Region, Task, Value
+from .texts import Part
 from .types import DType
 
 __all__ = ["print_ir"]
@@ -266,7 +267,14 @@ def _assert(p: _Printer, op: Op) -> str:
 
 def _print(p: _Printer, op: Op) -> str:
     operands = iter(op.operands)
-    parts = [p.name(next(operands)) if part is None else json.dumps(part) for part in op.attrs["parts"]]
+
+    def shown(part: Part) -> str:
+        if isinstance(part, str):
+            return json.dumps(part)
+        name = p.name(next(operands))
+        return name if part is None else f"{name} as {json.dumps(part.spec)}"
+
+    parts = [shown(part) for part in op.attrs["parts"]]
     return " " + ", ".join(parts) if parts else ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import expect
 from .structure import Op, Place
+from .texts import Format, count, parts_of
 from .types import DType, Type, u1
 
 Places = dict[str, Place]
@@ -56,11 +57,11 @@ def terminator(op: Op, places: Places) -> None:
 
 
 def assert_(op: Op, places: Places) -> None:
-    """A u1, then one argument per {} of the message."""
+    """A u1, then one argument per {} or {:spec} of the message."""
     message = op.attrs["message"]
     if not isinstance(message, str):
         expect.fail(op, f"attribute 'message' must be a str, got {message!r}")
-    wanted = 1 + message.count("{}")
+    wanted = 1 + count(parts_of(message))
     expect.count(op, wanted, "condition, then one per {} of the message")
     expect.typed(op, 0, u1)
     expect.scalar(op, 1, "an argument of the message")
@@ -68,11 +69,11 @@ def assert_(op: Op, places: Places) -> None:
 
 
 def print_(op: Op, places: Places) -> None:
-    """One operand per None among the parts."""
+    """One operand per None or Format among the parts."""
     parts = op.attrs["parts"]
-    if not isinstance(parts, tuple) or not all(part is None or isinstance(part, str) for part in parts):
-        expect.fail(op, f"attribute 'parts' must be a tuple of str and None, got {parts!r}")
-    expect.count(op, parts.count(None), "one per None among the parts")
+    if not isinstance(parts, tuple) or not all(part is None or isinstance(part, (str, Format)) for part in parts):
+        expect.fail(op, f"attribute 'parts' must be a tuple of str, Format and None, got {parts!r}")
+    expect.count(op, count(parts), "one per value among the parts")
     expect.scalar(op, 0, "a value printed")
     expect.results(op, ())
 

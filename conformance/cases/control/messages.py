@@ -24,6 +24,47 @@ def formatted_strings(qd):
     return Run(k, args=(12,), prints="12 squared is 144\n[12] <-12>\n")
 
 
+@case(
+    rules=["control.print"],
+    params={"spec": ["d", "5d", "<5", "^7", "+", "05d", "x", "#b", ",", ".1f", "e", "%"], "n": [0, 12, -3]},
+)
+def integers_in_a_format(qd, spec, n):
+    @qd.kernel
+    def k(n: qd.i32):
+        print(f"<{n:{spec}}>")
+
+    return Run(k, args=(n,), prints=f"<{n:{spec}}>\n")
+
+
+@case(rules=["control.print"], params={"spec": ["f", ".3f", "8.2f", "+.2e", "g", ".1%", "012.4f", "_>9.1f"]})
+def floats_in_a_format_are_exact(qd, spec):
+    @qd.kernel
+    def k(x: qd.f32, y: qd.f64):
+        print(f"{x:{spec}} {y:{spec}}")
+
+    single = 13421773 / 2**27  # the f32 beside 0.1
+    return Run(k, args=(0.1, -2.675), prints=f"{single:{spec}} {-2.675:{spec}}\n")
+
+
+@case(rules=["control.print"], params={"spec": ["8", "<12", "^9", "+", "_>8"]})
+def a_format_without_digits_places_as_few_as_tell_floats_apart(qd, spec):
+    @qd.kernel
+    def k(x: qd.f32):
+        print(f"|{x:{spec}}|{x:}")
+
+    return Run(k, args=(0.1,), prints=f"|{0.1:{spec}}|0.1\n")
+
+
+@case(rules=["control.print"])
+def every_component_is_in_the_format(qd):
+    @qd.kernel
+    def k(x: qd.f64, n: qd.i32):
+        v = qd.Vector([x, -x])
+        print(f"{v:.2f} {qd.Matrix([[n, 1], [2, n]]):02d} {n > 1:d}", f"{{}} {3:>2} {qd.Vector([1, 2]):02d}")
+
+    return Run(k, args=(1.125, 7), prints="[1.12, -1.12] [[07, 01], [02, 07]] 1 {}  3 [01, 02]\n")
+
+
 @case(rules=["control.print"])
 def constants_and_nothing(qd):
     @qd.kernel
@@ -125,6 +166,15 @@ def an_assert_with_values_in_its_message(qd):
             assert i * i < 10, f"{i} is too large"
 
     return Run(k, args=(5,), raises=Raises("AssertionError", "4 is too large"))
+
+
+@case(rules=["control.assert"], options={"debug": True})
+def an_assert_with_formatted_values_in_its_message(qd):
+    @qd.kernel
+    def k(n: qd.i32, x: qd.f32):
+        assert x < n, f"{x:.2f} is not below {n:03d}"
+
+    return Run(k, args=(5, 7.5), raises=Raises("AssertionError", "7.50 is not below 005"))
 
 
 @case(rules=["control.assert"], options={"debug": True})

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 from ...errors import AdstackSyntaxError, AdstackTypeError
 from ...ir.structure import Value
+from ...ir.texts import Format, Part, as_message, escaped
 from ..matrices.base import Elements
 from ..struct import Struct
 from .context import Context
@@ -17,18 +19,30 @@ from .promotion import plain
 __all__ = ["Text", "message_of", "print_"]
 
 
+_CONSTANT: Final = "write the width and the number of digits as constants"
+_FORMATS: Final = "write one that Python takes for such a number, as {i:5d} or {x:.3f}"
+
+
 class Text:
-    """A string with runtime values in it: parts are text or scalars."""
+    """A string with runtime values in it: parts are text, scalars or formatted scalars."""
 
     def __init__(self, parts: list[Any]) -> None:
         self.parts = parts
+
+
+@dataclass(frozen=True)
+class _Formatted:
+    """A scalar that is written in a given format."""
+
+    expr: Expr
+    how: Format
 
 
 def _parts(value: Any) -> list[Any]:
     """The text and scalars that `value` is printed as."""
     if isinstance(value, Text):
         return value.parts
-    if isinstance(value, Expr):
+    if isinstance(value, (Expr, _Formatted)):
         return [value]
     if isinstance(value, Elements):
         return _listed(value.to_list())
@@ -55,15 +69,15 @@ def _named(value: Struct) -> list[Any]:
     return [*parts, "}"]
 
 
-def _merged(parts: list[Any]) -> tuple[list[str | None], list[Value]]:
-    """Neighbouring text joined; None where a value stands."""
-    shape: list[str | None] = []
+def _merged(parts: list[Any]) -> tuple[list[Part], list[Value]]:
+    """Neighbouring text joined; None or a format where a value stands."""
+    shape: list[Part] = []
     values: list[Value] = []
     for part in parts:
-        if isinstance(part, Expr):
-            shape.append(None)
-            values.append(part.value)
-        elif shape and shape[-1] is not None:
+        if isinstance(part, (Expr, _Formatted)):
+            shape.append(part.how if isinstance(part, _Formatted) else None)
+            values.append(part.expr.value if isinstance(part, _Formatted) else part.value)
+        elif shape and isinstance(shape[-1], str):
             shape[-1] += part
         else:
             shape.append(part)
@@ -85,7 +99,7 @@ def _fstring(context: Context, node: ast.JoinedStr) -> Any:
     parts: list[Any] = []
     for value in node.values:
         parts += _parts(evaluate(context, value))
-    return Text(parts) if any(isinstance(p, Expr) for p in parts) else "".join(parts)
+    return "".join(parts) if all(isinstance(p, str) for p in parts) else Text(parts)
 
 
 @expression(ast.FormattedValue)
@@ -94,22 +108,42 @@ def _formatted(context: Context, node: ast.FormattedValue) -> Any:
     runtime = isinstance(value, (Expr, Elements, Text))
     if node.format_spec is None:
         return repr(value) if node.conversion == ord("r") and not runtime else value
-    if runtime:
-        context.fail(AdstackSyntaxError, "format specifications of runtime values are not supported", do="write {x}")
-    return format(value, evaluate(context, node.format_spec))
+    spec = evaluate(context, node.format_spec)
+    if not runtime:
+        return format(value, spec)
+    if not isinstance(spec, str):
+        context.fail(AdstackTypeError, "a format that depends on runtime values can't be compiled", do=_CONSTANT)
+    if not spec:
+        return value
+    if isinstance(value, Text):
+        context.fail(AdstackTypeError, "text with runtime values in it can't be formatted again", do=_CONSTANT)
+    made = _with_format(context, value.to_list() if isinstance(value, Elements) else value, spec)
+    return Text(_listed(made) if isinstance(made, list) else [made])
+
+
+def _with_format(context: Context, value: Any, spec: str) -> Any:
+    """A number, or lists of them, to be written in a format."""
+    if isinstance(value, list):
+        return [_with_format(context, item, spec) for item in value]
+    if not isinstance(value, Expr):
+        return format(plain(value), spec)
+    dtype = value.value.dtype
+    sample: Any = True if dtype.is_bool else 1.0 if dtype.is_float else 1
+    try:
+        format(sample, spec)
+    except ValueError as error:
+        context.fail(AdstackSyntaxError, f"{spec!r} is no format of {dtype}: {error}", do=_FORMATS)
+    if spec.endswith("c"):  # not every integer is a character
+        context.fail(AdstackSyntaxError, f"{spec!r} is no format of {dtype}: characters can't be printed", do=_FORMATS)
+    return _Formatted(value, Format(spec))
 
 
 def message_of(context: Context, node: ast.Assert) -> tuple[str, list[Value]]:
     """The message of an assert with `{}` where its values stand; by default the condition's source."""
     if node.msg is None:
-        return _escaped(ast.unparse(node.test)), []
+        return escaped(ast.unparse(node.test)), []
     message = evaluate(context, node.msg)
     if not isinstance(message, (str, Text)):
         context.fail(AdstackTypeError, "the message of an assert must be text", at=node.msg, do="write an f-string")
     shape, values = _merged(_parts(message))
-    return "".join("{}" if part is None else _escaped(part) for part in shape), values
-
-
-def _escaped(text: str) -> str:
-    """Text that holds no place for a value."""
-    return text.replace("{}", "{ }")
+    return as_message(shape), values
