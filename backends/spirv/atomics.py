@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from adstack.ir.structure import Op, Place
 from adstack.ir.types import DType, u8, u16, u32, u64
 
@@ -91,15 +93,17 @@ def _exchanged(e: RegionEmitter, kind: str, address: Num, dtype: DType, values: 
     shift = ((address & 3) << 3).resize(u32) if narrow else None
     scope, order = c.m.word(DEVICE), c.m.word(RELAXED)
 
-    def attempt(carried: list[Num]) -> tuple[Num, list[Num]]:
-        seen = carried[0]
+    last = start = c.let(Spv.Load, word, at, 2, word.size)
+
+    def attempt(carried: Sequence[Num]) -> tuple[Num, Sequence[Num]]:
+        nonlocal last
+        last = seen = carried[0]
         old = _element(seen, shift, dtype)
         new = _inserted(seen, shift, _combined(e, kind, dtype, old, values), dtype)
         found = c.let(Spv.AtomicCompareExchange, word, at, scope, order, order, new.id, seen.id)
-        return found.ne(seen), [found, seen]
+        return found.ne(seen), [found]
 
-    start = c.let(Spv.Load, word, at, 2, word.size)
-    *_, last = c.loop([start], attempt, lambda handed: [handed[0]])
+    c.until([start], attempt)
     return _element(last, shift, dtype)
 
 

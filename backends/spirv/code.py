@@ -141,6 +141,7 @@ class Code:
         m: the module around it.
         block: the label of the block being written.
         watch: called behind every loop with the last value of its condition: true if the driver ended the loop.
+        doubt: if quick ways of rounding may be used, what is told where they may be wrong.
     """
 
     def __init__(self, module: Module) -> None:
@@ -148,6 +149,7 @@ class Code:
         self.words: list[int] = []
         self.variables: list[int] = []
         self.watch: Callable[[Num], None] | None = None
+        self.doubt: Callable[[Num], None] | None = None
         self.enter(module.new())
 
     # ---- instructions
@@ -224,20 +226,61 @@ class Code:
     def loop(
         self,
         start: Sequence[Num],
-        test: Callable[[list[Num]], tuple[Num, Sequence[Num]]],
+        test: Callable[[Sequence[Num]], tuple[Num, Sequence[Num]]],
         body: Callable[[Sequence[Num]], Sequence[Num]],
     ) -> Sequence[Num]:
-        """While `test` of the carried values holds, `body`; what `test` handed on when it did not hold."""
+        """While `test` of the carried values holds, `body`; what `test` handed on when it did not hold.
+
+        The test is written twice, before the loop and at its end: drivers that run threads in step let them turn once
+        more than the test at the head of a loop asks for, doing nothing, which takes as long as doing something.
+        """
+        if not self.m.traits.endless:
+            return self._ended(start, test, body)
+        condition, first = test(start)
+
+        def turns() -> Sequence[Num]:
+            last: Sequence[Num] = ()
+
+            def turn(carried: Sequence[Num]) -> tuple[Num, Sequence[Num]]:
+                nonlocal last
+                going, last = test(body(carried))
+                return going, last
+
+            self.until(first, turn)
+            return last
+
+        return self.either(condition, turns, lambda: first)
+
+    def until(self, start: Sequence[Num], turn: Callable[[Sequence[Num]], tuple[Num, Sequence[Num]]]) -> None:
+        """Turn once, and again while that says so, with what it hands on."""
         head, inside, go_on, after = (self.m.new() for _ in range(4))
         before = self.block
         self.jump(head)
         self.enter(head)
-        carried, holes = [], []
-        for value in start:
-            carried.append(self.phi(value.dtype, (value.id, before), (0, go_on)))
-            holes.append(len(self.words) - 2)
+        carried, holes = self._carried(start, before, go_on)
         self.do(Op.LoopMerge, after, go_on, 0)
-        first = self.m.new()
+        self.jump(inside)
+        self.enter(inside)
+        condition, following = turn(carried)
+        self.split(condition, go_on, after)
+        self.enter(go_on)
+        self.jump(head)
+        self._fill(holes, following)
+        self.enter(after)
+
+    def _ended(
+        self,
+        start: Sequence[Num],
+        test: Callable[[Sequence[Num]], tuple[Num, Sequence[Num]]],
+        body: Callable[[Sequence[Num]], Sequence[Num]],
+    ) -> Sequence[Num]:
+        """A loop that the driver may end: its condition is known behind it."""
+        head, first, inside, go_on, after = (self.m.new() for _ in range(5))
+        before = self.block
+        self.jump(head)
+        self.enter(head)
+        carried, holes = self._carried(start, before, go_on)
+        self.do(Op.LoopMerge, after, go_on, 0)
         self.jump(first)
         self.enter(first)
         condition, handed = test(carried)
@@ -247,12 +290,23 @@ class Code:
         self.jump(go_on)
         self.enter(go_on)
         self.jump(head)
-        for hole, value in zip(holes, following, strict=True):
-            self.words[hole] = value.id
+        self._fill(holes, following)
         self.enter(after)
         if self.watch is not None:
             self.watch(condition)
         return handed
+
+    def _carried(self, start: Sequence[Num], before: int, go_on: int) -> tuple[list[Num], list[int]]:
+        """Phis at the head of a loop, and where the words for what comes round are to be filled in."""
+        carried, holes = [], []
+        for value in start:
+            carried.append(self.phi(value.dtype, (value.id, before), (0, go_on)))
+            holes.append(len(self.words) - 2)
+        return carried, holes
+
+    def _fill(self, holes: Sequence[int], following: Sequence[Num]) -> None:
+        for hole, value in zip(holes, following, strict=True):
+            self.words[hole] = value.id
 
     # ---- memory
 

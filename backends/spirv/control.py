@@ -41,9 +41,10 @@ def _for(e: RegionEmitter, op: Op) -> None:
 def _while(e: RegionEmitter, op: Op) -> None:
     test, body = op.regions
 
-    def check(carried: list[Num]) -> tuple[Num, list[Num]]:
+    def check(carried: Sequence[Num]) -> tuple[Num, Sequence[Num]]:
         _bind(e, test.args, carried)
-        condition, *handed = e.run(test)
+        with e.apart():
+            condition, *handed = e.run(test)
         return condition, handed
 
     def turn(handed: Sequence[Num]) -> list[Num]:

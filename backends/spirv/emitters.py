@@ -176,7 +176,7 @@ def _integer_power(s: Site) -> Num:
     negative = exponent < 0 if dtype.kind == "i" else None
     start = exponent if negative is None else negative.choose(s.const(0), exponent)
 
-    def test(carried: list[Num]) -> tuple[Num, list[Num]]:
+    def test(carried: Sequence[Num]) -> tuple[Num, Sequence[Num]]:
         return carried[2].ne(0), carried
 
     def body(carried: Sequence[Num]) -> list[Num]:

@@ -7,10 +7,10 @@ rounded as if once (f32 has more than twice the digits and two more). fma is not
 from __future__ import annotations
 
 from adstack.errors import BackendUnavailableError
-from adstack.ir.types import DType, f16, f32, f64, i16, i32, i64, u16, u32
+from adstack.ir.types import DType, f16, f32, f64, i16, i32, i64, u16, u32, u64
 
 from .code import Num, unsigned
-from .soft import fma64, to_odd
+from .soft import fma64, quick_fma64, to_odd
 
 __all__ = ["divide", "fma", "integer_to_float", "magnitude", "narrow", "negate", "root", "to_float", "wide"]
 
@@ -140,7 +140,24 @@ def fma(a: Num, b: Num, x: Num) -> Num:
         return _fma_through(a, b, x, f32)
     if traits.fma32 if a.dtype is f32 else traits.fma64:
         return a.c.std("Fma", a.dtype, a, b, x)
+    if a.c.doubt is not None:
+        result, doubtful = _quick_fma32(a, b, x) if a.dtype is f32 else quick_fma64(a, b, x)
+        a.c.doubt(doubtful)
+        return result
     return _fma_through(a, b, x, f64) if a.dtype is f32 else fma64(a, b, x)
+
+
+def _quick_fma32(a: Num, b: Num, x: Num) -> tuple[Num, Num]:
+    """A sum of f64 rounded twice; and whether that may differ from rounding once.
+
+    It may where the first rounding lost something, and gave a number so near to the middle between two f32 that its
+    neighbours are rounded to different ones.
+    """
+    product, addend = a.convert(f64) * b.convert(f64), x.convert(f64)
+    total = product + addend
+    below, above = ((total.bits(u64) + step).bits(f64).convert(f32) for step in (-1, 1))
+    inexact = (total - product).ne(addend) | (total - addend).ne(product)
+    return total.convert(f32), inexact & below.differs(above)
 
 
 def _fma_through(a: Num, b: Num, x: Num, through: DType) -> Num:

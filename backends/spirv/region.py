@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from adstack.ir.structure import Function, Op, Place, Region, Value
-from adstack.ir.types import DType, i64
+from adstack.ir.types import DType, i64, u1
 
 from .code import Code, Num
 from .emitters import emit
@@ -109,6 +110,13 @@ class RegionEmitter:
 
     # ---- ops
 
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """What was looked up in here is not known behind it: the code is written more than once."""
+        checked, slots = dict(self.checked), dict(self.slots)
+        yield
+        self.checked, self.slots = checked, slots
+
     def region(self, region: Region) -> list[Value]:
         """Emit the ops; gives what the terminator hands on."""
         outer, self.current = self.current, region
@@ -151,14 +159,18 @@ def _const(e: RegionEmitter, op: Op) -> None:
 @handles("call")
 def _call(e: RegionEmitter, op: Op) -> None:
     function: Function = op.attrs["function"]
-    callee, m = _function(e.m, function), e.m
-    operands = [e.get(v).id for v in op.operands]
-    if len(op.results) == 1:
-        e.bind(op.result, e.c.let(Spv.FunctionCall, op.result.dtype, callee, *operands))
-        return
-    whole = e.c.raw(Spv.FunctionCall, _result_type(m, function), callee, *operands)
-    for k, result in enumerate(op.results):
-        e.bind(result, e.c.let(Spv.CompositeExtract, result.dtype, whole, k))
+    callee = _function(e.m, function)
+    for result, number in zip(op.results, _applied(e.c, function, callee, e.all(op.operands)), strict=True):
+        e.bind(result, number)
+
+
+def _applied(c: Code, function: Function, callee: int, args: Sequence[Num]) -> list[Num]:
+    """What a call of a function gives."""
+    operands, returns = [x.id for x in args], function.returns
+    if len(returns) == 1:
+        return [c.let(Spv.FunctionCall, returns[0], callee, *operands)]
+    whole = c.raw(Spv.FunctionCall, _result_type(c.m, function), callee, *operands)
+    return [c.let(Spv.CompositeExtract, dtype, whole, k) for k, dtype in enumerate(returns)]
 
 
 def _result_type(m: Module, function: Function) -> int:
@@ -169,19 +181,53 @@ def _result_type(m: Module, function: Function) -> int:
 def _function(m: Module, function: Function) -> int:
     """A library function, emitted when it is first called."""
     if function.name not in m.functions:
-        code = Code(m)
-        e = RegionEmitter(code)
-        params: list[int] = []
-        for arg in function.body.args:
-            number = Num(code, arg.dtype, m.new())
-            params += instruction(Spv.FunctionParameter, m.type(arg.dtype), number.id)
-            e.bind(arg, number)
-        values = e.run(function.body)
-        result = _result_type(m, function)
-        whole = values[0].id if len(values) == 1 else code.raw(Spv.CompositeConstruct, result, *(v.id for v in values))
-        code.do(Spv.ReturnValue, whole)
-        name = m.new()
-        signature = m.signature(result, *(m.type(arg.dtype) for arg in function.body.args))
-        m.add(code.function(name, result, signature, params))
-        m.functions[function.name] = name
+        m.functions[function.name] = _emitted(m, function, quick=True)
     return m.functions[function.name]
+
+
+def _emitted(m: Module, function: Function, quick: bool) -> int:
+    """A function of the module.
+
+    If it is to be quick, rounding is done in ways that are right for nearly all numbers, and tell where they may be
+    wrong: then all is done again, in ways that are always right.
+    """
+    code = Code(m)
+    e = RegionEmitter(code)
+    params: list[int] = []
+    for arg in function.body.args:
+        number = Num(code, arg.dtype, m.new())
+        params += instruction(Spv.FunctionParameter, m.type(arg.dtype), number.id)
+        e.bind(arg, number)
+    doubts = _Doubts(code) if quick else None
+    values = e.run(function.body)
+    if doubts is not None and doubts.noted:
+        slow, args = _emitted(m, function, quick=False), e.all(function.body.args)
+        values = code.either(doubts.any(), lambda: _applied(code, function, slow, args), lambda: values)
+    result = _result_type(m, function)
+    whole = values[0].id if len(values) == 1 else code.raw(Spv.CompositeConstruct, result, *(v.id for v in values))
+    code.do(Spv.ReturnValue, whole)
+    name = m.new()
+    signature = m.signature(result, *(m.type(arg.dtype) for arg in function.body.args))
+    m.add(code.function(name, result, signature, params))
+    return name
+
+
+class _Doubts:
+    """Whether anything in a function was doubtful.
+
+    Attributes:
+        noted: whether anything can be.
+    """
+
+    def __init__(self, code: Code) -> None:
+        self.code, self.noted = code, False
+        self.flag = code.local(code.m.type(u1))
+        code.do(Spv.Store, self.flag, code.const(False, u1).id)
+        code.doubt = self.note
+
+    def note(self, doubtful: Num) -> None:
+        self.noted = True
+        self.code.do(Spv.Store, self.flag, (self.any() | doubtful).id)
+
+    def any(self) -> Num:
+        return self.code.let(Spv.Load, u1, self.flag)

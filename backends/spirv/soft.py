@@ -20,7 +20,7 @@ from .code import Code, Num, unsigned
 from .module import Module, instruction
 from .opcodes import Op
 
-__all__ = ["fma64", "to_odd"]
+__all__ = ["fma64", "quick_fma64", "to_odd"]
 
 _SIGN = 1 << 63
 _SPECIAL = 2047
@@ -57,6 +57,15 @@ def fma64(a: Num, b: Num, x: Num) -> Num:
     if "fma64" not in m.helpers:
         m.helpers["fma64"] = _function(m)
     return Num(a.c, f64, a.c.raw(Op.FunctionCall, m.type(f64), m.helpers["fma64"], a.id, b.id, x.id))
+
+
+def quick_fma64(a: Num, b: Num, x: Num) -> tuple[Num, Num]:
+    """The same for operands that need no scaling; and whether these may need it, which makes the number worthless."""
+    exponents = [v.bits(u64) >> 52 & 0x7FF for v in (a, b, x)]
+    ea, eb, ex = exponents
+    total, rest = _sum(a, b, x)
+    product = ea + eb - _SMALL
+    return total + rest, (product > _LARGE - _SMALL) | (ea > _TOP) | (eb > _TOP) | (ex > _HUGE)
 
 
 def _function(m: Module) -> int:
@@ -145,11 +154,16 @@ def to_odd(a: Num, b: Num) -> Num:
     return ((bits - beyond) | inexact).bits(a.dtype)
 
 
-def _rounded(s: _Scaled) -> Num:
-    high, low = _product(s.a, s.b)
-    upper = s.x + low
+def _sum(a: Num, b: Num, x: Num) -> tuple[Num, Num]:
+    """`a * b + x` as a sum of two numbers whose sum, rounded, is the result where that is normal."""
+    high, low = _product(a, b)
+    upper = x + low
     total = high + upper
-    rest = to_odd(_error(high, upper, total), _error(s.x, low, upper))
+    return total, to_odd(_error(high, upper, total), _error(x, low, upper))
+
+
+def _rounded(s: _Scaled) -> Num:
+    total, rest = _sum(s.a, s.b, s.x)
     # in the scale of small numbers, 2^178 is the least normal one: added, its last place is that of subnormal ones
     near = total + rest
     subnormal = s.small & (_size(near) < 2.0 ** (2 * _UP - 1022))

@@ -1,8 +1,10 @@
 """Tasks as compute shaders.
 
-The address of the launch's words (see `context`) comes as a push constant. A serial task is one thread. In a parallel
-task as many threads as were dispatched share the iterations: thread t of n runs t, t + n, t + 2n... of the row-major
-order of the box. So any number of threads is right, and the extents may be known to the device alone.
+The address of the launch's words (see `context`) comes as a push constant. A serial task is one thread. One that has
+nothing to report may be told of several launches, whose words stand one behind the other: it does one after another.
+
+In a parallel task as many threads as were dispatched share the iterations: thread t of n runs t, t + n, t + 2n... of
+the row-major order of the box. So any number of threads is right, and the extents may be known to the device alone.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from dataclasses import dataclass, field
 
 from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op, Program, Task, Value
-from adstack.ir.types import i64, u32, u64
+from adstack.ir.types import DType, i64, u32, u64
 
 from . import access, atomics, checks, control, random, stacks
 from .code import Code, Num
@@ -41,12 +43,14 @@ class Shader:
         words: SPIR-V.
         local_size: threads of a workgroup.
         capabilities: what the module declares.
+        repeats: whether it can be told of several launches.
     """
 
     task: Task
     words: list[int]
     local_size: int
     capabilities: frozenset[int]
+    repeats: bool = False
 
 
 @dataclass
@@ -88,7 +92,33 @@ class _TaskEmitter:
     def shader(self, local_size: int) -> Shader:
         """The task, run by workgroups of so many threads."""
         self.local_size = local_size
-        e = self._open()
+        repeats = self.task.kind != "parallel" and not {"errors", "overflow", "print"}.intersection(self._own())
+        if repeats:
+            self._repeat()
+        else:
+            (address,) = self._pushed(u64)
+            self._launch(address)
+        self.c.do(Spv.Return)
+        main = self.m.new()
+        self.m.add(self.c.function(main, self.m.void, self.m.signature(self.m.void)))
+        self.m.entry(main, local_size)
+        return Shader(self.task, self.m.words, local_size, self.m.capabilities, repeats)
+
+    def _repeat(self) -> None:
+        """Launch by launch: pushed are the address of the first one's words, how many there are, how far apart."""
+        address, count, stride = self._pushed(u64, u32, u32)
+        wide = stride.resize(u64)
+
+        def turn(carried: Sequence[Num]) -> tuple[Num, Sequence[Num]]:
+            base, done = carried
+            self._launch(base)
+            return done + 1 < count, [base + wide, done + 1]
+
+        self.c.until([address, self.c.const(0, u32)], turn)
+
+    def _launch(self, base: Num) -> None:
+        """All of one launch."""
+        e = self._open(base)
         if self.debug:
             self._leave_if_failed(e)
         if not self.m.traits.endless:
@@ -98,20 +128,23 @@ class _TaskEmitter:
         else:
             self._restart_random(e)
             e.region(self.task.body)
-        self.c.do(Spv.Return)
-        main = self.m.new()
-        self.m.add(self.c.function(main, self.m.void, self.m.signature(self.m.void)))
-        self.m.entry(main, local_size)
-        return Shader(self.task, self.m.words, local_size, self.m.capabilities)
 
     # ---- the start
 
-    def _open(self) -> RegionEmitter:
+    def _pushed(self, *types: DType) -> list[Num]:
+        """The push constants."""
+        c, m = self.c, self.m
+        offsets = [sum(dtype.size for dtype in types[:k]) for k in range(len(types))]
+        block = m.push_constants(*((m.type(dtype), at) for dtype, at in zip(types, offsets, strict=True)))
+        found = []
+        for k, dtype in enumerate(types):
+            pointer = m.pointer(Storage.PushConstant, m.type(dtype))
+            found.append(c.let(Spv.Load, dtype, c.raw(Spv.AccessChain, pointer, block, m.word(k))))
+        return found
+
+    def _open(self, base: Num) -> RegionEmitter:
         """Read what the launch hands over."""
-        c, m, context = self.c, self.m, self.out.context
-        block = m.push_constants((m.type(u64), 0))
-        pointer = m.pointer(Storage.PushConstant, m.type(u64))
-        base = c.let(Spv.Load, u64, c.raw(Spv.AccessChain, pointer, block, m.word(0)))
+        c, context = self.c, self.out.context
         e = RegionEmitter(c)
         for arg, slot in zip(self.task.body.args, context.params, strict=True):
             if self._is_used(arg):

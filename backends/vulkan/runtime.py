@@ -177,7 +177,10 @@ class VulkanBackend:
         self._check_dtypes(program)
         emitted = emit_module(program, self._shared.traits, debug=options.debug)
         pipelines = [
-            self._shared.pipelines.make(s.words, s.local_size, s.capabilities, s.task.name) for s in emitted.shaders
+            self._shared.pipelines.make(
+                s.words, s.local_size, s.capabilities, s.task.name, repeats=s.repeats, cached=options.offline_cache
+            )
+            for s in emitted.shaders
         ]
         context = emitted.context
         words = [0] * context.words
@@ -259,9 +262,11 @@ class VulkanBackend:
                 self._record(executable, piece, scalars, bindings)
             if not executable.waits:
                 return ()
-            self._settle()
-            if executable.prints is not None:
-                self._print(executable)
+            try:
+                self._settle()
+            finally:  # what was printed before a check failed is seen as well
+                if executable.prints is not None:
+                    self._print(executable)
             places, inside = executable.program.places, executable.context.inside
             return [_read(piece, inside[name], places[name].dtype) for name in executable.program.results]
         finally:

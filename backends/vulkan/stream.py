@@ -1,7 +1,7 @@
 """Launches, recorded one behind the other and handed to the device in batches.
 
 A batch is a command buffer and memory for the words of its launches. It is handed over when it is full or somebody
-waits. Every dispatch waits for the one before it.
+waits. Every dispatch waits for the one before it. Launches of one serial task that follow each other are one dispatch.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from adstack.ir.types import u8
 from .api import check, ffi
 from .device import Device
 from .layout import Memory, Piece
-from .toolchain import Pipeline
+from .toolchain import PUSHED, Pipeline
 
 __all__ = ["Stream"]
 
@@ -27,6 +27,34 @@ _LAUNCHES = 256
 _COMPUTE, _TRANSFER, _HOST = 0x800, 0x1000, 0x4000
 _SHADER_READ, _SHADER_WRITE, _COPY_READ, _COPY_WRITE, _HOST_READ = 0x20, 0x40, 0x800, 0x1000, 0x2000
 _ALIGNMENT = 64
+_LONGEST_STRIDE = 1 << 32
+
+
+@dataclass
+class _Run:
+    """Launches of one pipeline, not recorded yet.
+
+    Attributes:
+        address: of the words of the first.
+        count: how many.
+        stride: how far apart their words are; 0 while there is one.
+    """
+
+    pipeline: Pipeline
+    address: int
+    groups: int
+    count: int = 1
+    stride: int = 0
+
+    def takes(self, pipeline: Pipeline, address: int) -> bool:
+        """Take in one more launch, if it is like the others and its words stand behind theirs."""
+        if pipeline is not self.pipeline or not pipeline.repeats:
+            return False
+        stride = self.stride or address - self.address
+        if not 0 < stride < _LONGEST_STRIDE or address != self.address + self.count * stride:
+            return False
+        self.count, self.stride = self.count + 1, stride
+        return True
 
 
 @dataclass
@@ -49,12 +77,13 @@ class Stream:
         everything = _SHADER_READ | _SHADER_WRITE | _COPY_READ | _COPY_WRITE
         self._between = _barrier(_SHADER_WRITE | _COPY_WRITE, everything)
         self._to_host = _barrier(_SHADER_WRITE | _COPY_WRITE, _HOST_READ)
-        self._pushed = ffi().new("uint64_t *")
+        self._pushed = ffi().new("uint64_t[]", PUSHED // 8)
         self._none = ffi().NULL
         vk = device.vk
         self._barrier, self._bind = vk["vkCmdPipelineBarrier"], vk["vkCmdBindPipeline"]
         self._push, self._dispatch = vk["vkCmdPushConstants"], vk["vkCmdDispatch"]
         self._running: Pipeline | None = None
+        self._run: _Run | None = None
         self._current: _Batch | None = None
         self._used = self._dispatches = 0
 
@@ -102,16 +131,28 @@ class Stream:
 
     def dispatch(self, pipeline: Pipeline, address: int, groups: int) -> None:
         """Run a pipeline after all that was recorded before, on the words at an address."""
-        commands = (self._current or self._open()).commands
         self._dispatches += 1
+        run = self._run
+        if run is None or not run.takes(pipeline, address):
+            self._record()
+            self._current = self._current or self._open()
+            self._run = _Run(pipeline, address, groups)
+
+    def _record(self) -> None:
+        """Record what is not recorded yet."""
+        run, self._run = self._run, None
+        if run is None:
+            return
+        assert self._current is not None
+        commands = self._current.commands
         none, stages = self._none, _COMPUTE | _TRANSFER
         self._barrier(commands, stages, stages, 0, 1, self._between, 0, none, 0, none)
-        if pipeline is not self._running:
-            self._bind(commands, 1, pipeline.handle)
-            self._running = pipeline
-        self._pushed[0] = address
-        self._push(commands, self._layout, 0x20, 0, 8, self._pushed)
-        self._dispatch(commands, groups, 1, 1)
+        if run.pipeline is not self._running:
+            self._bind(commands, 1, run.pipeline.handle)
+            self._running = run.pipeline
+        self._pushed[0], self._pushed[1] = run.address, run.count | run.stride << 32
+        self._push(commands, self._layout, 0x20, 0, PUSHED, self._pushed)
+        self._dispatch(commands, run.groups, 1, 1)
 
     def copy(self, source: Piece, target: Piece, size: int) -> None:
         """Copy bytes from piece to piece."""
@@ -128,6 +169,7 @@ class Stream:
 
     def _ordered(self) -> Any:
         """The commands, after a barrier."""
+        self._record()
         commands, none = self._open().commands, ffi().NULL
         self._dispatches += 1
         self.device.vk["vkCmdPipelineBarrier"](
@@ -139,6 +181,7 @@ class Stream:
 
     def flush(self) -> None:
         """Hand what is recorded to the device."""
+        self._record()
         batch, self._current = self._current, None
         if batch is None:
             return

@@ -21,8 +21,8 @@ __all__ = ["Pipeline", "Pipelines"]
 _COMPUTE_STAGE = 0x20
 MOST_BYTES = 128 << 20
 """What the pipeline cache of a device may take: a larger one is not taken up again."""
-_PUSHED = 8
-"""Bytes of push constants: the address of the launch's words."""
+PUSHED = 16
+"""Bytes pushed: the address of a launch's words (u64); how many launches, how far apart their words (u32)."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,12 @@ class Pipeline:
     Attributes:
         handle: Vulkan's.
         local_size: threads of a workgroup.
+        repeats: whether it can be told of several launches.
     """
 
     handle: Any
     local_size: int
+    repeats: bool = False
 
 
 class Pipelines:
@@ -56,7 +58,7 @@ class Pipelines:
             atexit.register(self.save)
 
     def _layout(self) -> Any:
-        pushed = ffi().new("VkPushConstantRange *", {"stageFlags": _COMPUTE_STAGE, "offset": 0, "size": _PUSHED})
+        pushed = ffi().new("VkPushConstantRange *", {"stageFlags": _COMPUTE_STAGE, "offset": 0, "size": PUSHED})
         info = ffi().new(
             "VkPipelineLayoutCreateInfo *", {"sType": 30, "pushConstantRangeCount": 1, "pPushConstantRanges": pushed}
         )
@@ -65,8 +67,17 @@ class Pipelines:
         check(create(self.device.handle, info, ffi().NULL, made), "lay out a pipeline")
         return made[0]
 
-    def make(self, words: list[int], local_size: int, capabilities: frozenset[int], what: str) -> Pipeline:
-        """A pipeline that runs a module."""
+    def make(
+        self,
+        words: list[int],
+        local_size: int,
+        capabilities: frozenset[int],
+        what: str,
+        *,
+        repeats: bool = False,
+        cached: bool = True,
+    ) -> Pipeline:
+        """A pipeline that runs a module; if it is not to be cached, the driver is not asked whether it has it."""
         self._check_features(capabilities, what)
         vk, handle = self.device.vk, self.device.handle
         code = ffi().new("uint32_t[]", words)
@@ -74,23 +85,23 @@ class Pipelines:
         module = ffi().new("VkShaderModule *")
         check(vk["vkCreateShaderModule"](handle, info, ffi().NULL, module), f"load the code of {what}")
         try:
-            return Pipeline(self._pipeline(module[0], what), local_size)
+            return Pipeline(self._pipeline(module[0], what, cached), local_size, repeats)
         finally:
             vk["vkDestroyShaderModule"](handle, module[0], ffi().NULL)
 
-    def _pipeline(self, module: Any, what: str) -> Any:
+    def _pipeline(self, module: Any, what: str, cached: bool) -> Any:
         entry = ffi().new("char[]", b"main")
         info = ffi().new("VkComputePipelineCreateInfo *", {"sType": 29, "layout": self.layout})
         info.stage.sType, info.stage.stage, info.stage.module, info.stage.pName = 18, _COMPUTE_STAGE, module, entry
         made = ffi().new("VkPipeline *")
         create = self.device.vk["vkCreateComputePipelines"]
-        result = create(self.device.handle, self._cache, 1, info, ffi().NULL, made)
+        result = create(self.device.handle, self._cache if cached else ffi().NULL, 1, info, ffi().NULL, made)
         if result < 0 or made[0] == ffi().NULL:
             raise AdstackRuntimeError(
                 f"the Vulkan driver refuses the code of {what} ({result}; {self.device.physical.driver})",
                 do="update the driver, or use another device (ADSTACK_VULKAN_DEVICE) or arch",
             )
-        self._made += 1
+        self._made += cached
         return made[0]
 
     def _check_features(self, capabilities: frozenset[int], what: str) -> None:

@@ -37,6 +37,28 @@ def test_pipelines_are_kept_on_disk(tmp_path):
     again.destroy(again.make(made.words, 1, made.capabilities, "a test"))
 
 
+def test_processes_add_to_the_file_and_take_nothing_out_of_it(tmp_path, monkeypatch):
+    device, made = backend().device, shader()
+    merged = []
+    monkeypatch.setitem(
+        device.vk, "vkMergePipelineCaches", lambda handle, into, count, others: merged.append((into, others[0])) or 0
+    )
+    one, other = Pipelines(device, tmp_path), Pipelines(device, tmp_path)
+    for pipelines in (one, other):
+        pipelines.destroy(pipelines.make(made.words, 1, made.capabilities, "a test"))
+    one.save()
+    assert merged == []  # there was nothing, as when it started
+    other.save()
+    assert [into for into, _ in merged] == [other._cache]
+
+
+def test_what_is_not_to_be_cached_leaves_no_file(tmp_path):
+    pipelines, made = Pipelines(backend().device, tmp_path), shader()
+    pipelines.destroy(pipelines.make(made.words, 1, made.capabilities, "a test", cached=False))
+    pipelines.save()
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("damage", [b"", b"short", bytes(100)])
 def test_a_damaged_file_is_no_cache(damage, tmp_path):
     device = backend().device
