@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from html import escape
 from string import Template
+from typing import Final
 
 from ..harness.cells import Result, Subject
 from .page import PAGE, SCRIPT, STYLE
@@ -11,6 +14,8 @@ from .summary import Report, explanation, label, record
 from .terminal import STYLES
 
 __all__ = ["html"]
+
+_QUIET: Final = frozenset({"pass", "gap", "unavailable"})
 
 
 def html(report: Report) -> str:
@@ -59,10 +64,22 @@ def _body(report: Report) -> str:
     return "".join(_topic(topic, cases, report.subjects) for topic, cases in rows.items())
 
 
-def _topic(topic: str, cases: dict[tuple[str, str], dict[str, Result]], subjects: object) -> str:
-    width = len(next(iter(cases.values()))) + 1
-    head = f"<tbody><tr class=topic><th colspan={width} scope=rowgroup>{escape(topic)}</th></tr>"
+def _topic(topic: str, cases: dict[tuple[str, str], dict[str, Result]], subjects: Sequence[Subject]) -> str:
+    """A topic that needs nobody's attention can be folded by the script; its counts stay."""
+    found = [result for results in cases.values() for result in results.values()]
+    quiet = all(label(result) in _QUIET for result in found)
+    heads = "".join(f"<td>{_counts([r for r in found if r.cell.subject is subject])}</td>" for subject in subjects)
+    head = (
+        f"<tbody data-quiet={str(quiet).lower()}><tr class=topic><th scope=rowgroup>"
+        f"<button class=fold aria-expanded=true>{escape(topic)}</button></th>{heads}</tr>"
+    )
     return head + "".join(_row(id_, mode, results) for (id_, mode), results in cases.items()) + "</tbody>"
+
+
+def _counts(results: Sequence[Result]) -> str:
+    counts = Counter(map(label, results))
+    parts = (f'<span class="{_slug(name)}">{STYLES[name][0]} {counts[name]}</span>' for name in STYLES if counts[name])
+    return f"{' '.join(parts)} <small>of {len(results)}</small>"
 
 
 def _row(id_: str, mode: str, results: dict[str, Result]) -> str:
@@ -76,6 +93,7 @@ def _row(id_: str, mode: str, results: dict[str, Result]) -> str:
 def _cell(result: Result) -> str:
     name = label(result)
     symbol = STYLES[name][0]
+    distance = f" <small>{result.ulp:g} ulp</small>" if name == "pass" and result.ulp else ""
     facts = [
         result.status.value if name != result.status.value else "",
         result.exactness,
@@ -86,7 +104,7 @@ def _cell(result: Result) -> str:
     rules = ", ".join(result.cell.entry.case.rules)
     text = "\n".join(part for part in (explanation(result), result.output) if part)
     return (
-        f'<td class="{_slug(name)}"><details><summary><span aria-hidden=true>{symbol}</span> {name}</summary>'
+        f'<td class="{_slug(name)}"><details><summary><span aria-hidden=true>{symbol}</span> {name}{distance}</summary>'
         f"<p>{escape(' · '.join(fact for fact in facts if fact))}</p>"
         f"<p>{escape(rules)} · {escape(result.cell.entry.path)}</p>"
         f"{f'<pre>{escape(text)}</pre>' if text else ''}</details></td>"

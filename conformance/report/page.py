@@ -56,13 +56,18 @@ input, .chip { font: inherit; padding: .2em .8em; border: 1px solid var(--line);
 .chip { cursor: pointer; }
 .chip[aria-pressed=true] { outline: 2px solid currentColor; }
 main { overflow-x: auto; }
+@media (min-width: 50rem) { thead th:first-child { min-width: 28rem; } }
 table { border-collapse: collapse; }
 thead th { position: sticky; top: 0; background: var(--bg); }
 th, td { text-align: left; vertical-align: top; padding: .25rem .8rem; border-bottom: 1px solid var(--line); }
 th { font-weight: 600; }
 tbody th[scope=row] { font-weight: 400; font-family: ui-monospace, monospace; font-size: .9em; }
-tr.topic th { background: var(--raised); font-size: 1.05em; }
-th small { color: var(--soft); }
+tr.topic > * { background: var(--raised); white-space: nowrap; }
+.fold { font: inherit; font-size: 1.05em; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
+.fold::before { content: "\\25be\\a0"; }
+.fold[aria-expanded=false]::before { content: "\\25b8\\a0"; }
+tbody.folded:not(.filtered) tr[data-states] { display: none; }
+small { color: var(--soft); }
 summary { cursor: pointer; white-space: nowrap; }
 details p { color: var(--soft); margin: .2rem 0; font-size: .9em; }
 pre { max-width: 60rem; white-space: pre-wrap; overflow-wrap: anywhere; background: var(--raised); color: var(--fg);
@@ -76,14 +81,25 @@ pre { max-width: 60rem; white-space: pre-wrap; overflow-wrap: anywhere; backgrou
 SCRIPT: Final = """
 const chosen = new Set(), search = document.getElementById('search');
 function apply() {
-  const words = search.value.trim().toLowerCase();
+  const words = search.value.trim().toLowerCase(), filtered = chosen.size > 0 || words !== '';
   for (const row of document.querySelectorAll('tr[data-states]')) {
     const states = row.dataset.states.split(' ');
     const state = !chosen.size || states.some(s => chosen.has(s));
     row.hidden = !state || !row.firstChild.textContent.toLowerCase().includes(words);
   }
-  for (const body of document.querySelectorAll('tbody'))
+  for (const body of document.querySelectorAll('tbody')) {
     body.hidden = ![...body.querySelectorAll('tr[data-states]')].some(row => !row.hidden);
+    body.classList.toggle('filtered', filtered);
+  }
+}
+function fold(body, folded) {
+  body.classList.toggle('folded', folded);
+  body.querySelector('.fold').setAttribute('aria-expanded', !folded);
+}
+const long = document.querySelectorAll('tr[data-states]').length > 100;
+for (const body of document.querySelectorAll('tbody')) {
+  body.querySelector('.fold').onclick = () => fold(body, !body.classList.contains('folded'));
+  fold(body, long && body.dataset.quiet === 'true');
 }
 for (const button of document.querySelectorAll('[data-filter]')) button.onclick = () => {
   const on = button.getAttribute('aria-pressed') !== 'true';

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import re
@@ -125,6 +126,14 @@ class TestHtml:
     def test_subjects_share_the_row_of_a_case_and_its_mode(self, report):
         rows = re.findall(r"<tr data-states=\"([^\"]*)\">", html(report))
         assert rows == ["pass unavailable", "gap", "crashed"]
+
+    def test_a_topic_has_its_counts_and_only_a_quiet_one_is_folded(self, report):
+        page = html(report)
+        assert re.findall(r'<span class="(\w+)">. (\d)</span>', page) == [
+            ("pass", "1"), ("gap", "1"), ("crashed", "1"), ("unavailable", "1")]  # fmt: skip
+        assert "<tbody data-quiet=false>" in page
+        quiet = dataclasses.replace(report, results=report.results[:1])
+        assert "<tbody data-quiet=true>" in html(quiet)
 
 
 class TestTerminal:
