@@ -5,7 +5,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from .common import COMPILED, gradient, opened
+from .common import BY_LLVM, gradient, opened
 from .kernels import KERNELS, REVERSIBLE
 
 LANES = re.compile(r"<(\d+) x (?:float|i32)>")
@@ -17,7 +17,7 @@ def lanes(text):
 
 
 class Code:
-    params = (COMPILED, ("nop", "args", "recurrence", "gather", "many"))
+    params = (BY_LLVM, ("nop", "args", "recurrence", "gather", "many"))
     param_names = ("backend", "kernel")
     unit = "instructions"
 
@@ -39,7 +39,7 @@ class Code:
 
 
 class GradientCode(Code):
-    params = (COMPILED, ("recurrence", "ragged", "many"))
+    params = (BY_LLVM, ("recurrence", "ragged", "many"))
 
     def setup(self, backend, kernel):
         made, _ = REVERSIBLE[kernel](opened(backend, offline_cache=False), 16, needs_grad=True)
@@ -49,7 +49,7 @@ class GradientCode(Code):
 
 
 class ObjectSize:
-    params = (COMPILED, ("nop", "args", "recurrence", "gather", "many"))
+    params = (BY_LLVM, ("nop", "args", "recurrence", "gather", "many"))
     param_names = ("backend", "kernel")
     unit = "bytes"
 

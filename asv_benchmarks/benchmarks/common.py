@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-BACKENDS = ("reference", "cpu")
-COMPILED = ("cpu",)
+BACKENDS = ("reference", "vulkan", "cpu")
+COMPILED = ("vulkan", "cpu")
+BY_LLVM = ("cpu",)
 HERE = str(Path(__file__).resolve().parent)
 
 
@@ -25,6 +26,18 @@ def called(work: Any, *given: Any) -> None:
     """Call often enough that everything that is done once, or at the second call, has been done."""
     for _ in range(3):
         work(*given)
+
+
+def finishing(qd: Any, backend: str, work: Any) -> Any:
+    """Work that is done when the call returns: on devices of their own, launches only begin then."""
+    if backend in ("reference", "cpu"):
+        return work
+
+    def both() -> None:
+        work()
+        qd.sync()
+
+    return both
 
 
 def gradient(kernel: Any) -> Any:

@@ -3,7 +3,7 @@
 from statistics import median
 from timeit import repeat
 
-from .common import COMPILED, called, gradient, opened
+from .common import BY_LLVM, COMPILED, called, finishing, gradient, opened
 from .kernels import gather, ragged, recurrence
 
 
@@ -12,7 +12,8 @@ class Recurrence:
     param_names = ("backend", "threads")
 
     def setup(self, backend, threads):
-        self.kernel, _ = recurrence(opened(backend), threads)
+        qd = opened(backend)
+        self.kernel = finishing(qd, backend, recurrence(qd, threads)[0])
         called(self.kernel)
 
     def time_forward(self, backend, threads):
@@ -26,7 +27,7 @@ class RecurrenceReference(Recurrence):
 class RecurrenceOnThreads:
     """How much sooner two threads of the host are ready than one: both in one run, by turns."""
 
-    params = (COMPILED, ("forward", "reverse"))
+    params = (BY_LLVM, ("forward", "reverse"))
     param_names = ("backend", "direction")
     unit = "times"
 
@@ -52,7 +53,8 @@ class Gather:
     param_names = ("backend", "threads")
 
     def setup(self, backend, threads):
-        self.kernel, _ = gather(opened(backend), threads)
+        qd = opened(backend)
+        self.kernel = finishing(qd, backend, gather(qd, threads)[0])
         called(self.kernel)
 
     def time_forward(self, backend, threads):
@@ -68,8 +70,9 @@ class RecurrenceReverse:
     param_names = ("backend", "threads")
 
     def setup(self, backend, threads):
-        kernel, _ = recurrence(opened(backend), threads, needs_grad=True)
-        self.gradient = gradient(kernel)
+        qd = opened(backend)
+        kernel, _ = recurrence(qd, threads, needs_grad=True)
+        self.gradient = finishing(qd, backend, gradient(kernel))
         called(self.gradient)
 
     def time_reverse(self, backend, threads):
@@ -85,8 +88,9 @@ class RaggedReverse:
     param_names = ("backend", "threads")
 
     def setup(self, backend, threads):
-        kernel, _ = ragged(opened(backend), threads, needs_grad=True)
-        self.gradient = gradient(kernel)
+        qd = opened(backend)
+        kernel, _ = ragged(qd, threads, needs_grad=True)
+        self.gradient = finishing(qd, backend, gradient(kernel))
         called(self.gradient)
 
     def time_reverse(self, backend, threads):
