@@ -177,6 +177,19 @@ def an_assert_with_formatted_values_in_its_message(qd):
     return Run(k, args=(5, 7.5), raises=Raises("AssertionError", "7.50 is not below 005"))
 
 
+@case(rules=["control.assert", "control.print"], options={"debug": True})
+def what_was_printed_before_an_assert_fails_is_seen_once(qd):
+    @qd.kernel
+    def k(n: qd.i32):
+        print("n is", n)
+        assert n > 0, "not positive"
+
+    return [
+        Run(k, args=(0,), prints="n is 0\n", raises=Raises("AssertionError", "not positive")),
+        Run(k, args=(1,), prints="n is 1\n"),
+    ]
+
+
 @case(rules=["control.assert"], options={"debug": True})
 def an_assert_after_which_the_kernel_runs_again(qd):
     x = qd.field(qd.i32, shape=())
