@@ -16,6 +16,7 @@ from adstack.backends.llvm.rows import Words
 from adstack.backends.llvm.tasks import Emitted
 from adstack.ir.structure import Program
 from adstack.runtime.adstack_heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, known, touched, uncountable
+from adstack.runtime.budget import current
 from adstack.runtime.heap import Placement
 
 from . import layout
@@ -120,7 +121,8 @@ class Layouts:
         """Before a task runs: can it and later ones run at all, as far as their depths are known by now?"""
         heaps = {number: words.heap for number, words in self._emitted.rows.items()}
         for later in known(self._program, heaps, number):
-            if self._limit and self._least(later) > self._limit:
+            limit = current().heap_limit(self._limit)
+            if limit and self._least(later) > limit:
                 raise self.limit_reached(later, number)
 
     def limit_reached(self, number: int, reached: int) -> HeapLimit:

@@ -14,6 +14,7 @@ from adstack.backends.spirv.rows import HeapWords
 from adstack.ir.structure import Program
 from adstack.ir.types import u8
 from adstack.runtime.adstack_heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, touched, uncountable
+from adstack.runtime.budget import current
 from adstack.runtime.heap import Placement
 
 from .layout import Memory
@@ -89,11 +90,12 @@ class Layouts:
 
     def check(self, depths: Sequence[int]) -> None:
         """Before anything runs, look whether every task can, as far as its depths are constants."""
+        limit = current().heap_limit(self._limit)
         for number in self._heaps:
-            if self._limit and not self.needs_depths(number):
+            if limit and not self.needs_depths(number):
                 placement = self._place(number, depths)
                 stride = placement.stride + max(placement.beyond, _MARGIN)
-                if stride > self._limit:
+                if stride > limit:
                     raise self._limit_reached(number, stride, reached=0)
 
     def _limit_reached(self, number: int, stride: int, reached: int | None = None) -> HeapLimit:

@@ -191,6 +191,19 @@ def test_adstacks_live_in_the_heap_and_grow_with_the_bounds(cuda, limit):
     assert found[0].tobytes() == found[1].tobytes()
 
 
+def test_what_the_device_may_use_is_shared_by_data_and_adstacks(cuda):
+    cuda(device_memory_GB=4000 / 2**30)
+    x, turns, run = recurrence(100)
+    turns[None] = 40
+    run()
+    run.grad()
+    (task,) = run.grad.adstack_report().tasks
+    assert 0 < task.allocated <= 4000 - 2 * 4 * 101 - 4
+    with pytest.raises(AdstackMemoryError, match="4000 bytes that device_memory_GB allows, 812 are taken by fields"):
+        qd.ndarray(qd.f32, 1000)
+    assert x.shape == (100,)
+
+
 def test_depths_that_stand_are_not_read_back(cuda, monkeypatch):
     cuda()
     _, turns, run = recurrence(50)

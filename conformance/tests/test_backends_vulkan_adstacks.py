@@ -90,6 +90,17 @@ def test_what_can_not_be_known_ahead_takes_rows_for_all_threads():
     assert k.grad.adstack_report().tasks[0].lanes == 256
 
 
+def test_what_the_device_may_use_is_shared_by_data_and_adstacks():
+    pushing, data = range(0, MANY, 40), 5 * 4 * MANY
+    want, _ = gradient("reference", pushing)
+    found, row = gradient("vulkan", pushing, device_memory_GB=(data + 5000) / 2**30)
+    assert found.tobytes() == want.tobytes()
+    assert row.allocated is not None
+    assert 0 < row.allocated <= 5000
+    with pytest.raises(AdstackMemoryError, match=f"{data} are taken by fields and arrays"):
+        qd.ndarray(qd.f32, 10_000)
+
+
 def test_a_limit_below_one_row_is_still_an_error():
     with pytest.raises(AdstackMemoryError, match="the adstacks of one thread"):
         gradient("vulkan", [1], ad_stack_heap_limit=4)

@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol
 
 from ..errors import AdstackMemoryError, SourceSpan
 from ..ir.structure import Program, Task
+from .budget import current
 from .heap import TaskHeap
 from .stats import count
 
@@ -130,14 +131,21 @@ class HeapLimit(AdstackMemoryError):  # noqa: N818 - it says what happened; othe
         loc: SourceSpan | None = None,
     ) -> None:
         self.kernel, self.task, self.number = kernel, task, number
-        self.stride, self.limit, self.touched = stride, limit, touched
-        most = f"ad_stack_heap_limit is {limit}" if limit else "the device does not have so much memory left"
+        self.stride, self.limit, self.touched = stride, current().heap_limit(limit), touched
+        most, remedy = self._reason(limit)
         super().__init__(
             f"{kernel}: the adstacks of one thread of {task} take {stride} bytes; {most}",
             loc=loc,
-            do=f"{f'raise ad_stack_heap_limit to {stride} or more' if limit else 'free memory'}, or run fewer "
-            "iterations of the loop inside the thread per launch",
+            do=f"{remedy}, or run fewer iterations of the loop inside the thread per launch",
         )
+
+    def _reason(self, limit: int) -> tuple[str, str]:
+        """What is too small, and what to do about it."""
+        if not self.limit:
+            return "the device does not have so much memory left", "free memory"
+        if self.limit != limit:
+            return f"device_memory_GB leaves {self.limit} for them", "raise device_memory_GB, or make less data"
+        return f"ad_stack_heap_limit is {limit}", f"raise ad_stack_heap_limit to {self.stride} or more"
 
 
 def uncountable(kernel: str, task: str, loc: SourceSpan | None) -> AdstackMemoryError:
@@ -195,6 +203,8 @@ class Heap:
         Gives for how many there is memory: at least one, or 0 if that can't be had.
         """
         self.collect()
+        current().heaps.add(self)
+        limit = current().heap_limit(limit)
         figures, need = self.figures, block * blocks
         figures.needed, figures.most = need, max(figures.most, need)
         allowed = min(blocks, limit // block) if limit and block else blocks
@@ -202,6 +212,11 @@ class Heap:
         figures.waves += granted < blocks
         count("heap_waves", int(granted < blocks))
         return granted
+
+    @property
+    def taken(self) -> int:
+        """Bytes of the device's memory."""
+        return self.figures.allocated
 
     def collect(self) -> None:
         """Give back old memory that no dispatch uses any more."""

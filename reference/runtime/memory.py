@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any, Final
 from weakref import WeakSet
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from ..errors import AdstackRuntimeError
 from ..ir.types import DType
 from .backend import Backend, Partial
+from .budget import current
 from .guards import invalidate
 from .watches import Watch
 
@@ -67,14 +69,34 @@ class Buffer:
         self.backend = backend
         self.dtype = dtype
         self.shape = shape
-        self.storage = backend.allocate(dtype, shape) if storage is None else storage
         self.owned = storage is None
+        if self.owned:
+            self._admit()
+            storage = backend.allocate(dtype, shape)
+        self.storage = storage
         self.shared = shared
         self.watch: Watch | None = None
         self.writers: WeakSet[Any] | None = None
         self._generation = next_generation()
         self._record: ctypes.Array[ctypes.c_int64] | None = None
         self._peeked: tuple[int, Array] | None = None
+
+    def _admit(self) -> None:
+        """Be within what the runtime may use."""
+        budget = current()
+        if budget.limit:
+            budget.admit(self._bytes, f"memory for {self.dtype} of shape {self.shape}")
+            self.storage = None
+            budget.buffers.add(self)
+
+    @property
+    def _bytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.size
+
+    @property
+    def taken(self) -> int:
+        """Bytes of the device's memory."""
+        return 0 if self.storage is None else self._bytes
 
     def touch(self) -> None:
         """Say that the contents changed."""

@@ -48,7 +48,8 @@ class Options:
         cpu_max_num_threads: threads of the cpu backend; 0 for one per core.
         print_ir: print the IR of every kernel that is compiled.
         offline_cache: keep compiled kernels on disk, where the backend has something to keep.
-        device_memory_GB: memory a device may use; 0 for all of it.
+        device_memory_GB: memory of the device that fields, arrays and the adstack heap may take together, in units of
+            2**30 bytes; 0 for all there is.
         enable_fallback: use the cpu, with a warning, where the arch asked for is unavailable.
     """
 

@@ -16,6 +16,7 @@ from ..ir.structure import Program
 from ..ir.types import DType
 from .adstack_heap import UNCOUNTABLE, HeapLimit, TaskUse, known, touched, uncountable
 from .backend import Bindings, Capabilities, Probe
+from .budget import current
 from .heap import TaskHeap
 from .options import Options
 from .shortcuts import Shortcut
@@ -67,7 +68,7 @@ class Executable:
         for group, capacity in zip(heap.groups, placement.capacities, strict=True):
             if capacity >= UNCOUNTABLE:
                 raise uncountable(self.program.name, task.name, group.stacks[0].loc)
-        limit, stride = self.options.ad_stack_heap_limit, placement.stride
+        limit, stride = current().heap_limit(self.options.ad_stack_heap_limit), placement.stride
         wanted = heap.lanes(interpreter.RunOptions().lanes, depths)
         lanes = min(wanted, limit // stride) if limit and stride else wanted
         return TaskUse(task.name, placement.capacities, stride, 1, lanes, lanes * stride, wanted)

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from ..errors import AdstackError
+from . import budget
 from .backend import Backend
 from .guards import invalidate
 from .options import Options, parse
@@ -34,6 +35,7 @@ class Runtime:
     _epochs = itertools.count(1)
 
     def __init__(self, arch: str, options: Options) -> None:
+        budget.begin(options.device_memory_GB)
         self.backend: Backend = open_arch(arch, fallback=options.enable_fallback)
         self.arch = self.backend.capabilities.name
         self.options = options
