@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import struct
 import subprocess
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -85,6 +87,14 @@ def agree(
     """The same for one input."""
     (left,) = agree_on(source, [(buffers or {}, scalars)], debug=debug, device=device)
     return left
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A program in a process of its own."""
+    command = [sys.executable, "-c", code]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, env={**os.environ, **environment}, timeout=120
+    )
 
 
 def validate(modules: Iterable[Sequence[int]], folder: Path) -> None:
