@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adstack.backends.llvm.box import row_length
+from adstack.backends.llvm.box import known_extent, row_length
 from adstack.backends.llvm.context import own_size
 from adstack.backends.llvm.kept import KEPT
 from adstack.backends.llvm.patience import asks
@@ -71,7 +71,7 @@ def _lanes(task: Task, wanted: int, vector_bytes: int, *, debug: bool) -> int:
     if task.kind != "parallel" or _has_machine(task) or (debug and not wanted):
         return 1
     loop = task.body.ops[-2]
-    extent = _known_extent(task, loop)
+    extent = known_extent(loop, task.body.ops[:-2])
     best = wanted or min(_best_lanes(loop.regions[0], vector_bytes), _row_lanes(task, loop))
     return 1 if extent is not None and extent < best and not wanted else best
 
@@ -84,18 +84,6 @@ def _is_heavy(task: Task) -> bool:
 def _has_machine(task: Task) -> bool:
     """Whether the task runs adstacks that count for themselves: one lane at a time."""
     return any(op.name.startswith("stack.") and op.name not in ("stack.alloca", *KEPT) for op in task.body.walk())
-
-
-def _known_extent(task: Task, loop: Op) -> int | None:
-    """How many iterations there are, if constants say so."""
-    consts = [op for op in task.body.ops if op.name == "const" and op.result.dtype.is_integer]
-    numbers = {op.result: int(op.attrs["value"]) for op in consts}
-    total = 1
-    for lo, hi in zip(loop.operands[::2], loop.operands[1::2], strict=True):
-        if lo not in numbers or hi not in numbers:
-            return None
-        total *= max(0, numbers[hi] - numbers[lo])
-    return total
 
 
 def _row_lanes(task: Task, loop: Op) -> int:
@@ -248,7 +236,7 @@ def _total(number: int, task: Task) -> str:
     """How many iterations a task has."""
     if task.kind != "parallel":
         return "0"
-    known = _known_extent(task, task.body.ops[-2])
+    known = known_extent(task.body.ops[-2], task.body.ops[:-2])
     return str(known) if known else f"%total{number}"
 
 

@@ -13,7 +13,7 @@ from .strides import Strides
 from .uniformity import varying_values
 from .writer import type_text
 
-__all__ = ["Box", "first_lanes", "row_length", "stays_in_rows"]
+__all__ = ["Box", "first_lanes", "known_extent", "row_length", "stays_in_rows"]
 
 
 def stays_in_rows(loop: Op, header: Sequence[Op], lanes: int) -> bool:
@@ -34,11 +34,25 @@ def stays_in_rows(loop: Op, header: Sequence[Op], lanes: int) -> bool:
     return _runs(body, Strides(loop, header, inside), inside) > _runs(body, Strides(loop, header, on), on)
 
 
+def known_extent(loop: Op, header: Sequence[Op]) -> int | None:
+    """How many iterations there are, if constants say so."""
+    return _product(loop.operands, header)
+
+
 def row_length(loop: Op, header: Sequence[Op]) -> int | None:
     """How many iterations the last axis has, if constants say so."""
+    return _product(loop.operands[-2:], header)
+
+
+def _product(bounds: Sequence[Value], header: Sequence[Op]) -> int | None:
+    """The extents between pairs of bounds, multiplied; None if one is not constant."""
     numbers = {op.result: int(op.attrs["value"]) for op in header if op.name == "const" and op.result.dtype.is_integer}
-    lo, hi = (numbers.get(bound) for bound in loop.operands[-2:])
-    return None if lo is None or hi is None else max(0, hi - lo)
+    total = 1
+    for lo, hi in zip(bounds[::2], bounds[1::2], strict=True):
+        if lo not in numbers or hi not in numbers:
+            return None
+        total *= max(0, numbers[hi] - numbers[lo])
+    return total
 
 
 def _runs(body: Region, strides: Strides, varying: set[Value]) -> int:

@@ -19,7 +19,7 @@ from adstack.ir.types import DType, i64
 from adstack.runtime.heap import Placement
 
 from . import access, atomics, checks, control, heap, kept, own, random, stacks
-from .box import Box, first_lanes, stays_in_rows
+from .box import Box, first_lanes, known_extent, stays_in_rows
 from .context import Context
 from .frame import TaskFrame
 from .gathering import Gathering
@@ -128,10 +128,10 @@ class _TaskEmitter:
         self._close(e, self.target.serial(self.symbol))
 
     def parallel(self, lanes: int, section: int, *, masked: bool = False) -> None:
-        """The function that runs a range of iterations, and the one that counts them."""
-        if self.target.counts:
-            self.count()
+        """The function that runs a range of iterations, and the one that counts them if constants don't."""
         *header, loop, _ = self.task.body.ops
+        if self.target.counts and not known_extent(loop, header):
+            self.count()
         e = self._open(parallel=True, section=section)
         e.frame.poll, e.frame.seat = self._poll(), "%seat"
         self.target.begin(e)
