@@ -56,10 +56,22 @@ from .lang.atomics import (
     atomic_sub,
     atomic_xor,
 )
-from .lang.compile_time import Template, block_local, grouped, loop_config, ndrange, static, stop_grad, template
+from .lang.compile_time import (
+    Template,
+    assume_in_range,
+    block_local,
+    grouped,
+    loop_config,
+    ndrange,
+    static,
+    static_assert,
+    static_print,
+    stop_grad,
+    template,
+)
 from .lang.data import Backend, field, ndarray, tensor
 from .lang.fields import Field, Layout, MatrixField, ScalarField
-from .lang.func import func, real_func
+from .lang.func import func, pyfunc, real_func
 from .lang.functions import (
     abs,  # noqa: A004 - the language's own
     acos,
@@ -98,7 +110,7 @@ from .lang.functions import (
 from .lang.kernel import Kernel, kernel
 from .lang.matrix import Matrix, Vector, eig, polar_decompose, solve, svd, sym_eig
 from .lang.ndarrays import Ndarray
-from .lang.options import amdgpu, arm64, cpu, cuda, gpu, init, metal, reference, reset, sync, vulkan, x64
+from .lang.options import amdgpu, arm64, cpu, cuda, gpu, init, metal, reference, reset, sync, vulkan, x64, x86_64
 from .lang.oriented import data_oriented
 from .lang.snode import (
     FieldsBuilder,
@@ -204,6 +216,7 @@ __all__ = [
     "amdgpu",
     "arm64",
     "asin",
+    "assume_in_range",
     "atan",
     "atan2",
     "atomic_add",
@@ -278,6 +291,7 @@ __all__ = [
     "one",
     "polar_decompose",
     "pow",
+    "pyfunc",
     "randn",
     "random",
     "raw_div",
@@ -294,6 +308,8 @@ __all__ = [
     "solve",
     "sqrt",
     "static",
+    "static_assert",
+    "static_print",
     "stats",
     "stop_grad",
     "svd",
@@ -317,5 +333,6 @@ __all__ = [
     "uint64",
     "vulkan",
     "x64",
+    "x86_64",
     "zero",
 ]

@@ -29,3 +29,32 @@ def test_hints_have_a_meaning_in_kernels_only() -> None:
         qd.loop_config(serialize=True)
     assert qd.block_local() is None
     assert repr(qd.template()) == "template()"
+
+
+def test_a_static_assert_of_the_host_is_an_assert():
+    qd.static_assert(True)
+    with pytest.raises(AssertionError, match="static_assert: two"):
+        qd.static_assert(False, "two")
+
+
+def test_a_static_assert_refuses_what_is_known_later():
+    qd.init(arch=qd.reference)
+
+    @qd.kernel
+    def k(a: qd.i32):
+        qd.static_assert(a > 0)
+
+    with pytest.raises(qd.AdstackTypeError, match=r"static_assert must be known while compiling, this is <runtime u1>"):
+        k(1)
+
+
+def test_a_static_print_prints_once_per_version(capsys):
+    qd.init(arch=qd.reference)
+
+    @qd.kernel
+    def k(n: qd.template(), x: qd.f32):
+        qd.static_print("n", n, x, sep="|")
+
+    for n in (1, 1, 2, 1):
+        k(n, 0.5)
+    assert capsys.readouterr().out == "n|1|<runtime f32>\nn|2|<runtime f32>\n"

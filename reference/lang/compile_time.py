@@ -6,17 +6,20 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from ..errors import AdstackSyntaxError, AdstackTypeError
+from ..errors import AdstackAssertionError, AdstackSyntaxError, AdstackTypeError
 
 __all__ = [
     "Grouped",
     "NdRange",
     "Template",
+    "assume_in_range",
     "block_local",
     "grouped",
     "loop_config",
     "ndrange",
     "static",
+    "static_assert",
+    "static_print",
     "stop_grad",
     "template",
 ]
@@ -40,6 +43,34 @@ def static(x: Any, *rest: Any) -> Any:
     On the host, and for values the compiler knows, it is the identity; several arguments give a tuple.
     """
     return (x, *rest) if rest else x
+
+
+def static_assert(condition: Any, message: Any = None) -> None:
+    """Refuse to compile the kernel unless a condition holds that is known then; on the host, an assert.
+
+    Raises:
+        AdstackTypeError: the condition is known only when the kernel runs.
+        AdstackAssertionError: it does not hold.
+    """
+    from .frontend.expr import Expr
+
+    if isinstance(condition, Expr):
+        raise AdstackTypeError(
+            f"the condition of static_assert must be known while compiling, this is {condition!r}",
+            do="write assert, which looks when the kernel runs, in debug mode",
+        )
+    if not condition:
+        raise AdstackAssertionError("static_assert: " + (str(message) if message is not None else "it does not hold"))
+
+
+def static_print(*args: Any, sep: str = " ", end: str = "\n") -> None:
+    """Print while the kernel is compiled, once for each version of it; runtime values are shown by their types."""
+    print(*args, sep=sep, end=end)
+
+
+def assume_in_range(value: Any, base: Any, low: Any, high: Any) -> Any:
+    """The value; a hint that it is in `[base + low, base + high)`, which does not change results."""
+    return value
 
 
 class NdRange:

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import AdstackSyntaxError
 from .protocol import current_emitter
 
-__all__ = ["BoundFunc", "Func", "func", "real_func"]
+__all__ = ["BoundFunc", "Func", "PyFunc", "func", "pyfunc", "real_func"]
 
 
 class Func:
@@ -55,11 +55,40 @@ class BoundFunc:
         return f"<bound {self.func!r}>"
 
 
+class PyFunc(Func):
+    """A func that the host can call as well: there it is the plain Python function."""
+
+    def __get__(self, owner: Any, owner_type: Any = None) -> Any:
+        return self if owner is None else BoundPyFunc(self, owner)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs) if current_emitter() is None else self.inlined(args, kwargs)
+
+
+class BoundPyFunc(BoundFunc):
+    """The same for a method."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if current_emitter() is None:
+            return self.func.function(self.owner, *args, **kwargs)
+        return super().__call__(*args, **kwargs)
+
+
 def func(function: Callable[..., Any]) -> Func:
     """Decorator: make a Python function callable from kernels, inlined where it is called."""
     if isinstance(function, (staticmethod, classmethod)):
         raise AdstackSyntaxError("@func goes below @staticmethod", do="write @staticmethod above @func")
     return Func(function)
+
+
+def pyfunc(function: Callable[..., Any]) -> PyFunc:
+    """Decorator: make a Python function callable from kernels, where it is inlined, and from the host, where it runs.
+
+    On the host its arithmetic is Python's.
+    """
+    if isinstance(function, (staticmethod, classmethod)):
+        raise AdstackSyntaxError("@pyfunc goes below @staticmethod", do="write @staticmethod above @pyfunc")
+    return PyFunc(function)
 
 
 real_func = func

@@ -22,11 +22,13 @@ __all__ = [
     "sync",
     "vulkan",
     "x64",
+    "x86_64",
 ]
 
 reference: Final = "reference"
 cpu: Final = "cpu"
 x64: Final = "x64"
+x86_64: Final = "x86_64"
 arm64: Final = "arm64"
 cuda: Final = "cuda"
 vulkan: Final = "vulkan"

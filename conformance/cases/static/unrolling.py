@@ -202,3 +202,32 @@ def a_list_comprehension_has_conditions_that_are_static(qd):
             out[None] = qd.Vector([x + i for i in range(6) if i % 2 == 0])
 
     return Run(k, args=(1,), expect={out: [1, 3, 5]})
+
+
+@case(rules=["control.static-assert"])
+def what_is_asserted_while_compiling(qd):
+    x = qd.field(qd.i32, shape=4)
+
+    @qd.kernel
+    def k(n: qd.template()):
+        qd.static_assert(x.shape[0] == 4, "not four")
+        qd.static_assert(n < 5, f"{n} is too many")
+        for i in qd.static(range(n)):
+            x[i] = n
+
+    return [
+        Run(k, args=(3,), expect={x: [3, 3, 3, 0]}),
+        Run(k, args=(7,), raises=Raises("AssertionError", "7 is too many"), expect={x: [3, 3, 3, 0]}),
+    ]
+
+
+@case(rules=["control.hint"])
+def an_assumption_about_a_range_changes_nothing(qd):
+    x = qd.field(qd.i32, shape=8)
+
+    @qd.kernel
+    def k(n: qd.i32):
+        for i in range(n):
+            x[qd.assume_in_range(i * 2, i, 0, 8)] = i
+
+    return Run(k, args=(4,), expect={x: [0, 0, 1, 0, 2, 0, 3, 0]})
