@@ -180,3 +180,10 @@ def test_the_first_gpu_that_is_available_is_taken(monkeypatch: pytest.MonkeyPatc
     missing = Unavailable("", "none", "none")
     monkeypatch.setattr(registry, "_room", lambda arch: Room if arch == "vulkan" else missing)
     assert registry.open_arch("gpu") is reference
+
+
+def test_existing_programs_ask_for_checks_by_another_name() -> None:
+    assert parse({"check_out_of_bound": True}).debug
+    assert not parse({"check_out_of_bound": False}).debug
+    with pytest.raises(TypeError, match="check_out_of_bound takes a bool"):
+        parse({"check_out_of_bound": "yes"})

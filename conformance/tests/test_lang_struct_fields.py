@@ -142,3 +142,46 @@ def test_bulk_copies_name_the_members() -> None:
                 copy(given)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="keys u, v"):
         f.fill({"u": 1})
+
+
+def test_gradients_of_members_are_a_struct_field_too():
+    qd.init(arch=qd.reference)
+    inner = qd.types.struct(q=qd.f32, n=qd.i32)
+    body = qd.types.struct(p=qd.types.vector(2, qd.f32), m=qd.f32, n=qd.i32, inner=inner)
+    s = body.field(shape=3, needs_grad=True)
+    loss, seen = qd.field(qd.f32, shape=(), needs_grad=True), qd.field(qd.f32, shape=3)
+
+    @qd.kernel
+    def energy():
+        for i in s:
+            loss[None] += s[i].m * s[i].p.norm_sqr() * s[i].inner.q
+
+    @qd.kernel
+    def read():
+        for i in s:
+            seen[i] = s.grad[i].m + s.grad[i].inner.q
+
+    for i in range(3):
+        s[i].p, s[i].m, s[i].inner.q = [1, i], 2, 3
+    with qd.ad.Tape(loss):
+        energy()
+    assert s.grad.keys == ["p", "m", "inner"]
+    assert s.grad.inner.keys == ["q"]
+    assert (s.grad[1].m, s.grad[1].p.to_list(), s.grad[2].inner.q) == (6.0, [12.0, 12.0], 10.0)
+    read()
+    assert seen.to_numpy().tolist() == [5.0, 10.0, 25.0]
+    s.grad.fill(0)
+    assert s.m.grad.to_numpy().tolist() == [0.0] * 3
+
+
+def test_a_struct_field_without_floats_has_no_gradients():
+    qd.init(arch=qd.reference)
+    with pytest.raises(AttributeError, match="no member 'grad'"):
+        qd.types.struct(a=qd.i32).field(shape=2).grad  # noqa: B018 - it is looked up
+
+
+def test_a_member_called_grad_is_the_member():
+    qd.init(arch=qd.reference)
+    s = qd.types.struct(grad=qd.f32, x=qd.f32).field(shape=2, needs_grad=True)
+    s[1].grad = 4
+    assert s.grad[1] == 4

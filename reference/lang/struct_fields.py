@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping
-from typing import Any
+from typing import Any, Final
 
 from ..errors import AdstackArgumentError, AdstackRuntimeTypeError
 from .fields import Field
@@ -12,9 +12,13 @@ from .types import MatrixType
 
 __all__ = ["StructField"]
 
+_COMPANIONS: Final = frozenset({"grad", "dual"})
+
 
 class StructField:
     """A field of structs: `f[i].x` is an element of the member field `f.x`.
+
+    `f.grad` and `f.dual` are struct fields of the gradients and duals of the members that have them.
 
     Args:
         type_: the type of its elements.
@@ -29,6 +33,13 @@ class StructField:
             member: _member(to, shape, f"{name}.{member}" if name else member, options)
             for member, to in type_.members.items()
         }
+
+    @classmethod
+    def over(cls, type_: StructType, members: dict[str, Any], name: str = "") -> StructField:
+        """Fields that are there already, seen as one."""
+        made = cls.__new__(cls)
+        made.type, made.name, made._members = type_, name, members
+        return made
 
     @property
     def field_dict(self) -> dict[str, Any]:
@@ -53,7 +64,19 @@ class StructField:
         members = self.__dict__.get("_members", {})
         if name in members:
             return members[name]
+        beside = self._beside(name) if name in _COMPANIONS else None
+        if beside is not None:
+            return beside
         raise AttributeError(f"the struct field has no member {name!r}; its members are {', '.join(members)}")
+
+    def _beside(self, which: str) -> StructField | None:
+        """The gradients or duals of the members, None where no member has any."""
+        found = {member: getattr(field, which, None) for member, field in self._members.items()}
+        members = {member: field for member, field in found.items() if field is not None}
+        if not members:
+            return None
+        type_ = StructType({member: self.type.members[member] for member in members}, name=f"{self.type.name}.{which}")
+        return StructField.over(type_, members, f"{self.name}.{which}" if self.name else which)
 
     @property
     def _first(self) -> Any:

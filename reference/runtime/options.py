@@ -12,18 +12,18 @@ from ..ir.types import FLOATS, INTS, DType, f32, i32
 
 __all__ = ["WITHOUT_EFFECT", "Options", "parse"]
 
-WITHOUT_EFFECT: Final = (
-    "ad_stack_experimental_enabled",
-    "ad_stack_sparse_threshold_bytes",
-    "advanced_optimization",
-    "cfg_optimization",
-    "cuda_stack_limit",
-    "force_scalarize_matrix",
-    "gdb_trigger",
-    "log_level",
-    "opt_level",
-    "print_full_traceback",
-)
+_WORDS: Final = """
+    ad_stack_experimental_enabled ad_stack_sparse_threshold_bytes advanced_optimization
+    cache_loop_invariant_global_vars cfg_optimization cuda_stack_limit debug_dump_path default_cpu_block_dim
+    default_gpu_block_dim demote_dense_struct_fors detect_read_only device_memory_fraction flatten_if
+    force_scalarize_matrix gdb_trigger half2_vectorization kernel_profiler log_level make_block_local
+    make_cpu_multithreading_loop make_thread_local max_block_dim move_loop_invariant_outside_if num_compile_threads
+    offline_cache_cleaning_policy offline_cache_file_path offline_cache_max_size_of_files opt_level print_accessor_ir
+    print_full_traceback print_ir_dbg_info print_kernel_asm print_kernel_llvm_ir print_preprocessed_ir
+    raise_on_templated_floats saturating_grid_dim timeline vk_api_version
+"""
+_BOUNDS: Final = "check_out_of_bound"
+WITHOUT_EFFECT: Final = tuple(_WORDS.split())
 """Options of existing programs that are accepted and change nothing."""
 
 
@@ -34,7 +34,8 @@ class Options:
     Attributes:
         default_fp: type of float literals, of `float`, and of the quotient of integers.
         default_ip: type of integer literals and of `int`.
-        debug: check bounds, races, asserts and arithmetic while running.
+        debug: check bounds, races, asserts and arithmetic while running; existing programs may also ask for it by
+            check_out_of_bound.
         fast_math: license fusing of `a * b + c`, and the fast variants of math functions (spec/math.md).
         random_seed: of the random streams.
         ad_stack_size: capacity of every adstack; 0 lets sizing decide.
@@ -83,7 +84,9 @@ _KINDS: Final[dict[str, type]] = {f.name: type(getattr(Options(), f.name)) for f
 
 def parse(given: Mapping[str, Any]) -> Options:
     """Options from keywords; an unknown name, a wrong type or value is an error that says what would be right."""
-    known = {name: _checked(name, value) for name, value in given.items() if name not in WITHOUT_EFFECT}
+    known = {name: _checked(name, value) for name, value in given.items() if name not in (*WITHOUT_EFFECT, _BOUNDS)}
+    if _BOUNDS in given and _of_kind(_BOUNDS, given[_BOUNDS], bool):
+        known["debug"] = True
     return replace(Options(), **known)
 
 
