@@ -253,15 +253,25 @@ class BoundKernel(functools.partial[Any]):
 @overload
 def kernel(function: Callable[..., Any]) -> Kernel: ...
 @overload
-def kernel() -> Callable[[Callable[..., Any]], Kernel]: ...
-def kernel(function: Callable[..., Any] | None = None) -> Any:
-    """Decorator: compile a Python function of the kernel language and launch it when it is called."""
+def kernel(*, graph: bool = ..., fastcache: bool = ...) -> Callable[[Callable[..., Any]], Kernel]: ...
+def kernel(function: Callable[..., Any] | None = None, *, graph: bool = False, fastcache: bool = False) -> Any:
+    """Decorator: compile a Python function of the kernel language and launch it when it is called.
+
+    Args:
+        function: what to compile.
+        graph: a hint to a device that launches the tasks of a kernel as one; it does not change results.
+        fastcache: a hint of existing programs; compiled kernels are kept on disk in any case (`init(offline_cache=)`).
+    """
     if function is None:
-        return kernel
+        return lambda decorated: _made(decorated, sys._getframe(1).f_locals)
+    return _made(function, sys._getframe(1).f_locals)
+
+
+def _made(function: Callable[..., Any], around: Mapping[str, Any]) -> Kernel:
     if isinstance(function, (staticmethod, classmethod)):
         raise AdstackSyntaxError("@kernel goes below @staticmethod", do="write @staticmethod above @kernel")
     if not isinstance(function, FunctionType):
         raise AdstackSyntaxError(
             f"@kernel decorates a function, got {function!r}", do="define one with def, and call other objects in it"
         )
-    return Kernel(function, sys._getframe(1).f_locals)
+    return Kernel(function, around)

@@ -231,3 +231,17 @@ def an_assumption_about_a_range_changes_nothing(qd):
             x[qd.assume_in_range(i * 2, i, 0, 8)] = i
 
     return Run(k, args=(4,), expect={x: [0, 0, 1, 0, 2, 0, 3, 0]})
+
+
+@case(rules=["control.hint"])
+def a_kernel_as_a_graph_does_the_same(qd):
+    x = qd.field(qd.i32, shape=4)
+
+    @qd.kernel(graph=True)
+    def k():
+        for i in x:
+            x[i] += i
+        for i in x:
+            x[i] *= 2
+
+    return [Run(k, expect={x: [0, 2, 4, 6]}), Run(k, expect={x: [0, 6, 12, 18]})]
