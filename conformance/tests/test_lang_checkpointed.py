@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -129,3 +130,79 @@ def test_a_tape_of_steps_runs_with_little_memory() -> None:
     whole = taped(0)
     assert np.all(whole != 0)
     assert taped(512).tobytes() == whole.tobytes()
+
+
+def logging(x: Any, y: Any, z: Any) -> Any:
+    """A loop that needs what an update found; then a long one."""
+
+    @qd.kernel
+    def k(n: qd.i32):
+        for i in x:
+            s = x[i]
+            for _ in range(5):
+                s = s + 0.1 * qd.atomic_add(z[i], 0.5 * qd.sin(s))
+            for _ in range(n):
+                s = s + 0.01 * qd.sin(s)
+            y[None] += s
+
+    return k
+
+
+def repeating(x: Any, y: Any, z: Any) -> Any:
+    """A loop that overwrites what it needs; then a long one."""
+
+    @qd.kernel
+    def k(n: qd.i32):
+        for i in x:
+            for _ in range(5):
+                x[i] = x[i] * qd.sin(x[i]) + 1.0
+            s = x[i]
+            for _ in range(n):
+                s = s + 0.01 * qd.sin(s)
+            y[None] += s
+
+    return k
+
+
+def hopeless(x: Any, y: Any, z: Any) -> Any:
+    """A long loop that overwrites what it needs."""
+
+    @qd.kernel
+    def k(n: qd.i32):
+        for i in x:
+            for _ in range(n):
+                x[i] = x[i] * qd.sin(x[i]) + 1.0
+            y[None] += x[i]
+
+    return k
+
+
+def recorded(limit: int, make: Callable[..., Any]) -> tuple[Array, int]:
+    """The gradient of a tape, and how many launches had checkpoints."""
+    qd.init(arch=qd.cpu, ad_stack_heap_limit=limit, offline_cache=False)
+    x, z = (qd.field(qd.f32, 4, needs_grad=True, name=name) for name in "xz")
+    y = qd.field(qd.f32, (), needs_grad=True, name="y")
+    kernel = make(x, y, z)
+    x.fill(0.3)
+    before = qd.stats()["checkpointed"]
+    with qd.ad.Tape(y):
+        kernel(1500)
+    return x.grad.to_numpy(), qd.stats()["checkpointed"] - before
+
+
+@pytest.mark.parametrize("make", [logging, repeating])
+def test_loops_beside_one_that_can_not_run_again_are_checkpointed(make: Callable[..., Any]) -> None:
+    whole, without = recorded(0, make)
+    little, with_checkpoints = recorded(1024, make)
+    assert (without, with_checkpoints) == (0, 1)
+    assert np.all(whole != 0)
+    assert little.tobytes() == whole.tobytes()
+
+
+def test_an_error_says_why_a_loop_can_not_run_again_and_what_it_takes() -> None:
+    with pytest.raises(AdstackMemoryError) as caught:
+        recorded(1024, hopeless)
+    text = str(caught.value)
+    assert "This loop can't be checkpointed: it would have to run again, and" in text
+    assert "ad_stack_heap_limit is 1024" in text
+    assert "raise ad_stack_heap_limit to 6016 or more" in text

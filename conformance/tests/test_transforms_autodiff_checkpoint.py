@@ -46,7 +46,7 @@ def test_they_have_the_same_bits_on_the_cpu_over_any_number_of_lanes(name: str) 
     four, alike = on_cpu(parts, 4, memory), on_cpu(whole, 4, memory)
     # w and total get sums from several iterations: in which order depends on which of them share a vector
     sums = {f"{place.name}.grad" for place in kernel.places.values() if place.label in ("w", "total")}
-    assert sums
+    assert sums or name.startswith("arrays_")
     assert [four[name] for name in memory if name not in sums] == [alike[name] for name in memory if name not in sums]
 
 

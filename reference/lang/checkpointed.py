@@ -51,12 +51,13 @@ class Checkpointed:
             try:
                 returned = self._launch(call, checkpoints)
             except HeapLimit as again:
-                tried, budget = again, _less(budget, again)
+                tried, budget = again, self._less(budget, again)
             else:
                 self._known[wanted] = budget
                 return returned
         if self._plan is not None and not tried.touched:
-            short.note = f"run again from snapshots it still takes {self._plan.least} bytes, and what loops inside keep"
+            more = "other loops keep, which can't run again" if self._plan.refused else "loops inside keep"
+            short.note = f"run again from snapshots it still takes {self._plan.least} bytes, and what {more}"
         raise short
 
     def _choose(self, budget: int, short: HeapLimit) -> Checkpoints | None:
@@ -70,6 +71,7 @@ class Checkpointed:
             try:
                 self._plan = self._recipe.plan()
             except AdstackDataAccessError as reason:
+                short.note = reason.message
                 raise short from reason
         return self._plan
 
@@ -82,9 +84,14 @@ class Checkpointed:
         count("checkpointed")
         return returned
 
+    def _less(self, budget: int, short: HeapLimit) -> int:
+        """A smaller budget, by as much as the last one was missed.
 
-def _less(budget: int, short: HeapLimit) -> int:
-    """A smaller budget, by as much as the last one was missed (loops inside a block are not known when planning)."""
-    if not short.limit:
-        return budget // 2
-    return min(budget - 1, budget * short.limit // max(short.stride, 1))
+        What loops inside a block keep is not known when planning, nor what those keep that can't run again.
+        """
+        if not short.limit:
+            return budget // 2
+        rest = budget - (short.stride - short.limit)
+        if self._plan is not None and self._plan.refused and rest > 0:
+            return rest
+        return min(budget - 1, budget * short.limit // max(short.stride, 1))

@@ -13,7 +13,7 @@ from ..transforms.autodiff.before import split_before
 from ..transforms.autodiff.checkpoint_plan import CheckpointPlan, plan_checkpoints
 from ..transforms.autodiff.checkpoint_schedule import Checkpoints
 from ..transforms.autodiff.forward import forward
-from ..transforms.autodiff.journal import Log, journaled
+from ..transforms.autodiff.journal import Journal, Log, journaled
 from ..transforms.autodiff.replay import with_scratch
 from ..transforms.autodiff.reverse import reverse
 from ..transforms.autodiff.seen import seen
@@ -69,21 +69,27 @@ class Recipe:
         kernel, grads: what `reverse` was given.
         finished: what was made of the kernel that it gave.
         trusting: whether suspects do not matter.
+        replayed: see `reverse`.
+        journal: see `reverse`; `kernel` is then as the journal knows it.
     """
 
     kernel: Kernel
     grads: Mapping[str, Place]
     finished: Callable[[Kernel], Derived]
     trusting: bool = False
+    replayed: frozenset[str] = frozenset()
+    journal: Journal | None = None
 
     def plan(self) -> CheckpointPlan:
         """What checkpoints take; AdstackDataAccessError if there can't be any."""
-        return plan_checkpoints(self.kernel, self.grads)
+        return plan_checkpoints(self.kernel, self.grads, self.replayed, self.journal)
 
     def made(self, checkpoints: Checkpoints) -> Derived:
         """The same with checkpoints."""
         suspects: set[tuple[Loc, str]] | None = set() if self.trusting else None
-        return self.finished(reverse(self.kernel, self.grads, suspects=suspects, checkpoints=checkpoints))
+        return self.finished(
+            reverse(self.kernel, self.grads, self.replayed, suspects, checkpoints=checkpoints, journal=self.journal)
+        )
 
 
 @uncollected()
@@ -116,7 +122,10 @@ def reverse_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options, *
         early, before = split_before(replayed.kernel, names - replayed.scratch.keys())
         scratch = {place.name: name for name, place in replayed.scratch.items()}
         aliases = {alias.name: name for name, alias in (*before.items(), *replayed.before.items())} | scratch
-        return _only_read(reverse(early, _moved(grads, aliases), scratch.keys()), aliases)
+        recipe = Recipe(
+            early, _moved(grads, aliases), lambda made: _only_read(made, aliases), replayed=frozenset(scratch)
+        )
+        return replace(_only_read(reverse(early, recipe.grads, recipe.replayed), aliases), recipe=recipe)
 
 
 def trusting_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options) -> Derived:
@@ -154,7 +163,15 @@ def journal_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options) -
     if any(op.name in ("print", "assert") for op in made.forward.body.walk()):
         silent = clone_kernel(made.forward)
         _silence(silent.body)
-    return JournalMode(made.forward, silent, Derived(made.backward), made.logs, made.sheets)
+    logs = {log.place.name: log.place for log in made.logs}
+    recipe = Recipe(made.source, grads, lambda kernel: _logged(kernel, logs), journal=made.journal)
+    return JournalMode(made.forward, silent, Derived(made.backward, recipe=recipe), made.logs, made.sheets)
+
+
+def _logged(kernel: Kernel, logs: Mapping[str, Place]) -> Derived:
+    """With the memory that a launch has logged to."""
+    kernel.places.update(logs)
+    return Derived(kernel)
 
 
 def seen_mode(derived: Derived, names: Collection[str]) -> Derived:

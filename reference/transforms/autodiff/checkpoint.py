@@ -8,7 +8,8 @@ are as deep as one block needs, and the others hold `Checkpoints.snapshots` stat
 
 The state of a loop is what decides what its later trips keep: carried values, and local arrays that it writes.
 
-Requires: the loop can run again (`refuse_unrepeatable`).
+A loop that can't run again (`refuse_unrepeatable`, `refuse_logged`) keeps everything, as without checkpoints.
+
 Ensures: every adjoint comes of the same operations on the same numbers in the same order as without.
 """
 
@@ -18,6 +19,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...errors import AdstackDataAccessError
 from ...ir.builder import Builder
 from ...ir.structure import Kernel, Op, Region, Value
 from ...ir.types import ArrayType, i64
@@ -65,6 +67,7 @@ class Blocks:
 
     Attributes:
         sites: the loops that the sweep has met.
+        refused: why others keep everything.
         stacks: the adstacks of kept values, shared with all who emit the kernel's parts.
     """
 
@@ -81,6 +84,7 @@ class Blocks:
         self.b, self.planner, self.source, self.options = b, planner, source, options
         self.replayed, self.lost, self.logged = replayed, lost, logged
         self.sites: dict[Op, Site] = {}
+        self.refused: list[AdstackDataAccessError] = []
         self.stacks: dict[Value, Value] = {}
         constants = (op for op in source.body.walk() if op.name == "const" and op.result.dtype.is_integer)
         self._numbers: dict[Value, int] = {op.result: op.attrs["value"] for op in constants}
@@ -95,11 +99,19 @@ class Blocks:
         for loop, around in outermost_loops(op):
             site = Site(loop, self._trips_of(loop))
             site.kept = {one: kept[one] for one in (loop, *site.inner) if one in kept}
-            if site.kept and not (site.constant is not None and site.constant <= self.options.block):
-                refuse_unrepeatable(self.source, loop, self.replayed, serial=serial)
-                refuse_logged(loop, self.logged)
+            short = site.constant is not None and site.constant <= self.options.block
+            if site.kept and not short and self._can_run_again(loop, serial=serial):
                 bring(self.planner, loop, around)
                 self.sites[loop] = site
+
+    def _can_run_again(self, loop: Op, *, serial: bool) -> bool:
+        try:
+            refuse_unrepeatable(self.source, loop, self.replayed, serial=serial)
+            refuse_logged(loop, self.logged)
+        except AdstackDataAccessError as reason:
+            self.refused.append(reason)
+            return False
+        return True
 
     def _trips_of(self, loop: Op) -> int | None:
         """How often a `for` from a number to a number runs."""

@@ -1,9 +1,10 @@
 """What checkpointed loops take, and the best that a limit on memory allows: `plan_checkpoints(kernel, adjoints)`.
 
-Requires: what `reverse` requires. AdstackDataAccessError if it refuses the kernel, or a loop can't run again.
+Requires: what `reverse` requires. AdstackDataAccessError if it refuses the kernel, or no loop can run again.
 Ensures: `CheckpointPlan.bytes(checkpoints)` is what one lane's adstacks take in the kernel that `reverse` makes with
 these checkpoints, laid out as in `runtime/heap.py`, if the loops inside a checkpointed one run `inner` times per trip
-of it at most. The choice is the one that runs the fewest trips again.
+of it at most; what loops keep that can't run again comes on top. The choice is the one that runs the fewest trips
+again.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ...errors import AdstackDataAccessError
 from ...ir.location import Loc
 from ...ir.structure import Kernel, Op, Place, Value
 from ...ir.types import ArrayType, i64
 from .checkpoint_schedule import Checkpoints, forward_blocks
 from .checkpoint_state import Site
+from .journal import Journal
 from .reverse import checkpointed
 from .state import Sides
 
@@ -77,9 +80,15 @@ class LoopPlan:
 
 @dataclass(frozen=True)
 class CheckpointPlan:
-    """What the checkpointed loops of a kernel take."""
+    """What the checkpointed loops of a kernel take.
+
+    Attributes:
+        loops: those.
+        refused: why others can't be.
+    """
 
     loops: tuple[LoopPlan, ...]
+    refused: tuple[AdstackDataAccessError, ...] = ()
 
     def bytes(self, checkpoints: Checkpoints, inner: int = 1) -> int:
         """Of one lane, in the stretch of the kernel that takes most."""
@@ -121,14 +130,19 @@ class CheckpointPlan:
 
     def told(self, checkpoints: Checkpoints) -> tuple[str, ...]:
         """A line for each loop."""
-        return tuple(loop.told(checkpoints) for loop in self.loops)
+        kept = (f"line {reason.loc.line}: {reason.message}" for reason in self.refused if reason.loc is not None)
+        return (*(loop.told(checkpoints) for loop in self.loops), *kept)
 
 
-def plan_checkpoints(kernel: Kernel, adjoints: Mapping[str, Place], replayed: Collection[str] = ()) -> CheckpointPlan:
-    """What `reverse(kernel, adjoints, replayed, checkpoints=...)` takes."""
-    source, sites = checkpointed(kernel, adjoints, replayed)
+def plan_checkpoints(
+    kernel: Kernel, adjoints: Mapping[str, Place], replayed: Collection[str] = (), journal: Journal | None = None
+) -> CheckpointPlan:
+    """What `reverse(kernel, adjoints, replayed, checkpoints=..., journal=journal)` takes."""
+    source, blocks = checkpointed(kernel, adjoints, replayed, journal)
+    if blocks.refused and not blocks.sites:
+        raise blocks.refused[0]
     tasks = {inner: _task(number, op) for number, op in enumerate(source.body.ops) for inner in _within(op)}
-    return CheckpointPlan(tuple(_loop(site, tasks[site.op]) for site in sites))
+    return CheckpointPlan(tuple(_loop(site, tasks[site.op]) for site in blocks.sites.values()), tuple(blocks.refused))
 
 
 def _within(op: Op) -> Iterator[Op]:

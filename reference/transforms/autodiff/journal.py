@@ -13,6 +13,7 @@ room, the reverse kernel is what `reverse` would give for a kernel that overwrit
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Final
 
@@ -55,12 +56,15 @@ class Journaled:
         forward, backward: the kernels.
         logs: what they share.
         sheets: how many there are.
+        source, journal: what `reverse` was given.
     """
 
     forward: Kernel
     backward: Kernel
     logs: tuple[Log, ...]
     sheets: int
+    source: Kernel
+    journal: Journal
 
 
 def journaled(kernel: Kernel, adjoints: Mapping[str, Place]) -> Journaled:
@@ -70,11 +74,12 @@ def journaled(kernel: Kernel, adjoints: Mapping[str, Place]) -> Journaled:
     journal = Journal(source)
     backward = reverse(source, adjoints, journal=journal)
     read = {op.attrs["place"].name for op in backward.body.walk() if op.name == "load"}
+    whole = copy(journal)
     journal.logs = {op: log for op, log in journal.logs.items() if log.place.name in read}
     forward = _Forward(source, journal).emit()
     logs = tuple(journal.logs.values())
     backward.places.update({log.place.name: log.place for log in logs})
-    return Journaled(forward, backward, logs, len(journal.sheets))
+    return Journaled(forward, backward, logs, len(journal.sheets), source, whole)
 
 
 class Journal:

@@ -29,7 +29,6 @@ from .activity import Activity
 from .backward import Backward
 from .checkpoint import Blocks
 from .checkpoint_schedule import Checkpoints
-from .checkpoint_state import Site
 from .conflicts import (
     not_repeatable,
     overwritten,
@@ -77,14 +76,17 @@ def reverse(
 
 
 def checkpointed(
-    kernel: Kernel, adjoints: Mapping[str, Place], replayed: Collection[str] = ()
-) -> tuple[Kernel, list[Site]]:
+    kernel: Kernel, adjoints: Mapping[str, Place], replayed: Collection[str] = (), journal: Journal | None = None
+) -> tuple[Kernel, Blocks]:
     """The loops that `reverse` would checkpoint, and the kernel that they are in; loads of what was written pass."""
-    source = clone_kernel(kernel)
-    rotate(source.body)
-    made = _Reverse(source, dict(adjoints), replayed, set(), Checkpoints(1, 1))
+    source = kernel
+    if journal is None:
+        source = clone_kernel(kernel)
+        rotate(source.body)
+    made = _Reverse(source, dict(adjoints), replayed, set(), Checkpoints(1, 1), journal)
     made.emit()
-    return source, list(made.blocks.sites.values()) if made.blocks is not None else []
+    assert made.blocks is not None
+    return source, made.blocks
 
 
 class _Reverse:
