@@ -154,3 +154,26 @@ def error(name, args, errors, dtype=f64):
 )
 def test_what_operands_bring(name, args, errors, least, most):
     assert least <= error(name, args, errors) <= most
+
+
+NEAR = {
+    "mul": ((3.0, -0.5), (0.25, 1.0)), "div": ((-1.0, 0.75), (0.5, 0.5)), "fma": ((0.0, 2.0, 1.0), (0.5, 3.0, 0.125)),
+    "sin": ((1.5,), (0.5,)), "cos": ((-0.125,), (3.0,)), "exp": ((2.0,), (1.0,)), "log": ((0.5,), (0.4375,)),
+    "sqrt": ((0.25,), (0.25,)), "tanh": ((-0.25,), (0.5,)), "atan": ((2.0,), (1.5,)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NEAR)
+def test_no_number_inside_the_box_is_farther_away_than_the_bound_and_some_is_nearly_as_far(name):
+    from adstack.ir.ops import TABLE
+
+    middle, reach = NEAR[name]
+    axes = [np.linspace(x - e, x + e, 101) for x, e in zip(middle, reach, strict=True)]
+    there = [axis.ravel() for axis in np.meshgrid(*axes)]
+    exactly = {"sin": np.sin, "cos": np.cos, "exp": np.exp, "log": np.log, "tanh": np.tanh, "atan": np.arctan}
+    meaning = TABLE[name].meaning
+    found = exactly[name](*there) if name in exactly else meaning(f64, *there)
+    here = exactly[name](*middle) if name in exactly else meaning(f64, *(np.array([x]) for x in middle))
+    farthest, limit = np.abs(found - here).max(), error(name, middle, reach)
+    assert farthest <= limit * (1 + 1e-12)
+    assert limit <= 4 * farthest

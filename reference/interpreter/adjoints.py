@@ -38,17 +38,20 @@ class Adjoint:
 
     def add(self, at: Array, change: Num) -> None:
         """Add where the change is connected."""
-        at, values = self.connected(at, change)
-        np.add.at(self.value, at, values.astype(self.dtype.numpy))
+        self.put(*self.connected(at, change.live, change.value))
+
+    def put(self, at: Array, values: Array) -> None:
+        """Add."""
+        np.add.at(self.value, at, values.astype(self.dtype.numpy, copy=False))
         self.live[at] = True
 
-    def connected(self, at: Array, change: Num) -> tuple[Array, Array]:
+    def connected(self, at: Array, live: Array | None, *numbers: Array) -> list[Array]:
         """The part of a change that is one: where, and what."""
-        values = np.broadcast_to(change.value, at.shape)
-        if change.live is None:
-            return at, values
-        live = np.broadcast_to(change.live, at.shape)
-        return at[live], values[live]
+        full = [part if part.shape == at.shape else np.broadcast_to(part, at.shape) for part in numbers]
+        if live is None or live.all():
+            return [at, *full]
+        chosen = np.broadcast_to(live, at.shape)
+        return [part[chosen] for part in (at, *full)]
 
     def clear(self, at: Array) -> None:
         """These elements were overwritten: what they were before is worth nothing."""

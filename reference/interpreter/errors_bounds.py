@@ -118,7 +118,7 @@ class BoundCells:
 
     def terms(self, at: Array, own: Array, error: Array) -> None:
         """Terms and their errors."""
-        fresh = np.unique(at[self.size[at] == 0])
+        fresh = at[self.size[at] == 0]
         np.add.at(self.error, at, error)
         np.add.at(self.size, at, np.abs(own.astype(np.float64)) + error)
         np.add.at(self.count, at, 1)
@@ -127,7 +127,7 @@ class BoundCells:
 
 def bounded_sum(error: Array, size: Array, count: Array, dtype: DType) -> Array:
     """The error that terms bring, and that of adding them."""
-    return np.where(count > 0, error + gamma(count, dtype) * size, error)
+    return np.where(count > 0, error + gamma(count, dtype) * size, error) if count.any() else error
 
 
 class BoundAdjoint(Adjoint):
@@ -148,12 +148,11 @@ class BoundAdjoint(Adjoint):
 
     def add(self, at: Array, change: Num) -> None:
         """Another term, with its error, and that of rounding it to this type."""
-        super().add(at, change)
         error = error_of(change)
         if change.dtype.bits > self.dtype.bits:
             error = error + half_ulp(change.value.astype(self.dtype.numpy))
-        spots, values = self.connected(at, change)
-        _, errors = self.connected(at, Num(change.dtype, error, live=change.live))
+        spots, values, errors = self.connected(at, change.live, change.value, error)
+        self.put(spots, values)
         self.cells.terms(spots, values, errors)
 
     def clear(self, at: Array) -> None:

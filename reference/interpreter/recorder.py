@@ -94,7 +94,7 @@ class Recorder:
     def compute(self, op: Op, name: str, evaluated: Callable[..., Array], frame: Lanes) -> None:
         """A scalar op called `name`: its result, by `evaluated` on the kernel's own numbers."""
         to, nodes = op.result.dtype, self.nodes(op.operands)
-        args = [node.read(node.at(frame)) for node in nodes]
+        args = [node.of(frame) for node in nodes]
         own = evaluated(*(arg.own for arg in args))
         beside = self.beside.result(name, to, own, args) if to.is_float else None
         node = self.env[op.result] = Node(to, own, beside, frame.home)

@@ -10,11 +10,12 @@ operands bring what it does itself:
 L_k is the largest |df/dx_k|, by the table of derivatives, at the computed operands and at the corners of the box
 x' +- e; where that is infinite (the root near 0), the largest change of f from the middle of the box to a corner stands
 for the sum. r is half a unit in the last place of y', and the operation's budget more if it is lowered to an algorithm.
-Sums need no derivative, choices bring the larger of their errors, and steps (floor, ...) their jumps inside the box.
+Where a pole or a peak of the derivative lies inside the box, `INSIDE` says how far f can move.
 
-Where a pole or a peak of the derivative lies inside the box, `INSIDE` says how far f can move. So the bound is of
-first order in one respect alone: that elsewhere |df/dx_k| is largest in the middle or at a corner. It is computed in
-f64, whose own rounding is 2^-29 of f32's; for f64 kernels it is of second order.
+The commonest operations need no table: x'y' - xy = x' dy + y' dx - dx dy, whatever dx and dy; `FUNCTIONS` has others.
+Choices bring the larger of their errors, and steps (floor, ...) their jumps inside the box. So the bound is of first
+order in one respect alone: that of the other functions |df/dx_k| is largest in the middle or at a corner. It is
+computed in f64, whose own rounding is 2^-29 of f32's; for f64 kernels it is of second order.
 """
 
 from __future__ import annotations
@@ -72,6 +73,8 @@ def error_of(number: Num) -> Array:
 def gamma(count: Array, dtype: DType) -> Array:
     """n u / (1 - n u): the relative error of n rounding steps in any order; infinite where n u reaches 1."""
     nu = count * (float(np.finfo(dtype.numpy).eps) / 2)
+    if (nu < 1).all():
+        return np.asarray(nu / (1 - nu))
     return np.where(nu < 1, nu / np.where(nu < 1, 1 - nu, 1), np.inf)
 
 
@@ -79,6 +82,8 @@ def half_ulp(value: Array) -> Array:
     """Half the distance to the next larger number of the type, in f64; infinite for infinities and NaN."""
     size = np.abs(value)
     step = np.spacing(np.nextafter(size, size.dtype.type(np.inf))).astype(np.float64)
+    if np.isfinite(step).all():
+        return np.asarray(step / 2)
     largest = np.isfinite(size) & ~np.isfinite(step)
     step = np.where(largest, (size - np.nextafter(size, size.dtype.type(0))).astype(np.float64), step)
     return np.where(np.isfinite(size), step / 2, np.inf)
@@ -88,7 +93,9 @@ def result_error(name: str, to: DType, own: Array, args: Sequence[Array], errors
     """The bound for the result `own` of an operation, from its operands and the bounds on theirs."""
     brought = BROUGHT.get(name, by_derivatives)(name, args, errors)
     total = brought + made(name, to, own, args)
-    return np.broadcast_to(np.where(np.isnan(total), np.inf, total), own.shape)
+    if np.isnan(total).any():
+        total = np.where(np.isnan(total), np.inf, total)
+    return total if total.shape == own.shape else np.broadcast_to(total, own.shape)
 
 
 # ---- what an operation makes itself
@@ -100,6 +107,8 @@ def made(name: str, to: DType, own: Array, args: Sequence[Array]) -> Array:
         return np.zeros(1)
     units = 1 + 2 * TABLE[name].budget.of(to)
     error = units * half_ulp(own)
+    if own.all():
+        return error
     if name in ("add", "sub"):
         return np.where(own == 0, 0.0, error)
     return np.where((args[0] == 0) | (args[1] == 0), 0.0, error) if name == "mul" else error
@@ -144,6 +153,33 @@ def jump(name: str, args: Sequence[Array], errors: Sequence[Array]) -> Array:
     here = meaning(f64, middle)
     below, above = (np.abs(meaning(f64, middle + side * errors[0]) - here) for side in (-1, 1))
     return np.asarray(np.maximum(below, above))
+
+
+def multiplied(name: str, args: Sequence[Array], errors: Sequence[Array]) -> Array:
+    """Of the first two operands, as they are and with each other; a third is added."""
+    (x, y), (dx, dy) = (np.abs(arg) for arg in args[:2]), errors[:2]
+    brought = carried(y, dx) + carried(x, dy) + dx * dy
+    return np.asarray(brought + errors[2] if len(errors) > 2 else brought)
+
+
+def divided(name: str, args: Sequence[Array], errors: Sequence[Array]) -> Array:
+    """What both operands bring to the numerator of the difference, over the least divisor."""
+    (x, y), (dx, dy) = (np.abs(arg.astype(np.float64)) for arg in args), errors
+    least = y - dy
+    moved = (dx + carried(x / y, dy)) / np.where(least > 0, least, np.nan)
+    return np.where((dx == 0) & (dy == 0), 0.0, moved)
+
+
+def carried(factor: Array, error: Array) -> Array:
+    """An error times a factor; none stays none, however large the factor is."""
+    brought = factor * error
+    return brought if error.all() else np.where(error == 0, 0.0, brought)
+
+
+def of_one(name: str, args: Sequence[Array], errors: Sequence[Array]) -> Array:
+    """How far a smooth function of one operand moves."""
+    moved = FUNCTIONS[name](args[0].astype(np.float64), errors[0])
+    return np.where(errors[0] == 0, 0.0, moved)
 
 
 def by_derivatives(name: str, args: Sequence[Array], errors: Sequence[Array]) -> Array:
@@ -203,11 +239,6 @@ def _cut(x: Sequence[Array], e: Sequence[Array]) -> tuple[Array, Any]:
     return np.asarray((np.abs(x[0]) <= e[0]) & (x[1] <= e[1]) & (e[0] + e[1] > 0)), 2 * np.pi
 
 
-def _wave(x: Sequence[Array], e: Sequence[Array]) -> tuple[Array, Any]:
-    """A box so wide that the derivative reaches 1 inside it somewhere, whatever it is at the ends."""
-    return np.asarray(e[0] > WIDE), e[0]
-
-
 def _short(x: Sequence[Array], e: Sequence[Array]) -> tuple[Array, Any]:
     """A length near an axis: no derivative is above 1."""
     return np.asarray((np.abs(x[0]) <= e[0]) | (np.abs(x[1]) <= e[1])), e[0] + e[1]
@@ -247,17 +278,20 @@ ROUGH: Final[dict[str, Callable[..., Any]]] = {
     "rsqrt": lambda x: 1 / np.sqrt(x),
 }
 
-WIDE: Final = 2.0**-10
-"""Below, the square of an error is far below the error; above, sin and cos count with their largest derivative."""
+FUNCTIONS: Final[dict[str, Callable[[Array, Array], Array]]] = {
+    "sin": lambda x, e: e * np.minimum(np.abs(np.cos(x)) + e / 2, 1.0),
+    "cos": lambda x, e: e * np.minimum(np.abs(np.sin(x)) + e / 2, 1.0),
+    "exp": lambda x, e: np.exp(x) * np.expm1(e),
+    "log": lambda x, e: e / np.where(e < x, x - e, np.nan),
+    "sqrt": lambda x, e: e / (np.sqrt(x) + np.sqrt(x - e)),
+    "tanh": lambda x, e: e * (1 - np.tanh(np.maximum(np.abs(x) - e, 0.0)) ** 2),
+    "atan": lambda x, e: e / (1 + np.maximum(np.abs(x) - e, 0.0) ** 2),
+}
+"""The largest change of a function in an interval, by its largest derivative there (sin, cos: Taylor's theorem)."""
 
 INSIDE: Final[dict[str, Inside]] = {
-    "div": around_zero(1, lambda e: np.inf),
     "pow": around_zero(0, lambda e: np.inf),
     "cbrt": around_zero(0, lambda e: np.cbrt(4 * e)),
-    "tanh": around_zero(0, lambda e: e),
-    "atan": around_zero(0, lambda e: e),
-    "sin": _wave,
-    "cos": _wave,
     "tan": _periods,
     "atan2": _cut,
     "hypot": _short,
@@ -271,6 +305,9 @@ EXACT: Final = frozenset({"neg", "abs", "max", "min", "select", "bitcast", *STEP
 
 BROUGHT: Final[dict[str, Bringer]] = {
     **dict.fromkeys(("add", "sub", "neg", "abs", "cast"), summed),
+    **dict.fromkeys(("mul", "fma"), multiplied),
+    "div": divided,
+    **dict.fromkeys(FUNCTIONS, of_one),
     **dict.fromkeys(("max", "min"), larger),
     **dict.fromkeys(STEPS, jump),
     "select": selected,

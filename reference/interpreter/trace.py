@@ -25,11 +25,13 @@ __all__ = ["Arg", "Atomic", "Lanes", "Load", "Move", "Node", "Record", "Scalar",
 class Lanes(Frame):
     """Lanes that run together, and where each of them stands among them."""
 
-    __slots__ = ("_positions",)
+    __slots__ = ("_positions", "everyone", "first")
 
     def __init__(self, launch: Launch, team: Team, lanes: Array) -> None:
         super().__init__(launch, team, lanes, [])
         self._positions: Array | None = None
+        self.everyone = np.arange(self.count)
+        self.first = np.zeros(self.count, np.intp)
 
     @property
     def home(self) -> Lanes | None:
@@ -67,8 +69,12 @@ class Node:
     def at(self, frame: Lanes) -> Array:
         """Where the lanes of `frame` find their elements."""
         if self.home is None:
-            return np.zeros(frame.count, np.intp)
-        return np.arange(frame.count) if self.home is frame else self.home.positions(frame.lanes)
+            return frame.first
+        return frame.everyone if self.home is frame else self.home.positions(frame.lanes)
+
+    def of(self, frame: Lanes) -> Arg:
+        """The elements of the lanes of `frame`: to be looked at only."""
+        return Arg(self.dtype, self.own, self.beside) if self.home is frame else self.read(self.at(frame))
 
     def read(self, at: Array) -> Arg:
         """The elements at these positions."""
@@ -173,5 +179,5 @@ Record = Scalar | Move | Load | Store | Atomic
 
 
 def columns(nodes: Iterable[Node], frame: Lanes) -> list[Any]:
-    """The nodes' own numbers, one element per lane of `frame`."""
-    return [node.own[node.at(frame)] for node in nodes]
+    """The nodes' own numbers, one element per lane of `frame`: to be looked at only."""
+    return [node.own if node.home is frame else node.own[node.at(frame)] for node in nodes]

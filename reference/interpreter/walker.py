@@ -62,7 +62,13 @@ class Walker:
         if found is None:
             return
         at = record.result.at(record.frame)
-        live = np.flatnonzero(found.live[at])
+        connected = found.live[at]
+        if connected.all():
+            where = [node.at(record.frame) for node in record.operands]
+            args = [node.of(record.frame) for node in record.operands]
+            self._pull(record.name, found.read(at), args, record.result.of(record.frame), record.operands, where)
+            return
+        live = np.flatnonzero(connected)
         if not len(live):
             return
         where = [node.at(record.frame)[live] for node in record.operands]
