@@ -23,7 +23,11 @@ from .gradients import agrees, floats, real
 
 __all__ = ["TRIPS", "Loop", "forms"]
 
-TRIPS: Final = (0, 1, 2, 17)
+FEW: Final = (0, 1, 2, 17)
+MANY: Final = 200
+TRIPS: Final = (*FEW, MANY)
+_KNOWN: Final[dict[Any, list[Any]]] = {}
+"""What loops leave in y, by body, trips and data."""
 SIZE: Final = 4
 """Iterations of the parallel loop."""
 
@@ -31,8 +35,14 @@ Kernel = Callable[..., Any]
 
 
 def forms(number: int) -> list[str]:
-    """Each form with one of the trip counts; four consecutive numbers are enough to pair them all."""
-    return [f"{form}-{TRIPS[(position + number) % len(TRIPS)]}" for position, form in enumerate(_MAKERS)]
+    """Every form once, and among them every trip count: one form has 200 trips, the others 0, 1, 2 or 17.
+
+    Sixteen consecutive numbers pair every form with every count, but for 200 unrolled trips: they take long to compile,
+    and show nothing that 17 do not.
+    """
+    trips = [FEW[(position + number) % len(FEW)] for position in range(len(_MAKERS))]
+    trips[(5 * number + 3) % len(_MAKERS) or 1] = MANY  # in an order that makes no long body serial
+    return [f"{form}-{count}" for form, count in zip(_MAKERS, trips, strict=True)]
 
 
 class Loop:
@@ -86,18 +96,23 @@ class Loop:
     def run(self, step: Any, exact: Callable[..., Any]) -> Run:
         """What must come out: `exact(s, c, i, j)` says what `step(s, i, j)` does, s being a list if it is a vector."""
         kernel, takes_count = _MAKERS[self.form](self, step)
+        # the same in every mode and type: the starting values are, and `exact` knows nothing but what it is given
+        assert exact.__closure__ is None
+        known = exact.__code__, self.trips, str(self.starts), str(self.constants)
 
         def plain(x: Any, c: Any) -> list[Any]:
-            out = []
-            for i, s in enumerate(x):
-                for j in range(self.trips):
-                    s = exact(s, c, i, j)
-                out.append(s)
-            return out
+            if known not in _KNOWN:
+                _KNOWN[known] = [self._exactly(exact, s, c, i) for i, s in enumerate(x)]
+            return _KNOWN[known]
 
         given = {self.x: self.starts, self.c: self.constants}
         args = (self.trips,) if takes_count else ()
         return agrees(kernel, plain, given, [self.y], args=args, constant={self.counts: [self.trips] * SIZE})
+
+    def _exactly(self, exact: Callable[..., Any], s: Any, c: Any, i: int) -> Any:
+        for j in range(self.trips):
+            s = exact(s, c, i, j)
+        return s
 
 
 def _static(loop: Loop, step: Any) -> tuple[Kernel, bool]:

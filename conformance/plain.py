@@ -1,7 +1,7 @@
 """Exact derivatives of plain Python: what gradient cases expect, found without any implementation under test.
 
 A `Number` is a rational number with its partial derivatives, rational as well. Arithmetic on it is exact; roots and
-transcendental functions, and quotients that grow too long, are good to 60 digits. So the function
+transcendental functions, and what would grow too long, are good to 60 digits. So the function
 
     def plain(x):
         return [sin(a) * a for a in x]
@@ -23,8 +23,12 @@ __all__ = [
 ]  # fmt: skip
 
 DIGITS: Final = 80
-LONGEST: Final = 1200
-"""Bits of a numerator or denominator beyond which a number is rounded to `DIGITS` digits."""
+BITS: Final = 270
+"""As many as `DIGITS` digits have, and a few more."""
+POINT: Final = 320
+"""Bits behind the point where sums of series are computed."""
+LONGEST: Final = 600
+"""Bits of a numerator or denominator beyond which a number is cut to `BITS` bits."""
 
 
 class Number:
@@ -124,7 +128,16 @@ def combined(value: Fraction, *parts: tuple[Number, Fraction]) -> Number:
 def _short(value: Fraction) -> Fraction:
     if max(value.numerator.bit_length(), value.denominator.bit_length()) <= LONGEST:
         return value
-    return Fraction(_decimal(value))
+    return _to_bits(value)
+
+
+def _to_bits(value: Fraction) -> Fraction:
+    """The number cut to about `BITS` significant bits."""
+    top, bottom = value.numerator, value.denominator
+    shift = BITS + bottom.bit_length() - top.bit_length()
+    if shift < 0:
+        return Fraction(top // (bottom << -shift) << -shift)
+    return Fraction((top << shift) // bottom, 1 << shift)
 
 
 def _decimal(value: Fraction) -> Decimal:
@@ -144,29 +157,30 @@ def _of_decimal(name: str, value: Fraction) -> Fraction:
 
 def _sin(x: Fraction) -> Fraction:
     """Taylor's series: arguments of cases are small."""
-    total = term = x
-    count = 1
-    while term and abs(term) > Fraction(1, 10**DIGITS):
-        term = _rough(-term * x * x / ((count + 1) * (count + 2)))
+    total = term = _fixed(x)
+    square, count = term * term >> POINT, 1
+    while abs(term) > 1:
+        term = -(term * square >> POINT) // ((count + 1) * (count + 2))
         total, count = total + term, count + 2
-    return _rough(total)
+    return Fraction(total, 1 << POINT)
 
 
-def _rough(value: Fraction) -> Fraction:
-    return Fraction(round(value * 10 ** (DIGITS + 5)), 10 ** (DIGITS + 5))
+def _fixed(x: Fraction) -> int:
+    """In units of 2^-POINT."""
+    return (x.numerator << POINT) // x.denominator
 
 
 def _atan(x: Fraction) -> Fraction:
     """Halving the angle three times, then Taylor's series."""
+    one, number = 1 << POINT, _fixed(x)
     for _ in range(3):
-        x = x / (1 + _of_decimal("sqrt", 1 + x * x))
-    x = power_of = _rough(x)
-    total, count = x, 1
-    while power_of and abs(power_of) > Fraction(1, 10**DIGITS):
-        power_of = _rough(-power_of * x * x)
-        count += 2
-        total += power_of / count
-    return _rough(8 * total)
+        number = number * one // (one + math.isqrt(one * one + number * number))
+    total = power_of = number
+    square, count = number * number >> POINT, 1
+    while abs(power_of) > 1:
+        power_of, count = -(power_of * square >> POINT), count + 2
+        total += power_of // count
+    return Fraction(8 * total, one)
 
 
 PI: Final = 4 * _atan(Fraction(1))

@@ -79,7 +79,7 @@ def measure_within(what: str, got: Any, literals: Any, bounds: Any) -> Measure:
     want = np.array([rounded(value, got.dtype) for value in exact], got.dtype).reshape(got.shape)
     limits = np.broadcast_to(bounds, got.shape).ravel().tolist()
     _check_telling(what, [abs(float(value)) for value in exact], limits)
-    inside = [_inside(*three) for three in zip(got.ravel().tolist(), exact, limits, strict=True)]
+    inside = [_inside(what, *three) for three in zip(got.ravel().tolist(), exact, limits, strict=True)]
     distance = ulp_distance(got, want)
     excess = np.where(np.array(inside), 0.0, 1e30).reshape(got.shape)
     farthest = float(distance.max()) if distance.size else 0.0
@@ -119,12 +119,16 @@ def _check_telling(what: str, sizes: list[float], limits: list[float]) -> None:
         raise CaseError(f"{what}: the error bound, {min(limits):.3g}, says nothing of numbers up to {largest:.3g}")
 
 
-def _inside(value: float, exact: Any, limit: float) -> bool:
-    """Infinities and NaN have to be met; a bound that says nothing lets nothing pass but the value itself."""
+def _inside(what: str, value: float, exact: Any, limit: float) -> bool:
+    """Infinities and NaN have to be met; where no bound is known, nothing can be said of a value that is not exact."""
     if not (np.isfinite(float(exact)) and np.isfinite(value)):
         return bool(value == exact or (np.isnan(value) and np.isnan(float(exact))))
     if not np.isfinite(limit):
-        return bool(value == exact)
+        if value != exact:
+            raise CaseError(
+                f"{what}: no error bound is known for {value}, where {float(exact)} is exact: take smaller steps"
+            )
+        return True
     return abs(Fraction(value) - Fraction(exact)) <= Fraction(limit)
 
 

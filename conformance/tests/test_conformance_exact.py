@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adstack.conformance.case import CaseError
-from adstack.conformance.harness.compare import sum_and_bound
+from adstack.conformance.harness.compare import measure_within, sum_and_bound
 from adstack.conformance.harness.exact import exact_value, nested, rounded, ulp_distance, unit_roundoff
 
 F16, F32, F64 = (np.dtype(name) for name in ("float16", "float32", "float64"))
@@ -135,3 +135,12 @@ def test_no_order_of_addition_leaves_the_bound(terms, random):
     for term in terms:
         running = running + np.float32(term)
     assert abs(Fraction(float(running)) - total) <= bound
+
+
+def test_of_a_value_without_a_bound_nothing_is_said_unless_it_is_exact():
+    got, unknown = np.array([1.0, 2.0], np.float32), np.array([0.5, np.inf])
+    assert measure_within("y", got, [1.25, 2], unknown).within
+    assert not measure_within("y", got, [2, 2], unknown).within
+    with pytest.raises(CaseError, match="y: no error bound is known for 2"):
+        measure_within("y", got, [1, 2.5], unknown)
+    assert not measure_within("y", np.array([1.0, np.nan], np.float32), [1, 2.5], unknown).within

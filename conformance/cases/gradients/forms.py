@@ -74,17 +74,17 @@ def and_or_over_the_carried_value(qd, dtype, how):
 
     @qd.func
     def step(s, i, j):
-        r = s + c[i] * 0.0078125
+        r = s + c[i] * 0.001953125
         if s < 0.8 and j % 3 != 0:
-            r = s + (c[i] - s * s) * 0.03125
+            r = s + (c[i] - s * s) * 0.0078125
         elif s > 1.1 or j % 7 == 3:
-            r = s - s * s * c[i] * 0.015625
+            r = s - s * s * c[i] * 0.00390625
         return r
 
     def exact(s, c, i, j):
         if s < 0.8 and j % 3 != 0:
-            return s + (c[i] - s * s) / 32
-        return s - s * s * c[i] / 64 if s > 1.1 or j % 7 == 3 else s + c[i] / 128
+            return s + (c[i] - s * s) / 128
+        return s - s * s * c[i] / 256 if s > 1.1 or j % 7 == 3 else s + c[i] / 512
 
     return loop.run(step, exact)
 
@@ -169,13 +169,13 @@ def extremes_and_magnitudes(qd, dtype, how):
     def step(s, i, j):
         top = qd.max(s, c[i] * 0.5)
         low = qd.min(s * s, 0.3 + c[i])
-        return s + (qd.abs(s - 0.33) + top - low - c[i] * 0.75) * 0.015625
+        return s + (qd.abs(s - 0.33) + top - low - c[i] * 0.75) * 0.00390625
 
     def exact(s, c, i, j):
         top = s if s > c[i] / 2 else c[i] / 2
         limit = c[i] + 0.3
         low = s * s if s * s < limit else limit
-        return s + (absolute(s - 0.33) + top - low - c[i] * 0.75) / 64
+        return s + (absolute(s - 0.33) + top - low - c[i] * 0.75) / 256
 
     return loop.run(step, exact)
 
@@ -188,10 +188,12 @@ def a_vector_that_turns(qd, dtype, how):
 
     @qd.func
     def step(v, i, j):
-        return qd.Vector([v[0] - v[1] * c[i] * 0.0625, v[1] + v[0] * c[i] * 0.0625 - v[1] * v[1] * v[1] * 0.0625])
+        return qd.Vector(
+            [v[0] - v[1] * c[i] * 0.0078125, v[1] + v[0] * c[i] * 0.0078125 - v[1] * v[1] * v[1] * 0.0078125]
+        )
 
     def exact(v, c, i, j):
-        return [v[0] - v[1] * c[i] / 16, v[1] + v[0] * c[i] / 16 - v[1] * v[1] * v[1] / 16]
+        return [v[0] - v[1] * c[i] / 128, v[1] + v[0] * c[i] / 128 - v[1] * v[1] * v[1] / 128]
 
     return loop.run(step, exact)
 
@@ -204,13 +206,13 @@ def a_matrix_times_a_vector(qd, dtype, how):
 
     @qd.func
     def step(v, i, j):
-        m = qd.Matrix([[1.0, c[i] * 0.03125], [-0.03125 * v[0], 1.0]])
-        return m @ v - v * (v.dot(v) * 0.015625) + qd.Vector([c[i], 0.5]) * 0.0078125
+        m = qd.Matrix([[1.0, c[i] * 0.0078125], [-0.0078125 * v[0], 1.0]])
+        return m @ v - v * (v.dot(v) * 0.00390625) + qd.Vector([c[i], 0.5]) * 0.001953125
 
     def exact(v, c, i, j):
         dot = v[0] * v[0] + v[1] * v[1]
-        first = v[0] + c[i] * v[1] / 32 - v[0] * dot / 64 + c[i] / 128
-        return [first, v[1] - v[0] * v[0] / 32 - v[1] * dot / 64 + 1 / 256]
+        first = v[0] + c[i] * v[1] / 128 - v[0] * dot / 256 + c[i] / 512
+        return [first, v[1] - v[0] * v[0] / 128 - v[1] * dot / 256 + 1 / 1024]
 
     return loop.run(step, exact)
 
@@ -288,6 +290,6 @@ def exponentials_and_angles(qd, dtype, how):
 
     @qd.func
     def step(s, i, j):
-        return s + (qd.exp(-s) - qd.tanh(c[i] * s) - qd.atan2(s, c[i])) * 0.0078125
+        return s + (qd.exp(-s) - qd.tanh(c[i] * s) - qd.atan2(s, c[i])) * 0.001953125
 
-    return loop.run(step, lambda s, c, i, j: s + (exp(-s) - tanh(c[i] * s) - atan2(s, c[i])) / 128)
+    return loop.run(step, lambda s, c, i, j: s + (exp(-s) - tanh(c[i] * s) - atan2(s, c[i])) / 512)
