@@ -21,6 +21,7 @@ from adstack.conformance.harness.plan import cells_of, select, stale_gaps
 from adstack.conformance.harness.pool import run_cells
 from adstack.conformance.report.html import html
 from adstack.conformance.report.junit import junit
+from adstack.conformance.report.log import Log
 from adstack.conformance.report.summary import Report, record
 from adstack.conformance.report.terminal import show
 from adstack.conformance.subjects.backends import backend_subject, backend_subjects
@@ -101,6 +102,7 @@ def _rules(entries: Sequence[Entry]) -> set[str]:
 @click.option("--mode", "-m", "modes", multiple=True, type=click.Choice(MODES), help="Only this mode; repeatable.")
 @click.option("--json", "json_file", type=FILE, help="Write the report as JSON.")
 @click.option("--junit", "junit_file", type=FILE, help="Write the report as JUnit XML.")
+@click.option("--log", "log_file", type=FILE, help="Append each result as it comes; what FILE has is not run again.")
 @click.option("--html", "html_file", type=FILE, help="Write the report as a page.")
 @click.option("--jobs", "-j", type=click.IntRange(min=1), help="Cells run at a time. Default: one per core.")
 @click.option(
@@ -168,18 +170,25 @@ def _subjects(backends: Sequence[str], peers: Sequence[str], pythons: dict[str, 
 
 def _run(cells: list[Cell], subjects: list[Subject], entries: list[Entry], rest: dict[str, Any]) -> Report:
     start = time.perf_counter()
+    log = Log(rest["log_file"]) if rest["log_file"] is not None else None
+    results = log.complete(cells, lambda missing: _results(missing, rest, log)) if log else _results(cells, rest)
+    seconds = time.perf_counter() - start
+    return Report(results, subjects, stale_gaps(entries, subjects), rest["seed"], seconds)
+
+
+def _results(cells: list[Cell], rest: dict[str, Any], log: Log | None = None) -> list[Result]:
     jobs = rest["jobs"] or os.cpu_count() or 1
     with _progress(console(stderr=True)) as progress:
         task = progress.add_task("conformance", total=len(cells))
 
         def done(result: Result) -> None:
             progress.update(task, advance=1, description=result.cell.entry.topic)
+            if log is not None:
+                log.add(result)
 
         oracle = backend_subject("reference")
         budgets, timeout = inspection.budget, rest["timeout"]
-        results = run_cells(cells, budgets=budgets, jobs=jobs, timeout=timeout, on_result=done, oracle=oracle)
-    seconds = time.perf_counter() - start
-    return Report(results, subjects, stale_gaps(entries, subjects), rest["seed"], seconds)
+        return run_cells(cells, budgets=budgets, jobs=jobs, timeout=timeout, on_result=done, oracle=oracle)
 
 
 def _progress(shown_on: Console) -> Progress:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..harness.cells import Gap, Result, Status, Subject
 
-__all__ = ["Report", "explanation", "label", "machine", "record"]
+__all__ = ["Report", "cell_record", "explanation", "label", "machine", "record"]
 
 
 def machine() -> dict[str, Any]:
@@ -105,7 +105,7 @@ def record(report: Report) -> dict[str, Any]:
         },
         "machine": report.machine,
         "subjects": [_subject(subject) for subject in report.subjects],
-        "cells": [_cell(result) for result in report.results],
+        "cells": [cell_record(result) for result in report.results],
         "stale_gaps": [{"subject": s.name, "covers": g.covers, "reason": g.reason} for s, g in report.stale_gaps],
     }
 
@@ -115,7 +115,8 @@ def _subject(subject: Subject) -> dict[str, Any]:
     return {**{name: getattr(subject, name) for name in names}, "details": dict(subject.details)}
 
 
-def _cell(result: Result) -> dict[str, Any]:
+def cell_record(result: Result) -> dict[str, Any]:
+    """One result as plain data."""
     cell = result.cell
     return {
         "case": cell.entry.id,

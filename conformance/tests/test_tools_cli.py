@@ -80,6 +80,18 @@ class TestConformance:
         assert Xml.fromstring(junit_file.read_text()).find("testsuite") is not None
         assert "floor-division-of-negatives" in html_file.read_text()
 
+    def test_what_a_log_has_is_not_run_again(self, tmp_path):
+        log = tmp_path / "new" / "cells.jsonl"
+        words = ("conformance", "--backend", "reference", "--case", "arith/floor-division-of-*", "--log", str(log))
+        assert adstack(*words).exit_code == 0
+        first, *others = log.read_text().splitlines()
+        assert others
+        log.write_text(first.replace('"status": "pass"', '"status": "refused"') + "\n" + others[0][:40])
+        assert "1 refused" in adstack(*words).output
+        _, torn, *rest = log.read_text().splitlines()
+        assert torn == others[0][:40]
+        assert {json.loads(line)["case"] for line in rest} == {json.loads(line)["case"] for line in others}
+
     def test_the_list_runs_nothing(self):
         output = adstack("conformance", "--list", "--rule", "arith.floordiv").output
         assert "arith/floor-division-of-negatives  [forward]  arith.floordiv" in output
