@@ -1,8 +1,9 @@
 """Updates of one element by all iterations, combined by each thread before they reach memory.
 
 `y[None] += v` in a parallel loop is an atomic update of one element, for which all threads would queue. A thread keeps
-the combination of its own values, and updates memory once, after its last iteration. That is right where nothing else
-in the loop touches the place. Sums of floats are rounded in another order, as atomics may.
+the combination of its own values; after its last iteration, threads that run side by side combine theirs, and one of
+them updates memory, once. That is right where nothing else in the loop touches the place. Sums of floats are rounded in
+another order, as atomics may.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from adstack.ir.types import DType, u1
 
 from .access import address_of
 from .atomics import update
-from .code import Num
+from .code import Num, unsigned
+from .opcodes import Capability
 from .opcodes import Op as Spv
 from .region import RegionEmitter
 
@@ -34,6 +36,27 @@ def identity(kind: str, dtype: DType) -> float:
     if kind == "and":
         return dtype.max if dtype.kind != "i" else -1
     return dtype.max if kind == "min" else dtype.min
+
+
+_SUBGROUP = 3
+"""The scope of threads that run side by side."""
+_TOGETHER = {
+    ("add", "f32"): Spv.GroupNonUniformFAdd,
+    ("add", "f64"): Spv.GroupNonUniformFAdd,
+    ("add", "i32"): Spv.GroupNonUniformIAdd,
+    ("add", "u32"): Spv.GroupNonUniformIAdd,
+    ("min", "i32"): Spv.GroupNonUniformSMin,
+    ("min", "u32"): Spv.GroupNonUniformUMin,
+    ("max", "i32"): Spv.GroupNonUniformSMax,
+    ("max", "u32"): Spv.GroupNonUniformUMax,
+    ("and", "i32"): Spv.GroupNonUniformBitwiseAnd,
+    ("and", "u32"): Spv.GroupNonUniformBitwiseAnd,
+    ("or", "i32"): Spv.GroupNonUniformBitwiseOr,
+    ("or", "u32"): Spv.GroupNonUniformBitwiseOr,
+    ("xor", "i32"): Spv.GroupNonUniformBitwiseXor,
+    ("xor", "u32"): Spv.GroupNonUniformBitwiseXor,
+}
+"""What subgroups combine. Not the least and greatest of floats: devices may take a NaN for either."""
 
 
 class Gathered:
@@ -58,12 +81,31 @@ class Gathered:
     def close(self, e: RegionEmitter) -> None:
         """Update memory, if there was any value: the element need not be there otherwise."""
         c, place = e.c, self.place
+        total, there = c.let(Spv.Load, place.dtype, self.total), c.let(Spv.Load, u1, self.any)
+        if e.m.traits.subgroups and (self.kind, place.dtype.name) in _TOGETHER:
+            total, there = _together(self.kind, total, there)
 
         def write() -> None:
-            total: Num = c.let(Spv.Load, place.dtype, self.total)
             update(e, self.kind, address_of(e, place, self.op.operands[: place.rank]), place.dtype, total)
 
-        c.when(c.let(Spv.Load, u1, self.any), write)
+        c.when(there, write)
+
+
+def _together(kind: str, mine: Num, there: Num) -> tuple[Num, Num]:
+    """What the threads of a subgroup have together; and whether it is this one that is to update memory."""
+    c, dtype = mine.c, mine.dtype
+    for what in ("", "Vote", "Arithmetic"):
+        c.m.need(Capability[f"GroupNonUniform{what}"])
+    scope, reduce = c.m.word(_SUBGROUP), 0
+    total = c.let(_TOGETHER[kind, dtype.name], dtype, scope, reduce, mine.id)
+    if dtype.is_float:
+        # devices may begin with 0, which turns a sum of nothing but -0 into 0
+        nothing = c.const(identity(kind, dtype), dtype)
+        bits = unsigned(dtype)
+        only = c.let(Spv.GroupNonUniformAll, u1, scope, mine.bits(bits).eq(nothing.bits(bits)).id)
+        total = only.choose(nothing, total)
+    anyone = c.let(Spv.GroupNonUniformAny, u1, scope, there.id)
+    return total, anyone & c.let(Spv.GroupNonUniformElect, u1, scope)
 
 
 def gather(e: RegionEmitter, body: Region) -> Sequence[Gathered]:

@@ -120,6 +120,18 @@ class Op(IntEnum):
     BranchConditional = 250
     Return = 253
     ReturnValue = 254
+    GroupNonUniformElect = 333
+    GroupNonUniformAll = 334
+    GroupNonUniformAny = 335
+    GroupNonUniformIAdd = 349
+    GroupNonUniformFAdd = 350
+    GroupNonUniformSMin = 353
+    GroupNonUniformUMin = 354
+    GroupNonUniformSMax = 356
+    GroupNonUniformUMax = 357
+    GroupNonUniformBitwiseAnd = 359
+    GroupNonUniformBitwiseOr = 360
+    GroupNonUniformBitwiseXor = 361
     AtomicFAddEXT = 6035
 
 
@@ -133,6 +145,9 @@ class Capability(IntEnum):
     Int64Atomics = 12
     Int16 = 22
     Int8 = 39
+    GroupNonUniform = 61
+    GroupNonUniformVote = 62
+    GroupNonUniformArithmetic = 63
     StorageBuffer16BitAccess = 4433
     StorageBuffer8BitAccess = 4448
     DenormPreserve = 4464

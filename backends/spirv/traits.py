@@ -17,6 +17,7 @@ class Traits:
         half: converting f32 to f16 rounds to nearest even and keeps subnormals.
         float_add: there is an atomic addition of f32 that keeps subnormals.
         int64_atomics: there are atomics of 64 bits.
+        subgroups: threads that run side by side may combine their values.
         endless: loops turn as often as they should. Some drivers end every loop once a thread has made a fixed number
             of turns in all; then a loop that was ended is an error, never a wrong result.
         preserve, nearest, denormals: widths for which a module may ask that signed zeros, infinities and NaNs be kept,
@@ -32,6 +33,7 @@ class Traits:
     half: bool = True
     float_add: bool = True
     int64_atomics: bool = True
+    subgroups: bool = True
     endless: bool = True
     preserve: tuple[int, ...] = (16, 32, 64)
     nearest: tuple[int, ...] = (16, 32, 64)

@@ -29,6 +29,9 @@ GAPS: tuple[tuple[str, str], ...] = (
 """(rule or case, reason) of what is not there."""
 
 VARIABLE = "ADSTACK_VULKAN_DEVICE"
+SUBGROUPS = "arithmetic of subgroups"
+"""Not a feature by Vulkan's rules, which have it among the limits."""
+_COMPUTE, _BASIC_VOTE_ARITHMETIC = 0x20, 7
 _CPU = 4
 _PREFERRED = (2, 1, 3, 4, 0)
 """Kinds of devices: discrete, integrated, virtual, cpu, other."""
@@ -99,6 +102,9 @@ FEATURE_OF: dict[int, str] = {
     Capability.StorageBuffer8BitAccess: "storageBuffer8BitAccess",
     Capability.AtomicFloat32AddEXT: "shaderBufferFloat32AtomicAdd",
     Capability.AtomicFloat64AddEXT: "shaderBufferFloat64AtomicAdd",
+    Capability.GroupNonUniform: SUBGROUPS,
+    Capability.GroupNonUniformVote: SUBGROUPS,
+    Capability.GroupNonUniformArithmetic: SUBGROUPS,
 }
 """The device's feature that a capability of SPIR-V needs."""
 
@@ -245,12 +251,15 @@ def _examined(handle: Any, number: int) -> Physical:
     holders = [chain[0].features, *chain[1:]]
     names = feature_names(extensions)
     features = {n for holder, group in zip(holders, names, strict=True) for n in group if getattr(holder, n)}
-    more = ffi().new("VkPhysicalDeviceVulkan12Properties *")
-    more.sType = 52
+    groups = ffi().new("VkPhysicalDeviceVulkan11Properties *", {"sType": 50})
+    more = ffi().new("VkPhysicalDeviceVulkan12Properties *", {"sType": 52, "pNext": groups})
     whole = ffi().new("VkPhysicalDeviceProperties2 *")
     whole.sType, whole.pNext = 1000059001, more
     lib().vkGetPhysicalDeviceProperties2(handle, whole)
     controls = frozenset(n for n in _CONTROLS if getattr(more, n))
+    operations = groups.subgroupSupportedOperations & _BASIC_VOTE_ARITHMETIC
+    if groups.subgroupSupportedStages & _COMPUTE and operations == _BASIC_VOTE_ARITHMETIC:
+        features.add(SUBGROUPS)
     driver = f"{ffi().string(more.driverName).decode()} {ffi().string(more.driverInfo).decode()}"
     identity = bytes(core.pipelineCacheUUID) + f"{name} {driver} {core.driverVersion}".encode()
     limits = {"groups": core.limits.maxComputeWorkGroupCount[0], "threads": core.limits.maxComputeWorkGroupInvocations}

@@ -22,6 +22,7 @@ from adstack.backends.spirv.traits import Traits
 from adstack.ir.arithmetic import fma as exact_fma
 from adstack.ir.types import DType, f16, f32, f64, u8, u32, u64
 
+from .capability import SUBGROUPS
 from .layout import Memory, Piece
 from .stream import Stream
 from .toolchain import Pipelines
@@ -44,6 +45,7 @@ def declared(features: frozenset[str], controls: frozenset[str]) -> dict[str, An
 
     return {
         "int64_atomics": "shaderBufferInt64Atomics" in features,
+        "subgroups": SUBGROUPS in features,
         "preserve": widths("SignedZeroInfNanPreserve"),
         "nearest": widths("RoundingModeRTE"),
         "denormals": widths("DenormPreserve"),

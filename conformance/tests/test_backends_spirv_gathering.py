@@ -1,15 +1,17 @@
-"""Updates of one element are combined per thread where that can't be seen, and only there."""
+"""Updates of one element are combined per thread, and by threads, where that can't be seen, and only there."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from interpreter_kit import parallel
-from vulkan_kit import agree_on, tasks_of
+from vulkan_kit import POOR, STRICT, agree_on, tasks_of
 
+from adstack.backends.spirv import gathering
 from adstack.backends.spirv.opcodes import Op
 from adstack.backends.spirv.tasks import emit_program
 from adstack.backends.spirv.text import instructions
+from adstack.ir.types import by_name
 
 N = 300
 SUM = "place @x : i32[300] field\nplace @s : i32[2] {}"
@@ -62,6 +64,27 @@ def test_what_a_thread_begins_with_changes_nothing(kind, want):
     given = {"x": np.full(N, value, np.float32), "s": np.array([start], np.float32)}
     (left,) = agree_on(parallel(body, N, places), [(given, ())])
     assert left[1]["s"].tobytes() == np.float32(want).tobytes()
+
+
+@pytest.mark.parametrize(("kind", "dtype"), sorted(gathering._TOGETHER))
+@pytest.mark.parametrize("everyone", [True, False], ids=["all", "some"])
+def test_threads_side_by_side_combine_what_they_have(kind, dtype, everyone):
+    body = f"""%v = load @x[%i] : {dtype}
+    %on = load @n[%i] : u1
+    if %on {{
+      %o = atomic {kind} @s[%zero], %v : {dtype}
+      yield
+    }} else {{
+      yield
+    }}"""
+    places = f"place @x : {dtype}[{N}] field\nplace @n : u1[{N}] field\nplace @s : {dtype}[1] field"
+    rng = np.random.default_rng(5)
+    x = rng.integers(0, 1000, N).astype(by_name(dtype).numpy)
+    chosen = np.ones(N, np.bool_) if everyone else rng.random(N) < 0.02
+    agree_on(parallel(body, N, places), [({"x": x, "n": chosen, "s": np.array([129], x.dtype)}, ())])
+    for traits, found in ((STRICT, 1), (POOR, 0)):
+        (shader,) = emit_program(tasks_of(parallel(body, N, places)), traits).shaders
+        assert [op for op, _ in instructions(shader.words)].count(gathering._TOGETHER[kind, dtype]) == found
 
 
 def loops_of(body: str, places: str) -> int:
