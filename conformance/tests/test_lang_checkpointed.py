@@ -57,6 +57,38 @@ def test_a_million_steps_are_differentiated_within_a_heap_of_a_mebibyte() -> Non
     assert "snapshots" in kernel.explain()
 
 
+def million(limit: int) -> tuple[Array, Any]:
+    """The gradient of 10^6 steps of ten values, all of which the reversal needs, and the report."""
+    qd.init(arch=qd.cpu, ad_stack_heap_limit=limit, offline_cache=False)
+    x = qd.field(qd.f64, 10, needs_grad=True, name="x")
+    y = qd.field(qd.f64, (), needs_grad=True, name="y")
+
+    @qd.kernel
+    def long(n: qd.i32):
+        for _ in range(1):
+            v = qd.Vector([x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8], x[9]])
+            for t in range(n):
+                for k in qd.static(range(10)):
+                    v[k] = v[k] + 1e-6 * v[(k + 1) % 10] * (1.0 - v[k])
+            y[None] += v.sum()
+
+    x.from_numpy(np.linspace(0.1, 0.9, 10))
+    y.grad[None] = 1
+    long(10**6)
+    long.grad(10**6)
+    return x.grad.to_numpy(), long.grad.adstack_report(10**6)
+
+
+def test_a_million_steps_that_keep_eighty_megabytes_are_differentiated_within_a_heap_of_64() -> None:
+    whole, before = million(0)
+    little, after = million(64 * 2**20)
+    assert before.tasks[0].needed == 80_000_000
+    assert not before.checkpoints
+    assert after.checkpoints
+    assert np.all(np.abs(whole) > 1e-3)
+    assert little.tobytes() == whole.tobytes()
+
+
 def test_what_checkpoints_are_chosen_is_remembered_and_shown() -> None:
     _, kernel = chaotic(qd.cpu, 1024, 500)
     (line,) = kernel.grad.adstack_report().checkpoints

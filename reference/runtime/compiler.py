@@ -6,13 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from ..errors import AdstackMemoryError
 from ..ir.printer import print_ir
 from ..ir.structure import Kernel, Program
 from ..sizing.forced import with_capacity
 from ..sizing.sizers import Sized, with_sizers
 from ..transforms import pipeline
 from .backend import Backend
+from .budget import current
 from .collection import uncollected
+from .heap import held
 from .options import Options
 from .reach import Reach, reach
 
@@ -61,6 +64,8 @@ def compile_kernel(kernel: Kernel, options: Options, backend: Backend, *, adstac
     else:
         sized = with_sizers(program, claims=backend.capabilities.claims) if adstacks else Sized(program)
     program = sized.program
+    if adstacks and current().heap_limit(options.ad_stack_heap_limit):
+        _refuse_held(program)
     uses = list(_uses(program))
     return Compiled(
         program,
@@ -69,6 +74,21 @@ def compile_kernel(kernel: Kernel, options: Options, backend: Backend, *, adstac
         frozenset(name for name, reads, _ in uses if reads),
         sized,
     )
+
+
+def _refuse_held(program: Program) -> None:
+    """Raise AdstackMemoryError if a limit on the heap would not hold, because threads keep stacks themselves."""
+    for task in program.tasks:
+        stack = held(task)
+        if stack is not None:
+            what = f"that keep {stack.result.name} " if stack.result.name else ""
+            raise AdstackMemoryError(
+                f"{program.name}: the adstacks {what}in {task.name} are sized while it runs, by what it writes "
+                "itself: no limit of memory can be kept",
+                loc=stack.loc if stack.loc.line else None,
+                do="leave ad_stack_heap_limit and device_memory_GB at 0, or give a capacity with ad_stack_size, or let "
+                "another kernel compute the bound",
+            )
 
 
 def _uses(program: Program) -> Iterator[tuple[str, bool, bool]]:

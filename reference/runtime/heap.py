@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from ..ir.structure import Op, Task, Value
 from ..ir.types import DType, StackType
 
-__all__ = ["MACHINE", "Group", "Part", "Placement", "Slot", "TaskHeap"]
+__all__ = ["MACHINE", "Group", "Part", "Placement", "Slot", "TaskHeap", "held"]
 
 SIZES = (8, 4, 2, 1)
 """Bytes of elements, in the order of their parts."""
@@ -149,6 +149,12 @@ class TaskHeap:
         bases = tuple(before[part.size] + part.size * first[k] for k, part in enumerate(self.parts))
         ends = [bases[k] + part.size * part.count for k, part in enumerate(self.parts) if not capacities[part.group]]
         return Placement(bases, start, capacities, max(0, *ends, start) - start)
+
+
+def held(task: Task) -> Op | None:
+    """A stack that the thread keeps, if there is any: the heap, and what limits it, have nothing to do with it."""
+    heap = TaskHeap.of(task)
+    return next((op for op in task.body.walk() if op.name == "stack.alloca" and op.result not in heap.slots), None)
 
 
 Item = tuple[tuple[int, ...], int, int, int]
