@@ -42,7 +42,7 @@ def test_the_shaders_of_every_case_are_valid(batch, shaders, tmp_path):
     capture = SimpleNamespace(mark=lambda: 0, since=lambda mark: "")
     with np.errstate(all="ignore"):
         for entry in first_variants()[batch::BATCHES]:
-            for mode in entry.case.modes:
+            for mode in sorted({*entry.case.modes} - {"dot-product"}):  # which launches what two others do
                 request = execute.Request(str(CASES), entry.path, entry.id, mode, 1)
                 execute.perform(request, execute.Target(qd, "vulkan"), capture)
     assert len(shaders) > 20
