@@ -101,17 +101,23 @@ class _Station:
         request = Request(str(self.root), cell.entry.path, cell.entry.id, cell.mode, cell.seed)
         limit = cell.entry.case.timeout or self.timeout
         if cell.entry.case.bounded and self.oracle is not None and cell.subject.module != self.oracle.module:
-            request = replace(request, bounds=self._bounds(self.oracle, request, limit))
+            answer = self._bounds(self.oracle, request, limit)
+            if answer["outcome"] != "finished":
+                return Result(cell, Status.BROKEN, message=f"no error bounds: {self.oracle.name}: {answer['message']}")
+            request = replace(request, bounds=answer["bounds"])
         return judge(cell, worker.ask(request, limit), self.budgets)
 
-    def _bounds(self, oracle: Subject, request: Request, limit: float) -> list[Any] | None:
-        """The error bounds of the same cell as `oracle` runs it."""
+    def _bounds(self, oracle: Subject, request: Request, limit: float) -> dict[str, Any]:
+        """The same cell as `oracle` runs it: its error bounds are used."""
         if self.helper is None:
             self.helper = WorkerProcess(oracle)
             self._end_if_aborted(self.helper)
-        observation = self.helper.ask(request, limit)
-        found: list[Any] = observation["bounds"]
-        return found if observation["outcome"] == "finished" else None
+        try:
+            return self.helper.ask(request, limit)
+        except (WorkerCrashError, WorkerTimeoutError) as lost:
+            self.helper.close()
+            self.helper = None
+            return {"outcome": "lost", "message": str(lost)}
 
     def _lost(self, cell: Cell, status: Status, message: str, start: float) -> Result:
         return Result(cell, status, message=message, seconds=time.perf_counter() - start)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -39,12 +41,14 @@ def asked(qd, dtype):
 """
 
 
-def results(folder: Path, kernel: str, plain: str, subject: Subject | None = None) -> dict[tuple[str, str], Result]:
+def results(
+    folder: Path, kernel: str, plain: str, subject: Subject | None = None, modes: Sequence[str] = ()
+) -> dict[tuple[str, str], Result]:
     target = folder / "cases" / "a" / "b.py"
     target.parent.mkdir(parents=True)
     target.write_text(HEADER + textwrap.dedent(SINE).replace("KERNEL", kernel).replace("PLAIN", plain))
     oracle = backend_subject("reference")
-    cells = cells_of(collect(folder / "cases"), [subject or oracle])
+    cells = cells_of(collect(folder / "cases"), [subject or oracle], modes)
     made = run_cells(cells, budgets=inspection.budget, root=folder / "cases", oracle=oracle)
     return {(r.cell.entry.id.partition(":")[2], r.cell.mode): r for r in made}
 
@@ -107,6 +111,16 @@ def test_subjects_without_error_analysis_get_the_bounds_of_the_oracle(tmp_path: 
     found = results(tmp_path, "qd.sin(x[i]) * x[i]", "sin(a) * a", other)
     assert {(result.status, result.exactness) for result in found.values()} == {(Status.PASS, "bound")}
     assert no_budgets("sin", "f32") == 2.0
+
+
+def test_where_the_oracle_has_no_bounds_the_case_is_at_fault(tmp_path: Path) -> None:
+    ours = backend_subject("reference")
+    for kernel in ("unheard_of(x[i])", "x[__import__('os')._exit(7)]"):
+        found = results(
+            tmp_path / kernel[:1], kernel, "a * 1", replace(ours, name="other", module="adstack.lang"), ["reverse"]
+        )
+        assert {result.status for result in found.values()} == {Status.BROKEN}
+        assert all("no error bounds: reference" in result.message for result in found.values())
 
 
 def test_a_bound_that_says_nothing_breaks_the_case(tmp_path: Path) -> None:
