@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -170,3 +171,29 @@ def test_a_layout_is_one_of_two_and_for_vectors_and_matrices() -> None:
     ):
         with pytest.raises(qd.AdstackArgumentError, match="is no layout of this field"):
             make()
+
+
+def test_what_a_launch_before_init_was_is_gone_with_its_fields() -> None:
+    """Rules: grad.last-launch"""
+
+    def made() -> tuple[Any, Any]:
+        return tuple(qd.field(qd.f32, (2,), needs_grad=True) for _ in range(2))
+
+    def squares(x: Any, y: Any) -> Any:
+        @qd.kernel
+        def kernel():  # type: ignore[no-untyped-def]
+            for i in x:
+                y[i] = x[i] * x[i]
+
+        return kernel
+
+    kernel = squares(*made())
+    kernel()
+    qd.init(arch=qd.reference)
+    with pytest.raises(qd.AdstackRuntimeError, match=r"was made before reset\(\) or init\(\) and its data is gone"):
+        kernel.grad()
+    x, y = made()
+    x.fill(3)
+    y.grad.fill(1)
+    squares(x, y).grad()
+    assert x.grad.to_numpy().tolist() == [6, 6]
