@@ -24,6 +24,9 @@ CHOICE: Final = "ADSTACK_CUDA_DEVICE"
 """The variable of the environment that says which device to use: a number, or `HOST`."""
 HOST: Final = "host"
 """The host plays the device."""
+_OF_THE_HOST: Final = (1, 0)
+_OF_CUDA: Final = 2
+"""DLPack's numbers for memory."""
 _OLDEST: Final = (7, 0)
 _DRIVER: Final = (12, 1)
 
@@ -80,4 +83,5 @@ def _capabilities(device: Device, kind: str) -> Capabilities:
         "memory": f"{device.memory / 2**30:.1f} GiB",
         "multiprocessors": str(device.multiprocessors),
     }
-    return Capabilities("cuda", kind, device.name, addressed=True, details=details)
+    memory = _OF_THE_HOST if chosen() == HOST else (_OF_CUDA, int(chosen()))
+    return Capabilities("cuda", kind, device.name, addressed=True, claims=True, dlpack=memory, details=details)

@@ -13,7 +13,7 @@ from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTy
 from ..ir.types import DType
 from ..runtime.guards import invalidate
 from ..runtime.memory import Array, Buffer
-from . import hostvalues
+from . import dlpack, hostvalues
 from .device_arrays import described
 from .matrices.base import Elements
 from .recording import RECORDERS, host_wrote
@@ -191,10 +191,13 @@ class HostArray(ABC):
         return described(self.buffer)
 
     def __dlpack__(self, **request: Any) -> Any:
-        return self.to_numpy(copy=False).__dlpack__(**request)
+        if dlpack.device_of(self.buffer) is None:
+            return self.to_numpy(copy=False).__dlpack__(**request)
+        self._share(self.buffer)
+        return dlpack.capsule(self.buffer, **request)
 
     def __dlpack_device__(self) -> Any:
-        return self.to_numpy(copy=False).__dlpack_device__()
+        return dlpack.device_of(self.buffer) or self.to_numpy(copy=False).__dlpack_device__()
 
     def to_dlpack(self) -> Any:
         """A DLPack capsule that shares the memory."""

@@ -34,6 +34,7 @@ class Capabilities:
         direct: whether the host addresses its memory, and launches have finished when they return.
         addressed: whether memory that the host does not address has addresses that it can hand to a launch.
         claims: whether threads take rows of the adstack heap only when they come to push (`stack.claim`).
+        dlpack: what DLPack calls such memory: the kind of device, and its number.
         dtypes: element types it computes with.
         details: anything else worth showing: versions, limits.
     """
@@ -44,6 +45,7 @@ class Capabilities:
     direct: bool = False
     addressed: bool = False
     claims: bool = False
+    dlpack: tuple[int, int] | None = None
     dtypes: tuple[DType, ...] = ALL
     details: Mapping[str, str] = field(default_factory=dict)
 

@@ -1,0 +1,104 @@
+"""Memory of a device handed over as DLPack has it; the host plays the device, so numpy can take it."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import gc
+
+import numpy as np
+import pytest
+
+import adstack as qd
+from adstack.lang import dlpack
+
+
+@pytest.fixture(autouse=True)
+def cuda(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "host")
+    qd.init(arch=qd.cuda, offline_cache=False)
+    yield
+    qd.reset()
+
+
+@pytest.mark.parametrize("dtype", [qd.f32, qd.f64, qd.f16, qd.i8, qd.u64, qd.u1], ids=str)
+@pytest.mark.parametrize("shape", [(), (5,), (2, 3, 4), (3, 0)])
+def test_others_see_and_write_the_memory(dtype, shape):
+    x = qd.field(dtype, shape=shape) if 0 not in shape else qd.ndarray(dtype, shape)
+    x.from_numpy((np.arange(np.prod(shape, dtype=int)) % 2).astype(dtype.numpy).reshape(shape))
+    seen = np.from_dlpack(x)
+    assert (seen.shape, seen.dtype) == (x.shape, dtype.numpy)
+    assert (seen == x.to_numpy()).all()
+
+
+def test_writes_of_others_are_seen_by_kernels():
+    x, y = qd.Vector.ndarray(2, qd.f32, shape=3), qd.field(qd.f32, shape=())
+
+    @qd.kernel
+    def total(x: qd.types.ndarray(dtype=qd.types.vector(2, qd.f32), ndim=1)):
+        for i in x:
+            y[None] += x[i][0] * 10 + x[i][1]
+
+    tensor = dlpack._Managed.from_address(dlpack._POINTER(id(capsule := x.__dlpack__()), b"dltensor")).tensor
+    assert capsule is not None
+    there = (ctypes.c_float * 6).from_address(tensor.data)
+    there[:] = [1, 2, 3, 4, 5, 6]
+    total(x)
+    assert y[None] == 90 + 12
+    assert (tensor.ndim, tensor.shape[:2], tensor.strides[:2]) == (2, [3, 2], [2, 1])
+
+
+def test_memory_lives_until_everybody_has_let_go_of_it():
+    before = len(dlpack._LENT)
+    x = qd.ndarray(qd.i32, (4,))
+    x.fill(7)
+    taken, unused = np.from_dlpack(x), x.__dlpack__()
+    assert len(dlpack._LENT) == before + 2
+    del x
+    gc.collect()
+    assert taken.tolist() == [7] * 4
+    del unused
+    gc.collect()
+    assert len(dlpack._LENT) == before + 1
+    del taken
+    gc.collect()
+    assert len(dlpack._LENT) == before
+
+
+def test_a_stream_of_others_waits_for_what_was_launched(monkeypatch):
+    x = qd.field(qd.f32, shape=3)
+    backend, waited = x.buffer.backend, []
+    monkeypatch.setattr(backend, "synchronize", lambda: waited.append(True))
+    for stream, times in ((None, 0), (1, 0), (-1, 0), (2, 1), (0x5000, 2)):
+        x.__dlpack__(stream=stream)
+        assert len(waited) == times
+
+
+@pytest.mark.parametrize("request_", [{"copy": True}, {"dl_device": (2, 0)}])
+def test_a_copy_is_refused(request_):
+    with pytest.raises(BufferError, match=r"device \(1, 0\) is shared, not copied"):
+        qd.field(qd.f32, shape=3).__dlpack__(**request_)
+
+
+def test_what_others_may_ask_for_is_served():
+    assert qd.field(qd.f32, shape=3).__dlpack__(max_version=(1, 0), dl_device=(1, 0), copy=False)
+
+
+def test_the_device_is_told():
+    x = qd.field(qd.f32, shape=3)
+    assert x.__dlpack_device__() == (1, 0)
+    backend = x.buffer.backend
+    backend.capabilities = dataclasses.replace(backend.capabilities, dlpack=(2, 3))
+    assert x.__dlpack_device__() == (2, 3)
+    made = x.__dlpack__()
+    tensor = dlpack._Managed.from_address(dlpack._POINTER(id(made), b"dltensor")).tensor
+    assert (tensor.device_kind, tensor.device_number) == (2, 3)
+
+
+def test_memory_of_the_host_is_numpys_to_hand_over():
+    qd.init(arch=qd.cpu)
+    x = qd.field(qd.f32, shape=3)
+    before = len(dlpack._LENT)
+    np.from_dlpack(x)[1] = 5
+    assert x[1] == 5
+    assert len(dlpack._LENT) == before

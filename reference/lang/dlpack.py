@@ -1,0 +1,99 @@
+"""Memory of a device handed to others (jax, torch, cupy, and numpy where the host plays the device) as DLPack has it.
+
+A capsule holds a pointer to a structure that says where the memory is, and how to let go of it. Who takes it renames
+the capsule and calls that; a capsule that nobody took does so itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+from typing import Any, Final
+
+from ..runtime.memory import Buffer
+
+__all__ = ["capsule", "device_of"]
+
+_NAME: Final = b"dltensor"
+_CODES: Final = {"i": 0, "u": 1, "f": 2, "b": 6}
+_DEFAULT_STREAMS: Final = (None, -1, 0, 1)
+"""None asks for no order, -1 for none either; the others are the default stream, on which launches are queued."""
+
+
+class _Tensor(ctypes.Structure):
+    """DLTensor."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_kind", ctypes.c_int32),
+        ("device_number", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+class _Managed(ctypes.Structure):
+    """DLManagedTensor."""
+
+    _fields_ = (("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p))
+
+
+_LENT: Final[dict[int, tuple[Any, ...]]] = {}
+"""What has to live until whoever took a structure, known by its address, lets go of it."""
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # type: ignore[untyped-decorator]
+def _let_go(address: int) -> None:
+    _LENT.pop(address, None)
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # type: ignore[untyped-decorator]
+def _destroyed(found: int) -> None:
+    """A capsule is gone: if nobody took what it held, let go of that."""
+    if _IS_VALID(found, _NAME):
+        _let_go(_POINTER(found, _NAME))
+
+
+def _function(name: str, result: Any, *arguments: Any) -> Any:
+    """A function of Python's, by itself: others may declare it in other ways."""
+    return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
+
+
+_NEW: Final = _function("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+_IS_VALID: Final = _function("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
+_POINTER: Final = _function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
+
+
+def device_of(buffer: Buffer) -> tuple[int, int] | None:
+    """The device as DLPack numbers it; None if the memory is in no device that has one."""
+    found = buffer.backend.capabilities
+    return found.dlpack if found.addressed else None
+
+
+def capsule(buffer: Buffer, stream: Any = None, dl_device: Any = None, copy: Any = None, **_: Any) -> Any:
+    """A capsule that shares a buffer; BufferError where that would take a copy. All versions of DLPack get the same."""
+    device = device_of(buffer)
+    assert device is not None
+    if copy or dl_device not in (None, device):
+        raise BufferError(f"memory of DLPack's device {device} is shared, not copied: leave out copy and dl_device")
+    if stream not in _DEFAULT_STREAMS:
+        buffer.backend.synchronize()  # whatever that stream does comes behind what is done
+    dtype, rank = buffer.dtype, len(buffer.shape)
+    shape = (ctypes.c_int64 * max(rank, 1))(*buffer.shape)
+    counts = [1, *itertools.accumulate(reversed(buffer.shape[1:]), int.__mul__)] if rank else []
+    strides = (ctypes.c_int64 * max(rank, 1))(*reversed(counts))
+    made = _Managed()
+    made.tensor.data = buffer.backend.address(buffer.storage)
+    made.tensor.device_kind, made.tensor.device_number = device
+    made.tensor.ndim, made.tensor.lanes = rank, 1
+    made.tensor.code, made.tensor.bits = _CODES[dtype.numpy.kind], 8 * dtype.size
+    made.tensor.shape, made.tensor.strides = (ctypes.cast(x, ctypes.POINTER(ctypes.c_int64)) for x in (shape, strides))
+    made.deleter = ctypes.cast(_let_go, ctypes.c_void_p)
+    buffer.shared = True
+    _LENT[ctypes.addressof(made)] = made, shape, strides, buffer
+    return _NEW(ctypes.addressof(made), _NAME, ctypes.cast(_destroyed, ctypes.c_void_p))
