@@ -28,7 +28,7 @@ declare ptr @PyBool_FromLong(i64)
 declare ptr @PyObject_GetAttr(ptr, ptr)
 declare ptr @PyObject_VectorcallDict(ptr, ptr, i64, ptr)
 declare ptr @PyObject_CallNoArgs(ptr)
-declare ptr @PyObject_CallOneArg(ptr, ptr)
+declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
 declare ptr @PyDict_New()
 declare i32 @PyDict_SetItem(ptr, ptr, ptr)
 declare i64 @PyTuple_Size(ptr)
@@ -115,7 +115,7 @@ ran:
 ask:
   %goes.on = call ptr @PyTuple_GetItem(ptr %self, i64 3)
   %task = call ptr @PyLong_FromLongLong(i64 %code)
-  %rest = call ptr @PyObject_CallOneArg(ptr %goes.on, ptr %task)
+  %rest = call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr %goes.on, ptr %task, ptr null)
   call void @Py_DecRef(ptr %task)
   %raised = icmp eq ptr %rest, null
   br i1 %raised, label %over, label %drop
