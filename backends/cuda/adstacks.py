@@ -1,6 +1,7 @@
 """Adstacks in the heap: laid out for a task when its depths, its iterations or the heap have changed.
 
-Every thread of a launch is a lane, and all lanes share the rows. No more threads are launched than the device runs at
+Every thread of a launch is a lane, or, where only some iterations push, each that comes to one; all lanes share the
+rows. No more threads are launched than the device runs at
 once, nor than the heap has room for; each goes on to further iterations.
 """
 
@@ -51,11 +52,12 @@ class Layouts:
         return use is not None and self._wanted[number] == lanes and use.bytes <= self._heap.size
 
     def lay_out(self, number: int, lanes: int, depths: Array) -> int:
-        """Make a task ready for so many lanes; gives for how many there is room."""
+        """Make a task ready for so many threads; gives how many may run."""
         task, words = self._program.tasks[number], self._rows[number]
         placement = self._place(number, words, depths)
         size = placement.stride + placement.beyond
-        granted = self._heap.room(size, lanes, self._limit)
+        wanted = words.heap.lanes(lanes, depths.tolist())
+        granted = self._heap.room(size, wanted, self._limit)
         if not granted:
             raise self._limit_reached(number, size)
         table = self._words
@@ -64,9 +66,9 @@ class Layouts:
         table[words.capacities : words.end] = placement.capacities
         self._wanted[number] = lanes
         self.uses[number] = TaskUse(
-            task.name, placement.capacities, placement.stride, 1, granted, granted * size, lanes
+            task.name, placement.capacities, placement.stride, 1, granted, granted * size, wanted
         )
-        return granted
+        return lanes if granted == wanted else granted
 
     def _limit_reached(self, number: int, size: int) -> HeapLimit:
         """The error for a task of which not even one lane has room."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from adstack.backends.llvm.box import deciding
 from adstack.backends.llvm.context import Context
 from adstack.backends.llvm.framed import framed
 from adstack.backends.llvm.gathering import Gathering
@@ -94,7 +95,8 @@ def emit_module(program: Program, *, debug: bool, adds: frozenset[str], host: bo
 
 def _is_countable(task: Task) -> bool:
     """Whether the host can compute the bounds of a task's loop: no memory of the device decides them."""
-    return all(op.opdef.pure or op.name == "shape" for op in task.body.ops[:-2])
+    *header, loop, _ = task.body.ops
+    return all(op.opdef.pure or op.name == "shape" for op in deciding(loop, header))
 
 
 def _gathers(task: Task) -> bool:

@@ -255,13 +255,16 @@ def build(
     """Compile a module's text, or take it from the cache, and load it."""
     loaded = driver.load(_image(driver, module, cached), heap="@malloc(" in module.text)
     launcher = host_code(module.launcher, ["run", "count", "enter"], cached)
-    layout = OwnMemory.of(program, module.sites)
+    claims = any(words.heap.claims is not None for words in module.rows.values())
+    layout = OwnMemory.of(program, module.sites, claims=claims)
     own = driver.allocate(layout.size)
     slots = np.zeros(module.size, np.int64)
     for name, offset in layout.places.items():
         slots[module.context.pointers[name]] = own + offset
     for name, at in (("errors", layout.errors), ("overflow", layout.overflow), ("print", layout.prints)):
         slots[module.context.own[name]] = own + (at or 0)
+    for number, words in module.rows.items():
+        slots[module.context.size + words.taken] = own + layout.taken + 8 * number
     slots[module.context.own["seed"]] = options.random_seed & (2**63 - 1)
     if layout.prints is not None:
         driver.upload(own + layout.prints, np.array([0, PRINT_WORDS], np.int64))

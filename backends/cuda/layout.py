@@ -1,7 +1,7 @@
 """What a program keeps on the device besides the caller's memory: one allocation, divided up here.
 
-Temps and results come first, which are zeroed before every launch, then depths, which stay, then what is reported:
-errors, overflows, prints.
+Temps and results come first, and how many lanes each task has handed out, which are zeroed before every launch, then
+depths, which stay, then what is reported: errors, overflows, prints.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ class OwnMemory:
 
     Attributes:
         places: by name.
+        taken: of a word for each task.
         zeroed: how many bytes, from the start, are zeroed before every launch.
         errors, overflow, prints: of the records; `prints` is None where nothing is printed.
         reset: bytes, from `errors` on, that are zeroed before a launch that may report something.
@@ -63,6 +64,7 @@ class OwnMemory:
     """
 
     places: dict[str, int] = field(default_factory=dict)
+    taken: int = 0
     zeroed: int = 0
     errors: int = 0
     overflow: int = 0
@@ -71,18 +73,20 @@ class OwnMemory:
     size: int = 0
 
     @classmethod
-    def of(cls, program: Program, sites: list[Site]) -> OwnMemory:
-        """Lay out what a program needs."""
+    def of(cls, program: Program, sites: list[Site], *, claims: bool = False) -> OwnMemory:
+        """Lay out what a program needs; with `claims`, lanes are handed out while tasks run."""
         places: dict[str, int] = {}
         at = _lay(places, [p for p in program.places.values() if p.kind in ("temp", "result")], 0)
-        zeroed = at
+        taken = at
+        zeroed = at = at + (_rounded(8 * len(program.tasks)) if claims else 0)
         at = _lay(places, [p for p in program.places.values() if p.kind == "depths"], at)
         errors, at = at, at + _rounded(8 * record_words(sites))
         overflow, at = at, at + _rounded(8 * OVERFLOW_WORDS)
         printing = any(site.kind == "print" for site in sites)
         prints = at if printing else None
         reset = at - errors + (8 if printing else 0)  # how much was printed, but not how much may be
-        return cls(places, zeroed, errors, overflow, prints, reset, at + (8 * (PRINT_WORDS + 2) if printing else 0))
+        size = at + (8 * (PRINT_WORDS + 2) if printing else 0)
+        return cls(places, taken, zeroed, errors, overflow, prints, reset, size)
 
 
 def _lay(offsets: dict[str, int], places: list[Place], at: int) -> int:

@@ -11,8 +11,11 @@ from typing import Final
 
 from adstack.backends.llvm.emitters import emit
 from adstack.backends.llvm.region import RegionEmitter
+from adstack.backends.llvm.rows import Words, word
+from adstack.backends.llvm.stacks import overflowed
 from adstack.backends.llvm.target import Target
 from adstack.backends.llvm.writer import Writer, type_text
+from adstack.ir.structure import Op
 from adstack.ir.types import DType
 
 __all__ = ["MOST_THREADS", "PARAMETER_BYTES", "Threads"]
@@ -159,10 +162,36 @@ class Threads(Target):
         """All threads share the rows."""
         return "%heap"
 
+    def claim(self, e: RegionEmitter, op: Op, words: Words) -> None:
+        """A thread that comes to push takes the next lane, and keeps it; more than were counted overflow."""
+        if words.heap.claims is None:
+            return
+        w, mine = e.w, e.frame.zeroed_slot()
+        take, after = e.label("take"), e.label("taken")
+        none = w.let(f"icmp eq i64 {w.let(f'load i64, ptr {mine}, align 8')}, 0")
+        e.split(w.let(f"and i1 {e.scalar(op.operands[0])}, {none}"), take, after)
+        e.enter(take)
+        counter = self.address(w, w.let(f"getelementptr i64, ptr %rows, i64 {words.taken}"))
+        before = w.let(f"atomicrmw add ptr {counter}, i64 1{self.scope} monotonic, align 8")
+        w.do(f"store i64 {w.let(f'add i64 {before}, 1')}, ptr {mine}, align 8")
+        e.jump(after)
+        e.enter(after)
+        lanes, number = word(e, words.blocks), w.let(f"load i64, ptr {mine}, align 8")
+        beyond, full, inside = w.let(f"icmp sgt i64 {number}, {lanes}"), e.label("full"), e.label("inside")
+        e.split(beyond, full, inside, rare=True)
+        e.enter(full)
+        overflowed(e, e.frame.stack_site(op.loc, "what is pushed by more iterations than were counted"), lanes, number)
+        e.jump(inside)
+        e.enter(inside)
+        lane = w.intrinsic("llvm.umin.i64", "i64", [("i64", lanes), ("i64", number)])
+        e.frame.lane = lanes, w.intrinsic("llvm.usub.sat.i64", "i64", [("i64", lane), ("i64", "1")])
+
     def row(self, e: RegionEmitter) -> tuple[str, str]:
         """A lane for each thread of the launch; neighbours stand side by side."""
         if not e.frame.parallel:
             return "1", "0"
+        if e.frame.lane is not None:
+            return e.frame.lane
         return e.w.let("call i64 @adstack.threads()"), e.w.let("call i64 @adstack.thread()")
 
     def address(self, w: Writer, at: str) -> str:

@@ -13,7 +13,7 @@ from .strides import Strides
 from .uniformity import varying_values
 from .writer import type_text
 
-__all__ = ["Box", "first_lanes", "known_extent", "row_length", "stays_in_rows"]
+__all__ = ["Box", "deciding", "first_lanes", "known_extent", "row_length", "stays_in_rows"]
 
 
 def stays_in_rows(loop: Op, header: Sequence[Op], lanes: int) -> bool:
@@ -37,6 +37,16 @@ def stays_in_rows(loop: Op, header: Sequence[Op], lanes: int) -> bool:
 def known_extent(loop: Op, header: Sequence[Op]) -> int | None:
     """How many iterations there are, if constants say so."""
     return _product(loop.operands, header)
+
+
+def deciding(loop: Op, header: Sequence[Op]) -> list[Op]:
+    """What the bounds of a loop are computed by, of all that comes before it."""
+    needed, found = {*loop.operands}, []
+    for op in reversed(header):
+        if not needed.isdisjoint(op.results):
+            needed.update(op.operands, (v for region in op.regions for o in region.walk() for v in o.operands))
+            found.append(op)
+    return found[::-1]
 
 
 def row_length(loop: Op, header: Sequence[Op]) -> int | None:

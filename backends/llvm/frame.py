@@ -35,6 +35,7 @@ class TaskFrame:
         poll: the slot of the context that has the function which long loops ask whether to go on; None if they don't.
         seat: this thread's number among those that run the task.
         stack_sites: per location and variable of adstacks, the number in the overflow record, for any number of lanes.
+        lane: how many lanes a row of adstacks has, and which is this thread's, once it has claimed one.
         target: the machine.
     """
 
@@ -55,6 +56,7 @@ class TaskFrame:
     poll: int | None = None
     seat: str = "0"
     stack_sites: dict[tuple[Loc, str], int] = field(default_factory=dict)
+    lane: tuple[str, str] | None = None
     target: Target = HOST
 
     def takes(self, size: int) -> bool:

@@ -15,7 +15,7 @@ from adstack.runtime.heap import Placement, TaskHeap
 if TYPE_CHECKING:
     from .region import RegionEmitter
 
-__all__ = ["Rows", "Words", "heap_of", "product", "table"]
+__all__ = ["Rows", "Words", "heap_of", "product", "table", "word"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class Words:
         block: bytes of a block.
         covered: the most iterations that all this is for; below 0 while nothing is laid out.
         total: the iterations of the present launch.
+        taken: where rows are handed out, the address of how many are (i64), 0 when the task begins.
         bases: the first of as many words as there are parts: bytes of one lane before each.
         capacities: the first of as many words as there are groups: how deep each may be.
         end: what comes after them.
@@ -38,6 +39,7 @@ class Words:
     block: int
     covered: int
     total: int
+    taken: int
     bases: int
     capacities: int
     end: int
@@ -45,8 +47,8 @@ class Words:
     @classmethod
     def of(cls, heap: TaskHeap, at: int) -> Words:
         """From a position on."""
-        capacities = at + 4 + len(heap.parts)
-        return cls(heap, at, at + 1, at + 2, at + 3, at + 4, capacities, capacities + len(heap.groups))
+        capacities = at + 5 + len(heap.parts)
+        return cls(heap, at, at + 1, at + 2, at + 3, at + 4, at + 5, capacities, capacities + len(heap.groups))
 
 
 def heap_of(task: Task) -> TaskHeap | None:
@@ -90,7 +92,7 @@ class Rows:
         if self.words is None:
             assert self.placement is not None
             return str(self.placement.bases[part])
-        return _word(e, self.words.bases + part)
+        return word(e, self.words.bases + part)
 
     def capacity(self, e: RegionEmitter, group: int) -> str:
         """How many slots a group has."""
@@ -98,10 +100,11 @@ class Rows:
         if found.depth is None:
             return str(max(0, found.constant))
         assert self.words is not None
-        return _word(e, self.words.capacities + group)
+        return word(e, self.words.capacities + group)
 
 
-def _word(e: RegionEmitter, at: int) -> str:
+def word(e: RegionEmitter, at: int) -> str:
+    """A word of the table."""
     return e.w.let(f"load i64, ptr {e.w.let(f'getelementptr i64, ptr %rows, i64 {at}')}, align 8")
 
 

@@ -63,7 +63,8 @@ def _alloca(e: RegionEmitter, op: Op) -> None:
 
 @handles("stack.claim")
 def _claim(e: RegionEmitter, op: Op) -> None:
-    """Nothing: every lane that runs has rows."""
+    if e.rows is not None and e.rows.words is not None:
+        e.frame.target.claim(e, op, e.rows.words)
 
 
 def _memory(e: RegionEmitter, op: Op, slots: str, dtype: DType) -> str:

@@ -7,9 +7,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from adstack.ir.structure import Op
     from adstack.ir.types import DType
 
     from .region import RegionEmitter
+    from .rows import Words
     from .writer import Writer
 
 __all__ = ["HOST", "Target"]
@@ -77,6 +79,9 @@ class Target:
         if not parallel:
             return address
         return e.w.let(f"getelementptr i8, ptr {address}, i64 {e.w.let(f'mul i64 %seat, {size}')}")
+
+    def claim(self, e: RegionEmitter, op: Op, words: Words) -> None:
+        """Have rows from here on, if the iteration needs any: here all lanes have."""
 
     def row(self, e: RegionEmitter) -> tuple[str, str]:
         """How many lanes stand side by side in a row of adstacks, and which is this thread's first: two i64."""

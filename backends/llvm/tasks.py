@@ -19,7 +19,7 @@ from adstack.ir.types import DType, i64
 from adstack.runtime.heap import Placement
 
 from . import access, atomics, checks, control, heap, kept, own, random, stacks
-from .box import Box, first_lanes, known_extent, stays_in_rows
+from .box import Box, deciding, first_lanes, known_extent, stays_in_rows
 from .context import Context
 from .frame import TaskFrame
 from .gathering import Gathering
@@ -174,7 +174,7 @@ class _TaskEmitter:
         *header, loop, _ = self.task.body.ops
         e = self._open(parallel=False, section=0)
         e.frame.leave = "ret i64 0"
-        for op in header:
+        for op in deciding(loop, header):
             e.op(op)
         e.w.do(f"ret i64 {Box(e, loop).total()}")
         self._close(e, f'define internal i64 @"{self.symbol}.count"(ptr noalias %ctx)', inline=True)

@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sizing_kit import GATED, after_forward, miscount, sized_program
+from transforms_kit import kernel_of
+from vulkan_kit import compiled
 
 import adstack as qd
-from adstack.errors import AdstackMemoryError
+from adstack.errors import AdstackAssertionError, AdstackMemoryError
 from adstack.runtime.adstack_report import TaskRow
 
 MANY = 20_000
@@ -104,3 +107,14 @@ def test_what_the_device_may_use_is_shared_by_data_and_adstacks():
 def test_a_limit_below_one_row_is_still_an_error():
     with pytest.raises(AdstackMemoryError, match="the adstacks of one thread"):
         gradient("vulkan", [1], ad_stack_heap_limit=4)
+
+
+def test_more_iterations_than_were_counted_are_an_error_and_stay_inside_the_heap():
+    kernel = kernel_of(GATED)
+    memory = {"x": np.linspace(0.1, 0.9, 8), "y": np.zeros(8), "n": np.array([3, 0, 5, 1, 2, 2, 0, 4], np.int32)}
+    before = after_forward(kernel, memory)
+    program = sized_program(kernel, claims=True).program
+    compiled(program)({name: array.copy() for name, array in before.items()})
+    miscount(program)
+    with pytest.raises(AdstackAssertionError, match="more iterations push than were counted ahead"):
+        compiled(program)(before)

@@ -1,0 +1,100 @@
+"""Rows of the adstack heap for those iterations alone that push, with the host playing the device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from cuda_kit import compiled
+from sizing_kit import GATED, after_forward, miscount, sized_program
+from transforms_kit import kernel_of
+
+import adstack as qd
+from adstack.errors import AdstackOverflowError
+from adstack.runtime.adstack_report import TaskRow
+
+MANY, STEPS = 500, 20
+THREADS = 32
+"""As many as the host plays at once."""
+
+
+@pytest.fixture(autouse=True)
+def _host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "host")
+
+
+def gradient(arch: str, pushing: Sequence[int], **options: Any) -> tuple[np.ndarray[Any, Any], TaskRow]:
+    """Of a loop that only some iterations run, twice with different ones; and the memory that the second took."""
+    qd.init(arch=arch, offline_cache=False, **options)
+    x, y = (qd.field(qd.f32, MANY, needs_grad=True) for _ in range(2))
+    steps = qd.field(qd.i32, MANY)
+    x.from_numpy(np.linspace(0.1, 0.9, MANY, dtype=np.float32))
+    y.grad.fill(1.0)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            s = x[i]
+            if steps[i] > 0:
+                for _ in range(steps[i]):
+                    s = 0.5 * s * s + 0.25 * s
+            y[i] = s
+
+    for chosen in (range(0, MANY, 7), pushing):
+        counts = np.zeros(MANY, np.int32)
+        counts[list(chosen)] = STEPS
+        steps.from_numpy(counts)
+        x.grad.fill(0.0)
+        y.grad.fill(1.0)
+        k()
+        k.grad()
+    (row,) = k.grad.adstack_report().tasks
+    return x.grad.to_numpy(), row
+
+
+@pytest.mark.parametrize("pushing", [[], [7], [0, 31, 32, MANY - 1], range(100, 400), range(MANY)], ids=len)
+def test_memory_is_taken_for_iterations_that_push(pushing: Sequence[int]) -> None:
+    want, _ = gradient("reference", pushing)
+    found, row = gradient("cuda", pushing)
+    assert found.tobytes() == want.tobytes()
+    assert row.lanes == max(1, min(len(pushing), THREADS))
+    assert row.needed == min(len(pushing), THREADS) * 4 * STEPS
+
+
+def test_with_less_memory_than_that_fewer_threads_run_and_gradients_are_the_same() -> None:
+    want, _ = gradient("reference", range(100, 400))
+    found, row = gradient("cuda", range(100, 400), ad_stack_heap_limit=10 * 4 * STEPS)
+    assert found.tobytes() == want.tobytes()
+    assert row.lanes == 10
+
+
+def test_a_loop_of_which_the_host_knows_the_extent_has_no_more_lanes_than_iterations() -> None:
+    qd.init(arch=qd.cuda, offline_cache=False)
+    x, y = (qd.field(qd.f32, 5, needs_grad=True) for _ in range(2))
+    turns = qd.field(qd.i32, ())
+    turns[None] = 7
+    y.grad.fill(1.0)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            s = x[i]
+            for _ in range(turns[None]):
+                s = 0.5 * s * s + 0.2
+            y[i] = s
+
+    k.grad()
+    assert k.grad.adstack_report().tasks[0].lanes == 5
+
+
+def test_more_iterations_than_were_counted_overflow_and_stay_inside_the_heap() -> None:
+    kernel = kernel_of(GATED)
+    memory = {"x": np.linspace(0.1, 0.9, 8), "y": np.zeros(8), "n": np.array([3, 0, 5, 1, 2, 2, 0, 4], np.int32)}
+    before = after_forward(kernel, memory)
+    program = sized_program(kernel, claims=True).program
+    compiled(program)({name: array.copy() for name, array in before.items()})
+    miscount(program)
+    with pytest.raises(AdstackOverflowError, match="more iterations than were counted"):
+        compiled(program)(before)
