@@ -6,6 +6,8 @@ rounded as if once (f32 has more than twice the digits and two more). fma is not
 
 from __future__ import annotations
 
+import math
+
 from adstack.errors import BackendUnavailableError
 from adstack.ir.types import DType, f16, f32, f64, i16, i32, i64, u16, u32, u64
 
@@ -15,6 +17,9 @@ from .soft import fma64, quick_fma64, to_odd
 __all__ = ["divide", "fma", "integer_to_float", "magnitude", "narrow", "negate", "root", "to_float", "wide"]
 
 _SIGN = {16: 1 << 15, 32: 1 << 31, 64: 1 << 63}
+_NORMAL = {32: 2.0**-126, 64: 2.0**-1022}
+"""The least normal number."""
+_LEAST_FACTOR = 2.0**-20
 _SIGNED = {16: i16, 32: i32, 64: i64}
 
 
@@ -141,10 +146,22 @@ def fma(a: Num, b: Num, x: Num) -> Num:
     if traits.fma32 if a.dtype is f32 else traits.fma64:
         return a.c.std("Fma", a.dtype, a, b, x)
     if a.c.doubt is not None:
-        result, doubtful = _quick_fma32(a, b, x) if a.dtype is f32 else quick_fma64(a, b, x)
+        result, doubtful = _quick_fma(a, b, x)
         a.c.doubt(doubtful)
         return result
     return _fma_through(a, b, x, f64) if a.dtype is f32 else fma64(a, b, x)
+
+
+def _quick_fma(a: Num, b: Num, x: Num) -> tuple[Num, Num]:
+    """In a way that is nearly always right; and whether it may be wrong."""
+    for factor, other in ((a, b), (b, a)):
+        size = abs(a.c.m.floats.get(factor.id, 0.0))
+        if _LEAST_FACTOR <= size <= 1 and math.frexp(size)[0] == 0.5:
+            # a power of two: the product is exact, unless it is too small
+            least = _NORMAL[a.dtype.bits] / size
+            bits = other.bits(unsigned(a.dtype)) & (_SIGN[a.dtype.bits] - 1)
+            return factor * other + x, bits - 1 < a.c.const(least, a.dtype).bits(bits.dtype) - 1
+    return _quick_fma32(a, b, x) if a.dtype is f32 else quick_fma64(a, b, x)
 
 
 def _quick_fma32(a: Num, b: Num, x: Num) -> tuple[Num, Num]:

@@ -54,6 +54,8 @@ class Module:
         self._last = 0
         self._capabilities: set[int] = {Capability.Shader, Capability.PhysicalStorageBufferAddresses}
         self._extensions: dict[str, None] = {}
+        self.floats: dict[int, float] = {}
+        """Constants by their ids."""
         self._unique: dict[tuple[int, ...], int] = {}
         self._decorations: list[int] = []
         self._globals: list[int] = []
@@ -137,7 +139,10 @@ class Module:
         ty = self.type(dtype)
         if dtype.is_bool:
             return self._declare(Op.ConstantTrue if value else Op.ConstantFalse, typed=ty)
-        return self._declare(Op.Constant, *_literal(value, dtype), typed=ty)
+        made = self._declare(Op.Constant, *_literal(value, dtype), typed=ty)
+        if dtype.is_float:
+            self.floats[made] = float(value)
+        return made
 
     def null(self, ty: int) -> int:
         return self._declare(Op.ConstantNull, typed=ty)

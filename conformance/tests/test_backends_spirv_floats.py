@@ -28,6 +28,16 @@ FUSED = """function @fused(%a: {0}, %b: {0}, %c: {0}) -> ({0}) {{
 }}
 """
 ONE = "function @one(%a: {0}, %b: {0}, %c: {0}) -> ({0}) {{\n  %d = fma %a, %b, %c : {0}\n  yield %d\n}}\n"
+HALVES = """function @halves(%a: {0}, %b: {0}, %c: {0}) -> ({0}) {{
+  %k = const -0.125 : {0}
+  %d = fma %a, %k, %c : {0}
+  %one = const 1.0 : {0}
+  %e = fma %one, %d, %b : {0}
+  %half = const 0.5 : {0}
+  %f = fma %e, %half, %a : {0}
+  yield %f
+}}
+"""
 CALL = """%a = load @a[%i] : {0}
 %b = load @b[%i] : {0}
 %c = load @c[%i] : {0}
@@ -62,7 +72,7 @@ def half_way_below_normal() -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("dtype", [f32, f64], ids=str)
-@pytest.mark.parametrize(("text", "name"), [(FUSED, "fused"), (ONE, "one")])
+@pytest.mark.parametrize(("text", "name"), [(FUSED, "fused"), (ONE, "one"), (HALVES, "halves")])
 def test_numbers_of_all_sizes_are_rounded_once(text, name, dtype):
     check(text, name, [interesting(dtype, seed) for seed in range(3)])
 
@@ -74,6 +84,14 @@ def test_sums_half_way_between_two_numbers_are_rounded_once(scale):
 
 def test_sums_half_way_between_subnormal_numbers_are_rounded_once():
     check(ONE, "one", half_way_below_normal())
+
+
+@pytest.mark.parametrize("dtype", [f32, f64], ids=str)
+def test_products_with_powers_of_two_are_rounded_where_they_are_too_small(dtype):
+    rng = np.random.default_rng(6)
+    least = float(np.finfo(dtype.numpy).smallest_subnormal)
+    a, b, c = (rng.integers(-40, 40, SIZE) * least for _ in range(3))
+    check(HALVES, "halves", [x.astype(dtype.numpy) for x in (a, b, c)])
 
 
 @pytest.mark.parametrize("operands", [half_way(1.0), half_way_below_normal()], ids=["normal", "subnormal"])
