@@ -28,6 +28,8 @@ _COMPUTE, _TRANSFER, _HOST = 0x800, 0x1000, 0x4000
 _SHADER_READ, _SHADER_WRITE, _COPY_READ, _COPY_WRITE, _HOST_READ = 0x20, 0x40, 0x800, 0x1000, 0x2000
 _ALIGNMENT = 64
 _LONGEST_STRIDE = 1 << 32
+_LONGEST_RUN = 64
+"""How many launches are one dispatch: some systems end those that take long."""
 
 
 @dataclass
@@ -48,7 +50,7 @@ class _Run:
 
     def takes(self, pipeline: Pipeline, address: int) -> bool:
         """Take in one more launch, if it is like the others and its words stand behind theirs."""
-        if pipeline is not self.pipeline or not pipeline.repeats:
+        if pipeline is not self.pipeline or not pipeline.repeats or self.count == _LONGEST_RUN:
             return False
         stride = self.stride or address - self.address
         if not 0 < stride < _LONGEST_STRIDE or address != self.address + self.count * stride:
