@@ -163,20 +163,26 @@ class Threads(Target):
         return "%heap"
 
     def claim(self, e: RegionEmitter, op: Op, words: Words) -> None:
-        """A thread that comes to push takes the next lane, and keeps it; more than were counted overflow."""
+        """A thread that comes to push takes the next lane, and keeps it; more than were counted overflow.
+
+        Where there is a lane for every thread, neighbours have neighbouring ones.
+        """
         if words.heap.claims is None:
             return
         w, mine = e.w, e.frame.zeroed_slot()
-        take, after = e.label("take"), e.label("taken")
+        take, after, lanes = e.label("take"), e.label("taken"), word(e, words.blocks)
+        few = w.let(f"icmp slt i64 {lanes}, {w.let('call i64 @adstack.threads()')}")
         none = w.let(f"icmp eq i64 {w.let(f'load i64, ptr {mine}, align 8')}, 0")
-        e.split(w.let(f"and i1 {e.scalar(op.operands[0])}, {none}"), take, after)
+        wanted = w.let(f"and i1 {few}, {e.scalar(op.operands[0])}")
+        e.split(w.let(f"and i1 {wanted}, {none}"), take, after)
         e.enter(take)
         counter = self.address(w, w.let(f"getelementptr i64, ptr %rows, i64 {words.taken}"))
         before = w.let(f"atomicrmw add ptr {counter}, i64 1{self.scope} monotonic, align 8")
         w.do(f"store i64 {w.let(f'add i64 {before}, 1')}, ptr {mine}, align 8")
         e.jump(after)
         e.enter(after)
-        lanes, number = word(e, words.blocks), w.let(f"load i64, ptr {mine}, align 8")
+        own = w.let(f"add i64 {w.let('call i64 @adstack.thread()')}, 1")
+        number = w.let(f"select i1 {few}, i64 {w.let(f'load i64, ptr {mine}, align 8')}, i64 {own}")
         beyond, full, inside = w.let(f"icmp sgt i64 {number}, {lanes}"), e.label("full"), e.label("inside")
         e.split(beyond, full, inside, rare=True)
         e.enter(full)

@@ -85,7 +85,7 @@ class Rows:
         if self.heap.claims is None:
             self._sit(thread)
         else:
-            self.threads = c.load(base + 8 * words.threads, u64)
+            self.threads, self._thread = c.load(base + 8 * words.threads, u64), thread
             self._taken = base + 8 * words.taken
             self._lane = c.local(c.m.type(u32))
             c.do(Spv.Store, self._lane, c.m.word(_NONE))
@@ -101,15 +101,19 @@ class Rows:
         self._bases = [at + lane * part.size for at, part in zip(self._starts, self.heap.parts, strict=True)]
 
     def claim(self, needed: Num) -> Num:
-        """Have a lane from here on, if one is needed; gives whether none was left."""
+        """Have a lane from here on, if one is needed; gives whether none was left.
+
+        Where there is one for every thread, neighbours have neighbouring ones.
+        """
         c, scope, order = self.c, self.c.m.word(_DEVICE), self.c.m.word(_RELAXED)
 
         def take() -> None:
             next_ = c.let(Spv.AtomicIAdd, u32, c.at(self._taken, u32), scope, order, c.m.word(1))
             c.do(Spv.Store, self._lane, next_.id)
 
-        c.when(needed & c.let(Spv.Load, u32, self._lane).eq(_NONE), take)
-        lane = c.let(Spv.Load, u32, self._lane).resize(u64)
+        few = self.lanes < self.threads
+        c.when(needed & few & c.let(Spv.Load, u32, self._lane).eq(_NONE), take)
+        lane = few.choose(c.let(Spv.Load, u32, self._lane).resize(u64), self._thread)
         beyond = lane >= self.lanes
         self._sit(beyond.choose(self.lanes - 1, lane))
         return needed & beyond
