@@ -8,6 +8,7 @@ import linecache
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 from ...errors import AdstackSyntaxError
@@ -70,6 +71,7 @@ def _read(function: Callable[..., Any]) -> Source:
     if name == "<lambda>":
         raise AdstackSyntaxError("a lambda can't be a kernel or func", do="write a `def` with annotated parameters")
     try:
+        _refuse_unwritten(inspect.unwrap(function).__code__)
         lines, first_line = _by_indentation(function) or inspect.getsourcelines(function)
     except (OSError, TypeError, IndexError, SyntaxError) as error:
         raise AdstackSyntaxError(
@@ -82,6 +84,12 @@ def _read(function: Callable[..., Any]) -> Source:
     file = command_line_file(code) or inspect.getsourcefile(function) or code.co_filename
     node = _definition(name, text, indent, file, first_line)
     return Source(name, file, node, first_line, indent)
+
+
+def _refuse_unwritten(code: CodeType) -> None:
+    """Raise OSError for code that exec() made of a string: what Python 3.13 has under that name is the text of `-c`."""
+    if code.co_filename == "<string>" and command_line_file(code) is None:
+        raise OSError("could not get source code")
 
 
 def _by_indentation(function: Callable[..., Any]) -> tuple[list[str], int] | None:
