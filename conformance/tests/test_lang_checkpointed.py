@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 import adstack as qd
-from adstack.errors import AdstackMemoryError
+from adstack.errors import AdstackDataAccessError, AdstackMemoryError
+from adstack.lang.checkpointed import Checkpointed
+from adstack.runtime.adstack_heap import HeapLimit
+from adstack.transforms.autodiff.checkpoint_plan import CheckpointPlan
 
 Array = npt.NDArray[Any]
 
@@ -229,6 +232,16 @@ def test_loops_beside_one_that_can_not_run_again_are_checkpointed(make: Callable
     assert (without, with_checkpoints) == (0, 1)
     assert np.all(whole != 0)
     assert little.tobytes() == whole.tobytes()
+
+
+def test_what_other_loops_keep_is_left_to_them_at_the_second_try() -> None:
+    made = Checkpointed(cast("Any", None), cast("Any", None))
+    short = HeapLimit("k", "k.0", 7000, 4000)
+    assert made._less(4000, short) == 4000 * 4000 // 7000
+    made._plan = CheckpointPlan((), (AdstackDataAccessError("it logs"),))
+    assert made._less(4000, short) == 1000
+    assert made._less(1000, HeapLimit("k", "k.0", 7000, 4000)) == 1000 * 4000 // 7000
+    assert made._less(4000, HeapLimit("k", "k.0", 7000)) == 2000
 
 
 def test_an_error_says_why_a_loop_can_not_run_again_and_what_it_takes() -> None:

@@ -59,6 +59,17 @@ def test_loops_without_trips_need_nothing():
     assert claimed(nest("%c = load @n[%i]\n%r = " + LOOP.format(hi="%c"))) == 3
 
 
+def test_of_nested_loops_the_outer_one_decides():
+    inner = "for %k = %0 to %j carry (%d = %a) {\n %s = sin %d\n yield %s\n}"
+    outer = f"%c = load @n[%i]\n%r = for %j = %0 to %c carry (%a = %v) {{\n %e = {inner}\n yield %e\n}}"
+    assert claimed(nest(outer)) == 3
+
+
+def test_beside_a_loop_that_all_iterations_run_none_is_told_apart():
+    always = "%w = " + LOOP.format(hi="%3").replace("%j", "%h").replace("%a", "%b").replace("%s", "%t")
+    assert claimed(nest(always + "\n" + GATED.format(loop=LOOP.format(hi="%3")).replace("%v", "%w"))) is None
+
+
 def test_iterations_of_a_loop_that_only_a_counting_pass_can_size_are_counted():
     halving = """while (%a = %v, %k = %c) {
       %go = gt %k, %0

@@ -15,7 +15,7 @@ from ..ir.types import i32, i64
 from .build import Builder as FormulaBuilder
 from .build import free, total
 from .emit import Emitter
-from .expr import Const, Plus, SizeExpr
+from .expr import SizeExpr
 from .numbers import Numbers
 
 __all__ = ["claim_formula", "insert_claim"]
@@ -30,9 +30,6 @@ def claim_formula(task: Task, numbers: Numbers, sized: Sequence[Value]) -> SizeE
     if not {op.operands[0] for op in makers if numbers.constant(op.operands[0]) != 0}.issubset(sized):
         return None
     found = total(*(FormulaBuilder(numbers).above_zero(capacity) for capacity in sized))
-    terms = found.terms if isinstance(found, Plus) else (found,)
-    if any(isinstance(term, Const) and term.value for term in terms):
-        return None
     return found if free(found, numbers) & {*numbers.indices} else None
 
 
