@@ -84,7 +84,7 @@ class ExactAdjoint(Adjoint):
         return ExactNum(f64, self.value[at], live=self.live[at])
 
     def add(self, at, change):
-        spots, values = self.connected(at, change)
+        spots, values = self.connected(at, change.live, change.value)
         for spot, value in zip(spots, values, strict=True):
             self.value[spot] += value
         self.live[spots] = True
