@@ -54,6 +54,8 @@ class Module:
         self._last = 0
         self._capabilities: set[int] = {Capability.Shader, Capability.PhysicalStorageBufferAddresses}
         self._extensions: dict[str, None] = {}
+        self.quick = True
+        """Whether functions may take more code to be quicker."""
         self.floats: dict[int, float] = {}
         """Constants by their ids."""
         self._unique: dict[tuple[int, ...], int] = {}

@@ -181,7 +181,7 @@ def _result_type(m: Module, function: Function) -> int:
 def _function(m: Module, function: Function) -> int:
     """A library function, emitted when it is first called."""
     if function.name not in m.functions:
-        m.functions[function.name] = _emitted(m, function, quick=True)
+        m.functions[function.name] = _emitted(m, function, quick=m.quick)
     return m.functions[function.name]
 
 

@@ -30,6 +30,8 @@ from .traits import IEEE, Traits
 
 __all__ = ["Emitted", "Shader", "emit_program"]
 
+_MOST_CALLS = 12
+"""With more of them, the code of functions is kept short: drivers write it out for every call."""
 _EMITTERS = (access, atomics, checks, control, random, stacks)
 """Importing them registers what they emit."""
 
@@ -87,6 +89,7 @@ class _TaskEmitter:
         self.out, self.number, self.task, self.section, self.debug = out, number, task, section, debug
         self.local_size = 1
         self.m = Module(traits)
+        self.m.quick = sum(op.name == "call" for op in task.body.walk()) <= _MOST_CALLS
         self.c = Code(self.m)
 
     def shader(self, local_size: int) -> Shader:

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 from interpreter_kit import parallel
 from test_backends_llvm_emitters import SIZE, interesting
-from vulkan_kit import agree, backend
+from vulkan_kit import POOR, agree, backend, tasks_of
 
 from adstack.backends.spirv import region
+from adstack.backends.spirv.opcodes import Op
+from adstack.backends.spirv.tasks import emit_program
+from adstack.backends.spirv.text import instructions
 from adstack.ir.types import f32, f64
 
 WITHOUT = {"fma32": False, "fma64": False}
@@ -75,6 +78,17 @@ def half_way_below_normal() -> list[np.ndarray]:
 @pytest.mark.parametrize(("text", "name"), [(FUSED, "fused"), (ONE, "one"), (HALVES, "halves")])
 def test_numbers_of_all_sizes_are_rounded_once(text, name, dtype):
     check(text, name, [interesting(dtype, seed) for seed in range(3)])
+
+
+def test_functions_that_are_called_often_stay_short():
+    def size(calls: int) -> int:
+        body = "%a = load @a[%i] : f32\n"
+        body += "\n".join(f"%r{k} = call @one %a, %a, %a : f32\nstore @a[%i], %r{k}" for k in range(calls))
+        text = ONE.format("f32") + parallel(body, 8, "place @a : f32[?] field")
+        (shader,) = emit_program(tasks_of(text), POOR).shaders
+        return [op for op, _ in instructions(shader.words)].count(Op.Function)
+
+    assert (size(12), size(13)) == (3, 2)  # beside the task: quick and slow, or slow alone
 
 
 @pytest.mark.parametrize("scale", [1.0, 2.0**-30, 2.0**-66, 2.0**-72, 2.0**40])
