@@ -94,7 +94,7 @@ def cpu():
 class Large:
     """The first gradient of parts of it: what it takes grows in step with the number of variables."""
 
-    params = (("cpu",), (16, 4))
+    params = (("cpu",), (32, 16))
     param_names = ("backend", "divisor")
     timeout = 300
 
