@@ -57,6 +57,12 @@ def test_gradients_do_not_depend_on_how_many_lanes_have_room():
         assert found.tobytes() == plain.tobytes()
 
 
+@pytest.mark.parametrize("count", [0, 1, 7, 9000])
+def test_there_are_no_more_lanes_than_iterations(count):
+    _, use = gradients(np.full(count, 3))
+    assert (use.blocks, use.bytes) == (min(count, 8192), min(count, 8192) * use.stride)
+
+
 def test_no_more_lanes_run_together_than_have_room():
     kernel = read(CHAIN)
     memory = after_forward(kernel, {"n": np.full(9, 3, np.int32), "x": np.ones(9), "y": np.zeros(9)})

@@ -200,6 +200,8 @@ def parallel_for(op: Op, scope: Scope) -> Step:
         lows, highs = corners[::2], corners[1::2]
         box = Box(tuple(lows), tuple(max(hi - lo, 0) for lo, hi in zip(lows, highs, strict=True)))
         launch.section += 1
+        if launch.options.ran is not None:
+            launch.options.ran[launch.task] = box.size
         launch.races = RaceDetector(box) if debug else None
         for first in range(0, box.size, launch.lanes):
             team = Team(first, min(launch.lanes, box.size - first), box)

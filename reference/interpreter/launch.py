@@ -32,6 +32,7 @@ class RunOptions:
             depend on it only through the order of atomic operations, which no program may rely on.
         room: told the name of a task before it runs, how many lanes have room for their adstacks; None if all have.
         used: takes, for each op that makes an adstack, the most slots that a lane has pushed to.
+        ran: takes, by the name of the task, how many iterations its loop had.
     """
 
     debug: bool = False
@@ -41,6 +42,7 @@ class RunOptions:
     lanes: int = 8192
     room: Callable[[str], int | None] | None = None
     used: dict[Op, int] | None = None
+    ran: dict[str, int] | None = None
 
 
 @dataclass

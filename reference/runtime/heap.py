@@ -133,7 +133,7 @@ class TaskHeap:
 
     def lanes(self, threads: int, depths: Sequence[int]) -> int:
         """How many of so many threads need rows at the same time, at most."""
-        return threads if self.claims is None else max(1, min(threads, depths[self.claims]))
+        return threads if self.claims is None else min(threads, max(1, depths[self.claims]))
 
     def place(self, depths: Sequence[int]) -> Placement:
         """Where the parts are when the depths are these."""

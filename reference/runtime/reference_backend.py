@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,7 @@ class Executable:
         without: the program without its sizers.
         depths: how deep adstacks must be, by the name of the place; kept from launch to launch.
         heaps: of the tasks that have adstacks of a depth known before they run, by the task's number.
+        ran: how many iterations each task had in the last launch, by its name.
     """
 
     program: Program
@@ -59,9 +60,10 @@ class Executable:
     without: Program
     depths: dict[str, npt.NDArray[Any]]
     heaps: dict[int, TaskHeap]
+    ran: dict[str, int] = field(default_factory=dict)
 
-    def use(self, number: int) -> TaskUse:
-        """The heap that a task takes with the depths there are."""
+    def use(self, number: int, iterations: int | None = None) -> TaskUse:
+        """The heap that a task takes with the depths there are; `iterations` if it is known how many there are."""
         task, heap = self.program.tasks[number], self.heaps[number]
         depths = next((found.tolist() for found in self.depths.values()), ())
         placement = heap.place(depths)
@@ -69,7 +71,8 @@ class Executable:
             if capacity >= UNCOUNTABLE:
                 raise uncountable(self.program.name, task.name, group.stacks[0].loc)
         limit, stride = current().heap_limit(self.options.ad_stack_heap_limit), placement.stride
-        wanted = heap.lanes(interpreter.RunOptions().lanes, depths)
+        lanes = interpreter.RunOptions().lanes
+        wanted = heap.lanes(lanes if iterations is None else min(lanes, iterations), depths)
         lanes = min(wanted, limit // stride) if limit and stride else wanted
         return TaskUse(task.name, placement.capacities, stride, 1, lanes, lanes * stride, wanted)
 
@@ -116,7 +119,8 @@ class ReferenceBackend:
 
     def adstacks(self, executable: Executable) -> list[TaskUse]:
         """The heap that each task with adstacks in it takes with the depths of the last launch."""
-        return [executable.use(number) for number in executable.heaps]
+        tasks, ran = executable.program.tasks, executable.ran
+        return [executable.use(k, 1 if tasks[k].kind == "serial" else ran.get(tasks[k].name)) for k in executable.heaps]
 
     def listing(self, executable: Executable) -> dict[str, str]:
         """Nothing: the interpreter runs the tasks as they are."""
@@ -125,8 +129,13 @@ class ReferenceBackend:
     def launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
         self.launches += 1
         options = executable.options
+        executable.ran.clear()
         how = interpreter.RunOptions(
-            debug=options.debug, seed=options.random_seed, launch=self.launches, room=executable.room
+            debug=options.debug,
+            seed=options.random_seed,
+            launch=self.launches,
+            room=executable.room,
+            ran=executable.ran,
         )
         program = executable.without if bindings.sized else executable.program
         return interpreter.run(program, {**bindings.storages, **executable.depths}, scalars, options=how)
