@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from ..harness.cells import Gap
 from .gradient_gaps import GRADIENT_GAPS
+from .run_gaps import RUN_GAPS
 
-__all__ = ["PEER_GAPS", "PEER_OPTIONS"]
+__all__ = ["PEER_GAPS", "PEER_OPTIONS", "TOLD_GAPS"]
 
 PEER_OPTIONS: Final[dict[str, tuple[tuple[str, Any], ...]]] = {
     "quadrants": (("ad_stack_experimental_enabled", True), ("ad_stack_size", 1024)),
@@ -122,8 +123,26 @@ _TAICHI: Final = (
     Gap("memory/compare-and-swap-*", "there is no compare-and-swap"),
 )
 
+
+TOLD_GAPS: Final[dict[str, tuple[Gap, ...]]] = {
+    "quadrants": _FAMILY + _MATH + _QUADRANTS + GRADIENT_GAPS["quadrants"],
+    "taichi": _FAMILY + _MATH + _TAICHI + GRADIENT_GAPS["taichi"],
+}
+"""By peer: those that somebody has looked into."""
+
+
+def _run(peer: str) -> tuple[Gap, ...]:
+    """What a whole run of the gradients found."""
+    modes = RUN_GAPS.get(peer, {}).items()
+    return tuple(
+        Gap(f"gradients/{one}", why, mode)
+        for mode, table in modes
+        for why, text in table.items()
+        for one in text.split()
+    )
+
+
 PEER_GAPS: Final[dict[str, dict[str, tuple[Gap, ...]]]] = {
-    "quadrants": {"cpu": _FAMILY + _MATH + _QUADRANTS + GRADIENT_GAPS["quadrants"]},
-    "taichi": {"cpu": _FAMILY + _MATH + _TAICHI + GRADIENT_GAPS["taichi"]},
+    peer: {"cpu": gaps + _run(peer)} for peer, gaps in TOLD_GAPS.items()
 }
 """By subject and its arch."""

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from suites import MODULE, no_budgets, write_suite
 
 from adstack import inspection
 from adstack.conformance.harness import standalone
-from adstack.conformance.harness.cells import Cell, Status
+from adstack.conformance.harness.cells import Cell, Gap, Status
 from adstack.conformance.harness.loading import collect
 from adstack.conformance.harness.plan import stale_gaps
 from adstack.conformance.harness.pool import run_cells
+from adstack.conformance.subjects import record
 from adstack.conformance.subjects.backends import backend_subjects
 from adstack.conformance.subjects.peers import PEERS, peer_subject, variable
 
@@ -94,3 +97,40 @@ def test_a_worker_runs_where_adstack_is_not_installed(tmp_path):
     (result,) = run_cells([Cell(entry, subject, "forward", 0)], budgets=no_budgets, root=tmp_path / "cases")
     assert result.status is Status.WRONG_VALUE, result.message
     assert "[] False" in result.output
+
+
+def found(case: str, mode: str, status: str, message: str = "") -> dict[str, str]:
+    return {"case": case, "mode": mode, "status": status, "message": message}
+
+
+def test_what_a_peer_did_is_kept_without_what_differs_from_machine_to_machine():
+    told = "[1]: got 2.0 (0x1p+1), expected 1.0 (0x1p+0), 9 ulp apart"
+    lost = 'Error: [a.cpp:visit@9] Not supported.\n File "/home/me/x.py", line 3'
+    results = {
+        ("a/b:f32", "forward"): found("a/b:f32", "forward", "wrong value", told),
+        ("a/b:f32", "reverse"): found("a/b:f32", "reverse", "refused", lost),
+    }
+    made = json.loads(record.kept("taichi", "1", results))
+    assert made["cells"] == 2
+    assert made["states"] == {"forward": {"wrong value": 1}, "reverse": {"refused": 1}}
+    assert made["cases"]["a/b:f32"] == {
+        "forward": "wrong value: [1]: got 2.0, expected 1.0, 9 ulp apart",
+        "reverse": 'refused: Error: Not supported. x.py", line 3',
+    }
+
+
+def test_gaps_are_listed_by_case_where_all_variants_fail_and_one_by_one_elsewhere():
+    all_, some = "gradients/a-net-of-three-layers", "gradients/a-pendulum"
+    entries = {entry.id: entry for entry in collect() if entry.id.partition(":")[0] in (all_, some)}
+    failed = {name for name in entries if name.startswith(all_)} | {f"{some}:f32,while-2"}
+    results = {
+        (name, "reverse"): found(name, "reverse", "refused" if name in failed else "pass", "Not supported")
+        for name in entries
+    }
+    table = record.patterns(results, [], entries)
+    assert table == {"reverse": {"there is no derivative of a statement": [f"{all_}*", f"{some}:f*,while-2"]}}
+    assert record.patterns(results, [Gap("gradients/*", "known", "reverse")], entries) == {}
+    scope: dict[str, Any] = {}
+    exec(record.listed({"taichi": table}), scope)
+    ((names),) = scope["RUN_GAPS"]["taichi"]["reverse"].values()
+    assert [f"gradients/{name}" for name in names.split()] == [f"{all_}*", f"{some}:f*,while-2"]

@@ -1,0 +1,168 @@
+"""Keeps what a run of a peer found: `python -m adstack.conformance.subjects.record LOG VERSION`.
+
+LOG is what `adstack conformance --subject PEER --log LOG` wrote. It becomes `results/peers/PEER-VERSION.json`, a line
+per case, and a table of gaps in `run_gaps.py`: what did not pass, and stands in no other list of gaps. Results in f32
+stand for those in f64 in that table.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from textwrap import wrap
+from typing import Any, Final
+
+from ..harness.cells import Gap
+from ..harness.loading import Entry, collect
+from ..report.log import Log
+from .gaps import PEER_OPTIONS, TOLD_GAPS
+from .run_gaps import RUN_GAPS
+
+__all__ = ["kept", "listed", "patterns"]
+
+HERE: Final = Path(__file__).resolve().parent
+LONGEST: Final = 200
+REASONS: Final = {
+    "not match the numpy array shape": "forward mode takes no parameter of two axes",
+    "MatrixPtrStmt": "the compiler fails on local vectors",
+    "AllocaStmt>": "the compiler fails on local vectors",
+    "Unrecognized keyword": "there is no such option",
+    "unexpected keyword": "there is no such option",
+    "IR broken": "the compiler breaks its own code",
+    "Mixed usage": "reverse mode takes no statements beside loops",
+    "RandStmt": "random numbers are not differentiated, not even by where they are constant",
+    "no error bounds": "there are no error bounds",
+    "has no attribute": "there is no such function",
+    "Not supported": "there is no derivative of a statement",
+}
+"""What words of a refusal mean."""
+STATES: Final = {
+    "wrong gradient": "wrong gradient",
+    "wrong value": "wrong",
+    "crashed": "the process dies",
+    "timed out": "the compiler does not end",
+}
+
+
+def latest(records: Iterable[dict[str, Any]], entries: Mapping[str, Entry]) -> dict[tuple[str, str], dict[str, Any]]:
+    """The last result of each cell that still exists."""
+    found = {(one["case"], one["mode"]): one for one in records}
+    return {
+        cell: found[cell] for cell in sorted(found) if cell[0] in entries and cell[1] in entries[cell[0]].case.modes
+    }
+
+
+def kept(peer: str, version: str, results: Mapping[tuple[str, str], dict[str, Any]]) -> str:
+    """All results as JSON, a line per case."""
+    states = Counter((mode, one["status"]) for (_, mode), one in results.items())
+    by_mode: dict[str, dict[str, int]] = defaultdict(dict)
+    for (mode, state), count in sorted(states.items()):
+        by_mode[mode][state] = count
+    cases: dict[str, dict[str, str]] = defaultdict(dict)
+    for (case, mode), one in results.items():
+        cases[case][mode] = _told(one)
+    head = {"peer": peer, "version": version, "options": dict(PEER_OPTIONS[peer]), "cells": len(results)}
+    lines = [f'"{name}": {json.dumps(value)}' for name, value in {**head, "states": by_mode}.items()]
+    rows = ",\n".join(f" {json.dumps(case)}: {json.dumps(modes)}" for case, modes in cases.items())
+    return "{\n" + ",\n".join(lines) + ',\n"cases": {\n' + rows + "\n}\n}\n"
+
+
+def _told(one: Mapping[str, Any]) -> str:
+    """The state and what was measured, without what differs from machine to machine."""
+    told = re.sub(r" \(-?0x[^)]*\)", "", " ".join(one["message"].split()))
+    told = re.sub(r"\[[\w.]+:\w+@\d+\] ", "", told)
+    told = re.sub(r"(File )?\"?/[^ \"]*/", "", told)[:LONGEST].rstrip()
+    return f"{one['status']}: {told}" if told else one["status"]
+
+
+def reason(one: Mapping[str, Any]) -> str:
+    """Why, in a sentence for a gap."""
+    if one["status"] in STATES:
+        return STATES[one["status"]]
+    found = [why for words, why in REASONS.items() if words in one["message"]]
+    return found[0] if found else "refused: " + one["message"].partition(":")[0]
+
+
+def patterns(
+    results: Mapping[tuple[str, str], dict[str, Any]], known: Iterable[Gap], entries: Mapping[str, Entry]
+) -> dict[str, dict[str, list[str]]]:
+    """By mode and reason, what did not pass and is in no other list."""
+    of_entry = {_any_float(case): case.partition(":")[0] for case in entries}
+    sizes = Counter(of_entry.values())
+    known, found = tuple(known), defaultdict(set)
+    for (case, mode), one in results.items():
+        if one["status"] != "pass" and not any(gap.matches(entries[case], mode) for gap in known):
+            found[mode, reason(one), case.partition(":")[0]].add(_any_float(case))
+    table: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for (mode, why, slug), wanted in sorted(found.items()):
+        table[mode][why] += (
+            [f"{slug}*"] if len(wanted) == sizes[slug] and not _is_prefix(slug, sizes) else sorted(wanted)
+        )
+    return table
+
+
+def _is_prefix(slug: str, slugs: Iterable[str]) -> bool:
+    return any(other != slug and other.startswith(slug) for other in slugs)
+
+
+def _any_float(case: str) -> str:
+    return re.sub(r"([:,])f(?:32|64)(?=,|$)", r"\1f*", case)
+
+
+def listed(gaps: Mapping[str, Mapping[str, Mapping[str, list[str]]]]) -> str:
+    """The source of `run_gaps.py`."""
+    lines = []
+    for peer, modes in gaps.items():
+        lines.append(f'    "{peer}": {{')
+        for mode, reasons in modes.items():
+            lines.append(f'        "{mode}": {{')
+            for why, names in reasons.items():
+                lines += [f'            "{why}": """', *_filled(names), '            """,']
+            lines.append("        },")
+        lines.append("    },")
+    return HEADER + "\n".join(lines) + "\n}\n" + FOOTER
+
+
+def _filled(names: Iterable[str]) -> list[str]:
+    indent = " " * 8
+    text = " ".join(name.removeprefix("gradients/") for name in names)
+    return wrap(text, 118, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+
+
+HEADER: Final = '''"""What peers did not pass in a run of all gradients, beside what other lists explain.
+
+Written by `python -m adstack.conformance.subjects.record`; see conformance/results/peers.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["RUN_GAPS"]
+
+RUN_GAPS: Final[dict[str, dict[str, dict[str, str]]]] = {
+'''
+FOOTER: Final = '"""Patterns of the ids of cases of the gradients, parted by spaces."""\n'
+
+
+def main(log: str, version: str) -> None:
+    """Write both files."""
+    entries = {entry.id: entry for entry in collect()}
+    records = Log(Path(log)).records()
+    (peer,) = {one["subject"] for one in records}
+    results = latest(records, entries)
+    folder = HERE.parent / "results" / "peers"
+    (folder / f"{peer}-{version}.json").write_text(kept(peer, version, results), "utf-8")
+    gaps: dict[str, Any] = {
+        name: {m: {w: t.split() for w, t in ws.items()} for m, ws in modes.items()} for name, modes in RUN_GAPS.items()
+    }
+    gaps[peer] = patterns(results, TOLD_GAPS[peer], entries)
+    (HERE / "run_gaps.py").write_text(listed(dict(sorted(gaps.items()))), "utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
