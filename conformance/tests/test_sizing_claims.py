@@ -127,12 +127,14 @@ def test_a_push_without_a_claim_is_noticed():
         with_depths(sized, before, depths)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", [2, 30, 32, 33, 35, 40])
 def test_random_kernels_claim_as_often_as_they_push(seed):
     kernel = smooth_kernel(seed, 30, value_conditions=seed % 2 == 0)
     before = after_forward(kernel, smooth_buffers(kernel, seed))
     plain = {name: buffer.copy() for name, buffer in before.items()}
     run(sized_program(kernel).program, plain)
-    found, _ = launched(sized_program(kernel, claims=True), before)
+    sized = sized_program(kernel, claims=True)
+    assert any(op.name == "stack.claim" for task in sized.program.tasks for op in task.body.walk())
+    found, _ = launched(sized, before)
     for name, buffer in plain.items():
         assert found[name].tobytes() == buffer.tobytes(), name
