@@ -147,7 +147,7 @@ def test_a_large_stencil_keeps_what_reverse_mode_needs_of_every_cell_and_nothing
 
 
 def test_the_code_of_a_large_stencil_grows_in_step_with_it():
-    stages = [_stencil(size).stages() for size in (3, 6, 12)]
+    stages = [_stencil(size).stages() for size in (4, 8, 16)]
     for name in ("tasks", "llvm"):
         small, middle, large = (len(stage[name].splitlines()) for stage in stages)
         assert 0 < large - middle <= 2 * (middle - small), name
