@@ -10,7 +10,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from adstack.backends.llvm.cache import ObjectCache
-from adstack.backends.llvm.jit import LEVEL, host, linked, target_machine
+from adstack.backends.llvm.jit import LEVEL, linked, made_for, target_machine
 from adstack.errors import InternalError
 
 from . import passes
@@ -58,7 +58,7 @@ def _recipe() -> str:
 def compile_text(text: str, cached: ObjectCache | None) -> Code:
     """Machine code for a module, from the cache if it is there."""
     machine = target_machine()
-    key = None if cached is None else cached.key(text, *host(), *map(str, llvm.llvm_version_info), _recipe())
+    key = None if cached is None else cached.key(text, *made_for(), *map(str, llvm.llvm_version_info), _recipe())
     image = cached.read(key) if cached is not None and key is not None else None
     if image is None:
         image = machine.emit_object(optimised(text))

@@ -11,7 +11,7 @@ from typing import Any, Final
 import llvmlite.binding as llvm
 
 from adstack.backends.llvm.cache import ObjectCache
-from adstack.backends.llvm.jit import host, linked, target_machine
+from adstack.backends.llvm.jit import linked, made_for, target_machine
 from adstack.errors import InternalError
 
 __all__ = ["NEWEST", "Code", "architecture", "host_code", "ptx", "recipe"]
@@ -77,7 +77,7 @@ def ptx(text: str, target: tuple[str, str] | None = None) -> str:
 def host_code(text: str, symbols: Sequence[str], cached: ObjectCache | None) -> Code:
     """Machine code of a module for the host, from the cache if it is there."""
     machine = target_machine()
-    key = "" if cached is None else cached.key(text, *host(), recipe())
+    key = "" if cached is None else cached.key(text, *made_for(), recipe())
     image = None if cached is None else cached.read(key)
     if image is None:
         image = machine.emit_object(optimised(text, machine))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import platform
 from collections.abc import Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
@@ -12,7 +13,7 @@ import llvmlite.binding as llvm
 
 from .cache import ObjectCache
 
-__all__ = ["LEVEL", "host", "jit", "linked", "runtime_library", "target_machine"]
+__all__ = ["LEVEL", "host", "jit", "linked", "made_for", "runtime_library", "target_machine"]
 
 LEVEL: Final = 1
 """How hard LLVM's code generator tries."""
@@ -26,6 +27,11 @@ def host() -> tuple[str, str]:
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
+def made_for() -> tuple[str, ...]:
+    """What machine code kept on disk is for: machines of several kinds may share a home folder."""
+    return llvm.get_process_triple(), *host()
+
+
 @cache
 def target_machine() -> Any:
     """LLVM's code generator for this machine."""
@@ -37,8 +43,13 @@ def target_machine() -> Any:
 
 @cache
 def jit() -> Any:
-    """What links objects into this process."""
-    return llvm.create_lljit_compiler(target_machine(), use_jit_link=False, suppress_errors=True)
+    """What links objects into this process.
+
+    On x86-64 by RuntimeDyld, which takes less time; elsewhere by JITLink: on arm64 the other gives up where code is
+    more than 4 GiB from what it calls.
+    """
+    elsewhere = platform.machine().lower() not in ("x86_64", "amd64")
+    return llvm.create_lljit_compiler(target_machine(), use_jit_link=elsewhere, suppress_errors=True)
 
 
 def linked(image: bytes, symbols: Sequence[str], imports: Mapping[str, int] = _NOTHING) -> Any:
@@ -55,7 +66,7 @@ def runtime_library(
     text: str, symbols: Sequence[str], cached: ObjectCache | None, imports: Mapping[str, int] = _NOTHING
 ) -> Any:
     """A backend's own code, written as it should run: symbol -> address, of those asked for."""
-    key = None if cached is None else cached.key(text, *map(str, llvm.llvm_version_info))
+    key = None if cached is None else cached.key(text, *made_for(), *map(str, llvm.llvm_version_info))
     image = None if cached is None or key is None else cached.read(key)
     if image is None:
         target_machine()  # knows the target from here on

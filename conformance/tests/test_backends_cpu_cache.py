@@ -17,6 +17,7 @@ from cpu_kit import backend, tasks_of
 from interpreter_kit import parallel
 
 from adstack.backends.cpu import capability, toolchain
+from adstack.backends.llvm import jit
 from adstack.backends.llvm.cache import ObjectCache
 from adstack.backends.shared.kept import default_folder
 from adstack.runtime.backend import Bindings
@@ -84,9 +85,9 @@ def test_another_processor_or_compiler_has_entries_of_its_own(folder, monkeypatc
     launch(1)
     name, features = capability.host()
     if what == "processor":
-        monkeypatch.setattr(toolchain, "host", lambda: (name + "2", features))
+        monkeypatch.setattr(jit, "host", lambda: (name + "2", features))
     elif what == "features":
-        monkeypatch.setattr(toolchain, "host", lambda: (name, features + ",+none"))
+        monkeypatch.setattr(jit, "host", lambda: (name, features + ",+none"))
     elif what == "llvm":
         monkeypatch.setattr(toolchain.llvm, "llvm_version_info", (99, 0, 0))
     else:
@@ -211,3 +212,16 @@ def test_another_process_starts_with_what_one_has_compiled(folder, tmp_path):
         outputs.append((done.stdout, len(files(folder))))
     assert outputs[0] == outputs[1]
     assert outputs[0][1] >= 1
+
+
+def test_machines_of_several_kinds_share_a_folder(folder, monkeypatch):
+    """What one has kept would end another's process."""
+    code = "define i64 @f() {\n  ret i64 7\n}\n"
+    jit.runtime_library(code, ["f"], ObjectCache(folder))
+    launch(40)
+    kept = files(folder)
+    monkeypatch.setattr(jit.llvm, "get_process_triple", lambda: "another-machine")
+    jit.runtime_library(code, ["f"], ObjectCache(folder))
+    launch(40)
+    assert len(kept) == 2
+    assert len(files(folder)) == 4

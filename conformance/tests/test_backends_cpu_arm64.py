@@ -1,0 +1,98 @@
+"""Code for arm64: what the cpu backend compiles on one is made here, and looked at."""
+
+from __future__ import annotations
+
+import re
+from types import SimpleNamespace
+
+import llvmlite.binding as llvm
+import numpy as np
+import pytest
+
+import adstack as qd
+from adstack.backends.cpu import passes, pool_ir
+from adstack.backends.cpu.codegen import emit_module
+from adstack.backends.cpu.runtime import CpuBackend
+from adstack.backends.llvm import native_ir
+from adstack.conformance.harness import execute
+from adstack.conformance.harness.loading import CASES, Entry, collect
+
+VECTOR_BYTES = 16
+EVERY = 5
+"""One in so many cases is compiled."""
+FUSED = re.compile(r"\bf(?:n?m(?:add|sub)|ml[as])\b")
+TRIPLES = {"linux": "aarch64-unknown-linux-gnu", "darwin": "arm64-apple-macosx13"}
+
+
+def machine_of(system: str = "linux"):
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    return llvm.Target.from_triple(TRIPLES[system]).create_target_machine(opt=1)
+
+
+def assembly_of(text: str, system: str = "linux") -> str:
+    machine = machine_of(system)
+    module = llvm.parse_assembly(text)
+    module.triple = TRIPLES[system]
+    module.verify()
+    passes.run_passes(module, machine)
+    return machine.emit_assembly(module)
+
+
+@pytest.mark.parametrize("system", TRIPLES)
+def test_the_runtime_is_made_for_it(system):
+    for text in (native_ir.text(), pool_ir.text(system, "arm64")):
+        assert "adstack_" in assembly_of(text, system)
+
+
+@pytest.fixture
+def texts(monkeypatch):
+    """LLVM text -> whether some operation of it is a fused multiply-add; nothing is run."""
+    found = {}
+
+    def compile_(self, program, options):
+        lanes = 0 if options.cpu_lanes == 0 else options.cpu_lanes
+        framed = options.ad_stack_storage == "stack"
+        module = emit_module(program, debug=options.debug, lanes=lanes, vector_bytes=VECTOR_BYTES, framed=framed)
+        found.setdefault(module.text, "llvm.fma" in module.text)
+        return program
+
+    monkeypatch.setattr(CpuBackend, "compile", compile_)
+    monkeypatch.setattr(CpuBackend, "launch", lambda self, program, scalars, bindings: [0 for _ in program.results])
+    monkeypatch.setattr(CpuBackend, "last_launch", lambda self, program: 0)
+    monkeypatch.setattr(CpuBackend, "last_scalars", lambda self, program: [])
+    monkeypatch.setattr(CpuBackend, "adstacks", lambda self, program: [])
+    monkeypatch.setattr(CpuBackend, "shortcut", lambda self, program, wanted: None)
+    monkeypatch.setattr(execute._Launch, "_bounds", lambda self, of, expectations: [])
+    yield found
+    qd.reset()
+
+
+def some_cases() -> list[Entry]:
+    """Of every topic some."""
+    first: dict[str, Entry] = {}
+    for entry in collect():
+        first.setdefault(entry.id.partition(":")[0], entry)
+    return list(first.values())[::EVERY]
+
+
+def test_cases_become_code_without_contraction(texts):
+    capture = SimpleNamespace(mark=lambda: 0, since=lambda mark: "")
+    with np.errstate(all="ignore"):
+        for entry in some_cases():
+            for mode in entry.case.modes[:2]:
+                request = execute.Request(str(CASES), entry.path, entry.id, mode, 1)
+                seen = execute.perform(request, execute.Target(qd, "cpu"), capture)
+                assert not seen["message"].startswith(("AttributeError", "InternalError")), seen["message"]
+    assert len(texts) > 50
+    plain = [text for text, fused in texts.items() if not fused]
+    assert len(plain) > 30
+    for text in texts:
+        assembly = assembly_of(text)
+        assert re.search(r"^_?run:", assembly, re.MULTILINE)
+        if text in plain:
+            assert FUSED.findall(assembly) == []
+
+
+def test_contraction_is_noticed():
+    assert FUSED.findall("\tfmadd s0, s1, s2, s3\n\tfmla v0.4s, v1.4s, v2.4s\n\tfmul s0, s0, s1") == ["fmadd", "fmla"]
