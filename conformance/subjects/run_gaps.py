@@ -241,11 +241,12 @@ RUN_GAPS: Final[dict[str, dict[str, dict[str, str]]]] = {
         at-the-edge-of-the-domain-of-the-library:f*,log1p
             """,
             "there is no such option": """
-        a-maximum-that-starts-anew* arrays-as-arguments* duals-of-array-arguments* squares-in-place*
-        trip-counts-that-the-kernel-runs-down*
+        a-maximum-that-starts-anew* arrays-as-arguments* duals-of-array-arguments* launches-are-taken-back-last-first*
+        squares-in-place* trip-counts-that-the-kernel-runs-down*
             """,
             "wrong": """
-        a-parameter-that-is-changed-in-place* a-store-replaces-the-dual*
+        a-bound-that-changed:f*,element a-bound-that-changed:f*,fill a-bound-that-changed:f*,kernel
+        a-bound-that-changed-in-debug-mode* a-parameter-that-is-changed-in-place* a-store-replaces-the-dual*
         memory-is-as-the-launches-left-it-after-a-tape* steps-have-no-gradient:f*,floordiv
         validation-names-what-was-read-and-overwritten* what-the-host-writes-inside-a-tape-counts*
             """,
@@ -256,8 +257,7 @@ RUN_GAPS: Final[dict[str, dict[str, dict[str, str]]]] = {
         a-matrix-power-by-repeated-products* a-matrix-times-a-vector* a-net-of-three-layers*
         a-running-maximum-in-a-loop* a-sort-by-exchanges* a-step-of-smoothed-particles*
         a-vector-rebuilt-from-its-own-components* a-vector-that-turns* inverses-and-determinants*
-        several-carried-values* the-value-before-last:f*,field-200 the-value-before-last:f*,grouped-2
-        the-value-before-last:f*,range-0 the-value-before-last:f*,static-17
+        several-carried-values* the-value-before-last* values-that-change-places*
             """,
             "random numbers are not differentiated, not even by where they are constant": """
         random-numbers-are-constants*
@@ -351,9 +351,10 @@ RUN_GAPS: Final[dict[str, dict[str, dict[str, str]]]] = {
         iterations-of-the-parallel-loop-that-end-early* loops-of-two-kinds-inside-each-other*
         newton-iterations-for-a-root* quotients-and-roots:f*,break-0 quotients-and-roots:f*,while-17
         steps-have-no-gradient:f*,round the-index-enters:f*,break-0 the-index-enters:f*,while-200
-        the-same-loop-in-every-form:f*,while two-loops-in-the-body:f*,break-2 two-loops-in-the-body:f*,while-1
-        while-over-integers-that-steer-floats* while-true-with-several-breaks-and-continues*
-        while-until-a-value-is-small*
+        the-same-loop-in-every-form:f*,while the-value-before-last:f*,break-1 the-value-before-last:f*,while-0
+        two-loops-in-the-body:f*,break-2 two-loops-in-the-body:f*,while-1 values-that-change-places:f*,break-17
+        values-that-change-places:f*,while-2 while-over-integers-that-steer-floats*
+        while-true-with-several-breaks-and-continues* while-until-a-value-is-small*
             """,
             "there is no such function": """
         a-field-whose-gradient-is-stopped* a-function-of-the-library-in-a-loop:f*,atan
@@ -382,8 +383,8 @@ RUN_GAPS: Final[dict[str, dict[str, dict[str, str]]]] = {
         loop-invariants-inside* masses-and-springs:f*,10 masses-and-springs:f*,2 particles-and-a-grid*
         relaxation-in-place* several-carried-values:f*,1 several-carried-values:f*,17 several-carried-values:f*,2
         the-same-loop-in-every-form:f*,func the-value-before-last:f*,field-200 the-value-before-last:f*,func-17
-        the-value-before-last:f*,grouped-2 time-steps-in-place* two-loops-one-after-the-other:f*,1
-        two-loops-one-after-the-other:f*,17 two-loops-one-after-the-other:f*,2
+        the-value-before-last:f*,grouped-2 the-value-before-last:f*,serial-2 time-steps-in-place*
+        two-loops-one-after-the-other:f*,1 two-loops-one-after-the-other:f*,17 two-loops-one-after-the-other:f*,2
         undefined-functions-behind-a-guard-in-a-loop* what-changes-before-and-after-a-use:f*,17
             """,
         },
