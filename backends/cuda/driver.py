@@ -15,6 +15,7 @@ from adstack.errors import AdstackError, AdstackMemoryError, AdstackRuntimeError
 __all__ = ["Device", "Driver", "DriverError", "failure", "library"]
 
 _NAMES: Final = ("libcuda.so.1", "libcuda.so", "nvcuda.dll")
+_REFUSED: Final = 1
 _OUT_OF_MEMORY: Final = 2
 _NOT_STARTED: Final = 3
 _LOST: Final = frozenset({700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999})
@@ -26,6 +27,8 @@ _ERROR_LOG, _ERROR_LOG_BYTES, _TARGET_FROM_CONTEXT = 5, 6, 8
 _WORD: Final = 8
 _HEAP_LIMIT: Final = 2
 _HEAP_BYTES: Final = 256 * 1024 * 1024
+_HEAP_SHARE: Final = 64
+"""The device's own heap has this part of its memory, and so many bytes at least: some KiB for every thread."""
 _LOG_BYTES: Final = 16384
 
 
@@ -106,7 +109,6 @@ class Driver:
         self._call("cuInit", 0)
         self._call("cuDeviceGet", ctypes.byref(self._handle), ordinal)
         self.device = self._described()
-        self._has_heap = False
 
     @staticmethod
     def count() -> int:
@@ -224,10 +226,18 @@ class Driver:
         return module
 
     def _make_heap(self) -> None:
-        """Have room for what threads take for themselves; it can't be made once a kernel takes some."""
-        if not self._has_heap:
-            self._has_heap = True
-            self._call("cuCtxSetLimit", _HEAP_LIMIT, ctypes.c_size_t(_HEAP_BYTES))
+        """Have room for what threads take for themselves.
+
+        It can't be made once any kernel of this process has used the heap, and stands as long as the process does: what
+        an earlier `init` made is found again. A smaller one that others have used is kept: threads may find it full.
+        """
+        found = ctypes.c_size_t()
+        self._call("cuCtxGetLimit", ctypes.byref(found), _HEAP_LIMIT)
+        wanted = max(self.device.memory // _HEAP_SHARE, _HEAP_BYTES)
+        if found.value < wanted:
+            code = self._library.cuCtxSetLimit(_HEAP_LIMIT, ctypes.c_size_t(wanted))
+            if code != _REFUSED:
+                _checked("cuCtxSetLimit", code)
 
     def unload(self, module: Any) -> None:
         """Forget a module, once everything launched has finished."""

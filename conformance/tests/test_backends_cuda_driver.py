@@ -117,6 +117,7 @@ def test_numbers_are_those_of_the_header(header):
         "CU_JIT_TARGET_FROM_CUCONTEXT": driver._TARGET_FROM_CONTEXT,
         "CU_JIT_INPUT_PTX": driver._PTX,
         "CU_LIMIT_MALLOC_HEAP_SIZE": driver._HEAP_LIMIT,
+        "CUDA_ERROR_INVALID_VALUE": driver._REFUSED,
         "CUDA_ERROR_OUT_OF_MEMORY": driver._OUT_OF_MEMORY,
         "CUDA_ERROR_NOT_INITIALIZED": driver._NOT_STARTED,
     }
@@ -141,6 +142,69 @@ def test_a_forked_process_is_told_to_be_started_otherwise(monkeypatch):
         Driver(0).enter()
     assert "spawn" in str(driver.failure(found.value, "running k"))
     assert isinstance(driver.failure(found.value, "running k"), AdstackRuntimeError)
+
+
+class WithHeap(Recorder):
+    """A process on a device whose heap can be sized until a kernel has used it."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size, self.used = size, False
+        self.asked: list[int] = []
+
+    def __getattr__(self, name: str):
+        acts = {"cuDeviceTotalMem_v2": self._total, "cuCtxGetLimit": self._found, "cuCtxSetLimit": self._set}
+        return acts.get(name) or super().__getattr__(name)
+
+    def _total(self, memory: Any, handle: Any) -> int:
+        memory._obj.value = 128 << 30
+        return 0
+
+    def _found(self, found: Any, limit: int) -> int:
+        found._obj.value = self.size
+        return 0
+
+    def _set(self, limit: int, size: Any) -> int:
+        self.asked.append(size.value)
+        if self.used:
+            return 1
+        self.size = size.value
+        return self.codes.get("cuCtxSetLimit", 0)
+
+
+def test_the_heap_is_made_once_in_a_process_however_often_the_device_is_opened(monkeypatch):
+    made = WithHeap(8 << 20)
+    monkeypatch.setattr(driver, "library", lambda: made)
+    for _ in range(3):
+        device = Driver(0)
+        device.load(b"", heap=True)
+        made.used = True
+        device.load(b"", heap=True)
+    assert made.asked == [2 << 30]
+
+
+def test_no_heap_is_made_for_kernels_that_take_nothing_of_it(monkeypatch):
+    made = WithHeap(8 << 20)
+    monkeypatch.setattr(driver, "library", lambda: made)
+    Driver(0).load(b"")
+    assert made.asked == []
+
+
+def test_a_heap_that_others_use_already_is_left_as_it_is(monkeypatch):
+    made = WithHeap(8 << 20)
+    made.used = True
+    monkeypatch.setattr(driver, "library", lambda: made)
+    Driver(0).load(b"", heap=True)
+    assert made.size == 8 << 20
+    assert made.calls[-1][0] == "cuModuleLoadData"
+
+
+def test_a_device_that_fails_while_the_heap_is_made_is_told(monkeypatch):
+    made = WithHeap(8 << 20)
+    made.codes["cuCtxSetLimit"] = 700
+    monkeypatch.setattr(driver, "library", lambda: made)
+    with pytest.raises(DriverError, match="cuCtxSetLimit"):
+        Driver(0).load(b"", heap=True)
 
 
 @pytest.mark.parametrize("keeps", [True, False])
