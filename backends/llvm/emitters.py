@@ -142,7 +142,8 @@ def _shift(left: bool) -> Emitter:
         if amount is not None and 0 <= amount < s.types[0].bits:
             return s.w.let(f"{word} {s.ty} {a}, {b}")
         bad = s.w.let(f"icmp uge {s.ty} {b}, {s.const(s.types[0].bits)}")
-        safe = s.choose(bad, s.const(0), b)
+        # not another select: LLVM's NVPTX takes the two for one shift, whose amount it cuts off after 32 bits
+        safe = s.w.let(f"and {s.ty} {b}, {s.const(s.types[0].bits - 1)}")
         return s.choose(bad, s.const(0), s.w.let(f"{word} {s.ty} {a}, {safe}"))
 
     return emitter

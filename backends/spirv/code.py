@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adstack.ir.types import DType, u1, u16, u32, u64
+from adstack.ir.types import DType, f32, f64, i32, i64, u1, u16, u32, u64
 
 from .module import Module, instruction, memory_dtype
 from .opcodes import STD, Decoration, Op, Storage
@@ -57,7 +57,9 @@ class Num:
         return self._kind(Op.FDiv, Op.SDiv, Op.UDiv, other)
 
     def __mod__(self, other: Num | float) -> Num:
-        """Of integers, with the sign of the dividend."""
+        """Of integers, with the sign of the dividend: Vulkan leaves remainders of negative numbers open."""
+        if self.dtype.kind == "i":
+            return self - self // other * other
         return self._kind(Op.UMod, Op.SRem, Op.UMod, other)
 
     def __and__(self, other: Num | float) -> Num:
@@ -79,30 +81,52 @@ class Num:
         """A signed integer keeps its sign."""
         return self._kind(Op.Not, Op.ShiftRightArithmetic, Op.ShiftRightLogical, other)
 
+    def _compared(self, floats: Op, signed: Op, unsigned_: Op, other: Num | float) -> Num:
+        """Compared; floats as integers of the same order where the device takes subnormal numbers for zeros."""
+        if not self._is_flushed:
+            return self._kind(floats, signed, unsigned_, other, u1)
+        right = other if isinstance(other, Num) else self.c.const(other, self.dtype)
+        (a, a_is_number), (b, b_is_number) = self._ordinal(), right._ordinal()
+        both, found = a_is_number & b_is_number, a._two(signed, b, u1)
+        return found | ~both if floats is Op.FUnordNotEqual else found & both
+
+    @property
+    def _is_flushed(self) -> bool:
+        traits = self.c.m.traits
+        return (self.dtype is f32 and not traits.order32) or (self.dtype is f64 and not traits.order64)
+
+    def _ordinal(self) -> tuple[Num, Num]:
+        """An integer that is less where the float is less, one for both zeros; and whether it is no NaN."""
+        signed = i32 if self.dtype is f32 else i64
+        raw = self.bits(signed)
+        size = raw & signed.max
+        infinity = self.c.const(float("inf"), self.dtype).bits(signed)
+        return (raw < 0).choose(self.c.const(0, signed) - size, size), size <= infinity
+
     def __lt__(self, other: Num | float) -> Num:
-        return self._kind(Op.FOrdLessThan, Op.SLessThan, Op.ULessThan, other, u1)
+        return self._compared(Op.FOrdLessThan, Op.SLessThan, Op.ULessThan, other)
 
     def __le__(self, other: Num | float) -> Num:
-        return self._kind(Op.FOrdLessThanEqual, Op.SLessThanEqual, Op.ULessThanEqual, other, u1)
+        return self._compared(Op.FOrdLessThanEqual, Op.SLessThanEqual, Op.ULessThanEqual, other)
 
     def __gt__(self, other: Num | float) -> Num:
-        return self._kind(Op.FOrdGreaterThan, Op.SGreaterThan, Op.UGreaterThan, other, u1)
+        return self._compared(Op.FOrdGreaterThan, Op.SGreaterThan, Op.UGreaterThan, other)
 
     def __ge__(self, other: Num | float) -> Num:
-        return self._kind(Op.FOrdGreaterThanEqual, Op.SGreaterThanEqual, Op.UGreaterThanEqual, other, u1)
+        return self._compared(Op.FOrdGreaterThanEqual, Op.SGreaterThanEqual, Op.UGreaterThanEqual, other)
 
     def eq(self, other: Num | float) -> Num:
         """Equal; a NaN is equal to nothing."""
-        return self._kind(Op.FOrdEqual, Op.IEqual, Op.LogicalEqual if self.dtype.is_bool else Op.IEqual, other, u1)
+        return self._compared(Op.FOrdEqual, Op.IEqual, Op.LogicalEqual if self.dtype.is_bool else Op.IEqual, other)
 
     def ne(self, other: Num | float) -> Num:
         """Not equal; a NaN is not equal to itself."""
         integers = Op.LogicalNotEqual if self.dtype.is_bool else Op.INotEqual
-        return self._kind(Op.FUnordNotEqual, Op.INotEqual, integers, other, u1)
+        return self._compared(Op.FUnordNotEqual, Op.INotEqual, integers, other)
 
     def differs(self, other: Num | float) -> Num:
         """Of floats: one is less than the other; a NaN is neither."""
-        return self._two(Op.FOrdNotEqual, other, u1)
+        return self._compared(Op.FOrdNotEqual, Op.INotEqual, Op.INotEqual, other)
 
     def choose(self, yes: Num, no: Num | float) -> Num:
         """`yes` where this holds, else `no`."""
@@ -131,7 +155,17 @@ class Num:
             op = Op.FConvert if to.is_float else Op.ConvertFToS if to.kind == "i" else Op.ConvertFToU
         else:
             op = Op.ConvertSToF if self.dtype.kind == "i" else Op.ConvertUToF
+        if to is f64 and self.dtype is f32 and not self.c.m.traits.widen:
+            return self._widened()
         return self if to is self.dtype else self.c.let(op, to, self.id)
+
+    def _widened(self) -> Num:
+        """An f32 as f64, where the device takes subnormal numbers for zeros: these by their significands."""
+        raw = self.bits(u32)
+        size = raw & 0x7FFFFFFF
+        small = size.convert(f64) * 2.0**-149
+        signed = (small.bits(u64) | ((raw >> 31).resize(u64) << 63)).bits(f64)
+        return (size < 0x800000).choose(signed, self.c.let(Op.FConvert, f64, self.id))
 
 
 class Code:

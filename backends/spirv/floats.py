@@ -50,7 +50,8 @@ def wide(x: Num) -> Num:
 
 def narrow(x: Num) -> Num:
     """An f32 rounded to f16."""
-    return x.convert(f16) if x.c.m.traits.half else _narrow_bits(x)
+    traits = x.c.m.traits
+    return x.convert(f16) if traits.half and traits.half_kept else _narrow_bits(x)
 
 
 def _narrow_bits(x: Num) -> Num:

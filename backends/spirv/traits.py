@@ -15,6 +15,9 @@ class Traits:
         fma32, fma64: the instruction Fma rounds once.
         div32, div64, sqrt32, sqrt64: the instruction rounds correctly.
         half: converting f32 to f16 rounds to nearest even and keeps subnormals.
+        half_kept: converting f32 to f16 and back rounds; some compilers leave both out.
+        order32, order64: comparisons tell subnormal numbers from zeros.
+        widen: converting f32 to f64 keeps subnormals.
         float_add: there is an atomic addition of f32 that keeps subnormals.
         int64_atomics: there are atomics of 64 bits.
         subgroups: threads that run side by side may combine their values.
@@ -31,6 +34,10 @@ class Traits:
     sqrt32: bool = True
     sqrt64: bool = True
     half: bool = True
+    half_kept: bool = True
+    order32: bool = True
+    order64: bool = True
+    widen: bool = True
     float_add: bool = True
     int64_atomics: bool = True
     subgroups: bool = True

@@ -110,6 +110,15 @@ TRIALS: Final = (
         "half", f32, ("shaderFloat16", "storageBuffer16BitAccess"), lambda c, at, x: x[2].convert(f16),
         lambda a, b, c: c.astype(np.float16), f16,
     ),
+    _Trial(
+        "half_kept", f32, ("shaderFloat16",), lambda c, at, x: x[2].convert(f16).convert(f32) + 1.0,
+        lambda a, b, c: c.astype(np.float16).astype(np.float32) + np.float32(1),
+    ),
+    _Trial("order32", f32, (), lambda c, at, x: x[0].ne(0.0).choose(x[1], 0.0), lambda a, b, c: np.where(a != 0, b, 0)),
+    _Trial(
+        "order64", f64, _DOUBLE, lambda c, at, x: x[0].ne(0.0).choose(x[1], 0.0), lambda a, b, c: np.where(a != 0, b, 0)
+    ),
+    _Trial("widen", f32, _DOUBLE, lambda c, at, x: x[0].convert(f64), lambda a, b, c: a.astype(np.float64), f64),
     _Trial("float_add", f32, ("shaderBufferFloat32AtomicAdd",), _atomic_add, lambda a, b, c: a + b),
     _Trial("endless", u32, (), _turns, lambda a, b, c: a),
 )  # fmt: skip

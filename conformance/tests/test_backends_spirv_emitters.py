@@ -11,12 +11,14 @@ from vulkan_kit import POOR, STRICT, agree, backend, validate
 
 from adstack.backends.spirv.emitters import EMITTERS
 from adstack.backends.spirv.tasks import emit_program
+from adstack.backends.spirv.text import listing
 from adstack.ir.builder import Builder
 from adstack.ir.ops import TABLE
 from adstack.ir.structure import Place, Program, Region, Task, Value
 from adstack.ir.types import i32
 
 FLOATS = ("fma", "div", "sqrt", "cast", "add", "mul", "floor", "round")
+ORDERS = ("lt", "le", "gt", "ge", "eq", "ne", "max", "min")
 
 
 def program_of(name: str) -> Program:
@@ -62,6 +64,18 @@ def test_a_device_that_rounds_as_it_likes_gives_them_too(name):
     program = program_of(name)
     device = backend(fma32=False, fma64=False, div32=False, sqrt32=False, half=False)
     agree(program, buffers_of(program), device=device)
+
+
+@pytest.mark.parametrize("name", [*FLOATS, *ORDERS])
+def test_a_device_that_takes_subnormal_numbers_for_zeros_gives_them_too(name):
+    program = program_of(name)
+    device = backend(div32=False, sqrt32=False, half_kept=False, order32=False, order64=False, widen=False)
+    agree(program, buffers_of(program), device=device)
+
+
+def test_remainders_of_negative_numbers_are_not_left_to_the_device():
+    shaders = emit_program(program_of("mod"), STRICT).shaders + emit_program(program_of("raw_mod"), STRICT).shaders
+    assert not any("OpSRem" in listing(shader.words) or "OpSMod" in listing(shader.words) for shader in shaders)
 
 
 @pytest.mark.parametrize("traits", [STRICT, POOR], ids=["strict", "poor"])
