@@ -1,7 +1,11 @@
-"""What launches cost and what kernels do: `python -m adstack.tools.device.throughput ARCH FILE`."""
+"""What launches cost and what kernels do: `python -m adstack.tools.device.throughput ARCH FILE [MODULE]`.
+
+MODULE is an implementation of the language that this interpreter has: adstack, or a peer.
+"""
 
 from __future__ import annotations
 
+import importlib
 import json
 import statistics
 import sys
@@ -15,6 +19,9 @@ import numpy as np
 import adstack as qd
 
 __all__ = ["main"]
+
+_PEER_OPTIONS: Final = {"ad_stack_experimental_enabled": True, "ad_stack_size": 128}
+"""What a peer needs for gradients of loops; adstack knows how deep its adstacks must be."""
 
 N: Final = 1 << 20
 TURNS: Final = 64
@@ -107,14 +114,17 @@ def blocks(arch: str) -> dict[str, Any]:
     return found
 
 
-def main(arch: str, file: str) -> int:
+def main(arch: str, file: str, module: str = "adstack") -> int:
     """Write the figures, as JSON, after each of them."""
-    found: dict[str, Any] = {}
+    globals()["qd"] = importlib.import_module(module)
+    options = {} if module == "adstack" else _PEER_OPTIONS
+    found: dict[str, Any] = {"module": module, "version": str(qd.__version__)}
     for name, measure in (("dispatch", dispatch), ("recurrence", recurrence), ("gather", gather)):
-        qd.init(arch=getattr(qd, arch))
+        qd.init(arch=getattr(qd, arch), **options)
         found[name] = measure()
         Path(file).write_text(json.dumps(found, indent=1))
-    found["blocks"] = blocks(arch)
+    if module == "adstack":
+        found["blocks"] = blocks(arch)
     Path(file).write_text(json.dumps(found, indent=1))
     print(json.dumps(found))
     return 0
