@@ -1,26 +1,46 @@
 """Whether the device's memory adds floats as the language does.
 
 NVIDIA's manual says that atomic additions of f32 in global memory take subnormal numbers for zero. Whether a device
-does that is looked at, not believed: where it does, a loop of compare-and-swap adds instead.
+does that is looked at, not believed. Where it does, memory still adds by itself what is not below 2^-100 in magnitude,
+as no subnormal number matters then, to the bit, whatever is in memory. Let v be added to x, |v| >= 2^-100:
+
+- If x is subnormal, |x| < 2^-126. Numbers next to v are 2^-124 away from it at least (2^-123 above, half of that below
+  a power of two), so x is less than half of the way: the sum rounds to v, as it does when x is taken for zero.
+- If |x| <= |v| / 2, the sum is 2^-101 at least in magnitude: not subnormal.
+- If |x| > |v| / 2, then |x| > 2^-101, and both are multiples of 2^-124: so is the sum, which is zero or not subnormal.
+- Infinities and NaN are never subnormal, nor are sums with them.
+
+What is smaller, zero among it, is added by a loop of compare-and-swap; so is everything where memory does otherwise.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from adstack.backends.llvm.cache import ObjectCache
 
 from .driver import Driver
 
-__all__ = ["float_adds"]
+__all__ = ["LEAST", "float_adds"]
 
-ALWAYS: Final = frozenset({"f16", "f64"})
+ALWAYS: Final[Mapping[str, float]] = MappingProxyType({"f16": 0, "f64": 0})
 """Types for which the manual promises it."""
-_LEAST: Final = 2.0**-149
+LEAST: Final = 2.0**-100
+"""Adding so much to an f32 involves no subnormal numbers that matter."""
+_TINY: Final = 2.0**-149
 _CASES: Final = np.array(
-    [[_LEAST, _LEAST], [0.0, _LEAST], [2.0**-126, -_LEAST], [1.0, -1.0], [-(2.0**-127), 2.0**-128]], np.float32
+    [
+        *([_TINY, _TINY], [0.0, _TINY], [2.0**-126, -_TINY], [1.0, -1.0], [-(2.0**-127), 2.0**-128]),
+        *([_TINY, LEAST], [-_TINY, LEAST], [2.0**-126 - _TINY, -LEAST], [-0.0, LEAST], [-LEAST, LEAST]),
+        *([-LEAST * (1 - 2.0**-24), LEAST], [2.0**-126, -LEAST], [-LEAST * (1 + 2.0**-23), LEAST], [0.1, 0.2]),
+        *([1.0, 2.0**-24], [1.0 + 2.0**-23, 2.0**-24], [3e38, 3e38], [np.inf, -1.0], [np.nan, 1.0], [1.0, np.nan]),
+    ],
+    np.float32,
 )
 """What is there, and what is added to it."""
 
@@ -44,24 +64,29 @@ _TEXT: Final = """.version 8.1
 """
 _OPERATIONS: Final = (
     "atom.global.add.f32 %old, [%at], %value;",
-    "red.global.add.f32 [%at], %value;\n    mov.f32 %old, 0f00000000;",
+    "ld.global.f32 %old, [%at];\n    red.global.add.f32 [%at], %value;",
 )
 
 
-def float_adds(driver: Driver, cached: ObjectCache | None) -> frozenset[str]:
-    """Names of the float types to which memory adds by itself, to the bit; what was found is kept on disk."""
-    device = driver.device
-    key = "" if cached is None else cached.key("adds", device.name, str(device.capability), str(device.driver), _TEXT)
+def float_adds(driver: Driver, cached: ObjectCache | None) -> Mapping[str, float]:
+    """The float types to which memory adds by itself -> the least magnitude with which it does so to the bit, 0 where
+    it always does; what was found is kept on disk.
+    """
+    device, asked = driver.device, _TEXT + str(_OPERATIONS) + str(_CASES.tolist())
+    key = "" if cached is None else cached.key("adds", device.name, str(device.capability), str(device.driver), asked)
     known = None if cached is None else cached.read(key)
     if known is None:
-        known = bytes([all(_is_right(driver, operation) for operation in _OPERATIONS)])
+        right = np.logical_and.reduce([_right(driver, operation) for operation in _OPERATIONS])
+        small = np.abs(_CASES[:, 1]) < LEAST
+        known = bytes([int(right[~small].all()), int(right.all())])
         if cached is not None:
             cached.write(key, known)
-    return ALWAYS | {"f32"} if known == b"\1" else ALWAYS
+    large, everything = known
+    return {**ALWAYS, "f32": 0 if everything else LEAST} if large else ALWAYS
 
 
-def _is_right(driver: Driver, operation: str) -> bool:
-    """Whether additions of subnormal numbers give what IEEE 754 says."""
+def _right(driver: Driver, operation: str) -> npt.NDArray[Any]:
+    """Which of the additions give what IEEE 754 says, and what was there before."""
     module = driver.load(driver.link(_TEXT.replace("OPERATION", operation)))
     memory = driver.allocate(_CASES.nbytes)
     try:
@@ -72,5 +97,19 @@ def _is_right(driver: Driver, operation: str) -> bool:
     finally:
         driver.free(memory)
         driver.unload(module)
-    wanted = _CASES[:, 0] + _CASES[:, 1]
-    return found[:, 0].tobytes() == wanted.tobytes()
+    right: npt.NDArray[Any] = _same(found[:, 0], _sums()) & _same(found[:, 1], _CASES[:, 0])
+    return right
+
+
+def _sums() -> npt.NDArray[Any]:
+    with np.errstate(all="ignore"):
+        total: npt.NDArray[Any] = _CASES[:, 0] + _CASES[:, 1]
+    return total
+
+
+def _same(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Where bits are the same, or both are NaN."""
+    same: npt.NDArray[Any] = (np.ascontiguousarray(a).view(np.uint32) == np.ascontiguousarray(b).view(np.uint32)) | (
+        np.isnan(a) & np.isnan(b)
+    )
+    return same

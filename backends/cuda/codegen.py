@@ -10,6 +10,7 @@ what is returned; the address of the table stands in the context.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -72,7 +73,7 @@ class Module:
     gathers: list[bool]
 
 
-def emit_module(program: Program, *, debug: bool, adds: frozenset[str], host: bool, local: bool = False) -> Module:
+def emit_module(program: Program, *, debug: bool, adds: Mapping[str, float], host: bool, local: bool = False) -> Module:
     """Emit a program; see `Threads` for the arguments. `local`: adstacks are in memory of the threads' own."""
     size = Context.of(program).size + max((words.end for words in table(program).values()), default=0)
     if 8 * size > PARAMETER_BYTES:

@@ -7,6 +7,8 @@ What only the real device can tell, its arithmetic, its memory model, its driver
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -48,7 +50,7 @@ class Emulator:
     """Does what `Driver` does."""
 
     host = True
-    adds = frozenset({"f16", "f32", "f64"})
+    adds: Mapping[str, float] = MappingProxyType({"f16": 0, "f32": 0, "f64": 0})
 
     def __init__(self, memory: int = 1 << 32) -> None:
         self.device = Device("the host playing a CUDA device", (9, 0), memory, 4, 8, (13, 0), warp=1)

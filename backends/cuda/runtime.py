@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -55,7 +55,7 @@ class CudaBackend:
         self.capabilities = capabilities
         self.driver = driver
         self._launches = np.zeros(1, np.int64)
-        self._adds: frozenset[str] | None = None
+        self._adds: Mapping[str, float] | None = None
         self._lost = False
         self._turn = threading.RLock()
         self._pending: dict[int, Executable] = {}

@@ -6,7 +6,7 @@ gathered. `Threads(host=True)` is the host playing the device, one thread after 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from adstack.backends.llvm.emitters import emit
@@ -106,7 +106,7 @@ class Threads(Target):
     Args:
         slots: words of a task's context and of the table about adstacks, which are handed over by value.
         debug: whether a task does nothing once something has failed.
-        adds: names of the float types to which memory adds by itself, to the bit.
+        adds: float types to which memory adds by itself -> the least magnitude, see `Target.float_adds`.
         host: whether it is the host that plays the device.
     """
 
@@ -115,7 +115,7 @@ class Threads(Target):
     frames = True
     scope = ' syncscope("device")'
 
-    def __init__(self, slots: int, *, debug: bool, adds: frozenset[str], host: bool = False) -> None:
+    def __init__(self, slots: int, *, debug: bool, adds: Mapping[str, float], host: bool = False) -> None:
         self.slots, self.debug, self.float_adds, self.host = slots, debug, adds, host
         self.head = _HOST if host else _DEVICE
         if host:

@@ -167,9 +167,28 @@ def update(e: RegionEmitter, kind: str, pointer: str, dtype: DType, *values: str
     if dtype.kind in "iu" and kind in ("min", "max"):
         word = kind if dtype.kind == "i" else f"u{kind}"
         return _atomic_update(e, word, pointer, dtype, values[0])
-    if kind == "add" and dtype.name in e.frame.target.float_adds:
+    least = e.frame.target.float_adds.get(dtype.name) if kind == "add" else None
+    if least == 0:
         return _atomic_update(e, "fadd", pointer, dtype, values[0])
+    if least is not None:
+        return _added(e, pointer, dtype, values[0], least)
     return _exchanged(e, kind, pointer, dtype, values)
+
+
+def _added(e: RegionEmitter, pointer: str, dtype: DType, value: str, least: float) -> str:
+    """By memory itself if the value's magnitude is not below the least with which it adds to the bit; NaN is not."""
+    w, ty = e.w, scalar_type(dtype)
+    size = w.intrinsic(f"llvm.fabs.f{dtype.bits}", ty, [(ty, value)])
+    small, large, after = e.label("small"), e.label("large"), e.label("added")
+    e.split(w.let(f"fcmp olt {ty} {size}, {literal(least, dtype)}"), small, large)
+    e.enter(large)
+    old, here = _atomic_update(e, "fadd", pointer, dtype, value), e.block
+    e.jump(after)
+    e.enter(small)
+    other, there = _exchanged(e, "add", pointer, dtype, (value,)), e.block
+    e.jump(after)
+    e.enter(after)
+    return w.let(f"phi {ty} [ {old}, %{here} ], [ {other}, %{there} ]")
 
 
 def _atomic_update(e: RegionEmitter, word: str, pointer: str, dtype: DType, value: str) -> str:

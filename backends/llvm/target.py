@@ -28,7 +28,8 @@ class Target:
         frames: whether memory of a size known when compiling is better taken from the frame than from the C heap.
         allocators: what declares the functions of the C heap.
         scope: of atomic operations.
-        float_adds: names of the float types to which memory adds by itself, to the bit.
+        float_adds: float types to which memory adds by itself -> the least magnitude with which it does so to the bit,
+            whatever is there; 0 where it always does.
     """
 
     head: str = ""
@@ -43,7 +44,7 @@ class Target:
         }
     )
     scope: str = ""
-    float_adds: frozenset[str] = frozenset()
+    float_adds: Mapping[str, float] = MappingProxyType({})
 
     def serial(self, symbol: str) -> str:
         """The head of a serial task's function, up to its attributes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import re
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from adstack.runtime.options import Options
 
 Array = npt.NDArray[Any]
 
-ADDS = frozenset({"f16", "f32", "f64"})
+ADDS: Mapping[str, float] = {"f16": 0, "f32": 0, "f64": 0}
 
 
 @cache
@@ -66,12 +66,12 @@ def agree_on(source: str | Kernel | Program, cases: Iterable[Case], *, debug: bo
         assert differing(wanted, outcome(launch, given, scalars), program) == []
 
 
-def device_text(source: str | Kernel | Program, *, debug: bool = False, adds: frozenset[str] = ADDS) -> str:
+def device_text(source: str | Kernel | Program, *, debug: bool = False, adds: Mapping[str, float] = ADDS) -> str:
     """LLVM text for a device."""
     return emit_module(tasks_of(source, debug), debug=debug, adds=adds, host=False).text
 
 
-def device_code(source: str | Kernel | Program, *, debug: bool = False, adds: frozenset[str] = ADDS) -> str:
+def device_code(source: str | Kernel | Program, *, debug: bool = False, adds: Mapping[str, float] = ADDS) -> str:
     """PTX."""
     return ptx(device_text(source, debug=debug, adds=adds))
 

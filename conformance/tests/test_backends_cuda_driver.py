@@ -207,16 +207,52 @@ def test_a_device_that_fails_while_the_heap_is_made_is_told(monkeypatch):
         Driver(0).load(b"", heap=True)
 
 
-@pytest.mark.parametrize("keeps", [True, False])
-def test_memory_adds_f32_by_itself_only_where_it_keeps_subnormals(recorder, monkeypatch, keeps):
-    """The device's part is played here: it adds, or takes what is subnormal for zero."""
+def flushed(numbers):
+    return np.where(np.abs(numbers) < 2.0**-126, np.copysign(np.float32(0), numbers), numbers)
+
+
+def exact(old, value):
+    return old + value, old
+
+
+def flushing(old, value):
+    return flushed(flushed(old) + flushed(value)), old
+
+
+def forgetful(old, value):
+    return flushing(old, value)[0], flushed(old)
+
+
+def truncating(old, value):
+    return (old.astype(np.float64) + value).astype(np.float32) * np.float32(1 - 2.0**-24), old
+
+
+@pytest.mark.parametrize(
+    ("adder", "least"), [(exact, 0), (flushing, adds.LEAST), (forgetful, None), (truncating, None)]
+)
+def test_memory_adds_f32_by_itself_as_far_as_it_does_so_to_the_bit(recorder, monkeypatch, adder, least):
+    """The device's part is played here."""
 
     def download(self, address, array):
         with np.errstate(all="ignore"):
-            total = adds._CASES[:, 0] + adds._CASES[:, 1]
-        array[:, 0] = total if keeps else np.where(np.abs(total) < 2.0**-126, 0, total)
+            array[:, 0], array[:, 1] = adder(adds._CASES[:, 0], adds._CASES[:, 1])
 
     monkeypatch.setattr(Driver, "download", download)
     monkeypatch.setattr(Driver, "load", lambda self, image: ctypes.c_void_p(1))
-    wanted = {"f16", "f32", "f64"} if keeps else {"f16", "f64"}
-    assert adds.float_adds(Driver(0), None) == wanted
+    assert adds.float_adds(Driver(0), None) == {**adds.ALWAYS, **({} if least is None else {"f32": least})}
+
+
+def test_flushing_does_not_matter_where_what_is_added_is_large():
+    """Every kind of number in memory, among them those that cancel nearly all, with numbers next to the least."""
+    random = np.random.default_rng(5)
+    value = np.float32(adds.LEAST) * random.uniform(1, 4, 200_000).astype(np.float32)
+    value[:1000] = adds.LEAST
+    value *= random.choice(np.array([-1, 1], np.float32), value.size)
+    near = (value.view(np.uint32) ^ np.uint32(1 << 31)).view(np.int32) + random.integers(-3, 4, value.size, np.int32)
+    anything = random.integers(0, 1 << 32, value.size, np.uint32).view(np.float32)
+    subnormal = random.integers(0, 1 << 23, value.size, np.uint32).view(np.float32)
+    with np.errstate(all="ignore"):
+        for old in (near.view(np.float32), anything, subnormal, -subnormal):
+            assert adds._same(flushing(old, value)[0], exact(old, value)[0]).all()
+        small = np.float32(2.0**-125)
+        assert not adds._same(flushing(subnormal, small)[0], exact(subnormal, small)[0]).all()

@@ -14,6 +14,7 @@ from cuda_kit import ADDS, assemble, device_code, joined
 from interpreter_kit import parallel
 
 import adstack as qd
+from adstack.backends.cuda.adds import ALWAYS, LEAST
 from adstack.backends.cuda.codegen import emit_module
 from adstack.backends.cuda.runtime import CudaBackend
 from adstack.backends.cuda.toolchain import ptx
@@ -125,10 +126,29 @@ def test_an_element_that_one_thread_alone_touches_is_added_to_without_atomics():
     assert "red." not in code
 
 
-def test_where_memory_flushes_subnormals_a_loop_adds():
-    code = device_code(ADD.replace("{t}", "f32"), adds=frozenset({"f16", "f64"}))
+NATIVE = r"(?:atom|red)\.global\.add\.f32"
+LOOP = r"atom\.relaxed\.gpu\.global\.cas\.b32"
+
+
+def test_where_memory_adds_wrongly_a_loop_adds():
+    code = device_code(ADD.replace("{t}", "f32"), adds=ALWAYS)
     assert "add.rn.f32" in code
-    assert re.search(r"atom\.relaxed\.gpu\.global\.cas\.b32", code)
+    assert re.search(LOOP, code)
+    assert not re.search(NATIVE, code)
+
+
+def test_where_memory_flushes_subnormals_it_adds_what_is_large(tmp_path):
+    for text in (ADD, SUM.replace("{kind}", "add")):
+        code = device_code(text.replace("{t}", "f32"), adds={**ALWAYS, "f32": LEAST})
+        assert re.search(NATIVE, code)
+        assert re.search(LOOP, code)
+        assert re.search(r"setp\.\w+\.f32 .*0f0D800000", code)  # 2^-100
+        assemble(code, tmp_path)
+
+
+def test_where_memory_adds_rightly_there_is_no_loop():
+    code = device_code(ADD.replace("{t}", "f32"))
+    assert not re.search(LOOP, code)
 
 
 SUM = parallel(

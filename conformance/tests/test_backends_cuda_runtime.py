@@ -11,6 +11,7 @@ from cuda_kit import agree_on, backend, compiled
 from interpreter_kit import parallel, serial
 
 import adstack as qd
+from adstack.backends.cuda.adds import LEAST
 from adstack.backends.cuda.driver import DriverError
 from adstack.backends.cuda.emulator import Emulator
 from adstack.backends.cuda.toolchain import host_code
@@ -49,6 +50,23 @@ def test_threads_share_the_iterations_of_a_loop(n):
     y = np.zeros(n + 5, np.int32)
     launch({"y": y})
     assert y.tolist() == [*range(n), 0, 0, 0, 0, 0]
+
+
+UPDATES = """%v = load @x[%i] : f32
+%k = load @at[%i] : i32
+%old = atomic add @y[%k], %v : f32
+store @seen[%i], %old"""
+
+
+def test_small_and_large_numbers_added_apart_leave_and_find_the_same_bits(monkeypatch):
+    monkeypatch.setattr(backend(), "_adds", {"f32": LEAST})
+    places = "place @x : f32[?] field\nplace @seen : f32[?] field\nplace @at : i32[?] field\nplace @y : f32[?] field"
+    random = np.random.default_rng(1)
+    x = (random.uniform(-2, 2, 300) * 2.0 ** random.choice([-147, -126, -101, -100, -99, 0], 300)).astype(np.float32)
+    x[::7], x[5], x[11], x[12] = 0, -LEAST, np.inf, np.nan
+    given = {"x": x, "seen": np.zeros_like(x), "at": np.arange(300, dtype=np.int32) % 9, "y": np.zeros(9, np.float32)}
+    given["at"][8:13] = 3
+    agree_on(parallel(UPDATES, 300, places), [(given, ())])
 
 
 def test_bounds_that_memory_decides_are_looked_at_on_the_device():
