@@ -40,12 +40,14 @@ class Group:
         last: the last slot that may be touched (i64).
         each: the capacity of every lane (a vector), if they differ.
         places: per checked (region, index, mask), the slot to write to.
+        rows: per place, a stride that is not known when compiling, and that slot times the stride.
     """
 
     capacity: str
     last: str
     each: str = ""
     places: dict[tuple[int, Value, str | None], str] = field(default_factory=dict)
+    rows: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,8 @@ def _address(e: RegionEmitter, stack: Kept, slot: str, width: int) -> Address:
     """Where the values of all lanes are in a slot (the same for all, or one each)."""
     ty = type_text(i64, width)
     if width == 1:
-        at = product(e, slot, stack.stride)
+        stride, row = stack.group.rows.get(slot, ("", ""))
+        at = row if stride == stack.stride else product(e, slot, stack.stride)
         if stack.offset != "0":
             at = e.w.let(f"add i64 {at}, {stack.offset}")
     else:
@@ -192,15 +195,21 @@ def _checked(e: RegionEmitter, stack: Kept, index: Value) -> str:
     group, width = stack.group, e.width(index)
     full, after = e.label("full"), e.label("put")
     name, over, before = e.wide(index, width), _over(e, group, index), e.block
+    # An index counts up in a loop, and so does its product with a stride: LLVM makes an addition of it.
+    counts = width == 1 and not group.each and not stack.stride.isdigit()
+    row = product(e, name, stack.stride) if counts else ""
     e.split(over, full, after, rare=True)
     e.enter(full)
     _record(e, stack, index)
-    recorded = e.block
+    last, recorded = product(e, group.last, stack.stride) if counts else "", e.block
     e.jump(after)
     e.enter(after)
-    if width == 1 and not group.each:  # what is not over is a slot: no need to compare again
-        return e.w.let(f"phi i64 [ {name}, %{before} ], [ {group.last}, %{recorded} ]")
-    return _limited(e, group, name, width)
+    if width > 1 or group.each:
+        return _limited(e, group, name, width)
+    slot = e.w.let(f"phi i64 [ {name}, %{before} ], [ {group.last}, %{recorded} ]")  # what is not over is a slot
+    if counts:
+        group.rows[slot] = stack.stride, e.w.let(f"phi i64 [ {row}, %{before} ], [ {last}, %{recorded} ]")
+    return slot
 
 
 def _limited(e: RegionEmitter, group: Group, name: str, width: int) -> str:
@@ -208,6 +217,20 @@ def _limited(e: RegionEmitter, group: Group, name: str, width: int) -> str:
     ty, suffix = type_text(i64, width), "i64" if width == 1 else f"v{width}i64"
     last = group.last if width == 1 else e.splat(group.last, i64)
     return e.w.intrinsic(f"llvm.umin.{suffix}", ty, [(ty, name), (ty, last)])
+
+
+def _inside(e: RegionEmitter, stack: Kept, name: str, width: int) -> str:
+    """The slot to read for an index.
+
+    Of a stride that is not known when compiling, it is the product that is limited, so that it too is counted up or
+    down. A product that wraps is no other slot's unless the index is far beyond what memory can hold.
+    """
+    group, stride = stack.group, stack.stride
+    slot = _limited(e, group, name, width)
+    if width == 1 and not stride.isdigit():
+        rows = [("i64", product(e, number, stride)) for number in (name, group.last)]
+        group.rows[slot] = stride, e.w.intrinsic("llvm.umin.i64", "i64", rows)
+    return slot
 
 
 def _over(e: RegionEmitter, group: Group, index: Value) -> str:
@@ -238,7 +261,7 @@ def get(e: RegionEmitter, op: Op, stack: Kept) -> None:
     """Read each lane's slot at an index, kept inside the memory there is."""
     index, dtype = op.operands[1], stack.dtype
     width = e.width(index)
-    address = _address(e, stack, _limited(e, stack.group, e.wide(index, width), width), width)
+    address = _address(e, stack, _inside(e, stack, e.wide(index, width), width), width)
     if address.kind == "one":
         name = e.w.let(f"load {memory_type(dtype)}, ptr {address.name}, align {dtype.size}")
         e.bind(op.result, from_memory(e, name, dtype, 1))
