@@ -123,7 +123,9 @@ def root(x: Num) -> Num:
     if dtype is f16:
         return narrow(root(wide(x)))
     if traits.sqrt32 if dtype is f32 else traits.sqrt64:
-        return x.c.std("Sqrt", dtype, x)
+        found = x.c.std("Sqrt", dtype, x)
+        flushed = dtype is f32 and not traits.order32  # a negative subnormal number may count as -0
+        return (x < 0.0).choose(x.c.const(math.nan, dtype), found) if flushed else found
     if dtype is f32 and traits.sqrt64:
         return x.c.std("Sqrt", f64, x.convert(f64)).convert(f32)
     raise _inexact("square roots", dtype)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.shared import kept
-from adstack.backends.spirv.code import Code, Num
+from adstack.backends.spirv.code import Code, Num, unsigned
 from adstack.backends.spirv.module import Module
 from adstack.backends.spirv.opcodes import BUILTIN, Capability, Storage
 from adstack.backends.spirv.opcodes import Op as Spv
@@ -98,6 +98,17 @@ def _sqrt(c: Code, address: Num, x: tuple[Num, ...]) -> Num:
     return c.std("Sqrt", x[0].dtype, positive)
 
 
+def _order(c: Code, address: Num, x: tuple[Num, ...]) -> Num:
+    """The second operand where the first is less or greater than a zero that no compiler knows to be one."""
+    bits = unsigned(x[0].dtype)
+    zero = (x[1].bits(bits) & (1 << (x[0].dtype.bits - 1))).bits(x[0].dtype)
+    return ((x[0] < zero) | (zero < x[0])).choose(x[1], 0.0)
+
+
+def _ordered(a: Array, b: Array, c: Array) -> Array:
+    return np.where((a < 0) | (a > 0), b, 0)
+
+
 _DOUBLE = ("shaderFloat64",)
 TRIALS: Final = (
     _Trial("fma32", f32, (), lambda c, at, x: c.std("Fma", f32, *x), lambda a, b, c: exact_fma(f32, a, b, c)),
@@ -114,10 +125,8 @@ TRIALS: Final = (
         "half_kept", f32, ("shaderFloat16",), lambda c, at, x: x[2].convert(f16).convert(f32) + 1.0,
         lambda a, b, c: c.astype(np.float16).astype(np.float32) + np.float32(1),
     ),
-    _Trial("order32", f32, (), lambda c, at, x: x[0].ne(0.0).choose(x[1], 0.0), lambda a, b, c: np.where(a != 0, b, 0)),
-    _Trial(
-        "order64", f64, _DOUBLE, lambda c, at, x: x[0].ne(0.0).choose(x[1], 0.0), lambda a, b, c: np.where(a != 0, b, 0)
-    ),
+    _Trial("order32", f32, (), _order, _ordered),
+    _Trial("order64", f64, _DOUBLE, _order, _ordered),
     _Trial("widen", f32, _DOUBLE, lambda c, at, x: x[0].convert(f64), lambda a, b, c: a.astype(np.float64), f64),
     _Trial("float_add", f32, ("shaderBufferFloat32AtomicAdd",), _atomic_add, lambda a, b, c: a + b),
     _Trial("endless", u32, (), _turns, lambda a, b, c: a),
@@ -180,7 +189,7 @@ def _region(piece: Piece, trial: int, which: int, dtype: Any) -> Array:
 
 
 def _operands(dtype: DType) -> tuple[Array, Array, Array]:
-    """Numbers of every size whose products nearly cancel the third; subnormal quotients and sums; zeros."""
+    """Numbers of every size whose products nearly cancel the third; subnormal operands, quotients and sums; zeros."""
     if dtype is u32:
         counts = np.arange(_CASES, dtype=np.uint32)
         counts[-1] = _TURNS
@@ -195,6 +204,9 @@ def _operands(dtype: DType) -> tuple[Array, Array, Array]:
         near = slice(0, _CASES // 2)
         a[near] = 1 + (raw[0][near] >> (8 if dtype is f32 else 11)).astype(dtype.numpy) * real(2.0 ** -(bits + 1))
         b[near] = 1 + (raw[1][near] >> (8 if dtype is f32 else 11)).astype(dtype.numpy) * real(2.0 ** -(bits + 1))
+        small = slice(8, 40)
+        significand_and_sign = wide((1 << bits) - 1 | 1 << (8 * dtype.size - 1))
+        a[small] = (raw[0][small] & significand_and_sign).view(dtype.numpy)
         c = -(a * b)
         c[::3] = a[::3] * real(2.0**-bits)
         tiny = slice(1, _CASES, 7)

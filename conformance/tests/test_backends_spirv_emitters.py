@@ -69,8 +69,10 @@ def test_a_device_that_rounds_as_it_likes_gives_them_too(name):
 @pytest.mark.parametrize("name", [*FLOATS, *ORDERS])
 def test_a_device_that_takes_subnormal_numbers_for_zeros_gives_them_too(name):
     program = program_of(name)
-    device = backend(div32=False, sqrt32=False, half_kept=False, order32=False, order64=False, widen=False)
-    agree(program, buffers_of(program), device=device)
+    flags = {"half_kept": False, "order32": False, "order64": False, "widen": False}
+    for roots in (True, False):
+        device = backend(**flags, div32=roots, sqrt32=roots)
+        agree(program, buffers_of(program), device=device)
 
 
 def test_remainders_of_negative_numbers_are_not_left_to_the_device():
