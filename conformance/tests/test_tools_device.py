@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
+from adstack.conformance.harness.loading import collect
 from adstack.tools.device import __main__ as device
+from adstack.tools.device import cases
 from adstack.tools.device.__main__ import Part
 from adstack.tools.device.cases import chosen
+from adstack.tools.device.results import results
 
 
 @pytest.fixture
@@ -22,7 +26,7 @@ def findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(sys, "argv", ["device", "--out", str(tmp_path / "out"), *arguments])
         status = device.main()
         out = tmp_path / "out"
-        assert {path.name for path in out.iterdir()} == {"log.txt", "summary.json"}
+        assert {path.name for path in out.iterdir()} == {"log.txt", "summary.json", "results.json"}
         return status, json.loads((out / "summary.json").read_text()), (out / "log.txt").read_text()
 
     return run
@@ -76,3 +80,58 @@ def test_cases_are_spread_over_the_topics():
     first = [entry.topic for entry in chosen([])[:15]]
     assert len(set(first)) == len(first)
     assert {entry.topic for entry in chosen(["memory"])} == {"memory"}
+
+
+def test_every_case_comes_before_the_second_variant_of_any():
+    found = [entry.id.partition(":")[0] for entry in chosen([])]
+    count = len(set(found))
+    assert len(set(found[:count])) == count
+    assert len(found) == len(list(collect())) > 2 * count
+
+
+def test_cases_are_run_until_the_time_is_over(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["cases", "--arch", "reference", "--seconds", "0.2", "--topic", "arith"])
+    assert cases.main() == 0
+    runs, variants, there = map(
+        int, re.match(r"(\d+) runs of (\d+) variants of (\d+)", capsys.readouterr().out).groups()
+    )
+    assert 0 < variants <= there
+    assert runs >= variants
+
+
+def test_results_tell_the_device_and_what_every_part_found(tmp_path):
+    suite = {
+        "suite": {"seconds": 39.5, "passed": False, "counts": {"pass": 5, "wrong value": 1}},
+        "machine": {"cpu": "some"},
+        "subjects": [
+            {
+                "name": "cuda",
+                "kind": "native",
+                "device": "a device",
+                "version": "1",
+                "reason": "",
+                "details": {"driver": "13"},
+            }
+        ],
+        "cells": [
+            {"case": "a/good", "status": "pass", "failed": False},
+            {"case": "a/bad:i64", "status": "wrong value", "failed": True},
+        ],
+    }
+    (tmp_path / "conformance.json").write_text(json.dumps(suite))
+    (tmp_path / "limit.json").write_text('{"forward": 0.07}')
+    (tmp_path / "throughput.json").write_text('{"dispatch": {"nop": 3.')
+    said = "========= SANITIZER\n21 runs of 9 variants of 30: {'finished': 21}\n========= ERROR SUMMARY: 3 errors\n"
+    files = {"conformance": "conformance.json", "limit": "limit.json", "memcheck": "", "throughput": "throughput.json"}
+    done = {name: {"code": 0, "seconds": 1.5, "end": said if name == "memcheck" else "much"} for name in files}
+    found = results(tmp_path, files, done)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["date"])
+    assert found["subject"]["device"] == "a device"
+    assert found["subject"]["details"] == {"driver": "13"}
+    found = {name: part["found"] for name, part in found["parts"].items()}
+    assert found == {
+        "conformance": {**suite["suite"], "failed": ["a/bad:i64: wrong value"]},
+        "limit": {"forward": 0.07},
+        "memcheck": ["21 runs of 9 variants of 30: {'finished': 21}", "ERROR SUMMARY: 3 errors"],
+        "throughput": [],
+    }

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from .results import NAME, results
+
 _TAIL: Final = 6000
 _SANITIZER: Final = "compute-sanitizer"
 _TOOLKITS: Final = ("/usr/local/cuda/bin", "/opt/cuda/bin")
@@ -26,7 +28,7 @@ class Part:
         name: how it is asked for.
         seconds: that it may take.
         command: what runs.
-        file: written by it; read into the summary if it is small JSON.
+        file: JSON written by it.
     """
 
     name: str
@@ -51,7 +53,7 @@ def parts(out: Path, arch: str, jobs: int) -> list[Part]:
             (*python, "adstack.tools.device.throughput", arch, str(out / "throughput.json")),
             "throughput.json",
         ),
-        Part("memcheck", 110, (*sanitized, "memcheck", *cases, "80")),
+        Part("memcheck", 200, (*sanitized, "memcheck", *cases, "170")),
         Part("racecheck", 80, (*sanitized, "racecheck", *cases, "50", "--topic", "parallel", "--topic", "memory")),
     ]
 
@@ -94,8 +96,10 @@ def main() -> int:
     asked.out.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + asked.seconds
     summary: dict[str, Any] = {}
+    wanted = parts(asked.out, asked.arch, asked.jobs)
+    files = {part.name: part.file for part in wanted}
     with (asked.out / "log.txt").open("w") as log:
-        for part in parts(asked.out, asked.arch, asked.jobs):
+        for part in wanted:
             if asked.part and part.name not in asked.part:
                 continue
             left = end - time.monotonic()
@@ -103,6 +107,7 @@ def main() -> int:
                 run(part, min(part.seconds, left), log) if left > 1 else {"code": -1, "end": "no time left"}
             )
             (asked.out / "summary.json").write_text(json.dumps(summary, indent=1))
+            (asked.out / NAME).write_text(json.dumps(results(asked.out, files, summary), indent=1) + "\n")
             print(part.name, summary[part.name]["code"], summary[part.name].get("seconds"), flush=True)
             print(summary[part.name]["end"][-1500:], flush=True)
     return int(any(found["code"] for found in summary.values()))

@@ -1,4 +1,4 @@
-"""Runs one variant of every case in one process, for tools that watch it: `python -m adstack.tools.device.cases`."""
+"""Runs cases in one process, as many as time allows, for tools that watch it: `adstack.tools.device.cases`."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = ["main"]
 
 
 def chosen(topics: list[str]) -> list[Entry]:
-    """The first variant of every case, spread over the topics."""
-    found: dict[str, Entry] = {}
-    for entry in collect():
-        if not topics or entry.topic in topics:
-            found.setdefault(entry.id.partition(":")[0], entry)
-    turn: Counter[str] = Counter()
+    """The first variant of every case, then the second ones and so on, each time spread over the topics."""
+    entries = [entry for entry in collect() if not topics or entry.topic in topics]
+    variants, turn = Counter[str](), Counter[tuple[int, str]]()
     order = {}
-    for entry in found.values():
-        turn[entry.topic] += 1
-        order[entry.id] = turn[entry.topic]
-    return sorted(found.values(), key=lambda entry: order[entry.id])
+    for entry in entries:
+        case = entry.id.partition(":")[0]
+        which = variants[case]
+        variants[case] += 1
+        order[entry.id] = which, turn[which, entry.topic]
+        turn[which, entry.topic] += 1
+    return sorted(entries, key=lambda entry: order[entry.id])
 
 
 def main() -> int:
@@ -41,15 +41,17 @@ def main() -> int:
     end, outcomes = time.monotonic() + asked.seconds, Counter[str]()
     capture = SimpleNamespace(mark=lambda: 0, since=lambda mark: "")
     entries = chosen(asked.topic)
+    reached = 0
     for entry in entries:
+        if time.monotonic() > end:
+            break
+        reached += 1
         for mode in entry.case.modes:
-            if time.monotonic() > end:
-                break
             with contextlib.redirect_stdout(io.StringIO()):
                 request = Request(str(CASES), entry.path, entry.id, mode, 1)
                 outcomes[perform(request, Target(qd, asked.arch), capture)["outcome"]] += 1  # type: ignore[arg-type]
     qd.reset()
-    print(f"{sum(outcomes.values())} runs of {len(entries)} cases: {dict(outcomes)}")
+    print(f"{sum(outcomes.values())} runs of {reached} variants of {len(entries)}: {dict(outcomes)}")
     return 0
 
 
