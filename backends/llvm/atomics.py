@@ -185,7 +185,7 @@ def _added(e: RegionEmitter, pointer: str, dtype: DType, value: str, least: floa
     old, here = _atomic_update(e, "fadd", pointer, dtype, value), e.block
     e.jump(after)
     e.enter(small)
-    other, there = _exchanged(e, "add", pointer, dtype, (value,)), e.block
+    other, there = _exchanged(e, "add", pointer, dtype, (value,), spares=True), e.block
     e.jump(after)
     e.enter(after)
     return w.let(f"phi {ty} [ {old}, %{here} ], [ {other}, %{there} ]")
@@ -197,11 +197,18 @@ def _atomic_update(e: RegionEmitter, word: str, pointer: str, dtype: DType, valu
     return e.w.let(f"atomicrmw {word} {where}{e.frame.target.scope} monotonic, align {dtype.size}")
 
 
-def _exchanged(e: RegionEmitter, kind: str, pointer: str, dtype: DType, values: tuple[str, ...]) -> str:
-    """By compare-and-exchange on the bits, until nobody has come between."""
+def _exchanged(
+    e: RegionEmitter, kind: str, pointer: str, dtype: DType, values: tuple[str, ...], *, spares: bool = False
+) -> str:
+    """By compare-and-exchange on the bits, until nobody has come between.
+
+    `spares` has bits that would not change left alone: to have read them is as good. Many threads may add zero, and
+    would wait for each other.
+    """
     word, ty, size = f"i{8 * dtype.size}", scalar_type(dtype), dtype.size
     before, head, after = e.block, e.label("try"), e.label("done")
-    start = e.w.let(f"load {word}, ptr {pointer}, align {size}")
+    order = f" atomic {word}, ptr {pointer}{e.frame.target.scope} monotonic" if spares else f" {word}, ptr {pointer}"
+    start = e.w.let(f"load{order}, align {size}")
     e.jump(head)
     e.enter(head)
     seen = e.w.let("phi " + word)
@@ -209,6 +216,10 @@ def _exchanged(e: RegionEmitter, kind: str, pointer: str, dtype: DType, values: 
     old = e.w.let(f"bitcast {word} {seen} to {ty}") if dtype.is_float else from_memory(e, seen, dtype, 1)
     new = _combined(e, 1, kind, dtype, old, values)
     raw = e.w.let(f"bitcast {ty} {new} to {word}") if dtype.is_float else to_memory(e, new, dtype, 1)
+    if spares:
+        change = e.label("change")
+        e.split(e.w.let(f"icmp eq {word} {raw}, {seen}"), after, change)
+        e.enter(change)
     swap = f"cmpxchg ptr {pointer}, {word} {seen}, {word} {raw}{e.frame.target.scope}"
     pair = e.w.let(f"{swap} monotonic monotonic, align {size}")
     found = e.w.let(f"extractvalue {{ {word}, i1 }} {pair}, 0")

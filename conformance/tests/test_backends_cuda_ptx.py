@@ -143,6 +143,7 @@ def test_where_memory_flushes_subnormals_it_adds_what_is_large(tmp_path):
         assert re.search(NATIVE, code)
         assert re.search(LOOP, code)
         assert re.search(r"setp\.\w+\.f32 .*0f0D800000", code)  # 2^-100
+        assert code.index("ld.relaxed.gpu.global") < re.search(LOOP, code).start()
         assemble(code, tmp_path)
 
 
