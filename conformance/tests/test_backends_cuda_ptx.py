@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from cuda_kit import ADDS, assemble, device_code, joined
+from cuda_kit import ADDS, assemble, device_code, device_text, joined
 from interpreter_kit import parallel
 
 import adstack as qd
@@ -145,6 +145,15 @@ def test_where_memory_flushes_subnormals_it_adds_what_is_large(tmp_path):
         assert re.search(r"setp\.\w+\.f32 .*0f0D800000", code)  # 2^-100
         assert code.index("ld.relaxed.gpu.global") < re.search(LOOP, code).start()
         assemble(code, tmp_path)
+
+
+def test_memory_adds_by_itself_what_is_not_below_the_least():
+    text = device_text(ADD.replace("{t}", "f32"), adds={**ALWAYS, "f32": LEAST})
+    found = re.search(r"fcmp olt float .*\n\s*br i1 \S+, label %(\S+), label %(\S+)", text)
+    assert found is not None
+    small, large = (re.search(rf"^{re.escape(label)}:\n(.*\n)", text, re.MULTILINE)[1] for label in found.groups())
+    assert "load atomic i32" in small
+    assert "atomicrmw fadd" in large
 
 
 def test_where_memory_adds_rightly_there_is_no_loop():
