@@ -148,11 +148,26 @@ def fma(a: Num, b: Num, x: Num) -> Num:
         return _fma_through(a, b, x, f32)
     if traits.fma32 if a.dtype is f32 else traits.fma64:
         return a.c.std("Fma", a.dtype, a, b, x)
+    if traits.fma32_normal and a.dtype is f32:
+        return _fma_of_normal(a, b, x)
     if a.c.doubt is not None:
         result, doubtful = _quick_fma(a, b, x)
         a.c.doubt(doubtful)
         return result
     return _fma_through(a, b, x, f64) if a.dtype is f32 else fma64(a, b, x)
+
+
+def _fma_of_normal(a: Num, b: Num, x: Num) -> Num:
+    """The device's, where no number is so small that it may be flushed; a result of zero may be one that was."""
+    c, found = a.c, a.c.std("Fma", f32, a, b, x)
+    sizes = [v.bits(u32) & 0x7FFFFFFF for v in (a, b, x, found)]
+    small = sizes.pop() < 0x800000
+    for size in sizes:
+        small = small | (size - 1 < 0x7FFFFF)
+    if c.doubt is not None:
+        c.doubt(small)
+        return found
+    return c.either(small, lambda: [_fma_through(a, b, x, f64)], lambda: [found])[0]
 
 
 def _quick_fma(a: Num, b: Num, x: Num) -> tuple[Num, Num]:

@@ -13,6 +13,7 @@ class Traits:
 
     Attributes:
         fma32, fma64: the instruction Fma rounds once.
+        fma32_normal: the instruction Fma of f32 rounds once where no operand and no result is subnormal.
         div32, div64, sqrt32, sqrt64: the instruction rounds correctly.
         half: converting f32 to f16 rounds to nearest even and keeps subnormals.
         half_kept: converting f32 to f16 and back rounds; some compilers leave both out.
@@ -29,6 +30,7 @@ class Traits:
 
     fma32: bool = True
     fma64: bool = True
+    fma32_normal: bool = True
     div32: bool = True
     div64: bool = True
     sqrt32: bool = True

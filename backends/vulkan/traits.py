@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.shared import kept
-from adstack.backends.spirv.code import Code, Num, unsigned
+from adstack.backends.spirv.code import Code, Num
 from adstack.backends.spirv.module import Module
 from adstack.backends.spirv.opcodes import BUILTIN, Capability, Storage
 from adstack.backends.spirv.opcodes import Op as Spv
 from adstack.backends.spirv.traits import Traits
 from adstack.ir.arithmetic import fma as exact_fma
-from adstack.ir.types import DType, f16, f32, f64, u8, u32, u64
+from adstack.ir.types import DType, f16, f32, f64, u1, u8, u32, u64
 
 from .capability import SUBGROUPS
 from .layout import Memory, Piece
@@ -99,19 +99,36 @@ def _sqrt(c: Code, address: Num, x: tuple[Num, ...]) -> Num:
 
 
 def _order(c: Code, address: Num, x: tuple[Num, ...]) -> Num:
-    """The second operand where the first is less or greater than a zero that no compiler knows to be one."""
-    bits = unsigned(x[0].dtype)
-    zero = (x[1].bits(bits) & (1 << (x[0].dtype.bits - 1))).bits(x[0].dtype)
-    return ((x[0] < zero) | (zero < x[0])).choose(x[1], 0.0)
+    """A number for how two operands compare."""
+    less, equal = (
+        (found).choose(c.const(size, x[0].dtype), 0.0) for found, size in ((x[0] < x[1], 1), (x[0].eq(x[1]), 2))
+    )
+    return less + equal
 
 
 def _ordered(a: Array, b: Array, c: Array) -> Array:
-    return np.where((a < 0) | (a > 0), b, 0)
+    return (np.where(a < b, 1, 0) + np.where(a == b, 2, 0)).astype(a.dtype)
+
+
+def _fma_of_normal(c: Code, address: Num, x: tuple[Num, ...]) -> Num:
+    """0 where an operand or the result is subnormal or zero."""
+    found = c.std("Fma", f32, *x)
+    small = c.const(False, u1)
+    for v in (*x, found):
+        small = small | ((v.bits(u32) & 0x7FFFFFFF) < 0x800000)
+    return small.choose(c.const(0.0, f32), found)
+
+
+def _fused_normal(a: Array, b: Array, c: Array) -> Array:
+    found = exact_fma(f32, a, b, c)
+    small = np.min(np.abs([a, b, c, found]), axis=0) < np.float32(2.0**-126)
+    return np.where(small, np.float32(0), found)
 
 
 _DOUBLE = ("shaderFloat64",)
 TRIALS: Final = (
     _Trial("fma32", f32, (), lambda c, at, x: c.std("Fma", f32, *x), lambda a, b, c: exact_fma(f32, a, b, c)),
+    _Trial("fma32_normal", f32, (), _fma_of_normal, _fused_normal),
     _Trial("fma64", f64, _DOUBLE, lambda c, at, x: c.std("Fma", f64, *x), lambda a, b, c: exact_fma(f64, a, b, c)),
     _Trial("div32", f32, (), lambda c, at, x: x[0] / x[1], lambda a, b, c: a / b),
     _Trial("div64", f64, _DOUBLE, lambda c, at, x: x[0] / x[1], lambda a, b, c: a / b),
@@ -207,6 +224,8 @@ def _operands(dtype: DType) -> tuple[Array, Array, Array]:
         small = slice(8, 40)
         significand_and_sign = wide((1 << bits) - 1 | 1 << (8 * dtype.size - 1))
         a[small] = (raw[0][small] & significand_and_sign).view(dtype.numpy)
+        b[24:40] = (raw[1][24:40] & significand_and_sign).view(dtype.numpy)
+        a[36:38], b[38:40] = 0, a[38:40]
         c = -(a * b)
         c[::3] = a[::3] * real(2.0**-bits)
         tiny = slice(1, _CASES, 7)

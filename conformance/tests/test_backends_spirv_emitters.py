@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -73,6 +74,15 @@ def test_a_device_that_takes_subnormal_numbers_for_zeros_gives_them_too(name):
     for roots in (True, False):
         device = backend(**flags, div32=roots, sqrt32=roots)
         agree(program, buffers_of(program), device=device)
+
+
+def test_an_fma_that_flushes_is_used_for_what_it_does_right(tmp_path):
+    program = program_of("fma")
+    for flushes, used in ((True, True), (False, False)):
+        traits = dataclasses.replace(STRICT, fma32=False, fma64=False, fma32_normal=flushes)
+        (shader,) = emit_program(program, traits).shaders
+        assert ("OpExtInst" in listing(shader.words)) is used
+        validate([shader.words], tmp_path)
 
 
 def test_remainders_of_negative_numbers_are_not_left_to_the_device():
