@@ -184,9 +184,11 @@ def _tried(
         for which, array in enumerate(triple):
             _region(piece, k, which, array.dtype)[:] = array
         _region(piece, k, 4, triple[0].dtype)[:] = triple[0]
-    words, capabilities = _shader(trials, base)
-    pipeline = pipelines.make(words, _LOCAL, capabilities, "the examination of the device")
-    stream.dispatch(pipeline, piece.address, _CASES // _LOCAL)
+    made = []
+    for k, trial in enumerate(trials):  # each alone: what a shader asks for one width may change what it does in others
+        words, capabilities = _shader(trial, k, base)
+        made.append(pipelines.make(words, _LOCAL, capabilities, f"the examination of the device ({trial.name})"))
+        stream.dispatch(made[-1], piece.address, _CASES // _LOCAL)
     stream.finish()
     holds = {trial.name: False for trial in TRIALS}
     with np.errstate(all="ignore"):
@@ -195,7 +197,8 @@ def _tried(
             bits = f"u{trial.to.size}"
             same = (got.view(bits) == want.view(bits)) | ((got != got) & (want != want))
             holds[trial.name] = bool(same.all())
-    pipelines.destroy(pipeline)
+    for pipeline in made:
+        pipelines.destroy(pipeline)
     memory.free(piece)
     return holds
 
@@ -237,8 +240,8 @@ def _operands(dtype: DType) -> tuple[Array, Array, Array]:
     return a, b, c
 
 
-def _shader(trials: list[_Trial], base: Traits) -> tuple[list[int], frozenset[int]]:
-    """Thread i does all trials with its operands."""
+def _shader(trial: _Trial, k: int, base: Traits) -> tuple[list[int], frozenset[int]]:
+    """Thread i tries the i-th operands of the k-th trial."""
     m = Module(base)
     c = Code(m)
     block = m.push_constants((m.type(u64), 0))
@@ -247,11 +250,10 @@ def _shader(trials: list[_Trial], base: Traits) -> tuple[list[int], frozenset[in
     three = m.vector(u32, 3)
     whole = c.raw(Spv.Load, three, m.builtin(BUILTIN["GlobalInvocationId"], three))
     thread = c.let(Spv.CompositeExtract, u32, whole, 0).resize(u64)
-    for k, trial in enumerate(trials):
-        at = [start + (5 * k + which) * _REGION + thread * trial.dtype.size for which in range(5)]
-        operands = tuple(c.load(address, trial.dtype) for address in at[:3])
-        result = start + (5 * k + 3) * _REGION + thread * trial.to.size
-        c.store(result, trial.run(c, at[4], operands), trial.to)
+    at = [start + (5 * k + which) * _REGION + thread * trial.dtype.size for which in range(5)]
+    operands = tuple(c.load(address, trial.dtype) for address in at[:3])
+    result = start + (5 * k + 3) * _REGION + thread * trial.to.size
+    c.store(result, trial.run(c, at[4], operands), trial.to)
     c.do(Spv.Return)
     main = m.new()
     m.add(c.function(main, m.void, m.signature(m.void)))
