@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adstack.ir.structure import Op, Place
-from adstack.ir.types import DType, u8, u16, u32, u64
+from adstack.ir.types import DType, f32, u8, u16, u32, u64
 
 from .access import address_of
 from .checks import DEVICE, RELAXED, check_bounds
@@ -15,7 +15,10 @@ from .opcodes import Capability
 from .opcodes import Op as Spv
 from .region import RegionEmitter, handles
 
-__all__ = ["update"]
+__all__ = ["LARGE", "update"]
+
+LARGE = 2.0**-100
+"""From here on an f32 is added exactly by memory that flushes subnormal numbers."""
 
 _NATIVE = {
     "add": (Spv.AtomicIAdd, Spv.AtomicIAdd),
@@ -64,14 +67,32 @@ def update(e: RegionEmitter, kind: str, address: Num, dtype: DType, *values: Num
     """One thread's atomic update; the old value."""
     c, traits = e.c, e.m.traits
     orders = c.m.word(DEVICE), c.m.word(RELAXED)
-    if dtype.name == "f32" and kind == "add" and traits.float_add:
-        c.m.need(Capability.AtomicFloat32AddEXT, "SPV_EXT_shader_atomic_float_add")
-        return c.let(Spv.AtomicFAddEXT, dtype, c.at(address, dtype), *orders, values[0].id)
+    if dtype is f32 and kind == "add" and (traits.float_add or traits.float_add_large):
+        return _added(e, address, values)
     if dtype.kind in "iu" and dtype.bits >= 32 and kind in _NATIVE and _has_atomics(e, dtype):
         signed, unsigned_ = _NATIVE[kind]
         op = signed if dtype.kind == "i" else unsigned_
         return c.let(op, dtype, c.at(address, dtype), *orders, values[0].id)
     return _exchanged(e, kind, address, dtype, values)
+
+
+def _added(e: RegionEmitter, address: Num, values: tuple[Num, ...]) -> Num:
+    """An addition of f32 by the memory itself, where it is exact.
+
+    Memory that flushes subnormal numbers adds exactly what is at least 2^-100 in size: a subnormal number there is less
+    than half a unit in the last place of the sum, and numbers that nearly cancel are multiples of 2^-124, and so is
+    their sum, which is 0 or normal.
+    """
+    c, orders = e.c, (e.m.word(DEVICE), e.m.word(RELAXED))
+
+    def native() -> list[Num]:
+        c.m.need(Capability.AtomicFloat32AddEXT, "SPV_EXT_shader_atomic_float_add")
+        return [c.let(Spv.AtomicFAddEXT, f32, c.at(address, f32), *orders, values[0].id)]
+
+    if e.m.traits.float_add:
+        return native()[0]
+    large = (values[0].bits(u32) & 0x7FFFFFFF) >= c.const(LARGE, f32).bits(u32)
+    return c.either(large, native, lambda: [_exchanged(e, "add", address, f32, values)])[0]
 
 
 def _has_atomics(e: RegionEmitter, dtype: DType) -> bool:

@@ -20,6 +20,7 @@ class Traits:
         order32, order64: comparisons tell subnormal numbers from zeros.
         widen: converting f32 to f64 keeps subnormals.
         float_add: there is an atomic addition of f32 that keeps subnormals.
+        float_add_large: there is one that is right where what is added is at least 2^-100 in size.
         int64_atomics: there are atomics of 64 bits.
         subgroups: threads that run side by side may combine their values.
         endless: loops turn as often as they should. Some drivers end every loop once a thread has made a fixed number
@@ -41,6 +42,7 @@ class Traits:
     order64: bool = True
     widen: bool = True
     float_add: bool = True
+    float_add_large: bool = True
     int64_atomics: bool = True
     subgroups: bool = True
     endless: bool = True

@@ -6,6 +6,7 @@ Vulkan lets a driver round quotients, roots and fma as it likes, and what it dec
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.shared import kept
+from adstack.backends.spirv.atomics import LARGE
 from adstack.backends.spirv.code import Code, Num
 from adstack.backends.spirv.module import Module
 from adstack.backends.spirv.opcodes import BUILTIN, Capability, Storage
@@ -83,6 +85,18 @@ def _atomic_add(c: Code, address: Num, x: tuple[Num, ...]) -> Num:
     return c.load(address, f32)
 
 
+def _atomic_add_large(c: Code, address: Num, x: tuple[Num, ...]) -> Num:
+    """The same with what is large enough, 1 where it is not; a NaN where the old value is not what was there."""
+    c.m.need(Capability.AtomicFloat32AddEXT, "SPV_EXT_shader_atomic_float_add")
+    added = ((x[1].bits(u32) & 0x7FFFFFFF) >= c.const(LARGE, f32).bits(u32)).choose(x[1], 1.0)
+    old = c.let(Spv.AtomicFAddEXT, f32, c.at(address, f32), c.m.word(1), c.m.word(0), added.id)
+    return old.bits(u32).eq(x[0].bits(u32)).choose(c.load(address, f32), math.nan)
+
+
+def _added_large(a: Array, b: Array, c: Array) -> Array:
+    return a + np.where(np.abs(b) < np.float32(LARGE), np.float32(1), b)
+
+
 def _turns(c: Code, address: Num, x: tuple[Num, ...]) -> Num:
     """How often a loop turns that should do so as often as an operand says."""
     zero = c.const(0, u32)
@@ -146,6 +160,7 @@ TRIALS: Final = (
     _Trial("order64", f64, _DOUBLE, _order, _ordered),
     _Trial("widen", f32, _DOUBLE, lambda c, at, x: x[0].convert(f64), lambda a, b, c: a.astype(np.float64), f64),
     _Trial("float_add", f32, ("shaderBufferFloat32AtomicAdd",), _atomic_add, lambda a, b, c: a + b),
+    _Trial("float_add_large", f32, ("shaderBufferFloat32AtomicAdd",), _atomic_add_large, _added_large),
     _Trial("endless", u32, (), _turns, lambda a, b, c: a),
 )  # fmt: skip
 

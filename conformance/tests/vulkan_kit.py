@@ -110,7 +110,20 @@ def validate(modules: Iterable[Sequence[int]], folder: Path) -> None:
 STRICT = Traits()
 """A device that keeps every rule of IEEE 754."""
 POOR = Traits(
-    fma32=False, fma32_normal=False, fma64=False, div32=False, sqrt32=False, half=False, half_kept=False, order32=False, order64=False,
-    widen=False, float_add=False, subgroups=False, endless=False, preserve=(), nearest=(), denormals=(),
+    fma32=False,
+    fma32_normal=False,
+    fma64=False,
+    div32=False,
+    sqrt32=False,
+    half=False,
+    half_kept=False,
+    order32=False,
+    order64=False,
+    widen=False,
+    float_add=False,
+    float_add_large=False,
+    subgroups=False,
+    endless=False,
+    preserve=(), nearest=(), denormals=(),
 )  # fmt: skip
 """A device that keeps as few as will do."""
