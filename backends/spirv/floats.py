@@ -158,16 +158,27 @@ def fma(a: Num, b: Num, x: Num) -> Num:
 
 
 def _fma_of_normal(a: Num, b: Num, x: Num) -> Num:
-    """The device's, where no number is so small that it may be flushed; a result of zero may be one that was."""
+    """The device's, where no number is so small that it may be flushed; a result of zero may be one that was.
+
+    Not that of a factor that is zero: it is the addend.
+    """
     c, found = a.c, a.c.std("Fma", f32, a, b, x)
-    sizes = [v.bits(u32) & 0x7FFFFFFF for v in (a, b, x, found)]
-    small = sizes.pop() < 0x800000
-    for size in sizes:
-        small = small | (size - 1 < 0x7FFFFF)
+    small = _size(found) < 0x800000
+    for factor in (a, b):
+        if not c.m.floats.get(factor.id):
+            small = small & _size(factor).ne(0)
+    for operand in (a, b, x):
+        if abs(c.m.floats.get(operand.id, _NORMAL[32] / 2)) < _NORMAL[32]:
+            small = small | (_size(operand) - 1 < 0x7FFFFF)
     if c.doubt is not None:
         c.doubt(small)
         return found
     return c.either(small, lambda: [_fma_through(a, b, x, f64)], lambda: [found])[0]
+
+
+def _size(x: Num) -> Num:
+    """The bits of an f32 but for its sign."""
+    return x.bits(u32) & 0x7FFFFFFF
 
 
 def _quick_fma(a: Num, b: Num, x: Num) -> tuple[Num, Num]:
