@@ -160,8 +160,8 @@ def fma(a: Num, b: Num, x: Num) -> Num:
 def _fma_of_normal(a: Num, b: Num, x: Num) -> Num:
     """The device's, where no number is so small that it may be flushed; a result of zero may be one that was.
 
-    Not that of a factor that is zero: it is the addend. Nor that with an addend of at least 2^-60: a product that nearly
-    cancels it is a multiple of 2^-108, so that what is left is 0 or normal.
+    Not that of a factor that is zero: it is the addend. Nor that with an addend of at least 2^-60: a product that
+    nearly cancels it is a multiple of 2^-108, so that what is left is 0 or normal.
     """
     c, found = a.c, a.c.std("Fma", f32, a, b, x)
     small = (_size(found) < 0x800000) & (_size(x) < c.const(2.0**-60, f32).bits(u32))
