@@ -14,6 +14,7 @@ from adstack.tools.device import __main__ as device
 from adstack.tools.device import cases
 from adstack.tools.device.__main__ import Part
 from adstack.tools.device.cases import chosen
+from adstack.tools.device.results import main as keep
 from adstack.tools.device.results import results
 
 
@@ -135,3 +136,27 @@ def test_results_tell_the_device_and_what_every_part_found(tmp_path):
         "memcheck": ["21 runs of 9 variants of 30: {'finished': 21}", "ERROR SUMMARY: 3 errors"],
         "throughput": [],
     }
+
+
+def test_a_kept_matrix_says_how_exact_every_case_was(tmp_path):
+    cell = {"status": "pass", "gap": None, "exactness": "exact", "ulp": 0.0, "mode": "forward"}
+    report = {
+        "suite": {"seconds": 1.0, "seed": 0, "passed": True, "counts": {"pass": 3, "gap": 1}},
+        "machine": {"cpu": "some"},
+        "subjects": [{"name": "cuda", "kind": "native", "device": "a device", "version": "1", "details": {}}],
+        "cells": [
+            {**cell, "case": "a/one"},
+            {**cell, "case": "a/two", "mode": "reverse", "exactness": "bound", "ulp": 12.0},
+            {**cell, "case": "a/three", "mode": "reverse", "exactness": "bound", "ulp": 3.0},
+            {**cell, "case": "a/four", "status": "wrong value", "exactness": "", "gap": "known"},
+        ],
+    }
+    (tmp_path / "report.json").write_text(json.dumps(report))
+    keep(str(tmp_path / "report.json"), "abc", str(tmp_path / "kept.json"))
+    kept = json.loads((tmp_path / "kept.json").read_text())
+    assert (kept["commit"], kept["counts"], kept["subject"]["device"]) == ("abc", {"pass": 3, "gap": 1}, "a device")
+    assert kept["cases"] == {
+        "forward": {"a/one": "exact", "a/four": "gap: known"},
+        "reverse": {"a/two": "bound, 12 ulp", "a/three": "bound, 3 ulp"},
+    }
+    assert kept["exactness"]["bound"] == {"cells": 2, "largest distance in ulp": 12.0}

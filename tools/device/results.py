@@ -1,15 +1,19 @@
-"""What an examination found, in one small file to be kept: the device, its driver, the date, what every part found."""
+"""What an examination found, in small files to be kept: the device, its driver, the date, what every part found.
+
+`python -m adstack.tools.device.results REPORT COMMIT FILE` makes one of a report of the conformance suite.
+"""
 
 from __future__ import annotations
 
 import datetime
 import json
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["NAME", "results"]
+__all__ = ["NAME", "main", "matrix", "results"]
 
 NAME: Final = "results.json"
 _SUBJECT: Final = ("name", "kind", "device", "version", "details")
@@ -54,3 +58,44 @@ def _brief(found: dict[str, Any]) -> dict[str, Any]:
         return found
     failed = [f"{cell['case']}: {cell['status']}" for cell in found["cells"] if cell["failed"]]
     return {**found["suite"], "failed": failed}
+
+
+def matrix(report: Mapping[str, Any], commit: str) -> dict[str, Any]:
+    """A report of the suite on one subject, small enough to be kept: what came of every case, how exact it was.
+
+    Args:
+        report: what `adstack conformance --json` writes.
+        commit: what was run.
+    """
+    (subject,) = report["subjects"]
+    modes: dict[str, dict[str, str]] = {}
+    classes: dict[str, dict[str, Any]] = {}
+    for cell in report["cells"]:
+        said = (
+            cell["exactness"] if cell["status"] == "pass" else f"gap: {cell['gap']}" if cell["gap"] else cell["status"]
+        )
+        modes.setdefault(cell["mode"], {})[cell["case"]] = f"{said}, {cell['ulp']:g} ulp" if cell["ulp"] else said
+        if cell["status"] == "pass" and cell["exactness"]:
+            found = classes.setdefault(cell["exactness"], {"cells": 0, "largest distance in ulp": 0.0})
+            found["cells"] += 1
+            found["largest distance in ulp"] = max(found["largest distance in ulp"], cell["ulp"] or 0.0)
+    return {
+        "date": datetime.date.today().isoformat(),
+        "commit": commit,
+        "machine": report["machine"],
+        "subject": {key: subject[key] for key in _SUBJECT},
+        **{key: report["suite"][key] for key in ("seconds", "seed", "passed", "counts")},
+        "exactness": classes,
+        "cases": modes,
+    }
+
+
+def main(report: str, commit: str, file: str) -> int:
+    """Write the matrix of a report."""
+    made = matrix(json.loads(Path(report).read_text()), commit)
+    Path(file).write_text(json.dumps(made, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
