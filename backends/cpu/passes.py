@@ -8,19 +8,24 @@ with their test at the end: to turn those that don't, LLVM takes time that grows
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import llvmlite.binding as llvm
 
 __all__ = ["run_passes"]
 
+_LONG: Final = 200_000
+"""Letters of a module as text, from which on it takes less time to combine instructions first than to select more."""
 
-def run_passes(module: Any, machine: Any) -> None:
-    """Optimise a module in place, for a machine."""
+
+def run_passes(module: Any, machine: Any, length: int = 0) -> None:
+    """Optimise a module in place, for a machine; `length` is that of its text."""
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
     passes.add_global_dead_code_eliminate_pass()
     passes.add_sroa_pass()
+    if length >= _LONG:
+        passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
     passes.run(module, builder)

@@ -45,7 +45,7 @@ def optimised(text: str) -> Any:
         module.verify()
     except RuntimeError as error:
         raise InternalError(f"LLVM refuses the code generated for it: {error}\n{text}") from error
-    passes.run_passes(module, target_machine())
+    passes.run_passes(module, target_machine(), len(text))
     return module
 
 

@@ -90,12 +90,13 @@ class Region:
         """Every op, outer before inner, in program order."""
         stack: list[Iterator[Op]] = [iter(self.ops)]
         while stack:
-            op = next(stack[-1], None)
-            if op is None:
+            for op in stack[-1]:
+                yield op
+                if op.regions:
+                    stack.extend(iter(region.ops) for region in reversed(op.regions))
+                    break
+            else:
                 stack.pop()
-                continue
-            yield op
-            stack.extend(iter(region.ops) for region in reversed(op.regions))
 
 
 @dataclass(frozen=True, eq=False)

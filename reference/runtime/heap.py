@@ -204,9 +204,10 @@ def _groups(task: Task) -> Iterable[Group]:
 
 def _claims(task: Task) -> int | None:
     """The element that says how many iterations need rows."""
-    makers = {v: op for op in task.body.walk() for v in op.results}
     counts = [op.operands[1] for op in task.body.walk() if op.name == "stack.claim"]
-    source = _source(counts[0], makers) if counts else None
+    if not counts:
+        return None
+    source = _source(counts[0], {v: op for op in task.body.walk() for v in op.results})
     return None if source is None else source[0]
 
 
