@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+import adstack as qd
 from adstack.interpreter import run
 from adstack.ir.structure import Kernel, Program
 from adstack.ir.verifier import verify
+from adstack.runtime.adstack_report import TaskRow
 from adstack.sizing.sizers import Sized, with_sizers
 from adstack.transforms.autodiff.reverse import reverse
 from adstack.transforms.pipeline import lower, optimize
@@ -97,3 +99,33 @@ def miscount(program: Program) -> None:
     for op in sums:
         op.attrs["kind"] = "max"
     assert sums
+
+
+def gated_gradient(
+    arch: str, many: int, steps: int, *rounds: Sequence[int], **options: Any
+) -> tuple[np.ndarray[Any, Any], TaskRow]:
+    """Of a loop that only some of many iterations run, once for each choice; and the memory that the last one took."""
+    qd.init(arch=arch, offline_cache=False, **options)
+    x, y = (qd.field(qd.f32, many, needs_grad=True) for _ in range(2))
+    turns = qd.field(qd.i32, many)
+    x.from_numpy(np.linspace(0.1, 0.9, many, dtype=np.float32))
+
+    @qd.kernel
+    def k():
+        for i in x:
+            s = x[i]
+            if turns[i] > 0:
+                for _ in range(turns[i]):
+                    s = 0.5 * s * s + 0.25 * s
+            y[i] = s
+
+    for pushing in rounds:
+        counts = np.zeros(many, np.int32)
+        counts[list(pushing)] = steps
+        turns.from_numpy(counts)
+        x.grad.fill(0.0)
+        y.grad.fill(1.0)
+        k()
+        k.grad()
+    (row,) = k.grad.adstack_report().tasks
+    return x.grad.to_numpy(), row

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cuda_kit import compiled
-from sizing_kit import GATED, after_forward, miscount, sized_program
+from sizing_kit import GATED, after_forward, gated_gradient, miscount, sized_program
 from transforms_kit import kernel_of
 
 import adstack as qd
@@ -27,31 +27,7 @@ def _host(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def gradient(arch: str, pushing: Sequence[int], **options: Any) -> tuple[np.ndarray[Any, Any], TaskRow]:
     """Of a loop that only some iterations run, twice with different ones; and the memory that the second took."""
-    qd.init(arch=arch, offline_cache=False, **options)
-    x, y = (qd.field(qd.f32, MANY, needs_grad=True) for _ in range(2))
-    steps = qd.field(qd.i32, MANY)
-    x.from_numpy(np.linspace(0.1, 0.9, MANY, dtype=np.float32))
-    y.grad.fill(1.0)
-
-    @qd.kernel
-    def k():
-        for i in x:
-            s = x[i]
-            if steps[i] > 0:
-                for _ in range(steps[i]):
-                    s = 0.5 * s * s + 0.25 * s
-            y[i] = s
-
-    for chosen in (range(0, MANY, 7), pushing):
-        counts = np.zeros(MANY, np.int32)
-        counts[list(chosen)] = STEPS
-        steps.from_numpy(counts)
-        x.grad.fill(0.0)
-        y.grad.fill(1.0)
-        k()
-        k.grad()
-    (row,) = k.grad.adstack_report().tasks
-    return x.grad.to_numpy(), row
+    return gated_gradient(arch, MANY, STEPS, range(0, MANY, 7), pushing, **options)
 
 
 @pytest.mark.parametrize("pushing", [[], [7], [0, 31, 32, MANY - 1], range(100, 400), range(MANY)], ids=len)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sizing_kit import GATED, after_forward, miscount, sized_program
+from sizing_kit import GATED, after_forward, gated_gradient, miscount, sized_program
 from transforms_kit import kernel_of
 from vulkan_kit import compiled
 
@@ -21,28 +21,7 @@ STEPS = 50
 
 def gradient(arch: str, pushing: Sequence[int], **options: Any) -> tuple[np.ndarray[Any, Any], TaskRow]:
     """Of a loop that only some iterations run; and the memory that it took."""
-    qd.init(arch=arch, offline_cache=False, **options)
-    x, y = (qd.field(qd.f32, MANY, needs_grad=True) for _ in range(2))
-    steps = qd.field(qd.i32, MANY)
-    x.from_numpy(np.linspace(0.1, 0.9, MANY, dtype=np.float32))
-    counts = np.zeros(MANY, np.int32)
-    counts[list(pushing)] = STEPS
-    steps.from_numpy(counts)
-    y.grad.fill(1.0)
-
-    @qd.kernel
-    def k():
-        for i in x:
-            s = x[i]
-            if steps[i] > 0:
-                for _ in range(steps[i]):
-                    s = 0.5 * s * s + 0.25 * s
-            y[i] = s
-
-    k()
-    k.grad()
-    (row,) = k.grad.adstack_report().tasks
-    return x.grad.to_numpy(), row
+    return gated_gradient(arch, MANY, STEPS, pushing, **options)
 
 
 @pytest.mark.parametrize(

@@ -26,12 +26,9 @@ class Builder:
 
     def size(self, value: Value) -> SizeExpr | None:
         """The formula of a count."""
-        maker = self.numbers.makers.get(value)
-        if maker is None or value.dtype is not i64:
-            return Number(value)
-        constant = self.numbers.constant(value)
-        if constant is not None:
-            return Const(max(0, constant))
+        maker = self._maker(value)
+        if not isinstance(maker, Op):
+            return maker
         if maker.name == "add" and all(self._is_sum(v) for v in maker.operands):
             return plus(*(self.size(v) for v in maker.operands))
         if maker.name == "if":
@@ -41,14 +38,19 @@ class Builder:
             return self._loop(maker, value)
         return None if maker.name == "while" else Number(value)
 
-    def above_zero(self, value: Value) -> SizeExpr:
-        """A formula without sums over loops that is above 0 wherever the count is, and maybe elsewhere."""
+    def _maker(self, value: Value) -> Op | SizeExpr:
+        """What makes a count, or the count where it is a number that is known or that the program has."""
         maker = self.numbers.makers.get(value)
         if maker is None or value.dtype is not i64:
             return Number(value)
         constant = self.numbers.constant(value)
-        if constant is not None:
-            return Const(max(0, constant))
+        return maker if constant is None else Const(max(0, constant))
+
+    def above_zero(self, value: Value) -> SizeExpr:
+        """A formula without sums over loops that is above 0 wherever the count is, and maybe elsewhere."""
+        maker = self._maker(value)
+        if not isinstance(maker, Op):
+            return maker
         if maker.name == "add" and all(self._is_sum(v) for v in maker.operands):
             return total(*(self.above_zero(v) for v in maker.operands))
         if maker.name == "if":
