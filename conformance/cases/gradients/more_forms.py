@@ -2,10 +2,10 @@
 
 from adstack.conformance.case import case
 from adstack.conformance.forms import Loop, forms
-from adstack.conformance.gradients import BOUNDED
+from adstack.conformance.gradients import TRANSPOSED
 
 
-@case(rules=["grad.loop"], params={"how": forms(16)}, **BOUNDED)
+@case(rules=["grad.loop"], params={"how": forms(16)}, **TRANSPOSED)
 def two_loops_in_the_body(qd, dtype, how):
     """The first counts how often the second runs."""
     loop = Loop(qd, dtype, how, low=0.1)
@@ -34,7 +34,7 @@ def two_loops_in_the_body(qd, dtype, how):
     return loop.run(step, exact)
 
 
-@case(rules=["grad.loop"], params={"how": forms(18)}, **BOUNDED)
+@case(rules=["grad.loop"], params={"how": forms(18)}, **TRANSPOSED)
 def loops_of_two_kinds_inside_each_other(qd, dtype, how):
     """A range around a while, around a condition that ends both."""
     loop = Loop(qd, dtype, how, low=0.1)
@@ -68,7 +68,7 @@ def loops_of_two_kinds_inside_each_other(qd, dtype, how):
     return loop.run(step, exact)
 
 
-@case(rules=["grad.loop", "grad.local"], params={"how": forms(19)}, **BOUNDED)
+@case(rules=["grad.loop", "grad.local"], params={"how": forms(19)}, **TRANSPOSED)
 def the_value_before_last(qd, dtype, how):
     """Each value is made of the two before it."""
     loop = Loop(qd, dtype, how, width=2)
@@ -81,7 +81,7 @@ def the_value_before_last(qd, dtype, how):
     return loop.run(step, lambda v, c, i, j: [v[0] + (v[0] * v[1] - v[1] * c[i]) / 256, v[0]])
 
 
-@case(rules=["grad.loop", "grad.local"], params={"how": forms(21)}, **BOUNDED)
+@case(rules=["grad.loop", "grad.local"], params={"how": forms(21)}, **TRANSPOSED)
 def values_that_change_places(qd, dtype, how):
     """All three go round, and one of them changes."""
     loop = Loop(qd, dtype, how, width=3)
@@ -103,7 +103,7 @@ def values_that_change_places(qd, dtype, how):
     return loop.run(step, exact)
 
 
-@case(rules=["grad.choice"], params={"how": forms(22)}, **BOUNDED)
+@case(rules=["grad.choice"], params={"how": forms(22)}, **TRANSPOSED)
 def choices_without_branches(qd, dtype, how):
     """A conditional expression on a chained comparison, and select."""
     loop = Loop(qd, dtype, how)
@@ -121,7 +121,7 @@ def choices_without_branches(qd, dtype, how):
     return loop.run(step, exact)
 
 
-@case(rules=["grad.loop", "grad.choice"], params={"how": forms(23)}, **BOUNDED)
+@case(rules=["grad.loop", "grad.choice"], params={"how": forms(23)}, **TRANSPOSED)
 def a_function_with_two_ends(qd, dtype, how):
     """The body calls a function that calls another, by one of two ways."""
     loop = Loop(qd, dtype, how)
