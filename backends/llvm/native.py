@@ -10,26 +10,25 @@ import os
 import struct
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from adstack.backends.shared.kept import default_folder
 from adstack.errors import AdstackRuntimeError
 from adstack.ir.structure import Program
 from adstack.runtime.guards import GUARD
-from adstack.runtime.memory import ADDRESS, WRITTEN
+from adstack.runtime.memory import ADDRESS, EXTENTS, MARK, WRITTEN
 from adstack.runtime.shortcuts import RECORD_NAME, ArrayArgument, HostArgument, NumberArgument, Shortcut
 
 from .cache import ObjectCache
-from .context import Context
 from .jit import runtime_library
 from .native_ir import text
 from .native_record import ARGUMENT, KINDS, RECORD, RESULTS
 from .symbols import python_symbols
 
-__all__ = ["Entry", "alone", "make", "prepare", "run"]
+__all__ = ["Context", "Entry", "alone", "make", "prepare", "run"]
 
 _METHOD_FLAGS: Final = 0x80 | 0x02
 """METH_FASTCALL and METH_KEYWORDS."""
@@ -47,6 +46,22 @@ class _Method(ctypes.Structure):
     )
 
 
+class Context(Protocol):
+    """Which slot holds what, of any code generator's: see `adstack.backends.llvm.context`."""
+
+    @property
+    def pointers(self) -> Mapping[str, int]: ...
+
+    @property
+    def extents(self) -> Mapping[tuple[str, int], int]: ...
+
+    @property
+    def params(self) -> tuple[int, ...]: ...
+
+    @property
+    def own(self) -> Mapping[str, int]: ...
+
+
 @dataclass(frozen=True)
 class Entry:
     """A compiled program, as native code sees it.
@@ -60,6 +75,7 @@ class Entry:
         failed: raises the error that was reported.
         goes_on: runs the rest of a launch that stopped for its heap.
         keep: what all these addresses point to.
+        marks: place name -> slot of the address where launches note that they use its memory, if they do.
     """
 
     program: Program
@@ -74,6 +90,7 @@ class Entry:
     failed: Callable[[], Any]
     goes_on: Callable[[int], Any]
     keep: tuple[Any, ...] = field(repr=False)
+    marks: Mapping[str, int] = field(default_factory=dict)
 
 
 @cache
@@ -161,7 +178,9 @@ def make(entry: Entry, shortcut: Shortcut) -> Callable[..., Any] | None:
     arguments, keep = tables
     context, base = entry.context, entry.slots
     for name, buffer in shortcut.buffers.items():
-        ctypes.c_int64.from_address(base + 8 * context.pointers[name]).value = buffer.record()[ADDRESS]
+        for slots, word in ((context.pointers, ADDRESS), (entry.marks, MARK)):
+            if name in slots:
+                ctypes.c_int64.from_address(base + 8 * slots[name]).value = buffer.record()[word]
     changed = [buffer for name, buffer in shortcut.buffers.items() if name in shortcut.written]
     written = _table([[_address(buffer.record()) + 8 * WRITTEN] for buffer in changed])
     attributes = _table([[id(owner), id(name), id(value)] for owner, name, value in shortcut.attributes])
@@ -231,6 +250,8 @@ def _arguments(entry: Entry, shortcut: Shortcut) -> tuple[Words, list[Words]] | 
             words["slot"] = entry.slots + 8 * next(scalars)
         elif isinstance(argument, (ArrayArgument, HostArgument)):
             axes = [(axis, slot) for (name, axis), slot in context.extents.items() if name == argument.place]
+            if argument.place in entry.marks:
+                axes.append((MARK - EXTENTS, entry.marks[argument.place]))  # it stands in front of them
             extents = _table([[axis, entry.slots + 8 * slot] for axis, slot in axes])
             keep.append(extents)
             unused = (ctypes.c_int64 * 1)()

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from adstack.runtime.memory import ADDRESS, EXTENTS, TAG, WRITTEN
+
 from .native_record import ARGUMENT, ATTRIBUTE, KINDS, RECORD, word, words
 
 __all__ = ["CHECKS"]
@@ -64,19 +66,19 @@ address:
   %nothing = icmp eq ptr %memory, null
   br i1 %nothing, label %no, label %tagged
 tagged:
-{word("%tag", "i64", "%memory", 0)}
-{word("%data", "ptr", "%memory", 1)}
+{word("%tag", "i64", "%memory", TAG)}
+{word("%data", "ptr", "%memory", ADDRESS)}
 {word("%expected", "i64", "%argument", ARGUMENT["high"])}
   %same = icmp eq i64 %tag, %expected
   %there = icmp ne ptr %data, null
   %fine = and i1 %same, %there
   br i1 %fine, label %pass, label %no
 pass:
-  %extents = getelementptr i64, ptr %memory, i64 3
+  %extents = getelementptr i64, ptr %memory, i64 {EXTENTS}
   call void @pass(ptr %argument, ptr %data, ptr %extents)
   ; what the kernel may write counts as written, even if the launch fails
 {word("%writes", "i64", "%argument", ARGUMENT["written"])}
-{word("%before", "i64", "%memory", 2)}
+{word("%before", "i64", "%memory", WRITTEN)}
   %after = or i64 %before, %writes
   store i64 %after, ptr %before.at, align 8
   ret i1 true

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .adstack_heap import TaskUse
     from .shortcuts import Shortcut
 
-__all__ = ["KINDS", "Backend", "Bindings", "Capabilities", "Counting", "Partial", "Probe", "Unavailable"]
+__all__ = ["KINDS", "Backend", "Bindings", "Capabilities", "Counting", "Marking", "Partial", "Probe", "Unavailable"]
 
 KINDS: Final = ("native", "software", "emulated", "compiled only")
 """How a target is executed: on the hardware it is for, by a driver on the CPU, by an emulator, not at all."""
@@ -33,6 +33,7 @@ class Capabilities:
         device: what it runs on, in words.
         direct: whether the host addresses its memory, and launches have finished when they return.
         addressed: whether memory that the host does not address has addresses that it can hand to a launch.
+        shortcuts: whether calls with arrays may be served without Python though the memory is neither.
         claims: whether threads take rows of the adstack heap only when they come to push (`stack.claim`).
         dlpack: what DLPack calls such memory: the kind of device, and its number.
         dtypes: element types it computes with.
@@ -44,6 +45,7 @@ class Capabilities:
     device: str
     direct: bool = False
     addressed: bool = False
+    shortcuts: bool = False
     claims: bool = False
     dlpack: tuple[int, int] | None = None
     dtypes: tuple[DType, ...] = ALL
@@ -87,6 +89,14 @@ class Counting(Protocol):
 
     def last_scalars(self, executable: Any) -> Sequence[Any]:
         """The scalar arguments of its last launch; None for floats."""
+
+
+@runtime_checkable
+class Marking(Protocol):
+    """A backend that keeps for each memory which launch used it last; machine code of the host notes it as well."""
+
+    def mark(self, storage: Any) -> int:
+        """The address of the word where it is noted, which lives as long as the memory."""
 
 
 @runtime_checkable
@@ -139,7 +149,7 @@ class Backend(Protocol):
         """
 
     def address(self, storage: Any) -> int:
-        """Where a launch finds the memory; only asked for if the memory is direct or addressed."""
+        """Where a launch finds the memory; only asked for if it is direct or addressed, or there are shortcuts."""
 
     def host_view(self, storage: Any) -> npt.NDArray[np.generic] | None:
         """The memory as a numpy array, all launches finished; None if the host can't address it."""

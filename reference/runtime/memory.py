@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from ..errors import AdstackRuntimeError
 from ..ir.types import DType
-from .backend import Backend, Partial
+from .backend import Backend, Marking, Partial
 from .budget import current
 from .guards import invalidate
 from .watches import Watch
 
-__all__ = ["ADDRESS", "EXTENTS", "TAG", "WRITTEN", "Array", "Buffer", "next_generation"]
+__all__ = ["ADDRESS", "EXTENTS", "MARK", "TAG", "WRITTEN", "Array", "Buffer", "next_generation"]
 
 Array = npt.NDArray[Any]
 
@@ -29,9 +29,10 @@ next_generation: Callable[[], int] = itertools.count(1).__next__
 TAG: Final = 0
 ADDRESS: Final = 1
 WRITTEN: Final = 2
-EXTENTS: Final = 3
+MARK: Final = 3
+EXTENTS: Final = 4
 """Words of a buffer's record: what its owner marks it with, where it is (0 once dropped), whether machine code wrote it
-since Python looked, and its extents."""
+since Python looked, where its backend has launches note that they use it (0 if nowhere), and its extents."""
 
 
 class Buffer:
@@ -139,6 +140,7 @@ class Buffer:
         if self._record is None:
             words = (ctypes.c_int64 * (EXTENTS + len(self.shape)))()
             words[ADDRESS] = self.backend.address(self._alive())
+            words[MARK] = self.backend.mark(self.storage) if isinstance(self.backend, Marking) else 0
             words[EXTENTS:] = list(self.shape)
             self._record = words
         return self._record
