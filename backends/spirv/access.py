@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adstack.ir.structure import Op, Place, Value
-from adstack.ir.types import ArrayType, DType, i64, u64
+from adstack.ir.types import ArrayType, DType, i64
 
 from .checks import check_bounds, check_local_bounds
 from .code import Num
+from .memory import Address
 from .opcodes import Op as Spv
 from .opcodes import Storage
 from .region import RegionEmitter, handles
@@ -16,16 +17,14 @@ from .region import RegionEmitter, handles
 __all__ = ["address_of"]
 
 
-def address_of(e: RegionEmitter, place: Place, indices: Sequence[Value]) -> Num:
+def address_of(e: RegionEmitter, place: Place, indices: Sequence[Value]) -> Address:
     """The address of an element, in row-major order."""
     offset: Num | None = None
     for axis, value in enumerate(indices):
         index = e.index(value)
         offset = index if offset is None else offset * e.extent(place, axis) + index
     base = e.frame.pointers[place.name]
-    if offset is None:
-        return base
-    return base + (offset.signed(u64) * place.dtype.size)
+    return base if offset is None else base.elements(offset, place.dtype.size)
 
 
 @handles("shape")

@@ -10,6 +10,7 @@ from adstack.ir.types import DType, f32, u8, u16, u32, u64
 from .access import address_of
 from .checks import DEVICE, RELAXED, check_bounds
 from .code import Num, unsigned
+from .memory import Address
 from .module import memory_dtype
 from .opcodes import Capability
 from .opcodes import Op as Spv
@@ -47,7 +48,7 @@ def _atomic(e: RegionEmitter, op: Op) -> None:
     e.bind(op.result, one(e, op.attrs["kind"], address, place.dtype, *numbers))
 
 
-def _plain(e: RegionEmitter, kind: str, address: Num, dtype: DType, *values: Num) -> Num:
+def _plain(e: RegionEmitter, kind: str, address: Address, dtype: DType, *values: Num) -> Num:
     """Load, combine, store: nobody else is there."""
     old = e.c.load(address, dtype)
     e.c.store(address, _combined(e, kind, dtype, old, values), dtype)
@@ -63,7 +64,7 @@ def _combined(e: RegionEmitter, kind: str, dtype: DType, old: Num, values: tuple
     return e.combine(kind, dtype, old, values[0])
 
 
-def update(e: RegionEmitter, kind: str, address: Num, dtype: DType, *values: Num) -> Num:
+def update(e: RegionEmitter, kind: str, address: Address, dtype: DType, *values: Num) -> Num:
     """One thread's atomic update; the old value."""
     c, traits = e.c, e.m.traits
     orders = c.m.word(DEVICE), c.m.word(RELAXED)
@@ -76,7 +77,7 @@ def update(e: RegionEmitter, kind: str, address: Num, dtype: DType, *values: Num
     return _exchanged(e, kind, address, dtype, values)
 
 
-def _added(e: RegionEmitter, address: Num, values: tuple[Num, ...]) -> Num:
+def _added(e: RegionEmitter, address: Address, values: tuple[Num, ...]) -> Num:
     """An addition of f32 by the memory itself, where it is exact.
 
     Memory that flushes subnormal numbers adds exactly what is at least 2^-100 in size: a subnormal number there is less
@@ -103,18 +104,17 @@ def _has_atomics(e: RegionEmitter, dtype: DType) -> bool:
     return True
 
 
-def _exchanged(e: RegionEmitter, kind: str, address: Num, dtype: DType, values: tuple[Num, ...]) -> Num:
+def _exchanged(e: RegionEmitter, kind: str, address: Address, dtype: DType, values: tuple[Num, ...]) -> Num:
     """By compare-and-exchange on the bits, until nobody has come between; a narrow element in the word around it."""
     c = e.c
     word = u64 if dtype.bits == 64 else u32
     if dtype.bits == 64:
         _need_long(e)
-    narrow = dtype.size < 4
-    at = c.at(address & ~3 & (1 << 64) - 1 if narrow else address, word)
-    shift = ((address & 3) << 3).resize(u32) if narrow else None
+    around, shift = address.word() if dtype.size < 4 else (address, None)
     scope, order = c.m.word(DEVICE), c.m.word(RELAXED)
 
-    last = start = c.let(Spv.Load, word, at, 2, word.size)
+    last = start = c.load(around, word)
+    at = c.at(around, word)
 
     def attempt(carried: Sequence[Num]) -> tuple[Num, Sequence[Num]]:
         nonlocal last

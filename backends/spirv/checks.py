@@ -128,7 +128,7 @@ def _print(e: RegionEmitter, op: Op) -> None:
     room = c.load(buffer + 8, u32)
 
     def write() -> None:
-        at = buffer + 16 + (taken.resize(u64) << 3)
+        at = (buffer + 16).elements(taken, 8)
         for k, word in enumerate(words):
             c.store(at + 8 * k, word, u64)
 

@@ -12,6 +12,8 @@ from .opcodes import STD, Decoration, Op, Storage
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from .memory import Address
+
 __all__ = ["Code", "Num", "unsigned"]
 
 _ROUNDING = frozenset({Op.FAdd, Op.FSub, Op.FMul, Op.FDiv})
@@ -350,20 +352,21 @@ class Code:
         self.variables += instruction(Op.Variable, self.m.pointer(Storage.Function, ty), made, Storage.Function)
         return made
 
-    def at(self, address: Num, dtype: DType) -> int:
-        """A pointer from an address (u64)."""
-        return self.raw(Op.ConvertUToPtr, self.m.memory_pointer(dtype), address.id)
+    def at(self, address: Address, dtype: DType) -> int:
+        """A pointer to the element at an address."""
+        self.m.keep(dtype)
+        return self.m.memory.pointer(self, address, memory_dtype(dtype))
 
-    def load(self, address: Num, dtype: DType) -> Num:
+    def load(self, address: Address, dtype: DType) -> Num:
         """The element at an address."""
         kept = memory_dtype(dtype)
-        found = self.let(Op.Load, kept, self.at(address, dtype), 2, dtype.size)
+        found = self.let(Op.Load, kept, self.at(address, dtype), *self.m.memory.access(dtype))
         return found.ne(0) if dtype.is_bool else Num(self, dtype, found.id)
 
-    def store(self, address: Num, value: Num, dtype: DType) -> None:
+    def store(self, address: Address, value: Num, dtype: DType) -> None:
         """Write an element; a u1 as a byte."""
         kept = value.resize(memory_dtype(dtype)) if dtype.is_bool else value
-        self.do(Op.Store, self.at(address, dtype), kept.id, 2, dtype.size)
+        self.do(Op.Store, self.at(address, dtype), kept.id, *self.m.memory.access(dtype))
 
     # ---- the end
 

@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from adstack.errors import InternalError
 from adstack.ir.structure import Place, Program
 
+from .memory import PRINT, RECORD
 from .rows import HeapWords, heap_of
 
-__all__ = ["OWN", "Context", "own_size"]
+__all__ = ["OWN", "REPORTS", "Context", "own_size"]
 
+REPORTS = {"errors": RECORD, "overflow": RECORD, "print": PRINT}
+"""Which buffer a record of the runtime's own is in."""
 OWN = ("errors", "overflow", "print", "seed", "launch")
 """The runtime's own: addresses of the records, the keys of the random streams."""
 _ALIGNMENT = 16

@@ -9,6 +9,7 @@ from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Value
 
 from .code import Num
+from .memory import Address
 
 if TYPE_CHECKING:
     from .rows import Rows
@@ -24,8 +25,9 @@ class TaskFrame:
         name: of the task.
         debug: whether checks are emitted.
         parallel: whether other iterations run at the same time.
-        own: what the launch hands over, by name: "errors", "overflow", "print", "seed", "launch", "heap".
-        pointers: place name -> its address (u64).
+        own: where the launch reports, by name: "errors", "overflow", "print".
+        keys: of the random streams, by name: "seed", "launch" (u32).
+        pointers: place name -> its address.
         extents: (place name, axis) -> an extent (i64), where it is not known when compiling.
         sites: shared by the tasks of a program; a site's number is its position.
         section: of the task's random streams.
@@ -39,8 +41,9 @@ class TaskFrame:
     name: str
     debug: bool
     parallel: bool
-    own: dict[str, Num]
-    pointers: dict[str, Num]
+    own: dict[str, Address]
+    keys: dict[str, Num]
+    pointers: dict[str, Address]
     extents: dict[tuple[str, int], Num]
     sites: list[Site]
     section: int

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from adstack.ir.types import DType, f16, f32, f64, u8
 
-from .opcodes import ADDRESSING, MAGIC, VERSION, Capability, Decoration, Mode, Op, Storage
+from .memory import ByAddress, ByBinding, Memory
+from .opcodes import MAGIC, VERSION, Capability, Decoration, Mode, Op, Storage
 from .traits import IEEE, Traits
 
 __all__ = ["Module", "instruction", "memory_dtype", "text_words"]
@@ -44,21 +45,26 @@ class Module:
 
     Attributes:
         traits: of the device that it is for.
+        memory: how it reaches memory.
         functions: library functions emitted so far: name -> id.
     """
 
     def __init__(self, traits: Traits = IEEE) -> None:
         self.traits = traits
+        self.memory: Memory = ByAddress() if traits.addresses else ByBinding()
         self.functions: dict[str, int] = {}
         self.helpers: dict[str, int] = {}
         self._last = 0
-        self._capabilities: set[int] = {Capability.Shader, Capability.PhysicalStorageBufferAddresses}
+        self._capabilities: set[int] = {Capability.Shader}
+        if self.memory.capability is not None:
+            self.need(self.memory.capability)
         self._extensions: dict[str, None] = {}
         self.quick = True
         """Whether functions may take more code to be quicker."""
         self.floats: dict[int, float] = {}
         """Constants by their ids."""
         self._unique: dict[tuple[int, ...], int] = {}
+        self._blocks: dict[int, int] = {}
         self._decorations: list[int] = []
         self._globals: list[int] = []
         self._interface: list[int] = []
@@ -122,12 +128,22 @@ class Module:
     def pointer(self, storage: Storage, to: int) -> int:
         return self._declare(Op.TypePointer, storage, to)
 
-    def memory_pointer(self, dtype: DType) -> int:
-        """A pointer to an element in memory."""
+    def block(self, dtype: DType) -> int:
+        """A buffer of elements, as many as it has room for."""
+        element = self.type(dtype)
+        if element not in self._blocks:
+            array = self._declare(Op.TypeRuntimeArray, element)
+            self._blocks[element] = made = self.struct(array)
+            self.decorate(array, Decoration.ArrayStride, dtype.size)
+            self.decorate(made, Decoration.Block)
+            self._decorations += instruction(Op.MemberDecorate, made, 0, Decoration.Offset, 0)
+        return self._blocks[element]
+
+    def keep(self, dtype: DType) -> None:
+        """Declare that elements of a type stand in memory."""
         capability = _FOR_MEMORY.get(dtype.size)
         if capability is not None:
             self.need(capability)
-        return self.pointer(Storage.PhysicalStorageBuffer, self.type(memory_dtype(dtype)))
 
     def signature(self, result: int, *params: int) -> int:
         return self._declare(Op.TypeFunction, result, *params)
@@ -201,7 +217,7 @@ class Module:
         for extension in self._extensions:
             head += instruction(Op.Extension, *text_words(extension))
         head += instruction(Op.ExtInstImport, self.std, *text_words("GLSL.std.450"))
-        head += instruction(Op.MemoryModel, ADDRESSING, 1)
+        head += instruction(Op.MemoryModel, self.memory.addressing, 1)
         head += instruction(Op.EntryPoint, 5, *self._entry, *self._interface)
         body = [*head, *self._modes, *self._decorations, *self._globals, *self._code]
         return [MAGIC, VERSION, 0, self._last + 1, 0, *body]

@@ -5,11 +5,9 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
-__all__ = ["ADDRESSING", "BUILTIN", "MAGIC", "STD", "VERSION", "Capability", "Decoration", "Mode", "Op", "Storage"]
+__all__ = ["BUILTIN", "MAGIC", "STD", "VERSION", "Capability", "Decoration", "Mode", "Op", "Storage"]
 
 MAGIC: Final = 0x07230203
-ADDRESSING: Final = 5348
-"""Physical pointers of 64 bits into buffers, logical ones elsewhere."""
 VERSION: Final = 0x00010500
 """1.5: what every Vulkan 1.2 driver reads."""
 
@@ -31,6 +29,7 @@ class Op(IntEnum):
     TypeFloat = 22
     TypeVector = 23
     TypeArray = 28
+    TypeRuntimeArray = 29
     TypeStruct = 30
     TypePointer = 32
     TypeFunction = 33
@@ -173,6 +172,9 @@ class Decoration(IntEnum):
     Block = 2
     ArrayStride = 6
     BuiltIn = 11
+    Aliased = 20
+    Binding = 33
+    DescriptorSet = 34
     Offset = 35
     NoContraction = 42
 
@@ -183,6 +185,7 @@ class Storage(IntEnum):
     Input = 1
     Function = 7
     PushConstant = 9
+    StorageBuffer = 12
     PhysicalStorageBuffer = 5349
 
 

@@ -11,6 +11,7 @@ from adstack.ir.types import DType, i64, u1
 
 from .code import Code, Num
 from .emitters import emit
+from .memory import Address
 from .module import Module, instruction
 from .opcodes import Op as Spv
 
@@ -59,7 +60,7 @@ class RegionEmitter:
         self.machines: dict[Value, Machine] = {}
         self.sites: dict[Value, int] = {}
         self.checked: dict[tuple[int, int, Value], bool] = {}
-        self.slots: dict[tuple[int, int, Value], Num] = {}
+        self.slots: dict[tuple[int, int, Value], Address] = {}
         self.current: Region | None = None
         self._numbers: dict[Value, int] = {}
         self._ids: dict[Value, Num] = {}

@@ -14,6 +14,7 @@ from adstack.ir.types import i64, u32, u64
 from adstack.runtime.heap import TaskHeap
 
 from .code import Code, Num
+from .memory import HEAP, Address
 from .opcodes import Op as Spv
 
 __all__ = ["HeapWords", "Rows", "heap_of"]
@@ -71,17 +72,18 @@ class Rows:
         threads: how many run (u64).
     """
 
-    def __init__(self, c: Code, words: HeapWords, base: Num, thread: Num) -> None:
+    def __init__(self, c: Code, words: HeapWords, base: Address, thread: Num) -> None:
         self.c, self.words, self.heap = c, words, words.heap
         self.lanes = self.threads = c.load(base + 8 * words.lanes, u64)
-        address = c.load(base + 8 * words.address, u64)
-        self._starts: list[Num] = []
+        memory = c.m.memory
+        address = memory.of(HEAP, c.load(base + 8 * words.address, memory.counts))
+        self._starts: list[Address] = []
         self._rows: list[Num] = []
         for k, part in enumerate(self.heap.parts):
             before = c.load(base + 8 * (words.bases + k), u64)
             self._starts.append(address + before * self.lanes)
             self._rows.append(self.lanes * part.size)
-        self._bases: list[Num] = []
+        self._bases: list[Address] = []
         if self.heap.claims is None:
             self._sit(thread)
         else:
@@ -130,13 +132,13 @@ class Rows:
         capacity = self._capacities[group]
         return (capacity > 0).choose(capacity - 1, 0)
 
-    def slot(self, part: int, index: Num) -> Num:
+    def slot(self, part: int, index: Num) -> Address:
         """The address of the first row of a part's slot, for this thread."""
         count = self.heap.parts[part].count
         stride = self._rows[part] * count if count > 1 else self._rows[part]
         return self._bases[part] + index.signed(u64) * stride
 
-    def element(self, stack: Value, address: Num) -> Num:
+    def element(self, stack: Value, address: Address) -> Address:
         """The address of a stack's value in a slot."""
         slot = self.heap.slots[stack]
         return address + self._rows[slot.part] * slot.position if slot.position else address

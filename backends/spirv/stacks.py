@@ -14,6 +14,7 @@ from adstack.ir.types import DType, StackType, i64, u32, u64
 
 from .checks import DEVICE, RELAXED, refuse
 from .code import Num
+from .memory import Address
 from .opcodes import Op as Spv
 from .opcodes import Storage
 from .region import RegionEmitter, handles
@@ -173,7 +174,7 @@ def _put(e: RegionEmitter, op: Op) -> None:
     e.c.store(rows.element(stack, slot), value=e.get(value), dtype=rows.heap.slots[stack].dtype)
 
 
-def _slot(e: RegionEmitter, group: int, part: int, index: Value) -> Num:
+def _slot(e: RegionEmitter, group: int, part: int, index: Value) -> Address:
     """The address of the slot at an index, which is kept inside the memory there is."""
     key = (id(e.current), part, index)
     if key not in e.slots:

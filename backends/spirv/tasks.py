@@ -18,9 +18,10 @@ from adstack.ir.types import DType, i64, u32, u64
 
 from . import access, atomics, checks, control, random, stacks
 from .code import Code, Num
-from .context import Context
+from .context import REPORTS, Context
 from .frame import TaskFrame
 from .gathering import gather
+from .memory import WORDS, Address, buffer_of
 from .module import Module
 from .opcodes import BUILTIN, Storage
 from .opcodes import Op as Spv
@@ -46,6 +47,7 @@ class Shader:
         local_size: threads of a workgroup.
         capabilities: what the module declares.
         repeats: whether it can be told of several launches.
+        buffers: what is bound for it, in this order (see `buffer_of`).
     """
 
     task: Task
@@ -53,6 +55,7 @@ class Shader:
     local_size: int
     capabilities: frozenset[int]
     repeats: bool = False
+    buffers: tuple[str, ...] = ()
 
 
 @dataclass
@@ -100,26 +103,27 @@ class _TaskEmitter:
             self._repeat()
         else:
             (address,) = self._pushed(u64)
-            self._launch(address)
+            self._launch(self.m.memory.of(WORDS, address))
         self.c.do(Spv.Return)
         main = self.m.new()
         self.m.add(self.c.function(main, self.m.void, self.m.signature(self.m.void)))
         self.m.entry(main, local_size)
-        return Shader(self.task, self.m.words, local_size, self.m.capabilities, repeats)
+        return Shader(self.task, self.m.words, local_size, self.m.capabilities, repeats, self.m.memory.buffers)
 
     def _repeat(self) -> None:
         """Launch by launch: pushed are the address of the first one's words, how many there are, how far apart."""
         address, count, stride = self._pushed(u64, u32, u32)
-        wide = stride.resize(u64)
+        memory = self.m.memory
+        first, wide = (number.resize(memory.counts) for number in (address, stride))
 
         def turn(carried: Sequence[Num]) -> tuple[Num, Sequence[Num]]:
             base, done = carried
-            self._launch(base)
+            self._launch(memory.of(WORDS, base))
             return done + 1 < count, [base + wide, done + 1]
 
-        self.c.until([address, self.c.const(0, u32)], turn)
+        self.c.until([first, self.c.const(0, u32)], turn)
 
-    def _launch(self, base: Num) -> None:
+    def _launch(self, base: Address) -> None:
         """All of one launch."""
         e = self._open(base)
         if self.debug:
@@ -145,7 +149,7 @@ class _TaskEmitter:
             found.append(c.let(Spv.Load, dtype, c.raw(Spv.AccessChain, pointer, block, m.word(k))))
         return found
 
-    def _open(self, base: Num) -> RegionEmitter:
+    def _open(self, base: Address) -> RegionEmitter:
         """Read what the launch hands over."""
         c, context = self.c, self.out.context
         e = RegionEmitter(c)
@@ -161,14 +165,16 @@ class _TaskEmitter:
     def _is_used(self, value: Value) -> bool:
         return any(value in op.operands for op in self.task.body.walk())
 
-    def _frame(self, base: Num) -> TaskFrame:
+    def _frame(self, base: Address) -> TaskFrame:
         c, context = self.c, self.out.context
         places = {op.attrs["place"].name for op in self.task.body.walk() if "place" in op.attrs}
-        pointers = {name: c.load(base + 8 * slot, u64) for name, slot in context.pointers.items() if name in places}
-        pointers |= {name: c.load(base + 8 * slot, u64) for name, slot in context.depths.items() if name in places}
+        outer = context.pointers | context.depths
+        pointers = {n: self._handed(base, slot, buffer_of(n)) for n, slot in outer.items() if n in places}
         pointers |= {name: base + at for name, at in context.inside.items() if name in places}
         extents = {k: c.load(base + 8 * slot, i64) for k, slot in context.extents.items() if k[0] in places}
-        own = {name: c.load(base + 8 * context.own[name], u64) for name in self._own()}
+        needed = self._own()
+        own = {n: self._handed(base, context.own[n], buffer) for n, buffer in REPORTS.items() if n in needed}
+        keys = {n: c.load(base + 8 * context.own[n], u32) for n in ("seed", "launch") if n in needed}
         zero = c.const(0, u64)
         parallel = self.task.kind == "parallel"
         thread, threads = self._threads() if parallel else (zero, c.const(1, u64))
@@ -177,6 +183,7 @@ class _TaskEmitter:
             debug=self.debug,
             parallel=parallel,
             own=own,
+            keys=keys,
             pointers=pointers,
             extents=extents,
             sites=self.out.sites,
@@ -185,6 +192,11 @@ class _TaskEmitter:
             thread=thread,
             threads=threads,
         )
+
+    def _handed(self, base: Address, slot: int, buffer: str) -> Address:
+        """Where something is that the launch says where it is."""
+        memory = self.m.memory
+        return memory.of(buffer, self.c.load(base + 8 * slot, memory.counts))
 
     def _own(self) -> Sequence[str]:
         """Which of the runtime's words the task needs."""

@@ -12,6 +12,7 @@ class Traits:
     """What holds on a device; what does not hold is computed from operations that do.
 
     Attributes:
+        addresses: memory is reached by buffer device addresses; else by bindings of storage buffers.
         fma32, fma64: the instruction Fma rounds once.
         fma32_normal: the instruction Fma of f32 rounds once where no operand and no result is subnormal.
         div32, div64, sqrt32, sqrt64: the instruction rounds correctly.
@@ -29,6 +30,7 @@ class Traits:
             that rounding be to nearest even, that subnormals be kept.
     """
 
+    addresses: bool = True
     fma32: bool = True
     fma64: bool = True
     fma32_normal: bool = True

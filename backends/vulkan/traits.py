@@ -17,6 +17,7 @@ import numpy.typing as npt
 from adstack.backends.shared import kept
 from adstack.backends.spirv.atomics import LARGE
 from adstack.backends.spirv.code import Code, Num
+from adstack.backends.spirv.memory import WORDS, Address
 from adstack.backends.spirv.module import Module
 from adstack.backends.spirv.opcodes import BUILTIN, Capability, Storage
 from adstack.backends.spirv.opcodes import Op as Spv
@@ -70,7 +71,7 @@ class _Trial:
         name: str,
         dtype: DType,
         needs: tuple[str, ...],
-        run: Callable[[Code, Num, tuple[Num, ...]], Num],
+        run: Callable[[Code, Address, tuple[Num, ...]], Num],
         wanted: Callable[..., Array],
         to: DType | None = None,
     ) -> None:
@@ -78,14 +79,14 @@ class _Trial:
         self.to = to or dtype
 
 
-def _atomic_add(c: Code, address: Num, x: tuple[Num, ...]) -> Num:
+def _atomic_add(c: Code, address: Address, x: tuple[Num, ...]) -> Num:
     """Added to memory that holds the first operand."""
     c.m.need(Capability.AtomicFloat32AddEXT, "SPV_EXT_shader_atomic_float_add")
     c.let(Spv.AtomicFAddEXT, f32, c.at(address, f32), c.m.word(1), c.m.word(0), x[1].id)
     return c.load(address, f32)
 
 
-def _atomic_add_large(c: Code, address: Num, x: tuple[Num, ...]) -> Num:
+def _atomic_add_large(c: Code, address: Address, x: tuple[Num, ...]) -> Num:
     """The same with what is large enough, 1 where it is not; a NaN where the old value is not what was there."""
     c.m.need(Capability.AtomicFloat32AddEXT, "SPV_EXT_shader_atomic_float_add")
     added = ((x[1].bits(u32) & 0x7FFFFFFF) >= c.const(LARGE, f32).bits(u32)).choose(x[1], 1.0)
@@ -97,7 +98,7 @@ def _added_large(a: Array, b: Array, c: Array) -> Array:
     return a + np.where(np.abs(b) < np.float32(LARGE), np.float32(1), b)
 
 
-def _turns(c: Code, address: Num, x: tuple[Num, ...]) -> Num:
+def _turns(c: Code, address: Address, x: tuple[Num, ...]) -> Num:
     """How often a loop turns that should do so as often as an operand says."""
     zero = c.const(0, u32)
     return c.loop([zero], lambda k: (k[0] < x[0], k), lambda k: [k[0] + 1])[0]
@@ -107,12 +108,12 @@ def _root(a: Array, b: Array, c: Array) -> Array:
     return np.asarray(np.sqrt(np.where(a < 0, -a, a)))
 
 
-def _sqrt(c: Code, address: Num, x: tuple[Num, ...]) -> Num:
+def _sqrt(c: Code, address: Address, x: tuple[Num, ...]) -> Num:
     positive = (x[0] < 0.0).choose(c.const(0.0, x[0].dtype) - x[0], x[0])
     return c.std("Sqrt", x[0].dtype, positive)
 
 
-def _order(c: Code, address: Num, x: tuple[Num, ...]) -> Num:
+def _order(c: Code, address: Address, x: tuple[Num, ...]) -> Num:
     """A number for how two operands compare."""
     less, equal = (
         (found).choose(c.const(size, x[0].dtype), 0.0) for found, size in ((x[0] < x[1], 1), (x[0].eq(x[1]), 2))
@@ -124,7 +125,7 @@ def _ordered(a: Array, b: Array, c: Array) -> Array:
     return (np.where(a < b, 1, 0) + np.where(a == b, 2, 0)).astype(a.dtype)
 
 
-def _fma_of_normal(c: Code, address: Num, x: tuple[Num, ...]) -> Num:
+def _fma_of_normal(c: Code, address: Address, x: tuple[Num, ...]) -> Num:
     """0 where an operand or the result is subnormal or zero."""
     found = c.std("Fma", f32, *x)
     small = c.const(False, u1)
@@ -261,13 +262,14 @@ def _shader(trial: _Trial, k: int, base: Traits) -> tuple[list[int], frozenset[i
     c = Code(m)
     block = m.push_constants((m.type(u64), 0))
     pointer = m.pointer(Storage.PushConstant, m.type(u64))
-    start = c.let(Spv.Load, u64, c.raw(Spv.AccessChain, pointer, block, m.word(0)))
+    pushed = c.let(Spv.Load, u64, c.raw(Spv.AccessChain, pointer, block, m.word(0)))
+    start = m.memory.of(WORDS, pushed)
     three = m.vector(u32, 3)
     whole = c.raw(Spv.Load, three, m.builtin(BUILTIN["GlobalInvocationId"], three))
     thread = c.let(Spv.CompositeExtract, u32, whole, 0).resize(u64)
-    at = [start + (5 * k + which) * _REGION + thread * trial.dtype.size for which in range(5)]
+    at = [(start + (5 * k + which) * _REGION).elements(thread, trial.dtype.size) for which in range(5)]
     operands = tuple(c.load(address, trial.dtype) for address in at[:3])
-    result = start + (5 * k + 3) * _REGION + thread * trial.to.size
+    result = (start + (5 * k + 3) * _REGION).elements(thread, trial.to.size)
     c.store(result, trial.run(c, at[4], operands), trial.to)
     c.do(Spv.Return)
     main = m.new()
