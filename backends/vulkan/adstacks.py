@@ -13,7 +13,7 @@ from typing import Any, Final
 from adstack.backends.spirv.rows import HeapWords
 from adstack.ir.structure import Program
 from adstack.ir.types import u8
-from adstack.runtime.adstack_heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, touched, uncountable
+from adstack.runtime.adstack_heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, least, touched, uncountable
 from adstack.runtime.budget import current
 from adstack.runtime.heap import Placement
 
@@ -57,13 +57,14 @@ class Layouts:
         heaps: the words of its tasks.
         heap: the device's.
         limit: bytes that the heap may take; 0 for no limit.
+        most: bytes that the device binds as one heap; 0 where it is reached by addresses.
 
     Attributes:
         uses: what was laid out last, by the number of the task.
     """
 
-    def __init__(self, program: Program, heaps: dict[int, HeapWords], heap: Heap, limit: int) -> None:
-        self._program, self._heaps, self._heap, self._limit = program, heaps, heap, limit
+    def __init__(self, program: Program, heaps: dict[int, HeapWords], heap: Heap, limit: int, most: int = 0) -> None:
+        self._program, self._heaps, self._heap, self._limit, self._most = program, heaps, heap, limit, most
         self.uses: dict[int, TaskUse] = {}
 
     def needs_depths(self, number: int) -> bool:
@@ -78,7 +79,7 @@ class Layouts:
         placement = self._place(number, depths)
         stride = placement.stride + max(placement.beyond, _MARGIN)
         wanted = self._heaps[number].heap.lanes(threads, depths)
-        lanes = self._heap.room(stride, wanted, self._limit)
+        lanes = self._heap.room(stride, wanted, least(self._limit, self._most))
         if not lanes:
             raise self._limit_reached(number, stride)
         name = self._program.tasks[number].name
@@ -90,7 +91,7 @@ class Layouts:
 
     def check(self, depths: Sequence[int]) -> None:
         """Before anything runs, look whether every task can, as far as its depths are constants."""
-        limit = current().heap_limit(self._limit)
+        limit = current().heap_limit(least(self._limit, self._most))
         for number in self._heaps:
             if limit and not self.needs_depths(number):
                 placement = self._place(number, depths)
@@ -107,6 +108,7 @@ class Layouts:
             stride,
             self._limit,
             number=number,
+            most=self._most,
             touched=touched(before),
             loc=loc if loc.line else None,
         )

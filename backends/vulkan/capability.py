@@ -2,6 +2,8 @@
 
 ADSTACK_VULKAN_DEVICE names the device to take: its number, or a part of its name. Without it a discrete GPU is
 preferred to an integrated one, and any GPU to a driver that runs on the processor.
+
+Memory is reached by buffer device addresses where the device has them; ADSTACK_VULKAN_ADDRESSES=0 does without them.
 """
 
 from __future__ import annotations
@@ -29,13 +31,15 @@ GAPS: tuple[tuple[str, str], ...] = (
 """(rule or case, reason) of what is not there."""
 
 VARIABLE = "ADSTACK_VULKAN_DEVICE"
+ADDRESSES = "ADSTACK_VULKAN_ADDRESSES"
+_BY_ADDRESS = "bufferDeviceAddress"
 SUBGROUPS = "arithmetic of subgroups"
 """Not a feature by Vulkan's rules, which have it among the limits."""
 _COMPUTE, _BASIC_VOTE_ARITHMETIC = 0x20, 7
 _CPU = 4
 _PREFERRED = (2, 1, 3, 4, 0)
 """Kinds of devices: discrete, integrated, virtual, cpu, other."""
-_NEEDED = ("bufferDeviceAddress", "timelineSemaphore", "shaderInt64")
+_NEEDED = ("timelineSemaphore", "shaderInt64")
 _OLDEST = (1, 2)
 
 
@@ -51,7 +55,7 @@ class Physical:
         version: of Vulkan.
         features: names of the features it has, of those that matter here.
         controls: of its float controls, those that hold.
-        identity: bytes that change with device and driver.
+        identity: bytes that change with device and driver, and with the way to memory.
         limits: sizes by name.
     """
 
@@ -65,6 +69,11 @@ class Physical:
     controls: frozenset[str]
     identity: bytes
     limits: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def addresses(self) -> bool:
+        """Whether memory is reached by addresses; else by bindings."""
+        return _BY_ADDRESS in self.features
 
     @property
     def is_cpu(self) -> bool:
@@ -92,6 +101,7 @@ class Physical:
 
 
 FEATURE_OF: dict[int, str] = {
+    Capability.PhysicalStorageBufferAddresses: _BY_ADDRESS,
     Capability.Float16: "shaderFloat16",
     Capability.Float64: "shaderFloat64",
     Capability.Int64: "shaderInt64",
@@ -162,12 +172,21 @@ def offered(device: Physical) -> Capabilities:
     details = {
         "driver": device.driver,
         "vulkan": ".".join(map(str, device.version)),
+        "memory": _way(device),
         "float controls": _controls(device.controls),
         **({"validation": f"{LAYER} {made.layer}"} if isinstance(made, Instance) and made.layer else {}),
         "atomics": " ".join(sorted(name for name in device.features if "Atomic" in name)) or "of 32-bit integers",
     }
     kind = "software" if device.is_cpu else "native"
-    return Capabilities("vulkan", kind, device.name, claims=True, dtypes=device.dtypes, details=details)
+    return Capabilities("vulkan", kind, device.name, shortcuts=True, claims=True, dtypes=device.dtypes, details=details)
+
+
+def _way(device: Physical) -> str:
+    """How memory is reached, in words."""
+    if device.addresses:
+        return "by buffer device addresses"
+    most, size = device.limits["buffers"], device.limits["range"]
+    return f"by bindings of storage buffers: at most {most} in a task, each of at most {size} bytes"
 
 
 def _controls(found: frozenset[str]) -> str:
@@ -194,7 +213,7 @@ _FEATURES = (
             "shaderFloat16",
             "shaderInt8",
             "timelineSemaphore",
-            "bufferDeviceAddress",
+            _BY_ADDRESS,
         ),
     ),
 )
@@ -251,6 +270,8 @@ def _examined(handle: Any, number: int) -> Physical:
     holders = [chain[0].features, *chain[1:]]
     names = feature_names(extensions)
     features = {n for holder, group in zip(holders, names, strict=True) for n in group if getattr(holder, n)}
+    if os.environ.get(ADDRESSES) == "0":
+        features.discard(_BY_ADDRESS)
     groups = ffi().new("VkPhysicalDeviceVulkan11Properties *", {"sType": 50})
     more = ffi().new("VkPhysicalDeviceVulkan12Properties *", {"sType": 52, "pNext": groups})
     whole = ffi().new("VkPhysicalDeviceProperties2 *")
@@ -261,8 +282,19 @@ def _examined(handle: Any, number: int) -> Physical:
     if groups.subgroupSupportedStages & _COMPUTE and operations == _BASIC_VOTE_ARITHMETIC:
         features.add(SUBGROUPS)
     driver = f"{ffi().string(more.driverName).decode()} {ffi().string(more.driverInfo).decode()}"
-    identity = bytes(core.pipelineCacheUUID) + f"{name} {driver} {core.driverVersion}".encode()
-    limits = {"groups": core.limits.maxComputeWorkGroupCount[0], "threads": core.limits.maxComputeWorkGroupInvocations}
+    way = "" if _BY_ADDRESS in features else " by bindings"
+    identity = bytes(core.pipelineCacheUUID) + f"{name} {driver} {core.driverVersion}{way}".encode()
+    buffers = min(
+        core.limits.maxPerStageDescriptorStorageBuffers,
+        core.limits.maxDescriptorSetStorageBuffers,
+        core.limits.maxPerStageResources,
+    )
+    limits = {
+        "groups": core.limits.maxComputeWorkGroupCount[0],
+        "threads": core.limits.maxComputeWorkGroupInvocations,
+        "range": core.limits.maxStorageBufferRange,
+        "buffers": buffers,
+    }
     return Physical(
         handle, number, name, driver, core.deviceType, version, frozenset(features), controls, identity, limits
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from adstack.errors import AdstackRuntimeError, InternalError
@@ -19,9 +18,11 @@ __all__ = ["Device", "opened"]
 _COMPUTE = 2
 _FOREVER = 0xFFFFFFFFFFFFFFFF
 _FUNCTIONS = (
-    "vkAllocateMemory", "vkBeginCommandBuffer", "vkBindBufferMemory", "vkCmdBindPipeline", "vkCmdCopyBuffer",
+    "vkAllocateDescriptorSets", "vkAllocateMemory", "vkBeginCommandBuffer", "vkBindBufferMemory",
+    "vkCmdBindDescriptorSets", "vkCmdBindPipeline", "vkCmdCopyBuffer",
     "vkCmdDispatch", "vkCmdFillBuffer", "vkCmdPipelineBarrier", "vkCmdPushConstants", "vkCreateBuffer",
-    "vkCreateCommandPool", "vkCreateComputePipelines", "vkCreatePipelineCache", "vkCreatePipelineLayout",
+    "vkCreateCommandPool", "vkCreateComputePipelines", "vkCreateDescriptorPool", "vkCreateDescriptorSetLayout",
+    "vkCreatePipelineCache", "vkCreatePipelineLayout", "vkUpdateDescriptorSets",
     "vkCreateSemaphore", "vkCreateShaderModule", "vkAllocateCommandBuffers", "vkDestroyBuffer", "vkDestroyPipeline",
     "vkDestroyShaderModule", "vkDeviceWaitIdle", "vkEndCommandBuffer", "vkFreeMemory", "vkGetBufferDeviceAddress",
     "vkGetBufferMemoryRequirements", "vkGetDeviceQueue", "vkGetPipelineCacheData", "vkGetSemaphoreCounterValue",
@@ -140,21 +141,18 @@ class Device:
             self.vk["vkDeviceWaitIdle"](self.handle)
 
 
-@cache
-def _device(number: int) -> Device:
-    from .capability import devices
-
-    made, found = instance(), devices()
-    assert isinstance(made, Instance)
-    assert isinstance(found, list)
-    device = Device(found[number], made)
-    atexit.register(device.idle)
-    return device
+_OPENED: dict[tuple[int, bool], Device] = {}
 
 
 def opened(physical: Physical) -> Device:
-    """The device of this process for a physical device."""
-    return _device(physical.number)
+    """The device of this process for a physical device, and a way to its memory."""
+    key = (physical.number, physical.addresses)
+    if key not in _OPENED:
+        made = instance()
+        assert isinstance(made, Instance)
+        _OPENED[key] = device = Device(physical, made)
+        atexit.register(device.idle)
+    return _OPENED[key]
 
 
 def _compute_family(handle: Any) -> int:

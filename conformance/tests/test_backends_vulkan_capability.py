@@ -86,12 +86,12 @@ class TestAbsence:
 
     def test_one_that_lacks_what_is_needed_is_passed_over_and_refused_by_name(self, monkeypatch):
         (here, *_) = capability.devices()
-        lacking = replace(here, number=0, name="old", kind=2, features=here.features - {"bufferDeviceAddress"})
+        lacking = replace(here, number=0, name="old", kind=2, features=here.features - {"timelineSemaphore"})
         monkeypatch.setattr(capability, "devices", lambda: [lacking, replace(here, number=1)])
         assert capability.chosen().number == 1
         monkeypatch.setattr(capability, "devices", lambda: [lacking])
         reason, fix = capability.chosen()
-        assert reason == f"old ({here.driver}) lacks bufferDeviceAddress"
+        assert reason == f"old ({here.driver}) lacks timelineSemaphore"
         assert fix == "update its driver, or choose another of 0: old"
 
     def test_without_the_package_it_says_what_to_install(self):

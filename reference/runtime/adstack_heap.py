@@ -30,6 +30,7 @@ __all__ = [
     "Synchronous",
     "TaskUse",
     "known",
+    "least",
     "touched",
     "uncountable",
 ]
@@ -116,6 +117,7 @@ class HeapLimit(AdstackMemoryError):  # noqa: N818 - it says what happened; othe
         number: the task's position in its program.
         stride: bytes that one lane needs.
         limit: bytes that there may be; 0 if it is the device that has no more.
+        most: bytes that the device can make one heap of, though it has more; 0 for no such limit.
         touched: whether tasks before it have changed memory in this launch.
     """
 
@@ -126,15 +128,17 @@ class HeapLimit(AdstackMemoryError):  # noqa: N818 - it says what happened; othe
         stride: int,
         limit: int = 0,
         *,
+        most: int = 0,
         number: int = 0,
         touched: bool = False,
         loc: SourceSpan | None = None,
     ) -> None:
         self.kernel, self.task, self.number = kernel, task, number
-        self.stride, self.limit, self.touched = stride, current().heap_limit(limit), touched
-        most, remedy = self._reason(limit)
+        self.stride, self.touched = stride, touched
+        self.limit, self.most = least(current().heap_limit(limit), most), most
+        there, remedy = self._reason(limit)
         super().__init__(
-            f"{kernel}: the adstacks of one thread of {task} take {stride} bytes; {most}",
+            f"{kernel}: the adstacks of one thread of {task} take {stride} bytes; {there}",
             loc=loc,
             do=f"{remedy}, or run fewer iterations of the loop inside the thread per launch",
         )
@@ -143,9 +147,16 @@ class HeapLimit(AdstackMemoryError):  # noqa: N818 - it says what happened; othe
         """What is too small, and what to do about it."""
         if not self.limit:
             return "the device does not have so much memory left", "free memory"
+        if self.limit == self.most:
+            return f"the device binds at most {self.most} as one buffer", "use one that has bufferDeviceAddress"
         if self.limit != limit:
             return f"device_memory_GB leaves {self.limit} for them", "raise device_memory_GB, or make less data"
         return f"ad_stack_heap_limit is {limit}", f"raise ad_stack_heap_limit to {self.stride} or more"
+
+
+def least(*limits: int) -> int:
+    """What several limits come to, of which 0 is none."""
+    return min((limit for limit in limits if limit), default=0)
 
 
 def uncountable(kernel: str, task: str, loc: SourceSpan | None) -> AdstackMemoryError:
