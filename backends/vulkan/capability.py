@@ -178,7 +178,15 @@ def offered(device: Physical) -> Capabilities:
         "atomics": " ".join(sorted(name for name in device.features if "Atomic" in name)) or "of 32-bit integers",
     }
     kind = "software" if device.is_cpu else "native"
-    return Capabilities("vulkan", kind, device.name, shortcuts=True, claims=True, dtypes=device.dtypes, details=details)
+    return Capabilities(
+        "vulkan",
+        kind,
+        device.name,
+        shortcuts=device.addresses,
+        claims=True,
+        dtypes=device.dtypes,
+        details=details,
+    )
 
 
 def _way(device: Physical) -> str:
