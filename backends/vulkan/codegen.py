@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from adstack.backends.spirv.context import Context
 from adstack.backends.spirv.tasks import Emitted, emit_program
 from adstack.backends.spirv.traits import Traits
 from adstack.ir.structure import Op, Program, Task, Value
@@ -38,10 +39,12 @@ class Extent:
     Attributes:
         fixed: the number, if it is the same in every launch.
         bounds: else functions of scalars and shapes, two per axis, if the host can tell at all.
+        reads: what these functions look at: positions of scalars, names and axes of places.
     """
 
     fixed: int | None = None
     bounds: tuple[Number, ...] = ()
+    reads: frozenset[int | tuple[str, int]] = frozenset()
 
     @classmethod
     def of(cls, task: Task) -> Extent:
@@ -54,9 +57,13 @@ class Extent:
         known = [bound for bound in bounds if bound is not None]
         if len(known) != len(bounds):
             return cls()
-        if not numbers.varies:
+        if not numbers.reads:
             return cls(_product([bound((), {}) for bound in known]))
-        return cls(None, tuple(known))
+        return cls(None, tuple(known), frozenset(numbers.reads))
+
+    def slots(self, context: Context) -> list[int]:
+        """The words of a launch that decide about it."""
+        return [context.params[r] if isinstance(r, int) else context.extents[r] for r in self.reads]
 
     def count(self, scalars: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> int | None:
         """The number in a launch, or None if only the device can know it."""
@@ -90,20 +97,20 @@ class _Numbers:
     """Functions that give what integer values of a task's header are.
 
     Attributes:
-        varies: whether one asked for depends on arguments or shapes.
+        reads: arguments and extents that those asked for depend on.
     """
 
     def __init__(self, task: Task, header: Sequence[Op]) -> None:
         self.params = {arg: k for k, arg in enumerate(task.body.args)}
         self.made = {result: op for op in header for result in op.results}
-        self.varies = False
+        self.reads: set[int | tuple[str, int]] = set()
 
     def of(self, value: Value) -> Number | None:
         if not value.dtype.is_integer:
             return None
         if value in self.params:
             position = self.params[value]
-            self.varies = True
+            self.reads.add(position)
             return lambda scalars, shapes: int(scalars[position])
         op = self.made.get(value)
         return None if op is None else self._of_op(op)
@@ -126,5 +133,5 @@ class _Numbers:
         extent = place.shape[axis]
         if extent is not None:
             return lambda scalars, shapes: extent
-        self.varies = True
+        self.reads.add((place.name, axis))
         return lambda scalars, shapes: shapes[place.name][axis]

@@ -9,6 +9,7 @@ done with it.
 from __future__ import annotations
 
 import bisect
+import ctypes
 import math
 import struct
 from collections.abc import Iterator
@@ -93,8 +94,8 @@ class Piece:
 
     Attributes:
         address: on the device.
-        batch: the last one that may touch it.
         own: whether it holds the words of one launch alone.
+        last: the number of the last batch that may touch it, where machine code finds it.
     """
 
     block: Block
@@ -103,8 +104,17 @@ class Piece:
     dtype: DType
     shape: tuple[int, ...]
     address: int
-    batch: int = 0
     own: bool = False
+    last: ctypes.c_uint64 = field(default_factory=ctypes.c_uint64)
+
+    @property
+    def batch(self) -> int:
+        """The last batch that may touch it."""
+        return self.last.value
+
+    @batch.setter
+    def batch(self, number: int) -> None:
+        self.last.value = number
 
     @property
     def bytes(self) -> int:

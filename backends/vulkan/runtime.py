@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import struct
 import threading
 import weakref
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adstack.backends.llvm import native
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.reports import failure, overflow_error, printed
 from adstack.backends.shared.sites import Site, record_words
@@ -25,13 +27,14 @@ from adstack.ir.types import DType, i64, u8, u64
 from adstack.runtime.adstack_heap import Heap, TaskUse
 from adstack.runtime.backend import Bindings, Capabilities, Probe
 from adstack.runtime.options import Options
-from adstack.runtime.shortcuts import Shortcut
+from adstack.runtime.shortcuts import HostArgument, Shortcut
 
 from . import capability
 from .adstacks import Layouts, device_heap
 from .codegen import Extent, emit_module, most_groups
 from .device import Device, opened
 from .layout import Memory, Piece, raw_bits
+from .shortcuts import Launcher, Work
 from .stream import Stream
 from .toolchain import Pipeline, Pipelines
 from .traits import measured
@@ -111,6 +114,8 @@ class Executable:
         depths: what stood there; not any more if `stale`.
         settled: whether the last launch has come to its end.
         shapes: extents of its places when it was last launched.
+        number, scalars: of the last launch that Python made.
+        launcher: of launches that machine code makes.
     """
 
     program: Program
@@ -132,6 +137,9 @@ class Executable:
     stale: bool = True
     settled: bool = False
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    number: int = 0
+    scalars: Sequence[Any] = ()
+    launcher: Launcher | None = None
 
     @property
     def context(self) -> Context:
@@ -163,9 +171,14 @@ class VulkanBackend:
         self.capabilities = capabilities
         self._shared = shared
         self.device, self.memory, self.stream = shared.device, shared.memory, shared.stream
-        self.launches = 0
+        self._launches = ctypes.c_int64(0)
         physical = self.device.physical
         self._groups = most_groups(physical.is_cpu, physical.limits["groups"])
+
+    @property
+    def launches(self) -> int:
+        """How many launches there were."""
+        return self._launches.value
 
     # ---- compiling
 
@@ -246,7 +259,8 @@ class VulkanBackend:
             return self._launch(executable, scalars, bindings)
 
     def _launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
-        self.launches += 1
+        self._launches.value += 1
+        executable.number, executable.scalars = self.launches, scalars
         piece = self._words(executable)
         try:
             if executable.bound is bindings:
@@ -380,9 +394,36 @@ class VulkanBackend:
             )
         print("".join(_texts(executable.emitted.sites, view[2 : 2 + taken].tolist())), end="")
 
+    def last_launch(self, executable: Executable) -> int:
+        """The number of the last launch of an executable."""
+        launcher = executable.launcher
+        return executable.number if launcher is None else max(executable.number, launcher.number)
+
+    def last_scalars(self, executable: Executable) -> Sequence[Any]:
+        """The scalar arguments of its last launch; None for floats that machine code passed."""
+        launcher = executable.launcher
+        by_python = launcher is None or launcher.number <= executable.number
+        return executable.scalars if launcher is None or by_python else launcher.scalars()
+
     def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., Any] | None:
-        """None: recording a launch is Python."""
-        return None
+        """A builtin that records the launch; none where Python must look after it, or memory is the host's own."""
+        work = Work(executable.program, executable.context, executable.pipelines, executable.extents, self._groups_of)
+        foreign = any(isinstance(argument, HostArgument) for argument in wanted.arguments)
+        if executable.waits or executable.record is not None or foreign or not work.is_plain:
+            return None
+        with self._shared.lock:
+            if executable.launcher is None:
+                executable.launcher = Launcher(work, executable.words, self.stream, self._shared.lock)
+        launches = ctypes.addressof(self._launches)
+        return native.make(executable.launcher.entry(launches, self, executable), wanted)
+
+    def address(self, storage: Piece) -> int:
+        """Where a launch finds the memory."""
+        return storage.address
+
+    def mark(self, storage: Piece) -> int:
+        """Where the last batch that may touch it is noted."""
+        return ctypes.addressof(storage.last)
 
     def synchronize(self) -> None:
         with self._shared.lock:

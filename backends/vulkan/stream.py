@@ -2,6 +2,7 @@
 
 A batch is a command buffer and memory for the words of its launches. It is handed over when it is full or somebody
 waits. Every dispatch waits for the one before it. Launches of one serial task that follow each other are one dispatch.
+What is recorded stands in `state`, for machine code to go on with.
 """
 
 from __future__ import annotations
@@ -14,49 +15,16 @@ from adstack.ir.types import u8
 from .api import check, ffi
 from .device import Device
 from .layout import Memory, Piece
+from .state import ARENA, LAUNCHES, State
 from .toolchain import PUSHED, Pipeline
 
-__all__ = ["Stream"]
+__all__ = ["Stream", "aligned"]
 
 _BATCHES = 4
 """How many may be under way."""
-_ARENA = 256 << 10
-"""Bytes of the words of a batch."""
-_LAUNCHES = 256
-"""How many dispatches make a batch full."""
 _COMPUTE, _TRANSFER, _HOST = 0x800, 0x1000, 0x4000
 _SHADER_READ, _SHADER_WRITE, _COPY_READ, _COPY_WRITE, _HOST_READ = 0x20, 0x40, 0x800, 0x1000, 0x2000
 _ALIGNMENT = 64
-_LONGEST_STRIDE = 1 << 32
-_LONGEST_RUN = 64
-"""How many launches are one dispatch: some systems end those that take long."""
-
-
-@dataclass
-class _Run:
-    """Launches of one pipeline, not recorded yet.
-
-    Attributes:
-        address: of the words of the first.
-        count: how many.
-        stride: how far apart their words are; 0 while there is one.
-    """
-
-    pipeline: Pipeline
-    address: int
-    groups: int
-    count: int = 1
-    stride: int = 0
-
-    def takes(self, pipeline: Pipeline, address: int) -> bool:
-        """Take in one more launch, if it is like the others and its words stand behind theirs."""
-        if pipeline is not self.pipeline or not pipeline.repeats or self.count == _LONGEST_RUN:
-            return False
-        stride = self.stride or address - self.address
-        if not 0 < stride < _LONGEST_STRIDE or address != self.address + self.count * stride:
-            return False
-        self.count, self.stride = self.count + 1, stride
-        return True
 
 
 @dataclass
@@ -67,13 +35,17 @@ class _Batch:
 
 
 class Stream:
-    """What is recorded and under way on one device."""
+    """What is recorded and under way on one device.
+
+    Attributes:
+        state: what is recorded, see `state`.
+    """
 
     def __init__(self, device: Device, memory: Memory, layout: Any) -> None:
         self.device, self.memory = device, memory
         self._layout = layout
         self._batches = [
-            _Batch(commands, memory.piece(u8, (_ARENA,), visible=True)) for commands in self._command_buffers(_BATCHES)
+            _Batch(commands, memory.piece(u8, (ARENA,), visible=True)) for commands in self._command_buffers(_BATCHES)
         ]
         self._begin = ffi().new("VkCommandBufferBeginInfo *", {"sType": 42, "flags": 1})
         everything = _SHADER_READ | _SHADER_WRITE | _COPY_READ | _COPY_WRITE
@@ -84,10 +56,15 @@ class Stream:
         vk = device.vk
         self._barrier, self._bind = vk["vkCmdPipelineBarrier"], vk["vkCmdBindPipeline"]
         self._push, self._dispatch = vk["vkCmdPushConstants"], vk["vkCmdDispatch"]
-        self._running: Pipeline | None = None
-        self._run: _Run | None = None
         self._current: _Batch | None = None
-        self._used = self._dispatches = 0
+        self.state = State()
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """What machine code is told once."""
+        functions = {"order": self._barrier, "bind": self._bind, "push": self._push, "dispatch": self._dispatch}
+        for name, found in {**functions, "layout": self._layout, "between": self._between}.items():
+            setattr(self.state, name, _number(found))
 
     def _command_buffers(self, count: int) -> list[Any]:
         vk, handle = self.device.vk, self.device.handle
@@ -115,46 +92,57 @@ class Stream:
             self._batches.append(batch)
             self.device.wait(batch.number)
             check(self.device.vk["vkBeginCommandBuffer"](batch.commands, self._begin), "record launches")
-            self._current, self._running, self._used, self._dispatches = batch, None, 0, 0
+            self._current, state, host = batch, self.state, ffi().from_buffer(batch.arena.block.host)
+            state.commands, state.batch = _number(batch.commands), self.device.submitted + 1
+            state.host, state.address = _number(host) + batch.arena.offset, batch.arena.address
+            state.bound = state.pipeline = state.used = state.dispatches = 0
         return self._current
+
+    def room(self, size: int) -> Piece:
+        """The arena of a batch that takes one launch more, with words of so many bytes."""
+        if self.state.dispatches >= LAUNCHES or self.state.used + size > ARENA:
+            self.flush()
+        return (self._current or self._open()).arena
 
     def words(self, size: int) -> Piece:
         """Memory for the words of a launch, which the host writes now and may read once the batch is done."""
-        size = -(-size // _ALIGNMENT) * _ALIGNMENT
-        if self._dispatches >= _LAUNCHES or self._used + size > _ARENA:
-            self.flush()
-        arena, at = (self._current or self._open()).arena, self._used
-        if size > _ARENA:
+        size = aligned(size)
+        arena = self.room(size)
+        if size > ARENA:
             own = self.memory.piece(u8, (size,), visible=True)
             own.own = True
             return own
-        self._used += size
-        return Piece(arena.block, arena.offset + at, size, u8, (size,), arena.address + at, self.batch)
+        at = self.state.used
+        self.state.used = at + size
+        made = Piece(arena.block, arena.offset + at, size, u8, (size,), arena.address + at)
+        made.batch = self.batch
+        return made
 
     def dispatch(self, pipeline: Pipeline, address: int, groups: int) -> None:
         """Run a pipeline after all that was recorded before, on the words at an address."""
-        self._dispatches += 1
-        run = self._run
-        if run is None or not run.takes(pipeline, address):
+        if not self.state.joins(pipeline.number, address):
             self._record()
-            self._current = self._current or self._open()
-            self._run = _Run(pipeline, address, groups)
+            self._open()
+            self.state.defer(pipeline.number, address, groups, repeats=pipeline.repeats)
+        self.state.dispatches += 1
 
     def _record(self) -> None:
         """Record what is not recorded yet."""
-        run, self._run = self._run, None
-        if run is None:
+        state = self.state
+        if not state.pipeline:
             return
         assert self._current is not None
         commands = self._current.commands
         none, stages = self._none, _COMPUTE | _TRANSFER
         self._barrier(commands, stages, stages, 0, 1, self._between, 0, none, 0, none)
-        if run.pipeline is not self._running:
-            self._bind(commands, 1, run.pipeline.handle)
-            self._running = run.pipeline
-        self._pushed[0], self._pushed[1] = run.address, run.count | run.stride << 32
+        if state.pipeline != state.bound:
+            self._bind(commands, 1, ffi().cast("VkPipeline", state.pipeline))
+            state.bound = state.pipeline
+        self._pushed[0], self._pushed[1] = state.first, state.count | state.stride << 32
         self._push(commands, self._layout, 0x20, 0, PUSHED, self._pushed)
-        self._dispatch(commands, run.groups, 1, 1)
+        self._dispatch(commands, state.groups, 1, 1)
+        state.pipeline = 0
+        state.recorded += 1
 
     def copy(self, source: Piece, target: Piece, size: int) -> None:
         """Copy bytes from piece to piece."""
@@ -173,7 +161,7 @@ class Stream:
         """The commands, after a barrier."""
         self._record()
         commands, none = self._open().commands, ffi().NULL
-        self._dispatches += 1
+        self.state.dispatches += 1
         self.device.vk["vkCmdPipelineBarrier"](
             commands, _COMPUTE | _TRANSFER, _COMPUTE | _TRANSFER, 0, 1, self._between, 0, none, 0, none
         )
@@ -185,6 +173,7 @@ class Stream:
         """Hand what is recorded to the device."""
         self._record()
         batch, self._current = self._current, None
+        self.state.commands = 0
         if batch is None:
             return
         vk, none = self.device.vk, ffi().NULL
@@ -202,6 +191,16 @@ class Stream:
         """Until everything is done."""
         self.flush()
         self.device.wait(self.device.submitted)
+
+
+def aligned(size: int) -> int:
+    """What words of so many bytes take in the arena."""
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
+def _number(found: Any) -> int:
+    """A handle or an address as a number."""
+    return int(ffi().cast("uintptr_t", found))
 
 
 def _barrier(source: int, target: int) -> Any:

@@ -6,6 +6,7 @@ import atexit
 import hashlib
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,11 @@ class Pipeline:
     handle: Any
     local_size: int
     repeats: bool = False
+
+    @cached_property
+    def number(self) -> int:
+        """The handle as a number."""
+        return int(ffi().cast("uintptr_t", self.handle))
 
 
 class Pipelines:

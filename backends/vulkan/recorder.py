@@ -1,0 +1,338 @@
+"""Recording a launch, as LLVM assembly for the host: what `Stream` does in Python, for launches that need no more.
+
+`i64 enter(ctx, held)` records one launch of a program whose words stand at `ctx`, as one thing: 0 if it did, 1 if
+Python has to see to something first, and then nothing has happened. `held` says that the caller has the lock. In front
+of `ctx` stands the address of the program's plan, words named in `PLAN`; behind the launch's words are the addresses
+where its memory notes the batch.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final
+
+from adstack.backends.llvm.cache import ObjectCache
+from adstack.backends.llvm.jit import runtime_library
+from adstack.backends.llvm.symbols import python_symbols
+from adstack.backends.shared.kept import default_folder
+
+from .state import ARENA, LAUNCHES, LONGEST_RUN, STATE
+
+__all__ = ["DECIDES", "PLAN", "TASK", "enter", "entry", "text"]
+
+_PLAN: Final = (
+    "state", "words", "size", "zeros", "marks", "decides", "decide_count", "tasks", "task_count", "acquire", "release",
+    "false", "true",
+)  # fmt: skip
+PLAN: Final = {name: at for at, name in enumerate(_PLAN)}
+"""The words of a plan: the stream's state; how many words a launch has, how many bytes of the arena they take, how many
+words of zeros stand behind them; how many pieces of memory it uses; tables of what decides about it, and of its tasks;
+the methods of the lock, and Python's truth values."""
+
+DECIDES: Final = {name: at for at, name in enumerate(("slot", "value"))}
+"""The words of what decides: a word of the launch, and what it must be for the tasks' groups to be right."""
+
+TASK: Final = {name: at for at, name in enumerate(("pipeline", "groups", "repeats"))}
+"""The words of a task; without groups it has nothing to do."""
+
+_COMPUTE: Final = 0x20
+_BARRIER: Final = "i32 6144, i32 6144, i32 0, i32 1"
+"""Between compute and transfer, and compute and transfer; without flags; one of memory."""
+
+_DECLARATIONS: Final = """
+declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
+declare ptr @PyObject_CallNoArgs(ptr)
+declare void @PyErr_Clear()
+declare void @Py_DecRef(ptr)
+"""
+
+
+def _load(result: str, kind: str, base: str, byte: int) -> str:
+    at = f"  {result}.at = getelementptr i8, ptr {base}, i64 {byte}\n"
+    return f"{at}  {result} = load {kind}, ptr {result}.at, align {4 if kind == 'i32' else 8}"
+
+
+def _state(**wanted: str) -> str:
+    """Load words of `%state`: name -> type."""
+    return "\n".join(_load(f"%{name}", kind, "%state", STATE[name]) for name, kind in wanted.items())
+
+
+def _plan(**wanted: str) -> str:
+    """Load words of `%plan`: name -> type."""
+    return "\n".join(_load(f"%{name}", kind, "%plan", 8 * PLAN[name]) for name, kind in wanted.items())
+
+
+_RECORD: Final = f"""
+; what is not recorded yet
+define internal void @record(ptr %state) {{
+entry:
+{_state(pipeline="ptr")}
+  %none = icmp eq ptr %pipeline, null
+  br i1 %none, label %done, label %barrier
+barrier:
+{_state(commands="ptr", between="ptr", order="ptr", bound="ptr")}
+  call void %order(ptr %commands, {_BARRIER}, ptr %between, i32 0, ptr null, i32 0, ptr null)
+  %same = icmp eq ptr %pipeline, %bound
+  br i1 %same, label %push.it, label %bind.it
+bind.it:
+{_state(bind="ptr")}
+  call void %bind(ptr %commands, i32 1, ptr %pipeline)
+  store ptr %pipeline, ptr %bound.at, align 8
+  br label %push.it
+push.it:
+{_state(push="ptr", layout="ptr", dispatch="ptr", groups="i64", recorded="i64")}
+  %pushed = getelementptr i8, ptr %state, i64 {STATE["first"]}
+  call void %push(ptr %commands, ptr %layout, i32 {_COMPUTE}, i32 0, i32 16, ptr %pushed)
+  %x = trunc i64 %groups to i32
+  call void %dispatch(ptr %commands, i32 %x, i32 1, i32 1)
+  store ptr null, ptr %pipeline.at, align 8
+  %more = add i64 %recorded, 1
+  store i64 %more, ptr %recorded.at, align 8
+  br label %done
+done:
+  ret void
+}}
+"""
+
+_DISPATCH: Final = f"""
+; run a task behind what was recorded before: one launch more of the dispatch that waits, or the next that does
+define internal void @dispatched(ptr %state, ptr %task, i64 %address) {{
+entry:
+{_load("%pipeline.new", "ptr", "%task", 8 * TASK["pipeline"])}
+{_load("%groups.new", "i64", "%task", 8 * TASK["groups"])}
+{_load("%repeats.new", "i64", "%task", 8 * TASK["repeats"])}
+{_state(dispatches="i64", pipeline="ptr", repeats="i64", first="i64", count="i32", stride="i32", groups="i64")}
+  %dispatches.more = add i64 %dispatches, 1
+  store i64 %dispatches.more, ptr %dispatches.at, align 8
+  %same = icmp eq ptr %pipeline, %pipeline.new
+  %able = icmp ne i64 %repeats, 0
+  %short = icmp ult i32 %count, {LONGEST_RUN}
+  %like = and i1 %same, %able
+  %fits = and i1 %like, %short
+  br i1 %fits, label %compare, label %other
+compare:
+  %known = icmp ne i32 %stride, 0
+  %apart.now = sub i64 %address, %first
+  %apart.known = zext i32 %stride to i64
+  %apart = select i1 %known, i64 %apart.known, i64 %apart.now
+  %launches = zext i32 %count to i64
+  %length = mul i64 %launches, %apart
+  %end = add i64 %first, %length
+  %behind = icmp eq i64 %address, %end
+  %less = sub i64 %apart, 1
+  %small = icmp ult i64 %less, {(1 << 32) - 1}
+  %joins = and i1 %behind, %small
+  br i1 %joins, label %join, label %other
+join:
+  %count.more = add i32 %count, 1
+  store i32 %count.more, ptr %count.at, align 4
+  %stride.now = trunc i64 %apart to i32
+  store i32 %stride.now, ptr %stride.at, align 4
+  ret void
+other:
+  call void @record(ptr %state)
+  store ptr %pipeline.new, ptr %pipeline.at, align 8
+  store i64 %groups.new, ptr %groups.at, align 8
+  store i64 %repeats.new, ptr %repeats.at, align 8
+  store i64 %address, ptr %first.at, align 8
+  store i32 1, ptr %count.at, align 4
+  store i32 0, ptr %stride.at, align 4
+  ret void
+}}
+"""
+
+
+def _loop(name: str, count: str, body: str, then: str, before: str) -> str:
+    """Do something for `%name.k` from 0 to a count; `body` ends in a jump to `name.next`."""
+    return f"""{name}:
+  %{name}.k = phi i64 [ 0, %{before} ], [ %{name}.more, %{name}.next ]
+  %{name}.left = icmp slt i64 %{name}.k, {count}
+  br i1 %{name}.left, label %{name}.body, label %{then}
+{name}.body:
+{body}
+{name}.next:
+  %{name}.more = add i64 %{name}.k, 1
+  br label %{name}"""
+
+
+_READY: Final = f"""
+; whether a launch can be recorded as it is
+define internal i1 @ready(ptr %ctx, ptr %plan, ptr %state) {{
+entry:
+{_state(commands="ptr", dispatches="i64", used="i64")}
+{_plan(size="i64", decides="ptr", decide_count="i64")}
+  %closed = icmp eq ptr %commands, null
+  %full = icmp uge i64 %dispatches, {LAUNCHES}
+  %end = add i64 %used, %size
+  %beyond = icmp ugt i64 %end, {ARENA}
+  %not.1 = or i1 %closed, %full
+  %not = or i1 %not.1, %beyond
+  br i1 %not, label %no, label %look
+{
+    _loop(
+        "look",
+        "%decide_count",
+        f'''  %row = getelementptr [{len(DECIDES)} x i64], ptr %decides, i64 %look.k
+{_load("%slot", "i64", "%row", 8 * DECIDES["slot"])}
+{_load("%value", "i64", "%row", 8 * DECIDES["value"])}
+  %now.at = getelementptr i64, ptr %ctx, i64 %slot
+  %now = load i64, ptr %now.at, align 8
+  %same = icmp eq i64 %now, %value
+  br i1 %same, label %look.next, label %no''',
+        "yes",
+        "entry",
+    )
+}
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}}
+"""
+
+_LAUNCH: Final = f"""
+; record a launch
+define internal void @launch(ptr %ctx, ptr %plan, ptr %state) {{
+entry:
+{_state(host="ptr", address="i64", used="i64", batch="i64")}
+{_plan(words="i64", size="i64", zeros="i64", marks="i64", tasks="ptr", task_count="i64")}
+  %target = getelementptr i8, ptr %host, i64 %used
+  %base = add i64 %address, %used
+  %used.more = add i64 %used, %size
+  store i64 %used.more, ptr %used.at, align 8
+  br label %copy
+{
+    _loop(
+        "copy",
+        "%words",
+        '''  %from = getelementptr i64, ptr %ctx, i64 %copy.k
+  %word = load i64, ptr %from, align 8
+  %to = getelementptr i64, ptr %target, i64 %copy.k
+  store i64 %word, ptr %to, align 8
+  br label %copy.next''',
+        "behind",
+        "entry",
+    )
+}
+behind:
+  %rest = getelementptr i64, ptr %target, i64 %words
+  br label %zero
+{
+    _loop(
+        "zero",
+        "%zeros",
+        '''  %blank = getelementptr i64, ptr %rest, i64 %zero.k
+  store i64 0, ptr %blank, align 8
+  br label %zero.next''',
+        "task",
+        "behind",
+    )
+}
+{
+    _loop(
+        "task",
+        "%task_count",
+        f'''  %row = getelementptr [{len(TASK)} x i64], ptr %tasks, i64 %task.k
+{_load("%groups", "i64", "%row", 8 * TASK["groups"])}
+  %idle = icmp eq i64 %groups, 0
+  br i1 %idle, label %task.next, label %task.run
+task.run:
+  call void @dispatched(ptr %state, ptr %row, i64 %base)
+  br label %task.next''',
+        "used.by",
+        "zero",
+    )
+}
+used.by:
+  %noted = getelementptr i64, ptr %ctx, i64 %words
+  br label %mark
+{
+    _loop(
+        "mark",
+        "%marks",
+        '''  %mark.at = getelementptr ptr, ptr %noted, i64 %mark.k
+  %mark.there = load ptr, ptr %mark.at, align 8
+  store i64 %batch, ptr %mark.there, align 8
+  br label %mark.next''',
+        "done",
+        "used.by",
+    )
+}
+done:
+  ret void
+}}
+"""
+
+_ENTER: Final = f"""
+; drop what a call of Python gave; whether it was a certain object
+define internal i1 @gave(ptr %object, ptr %wanted) {{
+entry:
+  %failed = icmp eq ptr %object, null
+  br i1 %failed, label %clear, label %drop
+clear:
+  call void @PyErr_Clear()
+  ret i1 false
+drop:
+  call void @Py_DecRef(ptr %object)
+  %same = icmp eq ptr %object, %wanted
+  ret i1 %same
+}}
+
+define i64 @enter(ptr %ctx, i64 %held) {{
+entry:
+  %plan.at = getelementptr i64, ptr %ctx, i64 -1
+  %plan = load ptr, ptr %plan.at, align 8
+{_plan(state="ptr")}
+  %mine = icmp ne i64 %held, 0
+  br i1 %mine, label %look, label %lock
+lock:
+{_plan(acquire="ptr", false="ptr", true="ptr")}
+  %tried = call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr %acquire, ptr %false, ptr null)
+  %free = call i1 @gave(ptr %tried, ptr %true)
+  br i1 %free, label %look, label %no
+look:
+  %ready = call i1 @ready(ptr %ctx, ptr %plan, ptr %state)
+  br i1 %ready, label %go, label %over
+go:
+  call void @launch(ptr %ctx, ptr %plan, ptr %state)
+  br label %over
+over:
+  br i1 %mine, label %done, label %unlock
+unlock:
+{_plan(release="ptr")}
+  %released = call ptr @PyObject_CallNoArgs(ptr %release)
+  %ignored = call i1 @gave(ptr %released, ptr null)
+  br label %done
+done:
+  %code = select i1 %ready, i64 0, i64 1
+  ret i64 %code
+no:
+  ret i64 1
+}}
+"""
+
+
+def text() -> str:
+    """The module."""
+    return "\n".join((_DECLARATIONS, _RECORD, _DISPATCH, _READY, _LAUNCH, _ENTER))
+
+
+@cache
+def _library() -> Any:
+    code = text()
+    library = runtime_library(code, ["enter"], ObjectCache(default_folder()), python_symbols(code))
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))  # launches may come until the very end
+    return library
+
+
+def entry() -> int:
+    """The address of `enter`."""
+    return int(_library()["enter"])
+
+
+@cache
+def enter() -> Callable[[int, int], int]:
+    """`enter`, for Python to call: it keeps the interpreter's lock."""
+    return ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(entry())

@@ -1,0 +1,169 @@
+"""Launches that machine code records: what it is told of a program, and what Python sees to when it can't go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from adstack.backends.llvm.native import Entry
+from adstack.backends.spirv.context import Context
+from adstack.errors import InternalError
+from adstack.ir.structure import Program
+
+from .codegen import Extent
+from .recorder import DECIDES, PLAN, TASK, enter, entry
+from .state import ARENA
+from .stream import Stream, aligned
+from .toolchain import Pipeline
+
+__all__ = ["Launcher", "Work"]
+
+Array = npt.NDArray[Any]
+_NEVER: Final = np.zeros(1, np.int64)
+"""The report of programs that report nothing."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a launch of a program dispatches: a pipeline for each task, and how many iterations it has.
+
+    Attributes:
+        groups: the workgroups that a pipeline gets for so many iterations.
+    """
+
+    program: Program
+    context: Context
+    pipelines: Sequence[Pipeline]
+    extents: Sequence[Extent]
+    groups: Callable[[Pipeline, int | None], int]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether launches differ in nothing but their arguments: none returns something, or has adstacks."""
+        context = self.context
+        return not (self.program.results or context.heaps or context.depths) and aligned(context.size) <= ARENA
+
+
+class Launcher:
+    """One program's words and plan, as `recorder` reads them.
+
+    Args:
+        work: of the program, which `is_plain`.
+        words: of its last launch.
+        stream: what it is recorded on.
+        lock: the stream's.
+    """
+
+    def __init__(self, work: Work, words: Sequence[int], stream: Stream, lock: Any) -> None:
+        self._work, self._stream = work, stream
+        self._lock: AbstractContextManager[Any] = lock
+        self._methods = lock.acquire, lock.release
+        context = work.context
+        self.marks = {name: context.words + k for k, name in enumerate(context.pointers)}
+        frame = np.zeros(1 + context.words + len(self.marks), np.uint64)
+        self._slots = frame[1:]
+        self._slots[: context.words] = words
+        self._tasks = np.array([self._row(pipeline) for pipeline in work.pipelines], np.uint64).reshape(-1, len(TASK))
+        slots = sorted({slot for extent in work.extents for slot in extent.slots(context)})
+        self._decides = np.array([(slot, 0) for slot in slots], np.uint64).reshape(-1, len(DECIDES))
+        self._plan = self._planned()
+        frame[0] = self._plan.ctypes.data
+        self._decide()
+
+    @staticmethod
+    def _row(pipeline: Pipeline) -> list[int]:
+        row = [0] * len(TASK)
+        row[TASK["pipeline"]], row[TASK["repeats"]] = pipeline.number, pipeline.repeats
+        return row
+
+    def _planned(self) -> Array:
+        context, plan = self._work.context, np.zeros(len(PLAN), np.uint64)
+        acquire, release = self._methods
+        words = {
+            "state": self._stream.state.place,
+            "words": context.words,
+            "size": aligned(context.size),
+            "zeros": -(-context.size // 8) - context.words,
+            "marks": len(self.marks),
+            "decides": self._decides.ctypes.data,
+            "decide_count": len(self._decides),
+            "tasks": self._tasks.ctypes.data,
+            "task_count": len(self._tasks),
+            "acquire": id(acquire),
+            "release": id(release),
+            "false": id(False),
+            "true": id(True),
+        }
+        for name, value in words.items():
+            plan[PLAN[name]] = value
+        return plan
+
+    def entry(self, launches: int, *keep: Any) -> Entry:
+        """For calls that machine code serves.
+
+        Args:
+            launches: the address of the number of launches so far.
+            keep: what must live as long as such calls may come.
+        """
+        return Entry(
+            program=self._work.program,
+            context=self._work.context,
+            run=entry(),
+            slots=self._slots.ctypes.data,
+            errors=_NEVER.ctypes.data,
+            overflow=_NEVER.ctypes.data,
+            launches=launches,
+            results={},
+            long=False,
+            failed=lambda: None,
+            goes_on=self.goes_on,
+            keep=(self, *keep),
+            marks=self.marks,
+        )
+
+    def goes_on(self, _: int) -> None:
+        """Record the launch whose words stand ready, after what machine code does not do: see how many workgroups its
+        tasks have, wait for whoever has the lock, hand over a full batch and begin another.
+        """
+        with self._lock:
+            self._decide()
+            self._stream.room(aligned(self._work.context.size))
+            if enter()(self._slots.ctypes.data, 1):
+                raise InternalError("a launch could not be recorded")
+
+    def _decide(self) -> None:
+        """The workgroups of each task, and what they are right for."""
+        work, scalars, shapes = self._work, self.scalars(), self._shapes()
+        counts = [extent.count(scalars, shapes) for extent in work.extents]
+        self._tasks[:, TASK["groups"]] = [work.groups(p, n) for p, n in zip(work.pipelines, counts, strict=True)]
+        self._decides[:, DECIDES["value"]] = self._slots[self._decides[:, DECIDES["slot"]]]
+
+    @property
+    def number(self) -> int:
+        """Of the last launch recorded here."""
+        return int(self._slots[self._work.context.own["launch"]])
+
+    def scalars(self) -> list[Any]:
+        """Its scalar arguments; None for floats."""
+        args = self._work.program.tasks[0].body.args if self._work.program.tasks else ()
+        slots = self._slots
+        return [
+            None if arg.dtype.is_float else slots[slot : slot + 1].view(arg.dtype.numpy)[0].item()
+            for slot, arg in zip(self._work.context.params, args, strict=False)
+        ]
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        """The extents of its places."""
+        known = self._work.context.extents
+        return {
+            name: tuple(
+                int(self._slots[known[name, axis]]) if extent is None else extent
+                for axis, extent in enumerate(self._work.program.places[name].shape)
+            )
+            for name in self._work.context.pointers
+        }
