@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adstack.backends.spirv.memory import HEAP, WORDS, buffer_of
+from adstack.backends.spirv.memory import HEAP, PRINT, RECORD, WORDS, buffer_of
+from adstack.backends.spirv.tasks import Shader
 from adstack.errors import AdstackMemoryError, BackendUnavailableError
 from adstack.ir.structure import Program
 from adstack.runtime.adstack_heap import Heap
 
 from .api import ffi
+from .capability import Physical
 from .descriptors import Sets
 from .device import Device
 from .layout import Block, Memory, Piece
 from .stream import Stream
 from .toolchain import Pipeline
 
-__all__ = ["Binder", "BoundStream"]
+__all__ = ["Binder", "BoundStream", "check_count"]
 
 
 class BoundStream(Stream):
@@ -46,11 +48,34 @@ class BoundStream(Stream):
         super()._record()
 
 
+def check_count(physical: Physical, program: Program, shaders: Sequence[Shader]) -> None:
+    """An error if a task uses more buffers than the device binds at the same time."""
+    most = physical.limits["buffers"]
+    for shader in shaders:
+        count = len(shader.buffers)
+        if count > most:
+            named = ", ".join(_label(program, buffer) for buffer in shader.buffers)
+            raise BackendUnavailableError(
+                f"{shader.task.name} uses {count} buffers, and {physical.name} binds at most {most} "
+                f"(maxPerStageDescriptorStorageBuffers): {named}",
+                do="make one field of several, of vectors or with one more axis, or split the kernel, or use a device "
+                "with bufferDeviceAddress",
+            )
+
+
+def _label(program: Program, buffer: str) -> str:
+    """What a buffer is, for people."""
+    for place in program.places.values():
+        if buffer == buffer_of(place.name):
+            return f"{place.kind} {place.label or place.name}"
+    return f"the {buffer} of the launch"
+
+
 class Binder:
     """What is bound for the tasks of one executable.
 
     Args:
-        kept: memory that the executable has for itself, by the name of the buffer.
+        record, prints, sizes: memory that it keeps, for what launches report, print, and how deep its adstacks are.
     """
 
     def __init__(
@@ -58,40 +83,23 @@ class Binder:
         stream: Stream,
         heap: Heap,
         program: Program,
-        pipelines: Sequence[Pipeline],
-        kept: Mapping[str, Piece],
+        record: Piece | None,
+        prints: Piece | None,
+        sizes: Piece | None,
     ) -> None:
-        physical = stream.device.physical
-        self._limits, self._name = physical.limits, physical.name
-        self._stream, self._heap, self._program, self._kept = stream, heap, program, kept
+        self._stream, self._heap, self._program = stream, heap, program
         self._places = {buffer_of(name): name for name in program.places}
-        self._check_count(pipelines)
-
-    def _check_count(self, pipelines: Sequence[Pipeline]) -> None:
-        most = self._limits["buffers"]
-        for pipeline, task in zip(pipelines, self._program.tasks, strict=True):
-            count = len(pipeline.buffers)
-            if count > most:
-                named = ", ".join(self._label(name) for name in pipeline.buffers)
-                raise BackendUnavailableError(
-                    f"{task.name} uses {count} buffers ({named}), and {self._name} binds at most {most} "
-                    "(maxPerStageDescriptorStorageBuffers)",
-                    do="put several fields into one, of vectors or with one more axis, or split the kernel, or use a "
-                    "device with bufferDeviceAddress",
-                )
-
-    def _label(self, buffer: str) -> str:
-        if buffer not in self._places:
-            return f"the {buffer} of the launch" if buffer == WORDS else f"the {buffer}"
-        place = self._program.places[self._places[buffer]]
-        return f"{place.kind} {place.label or place.name}"
+        depths = {buffer_of(place.name): sizes for place in program.places.values() if place.kind == "depths"}
+        kept = {RECORD: record, PRINT: prints, **depths}
+        self._kept = {buffer: piece for buffer, piece in kept.items() if piece is not None}
 
     def bind(self, pipeline: Pipeline, words: Piece, storages: Mapping[str, Piece]) -> None:
         """Have the next dispatch, of one task of a launch, find its buffers."""
         pieces = [self._piece(name, words, storages) for name in pipeline.buffers]
+        most = self._stream.device.physical.limits["range"]
         for name, piece in zip(pipeline.buffers, pieces, strict=True):
-            if piece.block.size > self._limits["range"]:
-                raise self._too_large(name, piece)
+            if piece.block.size > most:
+                raise self._too_large(name, piece.bytes, most)
         self._stream.bind(pipeline, tuple(piece.block for piece in pieces))
 
     def _piece(self, buffer: str, words: Piece, storages: Mapping[str, Piece]) -> Piece:
@@ -103,9 +111,9 @@ class Binder:
         kept = self._kept.get(buffer)
         return storages[self._places[buffer]] if kept is None else kept
 
-    def _too_large(self, buffer: str, piece: Piece) -> AdstackMemoryError:
+    def _too_large(self, buffer: str, size: int, most: int) -> AdstackMemoryError:
         return AdstackMemoryError(
-            f"{self._program.name}: {self._label(buffer)} takes {piece.bytes} bytes, and {self._name} binds at most "
-            f"{self._limits['range']} as one buffer (maxStorageBufferRange)",
-            do="split it into several fields, or use a narrower type, or a device with bufferDeviceAddress",
+            f"{self._program.name}: {_label(self._program, buffer)} takes {size} bytes, and "
+            f"{self._stream.device.physical.name} binds at most {most} as one buffer (maxStorageBufferRange)",
+            do="split it into several, or use a narrower type, or a device with bufferDeviceAddress",
         )

@@ -1,9 +1,9 @@
 """Memory of the device: blocks taken from Vulkan, and pieces of them.
 
-A piece is known by its address on the device. Where the device's own memory is mapped to the host too (every driver
-that runs on the processor, integrated GPUs, and discrete ones that show all of theirs), the host reads and writes it
-directly; elsewhere a mapped block stands between. A piece that was given back is used again only once the device is
-done with it.
+A piece is known by its address on the device, or by its block and how far in that it begins. Where the device's own
+memory is mapped to the host too (every driver that runs on the processor, integrated GPUs, and discrete ones that show
+all of theirs), the host reads and writes it directly; elsewhere a mapped block stands between. A piece that was given
+back is used again only once the device is done with it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import bisect
 import ctypes
 import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,8 +32,8 @@ ALIGNMENT = 256
 _BLOCK = 16 << 20
 """Bytes of a block, unless one piece needs more."""
 _DEVICE, _VISIBLE, _COHERENT = 1, 2, 4
-_USAGE = 1 | 2 | 0x20 | 0x20000
-"""Copied from and to, storage, addressed."""
+_USAGE, _ADDRESSED = 1 | 2 | 0x20, 0x20000
+"""Copied from and to, storage."""
 
 Array = npt.NDArray[Any]
 _PLAIN = 2.0**127
@@ -51,16 +51,17 @@ def raw_bits(value: bool | int | float, dtype: DType) -> int:
     return int(dtype(value)) & (1 << 64) - 1
 
 
-@dataclass
+@dataclass(eq=False)
 class Block:
     """A buffer with memory of its own.
 
     Attributes:
         buffer, memory: Vulkan's.
         size: bytes.
-        address: on the device.
+        address: on the device; 0 where memory is not reached by addresses.
         host: its bytes, if the host addresses them.
         free: (offset, size) of what is not in use, by offset.
+        ends: what is to be done when it goes.
     """
 
     buffer: Any
@@ -69,6 +70,7 @@ class Block:
     address: int
     host: Any
     free: list[tuple[int, int]] = field(default_factory=list)
+    ends: list[Callable[[], None]] = field(default_factory=list)
 
     def take(self, size: int) -> int | None:
         """The offset of a piece, or None if there is none so large."""
@@ -93,7 +95,7 @@ class Piece:
     """Part of a block: what a field or an array occupies.
 
     Attributes:
-        address: on the device.
+        address: on the device; where memory is not reached by addresses, bytes from where the block begins.
         own: whether it holds the words of one launch alone.
         last: the number of the last batch that may touch it, where machine code finds it.
     """
@@ -190,7 +192,8 @@ class Memory:
 
     def _take(self, size: int, visible: bool) -> Block:
         vk, handle = self.device.vk, self.device.handle
-        info = ffi().new("VkBufferCreateInfo *", {"sType": 12, "size": size, "usage": _USAGE})
+        usage = _USAGE | (_ADDRESSED if self.device.physical.addresses else 0)
+        info = ffi().new("VkBufferCreateInfo *", {"sType": 12, "size": size, "usage": usage})
         buffer = ffi().new("VkBuffer *")
         self._checked(vk["vkCreateBuffer"](handle, info, ffi().NULL, buffer), size)
         needs = ffi().new("VkMemoryRequirements *")
@@ -200,11 +203,15 @@ class Memory:
             vk["vkDestroyBuffer"](handle, buffer[0], ffi().NULL)
             raise self._full(size)
         check(vk["vkBindBufferMemory"](handle, buffer[0], memory, 0), "bind memory")
-        about = ffi().new("VkBufferDeviceAddressInfo *", {"sType": 1000244001, "buffer": buffer[0]})
-        address = int(vk["vkGetBufferDeviceAddress"](handle, about))
         self.taken += size
         host = self._map(memory, size) if visible else None
-        return Block(buffer[0], memory, size, address, host, [(0, size)])
+        return Block(buffer[0], memory, size, self._address(buffer[0]), host, [(0, size)])
+
+    def _address(self, buffer: Any) -> int:
+        if not self.device.physical.addresses:
+            return 0
+        about = ffi().new("VkBufferDeviceAddressInfo *", {"sType": 1000244001, "buffer": buffer})
+        return int(self.device.vk["vkGetBufferDeviceAddress"](self.device.handle, about))
 
     def _map(self, memory: Any, size: int) -> Any:
         where = ffi().new("void **")
@@ -213,7 +220,8 @@ class Memory:
 
     def _allocated(self, needs: Any, size: int, visible: bool) -> Any | None:
         """Memory of the best type there is, or None if there is not enough of any."""
-        flags = ffi().new("VkMemoryAllocateFlagsInfo *", {"sType": 1000060000, "flags": 2})
+        addressed = 2 if self.device.physical.addresses else 0
+        flags = ffi().new("VkMemoryAllocateFlagsInfo *", {"sType": 1000060000, "flags": addressed})
         for number in self._fitting(needs.memoryTypeBits, visible):
             if needs.size > self._heaps[self._types[number][1]][0]:
                 continue
@@ -245,6 +253,8 @@ class Memory:
 
     def _drop(self, block: Block) -> None:
         vk, handle = self.device.vk, self.device.handle
+        for end in block.ends:
+            end()
         for blocks in self._blocks.values():
             if any(block is other for other in blocks):
                 blocks[:] = [other for other in blocks if other is not block]

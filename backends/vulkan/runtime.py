@@ -31,6 +31,7 @@ from adstack.runtime.shortcuts import HostArgument, Shortcut
 
 from . import capability
 from .adstacks import Layouts, device_heap
+from .bound import Binder, BoundStream, check_count
 from .codegen import Extent, emit_module, most_groups
 from .device import Device, opened
 from .layout import Memory, Piece, raw_bits
@@ -59,7 +60,7 @@ def open_device() -> VulkanBackend:
     if isinstance(physical, tuple):
         reason, fix = physical
         raise BackendUnavailableError(reason, do=fix)
-    return VulkanBackend(capability.offered(physical), _shared(physical.number))
+    return VulkanBackend(capability.offered(physical), _shared(physical.number, physical.addresses))
 
 
 @dataclass(frozen=True)
@@ -81,13 +82,17 @@ class _Shared:
 
 
 @cache
-def _shared(number: int) -> _Shared:
+def _shared(number: int, addresses: bool) -> _Shared:
     found = capability.devices()
     assert isinstance(found, list)
     device = opened(found[number])
     memory = Memory(device)
     pipelines = Pipelines(device, default_folder())
-    stream = Stream(device, memory, pipelines.layout)
+    stream: Stream = (
+        Stream(device, memory, pipelines.layout)
+        if addresses
+        else BoundStream(device, memory, pipelines.layout, pipelines.sets)
+    )
     traits = measured(memory, stream, pipelines, default_folder())
     heap = device_heap(memory, stream)
     return _Shared(device, memory, pipelines, stream, traits, heap, threading.RLock())
@@ -113,6 +118,7 @@ class Executable:
         sizes: memory of its place "depths", if it has one.
         depths: what stood there; not any more if `stale`.
         settled: whether the last launch has come to its end.
+        binder: what is bound for its tasks, where memory is not reached by addresses.
         shapes: extents of its places when it was last launched.
         number, scalars: of the last launch that Python made.
         launcher: of launches that machine code makes.
@@ -136,6 +142,7 @@ class Executable:
     depths: list[int] = field(default_factory=list)
     stale: bool = True
     settled: bool = False
+    binder: Binder | None = None
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     number: int = 0
     scalars: Sequence[Any] = ()
@@ -189,9 +196,17 @@ class VulkanBackend:
     def _compile(self, program: Program, options: Options) -> Executable:
         self._check_dtypes(program)
         emitted = emit_module(program, self._shared.traits, debug=options.debug)
+        physical = self.device.physical
+        check_count(physical, program, emitted.shaders)
         pipelines = [
             self._shared.pipelines.make(
-                s.words, s.local_size, s.capabilities, s.task.name, repeats=s.repeats, cached=options.offline_cache
+                s.words,
+                s.local_size,
+                s.capabilities,
+                s.task.name,
+                repeats=s.repeats,
+                cached=options.offline_cache,
+                buffers=s.buffers,
             )
             for s in emitted.shaders
         ]
@@ -199,10 +214,13 @@ class VulkanBackend:
         words = [0] * context.words
         words[context.own["seed"]] = options.random_seed & _WORD
         extents = [Extent.of(task) for task in program.tasks]
-        layouts = Layouts(program, context.heaps, self._shared.heap, options.ad_stack_heap_limit)
+        most = 0 if physical.addresses else physical.limits["range"]
+        layouts = Layouts(program, context.heaps, self._shared.heap, options.ad_stack_heap_limit, most)
         packer = struct.Struct(f"<{context.words}Q")
         made = Executable(program, options, emitted, pipelines, extents, words, packer, layouts)
         self._add_records(made)
+        if not physical.addresses:
+            made.binder = Binder(self.stream, self._shared.heap, program, made.record, made.prints, made.sizes)
         self._look_ahead(made)
         weakref.finalize(made, _destroyed, self._shared, pipelines, (made.record, made.prints, made.sizes))
         return made
@@ -271,7 +289,7 @@ class VulkanBackend:
                 executable.shapes = bindings.shapes
                 self._shared.unread[id(executable)] = executable
             for pipeline, groups in executable.steady:
-                self.stream.dispatch(pipeline, piece.address, groups)
+                self._run(executable, pipeline, piece, groups, bindings)
             if not executable.steady:
                 self._record(executable, piece, scalars, bindings)
             if not executable.waits:
@@ -302,16 +320,24 @@ class VulkanBackend:
             iterations = executable.extents[number].count(scalars, bindings.shapes)
             if iterations != 0:
                 executable.stale |= bool(task.sizes)
-                self._dispatch(executable, number, piece, iterations)
+                self._dispatch(executable, number, piece, iterations, bindings)
         executable.settled = True
 
-    def _dispatch(self, executable: Executable, number: int, piece: Piece, iterations: int | None) -> None:
+    def _run(self, executable: Executable, pipeline: Pipeline, piece: Piece, groups: int, bindings: Bindings) -> None:
+        """Dispatch one task of a launch."""
+        if executable.binder is not None:
+            executable.binder.bind(pipeline, piece, bindings.storages)
+        self.stream.dispatch(pipeline, piece.address, groups)
+
+    def _dispatch(
+        self, executable: Executable, number: int, piece: Piece, iterations: int | None, bindings: Bindings
+    ) -> None:
         pipeline = executable.pipelines[number]
         groups = self._groups_of(pipeline, iterations)
         if number in executable.context.heaps:
             threads = groups * pipeline.local_size
             groups = self._lay_out(executable, number, piece, min(iterations or threads, threads))
-        self.stream.dispatch(pipeline, piece.address, groups)
+        self._run(executable, pipeline, piece, groups, bindings)
 
     def _words(self, executable: Executable) -> Piece:
         """Memory for the words of a launch; apart from the batch's if the launch may have to wait in between."""
@@ -409,7 +435,8 @@ class VulkanBackend:
         """A builtin that records the launch; none where Python must look after it, or memory is the host's own."""
         work = Work(executable.program, executable.context, executable.pipelines, executable.extents, self._groups_of)
         foreign = any(isinstance(argument, HostArgument) for argument in wanted.arguments)
-        if executable.waits or executable.record is not None or foreign or not work.is_plain:
+        bound = executable.binder is not None
+        if bound or executable.waits or executable.record is not None or foreign or not work.is_plain:
             return None
         with self._shared.lock:
             if executable.launcher is None:

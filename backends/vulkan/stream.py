@@ -14,7 +14,7 @@ from adstack.ir.types import u8
 
 from .api import check, ffi
 from .device import Device
-from .layout import Memory, Piece
+from .layout import Block, Memory, Piece
 from .state import ARENA, LAUNCHES, State
 from .toolchain import PUSHED, Pipeline
 
@@ -117,6 +117,9 @@ class Stream:
         made = Piece(arena.block, arena.offset + at, size, u8, (size,), arena.address + at)
         made.batch = self.batch
         return made
+
+    def bind(self, pipeline: Pipeline, blocks: tuple[Block, ...]) -> None:
+        """Have the next dispatch find these blocks: nothing to do where memory is reached by addresses."""
 
     def dispatch(self, pipeline: Pipeline, address: int, groups: int) -> None:
         """Run a pipeline after all that was recorded before, on the words at an address."""

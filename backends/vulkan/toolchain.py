@@ -15,6 +15,7 @@ from adstack.errors import AdstackRuntimeError, BackendUnavailableError
 
 from .api import check, ffi
 from .capability import FEATURE_OF
+from .descriptors import Sets
 from .device import Device
 
 __all__ = ["Pipeline", "Pipelines"]
@@ -34,11 +35,15 @@ class Pipeline:
         handle: Vulkan's.
         local_size: threads of a workgroup.
         repeats: whether it can be told of several launches.
+        layout: what it is handed.
+        buffers: what is bound for it, in this order.
     """
 
     handle: Any
     local_size: int
     repeats: bool = False
+    layout: Any = None
+    buffers: tuple[str, ...] = ()
 
     @cached_property
     def number(self) -> int:
@@ -51,11 +56,14 @@ class Pipelines:
 
     Attributes:
         name: what files about this device and driver are called.
+        sets: what can be bound for pipelines.
     """
 
     def __init__(self, device: Device, folder: Path | None) -> None:
         self.device = device
-        self.layout = self._layout()
+        self.sets = Sets(device)
+        self._layouts: dict[int, Any] = {}
+        self.layout = self._layout(0)
         self.name = hashlib.sha256(device.physical.identity).hexdigest()[:32]
         self._file = None if folder is None else folder / kept.DEVICES / f"{self.name}.bin"
         self._cache = self._opened()
@@ -63,15 +71,22 @@ class Pipelines:
         if self._file is not None:
             atexit.register(self.save)
 
-    def _layout(self) -> Any:
-        pushed = ffi().new("VkPushConstantRange *", {"stageFlags": _COMPUTE_STAGE, "offset": 0, "size": PUSHED})
-        info = ffi().new(
-            "VkPipelineLayoutCreateInfo *", {"sType": 30, "pushConstantRangeCount": 1, "pPushConstantRanges": pushed}
-        )
-        made = ffi().new("VkPipelineLayout *")
-        create = self.device.vk["vkCreatePipelineLayout"]
-        check(create(self.device.handle, info, ffi().NULL, made), "lay out a pipeline")
-        return made[0]
+    def _layout(self, buffers: int) -> Any:
+        """What pipelines are handed that have so many buffers."""
+        if buffers not in self._layouts:
+            pushed = ffi().new("VkPushConstantRange *", {"stageFlags": _COMPUTE_STAGE, "offset": 0, "size": PUSHED})
+            info = ffi().new(
+                "VkPipelineLayoutCreateInfo *",
+                {"sType": 30, "pushConstantRangeCount": 1, "pPushConstantRanges": pushed},
+            )
+            if buffers:
+                sets = ffi().new("VkDescriptorSetLayout *", self.sets.layout(buffers))
+                info.setLayoutCount, info.pSetLayouts = 1, sets
+            made = ffi().new("VkPipelineLayout *")
+            create = self.device.vk["vkCreatePipelineLayout"]
+            check(create(self.device.handle, info, ffi().NULL, made), "lay out a pipeline")
+            self._layouts[buffers] = made[0]
+        return self._layouts[buffers]
 
     def make(
         self,
@@ -82,6 +97,7 @@ class Pipelines:
         *,
         repeats: bool = False,
         cached: bool = True,
+        buffers: tuple[str, ...] = (),
     ) -> Pipeline:
         """A pipeline that runs a module; if it is not to be cached, the driver is not asked whether it has it."""
         self._check_features(capabilities, what)
@@ -91,13 +107,14 @@ class Pipelines:
         module = ffi().new("VkShaderModule *")
         check(vk["vkCreateShaderModule"](handle, info, ffi().NULL, module), f"load the code of {what}")
         try:
-            return Pipeline(self._pipeline(module[0], what, cached), local_size, repeats)
+            layout = self._layout(len(buffers))
+            return Pipeline(self._pipeline(module[0], layout, what, cached), local_size, repeats, layout, buffers)
         finally:
             vk["vkDestroyShaderModule"](handle, module[0], ffi().NULL)
 
-    def _pipeline(self, module: Any, what: str, cached: bool) -> Any:
+    def _pipeline(self, module: Any, layout: Any, what: str, cached: bool) -> Any:
         entry = ffi().new("char[]", b"main")
-        info = ffi().new("VkComputePipelineCreateInfo *", {"sType": 29, "layout": self.layout})
+        info = ffi().new("VkComputePipelineCreateInfo *", {"sType": 29, "layout": layout})
         info.stage.sType, info.stage.stage, info.stage.module, info.stage.pName = 18, _COMPUTE_STAGE, module, entry
         made = ffi().new("VkPipeline *")
         create = self.device.vk["vkCreateComputePipelines"]

@@ -47,6 +47,7 @@ def declared(features: frozenset[str], controls: frozenset[str]) -> dict[str, An
         return tuple(bits for bits in (16, 32, 64) if f"shader{what}Float{bits}" in controls)
 
     return {
+        "addresses": "bufferDeviceAddress" in features,
         "int64_atomics": "shaderBufferInt64Atomics" in features,
         "subgroups": SUBGROUPS in features,
         "preserve": widths("SignedZeroInfNanPreserve"),
@@ -202,8 +203,10 @@ def _tried(
         _region(piece, k, 4, triple[0].dtype)[:] = triple[0]
     made = []
     for k, trial in enumerate(trials):  # each alone: what a shader asks for one width may change what it does in others
-        words, capabilities = _shader(trial, k, base)
-        made.append(pipelines.make(words, _LOCAL, capabilities, f"the examination of the device ({trial.name})"))
+        m = _shader(trial, k, base)
+        what = f"the examination of the device ({trial.name})"
+        made.append(pipelines.make(m.words, _LOCAL, m.capabilities, what, buffers=m.memory.buffers))
+        stream.bind(made[-1], (piece.block,))
         stream.dispatch(made[-1], piece.address, _CASES // _LOCAL)
     stream.finish()
     holds = {trial.name: False for trial in TRIALS}
@@ -256,7 +259,7 @@ def _operands(dtype: DType) -> tuple[Array, Array, Array]:
     return a, b, c
 
 
-def _shader(trial: _Trial, k: int, base: Traits) -> tuple[list[int], frozenset[int]]:
+def _shader(trial: _Trial, k: int, base: Traits) -> Module:
     """Thread i tries the i-th operands of the k-th trial."""
     m = Module(base)
     c = Code(m)
@@ -275,4 +278,4 @@ def _shader(trial: _Trial, k: int, base: Traits) -> tuple[list[int], frozenset[i
     main = m.new()
     m.add(c.function(main, m.void, m.signature(m.void)))
     m.entry(main, _LOCAL)
-    return m.words, m.capabilities
+    return m
