@@ -25,7 +25,7 @@ from adstack.ir.types import DType, f32
 from .api import check, ffi, lib
 from .device import Device
 
-__all__ = ["ALIGNMENT", "Block", "Memory", "Piece", "raw_bits"]
+__all__ = ["ALIGNMENT", "Block", "Memory", "Piece", "mapped", "raw_bits"]
 
 ALIGNMENT = 256
 """Of every piece, in bytes."""
@@ -129,6 +129,13 @@ class Piece:
             return None
         flat = np.frombuffer(self.block.host, self.dtype.numpy, math.prod(self.shape), self.offset)
         return flat.reshape(self.shape)
+
+
+def mapped(piece: Piece) -> Array:
+    """The elements of a piece that the host addresses."""
+    view = piece.view()
+    assert view is not None
+    return view
 
 
 class Memory:

@@ -16,12 +16,11 @@ import numpy.typing as npt
 
 from adstack.backends.llvm import native
 from adstack.backends.shared.kept import default_folder
-from adstack.backends.shared.reports import failure, overflow_error, printed
+from adstack.backends.shared.reports import printed
 from adstack.backends.shared.sites import Site, record_words
-from adstack.backends.spirv.context import Context, own_size
-from adstack.backends.spirv.tasks import Emitted
+from adstack.backends.spirv.context import own_size
 from adstack.backends.spirv.traits import Traits
-from adstack.errors import AdstackError, AdstackRuntimeError, BackendUnavailableError
+from adstack.errors import AdstackRuntimeError, BackendUnavailableError
 from adstack.ir.structure import Program
 from adstack.ir.types import DType, i64, u8, u64
 from adstack.runtime.adstack_heap import Heap, TaskUse
@@ -34,7 +33,8 @@ from .adstacks import Layouts, device_heap
 from .bound import Binder, BoundStream, check_count
 from .codegen import Extent, emit_module, most_groups
 from .device import Device, opened
-from .layout import Memory, Piece, raw_bits
+from .executable import OVERFLOW, Executable
+from .layout import Memory, Piece, mapped, raw_bits
 from .shortcuts import Launcher, Work
 from .stream import Stream
 from .toolchain import Pipeline, Pipelines
@@ -44,8 +44,6 @@ __all__ = ["Executable", "VulkanBackend", "open_device", "probe"]
 
 Array = npt.NDArray[Any]
 _PRINT_WORDS = 1 << 17
-_OVERFLOW = 3
-"""Words of the overflow record."""
 _WORD = (1 << 64) - 1
 
 
@@ -96,79 +94,6 @@ def _shared(number: int, addresses: bool) -> _Shared:
     traits = measured(memory, stream, pipelines, default_folder())
     heap = device_heap(memory, stream)
     return _Shared(device, memory, pipelines, stream, traits, heap, threading.RLock())
-
-
-@dataclass
-class Executable:
-    """A compiled program with what its launches use.
-
-    Attributes:
-        program: what was compiled.
-        emitted: its shaders.
-        pipelines: one per task.
-        extents: how many iterations each task has.
-        words: what a launch hands over, filled where it does not change between launches.
-        packer: writes them.
-        record: where failed checks and overflows are reported: memory that the host sees.
-        prints: where printed text is collected.
-        steady: the dispatches of a launch, pipeline and workgroups, if they are always the same; else empty.
-        repeats: whether launches differ in nothing but where their arrays are.
-        bound, packed: what the last launch worked on, and its words, of one that repeats.
-        layouts: where its adstacks are.
-        sizes: memory of its place "depths", if it has one.
-        depths: what stood there; not any more if `stale`.
-        settled: whether the last launch has come to its end.
-        binder: what is bound for its tasks, where memory is not reached by addresses.
-        shapes: extents of its places when it was last launched.
-        number, scalars: of the last launch that Python made.
-        launcher: of launches that machine code makes.
-    """
-
-    program: Program
-    options: Options
-    emitted: Emitted
-    pipelines: list[Pipeline]
-    extents: list[Extent]
-    words: list[int]
-    packer: struct.Struct
-    layouts: Layouts
-    record: Piece | None = None
-    prints: Piece | None = None
-    steady: tuple[tuple[Pipeline, int], ...] = ()
-    repeats: bool = False
-    bound: Bindings | None = None
-    packed: bytes = b""
-    sizes: Piece | None = None
-    depths: list[int] = field(default_factory=list)
-    stale: bool = True
-    settled: bool = False
-    binder: Binder | None = None
-    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    number: int = 0
-    scalars: Sequence[Any] = ()
-    launcher: Launcher | None = None
-
-    @property
-    def context(self) -> Context:
-        """Which word holds what."""
-        return self.emitted.context
-
-    @property
-    def waits(self) -> bool:
-        """Whether a launch must be over before the call returns: it has a result, or something to say."""
-        return bool(self.program.results or self.prints or self.options.debug)
-
-    def failure(self) -> AdstackError | None:
-        """What launches that are over have reported, if anything; the record is clear then."""
-        assert self.record is not None
-        view = _view(self.record)
-        overflow, record = view[:_OVERFLOW].tolist(), view[_OVERFLOW:].tolist()
-        if not overflow[0] and not record[0]:
-            return None
-        view[:] = 0
-        self.settled = False
-        sites = self.emitted.sites
-        return failure(sites, record, self.shapes) if record[0] else overflow_error(sites, overflow)
 
 
 class VulkanBackend:
@@ -248,20 +173,20 @@ class VulkanBackend:
         """Memory for what launches report."""
         sites, context = made.emitted.sites, made.context
         if made.options.debug or any(site.kind != "print" for site in sites):
-            made.record = self._mapped(_OVERFLOW + record_words(sites))
+            made.record = self._mapped(OVERFLOW + record_words(sites))
             made.words[context.own["overflow"]] = made.record.address
-            made.words[context.own["errors"]] = made.record.address + 8 * _OVERFLOW
+            made.words[context.own["errors"]] = made.record.address + 8 * OVERFLOW
         if any(site.kind == "print" for site in sites):
             made.prints = self._mapped(2 + _PRINT_WORDS)
             made.words[context.own["print"]] = made.prints.address
-            _view(made.prints)[1] = _PRINT_WORDS
+            mapped(made.prints)[1] = _PRINT_WORDS
         for name, slot in context.depths.items():
             made.sizes = self._mapped(max(1, own_size(made.program.places[name]) // 8), i64)
             made.words[slot] = made.sizes.address
 
     def _mapped(self, words: int, dtype: DType = u64) -> Piece:
         piece = self.memory.piece(dtype, (words,), visible=True)
-        _view(piece)[:] = 0
+        mapped(piece)[:] = 0
         return piece
 
     def listing(self, executable: Executable) -> dict[str, str]:
@@ -353,7 +278,7 @@ class VulkanBackend:
         if layouts.needs_depths(number) and executable.stale:
             assert executable.sizes is not None
             self.stream.finish()
-            executable.depths = _view(executable.sizes).tolist()
+            executable.depths = mapped(executable.sizes).tolist()
             executable.stale = False
         lanes, words = layouts.lay_out(number, threads, executable.depths)
         struct.pack_into(
@@ -409,7 +334,7 @@ class VulkanBackend:
 
     def _print(self, executable: Executable) -> None:
         assert executable.prints is not None
-        view = _view(executable.prints)
+        view = mapped(executable.prints)
         taken = int(view[0])
         view[0] = 0
         if taken > _PRINT_WORDS:
@@ -510,12 +435,6 @@ class VulkanBackend:
             found[...] = array
             self.stream.copy(between, storage, storage.bytes)
             self.memory.free(between)
-
-
-def _view(piece: Piece) -> Array:
-    view = piece.view()
-    assert view is not None
-    return view
 
 
 def _texts(sites: Sequence[Site], words: Sequence[int]) -> Iterator[str]:

@@ -1,0 +1,101 @@
+"""A compiled program, and what its launches use and report."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from adstack.backends.shared.reports import failure, overflow_error
+from adstack.backends.spirv.context import Context
+from adstack.backends.spirv.tasks import Emitted
+from adstack.errors import AdstackError
+from adstack.ir.structure import Program
+from adstack.runtime.backend import Bindings
+from adstack.runtime.options import Options
+
+from .adstacks import Layouts
+from .bound import Binder
+from .codegen import Extent
+from .layout import Piece, mapped
+from .shortcuts import Launcher
+from .toolchain import Pipeline
+
+__all__ = ["OVERFLOW", "Executable"]
+
+OVERFLOW: Final = 3
+"""Words of the overflow record, which stands in front of the record of failed checks."""
+
+
+@dataclass
+class Executable:
+    """A compiled program with what its launches use.
+
+    Attributes:
+        program: what was compiled.
+        emitted: its shaders.
+        pipelines: one per task.
+        extents: how many iterations each task has.
+        words: what a launch hands over, filled where it does not change between launches.
+        packer: writes them.
+        record: where failed checks and overflows are reported: memory that the host sees.
+        prints: where printed text is collected.
+        steady: the dispatches of a launch, pipeline and workgroups, if they are always the same; else empty.
+        repeats: whether launches differ in nothing but where their arrays are.
+        bound, packed: what the last launch worked on, and its words, of one that repeats.
+        layouts: where its adstacks are.
+        sizes: memory of its place "depths", if it has one.
+        depths: what stood there; not any more if `stale`.
+        settled: whether the last launch has come to its end.
+        binder: what is bound for its tasks, where memory is not reached by addresses.
+        shapes: extents of its places when it was last launched.
+        number, scalars: of the last launch that Python made.
+        launcher: of launches that machine code makes.
+    """
+
+    program: Program
+    options: Options
+    emitted: Emitted
+    pipelines: list[Pipeline]
+    extents: list[Extent]
+    words: list[int]
+    packer: struct.Struct
+    layouts: Layouts
+    record: Piece | None = None
+    prints: Piece | None = None
+    steady: tuple[tuple[Pipeline, int], ...] = ()
+    repeats: bool = False
+    bound: Bindings | None = None
+    packed: bytes = b""
+    sizes: Piece | None = None
+    depths: list[int] = field(default_factory=list)
+    stale: bool = True
+    settled: bool = False
+    binder: Binder | None = None
+    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    number: int = 0
+    scalars: Sequence[Any] = ()
+    launcher: Launcher | None = None
+
+    @property
+    def context(self) -> Context:
+        """Which word holds what."""
+        return self.emitted.context
+
+    @property
+    def waits(self) -> bool:
+        """Whether a launch must be over before the call returns: it has a result, or something to say."""
+        return bool(self.program.results or self.prints or self.options.debug)
+
+    def failure(self) -> AdstackError | None:
+        """What launches that are over have reported, if anything; the record is clear then."""
+        assert self.record is not None
+        view = mapped(self.record)
+        overflow, record = view[:OVERFLOW].tolist(), view[OVERFLOW:].tolist()
+        if not overflow[0] and not record[0]:
+            return None
+        view[:] = 0
+        self.settled = False
+        sites = self.emitted.sites
+        return failure(sites, record, self.shapes) if record[0] else overflow_error(sites, overflow)
