@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from adstack.backends.spirv.memory import HEAP, PRINT, RECORD, WORDS, buffer_of
 from adstack.backends.spirv.tasks import Shader
@@ -21,6 +21,8 @@ from .toolchain import Pipeline
 
 __all__ = ["Binder", "BoundStream", "check_count"]
 
+_NOTHING: Final = (None, None, None)
+
 
 class BoundStream(Stream):
     """A stream whose dispatches have a descriptor set each."""
@@ -33,7 +35,14 @@ class BoundStream(Stream):
         self._handed = ffi().new("VkDescriptorSet *")
 
     def bind(self, pipeline: Pipeline, blocks: tuple[Block, ...]) -> None:
-        found = self._sets.of(blocks)
+        self.hand(pipeline, self._sets.of(blocks))
+
+    def set_of(self, blocks: tuple[Block, ...]) -> Any:
+        """The descriptor set that binds these blocks."""
+        return self._sets.of(blocks)
+
+    def hand(self, pipeline: Pipeline, found: Any) -> None:
+        """Have the next dispatch find what a descriptor set binds."""
         if found is not self._set:
             self._record()  # what waits to be recorded has another set
             self._set, self._layout = found, pipeline.layout
@@ -80,7 +89,7 @@ class Binder:
 
     def __init__(
         self,
-        stream: Stream,
+        stream: BoundStream,
         heap: Heap,
         program: Program,
         record: Piece | None,
@@ -92,15 +101,24 @@ class Binder:
         depths = {buffer_of(place.name): sizes for place in program.places.values() if place.kind == "depths"}
         kept = {RECORD: record, PRINT: prints, **depths}
         self._kept = {buffer: piece for buffer, piece in kept.items() if piece is not None}
+        self._known: dict[int, tuple[Block, Mapping[str, Piece], Any]] = {}
 
     def bind(self, pipeline: Pipeline, words: Piece, storages: Mapping[str, Piece]) -> None:
         """Have the next dispatch, of one task of a launch, find its buffers."""
+        block, known, found = self._known.get(id(pipeline), _NOTHING)
+        if block is not words.block or known is not storages:
+            found = self._set(pipeline, words, storages)
+            if HEAP not in pipeline.buffers:  # which may be elsewhere the next time
+                self._known[id(pipeline)] = words.block, storages, found
+        self._stream.hand(pipeline, found)
+
+    def _set(self, pipeline: Pipeline, words: Piece, storages: Mapping[str, Piece]) -> Any:
         pieces = [self._piece(name, words, storages) for name in pipeline.buffers]
         most = self._stream.device.physical.limits["range"]
         for name, piece in zip(pipeline.buffers, pieces, strict=True):
             if piece.block.size > most:
                 raise self._too_large(name, piece.bytes, most)
-        self._stream.bind(pipeline, tuple(piece.block for piece in pieces))
+        return self._stream.set_of(tuple(piece.block for piece in pieces))
 
     def _piece(self, buffer: str, words: Piece, storages: Mapping[str, Piece]) -> Piece:
         if buffer == WORDS:

@@ -144,7 +144,7 @@ class VulkanBackend:
         packer = struct.Struct(f"<{context.words}Q")
         made = Executable(program, options, emitted, pipelines, extents, words, packer, layouts)
         self._add_records(made)
-        if not physical.addresses:
+        if isinstance(self.stream, BoundStream):
             made.binder = Binder(self.stream, self._shared.heap, program, made.record, made.prints, made.sizes)
         self._look_ahead(made)
         weakref.finalize(made, _destroyed, self._shared, pipelines, (made.record, made.prints, made.sizes))
