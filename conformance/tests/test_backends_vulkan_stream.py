@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator
+from types import BuiltinFunctionType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -139,3 +142,85 @@ def test_what_the_host_writes_in_between_is_seen(dispatched):
         copy(k)
     assert (y.to_numpy() == np.arange(5, 8)).all()
     assert dispatched() == 3
+
+
+def kernels_of(x: Any, y: Any, r: Any) -> tuple[Any, ...]:
+    """Some kernels of every kind on a number, an array and random numbers."""
+
+    @qd.kernel
+    def step(a: qd.i64):
+        x[None] = x[None] * 3 + a
+
+    @qd.kernel
+    def spread():
+        for i in y:
+            y[i] += x[None] + i
+
+    @qd.kernel
+    def some(n: qd.i32, a: qd.i64):
+        for i in range(n):
+            y[i] = y[i] * 5 - a
+
+    @qd.kernel
+    def mixed(a: qd.types.ndarray(dtype=qd.i64, ndim=1), by: qd.i64):
+        x[None] += by
+        for i in a:
+            a[i] = a[i] * 3 + x[None] + i
+
+    @qd.kernel
+    def drawn(at: qd.i32):
+        r[at] = qd.random(qd.u32)
+
+    return step, spread, some, mixed, drawn
+
+
+@qd.kernel
+def total(a: qd.types.ndarray(dtype=qd.i64, ndim=1)) -> qd.i64:
+    s = qd.i64(0)
+    for _ in range(1):
+        for i in range(a.shape[0]):
+            s += a[i] * (i + 1)
+    return s
+
+
+def session(arch: Any, seed: int, turns: int) -> list[Any]:
+    """What a program of launches, reads, writes and frees in a drawn order sees."""
+    qd.init(arch=arch, random_seed=9)
+    draw, seen = random.Random(seed), []
+    x, y, r = qd.field(qd.i64, ()), qd.field(qd.i64, 70), qd.field(qd.u32, 8)
+    arrays = [qd.ndarray(qd.i64, n) for n in (1, 5, 130)]
+    made = step, spread, some, mixed, drawn = kernels_of(x, y, r)
+
+    def fresh() -> None:
+        arrays[draw.randrange(3)] = qd.ndarray(qd.i64, draw.randint(1, 200))
+
+    def write() -> None:
+        array = draw.choice(arrays)
+        array[draw.randrange(array.shape[0])] = draw.randrange(1000)
+
+    actions: list[tuple[int, Callable[[], Any]]] = [
+        (12, lambda: step(draw.randrange(100))),
+        (6, spread),
+        (6, lambda: some(draw.randint(-2, 70), draw.randrange(9))),
+        (12, lambda: mixed(draw.choice(arrays), draw.randrange(9))),
+        (4, lambda: drawn(draw.randrange(8))),
+        (1, lambda: seen.append(total(draw.choice(arrays)))),
+        (1, lambda: seen.append(x[None])),
+        (1, lambda: seen.append(draw.choice(arrays).to_numpy().tolist())),
+        (1, lambda: seen.append(y.to_numpy().tolist())),
+        (1, lambda: x.fill(draw.randrange(5))),
+        (2, write),
+        (2, fresh),
+        (1, qd.sync),
+    ]
+    weights, choices = zip(*actions, strict=True)
+    for action in draw.choices(choices, weights, k=turns):
+        for _ in range(draw.choice((1, 1, 2, 5))):
+            action()
+    assert arch is qd.reference or all(isinstance(k.__call__, BuiltinFunctionType) for k in made)
+    return [*seen, x[None], y.to_numpy().tolist(), r.to_numpy().tolist(), *(a.to_numpy().tolist() for a in arrays)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_order_of_launches_reads_writes_and_frees_gives_what_the_reference_gives(seed: int) -> None:
+    assert session(qd.vulkan, seed, 400) == session(qd.reference, seed, 400)
