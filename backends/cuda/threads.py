@@ -113,6 +113,7 @@ class Threads(Target):
     counts = False
     array_bytes = 256 * 1024
     frames = True
+    quick = True
     scope = ' syncscope("device")'
 
     def __init__(self, slots: int, *, debug: bool, adds: Mapping[str, float], host: bool = False) -> None:

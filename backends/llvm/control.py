@@ -13,14 +13,14 @@ from adstack.ir.structure import Op, Region, Value
 from adstack.ir.types import u1
 
 from .patience import ask, countdown, span_of, tick
+from .phis import Phis
+from .quick import skim
 from .rare import called, lane_by_lane
-from .region import RegionEmitter, handles
-from .writer import type_text
+from .region import Hurry, RegionEmitter, handles
+from .speculation import LONG, usual_side
+from .writer import any_of, type_text
 
 __all__: list[str] = []
-
-_OUTLINED = 40
-"""Sides of a math function with more ops than this are not widened to vectors."""
 
 _SPECULATED = 8
 """Sides of at most so many pure ops run unconditionally: a jump costs more."""
@@ -28,28 +28,45 @@ _SPECULATED = 8
 
 @handles("if")
 def _if(e: RegionEmitter, op: Op) -> None:
-    if e.is_varying(op.operands[0]):
+    usual = usual_side(op) if e.hurry is not None and e.task is None else None
+    if usual is not None:
+        _usual_side(e, op, usual)
+    elif e.is_varying(op.operands[0]):
         _divergent_if(e, op)
     else:
         _uniform_if(e, op)
 
 
+def _usual_side(e: RegionEmitter, op: Op, usual: int) -> None:
+    """Compute the usual side of a math function, whichever is wanted; whether it was is in doubt."""
+    assert e.hurry is not None
+    condition = e.scalar(op.operands[0])
+    e.hurry.doubts.append(condition if usual else e.w.let(f"xor i1 {condition}, true"))
+    for value, result in zip(e.region(op.regions[usual]), op.results, strict=True):
+        e.bind(result, e.at(value, e.width(result)))
+
+
 def _uniform_if(e: RegionEmitter, op: Op) -> None:
     then, orelse, after = e.label("then"), e.label("else"), e.label("after")
     e.split(e.scalar(op.operands[0]), then, orelse)
-    arms = []
+    arms, outer = [], e.hurry
     for label, region in zip((then, orelse), op.regions, strict=True):
         e.enter(label)
-        if e.task is None and e.lanes == 1 and len(region.ops) > _OUTLINED:
+        e.hurry = None if outer is None else Hurry(slots=outer.slots)
+        if e.task is None and e.lanes == 1 and len(region.ops) > LONG:
             names = called(e, region)
         else:
             names = [e.at(v, e.width(r)) for v, r in zip(e.region(region), op.results, strict=True)]
+        names.append("false" if e.hurry is None else any_of(e.w, e.hurry.doubts))
         arms.append((names, e.block))
         e.jump(after)
     e.enter(after)
     for k, result in enumerate(op.results):
         pairs = ", ".join(f"[ {names[k]}, %{block} ]" for names, block in arms)
         e.bind(result, e.w.let(f"phi {e.form(result)} {pairs}"))
+    if outer is not None and any(names[-1] != "false" for names, _ in arms):
+        outer.doubts.append(e.w.let("phi i1 " + ", ".join(f"[ {names[-1]}, %{block} ]" for names, block in arms)))
+    e.hurry = outer
 
 
 def _divergent_if(e: RegionEmitter, op: Op) -> None:
@@ -106,7 +123,7 @@ def _side(e: RegionEmitter, region: Region, results: Sequence[Value], mask: str)
 
 def _is_short(e: RegionEmitter, region: Region) -> bool:
     """Whether a side costs so little, and does so little, that it runs for every lane."""
-    limit = _OUTLINED if e.task is None else _SPECULATED
+    limit = LONG if e.task is None else _SPECULATED
     return len(region.ops) <= limit and all(_speculates(e, op) for op in region.ops[:-1])
 
 
@@ -114,38 +131,6 @@ def _speculates(e: RegionEmitter, op: Op) -> bool:
     """Whether an op does no harm in lanes that do not want it, and costs little."""
     checked = e.task is not None and e.task.debug and op.opdef.trap is not None
     return op.opdef.pure and op.name != "call" and not checked
-
-
-class _Phis:
-    """Values carried round a loop: phis whose second source is written once the body is there."""
-
-    def __init__(self, e: RegionEmitter, args: Sequence[Value], initial: Sequence[Value]) -> None:
-        self.e, self.args, self.before = e, args, e.block
-        self._start = [e.at(v, e.width(a)) for v, a in zip(initial, args, strict=True)]
-        self._lines: list[int] = []
-        self.names: list[str] = []
-
-    def open(self, label: str) -> None:
-        """Go to the loop's head, where the phis stand."""
-        self.e.jump(label)
-        self.enter(label)
-
-    def enter(self, label: str) -> None:
-        """Write the phis, at the start of a block to which the code before leads already."""
-        e = self.e
-        e.enter(label)
-        for arg in self.args:
-            self.names.append(e.w.let(f"phi {e.form(arg)}"))
-            self._lines.append(len(e.w.lines) - 1)
-            e.bind(arg, self.names[-1])
-
-    def close(self, names: Sequence[str]) -> list[str]:
-        """Give what the next round starts with, at the end of the current block; from where the phis take what."""
-        pairs = zip(self._start, names, strict=True)
-        sources = [f"[ {start}, %{self.before} ], [ {name}, %{self.e.block} ]" for start, name in pairs]
-        for line, source in zip(self._lines, sources, strict=True):
-            self.e.w.lines[line] += f" {source}"
-        return sources
 
 
 @handles("for")
@@ -160,9 +145,10 @@ def _for(e: RegionEmitter, op: Op) -> None:
     if span is not None:
         _for_in_spans(e, op, span)
         return
-    phis = _Phis(e, body.args, [lo, *initial])
+    start = skim(e, op, [e.at(v, e.width(a)) for v, a in zip([lo, *initial], body.args, strict=True)])
+    phis = Phis(e, body.args, start)
     inside, after = e.label("body"), e.label("done")
-    e.split(_below(e, index, e.scalar(lo), hi), inside, after)  # with the test at the end, a round has one jump
+    e.split(_below(e, index, start[0], hi), inside, after)  # with the test at the end, a round has one jump
     phis.enter(inside)
     yielded = e.region(body)
     names = [e.at(v, e.width(a)) for v, a in zip(yielded, carried, strict=True)]
@@ -181,7 +167,7 @@ def _for_in_spans(e: RegionEmitter, op: Op, span: int) -> None:
     (body,) = op.regions
     index, *carried = body.args
     before, first = e.block, [e.at(v, e.width(a)) for v, a in zip(initial, carried, strict=True)]
-    outer = _Phis(e, body.args, [lo, *initial])
+    outer = Phis.of(e, body.args, [lo, *initial])
     start, inside, edge, asking, after = (e.label(h) for h in ("span", "body", "edge", "asking", "done"))
     e.split(_below(e, index, e.scalar(lo), hi), start, after)
     outer.enter(start)
@@ -189,7 +175,7 @@ def _for_in_spans(e: RegionEmitter, op: Op, span: int) -> None:
     left = e.w.let(f"sub {ty} {e.scalar(hi)}, {at}")  # as a number without sign it is right even where it wraps
     few = e.w.intrinsic(f"llvm.umin.{ty}", ty, [(ty, left), (ty, str(span))])
     end = e.w.let(f"add {ty} {at}, {few}")
-    phis = _Phis(e, body.args, body.args)
+    phis = Phis.of(e, body.args, body.args)
     phis.open(inside)
     yielded = e.region(body)
     names = [e.at(v, e.width(a)) for v, a in zip(yielded, carried, strict=True)]
@@ -213,7 +199,7 @@ def _divergent_for(e: RegionEmitter, op: Op) -> None:
     (body,) = op.regions
     index, *carried = body.args
     counter = countdown(e, op)
-    phis = _Phis(e, body.args, [lo, *initial])
+    phis = Phis.of(e, body.args, [lo, *initial])
     head, inside, after = e.label("for"), e.label("body"), e.label("done")
     phis.open(head)
     running = e.within(_below(e, index, e.vector(index), hi, e.lanes))
@@ -252,7 +238,7 @@ def _while(e: RegionEmitter, op: Op) -> None:
         _divergent_while(e, op, condition, body)
         return
     counter = countdown(e, op)
-    phis = _Phis(e, condition.args, op.operands)
+    phis = Phis.of(e, condition.args, op.operands)
     head, inside, after = e.label("while"), e.label("body"), e.label("done")
     phis.open(head)
     wanted, *passed = e.region(condition)
@@ -274,7 +260,7 @@ def _while(e: RegionEmitter, op: Op) -> None:
 def _divergent_while(e: RegionEmitter, op: Op, condition: Region, body: Region) -> None:
     """Two lives of a value: that of the running lanes, and that of the lanes that have left."""
     counter = countdown(e, op)
-    phis = _Phis(e, [_varying(e, "running"), *condition.args], [_everyone(e), *op.operands])
+    phis = Phis.of(e, [_varying(e, "running"), *condition.args], [_everyone(e), *op.operands])
     head, inside, after = e.label("while"), e.label("body"), e.label("done")
     phis.open(head)
     lanes, *old = phis.names

@@ -25,7 +25,7 @@ from .region import RegionEmitter
 from .rows import Rows, product
 from .writer import type_text
 
-__all__ = ["KEPT", "Group", "Kept", "alloca", "counted_stacks", "get", "put"]
+__all__ = ["KEPT", "Group", "Kept", "alloca", "counted_stacks", "get", "put", "slot_of"]
 
 KEPT = ("stack.put", "stack.get")
 """The ops of a stack of this kind; the others belong to the machine with a counter and adjoints."""
@@ -175,14 +175,22 @@ def _address(e: RegionEmitter, stack: Kept, slot: str, width: int) -> Address:
     return Address("many" if width > 1 else "run" if e.lanes > 1 else "one", pointer)
 
 
+def slot_of(e: RegionEmitter, stack: Kept, slot: str) -> str:
+    """A pointer to a slot that is there, for the one lane there is."""
+    return _address(e, stack, slot, 1).name
+
+
 def put(e: RegionEmitter, op: Op, stack: Kept) -> None:
     """Write the running lanes' values."""
     _, index, value = op.operands
     group, dtype = stack.group, stack.dtype
-    key = (id(e.current), index, e.mask)
-    if key not in group.places:
-        group.places[key] = _checked(e, stack, index)
-    address = _address(e, stack, group.places[key], e.width(index))
+    if e.hurry is not None:
+        address = Address("one", e.hurry.slots[op.operands[0], index])
+    else:
+        key = (id(e.current), index, e.mask)
+        if key not in group.places:
+            group.places[key] = _checked(e, stack, index)
+        address = _address(e, stack, group.places[key], e.width(index))
     name = to_memory(e, e.vector(value), dtype, e.lanes)
     if address.kind == "one":
         e.w.do(f"store {memory_type(dtype)} {name}, ptr {address.name}, align {dtype.size}")
@@ -261,7 +269,10 @@ def get(e: RegionEmitter, op: Op, stack: Kept) -> None:
     """Read each lane's slot at an index, kept inside the memory there is."""
     index, dtype = op.operands[1], stack.dtype
     width = e.width(index)
-    address = _address(e, stack, _inside(e, stack, e.wide(index, width), width), width)
+    if e.hurry is not None:
+        address = Address("one", e.hurry.slots[op.operands[0], index])
+    else:
+        address = _address(e, stack, _inside(e, stack, e.wide(index, width), width), width)
     if address.kind == "one":
         name = e.w.let(f"load {memory_type(dtype)}, ptr {address.name}, align {dtype.size}")
         e.bind(op.result, from_memory(e, name, dtype, 1))

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from adstack.ir.structure import Function, Region, Value
+from adstack.ir.structure import Function, Region
 
-from .writer import Writer, type_text
+from .speculation import goes_far
+from .writer import Writer, any_of, type_text
 
 if TYPE_CHECKING:
     from .region import RegionEmitter
@@ -39,6 +40,7 @@ class Module:
         self._declarations: dict[str, str] = {}
         self._functions: dict[str, tuple[str, str]] = {}
         self._calls: Counter[str] = Counter()
+        self._inlined: set[str] = set()
         self.cold: dict[tuple[str, Region], str] = {}
         self._definitions: list[str] = []
 
@@ -50,33 +52,40 @@ class Module:
         """Add a function of the module's own."""
         self._definitions.append(text)
 
-    def function(self, function: Function, lanes: int) -> tuple[str, str]:
-        """The symbol and result type of a library function for so many lanes; emitted when first asked for."""
-        results = [type_text(v.dtype, lanes) for v in function.body.terminator.operands]
-        result = results[0] if len(results) == 1 else f"{{ {', '.join(results)} }}"
-        symbol = f'"{function.name}.x{lanes}"'
+    def function(self, function: Function, lanes: int, *, quick: bool = False) -> tuple[str, list[str]]:
+        """The symbol and result types of a library function for so many lanes; emitted when first asked for.
+
+        One that is `quick` has no long sides; it gives an i1 more: whether it should have had one.
+        """
+        quick = quick and goes_far(function)
+        types = [type_text(v.dtype, lanes) for v in function.body.terminator.operands] + ["i1"] * quick
+        symbol = f'"{function.name}.x{lanes}{".quick" if quick else ""}"'
         self._calls[symbol] += 1
         if symbol not in self._functions:
             self._functions[symbol] = ("", "")  # known while its body is emitted
-            self._functions[symbol] = self._library(function, lanes, symbol, result)
-        return symbol, result
+            self._functions[symbol] = self._library(function, lanes, symbol, types, quick=quick)
+            if quick:
+                self._inlined.add(symbol)
+        return symbol, types
 
-    def _library(self, function: Function, lanes: int, symbol: str, result: str) -> tuple[str, str]:
+    def _library(
+        self, function: Function, lanes: int, symbol: str, types: Sequence[str], *, quick: bool
+    ) -> tuple[str, str]:
         """A function up to its attributes, and its body."""
-        from .region import RegionEmitter
+        from .region import Hurry, RegionEmitter
 
         w = Writer()
         every = {v for op in function.body.walk() for v in op.results} | set(function.body.args)
         for op in function.body.walk():
             every.update(arg for region in op.regions for arg in region.args)
         e = RegionEmitter(self, w, lanes, every)
+        e.hurry = Hurry() if quick else None
         for k, arg in enumerate(function.body.args):
             e.bind(arg, f"%p{k}")
-        values = e.region(function.body)
-        if len(values) == 1:
-            w.do(f"ret {result} {e.vector(values[0])}")
-        else:
-            self.give_back(e, values, result)
+        names = [e.vector(v) for v in e.region(function.body)]
+        if e.hurry is not None:
+            names.append(any_of(w, e.hurry.doubts))
+        result = self.give_back(e, names, types)
         self.take(w)
         params = ", ".join(f"{type_text(a.dtype, lanes)} %p{k}" for k, a in enumerate(function.body.args))
         body = "\n".join([*e.slots, *w.lines])
@@ -90,18 +99,22 @@ class Module:
         return self.cold[key]
 
     @staticmethod
-    def give_back(e: RegionEmitter, values: Sequence[Value], result: str) -> None:
-        """End a function that returns a struct."""
-        whole = "poison"
-        for k, v in enumerate(values):
-            whole = e.w.let(f"insertvalue {result} {whole}, {type_text(v.dtype, e.lanes)} {e.vector(v)}, {k}")
+    def give_back(e: RegionEmitter, names: Sequence[str], types: Sequence[str], *, struct: bool = False) -> str:
+        """End a function: with its one value, or a struct of them; the type of what it gives."""
+        if len(names) == 1 and not struct:
+            e.w.do(f"ret {types[0]} {names[0]}")
+            return types[0]
+        result, whole = f"{{ {', '.join(types)} }}", "poison"
+        for k, (name, ty) in enumerate(zip(names, types, strict=True)):
+            whole = e.w.let(f"insertvalue {result} {whole}, {ty} {name}, {k}")
         e.w.do(f"ret {result} {whole}")
+        return result
 
     @property
     def text(self) -> str:
         """The module as LLVM assembly."""
         functions = (
-            f"{head} {'#2' if self._calls[symbol] <= _INLINED else '#0'} {body}"
+            f"{head} {'#2' if symbol in self._inlined or self._calls[symbol] <= _INLINED else '#0'} {body}"
             for symbol, (head, body) in self._functions.items()
         )
         parts = [self.head, *self._declarations.values(), *functions, *self._definitions]

@@ -66,8 +66,12 @@ def _memory(dtype: DType, lanes: int) -> str:
     return memory_type(dtype) if lanes == 1 else f"<{lanes} x {memory_type(dtype)}>"
 
 
+def _types(region: Region) -> list[str]:
+    return [type_text(v.dtype, 1) for v in region.terminator.operands]
+
+
 def _struct(region: Region) -> str:
-    return f"{{ {', '.join(type_text(v.dtype, 1) for v in region.terminator.operands)} }}"
+    return f"{{ {', '.join(_types(region))} }}"
 
 
 # ---- the functions
@@ -89,9 +93,9 @@ def _one(module: Module, symbol: str, region: Region, free: Sequence[Value], con
     values = e.region(region)
     e.jump("out")  # the fast selector knows no structs, and leaves the whole block around one to the slow one
     e.enter("out")
-    module.give_back(e, values, _struct(region))
+    result = module.give_back(e, [e.scalar(v) for v in values], _types(region), struct=True)
     params = ", ".join(f"{type_text(v.dtype, 1)} %p{k}" for k, v in enumerate(free))
-    return _text(module, e, f"{_struct(region)} @{symbol}({params})")
+    return _text(module, e, f"{result} @{symbol}({params})")
 
 
 def _loop(module: Module, symbol: str, region: Region, free: Sequence[Value], constants: Constants) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from adstack.ir.structure import Op, Place, Region, Value
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from .rows import Rows
     from .stacks import Stack
 
-__all__ = ["HANDLERS", "RegionEmitter", "handles"]
+__all__ = ["HANDLERS", "Hurry", "RegionEmitter", "handles"]
 
 Handler = Callable[["RegionEmitter", Op], None]
 
@@ -51,6 +52,19 @@ class Gathered(Protocol):
         """Update memory."""
 
 
+@dataclass
+class Hurry:
+    """What code notes that does without what hardly ever happens (see `quick`).
+
+    Attributes:
+        doubts: conditions (i1) under which it was wrong to.
+        slots: per adstack and index, a pointer to the slot that the present turn touches: it is there.
+    """
+
+    doubts: list[str] = field(default_factory=list)
+    slots: dict[tuple[Value, Value], str] = field(default_factory=dict)
+
+
 class RegionEmitter:
     """Emits ops into one LLVM function.
 
@@ -71,6 +85,7 @@ class RegionEmitter:
         used: the values that some op of the task takes.
         slots: allocas for the entry block of a math function; a task has its frame for them.
         strides: how values of a parallel loop grow from one iteration to the next; None in serial code.
+        hurry: what code that does without what hardly ever happens must note; None elsewhere.
     """
 
     def __init__(self, module: Module, w: Writer, lanes: int, varying: set[Value]) -> None:
@@ -91,6 +106,7 @@ class RegionEmitter:
         self.current: Region | None = None
         self.kept: dict[Value, Kept] = {}
         self.slots: list[str] = []
+        self.hurry: Hurry | None = None
         self._names: dict[Value, str] = {}
         self._constants: dict[Value, str] = {}
         self._labels = 0
@@ -277,12 +293,15 @@ def _const(e: RegionEmitter, op: Op) -> None:
 @handles("call")
 def _call(e: RegionEmitter, op: Op) -> None:
     width = max((e.width(v) for v in op.operands), default=1)
-    function = op.attrs["function"]
-    symbol, result_type = e.module.function(function, width)
+    function, quick = op.attrs["function"], e.hurry is not None
+    symbol, types = e.module.function(function, width, quick=quick)
+    result_type = types[0] if len(types) == 1 else f"{{ {', '.join(types)} }}"
     args = ", ".join(f"{type_text(v.dtype, width)} {e.at(v, width)}" for v in op.operands)
     value = e.w.let(f"call {result_type} @{symbol}({args})")
-    if len(op.results) == 1:
-        e.bind(op.result, value)
-        return
-    for k, result in enumerate(op.results):
-        e.bind(result, e.w.let(f"extractvalue {result_type} {value}, {k}"))
+    names = [value]
+    if len(types) > 1:
+        names = [e.w.let(f"extractvalue {result_type} {value}, {k}") for k in range(len(types))]
+    for result, name in zip(op.results, names, strict=False):
+        e.bind(result, name)
+    if e.hurry is not None:
+        e.hurry.doubts += names[len(op.results) :]

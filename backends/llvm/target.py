@@ -28,6 +28,7 @@ class Target:
         frames: whether memory of a size known when compiling is better taken from the frame than from the C heap.
         allocators: what declares the functions of the C heap.
         scope: of atomic operations.
+        quick: whether loops of one lane have a quick form, see `quick`.
         float_adds: float types to which memory adds by itself -> the least magnitude with which it does so to the bit,
             whatever is there; 0 where it always does.
     """
@@ -44,6 +45,7 @@ class Target:
         }
     )
     scope: str = ""
+    quick: bool = False
     float_adds: Mapping[str, float] = MappingProxyType({})
 
     def serial(self, symbol: str) -> str:

@@ -6,13 +6,14 @@ Text is about five times quicker to make than llvmlite's objects.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from adstack.ir.types import DType
 
-__all__ = ["Writer", "any_lane", "literal", "mangled", "scalar_type", "type_text"]
+__all__ = ["Writer", "any_lane", "any_of", "literal", "mangled", "scalar_type", "type_text"]
 
 _SCALARS = {"f16": "half", "f32": "float", "f64": "double"}
 
@@ -88,6 +89,14 @@ def any_lane(w: Writer, lanes: int, mask: str) -> str:
     if lanes == 1:
         return mask
     return w.intrinsic(f"llvm.vector.reduce.or.v{lanes}i1", "i1", [(f"<{lanes} x i1>", mask)])
+
+
+def any_of(w: Writer, conditions: Sequence[str]) -> str:
+    """Whether one of some i1 holds."""
+    found = "false"
+    for condition in conditions:
+        found = condition if found == "false" else w.let(f"or i1 {found}, {condition}")
+    return found
 
 
 def mangled(dtype: DType, lanes: int) -> str:

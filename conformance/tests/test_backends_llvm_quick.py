@@ -1,0 +1,193 @@
+"""Loops in two: whatever comes rarely, and whenever, the result is that of the whole loop."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from cuda_kit import agree_on, device_text
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from interpreter_kit import parallel
+
+from adstack.backends.llvm.speculation import goes_far, plan
+from adstack.ir.functions import builtin
+from adstack.ir.parser import parse_ir
+
+N = 7
+PLACES = """place @x : f32[?] field
+place @f : f32[?] field
+place @y : f32[?] field
+place @count : i32[?] field
+place @bounds : {index}[?] field"""
+HEAD = """%one = const 1 : i32
+%c0 = const 0 : {index}
+%c1 = const 1 : {index}
+%lo = load @bounds[%c0] : {index}
+%hi = load @bounds[%c1] : {index}
+%v0 = load @x[%i] : f32
+"""
+PLAIN = "%s = call @sin.f32 %v : f32\n%g = load @f[%k] : f32\n%w = mul %s, %g : f32"
+COUNTED = f"{PLAIN}\n%old = atomic add @count[%i], %one : i32"
+BEFORE = f"%old = atomic add @count[%i], %one : i32\n{PLAIN}"
+CHOSEN = """%g = load @f[%k] : f32
+%p = gt %g, %v : u1
+%w = if %p -> (f32) {
+  %s = call @sin.f32 %v : f32
+  %t = mul %s, %g : f32
+  yield %t
+} else {
+  %t, %u = call @sincos.f32 %g : f32, f32
+  yield %u
+}"""
+LOOKED_UP = """%s = call @sin.f32 %v : f32
+%four = const 4.0 : f32
+%a = mul %s, %four : f32
+%b = add %a, %four : f32
+%at = cast %b : i32
+%h = load @f[%at] : f32
+%g = load @f[%k] : f32
+%w = mul %h, %g : f32"""
+
+
+def loop(body: str, index: str = "i32", head: str = "", tail: str = "store @y[%i], %r") -> str:
+    text = f"{HEAD}{head}%r = for %k = %lo to %hi carry (%v = %v0) {{\n{body}\nyield %w\n}}\n{tail}"
+    return parallel(text.replace("{index}", index), N, PLACES.replace("{index}", index))
+
+
+def buffers(lo: int, hi: int, far: int | None, index: str = "i32") -> dict[str, np.ndarray]:
+    """Factors of about 1, except that one turn's makes numbers that the next one reduces in the long way."""
+    factors = np.linspace(0.5, 1.5, 24).astype(np.float32)
+    if far is not None:
+        factors[far] = 3e20
+    values = np.linspace(-2, 2, N).astype(np.float32)
+    return {
+        "x": values,
+        "f": factors,
+        "y": np.zeros(N, np.float32),
+        "count": np.zeros(N, np.int32),
+        "bounds": np.array([lo, hi], np.dtype(index.replace("i", "int").replace("u", "uint"))),
+    }
+
+
+BODIES = [(PLAIN, "i32"), (PLAIN, "u32"), (PLAIN, "u64"), (COUNTED, "i64")]
+BODIES += [(body, "i32") for body in (BEFORE, CHOSEN, LOOKED_UP)]
+
+
+@pytest.mark.parametrize(("body", "index"), BODIES)
+def test_whenever_something_rare_comes_the_result_is_right(body, index):
+    near = [(lo, hi, None) for lo, hi in ((0, 0), (0, 1), (0, 3), (0, 4), (9, 3))]
+    fars = [(lo, hi, far) for lo, hi in ((0, 5), (2, 13)) for far in (0, 2, 3, 4, 7, 12)]
+    agree_on(loop(body, index), [(buffers(lo, hi, far, index), ()) for lo, hi, far in near + fars])
+
+
+def test_a_loop_that_begins_with_something_rare_is_right_too():
+    given = buffers(0, 12, None)
+    given["x"][2:4] = 1e30
+    given["x"][5] = np.inf
+    agree_on(loop(PLAIN), [(given, ())])
+
+
+def the_loop(text: str):
+    (task,) = [op for op in parse_ir(text).body.ops if op.name == "parallel_for"]
+    return next(op for op in task.regions[0].ops if op.name == "for")
+
+
+class _Nothing:
+    def __init__(self):
+        self.kept = {}
+
+
+@pytest.mark.parametrize(
+    ("body", "turns", "look"),
+    [
+        (PLAIN, 4, 3),
+        (COUNTED, 1, 1),  # it looks before it counts
+        (BEFORE, None, None),
+        (CHOSEN, 4, 3),
+        (LOOKED_UP, 1, 1),  # and before it looks up what a number says that may mean nothing
+        ("%w = add %v, %v : f32", None, None),
+    ],
+)
+def test_a_turn_does_nothing_in_doubt_that_could_not_be_undone(body, turns, look):
+    found = plan(_Nothing(), the_loop(loop(body)))
+    assert (found and found.turns, found and found.look) == (turns, look)
+
+
+def test_a_load_behind_a_doubtful_condition_waits():
+    inside = (
+        "%s = call @sin.f32 %v : f32\n%p = gt %s, %v : u1\n"
+        "%w = if %p -> (f32) {\n%g = load @f[%k] : f32\nyield %g\n} else {\nyield %s\n}"
+    )
+    found = plan(_Nothing(), the_loop(loop(inside)))
+    assert found is not None
+    assert (found.turns, found.look) == (1, 1)
+
+
+def test_functions_go_far_that_have_one_long_side():
+    assert goes_far(builtin("sin.f32"))
+    assert not goes_far(builtin("exp.f32"))
+
+
+STACKED = {
+    "head": "%cap = const {cap} : i64\n%st = stack.alloca %cap : stack<f32>\n%zero64 = const 0 : i64\n"
+    "%minus = const -1 : i64\n%n64 = cast %hi : i64\n",
+    "body": "%k64 = cast %k : i64\nstack.put %st, %k64, %v\n" + PLAIN,
+    "tail": """%q = for %j = %zero64 to %n64 carry (%a = %r) {
+  %d = sub %n64, %j : i64
+  %e = add %d, %minus : i64
+  %p = stack.get %st, %e : f32
+  %c = call @cos.f32 %p : f32
+  %b = add %a, %c : f32
+  yield %b
+}
+store @y[%i], %q""",
+}
+
+
+def stacked(capacity: int) -> str:
+    return loop(STACKED["body"], "i32", STACKED["head"].replace("{cap}", str(capacity)), STACKED["tail"])
+
+
+@pytest.mark.parametrize("capacity", [0, 1, 4, 7, 16])
+def test_what_is_put_is_got_and_no_more_than_there_is_room_for(capacity):
+    cases = [(buffers(0, n, far), ()) for n in (0, 1, 4, 6, 7, 13, 16) for far in (None, 1, 5)]
+    agree_on(stacked(capacity), cases)
+
+
+def test_slots_are_counted_up_and_down_without_products():
+    text = device_text(stacked(16))
+    quick = re.findall(r"^quick\d+:\n(.*?)^rest\d+:", text, re.MULTILINE | re.DOTALL)
+    assert len(quick) == 2
+    for body in quick:
+        assert len(re.findall(r"getelementptr i8, ptr %t\d+, i64", body)) == 4
+        assert " mul i64" not in body
+        assert "icmp uge" not in body
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    lo=st.integers(0, 9),
+    trips=st.integers(0, 14),
+    capacity=st.integers(0, 20),
+    offset=st.integers(0, 6),
+    sign=st.sampled_from(["add", "sub"]),
+    far=st.one_of(st.none(), st.integers(0, N - 1)),
+)
+def test_indices_of_any_offset_stay_inside(lo, trips, capacity, offset, sign, far):
+    start = offset + (lo + trips if sign == "sub" else 0)
+    head = f"%cap = const {capacity} : i64\n%st = stack.alloca %cap : stack<f32>\n%off = const {start} : i64\n"
+    body = (
+        f"%k64 = cast %k : i64\n%at = {sign} %off, %k64 : i64\nstack.put %st, %at, %v\n"
+        "%s = call @sin.f32 %v : f32\n%w = add %s, %v : f32"
+    )
+    numbers = buffers(lo, lo + trips, None)
+    if far is not None:
+        numbers["x"][far] = 1e9
+    agree_on(loop(body, "i32", head), [(numbers, ())])
+
+
+def test_nothing_is_quick_in_debug_mode():
+    assert "quick" in device_text(loop(PLAIN))
+    assert "quick" not in device_text(loop(PLAIN), debug=True)
