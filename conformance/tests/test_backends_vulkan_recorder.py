@@ -25,7 +25,8 @@ class Lock:
     """A lock that somebody else may have."""
 
     def __init__(self) -> None:
-        self.free, self.calls = True, []
+        self.free = True
+        self.calls: list[Any] = []
 
     def acquire(self, blocking: bool = True) -> bool:
         self.calls.append(blocking)
@@ -226,7 +227,7 @@ def test_what_machine_code_can_not_do_is_left_as_it_is(stream: Stream) -> None:
 
 def test_a_lock_that_raises_is_one_that_is_taken(stream: Stream) -> None:
     made = Recorded(stream, [], 4, 32)
-    raising = [].index
+    raising = ().index
     made.plan[PLAN["acquire"]] = id(raising)
     assert made.launch() == 1
 
