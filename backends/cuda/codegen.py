@@ -73,7 +73,15 @@ class Module:
     gathers: list[bool]
 
 
-def emit_module(program: Program, *, debug: bool, adds: Mapping[str, float], host: bool, local: bool = False) -> Module:
+def emit_module(
+    program: Program,
+    *,
+    debug: bool,
+    adds: Mapping[str, float],
+    host: bool,
+    local: bool = False,
+    waits: bool = False,
+) -> Module:
     """Emit a program; see `Threads` for the arguments. `local`: adstacks are in memory of the threads' own."""
     size = Context.of(program).size + max((words.end for words in table(program).values()), default=0)
     if 8 * size > PARAMETER_BYTES:
@@ -83,7 +91,7 @@ def emit_module(program: Program, *, debug: bool, adds: Mapping[str, float], hos
             loc=program.loc if program.loc.line else None,
             do="split the kernel, or put what belongs together into one field",
         )
-    target = Threads(size, debug=debug, adds=adds, host=host)
+    target = Threads(size, debug=debug, adds=adds, host=host, waits=waits)
     found = {number: framed(program, task) for number, task in enumerate(program.tasks)} if local else {}
     frames = {number: placement for number, placement in found.items() if placement is not None}
     emitted = emit_program(program, [1] * len(program.tasks), debug=debug, target=target, framed=frames)

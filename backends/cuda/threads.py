@@ -18,6 +18,8 @@ from adstack.backends.llvm.writer import Writer, type_text
 from adstack.ir.structure import Op
 from adstack.ir.types import DType
 
+from .overlap import WAIT
+
 __all__ = ["MOST_THREADS", "PARAMETER_BYTES", "Threads"]
 
 MOST_THREADS: Final = 256
@@ -108,6 +110,7 @@ class Threads(Target):
         debug: whether a task does nothing once something has failed.
         adds: float types to which memory adds by itself -> the least magnitude, see `Target.float_adds`.
         host: whether it is the host that plays the device.
+        waits: whether a kernel is launched while the one before may still run, see `overlap`.
     """
 
     counts = False
@@ -116,8 +119,10 @@ class Threads(Target):
     quick = True
     scope = ' syncscope("device")'
 
-    def __init__(self, slots: int, *, debug: bool, adds: Mapping[str, float], host: bool = False) -> None:
-        self.slots, self.debug, self.float_adds, self.host = slots, debug, adds, host
+    def __init__(
+        self, slots: int, *, debug: bool, adds: Mapping[str, float], host: bool = False, waits: bool = False
+    ) -> None:
+        self.slots, self.debug, self.float_adds, self.host, self.waits = slots, debug, adds, host, waits
         self.head = _HOST if host else _DEVICE
         if host:
             self.scope = ""
@@ -140,7 +145,9 @@ class Threads(Target):
         return w.let("call i64 @adstack.thread()"), end, w.let("call i64 @adstack.threads()")
 
     def begin(self, e: RegionEmitter) -> None:
-        """Do nothing once an earlier task, or another thread, has failed."""
+        """Begin when the launch before has ended; do nothing once an earlier task, or another thread, has failed."""
+        if self.waits:
+            e.w.do(WAIT)
         if self.debug:
             leave, go_on = e.label("failed"), e.label("begin")
             flag = e.w.let("load atomic i64, ptr %errors monotonic, align 8")

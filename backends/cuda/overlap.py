@@ -1,0 +1,83 @@
+"""Launches that overlap: the device gets a kernel ready while the one before it ends.
+
+It may do so for launches that say so to `cuLaunchKernelEx` (programmatic dependent launch, CUDA C++ Programming Guide),
+of kernels that begin with `griddepcontrol.wait`: there a thread waits until everything before has ended and is in memory.
+That saves a quarter of what a short launch costs. Devices of compute capability 9.0 and later can.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any, Final
+
+from .toolchain import Code, host_code
+
+__all__ = ["WAIT", "can_overlap", "overlapping"]
+
+_SINCE: Final = (9, 0)
+
+WAIT: Final = 'call void asm sideeffect "griddepcontrol.wait;", "~{memory}"()'
+"""What a kernel begins with, in LLVM IR."""
+
+_SERIALIZATION: Final = 6
+"""CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION."""
+
+_TEXT: Final = f"""
+@function = internal global ptr null
+%attribute = type {{ i32, i32, i32, [60 x i8] }}
+@attributes = internal constant %attribute {{ i32 {_SERIALIZATION}, i32 0, i32 1, [60 x i8] zeroinitializer }}, align 8
+define void @adstack.set(ptr %function) {{
+  store ptr %function, ptr @function
+  ret void
+}}
+define i32 @adstack.overlapping(ptr %f, i32 %gx, i32 %gy, i32 %gz, i32 %bx, i32 %by, i32 %bz, i32 %shared, ptr %stream,
+    ptr %params, ptr %extra) {{
+  %config = alloca {{ i32, i32, i32, i32, i32, i32, i32, i32, ptr, ptr, i32, i32 }}, align 8
+  store i32 %gx, ptr %config
+  %1 = getelementptr i32, ptr %config, i64 1
+  store i32 %gy, ptr %1
+  %2 = getelementptr i32, ptr %config, i64 2
+  store i32 %gz, ptr %2
+  %3 = getelementptr i32, ptr %config, i64 3
+  store i32 %bx, ptr %3
+  %4 = getelementptr i32, ptr %config, i64 4
+  store i32 %by, ptr %4
+  %5 = getelementptr i32, ptr %config, i64 5
+  store i32 %bz, ptr %5
+  %6 = getelementptr i32, ptr %config, i64 6
+  store i32 %shared, ptr %6
+  %7 = getelementptr i32, ptr %config, i64 8
+  store ptr %stream, ptr %7
+  %8 = getelementptr i32, ptr %config, i64 10
+  store ptr @attributes, ptr %8
+  %9 = getelementptr i32, ptr %config, i64 12
+  store i32 1, ptr %9
+  %function = load ptr, ptr @function
+  %code = call i32 %function(ptr %config, ptr %f, ptr %params, ptr %extra)
+  ret i32 %code
+}}
+"""
+"""A function that is called as cuLaunchKernel is; it fills a CUlaunchConfig."""
+
+
+def can_overlap(capability: tuple[int, int]) -> bool:
+    """Whether devices of a compute capability can."""
+    return capability >= _SINCE
+
+
+@cache
+def _code() -> Code:
+    return host_code(_TEXT, ["adstack.set", "adstack.overlapping"], None)
+
+
+def overlapping(library: Any) -> int:
+    """The address of a function that launches so, with the signature of cuLaunchKernel.
+
+    Args:
+        library: libcuda.
+    """
+    code = _code()
+    function = ctypes.cast(library.cuLaunchKernelEx, ctypes.c_void_p)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.symbols["adstack.set"])(function)
+    return code.symbols["adstack.overlapping"]
