@@ -10,7 +10,7 @@ from interpreter_kit import parallel, same_bits, serial
 from test_backends_llvm_atomics import EACH, numbers, updates
 from test_backends_llvm_control import IF, SIDES, XY, N, shapes_of_x
 from test_backends_llvm_stacks import inputs, steps
-from vulkan_kit import POOR, STRICT, agree_on, backend, compiled, tasks_of, validate
+from vulkan_kit import BOTH_WAYS, POOR, STRICT, agree_on, backend, compiled, tasks_of, validate
 
 from adstack import interpreter
 from adstack.backends.spirv.region import HANDLERS
@@ -42,16 +42,20 @@ def test_sides_of_an_if_run_where_they_should(yes):
     agree_on(parallel(f"%x = load @x[%i] : i32\n%two = const 2 : i32\n{body}", N, XY), cases)
 
 
+@BOTH_WAYS
 @pytest.mark.parametrize("seed", range(6))
-def test_random_programs_agree(seed):
+def test_random_programs_agree(seed, device):
     kernel = random_kernel(seed + 7000, 60, transcendentals=seed % 3 == 0)
-    agree_on(kernel, [(random_buffers(kernel, s), random_params(kernel, s)) for s in (seed, seed + 1_000_000)])
+    cases = [(random_buffers(kernel, s), random_params(kernel, s)) for s in (seed, seed + 1_000_000)]
+    agree_on(kernel, cases, device=device())
 
 
+@BOTH_WAYS
 @pytest.mark.parametrize("seed", range(4))
-def test_random_programs_agree_in_debug_mode(seed):
+def test_random_programs_agree_in_debug_mode(seed, device):
     kernel = random_kernel(seed + 600_000, 40, transcendentals=False, traps=seed % 2 == 1)
-    agree_on(kernel, [(random_buffers(kernel, s), random_params(kernel, s)) for s in (seed, 99)], debug=True)
+    cases = [(random_buffers(kernel, s), random_params(kernel, s)) for s in (seed, 99)]
+    agree_on(kernel, cases, debug=True, device=device())
 
 
 @pytest.mark.parametrize("traits", [STRICT, POOR], ids=["strict", "poor"])
@@ -86,13 +90,14 @@ def test_signs_of_zeros_survive_what_compilers_know_of_signs(dtype):
 # ---- memory
 
 
+@BOTH_WAYS
 @pytest.mark.parametrize(("kind", "dtype"), EACH)
-def test_atomic_updates_of_one_element_are_all_there(kind, dtype):
+def test_atomic_updates_of_one_element_are_all_there(kind, dtype, device):
     values = "%v, %v" if kind == "cas" else "%v"
     text = updates(kind, dtype).replace("], %v :", f"], {values} :")
     same = {"x": np.ones(131, by_name(dtype).numpy), "sum": numbers("add", dtype, 2)}
     given = same if kind in ("xchg", "cas") else {"x": numbers(kind, dtype, 131), "sum": numbers(kind, dtype, 2)}
-    agree_on(text, [(given, [131])])
+    agree_on(text, [(given, [131])], device=device())
 
 
 @pytest.mark.parametrize("dtype", [t for t in ALL if not t.is_bool], ids=str)
@@ -167,15 +172,17 @@ def counted(dtype: str, capacity: int, lanes: int = 300) -> str:
     return parallel(COUNTED.format(dtype=dtype, capacity=capacity), lanes, places)
 
 
+@BOTH_WAYS
 @pytest.mark.parametrize("dtype", [t for t in ALL if not t.is_bool], ids=str)
-def test_adstacks_in_the_heap_keep_what_every_thread_puts(dtype):
+def test_adstacks_in_the_heap_keep_what_every_thread_puts(dtype, device):
     given = {"n": np.arange(300, dtype=np.int32) % 10, "y": np.zeros((300, 9), dtype.numpy)}
-    agree_on(counted(dtype.name, 9), [(given, ())])
+    agree_on(counted(dtype.name, 9), [(given, ())], device=device())
 
 
+@BOTH_WAYS
 @pytest.mark.parametrize("limit", [9 * 5 * 3, 9 * 5 * 100, 2000])
-def test_a_small_heap_makes_fewer_threads_run(limit):
-    launch = compiled(counted("f32", 9), ad_stack_heap_limit=limit)
+def test_a_small_heap_makes_fewer_threads_run(limit, device):
+    launch = compiled(counted("f32", 9), ad_stack_heap_limit=limit, device=device())
     given = {"n": np.arange(300, dtype=np.int32) % 10, "y": np.zeros((300, 9), np.float32)}
     launch(given)
     want = np.where(np.arange(9) < given["n"][:, None], np.arange(9), 0)

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy.typing as npt
+import pytest
 from cpu_kit import Case, differing, outcome, tasks_of
 
 from adstack import interpreter
@@ -34,6 +36,17 @@ def backend(**traits: bool) -> VulkanBackend:
         return device
     shared = dataclasses.replace(device._shared, traits=dataclasses.replace(device._shared.traits, **traits))
     return VulkanBackend(device.capabilities, shared)
+
+
+@cache
+def bound() -> VulkanBackend:
+    """The device as if it had no buffer device addresses: memory is bound."""
+    with mock.patch.dict(os.environ, ADSTACK_VULKAN_ADDRESSES="0"):
+        return open_device()
+
+
+BOTH_WAYS = pytest.mark.parametrize("device", [backend, bound], ids=["by-address", "by-binding"])
+"""How memory may be reached."""
 
 
 def compiled(

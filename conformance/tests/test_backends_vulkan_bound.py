@@ -1,0 +1,265 @@
+"""Launches on a device without buffer device addresses: blocks of memory are bound instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from vulkan_kit import backend, bound, run
+
+import adstack as qd
+from adstack.backends.vulkan.bound import BoundStream
+from adstack.backends.vulkan.layout import ALIGNMENT
+from adstack.backends.vulkan.runtime import VulkanBackend
+from adstack.errors import AdstackAssertionError, AdstackMemoryError, BackendUnavailableError
+from adstack.ir.types import ALL, f32
+from adstack.runtime.adstack_heap import HeapLimit
+from adstack.runtime.adstack_report import TaskRow
+
+BLOCK = 16 << 20
+
+
+@pytest.fixture
+def vulkan(monkeypatch: pytest.MonkeyPatch) -> Iterator[VulkanBackend]:
+    monkeypatch.setenv("ADSTACK_VULKAN_ADDRESSES", "0")
+    qd.init(arch=qd.vulkan)
+    yield bound()
+    qd.reset()
+
+
+def limited(monkeypatch: pytest.MonkeyPatch, device: VulkanBackend, **limits: int) -> None:
+    """Have the device say that it can do less."""
+    physical = device.device.physical
+    monkeypatch.setattr(device.device, "physical", replace(physical, limits={**physical.limits, **limits}))
+
+
+# ---- which way
+
+
+def test_the_way_is_chosen_by_the_device_and_told():
+    ways = [device.capabilities.details["memory"] for device in (backend(), bound())]
+    assert ways[0] == "by buffer device addresses"
+    most = bound().device.physical.limits["range"]
+    assert ways[1].startswith("by bindings of storage buffers: at most ")
+    assert ways[1].endswith(f"each of at most {most} bytes")
+    assert isinstance(bound().stream, BoundStream)
+    assert not isinstance(backend().stream, BoundStream)
+
+
+def test_both_ways_have_memory_of_their_own():
+    assert backend().device.handle != bound().device.handle
+    assert bound().memory._take(256, visible=True).address == 0
+
+
+def test_doctor_says_how_memory_is_reached():
+    code = "from adstack.tools.cli import cli; cli(['doctor', '--backend', 'vulkan'])"
+    done = run(code, ADSTACK_VULKAN_ADDRESSES="0")
+    assert "memory: by bindings of storage buffers" in done.stdout, done.stdout + done.stderr
+    assert "a kernel ran and was right" in done.stdout
+
+
+# ---- what is bound
+
+
+def test_pieces_of_one_block_are_told_apart(vulkan):
+    fields = [qd.field(dtype, shape=5) for dtype in ALL]
+
+    @qd.kernel
+    def k(a: qd.i32):
+        for i in range(5):
+            for n in qd.static(range(len(fields))):
+                fields[n][i] = (i + n + a) % 2
+
+    for a in (0, 1):
+        k(a)
+        for n, field in enumerate(fields):
+            assert field.to_numpy().astype(int).tolist() == [(i + n + a) % 2 for i in range(5)]
+    pieces = [vulkan.allocate(f32, (3,)) for _ in range(4)]
+    assert len({piece.block for piece in pieces}) == 1
+    assert len({piece.address for piece in pieces}) == 4
+    assert all(piece.address == piece.offset and piece.offset % ALIGNMENT == 0 for piece in pieces)
+    for piece in pieces:
+        vulkan.free(piece)
+
+
+@pytest.mark.usefixtures("vulkan")
+def test_two_arguments_may_be_one_array():
+    @qd.kernel
+    def k(a: qd.types.ndarray(qd.f32, ndim=1), b: qd.types.ndarray(qd.f32, ndim=1)):
+        for _ in range(1):
+            for i in range(1, 8):
+                a[i] = b[i - 1] + 1
+                b[i] = a[i] * 2
+
+    one = qd.ndarray(qd.f32, shape=8)
+    k(one, one)
+    want = [0.0]
+    for _ in range(7):
+        want.append((want[-1] + 1) * 2)
+    assert one.to_numpy().tolist() == want
+    other = qd.ndarray(qd.f32, shape=8)
+    k(one, other)
+    assert one.to_numpy()[1:].tolist() == [other.to_numpy()[i] + 1 for i in range(7)]
+
+
+def test_arrays_of_several_blocks_are_bound_in_turn(vulkan):
+    @qd.kernel
+    def k(a: qd.types.ndarray(qd.i32, ndim=1), v: qd.i32):
+        for i in range(4):
+            a[i + a.shape[0] - 4] += v + i
+
+    arrays = [qd.ndarray(qd.i32, shape=n) for n in (4, BLOCK // 4 + 64, 8, BLOCK // 4 + 128)]
+    for turn in range(3):
+        for n, array in enumerate(arrays):
+            k(array, 10 * n + turn)
+    for n, array in enumerate(arrays):
+        assert array.to_numpy()[-4:].tolist() == [3 * (10 * n + i) + 3 for i in range(4)]
+    sets = len(vulkan.stream._sets._made)
+    for n, array in enumerate(arrays):
+        k(array, n)
+    qd.sync()
+    assert len(vulkan.stream._sets._made) == sets  # all of them were there
+
+
+def test_launches_of_one_task_are_one_dispatch_while_they_bind_the_same(vulkan, monkeypatch):
+    x, y = qd.field(qd.i64, shape=()), qd.field(qd.i64, shape=())
+
+    @qd.kernel
+    def step(a: qd.i64):
+        x[None] = x[None] * 3 + a
+
+    @qd.kernel
+    def other():
+        y[None] += x[None]
+
+    qd.sync()
+    found, really = [], vulkan.stream._dispatch
+    monkeypatch.setattr(vulkan.stream, "_dispatch", lambda *rest: (found.append(rest), really(*rest)))
+    want = total = 0
+    for _ in range(3):
+        for k in range(20):
+            step(k)
+            want = (want * 3 + k) % 2**64
+        other()
+        total = (total + want) % 2**64
+    assert (x[None] % 2**64, y[None] % 2**64) == (want, total)
+    assert len(found) == 6
+
+
+@pytest.mark.usefixtures("vulkan")
+def test_what_a_launch_reports_prints_and_draws_is_bound_as_well(capfd):
+    qd.init(arch=qd.vulkan, debug=True, random_seed=3)
+    x, n = qd.field(qd.f32, shape=4), qd.field(qd.i32, shape=())
+
+    @qd.kernel
+    def k():
+        for i in x:
+            x[i] = qd.random()
+            if i == 2:
+                print("at", i)
+            assert n[None] < 3, "too many"
+
+    k()
+    assert capfd.readouterr().out == "at 2\n"
+    assert len(set(x.to_numpy().tolist())) == 4
+    n[None] = 3
+    with pytest.raises(AdstackAssertionError, match="too many"):
+        k()
+
+
+# ---- adstacks
+
+
+def gradient(lanes: int, *depths: int) -> tuple[list[list[float]], TaskRow]:
+    """Of powers at 1, one after another; and the memory that the last one took."""
+    x, y = qd.field(qd.f32, lanes, needs_grad=True), qd.field(qd.f32, lanes, needs_grad=True)
+    n = qd.field(qd.i32, shape=())
+
+    @qd.kernel
+    def k():
+        for i in x:
+            s = x[i]
+            for _ in range(n[None]):
+                s = s * x[i]
+            y[i] = s
+
+    found = []
+    x.fill(1.0)
+    for depth in depths:
+        n[None] = depth
+        x.grad.fill(0.0)
+        y.grad.fill(1.0)
+        k()
+        k.grad()
+        found.append(sorted(set(x.grad.to_numpy().tolist())))
+    return found, k.grad.adstack_report().tasks[-1]
+
+
+@pytest.mark.usefixtures("vulkan")
+def test_a_heap_that_grows_is_bound_anew():
+    found, row = gradient(64, 3, 20, 200, 70)
+    assert found == [[4.0], [21.0], [201.0], [71.0]]
+    assert row.lanes == 64
+
+
+def test_a_heap_is_no_larger_than_what_can_be_bound(vulkan, monkeypatch):
+    limited(monkeypatch, vulkan, range=BLOCK)
+    found, row = gradient(4096, 3, 2000)
+    assert found == [[4.0], [2001.0]]
+    assert row.use is not None
+    assert row.use.wanted == 4096
+    assert row.use.bytes <= BLOCK < row.use.bytes + 2 * row.use.stride
+
+
+def test_adstacks_of_one_thread_beyond_what_can_be_bound_are_an_error():
+    error = HeapLimit("k", "k.0", 1000, 0, most=500)
+    assert error.limit == 500
+    assert "take 1000 bytes; the device binds at most 500 as one buffer" in str(error)
+    assert "use one that has bufferDeviceAddress" in str(error)
+    assert HeapLimit("k", "k.0", 1000, 400, most=500).limit == 400
+
+
+# ---- limits
+
+
+def test_a_place_beyond_what_can_be_bound_is_named(vulkan, monkeypatch):
+    limited(monkeypatch, vulkan, range=BLOCK)
+    small, large = qd.field(qd.f32, shape=4), qd.field(qd.f32, shape=BLOCK // 4 + 1, name="large")
+
+    @qd.kernel
+    def k():
+        for i in small:
+            small[i] = large[i] + 1
+
+    with pytest.raises(AdstackMemoryError) as caught:
+        k()
+    assert f"field large takes {BLOCK + 4} bytes, and " in str(caught.value)
+    assert f"binds at most {BLOCK} as one buffer (maxStorageBufferRange)" in str(caught.value)
+    assert "split it into several" in str(caught.value)
+    large.fill(2.0)  # the host reaches it all the same
+    assert large.to_numpy()[-1] == 2.0
+
+
+def test_a_task_with_too_many_places_is_refused_before_it_is_compiled(vulkan, monkeypatch):
+    limited(monkeypatch, vulkan, buffers=4)
+    a, b, c, d = (qd.field(qd.f32, shape=4, name=name) for name in "abcd")
+
+    @qd.kernel
+    def three():
+        for i in a:
+            a[i] = b[i] + c[i]
+
+    @qd.kernel
+    def four():
+        for i in a:
+            a[i] = b[i] + c[i] + d[i]
+
+    three()
+    with pytest.raises(BackendUnavailableError) as caught:
+        four()
+    assert "uses 5 buffers" in str(caught.value)
+    assert "binds at most 4 (maxPerStageDescriptorStorageBuffers): " in str(caught.value)
+    for name in "abcd":
+        assert f"field {name}" in str(caught.value)
+    assert "split the kernel" in str(caught.value)
