@@ -107,6 +107,7 @@ from .lang.functions import (
     trunc,
     zero,
 )
+from .lang.graph import Graph, graph
 from .lang.kernel import Kernel, kernel
 from .lang.matrix import Matrix, Vector, eig, polar_decompose, solve, svd, sym_eig
 from .lang.ndarrays import Ndarray
@@ -189,6 +190,7 @@ __all__ = [
     "DType",
     "Field",
     "FieldsBuilder",
+    "Graph",
     "InternalError",
     "Kernel",
     "Layout",
@@ -254,6 +256,7 @@ __all__ = [
     "fma",
     "func",
     "gpu",
+    "graph",
     "grouped",
     "i",
     "i8",

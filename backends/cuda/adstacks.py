@@ -33,12 +33,13 @@ class Layouts:
 
     Attributes:
         uses: what was laid out last, by the number of the task.
+        wanted: for how many lanes that was.
     """
 
     def __init__(self, program: Program, rows: dict[int, Words], words: Array, heap: Heap, limit: int) -> None:
         self._program, self._rows, self._words = program, rows, words
         self._heap, self._limit = heap, limit
-        self._wanted: dict[int, int] = {}
+        self.wanted: dict[int, int] = {}
         self.uses: dict[int, TaskUse] = {}
 
     @property
@@ -49,12 +50,12 @@ class Layouts:
     def stands(self, number: int, lanes: int) -> bool:
         """Whether a task whose depths have not changed is ready for so many lanes."""
         use = self.uses.get(number)
-        return use is not None and self._wanted[number] == lanes and use.bytes <= self._heap.size
+        return use is not None and self.wanted[number] == lanes and use.bytes <= self._heap.size
 
     def lay_out(self, number: int, lanes: int, depths: Array) -> int:
         """Make a task ready for so many threads; gives how many may run."""
         task, words = self._program.tasks[number], self._rows[number]
-        placement = self._place(number, words, depths)
+        placement = self.place(number, depths)
         size = placement.stride + placement.beyond
         wanted = words.heap.lanes(lanes, depths.tolist())
         granted = self._heap.room(size, wanted, self._limit)
@@ -64,7 +65,7 @@ class Layouts:
         table[words.blocks], table[words.block], table[words.covered] = granted, size, lanes
         table[words.bases : words.capacities] = placement.bases
         table[words.capacities : words.end] = placement.capacities
-        self._wanted[number] = lanes
+        self.wanted[number] = lanes
         self.uses[number] = TaskUse(
             task.name, placement.capacities, placement.stride, 1, granted, granted * size, wanted
         )
@@ -83,7 +84,9 @@ class Layouts:
             loc=loc if loc.line else None,
         )
 
-    def _place(self, number: int, words: Words, depths: Array) -> Placement:
+    def place(self, number: int, depths: Array) -> Placement:
+        """Where the adstacks of a task would be with these depths."""
+        words = self._rows[number]
         placement = words.heap.place(depths.tolist())
         for group, capacity in zip(words.heap.groups, placement.capacities, strict=True):
             if capacity >= UNCOUNTABLE:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -11,6 +12,9 @@ from typing import Any, Final
 import numpy.typing as npt
 
 from adstack.errors import AdstackError, AdstackMemoryError, AdstackRuntimeError
+
+from .graph_calls import DriverGraph, Node
+from .overlap import can_overlap, overlapping
 
 __all__ = ["Device", "Driver", "DriverError", "failure", "library"]
 
@@ -269,6 +273,8 @@ class Driver:
             ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value or 0
             for name in ("cuLaunchKernel", "cuCtxSetCurrent", "cuMemsetD8Async", "cuMemcpyDtoH_v2")
         )
+        if can_overlap(self.device.capability):
+            launch = overlapping(self._library)
         return [launch, use, self._context.value or 0, zero, fetch]
 
     def launch(self, function: int, threads: int, word: int) -> None:
@@ -277,6 +283,10 @@ class Driver:
         params = (ctypes.c_void_p * 1)(ctypes.addressof(argument))
         shape = (1, 1, 1, threads, 1, 1, 0)
         self._call("cuLaunchKernel", ctypes.c_void_p(function), *shape, None, params, None)
+
+    def graph(self, nodes: Sequence[Node]) -> DriverGraph:
+        """Nodes that are launched together, one after the other."""
+        return DriverGraph(self._call, self._context, nodes)
 
     def check(self, code: int) -> None:
         """Raise what a launch gave, if it is an error."""

@@ -7,7 +7,7 @@ What only the real device can tell, its arithmetic, its memory model, its driver
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .driver import Device, DriverError
+from .graph_calls import Launch, Node, Zero
 from .toolchain import Code, host_code
 
 __all__ = ["Emulator"]
@@ -117,8 +118,39 @@ class Emulator:
         launch, use, zero, fetch = (self._code.symbols[name] for name in _FUNCTIONS)
         return [launch, use, 0, zero, fetch]
 
+    def graph(self, nodes: Sequence[Node]) -> EmulatedGraph:
+        """What does them one after the other."""
+        return EmulatedGraph(self, nodes)
+
     def check(self, code: int) -> None:
         """Nothing goes wrong."""
 
     def synchronize(self) -> None:
         """Everything has finished."""
+
+
+class EmulatedGraph:
+    """Does what `DriverGraph` does; nodes keep the words that they were handed."""
+
+    def __init__(self, host: Emulator, nodes: Sequence[Node]) -> None:
+        self._host = host
+        self._nodes = [_kept(node) for node in nodes]
+
+    def set(self, number: int, node: Launch) -> None:
+        """Hand a kernel other words."""
+        self._nodes[number] = _kept(node)
+
+    def launch(self) -> None:
+        """Do everything."""
+        for node in self._nodes:
+            if isinstance(node, Zero):
+                self._host.zero(node.address, node.size)
+            else:
+                _GRID(node.function)(node.words.ctypes.data, node.grid * node.block)
+
+
+_GRID: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
+
+
+def _kept(node: Node) -> Node:
+    return node if isinstance(node, Zero) else Launch(node.function, node.grid, node.block, node.words.copy())

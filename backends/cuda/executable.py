@@ -24,6 +24,7 @@ from .adstacks import Layouts
 from .codegen import BLOCK, FUNCTION, HEAD, IDLE, MOST, ROW, TABLE, WORDS, Module
 from .driver import Driver, DriverError
 from .emulator import Emulator
+from .graphs import outgrown
 from .layout import OVERFLOW_WORDS, PRINT_WORDS, OwnMemory
 from .toolchain import Code, architecture, host_code, ptx, recipe
 
@@ -55,6 +56,7 @@ class Executable:
         shapes: extents of its places when it was last launched.
         settled: whether the last launch went well, so that the depths stand that it computed.
         sent: where the device sends the record of overflows.
+        repeated: whether it was a graph that launched it last.
     """
 
     program: Program
@@ -72,6 +74,7 @@ class Executable:
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     settled: bool = False
     sent: Array | None = None
+    repeated: bool = False
 
     def __post_init__(self) -> None:
         kinds = {site.kind for site in self.module.sites}
@@ -82,12 +85,12 @@ class Executable:
         self._run = run(self.launcher.symbols["run"])
         count = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 2)
         self._count = count(self.launcher.symbols["count"])
-        self._sizers = [k for k, task in enumerate(self.program.tasks) if task.sizes]
-        self._threads = self._rows[:, BLOCK].copy()
+        self.sizers = [k for k, task in enumerate(self.program.tasks) if task.sizes]
+        self._threads = self.rows[:, BLOCK].copy()
         self._depths = next((p.name for p in self.program.places.values() if p.kind == "depths"), None)
 
     @property
-    def _rows(self) -> Array:
+    def rows(self) -> Array:
         """The table's rows, one per task."""
         return self.table[HEAD:].reshape(-1, ROW)
 
@@ -115,17 +118,39 @@ class Executable:
         sized, self.settled = sized and self.settled, False
         begin = 0
         if self.layouts.tasks:
-            self._rows[self._sizers, IDLE] = sized
+            self.rows[self.sizers, IDLE] = sized
             for number in self.layouts.tasks:
                 begin = self._ready(driver, number, begin, sized=sized)
-        self._queue(driver, begin, len(self.program.tasks))
+        self.queue(driver, begin, len(self.program.tasks))
         self.settled = True
 
-    def _queue(self, driver: Driver | Emulator, begin: int, end: int) -> None:
+    def queue(self, driver: Driver | Emulator, begin: int, end: int) -> None:
         """Queue some tasks."""
         storage = self.heap.storage
         self.slots[self.module.context.own["heap"]] = 0 if storage is None else storage
         driver.check(self._run(self.slots.ctypes.data, self.table.ctypes.data, begin, end))
+
+    def measured(self, driver: Driver | Emulator, slots: Array) -> Array:
+        """The depths that the adstacks of a launch with these words need, memory being as it is."""
+        kept, self.settled = self.slots.copy(), False
+        self.rows[self.sizers, IDLE] = False
+        try:
+            self.slots[:] = slots
+            if self.layout.zeroed:
+                driver.zero(self.own, self.layout.zeroed)
+            for number in self.sizers:
+                self.queue(driver, number, number + 1)
+        finally:
+            self.slots[:] = kept
+        return self._depths_now(driver)
+
+    def _depths_now(self, driver: Driver | Emulator) -> Array:
+        """What sizers have left."""
+        if self._depths is None:
+            return np.zeros(0, np.int64)
+        depths = np.empty(own_size(self.program.places[self._depths]) // 8, np.int64)
+        driver.download(self.own + self.layout.places[self._depths], depths)
+        return depths
 
     def _ready(self, driver: Driver | Emulator, number: int, begin: int, *, sized: bool) -> int:
         """Have room for the adstacks of a task; the tasks before what this gives are queued then."""
@@ -136,12 +161,11 @@ class Executable:
         depths = np.zeros(0, np.int64)
         if not known and self._depths is not None:
             if not sized:
-                self._queue(driver, begin, number)  # its sizers are among them
+                self.queue(driver, begin, number)  # its sizers are among them
                 begin = number
-            depths = np.empty(own_size(self.program.places[self._depths]) // 8, np.int64)
-            driver.download(self.own + self.layout.places[self._depths], depths)
+            depths = self._depths_now(driver)
         granted = self.layouts.lay_out(number, lanes, depths)
-        row = self._rows[number]
+        row = self.rows[number]
         row[BLOCK] = min(self._threads[number], granted)
         row[MOST] = granted // row[BLOCK]
         return begin
@@ -223,6 +247,9 @@ class Executable:
         words[:] = 0
         driver.zero(self.own + self.layout.overflow, 8 * OVERFLOW_WORDS)
         self.settled = False
+        if self.repeated:
+            site = self.module.sites[record[0] - 1]
+            raise outgrown(self.name, site.task, f"{record[2]} values have to be kept", record[1], site.loc)
         raise overflow_error(self.module.sites, record)
 
     def _print(self, driver: Driver | Emulator) -> None:

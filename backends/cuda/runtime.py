@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,9 @@ from .codegen import emit_module
 from .driver import Driver, DriverError, failure
 from .emulator import Emulator
 from .executable import Executable, build, listing
+from .graphs import Graph, Recording
 from .layout import DeviceArray
+from .overlap import can_overlap
 
 __all__ = ["CudaBackend", "open_device", "probe"]
 
@@ -59,6 +61,7 @@ class CudaBackend:
         self._lost = False
         self._turn = threading.RLock()
         self._pending: dict[int, Executable] = {}
+        self._recording: Recording | None = None
         self.heap = Heap(self._take, driver.free)
 
     @property
@@ -90,7 +93,10 @@ class CudaBackend:
             if self._adds is None:
                 self._adds = driver.adds if isinstance(driver, Emulator) else float_adds(driver, cached)
             local = options.ad_stack_storage == "stack"
-            module = emit_module(program, debug=options.debug, adds=self._adds, host=driver.host, local=local)
+            waits = not driver.host and can_overlap(driver.device.capability)
+            module = emit_module(
+                program, debug=options.debug, adds=self._adds, host=driver.host, local=local, waits=waits
+            )
             return build(driver, program, options, module, cached, self.heap)
 
     def adstacks(self, executable: Executable) -> list[TaskUse]:
@@ -107,24 +113,78 @@ class CudaBackend:
     def _launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
         with self._doing(f"running {executable.name}") as driver:
             self._settle(finished=False)
-            slots, context = executable.slots, executable.module.context
-            task = executable.program.tasks[0].body.args if executable.program.tasks else ()
-            for slot, value, arg in zip(context.params, scalars, task, strict=True):
-                slots[slot] = raw_bits(value, arg.dtype)
-            for name, storage in bindings.storages.items():
-                slots[context.pointers[name]] = storage.address
-            for (name, axis), slot in context.extents.items():
-                slots[slot] = bindings.shapes[name][axis]
-            executable.shapes = bindings.shapes
+            self._fill(executable, scalars, bindings)
             self._launches[0] += 1
-            slots[context.own["launch"]] = self._launches[0]
-            executable.run(driver, sized=bindings.sized)
+            executable.slots[executable.module.context.own["launch"]] = self._launches[0]
+            executable.repeated = False
+            recording = self._recording
+            with recording.keeping(executable) if recording is not None and recording.is_mine else nullcontext():
+                executable.run(driver, sized=bindings.sized)
             if executable.reports_now:
                 executable.report(driver)
             elif executable.reports_late:
                 executable.send_overflow(driver)
                 self._pending[id(executable)] = executable
             return executable.results(driver)
+
+    def _fill(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> None:
+        """Write down what a launch works on."""
+        slots, context = executable.slots, executable.module.context
+        task = executable.program.tasks[0].body.args if executable.program.tasks else ()
+        for slot, value, arg in zip(context.params, scalars, task, strict=True):
+            slots[slot] = raw_bits(value, arg.dtype)
+        for name, storage in bindings.storages.items():
+            slots[context.pointers[name]] = storage.address
+        for (name, axis), slot in context.extents.items():
+            slots[slot] = bindings.shapes[name][axis]
+        executable.shapes = bindings.shapes
+
+    # ---- graphs
+
+    def capture(self, run: Callable[[], object], executables: Sequence[Executable]) -> Graph | None:
+        """Run, and keep what was launched as a graph; None if that was not a launch of each of these."""
+        recording = self._recording = Recording()
+        try:
+            run()
+        finally:
+            self._recording = None
+        ran = [part.executable for part in recording.parts]
+        if [*map(id, ran)] != [*map(id, executables)] or any(one.reports_now or one.program.results for one in ran):
+            return None
+        with self._doing("making a graph") as driver:
+            return Graph(driver, recording.parts, self.heap)
+
+    def repeat(self, graph: Graph) -> bool:
+        """Launch a graph; False if there is no memory for its adstacks."""
+        return native.alone(lambda: self._repeat(graph))
+
+    def _repeat(self, graph: Graph) -> bool:
+        with self._doing("launching a graph") as driver:
+            self._settle(finished=False)
+            if not graph.hold(self.heap):
+                return False
+            graph.launch(self.launches)
+            self._launches[0] += len(graph.parts)
+            for _, part in graph.last.values():
+                if part.executable.reports_late:
+                    part.executable.repeated = True
+                    part.executable.send_overflow(driver)
+                    self._pending[id(part.executable)] = part.executable
+            return True
+
+    def resize(self, graph: Graph, number: int) -> None:
+        """Compute the depths of a launch's adstacks; AdstackStaleBoundError if they have no room."""
+        with self._doing("computing depths") as driver:
+            graph.resize(driver, number)
+
+    def rebind(self, graph: Graph, scalars: Sequence[Any], bindings: Bindings) -> bool:
+        """Let a graph of one launch have other arguments."""
+        (part,) = graph.parts
+        if part.executable.layouts.tasks:
+            return False
+        with self._doing("changing a graph") as driver:
+            self._fill(part.executable, scalars, bindings)
+            return graph.rebind(driver)
 
     def last_launch(self, executable: Executable) -> int:
         """The number of its last launch."""

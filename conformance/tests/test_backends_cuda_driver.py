@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adstack.backends.cuda import adds, driver
+from adstack.backends.cuda import adds, driver, graph_calls
 from adstack.backends.cuda.driver import Driver, DriverError
+from adstack.backends.cuda.graph_calls import Launch, Zero
 from adstack.errors import AdstackRuntimeError
 
-HANDLES = {"CUcontext", "CUmodule", "CUfunction", "CUstream", "CUlinkState"}
-WORDS = {"CUdeviceptr": "u64", "size_t": "u64", "unsigned char": "byte"}
+HANDLES = {"CUcontext", "CUmodule", "CUfunction", "CUstream", "CUlinkState", "CUgraph", "CUgraphExec", "CUgraphNode"}
+WORDS = {"CUdeviceptr": "u64", "size_t": "u64", "unsigned long long": "u64", "unsigned char": "byte"}
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +94,11 @@ def test_every_call_is_as_the_header_says(recorder, prototypes, monkeypatch):
     device.resident(function, 128)
     device.launch(function, 5, address)
     device.synchronize()
+    launch = Launch(function, 1, 32, np.zeros(3, np.int64))
+    graph = device.graph([Zero(address, 8), launch, launch])
+    graph.set(1, launch)
+    graph.launch()
+    del graph
     device.unload(module)
     device.free(address)
     monkeypatch.setattr(driver.ctypes, "memset", lambda *args: None)  # there is no such memory
@@ -100,9 +106,31 @@ def test_every_call_is_as_the_header_says(recorder, prototypes, monkeypatch):
     device.send(address, 64, 24)
     with pytest.raises(DriverError):
         device.check(1)
-    assert len({name for name, _ in recorder.calls}) > 25
+    assert len({name for name, _ in recorder.calls}) > 32
     for name, kinds in recorder.calls:
         assert kinds == prototypes[name], name
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [("KERNEL_NODE_PARAMS_v2", graph_calls._KernelParams), ("MEMSET_NODE_PARAMS", graph_calls._MemsetParams)],
+)
+def test_structures_are_those_of_the_header(header, name, made):
+    (body,) = re.findall(rf"struct CUDA_{name}_st \{{(.*?)\n\}}", header, re.DOTALL)
+    sizes = {"unsigned int": 4, "size_t": 8, "CUdeviceptr": 8}
+    types = [re.sub(r"\s*\w+$", "", line.strip()) for line in re.findall(r"^\s*([^;/]+);", body, re.MULTILINE)]
+    offset, offsets = 0, []
+    for ty in types:
+        size = sizes.get(ty, 8)
+        offset = -(-offset // size) * size
+        offsets.append(offset)
+        offset += size
+    found = []
+    for field, ty in made._fields_:
+        start, count = getattr(made, field).offset, getattr(ty, "_length_", 1)
+        found += [start + k * ctypes.sizeof(ty) // count for k in range(count)]
+    assert found == offsets
+    assert ctypes.sizeof(made) == -(-offset // 8) * 8
 
 
 def test_numbers_are_those_of_the_header(header):

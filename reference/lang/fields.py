@@ -169,7 +169,7 @@ class Field(HostArray):
     def drop(self) -> None:
         """Give up the data for good."""
         self._dropped = True
-        self._detach()
+        self.disconnect()
         if self._buffer is not None:
             self._buffer.drop()
         self._buffer = None

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ..runtime.capturing import CAPTURING
 from .ad.events import Launch
 from .ad.remembered import remembered
 from .ad.stale import reverse_verified
 from .differentiated import Differentiated, differentiated
-from .recording import recording
+from .recording import RECORDERS, Capture, recording
 
 if TYPE_CHECKING:
     from ..runtime.adstack_report import AdstackReport
@@ -38,13 +39,21 @@ class Gradient:
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Apply the transposed Jacobian of the launch with these arguments to the gradients, in place."""
+        recorder: object = RECORDERS[-1] if CAPTURING and RECORDERS else None
+        if isinstance(recorder, Capture):
+            with self.kernel.shown():
+                recorder.reverse(self, (*self.bound, *args), kwargs)
+            return
         with self.kernel.shown(), recording(None):
-            made, call, runtime = self.kernel.prepared((*self.bound, *args), kwargs)
-            known = remembered(runtime)
-            if known is None:
-                self._reverse(made, call, runtime)
-            else:
-                known.reverse(made, call, runtime)
+            self.repeat(*self.kernel.prepared((*self.bound, *args), kwargs))
+
+    def repeat(self, made: Specialisation, call: Call, runtime: Runtime) -> None:
+        """The same for a call that was prepared."""
+        known = remembered(runtime)
+        if known is None:
+            self._reverse(made, call, runtime)
+        else:
+            known.reverse(made, call, runtime)
 
     def _reverse(self, made: Specialisation, call: Call, runtime: Runtime) -> None:
         """Reverse mode in the memory of now; AdstackStaleBoundError if loops would not run as they did."""

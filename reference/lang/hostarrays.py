@@ -55,6 +55,10 @@ class HostArray(ABC):
     def buffer(self) -> Buffer:
         """The memory; an error while there is none."""
 
+    @abstractmethod
+    def has_data(self) -> bool:
+        """Whether there is memory by now."""
+
     @property
     @abstractmethod
     def label(self) -> str:
@@ -119,7 +123,13 @@ class HostArray(ABC):
             self._plain, self._low, self._high = hostvalues.storable(self.dtype)
         return buffer
 
-    def _detach(self) -> None:
+    def connect(self) -> None:
+        """Have the quick ways again, if there is memory."""
+        if self.has_data():
+            self._attach(self.buffer)
+
+    def disconnect(self) -> None:
+        """Leave the quick ways: every access asks for the memory."""
         self._fast, self._item, self._array, self._bounds = 0, None, None, None
 
     def __iter__(self) -> Any:

@@ -11,7 +11,10 @@ from typing import Any, Final, cast, overload
 
 from ..errors import AdstackCallError, AdstackError, AdstackSyntaxError, InternalError
 from ..runtime import state
+from ..runtime.backend import Capturing
+from ..runtime.capturing import CAPTURING
 from ..runtime.guards import EPOCH, GUARD
+from . import whole
 from .ad.bounds import Bounds
 from .ad.inputs import Inputs
 from .ad.remembered import remembered
@@ -42,10 +45,11 @@ class Kernel:
     __slots__ = ("__call__", "__dict__", "__weakref__")
     __call__: Callable[..., Any]
 
-    def __init__(self, function: Callable[..., Any], around: Mapping[str, Any]) -> None:
+    def __init__(self, function: Callable[..., Any], around: Mapping[str, Any], graph: bool = False) -> None:
         functools.update_wrapper(self, function)
         self.function = function
         self.signature = Signature(function, around)
+        self.graph = graph
         self._epoch = 0
         self._parameters: tuple[Parameter, ...] = ()
         self._takes: tuple[Callable[[Any, Call], None], ...] = ()
@@ -94,6 +98,8 @@ class Kernel:
             if not candidate.captured or candidate.is_current():
                 if known is not None:
                     return known.launch(candidate, call, runtime)
+                if self.graph and isinstance(runtime.backend, Capturing):
+                    return whole.launch(candidate, call, runtime)
                 result = candidate.launch(call)
                 self._shorten(candidate, args)
                 return result
@@ -101,7 +107,11 @@ class Kernel:
         return made.launch(call) if known is None else known.launch(made, call, runtime)
 
     def _recorded(self, recorder: Recorder, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Let a tape or forward mode launch; a launch that was remembered is not the last one any more."""
+        """Let a tape or forward mode launch; a launch that was remembered is not the last one any more. A graph, which
+        launches nothing now, only notes the call.
+        """
+        if CAPTURING:
+            return recorder.call(self, args, kwargs)
         runtime = state.active()
         known = None if runtime is None else remembered(runtime)
         if known is not None:
@@ -259,19 +269,19 @@ def kernel(function: Callable[..., Any] | None = None, *, graph: bool = False, f
 
     Args:
         function: what to compile.
-        graph: a hint to a device that launches the tasks of a kernel as one; it does not change results.
+        graph: launch the tasks of the kernel as one, where the device can; it does not change results.
         fastcache: a hint of existing programs; compiled kernels are kept on disk in any case (`init(offline_cache=)`).
     """
     if function is None:
-        return lambda decorated: _made(decorated, sys._getframe(1).f_locals)
+        return lambda decorated: _made(decorated, sys._getframe(1).f_locals, graph)
     return _made(function, sys._getframe(1).f_locals)
 
 
-def _made(function: Callable[..., Any], around: Mapping[str, Any]) -> Kernel:
+def _made(function: Callable[..., Any], around: Mapping[str, Any], graph: bool = False) -> Kernel:
     if isinstance(function, (staticmethod, classmethod)):
         raise AdstackSyntaxError("@kernel goes below @staticmethod", do="write @staticmethod above @kernel")
     if not isinstance(function, FunctionType):
         raise AdstackSyntaxError(
             f"@kernel decorates a function, got {function!r}", do="define one with def, and call other objects in it"
         )
-    return Kernel(function, around)
+    return Kernel(function, around, graph)

@@ -141,7 +141,7 @@ class Ndarray(HostArray):
 
     def drop(self) -> None:
         """Give up the data for good."""
-        self._detach()
+        self.disconnect()
         if self._buffer is not None:
             self._buffer.drop()
         self._buffer = None

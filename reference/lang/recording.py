@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
 from ..runtime.guards import compiling
 
-__all__ = ["RECORDERS", "Recorder", "host_wrote", "recording"]
+__all__ = ["RECORDERS", "Capture", "Recorder", "host_wrote", "recording"]
 
 
 class Recorder(Protocol):
@@ -19,6 +19,14 @@ class Recorder(Protocol):
 
     def host_wrote(self, array: Any, where: Any) -> None:
         """The host wrote to a field or ndarray, at an index (or slice, or ellipsis) of its buffer."""
+
+
+@runtime_checkable
+class Capture(Protocol):
+    """Serves calls of reverse modes, too, while it is in charge."""
+
+    def reverse(self, gradient: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Note a call of `gradient`."""
 
 
 RECORDERS: Final[list[Recorder | None]] = []

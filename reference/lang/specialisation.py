@@ -34,6 +34,7 @@ class Specialisation:
         bounds: what decides how often loops of the reverse mode run, see `ad/bounds.py`; None if no memory does.
         inputs: what else its reverse mode may read, see `ad/inputs.py`.
         calls: how many launches Python made; with 1, machine code has not served any yet.
+        whole: its launches as graphs, see `whole.py`.
     """
 
     request: Request
@@ -46,6 +47,7 @@ class Specialisation:
     bounds: Any = None
     inputs: Any = None
     calls: int = 0
+    whole: Any = None
 
     def is_current(self) -> bool:
         """Whether what was baked in has not changed since."""

@@ -17,7 +17,18 @@ if TYPE_CHECKING:
     from .adstack_heap import TaskUse
     from .shortcuts import Shortcut
 
-__all__ = ["KINDS", "Backend", "Bindings", "Capabilities", "Counting", "Marking", "Partial", "Probe", "Unavailable"]
+__all__ = [
+    "KINDS",
+    "Backend",
+    "Bindings",
+    "Capabilities",
+    "Capturing",
+    "Counting",
+    "Marking",
+    "Partial",
+    "Probe",
+    "Unavailable",
+]
 
 KINDS: Final = ("native", "software", "emulated", "compiled only")
 """How a target is executed: on the hardware it is for, by a driver on the CPU, by an emulator, not at all."""
@@ -105,6 +116,25 @@ class Partial(Protocol):
 
     def upload_at(self, storage: Any, start: int, array: npt.NDArray[np.generic]) -> None:
         """Replace the elements from the `start`th on by those of a C-contiguous array."""
+
+
+@runtime_checkable
+class Capturing(Protocol):
+    """A backend that keeps launches, and does them again as one."""
+
+    def capture(self, run: Callable[[], object], executables: Sequence[Any]) -> Any | None:
+        """Call `run`, and keep what it launches. None if that can't be done again as one, or was not one launch of each
+        of `executables`, in this order.
+        """
+
+    def repeat(self, graph: Any) -> bool:
+        """Do it again, with numbers of launches of its own; False if there is no memory for it now."""
+
+    def resize(self, graph: Any, number: int) -> None:
+        """Compute how deep the adstacks of one of the launches must be; AdstackStaleBoundError if they have no room."""
+
+    def rebind(self, graph: Any, scalars: Sequence[Any], bindings: Bindings) -> bool:
+        """Let a graph of one launch have other arguments; False if it would be another graph."""
 
 
 class Backend(Protocol):

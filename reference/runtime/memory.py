@@ -16,6 +16,7 @@ from ..errors import AdstackRuntimeError
 from ..ir.types import DType
 from .backend import Backend, Marking, Partial
 from .budget import current
+from .capturing import CAPTURING, check
 from .guards import invalidate
 from .watches import Watch
 
@@ -72,6 +73,8 @@ class Buffer:
         self.shape = shape
         self.owned = storage is None
         if self.owned:
+            if CAPTURING:
+                check("memory is allocated")
             self._admit()
             storage = backend.allocate(dtype, shape)
         self.storage = storage
@@ -161,6 +164,8 @@ class Buffer:
 
     def view(self) -> Array | None:
         """The memory itself as a numpy array, if the host can address it and the device has finished with it."""
+        if CAPTURING:
+            check("the host reads or writes memory")
         return self.backend.host_view(self._alive())
 
     def read(self) -> Array:
@@ -200,6 +205,8 @@ class Buffer:
 
     def write(self, array: Any) -> None:
         """Replace the contents by `array` (any shape that broadcasts, converted to the buffer's dtype)."""
+        if CAPTURING:
+            check("the host writes memory")
         if self.watch is not None:
             self.watch.before(self, "the host")
         values = np.empty(self.shape, self.dtype.numpy)

@@ -23,6 +23,9 @@ class Plan:
         backend: where it runs.
         compiled: what runs.
         buffers: place name -> memory, of the places that are the same in every call (fields).
+
+    Attributes:
+        sizing: whether the depths of its adstacks are known; None if it has none that are computed.
     """
 
     def __init__(self, backend: Backend, compiled: Compiled, buffers: Mapping[str, Buffer]) -> None:
@@ -36,7 +39,7 @@ class Plan:
         self._bindings = Bindings(self._storages, self._shapes)
         self._arguments = {n: p for n, p in compiled.program.places.items() if p.kind == "ndarray"}
         self._written_arguments = tuple(n for n in self._arguments if n in compiled.written)
-        self._sizing = Sizing.of(compiled)
+        self.sizing = Sizing.of(compiled)
         self._number = 0
         self._counting = backend if isinstance(backend, Counting) else None
         self._scalars: Sequence[Any] = ()
@@ -49,14 +52,14 @@ class Plan:
             if buffer.storage is None:
                 raise AdstackRuntimeError("a field that the kernel uses was destroyed", do="make the field again")
         self._announce(arrays)
-        bindings = self._bind(arrays)
-        if self._sizing is not None:
-            bindings.sized = self._sizing.holds(scalars, {**self.buffers, **arrays})
+        bindings = self.bind(arrays)
+        if self.sizing is not None:
+            bindings.sized = self.sizing.holds(scalars, {**self.buffers, **arrays})
         try:
             returned = self.backend.launch(self.compiled.executable, scalars, bindings)
         except BaseException:
-            if self._sizing is not None:
-                self._sizing.forget()
+            if self.sizing is not None:
+                self.sizing.forget()
             raise
         else:
             return returned
@@ -91,7 +94,8 @@ class Plan:
         counting = self._counting
         return self._scalars if counting is None else counting.last_scalars(self.compiled.executable)
 
-    def _bind(self, arrays: Mapping[str, Buffer]) -> Bindings:
+    def bind(self, arrays: Mapping[str, Buffer]) -> Bindings:
+        """What a launch with these array arguments works on."""
         if not self._arguments:
             return self._bindings
         storages, shapes = self._storages.copy(), self._shapes.copy()

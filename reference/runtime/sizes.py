@@ -41,7 +41,7 @@ class Sizing:
 
         Memory that others write too (numpy, torch) may have changed without notice: it is looked at every time.
         """
-        known = None if self.transient else self._key(scalars, buffers)
+        known = None if self.transient else self.key(scalars, buffers)
         if known is not None and known == self._known:
             count("size_hits")
             return True
@@ -54,7 +54,8 @@ class Sizing:
         """The launch failed: who knows what it has computed."""
         self._known = None
 
-    def _key(self, scalars: Sequence[Any], buffers: Mapping[str, Buffer]) -> Any:
+    def key(self, scalars: Sequence[Any], buffers: Mapping[str, Buffer]) -> Any:
+        """Equal while nothing has changed that depths depend on; None if others may change it without notice."""
         looked_at = [buffers[name] for name in self.reads]
         if any(buffer.shared for buffer in looked_at):
             return None

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from ..errors import AdstackError
 from . import budget
 from .backend import Backend
+from .capturing import check
 from .guards import invalidate
 from .options import Options, parse
 from .registry import canonical, default_arch, open_arch
@@ -84,5 +85,6 @@ def start(arch: Any, options: Options) -> Runtime:
 
 def stop() -> None:
     """End the runtime in use, if there is one."""
+    check("the runtime ends or begins anew")
     if _ACTIVE:
         _ACTIVE.pop().close()

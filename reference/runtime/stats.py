@@ -15,6 +15,7 @@ COUNTED: Final = {
     "heap_refusals": "times a device had not so much memory",
     "heap_waves": "dispatches that ran fewer lanes at a time than they could, for want of memory",
     "checkpointed": "launches that ran trips again from snapshots, for want of memory",
+    "graph_launches": "graphs whose calls a device repeated as one",
 }
 """The counters, and what they count."""
 

@@ -233,7 +233,7 @@ def an_assumption_about_a_range_changes_nothing(qd):
     return Run(k, args=(4,), expect={x: [0, 0, 1, 0, 2, 0, 3, 0]})
 
 
-@case(rules=["control.hint"])
+@case(rules=["parallel.graph-kernel"])
 def a_kernel_as_a_graph_does_the_same(qd):
     x = qd.field(qd.i32, shape=4)
 

@@ -1,0 +1,204 @@
+"""Launches kept while they run, and done again as one CUDA graph.
+
+What a launch hands its kernels goes by value, and so it does in a graph: addresses, arguments, where adstacks are and
+how deep they may be. Before a graph is launched again, its nodes are told what has changed: the number of the launch
+where random numbers are drawn, the heap where it has moved. Sizers are no part of it: depths are computed ahead.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy.typing as npt
+
+from adstack.errors import AdstackStaleBoundError, SourceSpan
+from adstack.runtime.adstack_heap import Heap, TaskUse
+
+from .codegen import FUNCTION, WORDS
+from .graph_calls import Launch, Node, Zero
+
+if TYPE_CHECKING:
+    from .driver import Driver
+    from .emulator import Emulator
+    from .executable import Executable
+
+__all__ = ["Graph", "Recording", "outgrown"]
+
+Array = npt.NDArray[Any]
+_WORD = ctypes.c_void_p
+_LAUNCH: Final = ctypes.CFUNCTYPE(ctypes.c_int, _WORD, *[ctypes.c_uint] * 7, _WORD, _WORD, _WORD)
+"""cuLaunchKernel."""
+_REMEDY: Final = "capture the graph again: renew() it, or record it anew"
+
+
+@dataclass
+class Part:
+    """One launch of a program.
+
+    Attributes:
+        slots: what its kernels were handed in the end.
+        lanes: of the tasks with adstacks, how many threads each can use.
+        uses: where their adstacks are.
+        begin: of its nodes among those of the graph.
+    """
+
+    executable: Executable
+    nodes: list[Node]
+    slots: Array
+    lanes: dict[int, int]
+    uses: dict[int, TaskUse]
+    begin: int = 0
+
+    @property
+    def draws(self) -> bool:
+        """Whether it takes random numbers, which no other launch may take."""
+        return any(op.name == "random" for task in self.executable.program.tasks for op in task.body.walk())
+
+
+class Recording:
+    """The launches of this thread, from now on."""
+
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+        self._thread = threading.get_ident()
+
+    @property
+    def is_mine(self) -> bool:
+        """Whether it is this thread whose launches are kept."""
+        return threading.get_ident() == self._thread
+
+    @contextmanager
+    def keeping(self, executable: Executable) -> Iterator[None]:
+        """Keep the launch inside."""
+        zeroed = executable.layout.zeroed
+        nodes: list[Node] = [Zero(executable.own, zeroed)] if zeroed else []
+        with _noting(executable, nodes, really=True):
+            yield
+        layouts = executable.layouts
+        self.parts.append(Part(executable, nodes, executable.slots.copy(), dict(layouts.wanted), dict(layouts.uses)))
+
+
+@contextmanager
+def _noting(executable: Executable, nodes: list[Node], *, really: bool) -> Iterator[None]:
+    """Note the kernels that are launched, those that compute depths excepted; launch them, or only note."""
+    table, sizers = executable.table, set(executable.rows[executable.sizers, FUNCTION].tolist())
+    original = int(table[WORDS["launch"]])
+    launch = _LAUNCH(original)
+
+    def noted(function: int, grid: int, *rest: Any) -> int:
+        if function not in sizers:
+            nodes.append(Launch(function, grid, rest[2], executable.slots.copy()))
+        return launch(function, grid, *rest) if really else 0
+
+    called = _LAUNCH(noted)
+    table[WORDS["launch"]] = ctypes.cast(called, ctypes.c_void_p).value
+    try:
+        yield
+    finally:
+        table[WORDS["launch"]] = original
+
+
+class Graph:
+    """Launches that can be done again.
+
+    Attributes:
+        parts: the launches.
+        last: the last one of each program.
+    """
+
+    def __init__(self, driver: Driver | Emulator, parts: Sequence[Part], heap: Heap) -> None:
+        self.parts = list(parts)
+        self._nodes: list[Node] = []
+        for part in parts:
+            part.begin = len(self._nodes)
+            self._nodes += part.nodes
+        self._made = driver.graph(self._nodes)
+        self.last = {id(part.executable): (number, part) for number, part in enumerate(parts, 1)}
+        self._draws = [(number, part) for number, part in enumerate(parts, 1) if part.draws]
+        self._bytes = max((use.bytes for part in parts for use in part.uses.values()), default=0)
+        self._limit = max(part.executable.options.ad_stack_heap_limit for part in parts)
+        self._storage = heap.storage
+
+    def hold(self, heap: Heap) -> bool:
+        """Have the adstacks where the nodes expect them; False if there is no memory for them."""
+        if not self._bytes or (heap.storage == self._storage and heap.size >= self._bytes):
+            return True
+        if not heap.room(self._bytes, 1, self._limit):
+            return False
+        self._storage = heap.storage
+        for part in self.parts:
+            if part.uses:
+                self._tell(part, "heap", heap.storage)
+        return True
+
+    def launch(self, number: int) -> None:
+        """Queue everything; launches are numbered from here on."""
+        for position, part in self._draws:
+            self._tell(part, "launch", number + position)
+        self._made.launch()
+        for position, part in self.last.values():
+            executable = part.executable
+            executable.settled = False  # its depths need not be those that stand
+            context = executable.module.context
+            executable.slots[: len(context.params)] = part.slots[: len(context.params)]
+            executable.slots[context.own["launch"]] = number + position
+
+    def _tell(self, part: Part, name: str, value: int) -> None:
+        """Hand all kernels of a part another word."""
+        at = part.executable.module.context.own[name]
+        for number in range(part.begin, part.begin + len(part.nodes)):
+            node = self._nodes[number]
+            if isinstance(node, Launch):
+                node.words[at] = value
+                self._made.set(number, node)
+
+    def rebind(self, driver: Driver | Emulator) -> bool:
+        """Hand the only part's kernels what its program would be handed now; False if others would run."""
+        (part,) = self.parts
+        nodes: list[Node] = []
+        with _noting(part.executable, nodes, really=False):
+            part.executable.queue(driver, 0, len(part.executable.program.tasks))
+        old = [node for node in part.nodes if isinstance(node, Launch)]
+        new = [node for node in nodes if isinstance(node, Launch)]
+        if [node.function for node in old] != [node.function for node in new]:
+            return False
+        first = part.begin + len(part.nodes) - len(old)
+        for number, (before, node) in enumerate(zip(old, new, strict=True), first):
+            if before.grid != node.grid or before.block != node.block or (before.words != node.words).any():
+                self._nodes[number] = part.nodes[number - part.begin] = node
+                self._made.set(number, node)
+        part.slots = part.executable.slots.copy()
+        return True
+
+    def resize(self, driver: Driver | Emulator, number: int) -> None:
+        """Compute the depths of a part's adstacks from memory as it is; AdstackStaleBoundError if one has no room."""
+        part = self.parts[number]
+        executable = part.executable
+        depths = executable.measured(driver, part.slots)
+        for task, use in part.uses.items():
+            heap = executable.module.rows[task].heap
+            placement = executable.layouts.place(task, depths)
+            for group, wanted, room in zip(heap.groups, placement.capacities, use.capacities, strict=True):
+                if wanted > room:
+                    stack = group.stacks[0]
+                    what = f"{wanted} values of {stack.result.name or 'a loop'}"
+                    raise outgrown(executable.name, use.task, f"{what} have to be kept", room, stack.loc)
+            wanted = heap.lanes(part.lanes[task], depths.tolist())
+            if use.blocks == use.wanted < wanted:
+                loc = heap.groups[0].stacks[0].loc
+                raise outgrown(executable.name, use.task, f"{wanted} iterations keep values at once", use.blocks, loc)
+
+
+def outgrown(kernel: str, task: str, what: str, room: int, loc: SourceSpan | None) -> AdstackStaleBoundError:
+    """The error for a graph whose adstacks are too small now."""
+    return AdstackStaleBoundError(
+        f"{kernel}, in a graph: a loop bound has grown since the graph was captured: in {task} {what}, "
+        f"and there was room for {room}",
+        loc=loc if loc is not None and loc.line else None,
+        do=_REMEDY,
+    )

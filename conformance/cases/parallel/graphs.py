@@ -1,0 +1,266 @@
+"""Graphs: calls of kernels recorded in a block, and launched together."""
+
+from adstack.conformance.case import Raises, Run, case
+
+
+@case(rules=["parallel.graph"], params={"times": [0, 1, 3]})
+def a_block_runs_nothing_and_a_launch_all_of_it(qd, times):
+    x, total = qd.field(qd.i32, shape=5), qd.field(qd.i32, shape=())
+
+    @qd.kernel
+    def count(by: qd.i32):
+        for i in x:
+            x[i] += by * i
+
+    @qd.kernel
+    def add():
+        for i in x:
+            total[None] += x[i]
+
+    def program():
+        with qd.graph() as g:
+            count(1)
+            add()
+            count(2)
+        for _ in range(times):
+            g.launch()
+
+    after = [3 * times * i for i in range(5)]
+    return Run(program, expect={x: after, total: sum(10 * (3 * k + 1) for k in range(times))})
+
+
+@case(rules=["parallel.graph"])
+def scalars_are_those_of_the_block_and_memory_is_that_of_the_launch(qd):
+    x, log = qd.field(qd.i32, shape=3), qd.field(qd.i32, shape=3)
+    array = qd.ndarray(qd.i32, shape=3)
+
+    @qd.kernel
+    def put(a: qd.types.ndarray(qd.i32, 1), at: qd.i32, factor: qd.i32):
+        for _ in range(1):
+            log[at] = factor * x[at]
+            a[at] = log[at] + 1
+
+    def program():
+        graphs, factor = [], 10
+        for at in range(3):
+            with qd.graph() as g:
+                put(array, at, factor)
+            graphs.append(g)
+            factor *= 10
+        for round_ in range(3):
+            for at in range(3):
+                x[at] = round_ + at
+            for g in graphs:
+                g()
+
+    return Run(program, expect=[(log, [20, 300, 4000]), (array, [21, 301, 4001])])
+
+
+def descent(qd):
+    """y = x ** 4 in loops that memory bounds, and a step of x against its gradient, as one graph."""
+    x, y = (qd.field(qd.f64, shape=4, needs_grad=True) for _ in range(2))
+    turns = qd.field(qd.i32, shape=4)
+
+    @qd.kernel
+    def square():
+        for i in x:
+            v = x[i]
+            for _ in range(turns[i]):
+                v = v * v
+            y[i] = v
+
+    @qd.kernel
+    def seed():
+        for i in x:
+            x.grad[i] = 0.0
+            y.grad[i] = 1.0
+
+    @qd.kernel
+    def step():
+        for i in x:
+            x[i] -= 0.25 * x.grad[i]
+
+    return x, y, turns, square, seed, step
+
+
+def after(x, turns, count):
+    """What x holds after so many steps: all numbers stay exact."""
+    for _ in range(count):
+        x = [a - 0.25 * 2**t * a ** (2**t - 1) for a, t in zip(x, turns, strict=True)]
+    return x
+
+
+@case(rules=["parallel.graph"], params={"times": [1, 2, 3]})
+def gradients_in_a_graph(qd, times):
+    """A launch, its reverse mode, and a step along the gradient."""
+    x, _, turns, square, seed, step = descent(qd)
+
+    def program():
+        with qd.graph() as g:
+            square()
+            seed()
+            square.grad()
+            step()
+        for _ in range(times):
+            g.launch()
+
+    given = {x: [0.5, -1.0, 0.25, 2.0], turns: [0, 1, 1, 0]}
+    return Run(program, given=given, expect={x: after([0.5, -1.0, 0.25, 2.0], [0, 1, 1, 0], times)})
+
+
+@case(rules=["parallel.graph-bounds"], params={"to": [0, 1, 3], "by": ["host", "kernel", "graph", "graph-late"]})
+def a_loop_bound_that_changes_between_launches(qd, to, by):
+    """Gradients are right, or the launch is refused, and right once the graph is captured again."""
+    x, _, turns, square, seed, step = descent(qd)
+    wanted = qd.field(qd.i32, shape=())
+
+    @qd.kernel
+    def bound():
+        for i in turns:
+            turns[i] = wanted[None]
+
+    def launch(g):
+        kept = x.to_numpy()
+        try:
+            g.launch()
+            qd.sync()
+        except RuntimeError:
+            x.from_numpy(kept)
+            g.renew()
+            g.launch()
+            qd.sync()
+
+    def change(g):
+        wanted[None] = to
+        if by == "host":
+            turns.fill(to)
+        if by == "kernel":
+            bound()
+        launch(g)
+
+    def program():
+        wanted[None] = 2
+        turns.fill(2)
+        with qd.graph() as g:
+            if by == "graph":
+                bound()
+            square()
+            seed()
+            square.grad()
+            step()
+            if by == "graph-late":
+                bound()
+        launch(g)
+        change(g)
+        if by == "graph-late":
+            launch(g)
+
+    start = [0.5, 1.0, -1.0, 0.0]
+    first = after(start, [2] * 4, 2 if by == "graph-late" else 1)
+    return Run(program, given={x: start}, expect={x: after(first, [to] * 4, 1)})
+
+
+@case(rules=["parallel.graph", "random.stream"], params={"graph": [False, True]})
+def every_launch_of_a_graph_draws_other_numbers(qd, graph):
+    x, same = qd.field(qd.f64, shape=(4, 50)), qd.field(qd.i32, shape=())
+    row = qd.field(qd.i32, shape=())
+
+    @qd.kernel(graph=graph)
+    def draw():
+        for j in range(50):
+            x[row[None], j] = qd.random(qd.f64)
+        row[None] += 1
+
+    @qd.kernel
+    def compare():
+        for i, j in x:
+            for k in range(i):
+                if x[i, j] == x[k, j]:
+                    same[None] += 1
+
+    def program():
+        with qd.graph() as g:
+            draw()
+        draw()
+        g.launch()
+        g.launch()
+        draw()
+        compare()
+
+    return Run(program, expect={same: 0, row: 4})
+
+
+@case(
+    rules=["parallel.graph-block"],
+    params={"how": ["element", "all", "write", "fill", "array", "init", "result", "print", "numpy", "tape", "graph"]},
+)
+def what_the_host_may_not_do_in_a_block(qd, how):
+    """It can't read or write memory, make any, start over; calls that return, print or take memory of the host."""
+    import numpy as np
+
+    x, loss = qd.field(qd.f32, shape=3, needs_grad=True), qd.field(qd.f32, shape=(), needs_grad=True)
+    x[0] = 1.0
+
+    @qd.kernel
+    def result() -> qd.f32:
+        return x[0]
+
+    @qd.kernel
+    def speak():
+        print(x[0])
+
+    @qd.kernel
+    def take(a: qd.types.ndarray(qd.f32, 1)):
+        for i in a:
+            a[i] = 1.0
+
+    def put():
+        x[1] = 2.0
+
+    does = {
+        "element": lambda: x[0],
+        "all": x.to_numpy,
+        "write": put,
+        "fill": lambda: x.fill(1.0),
+        "array": lambda: qd.ndarray(qd.f32, shape=3),
+        "init": qd.reset,
+        "result": result,
+        "print": speak,
+        "numpy": lambda: take(np.zeros(3, np.float32)),
+        "tape": lambda: qd.ad.Tape(loss).__enter__(),
+        "graph": lambda: qd.graph().__enter__(),
+    }
+
+    def program():
+        with qd.graph():
+            does[how]()
+
+    return Run(program, raises=Raises("RuntimeError", "graph" if how != "tape" else "Tape"))
+
+
+@case(rules=["parallel.graph-kernel"], params={"graph": [False, True]})
+def the_tasks_of_a_kernel_as_one(qd, graph):
+    """With other arguments, other extents and other arrays from call to call."""
+    x, total = qd.field(qd.i32, shape=8), qd.field(qd.i32, shape=())
+    arrays = [qd.ndarray(qd.i32, shape=n) for n in (8, 8, 3)]
+
+    @qd.kernel(graph=graph)
+    def k(n: qd.i32, by: qd.i32, a: qd.types.ndarray(qd.i32, 1)):
+        for i in range(n):
+            x[i] += by
+        total[None] = total[None] + x[0]
+        for i in a:
+            a[i] += x[i]
+
+    calls = [(8, 1, 0), (8, 1, 0), (8, 2, 0), (3, 2, 1), (0, 5, 1), (0, 5, 2), (8, 1, 2), (8, 1, 0)]
+    xs, sums, seen = [0] * 8, 0, [[0] * 8, [0] * 8, [0] * 3]
+    for n, by, which in calls:
+        xs = [v + by if i < n else v for i, v in enumerate(xs)]
+        sums += xs[0]
+        seen[which] = [a + v for a, v in zip(seen[which], xs, strict=False)]
+
+    def program():
+        for n, by, which in calls:
+            k(n, by, arrays[which])
+
+    return Run(program, expect=[(x, xs), (total, sums), *zip(arrays, seen, strict=True)])

@@ -1,0 +1,327 @@
+"""`graph`: calls of kernels, recorded in a block and launched together as often as one likes.
+
+    with qd.graph() as g:
+        step()
+        loss()
+        step.grad()
+    g.launch()
+
+The block runs nothing. The first launch is that of the calls, one after the other, with all checks there are; a device
+that can keeps what it did, and repeats it as one from then on. Elsewhere every launch is that of the calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import AdstackArgumentError, AdstackRuntimeError
+from ..runtime import state
+from ..runtime.capturing import CAPTURING, allowing, capturing
+from ..runtime.graphs import Captured, Planned, captured
+from ..runtime.memory import Buffer
+from ..runtime.plans import Plan
+from .ad.events import key_of
+from .ad.remembered import remembered
+from .differentiated import differentiated
+from .hostarrays import HostArray
+from .protocol import current_emitter
+from .recording import RECORDERS, recording
+
+if TYPE_CHECKING:
+    from .arguments import Call
+    from .gradient import Gradient
+    from .kernel import Kernel
+    from .specialisation import Specialisation
+
+__all__ = ["Graph", "graph"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A recorded call.
+
+    Attributes:
+        made, call: the specialisation that serves it, and what is passed.
+        gradient: the kernel's reverse mode, if that is what was called.
+        runtime: in which.
+        keep: the arguments, whose memory must stay.
+    """
+
+    made: Specialisation
+    call: Call
+    gradient: Gradient | None
+    runtime: state.Runtime
+    keep: tuple[Any, ...]
+
+    @property
+    def title(self) -> str:
+        """What was called, as it is written."""
+        return self.made.kernel.name + (".grad" if self.gradient is not None else "")
+
+    @cached_property
+    def plan(self) -> Plan:
+        """How it is launched."""
+        if self.gradient is None:
+            return self.made.plan
+        return differentiated(self.made, "reverse", self.runtime).plan
+
+    @cached_property
+    def planned(self) -> Planned:
+        """The launch."""
+        return Planned(self.plan, tuple(self.call.scalars), self.call.arrays)
+
+    @property
+    def bounds(self) -> set[int]:
+        """The memory that decides how often loops of its reverse mode run."""
+        bounds = self.made.bounds
+        if bounds is None:
+            return set()
+        return {id(b) for b in (*bounds.fields.values(), *(self.call.arrays[name] for name in bounds.arrays))}
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        """All memory that it works on."""
+        return [*self.made.plan.buffers.values(), *self.call.arrays.values()]
+
+    def run(self) -> None:
+        """Do what was called."""
+        if self.gradient is not None:
+            self.gradient.repeat(self.made, self.call, self.runtime)
+            return
+        known = remembered(self.runtime)
+        if known is None:
+            self.made.launch(self.call)
+        else:
+            known.launch(self.made, self.call, self.runtime)
+
+    def changed(self) -> bool:
+        """For a gradient of a call that is not in the graph: whether memory is not as that call found it."""
+        bounds, inputs = self.made.bounds, self.made.inputs
+        return bool(bounds is not None and bounds.changed(self.call)[0]) or bool(inputs and inputs.changed(self.call))
+
+
+class Graph:
+    """What `graph()` gives: a context in which calls are recorded, and their launch.
+
+    Attributes:
+        is_captured: whether the device repeats its calls as one.
+    """
+
+    def __init__(self) -> None:
+        self._steps: list[Step] = []
+        self._runtime: state.Runtime | None = None
+        self._open: ExitStack | None = None
+        self._captured: Captured | None = None
+        self._first = True
+        self._alone: list[Step] = []
+
+    # ---- recording
+
+    def __enter__(self) -> Graph:
+        if CAPTURING or any(recorder is not None for recorder in RECORDERS) or current_emitter() is not None:
+            raise AdstackRuntimeError(
+                "a graph can't be recorded inside another graph, a Tape, a FwdMode or a kernel", do="leave that first"
+            )
+        self._steps, self._runtime = [], state.current()
+        self._captured, self._first = None, True
+        self._open = ExitStack()
+        self._open.enter_context(_closed(self._runtime))
+        self._open.enter_context(recording(self))
+        self._open.enter_context(capturing())
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        assert self._open is not None
+        self._open.close()
+        self._open = None
+        if kind is not None:
+            self._steps, self._runtime = [], None
+
+    def call(self, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Record a call of a kernel."""
+        self._record(kernel, None, args, kwargs)
+
+    def reverse(self, gradient: Gradient, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Record a call of a kernel's reverse mode."""
+        self._record(gradient.kernel, gradient, args, kwargs)
+
+    def host_wrote(self, array: Any, where: Any) -> None:
+        """Nothing: the host writes nothing inside."""
+
+    def _record(self, kernel: Kernel, gradient: Gradient | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        title = kernel.signature.name
+        _check_arguments(title, (*args, *kwargs.values()))
+        with allowing(), recording(None):
+            made, call, runtime = kernel.prepared(args, kwargs)
+            step = Step(made, call, gradient, runtime, (*args, *kwargs.values()))
+            if remembered(runtime) is None:
+                step.planned  # noqa: B018 - what can't be differentiated is refused here
+        if gradient is None:
+            _check_silent(title, made)
+        _detach(runtime)
+        self._steps.append(step)
+
+    def __len__(self) -> int:
+        """How many calls there are."""
+        return len(self._steps)
+
+    # ---- launching
+
+    def launch(self) -> None:
+        """Do what was recorded, on the memory as it is now.
+
+        Scalar arguments are those of the block. AdstackStaleBoundError if the device has kept adstacks that are too
+        small now, since a loop bound has grown: then nothing, or nothing that could be used, was computed.
+        """
+        self._check()
+        if self._first:
+            self._capture()
+            return
+        found = self._captured
+        if found is None or any(step.changed() for step in self._alone):
+            self._plainly()
+        elif found.launch():
+            self._note()
+        else:
+            self._plainly()
+
+    __call__ = launch
+
+    def renew(self) -> None:
+        """Let the next launch capture the calls anew: adstacks are as deep as they must be then."""
+        self._captured, self._first = None, True
+
+    @property
+    def is_captured(self) -> bool:
+        return self._captured is not None
+
+    def _check(self) -> None:
+        if self._open is not None:
+            raise AdstackRuntimeError("the graph is still being recorded", do="launch it after the block")
+        if any(recorder is not None for recorder in RECORDERS) or CAPTURING:
+            raise AdstackRuntimeError(
+                "a graph can't be launched inside another one, a Tape or a FwdMode: they would not see its calls",
+                do="make the calls themselves, or launch the graph outside",
+            )
+        if self._runtime is None:
+            raise AdstackRuntimeError("nothing was recorded", do="call kernels in `with qd.graph() as g:` first")
+        if self._runtime is not state.active():
+            raise AdstackRuntimeError("the graph was recorded before init() or reset()", do="record it again")
+        found = self._captured
+        if not (found.alive if found is not None else all(b.alive for step in self._steps for b in step.buffers)):
+            raise AdstackRuntimeError(
+                "memory that the graph works on was destroyed", do="make the data again, then record the graph again"
+            )
+
+    def _plainly(self) -> None:
+        for step in self._steps:
+            step.run()
+
+    def _capture(self) -> None:
+        """Launch for the first time."""
+        self._alone = _alone(self._steps)
+        if self._is_repeatable():
+            assert self._runtime is not None
+            launches = [step.planned for step in self._steps]
+            self._captured = captured(self._runtime.backend, launches, self._plainly)
+        else:
+            self._plainly()
+        self._first = False
+
+    def _is_repeatable(self) -> bool:
+        """Whether later launches need no more checks than can be made ahead of all calls at once."""
+        assert self._runtime is not None
+        if not self._steps or remembered(self._runtime) is not None:
+            return False
+        decided: set[int] = set()
+        for number, step in enumerate(self._steps):
+            written = {id(buffer) for buffer in step.planned.memory(step.plan.compiled.written)}
+            if not written.isdisjoint(decided):
+                return False  # its calls would have to be told apart
+            if step.gradient is None or step not in self._alone:
+                decided |= step.bounds
+            elif any(
+                not step.bounds.isdisjoint(map(id, one.planned.memory(one.plan.compiled.written)))
+                for one in self._steps[:number]
+            ):
+                return False
+        return True
+
+    def _note(self) -> None:
+        """There were launches, as far as somebody wants to know."""
+        for step in self._steps:
+            if step.gradient is None:
+                step.made.calls += 1
+                if step.made.bounds is not None:
+                    step.made.bounds.note(step.call)
+
+    def __repr__(self) -> str:
+        return f"<graph: {', '.join(step.title for step in self._steps)}>"
+
+
+def graph() -> Graph:
+    """Record the calls of kernels in a block, to launch them together: `with qd.graph() as g: ...`, then `g.launch()`.
+
+    Nothing runs in the block, so the host can't look at memory there, nor make any. Fields and ndarrays are those
+    that were used, and stay; scalar arguments keep their values. Numpy arrays, and kernels that return or print
+    something, can't be recorded.
+    """
+    return Graph()
+
+
+def _alone(steps: list[Step]) -> list[Step]:
+    """Gradients of calls that are not among the steps before them."""
+    seen, found = set(), []
+    for step in steps:
+        key = key_of(step.made, step.call)
+        if step.gradient is None:
+            seen.add(key)
+        elif key is None or key not in seen:
+            found.append(step)
+    return found
+
+
+def _check_arguments(title: str, args: tuple[Any, ...]) -> None:
+    for value in args:
+        if isinstance(value, np.ndarray) or getattr(getattr(value, "device", None), "type", "") == "cpu":
+            raise AdstackArgumentError(
+                f"a graph can't take the call of {title}: an argument is an array of the host",
+                do="pass an ndarray: its memory belongs to the device and stays where it is",
+            )
+
+
+def _check_silent(title: str, made: Specialisation) -> None:
+    if made.returns is not None:
+        raise AdstackRuntimeError(
+            f"a graph can't take the call of {title}: it returns a value, and nothing has run yet",
+            do="store the value in a field, and read it after the launch",
+        )
+    if any(op.name == "print" for op in made.kernel.body.walk()):
+        raise AdstackRuntimeError(
+            f"a graph can't take the call of {title}: it prints", do="leave the print out, or call it outside"
+        )
+
+
+def _detach(runtime: state.Runtime) -> None:
+    """Let every access of the host to fields and ndarrays ask for their memory."""
+    for array in runtime.residents():
+        if isinstance(array, HostArray):
+            array.disconnect()
+
+
+@contextmanager
+def _closed(runtime: state.Runtime) -> Iterator[None]:
+    """Memory is none of the host's business inside."""
+    _detach(runtime)
+    try:
+        yield
+    finally:
+        for array in runtime.residents():
+            if isinstance(array, HostArray):
+                array.connect()

@@ -1,0 +1,128 @@
+"""Launches that a backend has kept, and does again at once.
+
+How deep adstacks must be was computed when the launches ran. Before each repetition the depths of those whose bounds
+may have changed are computed again: if one has outgrown its room, nothing is launched. What a repetition itself does to
+bounds is seen where values are pushed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .backend import Capturing
+from .guards import EPOCH, GUARD
+from .memory import Buffer
+from .plans import Plan
+from .stats import count
+
+__all__ = ["Captured", "Planned", "captured"]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A launch of a plan, with its arguments."""
+
+    plan: Plan
+    scalars: Sequence[Any]
+    arrays: Mapping[str, Buffer]
+
+    @property
+    def buffers(self) -> dict[str, Buffer]:
+        """The memory of all its places."""
+        return {**self.plan.buffers, **self.arrays}
+
+    def memory(self, names: frozenset[str]) -> list[Buffer]:
+        """That of some places."""
+        return [buffer for name, buffer in self.buffers.items() if name in names]
+
+    def depends(self) -> Any:
+        """Equal as long as what decides about depths is the same; None if that can't be told."""
+        sizing = self.plan.sizing
+        return None if sizing is None else sizing.key(self.scalars, self.buffers)
+
+
+@dataclass
+class _Sized:
+    """A launch with adstacks whose depths can be computed before the graph runs: its number, what they depended on."""
+
+    number: int
+    launch: Planned
+    known: Any
+
+
+class Captured:
+    """Launches as one graph of a backend.
+
+    Args:
+        backend: whose.
+        graph: what it made of them.
+        launches: what they are.
+        sized: those whose depths are looked at before each repetition.
+    """
+
+    def __init__(self, backend: Capturing, graph: Any, launches: Sequence[Planned], sized: list[_Sized]) -> None:
+        self._backend, self._graph, self._sized = backend, graph, sized
+        buffers = {id(b): b for launch in launches for b in launch.buffers.values()}
+        self._buffers = list(buffers.values())
+        for buffer in self._buffers:
+            buffer.record()  # so that its end is announced
+        self._written: dict[int, tuple[Buffer, str]] = {}
+        for launch in launches:
+            for buffer in launch.memory(launch.plan.compiled.written):
+                self._written.setdefault(id(buffer), (buffer, launch.plan.compiled.program.name))
+        self._epoch = 0
+
+    @property
+    def alive(self) -> bool:
+        """Whether all its memory is still there."""
+        if self._epoch != GUARD[EPOCH]:
+            if not all(buffer.alive for buffer in self._buffers):
+                return False
+            self._epoch = GUARD[EPOCH]
+        return True
+
+    def launch(self) -> bool:
+        """Do it all again; AdstackStaleBoundError if adstacks have no room. False if it can't be done now."""
+        for one in self._sized:
+            now = one.launch.depends()
+            if now is None or now != one.known:
+                one.known = None
+                self._backend.resize(self._graph, one.number)
+                one.known = now
+        for buffer, writer in self._written.values():
+            if buffer.watch is not None and buffer.watch.strict:
+                buffer.watch.before(buffer, writer)
+        try:
+            done = self._backend.repeat(self._graph)
+        finally:
+            for buffer, _ in self._written.values():
+                buffer.touch()
+        count("graph_launches", int(done))
+        return done
+
+    def rebound(self, launch: Planned) -> Captured | None:
+        """The same graph of one launch with other arguments, for good; None if it would be another graph."""
+        bindings = launch.plan.bind(launch.arrays)
+        if not self._backend.rebind(self._graph, launch.scalars, bindings):
+            return None
+        return Captured(self._backend, self._graph, [launch], [])
+
+
+def captured(backend: Any, launches: Sequence[Planned], run: Callable[[], object]) -> Captured | None:
+    """Run the launches, and keep them; None if the backend keeps none, or not these."""
+    if not isinstance(backend, Capturing):
+        run()
+        return None
+    written: set[int] = set()
+    sized: list[_Sized] = []
+    for number, launch in enumerate(launches):
+        sizing = launch.plan.sizing
+        if sizing is not None and not sizing.transient:
+            read = launch.memory(frozenset(sizing.reads))
+            if written.isdisjoint(map(id, read)):
+                sized.append(_Sized(number, launch, launch.depends()))
+        written |= {id(buffer) for buffer in launch.memory(launch.plan.compiled.written)}
+    graph = backend.capture(run, [launch.plan.compiled.executable for launch in launches])
+    return None if graph is None else Captured(backend, graph, launches, sized)
