@@ -1,8 +1,8 @@
 """Launches that overlap: the device gets a kernel ready while the one before it ends.
 
 It may do so for launches that say so to `cuLaunchKernelEx` (programmatic dependent launch, CUDA C++ Programming Guide),
-of kernels that begin with `griddepcontrol.wait`: there a thread waits until everything before has ended and is in memory.
-That saves a quarter of what a short launch costs. Devices of compute capability 9.0 and later can.
+of kernels that begin with `griddepcontrol.wait`: there a thread waits until all before has ended and is in memory. That
+saves a quarter of what a short launch costs. Devices of compute capability 9.0 and later can.
 """
 
 from __future__ import annotations

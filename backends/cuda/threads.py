@@ -116,6 +116,7 @@ class Threads(Target):
     counts = False
     array_bytes = 256 * 1024
     frames = True
+    fixed_loads = True
     quick = True
     scope = ' syncscope("device")'
 

@@ -97,7 +97,10 @@ def _load(e: RegionEmitter, op: Op) -> None:
     check_bounds(e, op, place, op.operands)
     address = address_of(e, place, op.operands)
     dtype = place.dtype
-    name = read(e, address, dtype)
+    if address.kind == "one" and place.name in e.frame.fixed and e.frame.indices:
+        name = read(e, address, dtype, fixed=True)
+    else:
+        name = read(e, address, dtype)
     if address.kind == "one":
         name = from_memory(e, name, dtype, 1)
         e.bind(op.result, name if not e.is_varying(op.result) else e.splat(name, dtype))
@@ -105,10 +108,11 @@ def _load(e: RegionEmitter, op: Op) -> None:
     e.bind(op.result, from_memory(e, name, dtype, e.lanes))
 
 
-def read(e: RegionEmitter, address: Address, dtype: DType) -> str:
-    """What stands in memory: one element, or one per running lane."""
+def read(e: RegionEmitter, address: Address, dtype: DType, *, fixed: bool = False) -> str:
+    """What stands in memory: one element, or one per running lane. `fixed`: it stays the same while the task runs."""
     if address.kind == "one":
-        return e.w.let(f"load {memory_type(dtype)}, ptr {address.name}, align {dtype.size}")
+        text = f"load {memory_type(dtype)}, ptr {address.name}, align {dtype.size}"
+        return e.w.let(f"{text}, !invariant.load !1" if fixed else text)
     return vector_load(e, address, dtype)
 
 

@@ -37,6 +37,7 @@ class TaskFrame:
         stack_sites: per location and variable of adstacks, the number in the overflow record, for any number of lanes.
         lane: how many lanes a row of adstacks has, and which is this thread's, once it has claimed one.
         target: the machine.
+        fixed: the places that no iteration writes to, where it gains to know.
     """
 
     name: str
@@ -58,6 +59,7 @@ class TaskFrame:
     stack_sites: dict[tuple[Loc, str], int] = field(default_factory=dict)
     lane: tuple[str, str] | None = None
     target: Target = HOST
+    fixed: frozenset[str] = frozenset()
 
     def takes(self, size: int) -> bool:
         """Whether local arrays of so many bytes more fit into the frame: a thread's stack is small."""

@@ -16,7 +16,7 @@ from .atomics import COMBINING, combine, identity, reduced, update
 from .region import RegionEmitter
 from .writer import scalar_type, type_text
 
-__all__ = ["Gathering", "by_place", "may_overlap"]
+__all__ = ["Gathering", "by_place", "may_overlap", "unwritten"]
 
 
 class _Slot:
@@ -145,6 +145,18 @@ def _gatherable(body: Region, touching: Iterable[list[Op]]) -> Iterable[Op]:
         updates = not others and op.name == "atomic" and op.attrs["kind"] in COMBINING
         if updates and op.result not in used and inner.isdisjoint(op.operands[:-1]):
             yield op
+
+
+def unwritten(body: Region) -> set[str]:
+    """The places whose memory a task only reads: neither it, nor what may overlap it, is written to."""
+    touching = by_place(body)
+    places: dict[str, Place] = {name: ops[0].attrs["place"] for name, ops in touching.items()}
+    written = [places[name] for name, ops in touching.items() if any(op.opdef.writes for op in ops)]
+    return {
+        name
+        for name, place in places.items()
+        if place not in written and not any(may_overlap(place, other) for other in written)
+    }
 
 
 def may_overlap(a: Place, b: Place) -> bool:

@@ -24,7 +24,8 @@ _ATTRIBUTES = (
     "attributes #1 = { noinline cold nounwind optnone }",
     "attributes #2 = { alwaysinline nounwind }",
 )
-_RARE = '!0 = !{!"branch_weights", i32 1, i32 2000}'
+_METADATA = ('!0 = !{!"branch_weights", i32 1, i32 2000}', "!1 = !{}")
+"""What is rare, and what is there."""
 
 
 class Module:
@@ -118,4 +119,4 @@ class Module:
             for symbol, (head, body) in self._functions.items()
         )
         parts = [self.head, *self._declarations.values(), *functions, *self._definitions]
-        return "\n".join([*parts, *_ATTRIBUTES, _RARE, ""])
+        return "\n".join([*parts, *_ATTRIBUTES, *_METADATA, ""])

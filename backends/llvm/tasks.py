@@ -22,7 +22,7 @@ from . import access, atomics, checks, control, heap, kept, own, random, stacks
 from .box import Box, deciding, first_lanes, known_extent, stays_in_rows
 from .context import Context
 from .frame import TaskFrame
-from .gathering import Gathering
+from .gathering import Gathering, unwritten
 from .module import Module
 from .region import RegionEmitter
 from .rows import Rows, Words, heap_of, table
@@ -275,6 +275,8 @@ class _TaskEmitter:
         extents = {key: _slot(w, slot, "i64") for key, slot in context.extents.items() if key[0] in places}
         e.task = TaskFrame(self.task.name, self.debug, parallel, pointers, extents, self.out.sites, section)
         e.task.target = self.target
+        if self.target.fixed_loads and parallel:
+            e.task.fixed = frozenset(unwritten(self.task.body))
         for name, slot in context.own.items():
             if name in ("parallel", "sized", "poll", "stop"):
                 continue
