@@ -129,7 +129,8 @@ class ByBinding:
     def pointer(self, c: Code, address: Address, dtype: DType) -> int:
         m = c.m
         to = m.pointer(Storage.StorageBuffer, m.type(dtype))
-        element = address.number >> dtype.size.bit_length() - 1 if dtype.size > 1 else address.number
+        number = address.number  # an index is taken for a signed number: that of a byte needs more than 32 bits
+        element = number >> dtype.size.bit_length() - 1 if dtype.size > 1 else number.resize(u64)
         return c.raw(Op.AccessChain, to, self._variable(m, address.buffer, dtype), m.word(0), element.id)
 
     def _variable(self, m: Module, buffer: int, dtype: DType) -> int:

@@ -32,6 +32,7 @@ class Sets:
         self._device = device
         self._layouts: dict[int, Any] = {}
         self._made: dict[tuple[Block, ...], Any] = {}
+        self._users: dict[Block, set[tuple[Block, ...]]] = {}
         self._spare: dict[int, list[Any]] = {}
         self._pools: dict[int, int] = {}
 
@@ -46,15 +47,19 @@ class Sets:
             spare += self._grown(len(blocks))
         self._made[blocks] = made = spare.pop()
         self._write(made, blocks)
-        for block in dict.fromkeys(blocks):
-            block.ends.append(partial(self._forget, blocks))
+        for block in blocks:
+            if block not in self._users:
+                self._users[block] = set()
+                block.ends.append(partial(self._forget, block))
+            self._users[block].add(blocks)
         return made
 
-    def _forget(self, blocks: tuple[Block, ...]) -> None:
-        """One of the blocks goes: the device is done with everything in it, and so with the set."""
-        made = self._made.pop(blocks, None)
-        if made is not None:
-            self._spare[len(blocks)].append(made)
+    def _forget(self, gone: Block) -> None:
+        """A block goes: the device is done with everything in it, and so with the sets that bind it."""
+        for blocks in self._users.pop(gone):
+            self._spare[len(blocks)].append(self._made.pop(blocks))
+            for other in {*blocks} - {gone}:
+                self._users[other].discard(blocks)
 
     def _grown(self, count: int) -> list[Any]:
         """New sets of so many buffers, from a pool of their own."""

@@ -49,7 +49,20 @@ def test_sets_go_with_any_of_their_blocks_and_are_written_anew(memory, sets):
     memory._drop(b)
     memory._drop(c)
     assert not sets._made
+    assert not sets._users
     assert len(sets._spare[2]) == 16
+
+
+def test_nothing_is_left_in_a_block_that_stays(memory, sets):
+    stays = memory._take(SMALL, visible=True)
+    for _ in range(40):
+        goes = memory._take(SMALL, visible=True)
+        sets.of((stays, goes))
+        memory._drop(goes)
+    assert len(stays.ends) == 1
+    assert sets._users == {stays: set()}
+    assert sets._pools == {2: 16}
+    memory._drop(stays)
 
 
 def test_a_layout_is_made_once_for_a_number_of_buffers(sets):
