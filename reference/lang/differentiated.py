@@ -116,19 +116,35 @@ def with_arrays(call: Call, more: Mapping[str, Buffer]) -> Call:
 
 def companions(made: Specialisation, role: str) -> dict[str, Place]:
     """Primal place name -> the place of its gradient ("grad") or dual ("dual"), where there is memory for it."""
-    found: dict[str, Place] = {}
-    for name, place in made.kernel.places.items():
-        if place.role != "primal" or not place.dtype.is_float or place.kind not in ("field", "ndarray"):
-            continue
-        if place.kind == "ndarray":
-            companion = made.kernel.places.get(f"{name}.{role}")
-            if companion is not None:
-                found[name] = companion
-            continue
-        data = getattr(made.fields[name], role)
-        if data is not None and data.is_placed:
-            found[name] = data.place
+    return {place.name: _beside(made, place, role) for place in _accompanied(made, role)}
+
+
+def _beside(made: Specialisation, place: Place, role: str) -> Place:
+    found: Place = (
+        made.kernel.places[f"{place.name}.{role}"]
+        if place.kind == "ndarray"
+        else getattr(made.fields[place.name], role).place
+    )
     return found
+
+
+def _accompanied(made: Specialisation, role: str) -> list[Place]:
+    """The primal places with such memory beside them; fields may get theirs at any time."""
+    known = made.modes.get(("real", role))
+    if known is None:
+        known = made.modes["real", role] = _real(made.kernel, role)
+    return [place for place in known if place.kind == "ndarray" or _has(made.fields[place.name], role)]
+
+
+def _real(kernel: Kernel, role: str) -> list[Place]:
+    """The primal places of real numbers; of array arguments those that come with more."""
+    real = [place for place in kernel.places.values() if place.role == "primal" and place.dtype.is_float]
+    return [p for p in real if p.kind == "field" or (p.kind == "ndarray" and f"{p.name}.{role}" in kernel.places)]
+
+
+def _has(data: Any, role: str) -> bool:
+    beside = getattr(data, role)
+    return beside is not None and beside.is_placed
 
 
 def differentiated(
@@ -139,13 +155,15 @@ def differentiated(
     Reads of the places `marked` leave marks.
     """
     role = "dual" if mode == "forward" else "grad"
-    found = companions(made, role)
-    if strict:
+    names = tuple(sorted(place.name for place in _accompanied(made, role)))
+    if strict and not made.modes.get(("enough", names)):
         check_storage(made, role)
-    key = (mode, tuple(sorted(found)), marked)
+        made.modes["enough", names] = True
+    key = (mode, names, marked)
     known = made.modes.get(key)
     if known is None:
-        known = made.modes[key] = _compiled(made, seen_mode(derived(made, mode, runtime), marked), role, found, runtime)
+        made_so = seen_mode(derived(made, mode, runtime), marked)
+        known = made.modes[key] = _compiled(made, made_so, role, companions(made, role), runtime)
     result: Differentiated = known
     return result
 
