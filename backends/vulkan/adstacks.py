@@ -61,18 +61,26 @@ class Layouts:
 
     Attributes:
         uses: what was laid out last, by the number of the task.
+        running: how many threads run then.
     """
 
     def __init__(self, program: Program, heaps: dict[int, HeapWords], heap: Heap, limit: int, most: int = 0) -> None:
         self._program, self._heaps, self._heap, self._limit, self._most = program, heaps, heap, limit, most
         self.uses: dict[int, TaskUse] = {}
+        self.running: dict[int, int] = {}
+        self._asked: dict[int, tuple[int, Sequence[int], Any]] = {}
+
+    def stands(self, number: int, threads: int, depths: Sequence[int]) -> bool:
+        """Whether a task has been laid out for so many threads and these depths, and the heap is what it was."""
+        asked = self._asked.get(number)
+        return asked is not None and asked[0] == threads and asked[1] == depths and asked[2] is self._heap.storage
 
     def needs_depths(self, number: int) -> bool:
         """Whether a task's capacities are computed by sizers."""
         return any(group.depth is not None for group in self._heaps[number].heap.groups)
 
-    def lay_out(self, number: int, threads: int, depths: Sequence[int]) -> tuple[int, list[int]]:
-        """Make room for up to so many threads; how many may run, and the task's words.
+    def lay_out(self, number: int, threads: int, depths: Sequence[int]) -> list[int]:
+        """Make room for up to so many threads; the task's words.
 
         HeapLimit if there is not even room for one.
         """
@@ -86,8 +94,12 @@ class Layouts:
         use = TaskUse(name, placement.capacities, placement.stride, 1, lanes, lanes * stride, wanted)
         self.uses[number] = use
         storage: Any = self._heap.storage
-        running = threads if lanes == wanted else lanes
-        return running, [storage.address, lanes, running, 0, *placement.bases, *placement.capacities]
+        self.running[number] = running = threads if lanes == wanted else lanes
+        if lanes == wanted:
+            self._asked[number] = threads, depths, storage
+        else:  # there may be more room next time
+            self._asked.pop(number, None)
+        return [storage.address, lanes, running, 0, *placement.bases, *placement.capacities]
 
     def check(self, depths: Sequence[int]) -> None:
         """Before anything runs, look whether every task can, as far as its depths are constants."""

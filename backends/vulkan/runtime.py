@@ -204,7 +204,8 @@ class VulkanBackend:
     def _launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
         self._launches.value += 1
         executable.number, executable.scalars = self.launches, scalars
-        piece = self._words(executable)
+        counts = self._counts(executable, scalars, bindings)
+        piece = self._words(executable, counts)
         try:
             if executable.bound is bindings:
                 piece.block.host[piece.offset : piece.offset + executable.context.size] = executable.packed
@@ -216,7 +217,7 @@ class VulkanBackend:
             for pipeline, groups in executable.steady:
                 self._run(executable, pipeline, piece, groups, bindings)
             if not executable.steady:
-                self._record(executable, piece, scalars, bindings)
+                self._record(executable, piece, counts, bindings)
             if not executable.waits:
                 return ()
             try:
@@ -234,15 +235,19 @@ class VulkanBackend:
                 piece.batch = batch
                 self.memory.free(piece)
 
-    def _record(self, executable: Executable, piece: Piece, scalars: Sequence[Any], bindings: Bindings) -> None:
-        """Record the dispatches of a launch."""
+    def _counts(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> list[int | None]:
+        """How many iterations each task has in a launch, as far as the host can tell; 0 for those to leave out."""
+        if executable.steady:
+            return []
         sized = executable.settled and bindings.sized
+        tasks = zip(executable.program.tasks, executable.extents, strict=True)
+        return [0 if sized and task.sizes else extent.count(scalars, bindings.shapes) for task, extent in tasks]
+
+    def _record(self, executable: Executable, piece: Piece, counts: Sequence[int | None], bindings: Bindings) -> None:
+        """Record the dispatches of a launch."""
         executable.settled = False
         executable.layouts.check(executable.depths)
-        for number, task in enumerate(executable.program.tasks):
-            if sized and task.sizes:
-                continue
-            iterations = executable.extents[number].count(scalars, bindings.shapes)
+        for number, (task, iterations) in enumerate(zip(executable.program.tasks, counts, strict=True)):
             if iterations != 0:
                 executable.stale |= bool(task.sizes)
                 self._dispatch(executable, number, piece, iterations, bindings)
@@ -260,17 +265,31 @@ class VulkanBackend:
         pipeline = executable.pipelines[number]
         groups = self._groups_of(pipeline, iterations)
         if number in executable.context.heaps:
-            threads = groups * pipeline.local_size
-            groups = self._lay_out(executable, number, piece, min(iterations or threads, threads))
+            groups = self._lay_out(executable, number, piece, self._threads(pipeline, iterations))
         self._run(executable, pipeline, piece, groups, bindings)
 
-    def _words(self, executable: Executable) -> Piece:
+    def _threads(self, pipeline: Pipeline, iterations: int | None) -> int:
+        """How many threads may need rows for their adstacks."""
+        threads = self._groups_of(pipeline, iterations) * pipeline.local_size
+        return min(iterations or threads, threads)
+
+    def _words(self, executable: Executable, counts: Sequence[int | None]) -> Piece:
         """Memory for the words of a launch; apart from the batch's if the launch may have to wait in between."""
-        if not executable.context.depths:
+        if not executable.context.heaps or self._stands(executable, counts):
             return self.stream.words(executable.context.size)
         piece = self.memory.piece(u8, (executable.context.size,), visible=True)
         piece.own = True
         return piece
+
+    def _stands(self, executable: Executable, counts: Sequence[int | None]) -> bool:
+        """Whether the adstacks of a launch are where they were in the last one."""
+        if executable.context.depths and executable.stale:
+            return False
+        if any(task.sizes and n != 0 for task, n in zip(executable.program.tasks, counts, strict=True)):
+            return False
+        layouts, depths, pipelines = executable.layouts, executable.depths, executable.pipelines
+        heaps = (number for number in executable.context.heaps if counts[number] != 0)
+        return all(layouts.stands(k, self._threads(pipelines[k], counts[k]), depths) for k in heaps)
 
     def _lay_out(self, executable: Executable, number: int, piece: Piece, threads: int) -> int:
         """Make a task's adstacks ready for up to so many threads; gives how many workgroups run."""
@@ -280,11 +299,11 @@ class VulkanBackend:
             self.stream.finish()
             executable.depths = mapped(executable.sizes).tolist()
             executable.stale = False
-        lanes, words = layouts.lay_out(number, threads, executable.depths)
-        struct.pack_into(
-            f"<{len(words)}q", piece.block.host, piece.offset + 8 * executable.context.heaps[number].address, *words
-        )
-        return -(-lanes // executable.pipelines[number].local_size)
+        if not layouts.stands(number, threads, executable.depths):
+            words, at = layouts.lay_out(number, threads, executable.depths), executable.context.heaps[number].address
+            executable.words[at : at + len(words)] = words  # for later launches, while they stand
+            struct.pack_into(f"<{len(words)}Q", piece.block.host, piece.offset + 8 * at, *words)
+        return -(-layouts.running[number] // executable.pipelines[number].local_size)
 
     def adstacks(self, executable: Executable) -> list[TaskUse]:
         """The heap of each task that has run with adstacks in it."""

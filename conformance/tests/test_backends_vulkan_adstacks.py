@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from sizing_kit import GATED, after_forward, gated_gradient, miscount, sized_program
 from transforms_kit import kernel_of
-from vulkan_kit import compiled
+from vulkan_kit import backend, compiled
 
 import adstack as qd
+from adstack.backends.vulkan.adstacks import Layouts
 from adstack.errors import AdstackAssertionError, AdstackMemoryError
 from adstack.runtime.adstack_report import TaskRow
 
@@ -97,3 +98,80 @@ def test_more_iterations_than_were_counted_are_an_error_and_stay_inside_the_heap
     miscount(program)
     with pytest.raises(AdstackAssertionError, match="more iterations push than were counted ahead"):
         compiled(program)(before)
+
+
+def powers(size: int, **options: Any) -> tuple[Any, Any, Any, Any]:
+    """(x, how often each is squared, their sum, the kernel)."""
+    qd.init(arch=qd.vulkan, offline_cache=False, **options)
+    x, y = qd.field(qd.f64, size, needs_grad=True), qd.field(qd.f64, (), needs_grad=True)
+    n = qd.field(qd.i32, ())
+
+    @qd.kernel
+    def squares():
+        for i in x:
+            v = x[i]
+            for _ in range(n[None]):
+                v = v * v
+            y[None] += v
+
+    x.from_numpy(1 + np.arange(size) / 1024)
+    y.grad[None] = 1
+    return x, n, y, squares
+
+
+def test_adstacks_are_laid_out_again_only_where_something_has_changed(monkeypatch: pytest.MonkeyPatch):
+    laid_out, really = [], Layouts.lay_out
+
+    def spy(layouts: Layouts, number: int, threads: int, depths: Sequence[int]) -> list[int]:
+        laid_out.append(threads)
+        return really(layouts, number, threads, depths)
+
+    monkeypatch.setattr(Layouts, "lay_out", spy)
+    x, n, _, squares = powers(300)
+
+    def step(turns: int, *, anew: int) -> None:
+        laid_out.clear()
+        n[None] = turns
+        for _ in range(5):
+            x.grad.fill(0)
+            squares()
+            squares.grad()
+        values = x.to_numpy()
+        want = 2.0**turns * values ** (2.0**turns - 1)
+        assert np.allclose(x.grad.to_numpy(), want, rtol=1e-12)
+        assert len(laid_out) == anew
+
+    step(3, anew=1)
+    step(3, anew=0)
+    step(5, anew=1)  # another depth
+    y, z = qd.field(qd.f64, 9000, needs_grad=True), qd.field(qd.f64, (), needs_grad=True)
+    m = qd.field(qd.i32, ())
+
+    @qd.kernel
+    def other():
+        for i in y:
+            v = y[i]
+            for _ in range(m[None]):
+                v = v * v
+            z[None] += v
+
+    m[None] = 40
+    other()
+    other.grad()  # the heap is another one now
+    step(5, anew=1)
+    step(5, anew=0)
+
+
+def test_a_launch_whose_adstacks_stand_keeps_its_words_with_the_others():
+    _, n, _, squares = powers(100)
+    n[None] = 4
+    for _ in range(3):
+        squares()
+        squares.grad()
+    stream = backend().stream
+    qd.sync()
+    squares.grad()
+    before, batch = stream.state.used, stream.batch
+    squares.grad()
+    assert stream.batch == batch
+    assert stream.state.used > before

@@ -251,6 +251,7 @@ def test_a_full_arena_is_handed_over(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_memory_goes_only_when_launches_by_machine_code_are_over() -> None:
     device = backend()
     qd.reset()
+    gc.collect()
     device.synchronize()
     before = device.memory.used
     for turn in range(6):
@@ -262,7 +263,6 @@ def test_memory_goes_only_when_launches_by_machine_code_are_over() -> None:
         assert is_short(fill)
         assert device.memory.used > before
         qd.reset()  # nobody has waited
-    device.synchronize()
     gc.collect()
     device.synchronize()
     assert device.memory.used == before
