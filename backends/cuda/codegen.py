@@ -2,10 +2,11 @@
 
 `run(ctx, table, begin, end)` of the host's module launches the tasks [begin, end) and gives CUDA's first error, or 0.
 `table` holds words about the driver and the program (`WORDS`), and for every task its kernel, the threads of a block,
-the most blocks there may be, and whether it is left out. `count(ctx, task)` gives the iterations of a task. It is known
-where constants, arguments and extents tell; where memory does, it is -1: the most blocks are launched, and the threads
-see for themselves. `enter(ctx, 0)` serves a call of Python: it zeroes what must be zero, runs everything, and fetches
-what is returned; the address of the table stands in the context.
+the most such blocks there may be, and whether it is left out; blocks are smaller where whole ones would leave some of
+the device's multiprocessors without work. `count(ctx, task)` gives the iterations of a task. It is known where
+constants, arguments and extents tell; where memory does, it is -1: the most blocks are launched, and the threads see for
+themselves. `enter(ctx, 0)` serves a call of Python: it zeroes what must be zero, runs everything, and fetches what is
+returned; the address of the table stands in the context.
 """
 
 from __future__ import annotations
@@ -31,12 +32,13 @@ __all__ = ["BLOCK", "FUNCTION", "HEAD", "IDLE", "MOST", "ROW", "TABLE", "WORDS",
 WORDS: Final = {
     name: at
     for at, name in enumerate(
-        ("launch", "use", "context", "zero", "fetch", "own", "zeroed", "here", "result", "size", "stream")
+        ("launch", "use", "context", "zero", "fetch", "own", "zeroed", "here", "result", "size", "stream", "spread")
     )
 }
 """Functions of the driver, its context, where the program's own memory is and how much is zeroed before each launch, to
-where a result goes, from where and how many bytes, and the stream."""
+where a result goes, from where and how many bytes, the stream, and over how many multiprocessors threads spread."""
 HEAD: Final = len(WORDS)
+_WARP: Final = 32
 ROW: Final = 4
 FUNCTION, BLOCK, MOST, IDLE = range(ROW)
 """The table has `HEAD` words in front, and a row for each task."""
@@ -132,7 +134,7 @@ def _launcher(program: Program, emitted: Emitted, counted: list[bool]) -> str:
         "entry:",
         "  %params = alloca ptr, align 8",
         "  store ptr %ctx, ptr %params, align 8",
-        *_words(launch="ptr", stream="ptr"),
+        *_words(launch="ptr", stream="ptr", spread="i64"),
         "  br label %test0",
     ]
     for k, symbol in enumerate(emitted.symbols):
@@ -216,30 +218,47 @@ def _step(k: int, symbol: str, *, parallel: bool) -> list[str]:
         f"  br i1 %left{k}, label %test{k + 1}, label %ready{k}",
         f"ready{k}:",
     ]
-    blocks = "1"
+    blocks = threads = "1"
     if parallel:
-        blocks = f"%most{k}"
+        blocks, threads = f"%most{k}", f"%block{k}"
         if symbol:
-            blocks = f"%blocks{k}"
-            lines += [
-                f'  %total{k} = call i64 @"{symbol}.count"(ptr %ctx)',
-                f"  %more{k} = add i64 %total{k}, %block{k}",
-                f"  %last{k} = sub i64 %more{k}, 1",
-                f"  %all{k} = udiv i64 %last{k}, %block{k}",
-                f"  %fits{k} = icmp ult i64 %all{k}, %most{k}",
-                f"  %blocks{k} = select i1 %fits{k}, i64 %all{k}, i64 %most{k}",
-                f"  %none{k} = icmp eq i64 %total{k}, 0",
-                f"  br i1 %none{k}, label %test{k + 1}, label %launch{k}",
-                f"launch{k}:",
-            ]
+            blocks, threads = f"%blocks{k}", f"%threads{k}"
+            lines += _shape(k, symbol)
     sizes = f"i32 %grid{k}, i32 1, i32 1, i32 %width{k}, i32 1, i32 1"
     return [
         *lines,
         f"  %grid{k} = trunc i64 {blocks} to i32",
-        f"  %width{k} = trunc i64 {f'%block{k}' if parallel else '1'} to i32",
+        f"  %width{k} = trunc i64 {threads} to i32",
         f"  %code{k} = call i32 %launch(ptr %f{k}, {sizes}, i32 0, ptr %stream, ptr %params, ptr null)",
         f"  %fine{k} = icmp eq i32 %code{k}, 0",
         f"  br i1 %fine{k}, label %test{k + 1}, label %bad{k}",
         f"bad{k}:",
         f"  ret i32 %code{k}",
+    ]
+
+
+def _shape(k: int, symbol: str) -> list[str]:
+    """How many blocks of how many threads a task wants whose iterations are known; the next task if there are none.
+
+    A block has whole warps, and no more than the multiprocessor's share of the iterations.
+    """
+
+    def least(name: str, a: str, b: str) -> list[str]:
+        return [f"  %{name}.less = icmp ult i64 {a}, {b}", f"  %{name} = select i1 %{name}.less, i64 {a}, i64 {b}"]
+
+    return [
+        f'  %total{k} = call i64 @"{symbol}.count"(ptr %ctx)',
+        f"  %none{k} = icmp eq i64 %total{k}, 0",
+        f"  br i1 %none{k}, label %test{k + 1}, label %launch{k}",
+        f"launch{k}:",
+        f"  %before{k} = sub i64 %total{k}, 1",
+        f"  %share{k} = udiv i64 %before{k}, %spread",
+        f"  %warps{k} = or i64 %share{k}, {_WARP - 1}",
+        f"  %whole{k} = add i64 %warps{k}, 1",
+        *least(f"threads{k}", f"%whole{k}", f"%block{k}"),
+        f"  %last{k} = udiv i64 %before{k}, %threads{k}",
+        f"  %all{k} = add i64 %last{k}, 1",
+        f"  %room{k} = mul i64 %most{k}, %block{k}",
+        f"  %there{k} = udiv i64 %room{k}, %threads{k}",
+        *least(f"blocks{k}", f"%all{k}", f"%there{k}"),
     ]

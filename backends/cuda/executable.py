@@ -31,8 +31,8 @@ from .toolchain import Code, architecture, host_code, ptx, recipe
 __all__ = ["THREADS", "Executable", "build", "listing"]
 
 Array = npt.NDArray[Any]
-THREADS: Final = 128
-"""Of a block: a few warps, so that the last blocks of a launch leave little idle."""
+THREADS: Final = 256
+"""Of a block where there are iterations enough for the whole device."""
 _NEVER: Final = np.zeros(1, np.int64)
 """The report of programs that report nothing."""
 _BLOCKS: Final = 2**31 - 1
@@ -330,6 +330,7 @@ def _table(driver: Driver | Emulator, module: Module, loaded: Any) -> tuple[Arra
     """What the launcher is told (see `codegen`), and how many blocks of each task the device runs at once."""
     table, resident = np.zeros(HEAD + ROW * len(module.symbols), np.int64), np.zeros(len(module.symbols), np.int64)
     table[: len(driver.functions())] = driver.functions()
+    table[WORDS["spread"]] = driver.device.multiprocessors
     threads = THREADS if driver.device.warp > 1 else 1
     for k, symbol in enumerate(module.symbols):
         row = table[HEAD + ROW * k : HEAD + ROW * (k + 1)]

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 
 import numpy as np
 import pytest
-from cuda_kit import agree_on, backend, compiled
+from cpu_kit import tasks_of
+from cuda_kit import ADDS, agree_on, backend, compiled
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from interpreter_kit import parallel, serial
 
 import adstack as qd
 from adstack.backends.cuda.adds import LEAST
+from adstack.backends.cuda.codegen import BLOCK, HEAD, MOST, ROW, WORDS, emit_module
 from adstack.backends.cuda.driver import DriverError
 from adstack.backends.cuda.emulator import Emulator
 from adstack.backends.cuda.toolchain import host_code
@@ -384,3 +389,42 @@ def test_elements_are_read_and_written_without_copying_the_rest(cuda, monkeypatc
     assert v.to_numpy().tolist() == [[0, 0], [0, 0], [0, 7], [1.5, 2.5]]
     x.fill(3)
     assert x[1, 2] == 3
+
+
+def launched(iterations: int, block: int, most: int, spread: int) -> list[tuple[int, int]]:
+    """The grid and the block of a kernel of so many iterations."""
+    module = emit_module(tasks_of(parallel("", iterations)), debug=False, adds=ADDS, host=False)
+    called: list[tuple[int, int]] = []
+    word, number = ctypes.c_void_p, ctypes.c_uint
+
+    def launch(function, gx, gy, gz, bx, *rest):
+        called.append((gx, bx))
+        return 0
+
+    noted = ctypes.CFUNCTYPE(ctypes.c_int, word, *[number] * 7, word, word, word)(launch)
+    table = np.zeros(HEAD + ROW, np.int64)
+    table[WORDS["launch"]], table[WORDS["spread"]] = ctypes.cast(noted, word).value, spread
+    table[HEAD + BLOCK], table[HEAD + MOST] = block, most
+    code = host_code(module.launcher, ["run"], None)
+    context = np.zeros(module.size, np.int64)
+    run = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_int64] * 4)(code.symbols["run"])
+    assert run(context.ctypes.data, table.ctypes.data, 0, 1) == 0
+    return called
+
+
+@pytest.mark.parametrize(
+    ("iterations", "shape"),
+    [(0, []), (1, [(1, 32)]), (320, [(10, 32)]), (321, [(6, 64)]), (2560, [(10, 256)]), (10**6, [(3907, 256)])],
+)
+def test_blocks_are_small_where_large_ones_would_leave_multiprocessors_idle(iterations, shape):
+    assert launched(iterations, 256, 2**31 - 1, 10) == shape
+
+
+@given(st.integers(1, 10**7), st.sampled_from([1, 5, 32, 128, 256]), st.integers(1, 2000), st.integers(1, 200))
+@settings(max_examples=30, deadline=None)
+def test_no_more_threads_run_than_may_and_as_many_as_are_wanted(iterations, block, most, spread):
+    ((blocks, threads),) = launched(iterations, block, most, spread)
+    assert threads <= block
+    assert blocks * threads <= block * most
+    assert blocks * threads >= min(iterations, block * most - threads + 1)
+    assert (blocks - 1) * threads < iterations
