@@ -97,11 +97,28 @@ class Binder:
         sizes: Piece | None,
     ) -> None:
         self._stream, self._heap, self._program = stream, heap, program
-        self._places = {buffer_of(name): name for name in program.places}
+        outer = [place.name for place in program.places.values() if place.kind in ("field", "ndarray")]
+        self._places = {buffer_of(name): name for name in outer}
         depths = {buffer_of(place.name): sizes for place in program.places.values() if place.kind == "depths"}
         kept = {RECORD: record, PRINT: prints, **depths}
         self._kept = {buffer: piece for buffer, piece in kept.items() if piece is not None}
+        self._checked: Mapping[str, Piece] | None = None
         self._known: dict[int, tuple[Block, Mapping[str, Piece], Any]] = {}
+
+    def check(self, words: Piece, storages: Mapping[str, Piece]) -> None:
+        """Before anything of a launch runs, an error if some memory of it is too large to be bound."""
+        if storages is self._checked and not words.own:
+            return
+        pieces = {buffer: self._piece(buffer, words, storages) for buffer in (WORDS, *self._places)}
+        most = self._stream.device.physical.limits["range"]
+        for buffer, piece in pieces.items():
+            if piece.block.size > most:
+                raise AdstackMemoryError(
+                    f"{self._program.name}: {_label(self._program, buffer)} takes {piece.bytes} bytes, and "
+                    f"{self._stream.device.physical.name} binds at most {most} as one buffer (maxStorageBufferRange)",
+                    do="split it into several, or use a narrower type, or a device with bufferDeviceAddress",
+                )
+        self._checked = storages
 
     def bind(self, pipeline: Pipeline, words: Piece, storages: Mapping[str, Piece]) -> None:
         """Have the next dispatch, of one task of a launch, find its buffers."""
@@ -114,10 +131,6 @@ class Binder:
 
     def _set(self, pipeline: Pipeline, words: Piece, storages: Mapping[str, Piece]) -> Any:
         pieces = [self._piece(name, words, storages) for name in pipeline.buffers]
-        most = self._stream.device.physical.limits["range"]
-        for name, piece in zip(pipeline.buffers, pieces, strict=True):
-            if piece.block.size > most:
-                raise self._too_large(name, piece.bytes, most)
         return self._stream.set_of(tuple(piece.block for piece in pieces))
 
     def _piece(self, buffer: str, words: Piece, storages: Mapping[str, Piece]) -> Piece:
@@ -128,10 +141,3 @@ class Binder:
             return heap
         kept = self._kept.get(buffer)
         return storages[self._places[buffer]] if kept is None else kept
-
-    def _too_large(self, buffer: str, size: int, most: int) -> AdstackMemoryError:
-        return AdstackMemoryError(
-            f"{self._program.name}: {_label(self._program, buffer)} takes {size} bytes, and "
-            f"{self._stream.device.physical.name} binds at most {most} as one buffer (maxStorageBufferRange)",
-            do="split it into several, or use a narrower type, or a device with bufferDeviceAddress",
-        )

@@ -207,6 +207,8 @@ class VulkanBackend:
         counts = self._counts(executable, scalars, bindings)
         piece = self._words(executable, counts)
         try:
+            if executable.binder is not None:
+                executable.binder.check(piece, bindings.storages)
             if executable.bound is bindings:
                 piece.block.host[piece.offset : piece.offset + executable.context.size] = executable.packed
             else:
