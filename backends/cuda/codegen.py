@@ -4,9 +4,9 @@
 `table` holds words about the driver and the program (`WORDS`), and for every task its kernel, the threads of a block,
 the most such blocks there may be, and whether it is left out; blocks are smaller where whole ones would leave some of
 the device's multiprocessors without work. `count(ctx, task)` gives the iterations of a task. It is known where
-constants, arguments and extents tell; where memory does, it is -1: the most blocks are launched, and the threads see for
-themselves. `enter(ctx, 0)` serves a call of Python: it zeroes what must be zero, runs everything, and fetches what is
-returned; the address of the table stands in the context.
+constants, arguments and extents tell; where memory does, it is -1: the most blocks are launched, and the threads see
+for themselves. `enter(ctx, 0)` serves a call of Python: it zeroes what must be zero, runs everything, and fetches what
+is returned; the address of the table stands in the context.
 """
 
 from __future__ import annotations
