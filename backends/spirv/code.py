@@ -12,6 +12,7 @@ from .opcodes import STD, Decoration, Op, Storage
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from .doubts import Doubts
     from .memory import Address
 
 __all__ = ["Code", "Num", "unsigned"]
@@ -185,7 +186,7 @@ class Code:
         self.words: list[int] = []
         self.variables: list[int] = []
         self.watch: Callable[[Num], None] | None = None
-        self.doubt: Callable[[Num], None] | None = None
+        self.doubt: Doubts | None = None
         self.enter(module.new())
 
     # ---- instructions
@@ -346,10 +347,10 @@ class Code:
 
     # ---- memory
 
-    def local(self, ty: int) -> int:
-        """A variable of the function; a pointer to it."""
-        made = self.m.new()
-        self.variables += instruction(Op.Variable, self.m.pointer(Storage.Function, ty), made, Storage.Function)
+    def local(self, ty: int, start: Num | None = None) -> int:
+        """A variable of the function, which may start as a constant; a pointer to it."""
+        made, first = self.m.new(), [] if start is None else [start.id]
+        self.variables += instruction(Op.Variable, self.m.pointer(Storage.Function, ty), made, Storage.Function, *first)
         return made
 
     def at(self, address: Address, dtype: DType) -> int:

@@ -20,7 +20,12 @@ def _bind(e: RegionEmitter, values: Sequence[Value], numbers: Sequence[Num]) -> 
 @handles("if")
 def _if(e: RegionEmitter, op: Op) -> None:
     then, orelse = op.regions
-    _bind(e, op.results, e.c.either(e.get(op.operands[0]), lambda: e.run(then), lambda: e.run(orelse)))
+    condition, doubts = e.get(op.operands[0]), e.c.doubt
+    if doubts is not None and doubts.builtin:
+        doubts.note(~condition)
+        _bind(e, op.results, e.run(then))
+    else:
+        _bind(e, op.results, e.c.either(condition, lambda: e.run(then), lambda: e.run(orelse)))
 
 
 @handles("for")

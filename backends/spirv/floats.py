@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 
 from adstack.errors import BackendUnavailableError
-from adstack.ir.types import DType, f16, f32, f64, i16, i32, i64, u16, u32, u64
+from adstack.ir.types import DType, f16, f32, f64, i16, i32, i64, u16, u32
 
 from .code import Num, unsigned
+from .doubts import Doubts
 from .soft import fma64, quick_fma64, to_odd
 
 __all__ = ["divide", "fma", "integer_to_float", "magnitude", "narrow", "negate", "root", "to_float", "wide"]
@@ -20,6 +21,8 @@ _SIGN = {16: 1 << 15, 32: 1 << 31, 64: 1 << 63}
 _NORMAL = {32: 2.0**-126, 64: 2.0**-1022}
 """The least normal number."""
 _LEAST_FACTOR = 2.0**-20
+_LARGE = 2.0**-60
+"""A product that nearly cancels an f32 of this size is a multiple of 2^-108: what is left is 0 or normal."""
 _SIGNED = {16: i16, 32: i32, 64: i64}
 
 
@@ -151,20 +154,19 @@ def fma(a: Num, b: Num, x: Num) -> Num:
     if traits.fma32_normal and a.dtype is f32:
         return _fma_of_normal(a, b, x)
     if a.c.doubt is not None:
-        result, doubtful = _quick_fma(a, b, x)
-        a.c.doubt(doubtful)
-        return result
+        return _quick_fma(a.c.doubt, a, b, x)
     return _fma_through(a, b, x, f64) if a.dtype is f32 else fma64(a, b, x)
 
 
 def _fma_of_normal(a: Num, b: Num, x: Num) -> Num:
     """The device's, where no number is so small that it may be flushed; a result of zero may be one that was.
 
-    Not that of a factor that is zero: it is the addend. Nor that with an addend of at least 2^-60: a product that
-    nearly cancels it is a multiple of 2^-108, so that what is left is 0 or normal.
+    Not that of a factor that is zero: it is the addend. Nor that with a large addend.
     """
     c, found = a.c, a.c.std("Fma", f32, a, b, x)
-    small = (_size(found) < 0x800000) & (_size(x) < c.const(2.0**-60, f32).bits(u32))
+    if c.doubt is not None and c.doubt.ordinary:
+        return found
+    small = (_size(found) < 0x800000) & (_size(x) < c.const(_LARGE, f32).bits(u32))
     for factor in (a, b):
         if not c.m.floats.get(factor.id):
             small = small & _size(factor).ne(0)
@@ -172,7 +174,7 @@ def _fma_of_normal(a: Num, b: Num, x: Num) -> Num:
         if abs(c.m.floats.get(operand.id, _NORMAL[32] / 2)) < _NORMAL[32]:
             small = small | (_size(operand) - 1 < 0x7FFFFF)
     if c.doubt is not None:
-        c.doubt(small)
+        c.doubt.note(small)
         return found
     return c.either(small, lambda: [_fma_through(a, b, x, f64)], lambda: [found])[0]
 
@@ -182,29 +184,41 @@ def _size(x: Num) -> Num:
     return x.bits(u32) & 0x7FFFFFFF
 
 
-def _quick_fma(a: Num, b: Num, x: Num) -> tuple[Num, Num]:
-    """In a way that is nearly always right; and whether it may be wrong."""
+def _quick_fma(doubts: Doubts, a: Num, b: Num, x: Num) -> Num:
+    """In a way that is nearly always right; where it may be wrong is noted."""
     for factor, other in ((a, b), (b, a)):
         size = abs(a.c.m.floats.get(factor.id, 0.0))
         if _LEAST_FACTOR <= size <= 1 and math.frexp(size)[0] == 0.5:
             # a power of two: the product is exact, unless it is too small
-            least = _NORMAL[a.dtype.bits] / size
-            bits = other.bits(unsigned(a.dtype)) & (_SIGN[a.dtype.bits] - 1)
-            return factor * other + x, bits - 1 < a.c.const(least, a.dtype).bits(bits.dtype) - 1
-    return _quick_fma32(a, b, x) if a.dtype is f32 else quick_fma64(a, b, x)
+            if not (doubts.ordinary and a.dtype is f32):
+                least = _NORMAL[a.dtype.bits] / size
+                bits = other.bits(unsigned(a.dtype)) & (_SIGN[a.dtype.bits] - 1)
+                doubts.note(bits - 1 < a.c.const(least, a.dtype).bits(bits.dtype) - 1)
+            return factor * other + x
+    if a.dtype is f32:
+        return _quick_fma32(doubts, a, b, x)
+    result, doubtful = quick_fma64(a, b, x)
+    doubts.note(doubtful)
+    return result
 
 
-def _quick_fma32(a: Num, b: Num, x: Num) -> tuple[Num, Num]:
-    """A sum of f64 rounded twice; and whether that may differ from rounding once.
+def _quick_fma32(doubts: Doubts, a: Num, b: Num, x: Num) -> Num:
+    """A sum of f64 rounded twice.
 
-    It may where the first rounding lost something, and gave a number so near to the middle between two f32 that its
-    neighbours are rounded to different ones.
+    The second rounding is of a number on the same side of every middle between two f32, each of which is an f64, as
+    the exact sum, unless it is such a middle itself. Where results are subnormal, middles are others.
     """
-    product, addend = a.convert(f64) * b.convert(f64), x.convert(f64)
-    total = product + addend
-    below, above = ((total.bits(u64) + step).bits(f64).convert(f32) for step in (-1, 1))
-    inexact = (total - product).ne(addend) | (total - addend).ne(product)
-    return total.convert(f32), inexact & below.differs(above)
+    total = a.convert(f64) * b.convert(f64) + x.convert(f64)
+    result = total.convert(f32)
+    doubts.middle(total)
+    if not _large(x):
+        doubts.small(result)
+    return result
+
+
+def _large(addend: Num) -> bool:
+    """Whether it is known to be large."""
+    return abs(addend.c.m.floats.get(addend.id, 0.0)) >= _LARGE
 
 
 def _fma_through(a: Num, b: Num, x: Num, through: DType) -> Num:

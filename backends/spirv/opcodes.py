@@ -196,6 +196,8 @@ STD: Final = {
     "Floor": 8,
     "Ceil": 9,
     "Sqrt": 31,
+    "UMin": 38,
+    "SMin": 39,
     "Fma": 50,
     "FindUMsb": 75,
 }

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from adstack.ir.structure import Function, Op, Place, Region, Value
-from adstack.ir.types import DType, i64, u1
+from adstack.ir.types import DType, f64, i64
 
 from .code import Code, Num
+from .doubts import Doubts
 from .emitters import emit
 from .memory import Address
 from .module import Module, instruction
@@ -182,15 +183,16 @@ def _result_type(m: Module, function: Function) -> int:
 def _function(m: Module, function: Function) -> int:
     """A library function, emitted when it is first called."""
     if function.name not in m.functions:
-        m.functions[function.name] = _emitted(m, function, quick=m.quick)
+        fuses = all(m.traits.fma64 if dtype is f64 else m.traits.fma32 for dtype in function.returns)
+        m.functions[function.name] = _emitted(m, function, quick=m.quick and not fuses)
     return m.functions[function.name]
 
 
 def _emitted(m: Module, function: Function, quick: bool) -> int:
     """A function of the module.
 
-    If it is to be quick, rounding is done in ways that are right for nearly all numbers, and tell where they may be
-    wrong: then all is done again, in ways that are always right.
+    If it is to be quick, rounding is done in ways that are right for nearly all numbers, and what is rare is left out;
+    where that may be wrong is noted, and then all is done again, in ways that are always right.
     """
     code = Code(m)
     e = RegionEmitter(code)
@@ -199,7 +201,9 @@ def _emitted(m: Module, function: Function, quick: bool) -> int:
         number = Num(code, arg.dtype, m.new())
         params += instruction(Spv.FunctionParameter, m.type(arg.dtype), number.id)
         e.bind(arg, number)
-    doubts = _Doubts(code) if quick else None
+    doubts = Doubts(code, function.builtin) if quick else None
+    if doubts is not None and function.builtin:
+        doubts.argument(e.get(function.body.args[0]), function.name)
     values = e.run(function.body)
     if doubts is not None and doubts.noted:
         slow, args = _emitted(m, function, quick=False), e.all(function.body.args)
@@ -211,24 +215,3 @@ def _emitted(m: Module, function: Function, quick: bool) -> int:
     signature = m.signature(result, *(m.type(arg.dtype) for arg in function.body.args))
     m.add(code.function(name, result, signature, params))
     return name
-
-
-class _Doubts:
-    """Whether anything in a function was doubtful.
-
-    Attributes:
-        noted: whether anything can be.
-    """
-
-    def __init__(self, code: Code) -> None:
-        self.code, self.noted = code, False
-        self.flag = code.local(code.m.type(u1))
-        code.do(Spv.Store, self.flag, code.const(False, u1).id)
-        code.doubt = self.note
-
-    def note(self, doubtful: Num) -> None:
-        self.noted = True
-        self.code.do(Spv.Store, self.flag, (self.any() | doubtful).id)
-
-    def any(self) -> Num:
-        return self.code.let(Spv.Load, u1, self.flag)

@@ -8,11 +8,11 @@ from interpreter_kit import parallel
 from test_backends_llvm_emitters import SIZE, interesting
 from vulkan_kit import POOR, agree, backend, tasks_of
 
-from adstack.backends.spirv import region
+from adstack.backends.spirv.doubts import Doubts
 from adstack.backends.spirv.opcodes import Op
 from adstack.backends.spirv.tasks import emit_program
 from adstack.backends.spirv.text import instructions
-from adstack.ir.types import f32, f64
+from adstack.ir.types import f32, f64, u1
 
 WITHOUT = {"fma32": False, "fma64": False}
 FUSED = """function @fused(%a: {0}, %b: {0}, %c: {0}) -> ({0}) {{
@@ -110,12 +110,12 @@ def test_products_with_powers_of_two_are_rounded_where_they_are_too_small(dtype)
 
 @pytest.mark.parametrize("operands", [half_way(1.0), half_way_below_normal()], ids=["normal", "subnormal"])
 def test_without_doing_them_again_such_sums_are_wrong(operands, monkeypatch):
-    monkeypatch.setattr(region._Doubts, "note", lambda self, doubtful: None)
+    monkeypatch.setattr(Doubts, "any", lambda self: self._code.const(False, u1))
     with pytest.raises(AssertionError):
         check(ONE, "one", operands)
 
 
 def test_f64_beyond_what_is_quick_is_wrong_without_doing_it_again(monkeypatch):
-    monkeypatch.setattr(region._Doubts, "note", lambda self, doubtful: None)
+    monkeypatch.setattr(Doubts, "any", lambda self: self._code.const(False, u1))
     with pytest.raises(AssertionError):
         check(ONE, "one", [interesting(f64, seed) for seed in range(3)])

@@ -1,0 +1,80 @@
+"""Where quick ways of rounding may be wrong: what a function notes as it goes, and asks for once, at its end."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from adstack.ir.types import DType, f32, i64, u1, u32, u64
+
+from .code import Code, Num
+from .opcodes import Op
+
+__all__ = ["ORDINARY", "Doubts"]
+
+ORDINARY: Final = {f"{name}.f32": 2.0**-28 for name in ("sin", "cos", "sincos")}
+"""Functions whose usual way meets no subnormal number, of operands and results of its multiply-adds, but where the
+argument is smaller than this and not zero.
+
+Of sines: reduced arguments, which are not small (a test looks at every multiple of pi/2), are multiples of 2^-51, what
+was lost of them of 2^-73, and the cosine's correction of 2^-124; polynomials are near their first coefficient.
+"""
+
+
+class Doubts:
+    """Whether anything in a function was doubtful.
+
+    Numbers are brought into a form in which the doubtful ones are the least there are, and the least is kept: that
+    is fewer instructions than a comparison of each.
+
+    Attributes:
+        builtin: whether it is a function of the library, where the second side of an `if` is rare.
+        ordinary: whether no number is subnormal where nothing else is doubtful.
+    """
+
+    def __init__(self, code: Code, builtin: bool) -> None:
+        self.builtin, self.ordinary = builtin, False
+        self._code = code
+        self._kept: dict[str, tuple[DType, int]] = {}
+        code.doubt = self
+
+    @property
+    def noted(self) -> bool:
+        """Whether anything can be doubtful."""
+        return bool(self._kept)
+
+    def argument(self, x: Num, name: str) -> None:
+        """An argument of the function of this name is doubtful if it is too small for an ordinary one."""
+        if name in ORDINARY:
+            least = self._code.const(ORDINARY[name], f32).bits(u32)
+            self.ordinary = True
+            self.note((x.bits(u32) & 0x7FFFFFFF) - 1 < least - 1)
+
+    def note(self, doubtful: Num) -> None:
+        """Something holds where a result may be wrong."""
+        self._keep("flag", doubtful, False)
+
+    def middle(self, total: Num) -> None:
+        """A sum of f64 is doubtful if it is half way between two f32: of its last 29 bits, only the first is set."""
+        self._keep("middle", (total.bits(u64) << 35).signed(i64), i64.max)
+
+    def small(self, result: Num) -> None:
+        """An f32 is doubtful if it is subnormal."""
+        if not self.ordinary:
+            self._keep("small", (result.bits(u32) << 1) - 1, u32.max)
+
+    def any(self) -> Num:
+        """Whether anything was doubtful, up to here."""
+        c, found = self._code, self._code.const(False, u1)
+        for name, (dtype, variable) in self._kept.items():
+            least = c.let(Op.Load, dtype, variable)
+            found = found | (least if dtype is u1 else least.eq(i64.min) if name == "middle" else least < 0xFFFFFF)
+        return found
+
+    def _keep(self, name: str, number: Num, start: int) -> None:
+        c, dtype = self._code, number.dtype
+        if name not in self._kept:
+            self._kept[name] = dtype, c.local(c.m.type(dtype), c.const(start, dtype))
+        _, variable = self._kept[name]
+        before = c.let(Op.Load, dtype, variable)
+        after = before | number if dtype is u1 else c.std("SMin" if dtype is i64 else "UMin", dtype, before, number)
+        c.do(Op.Store, variable, after.id)
