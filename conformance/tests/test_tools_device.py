@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import sys
@@ -11,7 +12,7 @@ import pytest
 
 from adstack.conformance.harness.loading import collect
 from adstack.tools.device import __main__ as device
-from adstack.tools.device import cases
+from adstack.tools.device import cases, peers, rows, throughput
 from adstack.tools.device.__main__ import Part
 from adstack.tools.device.cases import chosen
 from adstack.tools.device.results import main as keep
@@ -160,3 +161,84 @@ def test_a_kept_matrix_says_how_exact_every_case_was(tmp_path):
         "reverse": {"a/two": "bound, 12 ulp", "a/three": "bound, 3 ulp"},
     }
     assert kept["exactness"]["bound"] == {"cells": 2, "largest distance in ulp": 12.0}
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that take no time."""
+    for module in (rows, throughput):
+        monkeypatch.setattr(module, "N", 256)
+    monkeypatch.setattr(rows, "ROUNDS", 1)
+    monkeypatch.setattr(rows, "CALLS", {"dispatch": 2, "recurrence": 1, "gather": 1})
+
+
+def test_throughput_tells_times_and_how_far_gradients_are_off(small, tmp_path, capsys):
+    assert throughput.main("cpu", str(tmp_path / "found.json"), "adstack") == 0
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert json.loads(capsys.readouterr().out) == found
+    assert set(peers.least([found])) == {
+        "dispatch nop",
+        "dispatch args",
+        *(f"{group} {mode}" for group in ("recurrence", "gather") for mode in ("forward", "reverse")),
+    }
+    assert all(0 <= found[group]["gradient off by"] < 2**-16 for group in ("recurrence", "gather"))
+
+
+def test_a_group_of_rows_that_fails_is_told_and_the_others_are_measured(small, tmp_path):
+    class Subject:
+        def sync(self) -> None:
+            pass
+
+        def dispatch(self):
+            return {"nop": lambda: None}
+
+        def recurrence(self):
+            raise NotImplementedError("no loops")
+
+        def gather(self):
+            return {"forward": lambda: None}, {"gradient off by": 0.5}
+
+    rows.measured(Subject(), "some", "1", str(tmp_path / "found.json"))
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["recurrence"] == {"error": "NotImplementedError: no loops"}
+    assert set(found["gather"]) == {"forward", "gradient off by"}
+    assert set(peers.least([found])) == {"dispatch nop", "gather forward"}
+
+
+def test_peers_are_measured_in_turn_and_whoever_is_missing_is_told(monkeypatch, tmp_path, capsys):
+    asked: list[str] = []
+
+    def command(name: str, arch: str, file: str, pythons: dict[str, str]) -> list[str]:
+        asked.append(name)
+        if name == "jax":
+            return ["/no/such/python"]
+        if name == "warp":
+            return [sys.executable, "-c", "raise SystemExit('no module named warp')"]
+        if name == "quadrants":
+            return [sys.executable, "-c", "import time; time.sleep(60)"]
+        figures = json.dumps({"dispatch": {"nop": 3.0 + len(asked)}, "forward": 0.5, "gather": {"forward": 0.25}})
+        return [sys.executable, "-c", f"open({file!r}, 'w').write({figures!r})"]
+
+    monkeypatch.setattr(peers, "command", command)
+    file = tmp_path / "peers.json"
+    monkeypatch.setattr(sys, "argv", ["peers", "cuda", str(file), "--seconds", "2"])
+    assert peers.main() == 0
+    found = json.loads(file.read_text())["peers"]
+    assert asked == [*peers.NAMES, "adstack", "by hand"]
+    assert found["by hand"]["least"] == {"dispatch nop": 8.0, "recurrence forward": 0.5, "gather forward": 0.25}
+    assert len(found["adstack"]["runs"]) == 2
+    why = {name: found[name]["missing"] for name in ("quadrants", "jax", "warp")}
+    assert why["quadrants"] == "no answer in 2.0 s"
+    assert "/no/such/python" in why["jax"]
+    assert why["warp"] == "no module named warp"
+    assert "dispatch nop" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", peers.NAMES)
+def test_everyone_is_measured_by_their_own_interpreter(name):
+    python, flag, module, *rest = peers.command(name, "cuda", "file", {"quadrants": "/peers/python"})
+    assert python == ("/peers/python" if name == "quadrants" else sys.executable)
+    assert flag == "-m"
+    assert importlib.util.find_spec(module) is not None
+    wanted = {"adstack": ["cuda", "file", "adstack"], "quadrants": ["cuda", "file", "quadrants"], "by hand": ["file"]}
+    assert rest == wanted.get(name, ["cuda", "file"])

@@ -38,10 +38,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--topic", action="append", default=[])
     asked = parser.parse_args()
-    end, outcomes = time.monotonic() + asked.seconds, Counter[str]()
     capture = SimpleNamespace(mark=lambda: 0, since=lambda mark: "")
-    entries = chosen(asked.topic)
-    reached = 0
+    entries, outcomes = chosen(asked.topic), Counter[str]()
+    reached, end = 0, time.monotonic() + asked.seconds
     for entry in entries:
         if time.monotonic() > end:
             break

@@ -1,16 +1,14 @@
 """What launches cost and what kernels do: `python -m adstack.tools.device.throughput ARCH FILE [MODULE]`.
 
-MODULE is an implementation of the language that this interpreter has: adstack, or a peer.
+MODULE is an implementation of the language that this interpreter has: adstack, or a peer. Without it, it is adstack,
+with other sizes of blocks, too.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
-import statistics
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,85 +16,85 @@ import numpy as np
 
 import adstack as qd
 
+from .rows import TURNS, Figures, Gather, N, Rows, apart, measured, recurrence_gradient, starts, timed
+
 __all__ = ["main"]
 
 _PEER_OPTIONS: Final = {"ad_stack_experimental_enabled": True, "ad_stack_size": 128}
 """What a peer needs for gradients of loops; adstack knows how deep its adstacks must be."""
 
-N: Final = 1 << 20
-TURNS: Final = 64
-ROUNDS: Final = 15
 
+class Language:
+    """An implementation of the language, started anew for each group of rows."""
 
-def timed(call: Callable[[], Any], calls: int, rounds: int = ROUNDS) -> float:
-    """Seconds per call, the median of rounds that end with everything finished."""
-    call()
-    qd.sync()
-    found = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        for _ in range(calls):
-            call()
+    def __init__(self, arch: str, options: dict[str, Any]) -> None:
+        self.arch, self.options = arch, options
+
+    def sync(self) -> None:
+        """Wait for everything."""
         qd.sync()
-        found.append((time.perf_counter() - start) / calls)
-    return statistics.median(found)
 
+    def _start(self) -> None:
+        qd.init(arch=getattr(qd, self.arch), **self.options)
 
-def dispatch() -> dict[str, float]:
-    """Microseconds per call, the queue drained every 2,000."""
-    x, a = qd.field(qd.f32, shape=()), qd.ndarray(qd.f32, (16,))
+    def dispatch(self) -> Rows:
+        """Stores of one number, without arguments and with."""
+        self._start()
+        x, a = qd.field(qd.f32, shape=()), qd.ndarray(qd.f32, (16,))
 
-    @qd.kernel
-    def nop() -> None:
-        x[None] = 1.0
+        @qd.kernel
+        def nop() -> None:
+            x[None] = 1.0
 
-    @qd.kernel
-    def args(a: qd.types.ndarray(dtype=qd.f32, ndim=1), v: qd.f32) -> None:  # type: ignore[valid-type]
-        a[0] = v
+        @qd.kernel
+        def args(a: qd.types.ndarray(dtype=qd.f32, ndim=1), v: qd.f32) -> None:  # type: ignore[valid-type]
+            a[0] = v
 
-    return {"nop": 1e6 * timed(nop, 2000), "args": 1e6 * timed(lambda: args(a, 1.0), 2000)}
+        return {"nop": nop, "args": lambda: args(a, 1.0)}
 
+    def recurrence(self) -> tuple[Rows, Figures]:
+        """A million threads of 64 steps."""
+        self._start()
+        x, y = qd.field(qd.f32, shape=N, needs_grad=True), qd.field(qd.f32, shape=(), needs_grad=True)
+        turns = qd.field(qd.i32, shape=())
 
-def recurrence() -> dict[str, float]:
-    """Milliseconds of forward and reverse, a million threads of 64 steps."""
-    x, y = qd.field(qd.f32, shape=N, needs_grad=True), qd.field(qd.f32, shape=(), needs_grad=True)
-    turns = qd.field(qd.i32, shape=())
+        @qd.kernel
+        def run() -> None:
+            for i in x:
+                v = x[i]
+                for _ in range(turns[None]):
+                    v = qd.sin(v) * 0.9 + 0.1
+                y[None] += v
 
-    @qd.kernel
-    def run() -> None:
-        for i in x:
-            v = x[i]
-            for _ in range(turns[None]):
-                v = qd.sin(v) * 0.9 + 0.1
-            y[None] += v
+        x.from_numpy(starts())
+        turns[None] = TURNS
+        y.grad[None] = 1
+        run()
+        run.grad()
+        return {"forward": run, "reverse": run.grad}, apart(x.grad.to_numpy(), recurrence_gradient())
 
-    x.from_numpy((np.arange(N, dtype=np.float32) % 1000) / 1000)
-    turns[None] = TURNS
-    y.grad[None] = 1
-    return {"forward": 1e3 * timed(run, 20), "reverse": 1e3 * timed(run.grad, 20)}
+    def gather(self) -> tuple[Rows, Figures]:
+        """Rows of up to 16 products of gathered elements."""
+        self._start()
+        data = Gather()
+        x, w = (qd.field(qd.f32, shape=N, needs_grad=True) for _ in range(2))
+        y = qd.field(qd.f32, shape=N, needs_grad=True)
+        degree, column = qd.field(qd.i32, shape=N), qd.field(qd.i32, shape=(N, 16))
 
+        @qd.kernel
+        def run() -> None:
+            for i in x:
+                total = 0.0
+                for j in range(degree[i]):
+                    total += w[column[i, j]] * x[i]
+                y[i] = total
 
-def gather() -> dict[str, float]:
-    """Milliseconds of rows of up to 16 products of gathered elements."""
-    random = np.random.default_rng(0)
-    x, w = (qd.field(qd.f32, shape=N, needs_grad=True) for _ in range(2))
-    y = qd.field(qd.f32, shape=N, needs_grad=True)
-    degree, column = qd.field(qd.i32, shape=N), qd.field(qd.i32, shape=(N, 16))
-
-    @qd.kernel
-    def run() -> None:
-        for i in x:
-            total = 0.0
-            for j in range(degree[i]):
-                total += w[column[i, j]] * x[i]
-            y[i] = total
-
-    for field in (x, w):
-        field.from_numpy(random.random(N, np.float32))
-    degree.from_numpy(random.integers(0, 17, N, np.int32))
-    column.from_numpy(random.integers(0, N, (N, 16), np.int32))
-    y.grad.fill(1)
-    return {"forward": 1e3 * timed(run, 10), "reverse": 1e3 * timed(run.grad, 10)}
+        for field, values in ((x, data.x), (w, data.w), (degree, data.degree), (column, data.column)):
+            field.from_numpy(values)
+        y.grad.from_numpy(np.ones(N, np.float32))
+        run()
+        run.grad()
+        return {"forward": run, "reverse": run.grad}, apart(x.grad.to_numpy(), data.gradient())
 
 
 def blocks(arch: str) -> dict[str, Any]:
@@ -108,26 +106,27 @@ def blocks(arch: str) -> dict[str, Any]:
     found, usual = {}, executable.THREADS
     for threads in (64, 256):
         executable.THREADS = threads  # type: ignore[misc]
-        qd.init(arch=qd.cuda)
-        found[str(threads)] = recurrence()
+        rows, _ = Language(arch, {}).recurrence()
+        found[str(threads)] = {row: 1e3 * timed(call, qd.sync, 20) for row, call in rows.items()}
     executable.THREADS = usual  # type: ignore[misc]
     return found
 
 
-def main(arch: str, file: str, module: str = "adstack") -> int:
-    """Write the figures, as JSON, after each of them."""
-    globals()["qd"] = importlib.import_module(module)
-    options = {} if module == "adstack" else _PEER_OPTIONS
-    found: dict[str, Any] = {"module": module, "version": str(qd.__version__)}
-    for name, measure in (("dispatch", dispatch), ("recurrence", recurrence), ("gather", gather)):
-        qd.init(arch=getattr(qd, arch), **options)
-        found[name] = measure()
-        Path(file).write_text(json.dumps(found, indent=1))
-    if module == "adstack":
+def main(arch: str, file: str, module: str = "") -> int:
+    """Write the figures, as JSON, after each group of them."""
+    name = module or "adstack"
+    globals()["qd"] = importlib.import_module(name)
+    measured(Language(arch, {} if name == "adstack" else _PEER_OPTIONS), name, _version(), file)
+    if not module:
+        found = json.loads(Path(file).read_text())
         found["blocks"] = blocks(arch)
-    Path(file).write_text(json.dumps(found, indent=1))
-    print(json.dumps(found))
+        Path(file).write_text(json.dumps(found, indent=1))
     return 0
+
+
+def _version() -> str:
+    version = qd.__version__
+    return version if isinstance(version, str) else ".".join(map(str, version))
 
 
 if __name__ == "__main__":
