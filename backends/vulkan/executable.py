@@ -17,7 +17,7 @@ from adstack.runtime.options import Options
 
 from .adstacks import Layouts
 from .bound import Binder
-from .codegen import Extent
+from .extents import Extent
 from .layout import Piece, mapped
 from .shortcuts import Launcher
 from .toolchain import Pipeline

@@ -18,24 +18,19 @@ from adstack.backends.llvm.jit import runtime_library
 from adstack.backends.llvm.symbols import python_symbols
 from adstack.backends.shared.kept import default_folder
 
+from .assembly import load, loop
+from .counting import COUNT, TASK
 from .state import ARENA, LAUNCHES, LONGEST_RUN, STATE
 
-__all__ = ["DECIDES", "PLAN", "TASK", "enter", "entry", "text"]
+__all__ = ["PLAN", "enter", "entry", "text"]
 
 _PLAN: Final = (
-    "state", "words", "size", "zeros", "marks", "decides", "decide_count", "tasks", "task_count", "acquire", "release",
-    "false", "true",
+    "state", "words", "size", "zeros", "marks", "tasks", "task_count", "acquire", "release", "false", "true",
 )  # fmt: skip
 PLAN: Final = {name: at for at, name in enumerate(_PLAN)}
 """The words of a plan: the stream's state; how many words a launch has, how many bytes of the arena they take, how many
-words of zeros stand behind them; how many pieces of memory it uses; tables of what decides about it, and of its tasks;
-the methods of the lock, and Python's truth values."""
-
-DECIDES: Final = {name: at for at, name in enumerate(("slot", "value"))}
-"""The words of what decides: a word of the launch, and what it must be for the tasks' groups to be right."""
-
-TASK: Final = {name: at for at, name in enumerate(("pipeline", "groups", "repeats"))}
-"""The words of a task; without groups it has nothing to do."""
+words of zeros stand behind them; how many pieces of memory it uses; its tasks (see `counting`); the methods of the
+lock, and Python's truth values."""
 
 _COMPUTE: Final = 0x20
 _BARRIER: Final = "i32 6144, i32 6144, i32 0, i32 1"
@@ -49,19 +44,14 @@ declare void @Py_DecRef(ptr)
 """
 
 
-def _load(result: str, kind: str, base: str, byte: int) -> str:
-    at = f"  {result}.at = getelementptr i8, ptr {base}, i64 {byte}\n"
-    return f"{at}  {result} = load {kind}, ptr {result}.at, align {4 if kind == 'i32' else 8}"
-
-
 def _state(**wanted: str) -> str:
     """Load words of `%state`: name -> type."""
-    return "\n".join(_load(f"%{name}", kind, "%state", STATE[name]) for name, kind in wanted.items())
+    return "\n".join(load(f"%{name}", kind, "%state", STATE[name]) for name, kind in wanted.items())
 
 
 def _plan(**wanted: str) -> str:
     """Load words of `%plan`: name -> type."""
-    return "\n".join(_load(f"%{name}", kind, "%plan", 8 * PLAN[name]) for name, kind in wanted.items())
+    return "\n".join(load(f"%{name}", kind, "%plan", 8 * PLAN[name]) for name, kind in wanted.items())
 
 
 _RECORD: Final = f"""
@@ -98,11 +88,10 @@ done:
 
 _DISPATCH: Final = f"""
 ; run a task behind what was recorded before: one launch more of the dispatch that waits, or the next that does
-define internal void @dispatched(ptr %state, ptr %task, i64 %address) {{
+define internal void @dispatched(ptr %state, ptr %task, i64 %groups.new, i64 %address) {{
 entry:
-{_load("%pipeline.new", "ptr", "%task", 8 * TASK["pipeline"])}
-{_load("%groups.new", "i64", "%task", 8 * TASK["groups"])}
-{_load("%repeats.new", "i64", "%task", 8 * TASK["repeats"])}
+{load("%pipeline.new", "ptr", "%task", 8 * TASK["pipeline"])}
+{load("%repeats.new", "i64", "%task", 8 * TASK["repeats"])}
 {_state(dispatches="i64", pipeline="ptr", repeats="i64", first="i64", count="i32", stride="i32", groups="i64")}
   %dispatches.more = add i64 %dispatches, 1
   store i64 %dispatches.more, ptr %dispatches.at, align 8
@@ -144,51 +133,20 @@ other:
 """
 
 
-def _loop(name: str, count: str, body: str, then: str, before: str) -> str:
-    """Do something for `%name.k` from 0 to a count; `body` ends in a jump to `name.next`."""
-    return f"""{name}:
-  %{name}.k = phi i64 [ 0, %{before} ], [ %{name}.more, %{name}.next ]
-  %{name}.left = icmp slt i64 %{name}.k, {count}
-  br i1 %{name}.left, label %{name}.body, label %{then}
-{name}.body:
-{body}
-{name}.next:
-  %{name}.more = add i64 %{name}.k, 1
-  br label %{name}"""
-
-
 _READY: Final = f"""
 ; whether a launch can be recorded as it is
-define internal i1 @ready(ptr %ctx, ptr %plan, ptr %state) {{
+define internal i1 @ready(ptr %plan, ptr %state) {{
 entry:
 {_state(commands="ptr", dispatches="i64", used="i64")}
-{_plan(size="i64", decides="ptr", decide_count="i64")}
+{_plan(size="i64")}
   %closed = icmp eq ptr %commands, null
   %full = icmp uge i64 %dispatches, {LAUNCHES}
   %end = add i64 %used, %size
   %beyond = icmp ugt i64 %end, {ARENA}
   %not.1 = or i1 %closed, %full
   %not = or i1 %not.1, %beyond
-  br i1 %not, label %no, label %look
-{
-    _loop(
-        "look",
-        "%decide_count",
-        f'''  %row = getelementptr [{len(DECIDES)} x i64], ptr %decides, i64 %look.k
-{_load("%slot", "i64", "%row", 8 * DECIDES["slot"])}
-{_load("%value", "i64", "%row", 8 * DECIDES["value"])}
-  %now.at = getelementptr i64, ptr %ctx, i64 %slot
-  %now = load i64, ptr %now.at, align 8
-  %same = icmp eq i64 %now, %value
-  br i1 %same, label %look.next, label %no''',
-        "yes",
-        "entry",
-    )
-}
-yes:
-  ret i1 true
-no:
-  ret i1 false
+  %yes = xor i1 %not, true
+  ret i1 %yes
 }}
 """
 
@@ -204,7 +162,7 @@ entry:
   store i64 %used.more, ptr %used.at, align 8
   br label %copy
 {
-    _loop(
+    loop(
         "copy",
         "%words",
         '''  %from = getelementptr i64, ptr %ctx, i64 %copy.k
@@ -220,7 +178,7 @@ behind:
   %rest = getelementptr i64, ptr %target, i64 %words
   br label %zero
 {
-    _loop(
+    loop(
         "zero",
         "%zeros",
         '''  %blank = getelementptr i64, ptr %rest, i64 %zero.k
@@ -231,15 +189,15 @@ behind:
     )
 }
 {
-    _loop(
+    loop(
         "task",
         "%task_count",
         f'''  %row = getelementptr [{len(TASK)} x i64], ptr %tasks, i64 %task.k
-{_load("%groups", "i64", "%row", 8 * TASK["groups"])}
+  %groups = call i64 @groups(ptr %ctx, ptr %row)
   %idle = icmp eq i64 %groups, 0
   br i1 %idle, label %task.next, label %task.run
 task.run:
-  call void @dispatched(ptr %state, ptr %row, i64 %base)
+  call void @dispatched(ptr %state, ptr %row, i64 %groups, i64 %base)
   br label %task.next''',
         "used.by",
         "zero",
@@ -249,7 +207,7 @@ used.by:
   %noted = getelementptr i64, ptr %ctx, i64 %words
   br label %mark
 {
-    _loop(
+    loop(
         "mark",
         "%marks",
         '''  %mark.at = getelementptr ptr, ptr %noted, i64 %mark.k
@@ -293,7 +251,7 @@ lock:
   %free = call i1 @gave(ptr %tried, ptr %true)
   br i1 %free, label %look, label %no
 look:
-  %ready = call i1 @ready(ptr %ctx, ptr %plan, ptr %state)
+  %ready = call i1 @ready(ptr %plan, ptr %state)
   br i1 %ready, label %go, label %over
 go:
   call void @launch(ptr %ctx, ptr %plan, ptr %state)
@@ -316,7 +274,7 @@ no:
 
 def text() -> str:
     """The module."""
-    return "\n".join((_DECLARATIONS, _RECORD, _DISPATCH, _READY, _LAUNCH, _ENTER))
+    return "\n".join((_DECLARATIONS, COUNT, _RECORD, _DISPATCH, _READY, _LAUNCH, _ENTER))
 
 
 @cache

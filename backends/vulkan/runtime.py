@@ -31,9 +31,10 @@ from adstack.runtime.shortcuts import HostArgument, Shortcut
 from . import capability
 from .adstacks import Layouts, device_heap
 from .bound import Binder, BoundStream, check_count
-from .codegen import Extent, emit_module, most_groups
+from .codegen import emit_module, most_groups
 from .device import Device, opened
 from .executable import OVERFLOW, Executable
+from .extents import Extent
 from .layout import Memory, Piece, mapped, raw_bits
 from .shortcuts import Launcher, Work
 from .stream import Stream
@@ -166,7 +167,7 @@ class VulkanBackend:
         made.repeats = not (made.context.params or made.context.depths or made.context.heaps or draws or arrays)
         fixed = [extent.fixed for extent in made.extents]
         if not made.context.heaps and all(fixed):
-            groups = [self._groups_of(p, n) for p, n in zip(made.pipelines, fixed, strict=True)]
+            groups = [p.groups(n, self._groups) for p, n in zip(made.pipelines, fixed, strict=True)]
             made.steady = tuple(zip(made.pipelines, groups, strict=True))
 
     def _add_records(self, made: Executable) -> None:
@@ -265,14 +266,14 @@ class VulkanBackend:
         self, executable: Executable, number: int, piece: Piece, iterations: int | None, bindings: Bindings
     ) -> None:
         pipeline = executable.pipelines[number]
-        groups = self._groups_of(pipeline, iterations)
+        groups = pipeline.groups(iterations, self._groups)
         if number in executable.context.heaps:
             groups = self._lay_out(executable, number, piece, self._threads(pipeline, iterations))
         self._run(executable, pipeline, piece, groups, bindings)
 
     def _threads(self, pipeline: Pipeline, iterations: int | None) -> int:
         """How many threads may need rows for their adstacks."""
-        threads = self._groups_of(pipeline, iterations) * pipeline.local_size
+        threads = pipeline.groups(iterations, self._groups) * pipeline.local_size
         return min(iterations or threads, threads)
 
     def _words(self, executable: Executable, counts: Sequence[int | None]) -> Piece:
@@ -311,11 +312,6 @@ class VulkanBackend:
         """The heap of each task that has run with adstacks in it."""
         uses = executable.layouts.uses
         return [uses[number] for number in sorted(uses)]
-
-    def _groups_of(self, pipeline: Pipeline, iterations: int | None) -> int:
-        if iterations is None:
-            return self._groups
-        return min(-(-iterations // pipeline.local_size), self._groups)
 
     def _fill(self, executable: Executable, piece: Piece, scalars: Sequence[Any], bindings: Bindings) -> None:
         """Write the words of a launch, and zeros behind them; remember them if the next launch has the same."""
@@ -379,7 +375,7 @@ class VulkanBackend:
 
     def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., Any] | None:
         """A builtin that records the launch; none where Python must look after it, or memory is the host's own."""
-        work = Work(executable.program, executable.context, executable.pipelines, executable.extents, self._groups_of)
+        work = Work(executable.program, executable.context, executable.pipelines, executable.extents, self._groups)
         foreign = any(isinstance(argument, HostArgument) for argument in wanted.arguments)
         bound = executable.binder is not None
         if bound or executable.waits or executable.record is not None or foreign or not work.is_plain:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,8 +15,9 @@ from adstack.backends.spirv.context import Context
 from adstack.errors import InternalError
 from adstack.ir.structure import Program
 
-from .codegen import Extent
-from .recorder import DECIDES, PLAN, TASK, enter, entry
+from .counting import TASK, Counted
+from .extents import Extent, Read
+from .recorder import PLAN, enter, entry
 from .state import ARENA
 from .stream import Stream, aligned
 from .toolchain import Pipeline
@@ -33,14 +34,14 @@ class Work:
     """What a launch of a program dispatches: a pipeline for each task, and how many iterations it has.
 
     Attributes:
-        groups: the workgroups that a pipeline gets for so many iterations.
+        most: workgroups that a task gets.
     """
 
     program: Program
     context: Context
     pipelines: Sequence[Pipeline]
     extents: Sequence[Extent]
-    groups: Callable[[Pipeline, int | None], int]
+    most: int
 
     @property
     def is_plain(self) -> bool:
@@ -68,18 +69,18 @@ class Launcher:
         frame = np.zeros(1 + context.words + len(self.marks), np.uint64)
         self._slots = frame[1:]
         self._slots[: context.words] = words
-        self._tasks = np.array([self._row(pipeline) for pipeline in work.pipelines], np.uint64).reshape(-1, len(TASK))
-        slots = sorted({slot for extent in work.extents for slot in extent.slots(context)})
-        self._decides = np.array([(slot, 0) for slot in slots], np.uint64).reshape(-1, len(DECIDES))
+        self._counted = [
+            Counted(pipeline, extent, self._slot, work.most)
+            for pipeline, extent in zip(work.pipelines, work.extents, strict=True)
+        ]
+        rows = [counted.words for counted in self._counted]
+        self._tasks = np.array(rows, np.uint64).reshape(-1, len(TASK))
         self._plan = self._planned()
         frame[0] = self._plan.ctypes.data
-        self._decide()
 
-    @staticmethod
-    def _row(pipeline: Pipeline) -> list[int]:
-        row = [0] * len(TASK)
-        row[TASK["pipeline"]], row[TASK["repeats"]] = pipeline.number, pipeline.repeats
-        return row
+    def _slot(self, read: Read) -> int:
+        context = self._work.context
+        return context.params[read] if isinstance(read, int) else context.extents[read]
 
     def _planned(self) -> Array:
         context, plan = self._work.context, np.zeros(len(PLAN), np.uint64)
@@ -90,8 +91,6 @@ class Launcher:
             "size": aligned(context.size),
             "zeros": -(-context.size // 8) - context.words,
             "marks": len(self.marks),
-            "decides": self._decides.ctypes.data,
-            "decide_count": len(self._decides),
             "tasks": self._tasks.ctypes.data,
             "task_count": len(self._tasks),
             "acquire": id(acquire),
@@ -127,21 +126,13 @@ class Launcher:
         )
 
     def goes_on(self, _: int) -> None:
-        """Record the launch whose words stand ready, after what machine code does not do: see how many workgroups its
-        tasks have, wait for whoever has the lock, hand over a full batch and begin another.
+        """Record the launch whose words stand ready, after what machine code does not do: wait for whoever has the
+        lock, hand over a full batch and begin another.
         """
         with self._lock:
-            self._decide()
             self._stream.room(aligned(self._work.context.size))
             if enter()(self._slots.ctypes.data, 1):
                 raise InternalError("a launch could not be recorded")
-
-    def _decide(self) -> None:
-        """The workgroups of each task, and what they are right for."""
-        work, scalars, shapes = self._work, self.scalars(), self._shapes()
-        counts = [extent.count(scalars, shapes) for extent in work.extents]
-        self._tasks[:, TASK["groups"]] = [work.groups(p, n) for p, n in zip(work.pipelines, counts, strict=True)]
-        self._decides[:, DECIDES["value"]] = self._slots[self._decides[:, DECIDES["slot"]]]
 
     @property
     def number(self) -> int:
@@ -156,14 +147,3 @@ class Launcher:
             None if arg.dtype.is_float else slots[slot : slot + 1].view(arg.dtype.numpy)[0].item()
             for slot, arg in zip(self._work.context.params, args, strict=False)
         ]
-
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        """The extents of its places."""
-        known = self._work.context.extents
-        return {
-            name: tuple(
-                int(self._slots[known[name, axis]]) if extent is None else extent
-                for axis, extent in enumerate(self._work.program.places[name].shape)
-            )
-            for name in self._work.context.pointers
-        }

@@ -50,6 +50,10 @@ class Pipeline:
         """The handle as a number."""
         return int(ffi().cast("uintptr_t", self.handle))
 
+    def groups(self, iterations: int | None, most: int) -> int:
+        """Workgroups for so many iterations; as many as there may be where only the device knows how many."""
+        return most if iterations is None else min(-(-iterations // self.local_size), most)
+
 
 class Pipelines:
     """Makes the pipelines of a device.

@@ -13,7 +13,8 @@ from vulkan_kit import backend
 
 from adstack.backends.vulkan import recorder, state
 from adstack.backends.vulkan.api import ffi
-from adstack.backends.vulkan.recorder import DECIDES, PLAN, TASK, enter
+from adstack.backends.vulkan.counting import TASK
+from adstack.backends.vulkan.recorder import PLAN, enter
 from adstack.backends.vulkan.stream import Stream, aligned
 from adstack.backends.vulkan.toolchain import PUSHED
 
@@ -92,13 +93,11 @@ class Recorded:
         for row, (pipeline, groups) in zip(self.tasks, tasks, strict=True):
             row[TASK["pipeline"]], row[TASK["groups"]] = pipeline.number, groups
             row[TASK["repeats"]] = pipeline.repeats
-        self.decides = np.zeros((1, len(DECIDES)), np.uint64)
         self.plan = np.zeros(len(PLAN), np.uint64)
         plan = {
             "state": stream.state.place, "words": words, "size": aligned(size), "zeros": -(-size // 8) - words,
-            "marks": uses, "decides": self.decides.ctypes.data, "tasks": self.tasks.ctypes.data,
-            "task_count": len(tasks), "acquire": id(self.methods[0]), "release": id(self.methods[1]),
-            "false": id(False), "true": id(True),
+            "marks": uses, "tasks": self.tasks.ctypes.data, "task_count": len(tasks),
+            "acquire": id(self.methods[0]), "release": id(self.methods[1]), "false": id(False), "true": id(True),
         }  # fmt: skip
         for name, value in plan.items():
             self.plan[PLAN[name]] = value
@@ -210,12 +209,6 @@ def test_what_machine_code_can_not_do_is_left_as_it_is(stream: Stream) -> None:
     assert refuses(dispatches=state.LAUNCHES)
     assert refuses(used=state.ARENA - 63)
     assert not refuses(used=state.ARENA - 64)
-    made.noted[0] = 0
-    made.plan[PLAN["decide_count"]] = 1
-    made.decides[0] = 2, 8
-    assert refuses()
-    made.words[2] = 8
-    assert not refuses()
     made.noted[0] = 0
     made.lock.free, made.lock.calls[:] = False, []
     assert refuses()

@@ -1,0 +1,24 @@
+"""Pieces of LLVM assembly."""
+
+from __future__ import annotations
+
+__all__ = ["load", "loop"]
+
+
+def load(result: str, kind: str, base: str, byte: int) -> str:
+    """Load a word that stands so many bytes behind an address."""
+    at = f"  {result}.at = getelementptr i8, ptr {base}, i64 {byte}\n"
+    return f"{at}  {result} = load {kind}, ptr {result}.at, align {4 if kind == 'i32' else 8}"
+
+
+def loop(name: str, count: str, body: str, then: str, before: str) -> str:
+    """Do something for `%name.k` from 0 to a count; `body` ends in a jump to `name.next`."""
+    return f"""{name}:
+  %{name}.k = phi i64 [ 0, %{before} ], [ %{name}.more, %{name}.next ]
+  %{name}.left = icmp slt i64 %{name}.k, {count}
+  br i1 %{name}.left, label %{name}.body, label %{then}
+{name}.body:
+{body}
+{name}.next:
+  %{name}.more = add i64 %{name}.k, 1
+  br label %{name}"""
