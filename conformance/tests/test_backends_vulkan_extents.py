@@ -77,3 +77,33 @@ def test_numbers_wrap_as_those_of_the_task_do():
 def test_what_the_host_can_not_tell_is_left_to_the_device(header: str, high: str):
     assert extent(header, "%zero", high) == Extent()
     assert count(header, "%zero", high) is None
+
+
+KERNEL = """kernel @k(%n: i32) {{
+  place @x : i32[?, 7] field
+  %zero = const 0 : i32
+  %two = const 2 : i32
+  %rows = shape @x, 0 : i32
+  {bound}
+  parallel_for (%i = %zero to %b) {{
+    store @x[%i, %zero], %i
+    yield
+  }}
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("bound", "count"),
+    [
+        ("%b = const 5 : i32", 5),
+        ("%b = add %n, %two : i32", 12),
+        ("%b = mul %rows, %two : i32", 40),
+        ("%b = sub %two, %n : i32", 0),
+        ("%b = load @x[%zero, %zero] : i32", None),
+    ],
+)
+def test_the_host_knows_how_many_iterations_there_are_where_it_can(bound, count):
+    task = next(t for t in tasks_of(KERNEL.format(bound=bound)).tasks if t.kind == "parallel")
+    assert Extent.of(task).count((10,), {"x": (20, 7)}) == count

@@ -13,7 +13,7 @@ from adstack.backends.shared import kept
 from adstack.backends.spirv.opcodes import Capability
 from adstack.backends.spirv.tasks import emit_program
 from adstack.backends.vulkan import api, traits
-from adstack.backends.vulkan.codegen import Extent, most_groups
+from adstack.backends.vulkan.codegen import most_groups
 from adstack.backends.vulkan.toolchain import Pipelines
 from adstack.errors import AdstackMemoryError, AdstackRuntimeError, BackendUnavailableError
 
@@ -128,36 +128,6 @@ def test_a_device_that_cuts_loops_short_is_found_out(tmp_path, monkeypatch):
     trial = next(t for t in traits.TRIALS if t.name == "endless")
     monkeypatch.setattr(trial, "wanted", lambda a, b, c: a + 1)
     assert not traits.measured(shared.memory, shared.stream, shared.pipelines, tmp_path).endless
-
-
-LOOP = """kernel @k(%n: i32) {{
-  place @x : i32[?, 7] field
-  %zero = const 0 : i32
-  %two = const 2 : i32
-  %rows = shape @x, 0 : i32
-  {bound}
-  parallel_for (%i = %zero to %b) {{
-    store @x[%i, %zero], %i
-    yield
-  }}
-  return
-}}
-"""
-
-
-@pytest.mark.parametrize(
-    ("bound", "count"),
-    [
-        ("%b = const 5 : i32", 5),
-        ("%b = add %n, %two : i32", 12),
-        ("%b = mul %rows, %two : i32", 40),
-        ("%b = sub %two, %n : i32", 0),
-        ("%b = load @x[%zero, %zero] : i32", None),
-    ],
-)
-def test_the_host_knows_how_many_iterations_there_are_where_it_can(bound, count):
-    task = next(t for t in tasks_of(LOOP.format(bound=bound)).tasks if t.kind == "parallel")
-    assert Extent.of(task).count((10,), {"x": (20, 7)}) == count
 
 
 def test_a_device_gets_as_many_workgroups_as_keep_it_busy():
