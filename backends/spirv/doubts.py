@@ -4,20 +4,31 @@ from __future__ import annotations
 
 from typing import Final
 
+from adstack.ir.functions import builtin
+from adstack.ir.structure import Function
 from adstack.ir.types import DType, f32, i64, u1, u32, u64
 
 from .code import Code, Num
 from .opcodes import Op
+from .traits import Traits
 
-__all__ = ["ORDINARY", "Doubts"]
+__all__ = ["ORDINARY", "Doubts", "usual"]
 
-ORDINARY: Final = {f"{name}.f32": 2.0**-28 for name in ("sin", "cos", "sincos")}
-"""Functions whose usual way meets no subnormal number, of operands and results of its multiply-adds, but where the
-argument is smaller than this and not zero.
+ORDINARY: Final = {f"{name}.f32": (2.0**-28, 2.0**17) for name in ("sin", "cos", "sincos")}
+"""Functions with variants for arguments that are 0 or of a size between these, whose multiply-adds then meet no
+subnormal number, and lose none.
 
 Of sines: reduced arguments, which are not small (a test looks at every multiple of pi/2), are multiples of 2^-51, what
 was lost of them of 2^-73, and the cosine's correction of 2^-124; polynomials are near their first coefficient.
 """
+
+
+def usual(function: Function, traits: Traits) -> Function:
+    """The variant of such a function."""
+    name, dtype = function.name.split(".")
+    found = builtin(f"{name}.{'fast' if traits.fma32_normal else 'wide'}.{dtype}")
+    assert found is not None, "the library has variants of every ordinary function"
+    return found
 
 
 class Doubts:
@@ -42,12 +53,12 @@ class Doubts:
         """Whether anything can be doubtful."""
         return bool(self._kept)
 
-    def argument(self, x: Num, name: str) -> None:
-        """An argument of the function of this name is doubtful if it is too small for an ordinary one."""
-        if name in ORDINARY:
-            least = self._code.const(ORDINARY[name], f32).bits(u32)
-            self.ordinary = True
-            self.note((x.bits(u32) & 0x7FFFFFFF) - 1 < least - 1)
+    def argument(self, x: Num, least: float, most: float) -> None:
+        """An argument is doubtful if it is not ordinary."""
+        c, size = self._code, x.bits(u32) & 0x7FFFFFFF
+        low, high = (c.const(bound, f32).bits(u32) for bound in (least, most))
+        self.ordinary = True
+        self.note(size.ne(0) & (size - low > high - low))
 
     def note(self, doubtful: Num) -> None:
         """Something holds where a result may be wrong."""

@@ -10,7 +10,7 @@ from adstack.ir.structure import Function, Op, Place, Region, Value
 from adstack.ir.types import DType, f64, i64
 
 from .code import Code, Num
-from .doubts import Doubts
+from .doubts import ORDINARY, Doubts, usual
 from .emitters import emit
 from .memory import Address
 from .module import Module, instruction
@@ -195,18 +195,20 @@ def _emitted(m: Module, function: Function, quick: bool) -> int:
     where that may be wrong is noted, and then all is done again, in ways that are always right.
     """
     code = Code(m)
+    doubts = Doubts(code, function.builtin) if quick else None
+    ordinary = ORDINARY.get(function.name) if quick and function.builtin else None
+    body = (usual(function, m.traits) if ordinary else function).body
     e = RegionEmitter(code)
     params: list[int] = []
-    for arg in function.body.args:
+    for arg in body.args:
         number = Num(code, arg.dtype, m.new())
         params += instruction(Spv.FunctionParameter, m.type(arg.dtype), number.id)
         e.bind(arg, number)
-    doubts = Doubts(code, function.builtin) if quick else None
-    if doubts is not None and function.builtin:
-        doubts.argument(e.get(function.body.args[0]), function.name)
-    values = e.run(function.body)
+    if doubts is not None and ordinary:
+        doubts.argument(e.get(body.args[0]), *ordinary)
+    values = e.run(body)
     if doubts is not None and doubts.noted:
-        slow, args = _emitted(m, function, quick=False), e.all(function.body.args)
+        slow, args = _emitted(m, function, quick=False), e.all(body.args)
         values = code.either(doubts.any(), lambda: _applied(code, function, slow, args), lambda: values)
     result = _result_type(m, function)
     whole = values[0].id if len(values) == 1 else code.raw(Spv.CompositeConstruct, result, *(v.id for v in values))

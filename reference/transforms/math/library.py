@@ -6,6 +6,8 @@ f16 goes through f32, whose result is so near that rounding it once more is with
 `fast_math` licenses the variants in `FAST`, named like "sin.fast.f32" and defined to the bit like the rest: sin, cos
 and tan without the path for huge arguments, and rsqrt as the quotient that it is, within 1.5 ulp. None loses a NaN or
 an infinity.
+
+A backend may take the variants in `WIDE`, named like "sin.wide.f32", for arguments for which they give the same bits.
 """
 
 from __future__ import annotations
@@ -23,10 +25,10 @@ from ..cse import cse
 from ..dce import dce
 from ..fold import fold
 from ..simplify import simplify
-from . import exponential, inverse, logarithmic, power, prepared, roots, trigonometric
+from . import exponential, inverse, logarithmic, power, prepared, roots, trigonometric, wide
 from .num import Num
 
-__all__ = ["ALGORITHMS", "FAST", "NAMES", "Algorithm", "find", "from_source", "function", "traced"]
+__all__ = ["ALGORITHMS", "FAST", "NAMES", "WIDE", "Algorithm", "find", "from_source", "function", "traced"]
 
 
 @dataclass(frozen=True)
@@ -75,49 +77,52 @@ FAST: Final = ("sin", "cos", "tan", "sincos", "rsqrt")
 """Functions with a variant that `fast_math` licenses: theirs take `fast`."""
 
 
-def traced(name: str, dtype: DType, fast: bool = False) -> Region:
+WIDE: Final[dict[str, Algorithm]] = {build.__name__: Algorithm(build) for build in (wide.sin, wide.cos, wide.sincos)}
+"""Functions of f32 with a variant for devices whose multiply-add of f32 is made of f64: see wide.py."""
+
+
+def traced(name: str, dtype: DType, variant: str = "") -> Region:
     """The algorithm as its formula is written, before any pass."""
-    algorithm = ALGORITHMS[name]
-    how = {"fast": True} if fast and name in FAST else {}
+    algorithm = (WIDE if variant == "wide" else ALGORITHMS)[name]
+    how = {"fast": True} if variant == "fast" else {}
     region = Region([Value(dtype, name) for name in ("x", "y")[: algorithm.arity]])
     b = Builder(region)
-    wide = f32 if dtype is f16 else dtype
-    results = algorithm.build(*(Num(b, b.cast(v, wide)) for v in region.args), **how)
+    within = f32 if dtype is f16 else dtype
+    results = algorithm.build(*(Num(b, b.cast(v, within)) for v in region.args), **how)
     b.yield_(*(b.cast(n.v, dtype) for n in (results if isinstance(results, tuple) else (results,))))
     return region
 
 
 def function(name: str, dtype: DType, fast: bool = False) -> Function:
     """The function that computes `name` on numbers of a float type; the fast variant, if asked for and there is one."""
-    return _built(name, dtype, fast and name in FAST)
+    return _built(name, dtype, "fast" if fast and name in FAST else "")
 
 
-def from_source(name: str, dtype: DType, fast: bool = False) -> Region:
+def from_source(name: str, dtype: DType, variant: str = "") -> Region:
     """The algorithm after the passes."""
-    body = traced(name, dtype, fast)
+    body = traced(name, dtype, variant)
     for run in (fold, simplify, cse, simplify, dce):
         run(body)
     return body
 
 
 @cache
-def _built(name: str, dtype: DType, fast: bool) -> Function:
-    called = _name(name, dtype, fast)
-    return Function(called, prepared.load(called) or from_source(name, dtype, fast), builtin=True)
+def _built(name: str, dtype: DType, variant: str) -> Function:
+    called = _name(name, dtype, variant)
+    return Function(called, prepared.load(called) or from_source(name, dtype, variant), builtin=True)
 
 
-def _name(name: str, dtype: DType, fast: bool) -> str:
-    return f"{name}.fast.{dtype.name}" if fast else f"{name}.{dtype.name}"
+def _name(name: str, dtype: DType, variant: str) -> str:
+    return ".".join(filter(None, (name, variant, dtype.name)))
 
 
 NAMES: Final = {
-    _name(name, dtype, fast): (name, dtype, fast)
-    for name in ALGORITHMS
-    for dtype in FLOATS
-    for fast in (False, True)
-    if not fast or name in FAST
+    _name(name, dtype, variant): (name, dtype, variant)
+    for variant, names, dtypes in (("", ALGORITHMS, FLOATS), ("fast", FAST, FLOATS), ("wide", WIDE, (f32,)))
+    for name in names
+    for dtype in dtypes
 }
-"""What the text form calls each function -> its operation, its type, whether it is the fast variant."""
+"""What the text form calls each function -> its operation, its type, its variant."""
 
 
 def find(name: str) -> Function | None:

@@ -167,9 +167,10 @@ def branch(condition: Num, then: Callable[[], Sequence[Num]], orelse: Callable[[
     return [Num(b, v) for v in b.if_(condition.v, *regions)]
 
 
-def horner(x: Num, coefficients: Sequence[float]) -> Num:
+def horner(x: Num, coefficients: Sequence[Operand]) -> Num:
     """c0 + x (c1 + x (c2 + ...)) by fused multiply-adds; the coefficients come lowest power first."""
-    total = x.const(coefficients[-1])
+    last = coefficients[-1]
+    total = last if isinstance(last, Num) else x.const(last)
     for c in reversed(coefficients[:-1]):
         total = total.fma(x, c)
     return total

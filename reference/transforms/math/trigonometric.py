@@ -21,25 +21,25 @@ _NEAR = {"f32": 2.0**17, "f64": 2.0**30}
 def sin(x: Num, fast: bool = False) -> Num:
     """The sine, from the quadrant's polynomial and sign."""
     r = reduce(x, fast)
-    sine, cosine = _both(r)
-    return _quadrant(sine, cosine, r.quadrant)
+    sine, cosine = both(r)
+    return turned(sine, cosine, r.quadrant)
 
 
 def cos(x: Num, fast: bool = False) -> Num:
     """The cosine: the sine a quadrant further on."""
     r = reduce(x, fast)
-    sine, cosine = _both(r)
-    return _quadrant(sine, cosine, r.quadrant + 1)
+    sine, cosine = both(r)
+    return turned(sine, cosine, r.quadrant + 1)
 
 
 def sincos(x: Num, fast: bool = False) -> tuple[Num, Num]:
     """Both, for the price of one reduction; the same bits as `sin` and `cos`."""
     r = reduce(x, fast)
-    sine, cosine = _both(r)
-    return _quadrant(sine, cosine, r.quadrant), _quadrant(sine, cosine, r.quadrant + 1)
+    sine, cosine = both(r)
+    return turned(sine, cosine, r.quadrant), turned(sine, cosine, r.quadrant + 1)
 
 
-def _both(r: Reduced) -> tuple[Num, Num]:
+def both(r: Reduced) -> tuple[Num, Num]:
     """Sine and cosine of the reduced argument."""
     name = r.high.dtype.name
     square = r.high * r.high
@@ -50,11 +50,16 @@ def _both(r: Reduced) -> tuple[Num, Num]:
     return sine, cosine
 
 
-def _quadrant(sine: Num, cosine: Num, quadrant: Num) -> Num:
-    fmt = format_of(sine)
-    chosen = (quadrant & 1).ne(0).where(cosine, sine)
+def turned(sine: Num, cosine: Num, quadrant: Num) -> Num:
+    """The sine of the whole argument."""
+    return oriented((quadrant & 1).ne(0).where(cosine, sine), quadrant)
+
+
+def oriented(value: Num, quadrant: Num) -> Num:
+    """With the other sign in the last two quadrants."""
+    fmt = format_of(value)
     sign = (quadrant & 2) << (fmt.dtype.bits - 2)
-    return (chosen.bits(fmt.signed) ^ sign).bits(fmt.dtype)
+    return (value.bits(fmt.signed) ^ sign).bits(fmt.dtype)
 
 
 def reduce(x: Num, fast: bool = False) -> Reduced:
