@@ -83,6 +83,7 @@ class Executable:
         own: memory of temps, results and depths.
         errors, overflow, raised: what a launch reports; the last are exceptions from printing.
         shapes: extents of its places when it was last launched.
+        bound: what it was last launched on, which the context tells already.
         settled: whether the last launch has finished, so that the depths stand that it computed.
         narrow: a version for where a block of many lanes is too large; made when it is needed.
         sites: what reports are about, in the version that runs.
@@ -100,10 +101,15 @@ class Executable:
     overflow: Array
     raised: list[BaseException] = field(default_factory=list)
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    bound: Bindings | None = None
     settled: bool = False
     narrow: Version | None = None
     sites: Sequence[Site] = ()
     keep: tuple[Any, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.is_parallel = any(task.kind == "parallel" for task in self.program.tasks)
+        self.address: int = self.slots.ctypes.data
 
     @property
     def module(self) -> Module:
@@ -119,11 +125,6 @@ class Executable:
     def context(self) -> Context:
         """Which slot holds what."""
         return self.module.emitted.context
-
-    @property
-    def is_parallel(self) -> bool:
-        """Whether it has loops that threads may share."""
-        return any(task.kind == "parallel" for task in self.program.tasks)
 
     def use(self, version: Version) -> None:
         """Let the context tell where a version's adstacks are."""
@@ -236,17 +237,18 @@ class CpuBackend:
         task = executable.program.tasks[0].body.args if executable.program.tasks else ()
         for slot, value, arg in zip(context.params, scalars, task, strict=True):
             slots[slot] = raw_bits(value, arg.dtype)
-        for name, storage in bindings.storages.items():
-            slots[context.pointers[name]] = storage.__array_interface__["data"][0]
-        for (name, axis), slot in context.extents.items():
-            slots[slot] = bindings.shapes[name][axis]
-        executable.shapes = bindings.shapes
+        if bindings is not executable.bound:
+            for name, storage in bindings.storages.items():
+                slots[context.pointers[name]] = storage.__array_interface__["data"][0]
+            for (name, axis), slot in context.extents.items():
+                slots[slot] = bindings.shapes[name][axis]
+            executable.shapes, executable.bound = bindings.shapes, bindings
         self._launches[0] += 1
         slots[context.own["launch"]] = self._launches[0]
         slots[context.own["sized"]] = executable.settled and bindings.sized
         executable.settled = False
         try:
-            stopped = native.run(executable.code.entry, slots.ctypes.data)
+            stopped = native.run(executable.code.entry, executable.address)
             if stopped:
                 executable.go_on(stopped)
         finally:

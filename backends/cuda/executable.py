@@ -82,6 +82,7 @@ class Executable:
         self.reports_late = "stack" in kinds
         run = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_int64] * 4)
         self.fetched = np.zeros(1, np.int64)
+        self._words = self.slots.ctypes.data, self.table.ctypes.data
         self._run = run(self.launcher.symbols["run"])
         count = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 2)
         self._count = count(self.launcher.symbols["count"])
@@ -128,7 +129,7 @@ class Executable:
         """Queue some tasks."""
         storage = self.heap.storage
         self.slots[self.module.context.own["heap"]] = 0 if storage is None else storage
-        driver.check(self._run(self.slots.ctypes.data, self.table.ctypes.data, begin, end))
+        driver.check(self._run(*self._words, begin, end))
 
     def measured(self, driver: Driver | Emulator, slots: Array) -> Array:
         """The depths that the adstacks of a launch with these words need, memory being as it is."""
@@ -174,7 +175,7 @@ class Executable:
         """How many threads a task can use at once."""
         if self.program.tasks[number].kind == "serial":
             return 1
-        block, total = int(self._threads[number]), self._count(self.slots.ctypes.data, number)
+        block, total = int(self._threads[number]), self._count(self._words[0], number)
         most = block * int(self.resident[number])
         return most if total < 0 else min(most, -(-total // block) * block)
 

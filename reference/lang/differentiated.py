@@ -29,6 +29,7 @@ from ..runtime.state import Runtime
 from ..transforms.autodiff.parts import parts
 from .arguments import Call
 from .checkpointed import Checkpointed
+from .fields import PLACED
 from .results import result_value
 from .specialisation import Specialisation, run_plan
 
@@ -40,6 +41,7 @@ __all__ = [
     "companions",
     "derived",
     "differentiated",
+    "is_accompanied",
     "journaled",
     "parted",
     "with_arrays",
@@ -130,10 +132,22 @@ def _beside(made: Specialisation, place: Place, role: str) -> Place:
 
 def _accompanied(made: Specialisation, role: str) -> list[Place]:
     """The primal places with such memory beside them; fields may get theirs at any time."""
-    known = made.modes.get(("real", role))
-    if known is None:
-        known = made.modes["real", role] = _real(made.kernel, role)
-    return [place for place in known if place.kind == "ndarray" or _has(made.fields[place.name], role)]
+    known = made.modes.get(("accompanied", role))
+    if known is not None and known[0] == PLACED[0]:
+        found: list[Place] = known[1]
+        return found
+    real = made.modes.get(("real", role))
+    if real is None:
+        real = made.modes["real", role] = _real(made.kernel, role)
+    placed = PLACED[0]
+    found = [place for place in real if place.kind == "ndarray" or _has(made.fields[place.name], role)]
+    made.modes["accompanied", role] = placed, found
+    return found
+
+
+def is_accompanied(made: Specialisation, role: str) -> bool:
+    """Whether there are any `companions`."""
+    return bool(_accompanied(made, role))
 
 
 def _real(kernel: Kernel, role: str) -> list[Place]:
@@ -155,7 +169,12 @@ def differentiated(
     Reads of the places `marked` leave marks.
     """
     role = "dual" if mode == "forward" else "grad"
-    names = tuple(sorted(place.name for place in _accompanied(made, role)))
+    latest = made.modes.get(("latest", mode, marked))
+    found = _accompanied(made, role)
+    if latest is not None and latest[0] is found and (latest[2] or not strict):
+        ready: Differentiated = latest[1]
+        return ready
+    names = tuple(sorted(place.name for place in found))
     if strict and not made.modes.get(("enough", names)):
         check_storage(made, role)
         made.modes["enough", names] = True
@@ -164,6 +183,7 @@ def differentiated(
     if known is None:
         made_so = seen_mode(derived(made, mode, runtime), marked)
         known = made.modes[key] = _compiled(made, made_so, role, companions(made, role), runtime)
+    made.modes["latest", mode, marked] = found, known, ("enough", names) in made.modes
     result: Differentiated = known
     return result
 

@@ -6,7 +6,7 @@ import enum
 import itertools
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..ir.structure import Place
@@ -44,6 +44,10 @@ class Placement:
     shape: tuple[int, ...]
     offset: tuple[int, ...]
     ready: bool = True
+
+
+PLACED: Final = [0]
+"""Grows whenever some field gets its memory, or loses it."""
 
 
 class Field(HostArray):
@@ -88,6 +92,7 @@ class Field(HostArray):
         if self._placement is not None:
             raise AdstackRuntimeError(f"{self.label} is placed already", do="make another field")
         self._placement = placement
+        PLACED[0] += 1
 
     @property
     def is_placed(self) -> bool:
@@ -169,6 +174,7 @@ class Field(HostArray):
     def drop(self) -> None:
         """Give up the data for good."""
         self._dropped = True
+        PLACED[0] += 1
         self.disconnect()
         if self._buffer is not None:
             self._buffer.drop()

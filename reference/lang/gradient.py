@@ -39,13 +39,16 @@ class Gradient:
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Apply the transposed Jacobian of the launch with these arguments to the gradients, in place."""
-        recorder: object = RECORDERS[-1] if CAPTURING and RECORDERS else None
-        if isinstance(recorder, Capture):
-            with self.kernel.shown():
+        with self.kernel.shown():
+            if not RECORDERS:
+                self.repeat(*self.kernel.prepared((*self.bound, *args), kwargs))
+                return
+            recorder: object = RECORDERS[-1]
+            if CAPTURING and isinstance(recorder, Capture):
                 recorder.reverse(self, (*self.bound, *args), kwargs)
-            return
-        with self.kernel.shown(), recording(None):
-            self.repeat(*self.kernel.prepared((*self.bound, *args), kwargs))
+                return
+            with recording(None):
+                self.repeat(*self.kernel.prepared((*self.bound, *args), kwargs))
 
     def repeat(self, made: Specialisation, call: Call, runtime: Runtime) -> None:
         """The same for a call that was prepared."""

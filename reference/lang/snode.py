@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..runtime import state
-from .fields import Field, Placement, offsets
+from .fields import PLACED, Field, Placement, offsets
 from .hostvalues import extents
 
 __all__ = [
@@ -116,6 +116,7 @@ class SNode:
             companion = getattr(field, role)
             if companion is not None and companion.placement is None:
                 companion.follows = True
+                PLACED[0] += 1
 
     def _below(self) -> Iterator[Field]:
         yield from self._fields
@@ -173,6 +174,7 @@ class FieldsBuilder(SNode):
         self._builder.finalized = True
         for placement in self._builder.placements:
             placement.ready = True
+        PLACED[0] += 1
         return SNodeTree(list(self._below()))
 
 

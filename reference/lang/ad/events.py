@@ -11,7 +11,7 @@ from ...runtime.boxes import Box
 from ...runtime.memory import Array, Buffer
 from ...runtime.reach import Reach
 from ..arguments import Call
-from ..differentiated import Differentiated, companions
+from ..differentiated import Differentiated, is_accompanied
 from ..specialisation import Specialisation
 from .undo import Change, Overwritten, Touched, identity
 
@@ -31,8 +31,10 @@ def key_of(made: Specialisation, call: Call) -> Any:
     """Equal for launches with the same arguments; None where they can't be told: there is no gradient, or the launch
     works on copies.
     """
-    if not companions(made, "grad") or any(loan.copy is not None for loan in call.loans or ()):
+    if not is_accompanied(made, "grad") or any(loan.copy is not None for loan in call.loans or ()):
         return None
+    if not call.arrays and not call.scalars:
+        return made, (), ()
     arrays = sorted((name, identity(buffer)) for name, buffer in call.arrays.items() if not name.endswith(".grad"))
     return made, tuple(map(repr, call.scalars)), tuple(arrays)
 
