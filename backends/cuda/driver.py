@@ -28,6 +28,8 @@ _PTX: Final = 1
 """What `cuLinkAddData` is told to link."""
 _ATTRIBUTES: Final = {"multiprocessors": 16, "threads": 39, "major": 75, "minor": 76}
 _ERROR_LOG, _ERROR_LOG_BYTES, _TARGET_FROM_CONTEXT = 5, 6, 8
+_NO_TIMING: Final = 2
+"""An event for nothing but order."""
 _WORD: Final = 8
 _HEAP_LIMIT: Final = 2
 _HEAP_BYTES: Final = 256 * 1024 * 1024
@@ -110,6 +112,7 @@ class Driver:
     def __init__(self, ordinal: int) -> None:
         self._library = library()
         self._handle, self._context = ctypes.c_int(), ctypes.c_void_p()
+        self._event = ctypes.c_void_p()
         self._call("cuInit", 0)
         self._call("cuDeviceGet", ctypes.byref(self._handle), ordinal)
         self.device = self._described()
@@ -287,6 +290,13 @@ class Driver:
     def graph(self, nodes: Sequence[Node]) -> DriverGraph:
         """Nodes that are launched together, one after the other."""
         return DriverGraph(self._call, self._context, nodes)
+
+    def order(self, first: int | None, then: int | None) -> None:
+        """Let what comes into one stream wait for what is in another; None is the default stream."""
+        if self._event.value is None:
+            self._call("cuEventCreate", ctypes.byref(self._event), _NO_TIMING)
+        self._call("cuEventRecord", self._event, ctypes.c_void_p(first))
+        self._call("cuStreamWaitEvent", ctypes.c_void_p(then), self._event, 0)
 
     def check(self, code: int) -> None:
         """Raise what a launch gave, if it is an error."""

@@ -56,6 +56,7 @@ class Emulator:
     def __init__(self, memory: int = 1 << 32) -> None:
         self.device = Device("the host playing a CUDA device", (9, 0), memory, 4, 8, (13, 0), warp=1)
         self._memory: dict[int, npt.NDArray[np.uint8]] = {}
+        self.orders: list[tuple[int | None, int | None]] = []
         self._code = host_code(_TEXT, _FUNCTIONS, None)
 
     def enter(self) -> None:
@@ -121,6 +122,10 @@ class Emulator:
     def graph(self, nodes: Sequence[Node]) -> EmulatedGraph:
         """What does them one after the other."""
         return EmulatedGraph(self, nodes)
+
+    def order(self, first: int | None, then: int | None) -> None:
+        """Everything has been done; it is noted that somebody wanted an order."""
+        self.orders.append((first, then))
 
     def check(self, code: int) -> None:
         """Nothing goes wrong."""

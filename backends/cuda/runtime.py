@@ -226,6 +226,18 @@ class CudaBackend:
             driver.synchronize()
             self._settle(finished=True)
 
+    # ---- streams of others
+
+    def wait_for(self, stream: int) -> None:
+        """Let what is queued from now on come after what is in a stream."""
+        with self._doing("waiting for a stream") as driver:
+            driver.order(stream, None)
+
+    def let_wait(self, stream: int) -> None:
+        """Let a stream go on after what is queued."""
+        with self._doing("letting a stream wait") as driver:
+            driver.order(None, stream)
+
     # ---- memory
 
     def allocate(self, dtype: DType, shape: tuple[int, ...]) -> DeviceArray:

@@ -16,7 +16,7 @@ from adstack.backends.cuda.driver import Driver, DriverError
 from adstack.backends.cuda.graph_calls import Launch, Zero
 from adstack.errors import AdstackRuntimeError
 
-HANDLES = {"CUcontext", "CUmodule", "CUfunction", "CUstream", "CUlinkState", "CUgraph", "CUgraphExec", "CUgraphNode"}
+HANDLES = {"CUcontext", "CUmodule", "CUfunction", "CUstream", "CUlinkState", "CUgraph", "CUgraphExec", "CUgraphNode", "CUevent"}
 WORDS = {"CUdeviceptr": "u64", "size_t": "u64", "unsigned long long": "u64", "unsigned char": "byte"}
 
 
@@ -99,6 +99,8 @@ def test_every_call_is_as_the_header_says(recorder, prototypes, monkeypatch):
     graph.set(1, launch)
     graph.launch()
     del graph
+    device.order(5, None)
+    device.order(None, 7)
     device.unload(module)
     device.free(address)
     monkeypatch.setattr(driver.ctypes, "memset", lambda *args: None)  # there is no such memory
@@ -145,6 +147,7 @@ def test_numbers_are_those_of_the_header(header):
         "CU_JIT_TARGET_FROM_CUCONTEXT": driver._TARGET_FROM_CONTEXT,
         "CU_JIT_INPUT_PTX": driver._PTX,
         "CU_LIMIT_MALLOC_HEAP_SIZE": driver._HEAP_LIMIT,
+        "CU_EVENT_DISABLE_TIMING": driver._NO_TIMING,
         "CUDA_ERROR_INVALID_VALUE": driver._REFUSED,
         "CUDA_ERROR_OUT_OF_MEMORY": driver._OUT_OF_MEMORY,
         "CUDA_ERROR_NOT_INITIALIZED": driver._NOT_STARTED,

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import gc
+import sys
 import weakref
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import adstack as qd
 from adstack.errors import AdstackArgumentError, AdstackRuntimeTypeError
+from adstack.runtime import state
 
 
 class Foreign:
@@ -146,3 +150,113 @@ def test_memory_lives_as_long_as_it_may_be_used():
     del foreign
     gc.collect()
     assert gone() is None
+
+
+class Streams:
+    """torch or cupy, as far as their current stream is concerned."""
+
+    def __init__(self, handle: int) -> None:
+        stream = SimpleNamespace(cuda_stream=handle, ptr=handle)
+        self.cuda = SimpleNamespace(
+            is_initialized=lambda: True, current_stream=lambda: stream, get_current_stream=lambda: stream
+        )
+
+
+@pytest.fixture
+def orders(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int | None, int | None]]:
+    """Pairs of streams, of which the second was told to wait for the first; None is the default stream."""
+    found: list[tuple[int | None, int | None]] = []
+    monkeypatch.setattr(state.current().backend.driver, "orders", found)
+    return found
+
+
+BOTH_WAYS = [(0x70, None), (0x71, None), (None, 0x70), (None, 0x71)]
+
+
+@pytest.fixture
+def streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", Streams(0x70))
+    monkeypatch.setitem(sys.modules, "cupy", Streams(0x71))
+
+
+def test_launches_on_foreign_arrays_are_in_order_with_current_streams(streams, orders):
+    double(Foreign(np.zeros((2, 2), np.float32)))
+    assert orders == BOTH_WAYS
+    double(Foreign(np.zeros((2, 2), np.float32)))
+    assert orders == 2 * BOTH_WAYS
+
+
+@pytest.mark.parametrize("handle", [0, 1])
+def test_the_default_stream_needs_no_order(monkeypatch, orders, handle):
+    monkeypatch.setitem(sys.modules, "torch", Streams(handle))
+    monkeypatch.setitem(sys.modules, "cupy", Streams(handle))
+    double(Foreign(np.zeros((2, 2), np.float32), stream=handle))
+    assert orders == []
+
+
+def test_the_stream_that_an_array_names_is_waited_for(orders):
+    double(Foreign(np.zeros((2, 2), np.float32), stream=0x90))
+    assert orders == [(0x90, None), (None, 0x90)]
+
+
+@pytest.mark.parametrize("how", ["interface", "dlpack"])
+@pytest.mark.parametrize("kind", ["field", "ndarray"])
+def test_memory_that_others_have_is_in_order_from_then_on_even_where_machine_code_served(streams, orders, how, kind):
+    x, a = qd.field(qd.i32, shape=(2, 2)), qd.ndarray(qd.i32, (2, 2))
+
+    @qd.kernel
+    def bump():
+        for i, j in x:
+            x[i, j] += 1
+
+    mine, call = (x, bump) if kind == "field" else (a, lambda: double(a))
+    for _ in range(4):
+        call()
+    assert orders == []
+    assert mine.__cuda_array_interface__ if how == "interface" else mine.__dlpack__()
+    for number in range(1, 4):
+        call()
+        assert orders == number * BOTH_WAYS
+    assert x[0, 0] == (7 if kind == "field" else 0)
+    orders.clear()
+    mine.to_numpy()
+    mine.fill(3)
+    mine[1, 1] = 4
+    assert orders[: len(BOTH_WAYS)] == BOTH_WAYS
+    assert len(orders) % len(BOTH_WAYS) == 0
+    assert len(orders) >= 3 * len(BOTH_WAYS)
+
+
+def test_gradients_and_graphs_are_in_order_too(streams, orders):
+    x = qd.field(qd.f32, shape=3, needs_grad=True)
+    y = qd.field(qd.f32, shape=(), needs_grad=True)
+
+    @qd.kernel
+    def total():
+        for i in x:
+            y[None] += x[i] * x[i]
+
+    assert x.grad.__cuda_array_interface__["data"][0]
+    total()
+    assert orders == []
+    total.grad()
+    assert orders == BOTH_WAYS
+    with qd.graph() as g:
+        total()
+        total.grad()
+    for number in (2, 3, 4):
+        g.launch()
+        assert orders == number * BOTH_WAYS
+    assert g.is_captured
+
+
+@pytest.mark.parametrize("at", ["index", "id"])
+def test_an_array_on_another_device_is_refused(monkeypatch, at):
+    backend = state.current().backend
+    monkeypatch.setattr(backend, "capabilities", dataclasses.replace(backend.capabilities, dlpack=(2, 0)))
+    foreign = Foreign(np.zeros((2, 2), np.float32))
+    foreign.device = SimpleNamespace(**{at: 0})
+    double(foreign)
+    foreign.device = SimpleNamespace(**{at: 3})
+    with pytest.raises(AdstackArgumentError, match="it is on device 3, and adstack uses device 0"):
+        double(foreign)

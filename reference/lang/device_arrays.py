@@ -1,7 +1,8 @@
 """Arrays of others in the memory of a device (torch, cupy, numba), passed to kernels without a copy, and ours to them.
 
-Both sides speak `__cuda_array_interface__`: an address, a shape, a type. What is queued on the default stream stays in
-order; who works on another stream has to wait for it.
+Both sides speak `__cuda_array_interface__`: an address, a shape, a type. Launches are queued on the default stream.
+What the current streams of torch and cupy, and the stream that an array names, do with shared memory is kept in order
+with them (`runtime/streams.py`). Who works on yet another stream has to wait.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ def taken(name: str, value: Any) -> Buffer:
     if not backend.capabilities.addressed:
         arch = backend.capabilities.name
         raise _refused(name, f"it is in the memory of a device, and arch {arch} has none", "copy it to the host first")
+    _check_device(name, value, backend.capabilities.dlpack)
     detached = value.detach() if hasattr(value, "detach") else value
     about = getattr(detached, INTERFACE)
     dtype, shape = _dtype(name, about["typestr"]), tuple(about["shape"])
@@ -42,7 +44,17 @@ def taken(name: str, value: Any) -> Buffer:
     address, read_only = about["data"]
     if read_only:
         raise _refused(name, "it is read-only", "pass a copy")
-    return Buffer(backend, dtype, shape, backend.foreign(address or 0, dtype, shape, value), shared=True)
+    made = Buffer(backend, dtype, shape, backend.foreign(address or 0, dtype, shape, value), shared=True)
+    made.stream = about.get("stream")
+    return made
+
+
+def _check_device(name: str, value: Any, own: tuple[int, int] | None) -> None:
+    """Refuse what says that it is on another device."""
+    device = getattr(value, "device", None)
+    number = next((n for n in (getattr(device, at, None) for at in ("index", "id")) if isinstance(n, int)), None)
+    if own is not None and number is not None and number != own[1]:
+        raise _refused(name, f"it is on device {number}, and adstack uses device {own[1]}", "copy it there first")
 
 
 def described(buffer: Buffer) -> dict[str, Any]:
@@ -50,7 +62,7 @@ def described(buffer: Buffer) -> dict[str, Any]:
     found = buffer.backend.capabilities
     if found.direct or not found.addressed:
         raise AttributeError(INTERFACE)
-    buffer.shared = True
+    buffer.share()
     return {
         "shape": buffer.shape,
         "typestr": np.dtype(buffer.dtype.numpy).str,

@@ -10,6 +10,7 @@ import ctypes
 import itertools
 from typing import Any, Final
 
+from ..runtime.backend import Ordering
 from ..runtime.memory import Buffer
 
 __all__ = ["capsule", "device_of"]
@@ -81,8 +82,8 @@ def capsule(buffer: Buffer, stream: Any = None, dl_device: Any = None, copy: Any
     assert device is not None
     if copy or dl_device not in (None, device):
         raise BufferError(f"memory of DLPack's device {device} is shared, not copied: leave out copy and dl_device")
-    if stream not in _DEFAULT_STREAMS:
-        buffer.backend.synchronize()  # whatever that stream does comes behind what is done
+    if stream not in _DEFAULT_STREAMS and isinstance(buffer.backend, Ordering):
+        buffer.backend.let_wait(stream)
     dtype, rank = buffer.dtype, len(buffer.shape)
     shape = (ctypes.c_int64 * max(rank, 1))(*buffer.shape)
     counts = [1, *itertools.accumulate(reversed(buffer.shape[1:]), int.__mul__)] if rank else []
@@ -94,6 +95,6 @@ def capsule(buffer: Buffer, stream: Any = None, dl_device: Any = None, copy: Any
     made.tensor.code, made.tensor.bits = _CODES[dtype.numpy.kind], 8 * dtype.size
     made.tensor.shape, made.tensor.strides = (ctypes.cast(x, ctypes.POINTER(ctypes.c_int64)) for x in (shape, strides))
     made.deleter = ctypes.cast(_let_go, ctypes.c_void_p)
-    buffer.shared = True
+    buffer.share()
     _LENT[ctypes.addressof(made)] = made, shape, strides, buffer
     return _NEW(ctypes.addressof(made), _NAME, ctypes.cast(_destroyed, ctypes.c_void_p))

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..ir.types import DType
-from ..runtime.guards import invalidate
 from ..runtime.memory import Array, Buffer
 from . import dlpack, hostvalues
 from .device_arrays import described
@@ -168,15 +167,8 @@ class HostArray(ABC):
                 f"{self.label} can't share its memory with numpy as {np.dtype(dtype or contents.dtype)}",
                 do="leave copy=False out",
             )
-        self._share(self.buffer)
+        self.buffer.share()
         return contents
-
-    def _share(self, buffer: Buffer) -> None:
-        """Others may write the memory from now on."""
-        if not buffer.shared and buffer.watch is not None:
-            buffer.watch.before(buffer, "the host")
-            invalidate()
-        buffer.shared = True
 
     def from_numpy(self, array: Any) -> None:
         """Take over the elements of a numpy array of shape `shape + element_shape`."""
@@ -203,7 +195,7 @@ class HostArray(ABC):
     def __dlpack__(self, **request: Any) -> Any:
         if dlpack.device_of(self.buffer) is None:
             return self.to_numpy(copy=False).__dlpack__(**request)
-        self._share(self.buffer)
+        self.buffer.share()
         return dlpack.capsule(self.buffer, **request)
 
     def __dlpack_device__(self) -> Any:

@@ -78,7 +78,9 @@ class Ndarray(HostArray):
     def marked(self) -> int:
         """The mark of its signature, which machine code finds in the buffer's record from now on; 0 if it can't."""
         found = self.buffer.backend.capabilities
-        if not (found.direct or found.addressed or found.shortcuts) or self.buffer.is_strict:
+        if not (found.direct or found.addressed or found.shortcuts):
+            return 0
+        if self.buffer.is_strict or self.buffer.is_ordered:
             return 0
         record = self.buffer.record()
         record[TAG] = _MARKS.setdefault(self.signature, len(_MARKS) + 1)

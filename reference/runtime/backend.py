@@ -25,6 +25,7 @@ __all__ = [
     "Capturing",
     "Counting",
     "Marking",
+    "Ordering",
     "Partial",
     "Probe",
     "Unavailable",
@@ -135,6 +136,17 @@ class Capturing(Protocol):
 
     def rebind(self, graph: Any, scalars: Sequence[Any], bindings: Bindings) -> bool:
         """Let a graph of one launch have other arguments; False if it would be another graph."""
+
+
+@runtime_checkable
+class Ordering(Protocol):
+    """A backend on whose device others have streams of their own, known by their handles."""
+
+    def wait_for(self, stream: int) -> None:
+        """Let everything queued from now on come after what is in a stream."""
+
+    def let_wait(self, stream: int) -> None:
+        """Let everything that comes into a stream from now on come after what is queued."""
 
 
 class Backend(Protocol):

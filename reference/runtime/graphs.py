@@ -16,6 +16,7 @@ from .guards import EPOCH, GUARD
 from .memory import Buffer
 from .plans import Plan
 from .stats import count
+from .streams import ordered
 
 __all__ = ["Captured", "Planned", "captured"]
 
@@ -95,7 +96,8 @@ class Captured:
             if buffer.watch is not None and buffer.watch.strict:
                 buffer.watch.before(buffer, writer)
         try:
-            done = self._backend.repeat(self._graph)
+            with ordered(self._backend, self._buffers):
+                done = self._backend.repeat(self._graph)
         finally:
             for buffer, _ in self._written.values():
                 buffer.touch()

@@ -14,10 +14,11 @@ import numpy.typing as npt
 
 from ..errors import AdstackRuntimeError
 from ..ir.types import DType
-from .backend import Backend, Marking, Partial
+from .backend import Backend, Marking, Ordering, Partial
 from .budget import current
 from .capturing import CAPTURING, check
 from .guards import invalidate
+from .streams import ordered
 from .watches import Watch
 
 __all__ = ["ADDRESS", "EXTENTS", "MARK", "TAG", "WRITTEN", "Array", "Buffer", "next_generation"]
@@ -46,6 +47,7 @@ class Buffer:
         storage: the backend's handle to it; None once dropped.
         owned: whether `drop` gives the memory back to the backend.
         shared: whether others (numpy, torch) write the memory too, so that `generation` may miss changes.
+        stream: in which the owner of the memory works on it, if it is somebody else's who has said so.
         watch: who wants to know what it held before it is written, if anybody.
         writers: the plans made for it that write it; None if there was none.
     """
@@ -61,6 +63,7 @@ class Buffer:
         "shape",
         "shared",
         "storage",
+        "stream",
         "watch",
         "writers",
     )
@@ -79,6 +82,7 @@ class Buffer:
             storage = backend.allocate(dtype, shape)
         self.storage = storage
         self.shared = shared
+        self.stream: int | None = None
         self.watch: Watch | None = None
         self.writers: WeakSet[Any] | None = None
         self._generation = next_generation()
@@ -116,6 +120,23 @@ class Buffer:
     def is_strict(self) -> bool:
         """Whether kernels may only write it with Python's knowledge."""
         return self.watch is not None and self.watch.strict
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether others work on it in streams of their own, so that launches need Python's care."""
+        return self.shared and isinstance(self.backend, Ordering)
+
+    def share(self) -> None:
+        """Others may write the memory from now on."""
+        if self.shared:
+            return
+        if self.watch is not None:
+            self.watch.before(self, "the host")
+        self.shared = True
+        if self.watch is not None or self.is_ordered:
+            if self._record is not None and self.is_ordered:
+                self._record[TAG] = 0
+            invalidate()
 
     def watched(self, *, strictly: bool) -> Watch:
         """From now on what it holds is saved before the host writes it, if anybody may ask for it; strictly, before
@@ -171,7 +192,11 @@ class Buffer:
     def read(self) -> Array:
         """The contents: a view where the host can address the memory, else a copy."""
         view = self.view()
-        return self.backend.download(self._alive()) if view is None else view
+        return self._downloaded() if view is None else view
+
+    def _downloaded(self) -> Array:
+        with ordered(self.backend, (self,)):
+            return self.backend.download(self._alive())
 
     def peek(self) -> Array:
         """The contents, to look at elements: of memory that the host does not address a copy is kept while it holds."""
@@ -179,7 +204,7 @@ class Buffer:
         if view is not None:
             return view
         if self._peeked is None or self._peeked[0] != self.generation or self.shared:
-            self._peeked = self.generation, self.backend.download(self._alive())
+            self._peeked = self.generation, self._downloaded()
         return self._peeked[1]
 
     def put(self, position: tuple[int, ...], value: Any) -> None:
@@ -197,11 +222,16 @@ class Buffer:
     def _send(self, contents: Array, position: tuple[int, ...]) -> None:
         """Write what has changed in a copy of the contents."""
         if not isinstance(self.backend, Partial):
-            self.backend.upload(self._alive(), contents)
+            self._upload(contents)
             return
         first = (*position, *[0] * (contents.ndim - len(position)))
         start = int(np.ravel_multi_index(first, contents.shape)) if first else 0
-        self.backend.upload_at(self._alive(), start, np.ascontiguousarray(contents[position]))
+        with ordered(self.backend, (self,)):
+            self.backend.upload_at(self._alive(), start, np.ascontiguousarray(contents[position]))
+
+    def _upload(self, contents: Array) -> None:
+        with ordered(self.backend, (self,)):
+            self.backend.upload(self._alive(), contents)
 
     def write(self, array: Any) -> None:
         """Replace the contents by `array` (any shape that broadcasts, converted to the buffer's dtype)."""
@@ -212,7 +242,7 @@ class Buffer:
         values = np.empty(self.shape, self.dtype.numpy)
         with np.errstate(all="ignore"):
             values[...] = array
-        self.backend.upload(self._alive(), values)
+        self._upload(values)
         self.touch()
 
     def _alive(self) -> Any:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from ..errors import AdstackRuntimeError
 from ..ir.structure import Place
-from .backend import Backend, Bindings, Counting
+from .backend import Backend, Bindings, Counting, Ordering
 from .compiler import Compiled
 from .memory import Buffer
 from .shortcuts import Argument, Shortcut
 from .sizes import Sizing
+from .streams import ordered
 
 __all__ = ["Plan"]
 
@@ -41,6 +43,7 @@ class Plan:
         self._written_arguments = tuple(n for n in self._arguments if n in compiled.written)
         self.sizing = Sizing.of(compiled)
         self._number = 0
+        self._orders = isinstance(backend, Ordering)
         self._counting = backend if isinstance(backend, Counting) else None
         self._scalars: Sequence[Any] = ()
         for buffer in self._changed:
@@ -54,9 +57,10 @@ class Plan:
         self._announce(arrays)
         bindings = self.bind(arrays)
         if self.sizing is not None:
-            bindings.sized = self.sizing.holds(scalars, {**self.buffers, **arrays})
+            bindings.sized = self.sizing.holds(scalars, {**self.buffers, **arrays} if arrays else self.buffers)
         try:
-            returned = self.backend.launch(self.compiled.executable, scalars, bindings)
+            with ordered(self.backend, (*self._fixed, *arrays.values())) if self._orders else nullcontext():
+                returned = self.backend.launch(self.compiled.executable, scalars, bindings)
         except BaseException:
             if self.sizing is not None:
                 self.sizing.forget()
@@ -79,8 +83,8 @@ class Plan:
 
     @property
     def is_watched(self) -> bool:
-        """Whether somebody wants to know before it writes."""
-        return any(buffer.is_strict for buffer in self._changed)
+        """Whether somebody wants to know before it writes, or has to be waited for."""
+        return any(buffer.is_strict for buffer in self._changed) or any(buffer.is_ordered for buffer in self._fixed)
 
     @property
     def number(self) -> int:

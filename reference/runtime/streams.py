@@ -1,0 +1,56 @@
+"""Streams of others on the same device, in which they write to memory that is shared, and read what launches wrote.
+
+Launches are queued on the default stream. What torch and cupy do on another one, their current stream, knows nothing of
+it: so a launch that touches shared memory waits for their current streams, and these wait for it. The host waits for
+nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from .backend import Ordering
+
+if TYPE_CHECKING:
+    from .memory import Buffer
+
+__all__ = ["DEFAULT", "current", "ordered"]
+
+DEFAULT: Final = (None, 0, 1)
+"""The default stream, as interfaces call it."""
+
+
+def current() -> list[int]:
+    """The current streams of torch and cupy, as far as they are loaded and are not the default stream."""
+    found = (_torch(sys.modules.get("torch")), _cupy(sys.modules.get("cupy")))
+    return list({stream: None for stream in found if stream not in DEFAULT})
+
+
+def _torch(torch: Any) -> Any:
+    cuda = getattr(torch, "cuda", None)
+    return cuda.current_stream().cuda_stream if cuda is not None and cuda.is_initialized() else None
+
+
+def _cupy(cupy: Any) -> Any:
+    cuda = getattr(cupy, "cuda", None)
+    return None if cuda is None else cuda.get_current_stream().ptr
+
+
+@contextmanager
+def ordered(backend: Any, buffers: Iterable[Buffer]) -> Iterator[None]:
+    """What is done inside with these buffers comes after what others have done with them, and before what they will."""
+    streams: dict[int, None] = {}
+    if isinstance(backend, Ordering):
+        shared = [buffer for buffer in buffers if buffer.shared]
+        streams = dict.fromkeys(current()) if shared else {}
+        streams |= {buffer.stream: None for buffer in shared if buffer.stream not in DEFAULT}
+    for stream in streams:
+        backend.wait_for(stream)
+    try:
+        yield
+    finally:
+        for stream in streams:
+            backend.let_wait(stream)
