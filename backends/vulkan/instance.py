@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 from .api import Missing, ffi, lib
+from .lavapipe import widen
 
 __all__ = ["LAYER", "Instance", "instance"]
 
@@ -52,6 +53,7 @@ def instance() -> Instance | Missing:
         info.enabledLayerCount, info.ppEnabledLayerNames = 1, layers
         info.enabledExtensionCount, info.ppEnabledExtensionNames = 1, extensions
     made = ffi().new("VkInstance *")
+    widen()
     result = lib().vkCreateInstance(info, ffi().NULL, made)
     if result < 0:
         return f"Vulkan refuses to start ({result})", "install a driver: on Debian, mesa-vulkan-drivers"
