@@ -48,9 +48,10 @@ def test_the_way_is_chosen_by_the_device_and_told():
     assert not isinstance(backend().stream, BoundStream)
 
 
-def test_both_ways_have_memory_of_their_own():
-    assert backend().device.handle != bound().device.handle
-    assert bound().memory._take(256, visible=True).address == 0
+def test_both_ways_have_devices_and_files_of_their_own():
+    devices = backend().device, bound().device
+    assert devices[0].handle != devices[1].handle
+    assert devices[0].physical.identity != devices[1].physical.identity  # what is known of rounding may differ
 
 
 # ---- what is bound
