@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import adstack as qd
-from adstack.errors import AdstackArgumentError, AdstackRuntimeTypeError
+from adstack.errors import AdstackArgumentError, AdstackRuntimeTypeError, AdstackStaleBoundError
 from adstack.runtime import state
 
 
@@ -260,3 +260,54 @@ def test_an_array_on_another_device_is_refused(monkeypatch, at):
     foreign.device = SimpleNamespace(**{at: 3})
     with pytest.raises(AdstackArgumentError, match="it is on device 3, and adstack uses device 0"):
         double(foreign)
+
+
+def test_a_bound_in_a_foreign_array_that_changed_before_the_gradient_is_refused():
+    trips = np.array([3], np.int32)
+    x, y = qd.field(qd.f32, shape=(), needs_grad=True), qd.field(qd.f32, shape=(), needs_grad=True)
+
+    @qd.kernel
+    def power(trips: qd.types.ndarray(dtype=qd.i32, ndim=1)):
+        for _ in range(1):
+            v = x[None]
+            for _ in range(trips[0]):
+                v = v * x[None]
+            y[None] = v
+
+    x[None], y.grad[None] = 2, 1
+    power(Foreign(trips))
+    trips[0] = 2
+    with pytest.raises(AdstackStaleBoundError, match="power"):
+        power.grad(Foreign(trips))
+    trips[0] = 3
+    power.grad(Foreign(trips))
+    assert x.grad[None] == 32
+
+
+def test_calls_of_a_graph_that_may_change_a_bound_in_foreign_memory_are_checked_every_time():
+    trips = np.array([3], np.int32)
+    x, y = qd.field(qd.f32, shape=(), needs_grad=True), qd.field(qd.f32, shape=(), needs_grad=True)
+    more = qd.field(qd.i32, shape=())
+
+    @qd.kernel
+    def power(trips: qd.types.ndarray(dtype=qd.i32, ndim=1)):
+        for _ in range(1):
+            v = x[None]
+            for _ in range(trips[0]):
+                v = v * x[None]
+            y[None] = v
+
+    @qd.kernel
+    def change(trips: qd.types.ndarray(dtype=qd.i32, ndim=1)):
+        trips[0] = trips[0] + more[None]
+
+    x[None], y.grad[None] = 2, 1
+    with qd.graph() as g:
+        power(Foreign(trips))
+        change(Foreign(trips))
+        power.grad(Foreign(trips))
+    g.launch()
+    g.launch()
+    more[None] = 1
+    with pytest.raises(AdstackStaleBoundError, match="power"):
+        g.launch()

@@ -82,7 +82,12 @@ class Step:
         bounds = self.made.bounds
         if bounds is None:
             return set()
-        return {id(b) for b in (*bounds.fields.values(), *(self.call.arrays[name] for name in bounds.arrays))}
+        return set(map(_memory, (*bounds.fields.values(), *(self.call.arrays[name] for name in bounds.arrays))))
+
+    @property
+    def written(self) -> set[int]:
+        """The memory that its launch writes."""
+        return set(map(_memory, self.planned.memory(self.plan.compiled.written)))
 
     @property
     def buffers(self) -> list[Buffer]:
@@ -241,15 +246,11 @@ class Graph:
             return False
         decided: set[int] = set()
         for number, step in enumerate(self._steps):
-            written = {id(buffer) for buffer in step.planned.memory(step.plan.compiled.written)}
-            if not written.isdisjoint(decided):
+            if not step.written.isdisjoint(decided):
                 return False  # its calls would have to be told apart
             if step.gradient is None or step not in self._alone:
                 decided |= step.bounds
-            elif any(
-                not step.bounds.isdisjoint(map(id, one.planned.memory(one.plan.compiled.written)))
-                for one in self._steps[:number]
-            ):
+            elif any(not step.bounds.isdisjoint(one.written) for one in self._steps[:number]):
                 return False
         return True
 
@@ -273,6 +274,11 @@ def graph() -> Graph:
     something, can't be recorded.
     """
     return Graph()
+
+
+def _memory(buffer: Buffer) -> int:
+    """Equal where memory may be the same: somebody else's arrays may overlap in any way."""
+    return id(buffer) if buffer.owned else 0
 
 
 def _alone(steps: list[Step]) -> list[Step]:

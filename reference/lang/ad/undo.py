@@ -158,6 +158,8 @@ def identity(buffer: Buffer) -> Any:
     """Equal for buffers over the same memory: every call with a numpy array makes one."""
     if buffer.owned:
         return id(buffer)
+    if buffer.backend.capabilities.addressed and buffer.storage is not None:
+        return buffer.backend.address(buffer.storage), buffer.shape, buffer.dtype
     contents = buffer.read()
     return contents.ctypes.data, contents.nbytes, buffer.dtype
 
