@@ -49,13 +49,19 @@ def recipe() -> str:
     return f"{llvm.llvm_version_info} {Path(__file__).read_text()}"
 
 
-def optimised(text: str, machine: Any) -> Any:
-    """The module, parsed, verified and cleaned up."""
+def parsed(text: str) -> Any:
+    """The module, parsed and verified."""
     try:
         module = llvm.parse_assembly(text)
         module.verify()
     except RuntimeError as error:
         raise InternalError(f"LLVM refuses the code generated for it: {error}\n{text}") from error
+    return module
+
+
+def optimised(text: str, machine: Any) -> Any:
+    """The module, parsed, verified and cleaned up."""
+    module = parsed(text)
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
@@ -74,13 +80,23 @@ def ptx(text: str, target: tuple[str, str] | None = None) -> str:
     return assembly
 
 
-def host_code(text: str, symbols: Sequence[str], cached: ObjectCache | None) -> Code:
-    """Machine code of a module for the host, from the cache if it is there."""
-    machine = target_machine()
-    key = "" if cached is None else cached.key(text, *made_for(), recipe())
+@cache
+def _plain_machine() -> Any:
+    target_machine()  # makes LLVM ready
+    return llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)
+
+
+def host_code(text: str, symbols: Sequence[str], cached: ObjectCache | None, *, plain: bool = False) -> Code:
+    """Machine code of a module for the host, from the cache if it is there.
+
+    `plain`: it is not optimised, which for what launches kernels takes a fifth of the time, and costs a launch nothing
+    that could be measured.
+    """
+    key = "" if cached is None else cached.key(text, *made_for(), recipe(), str(plain))
     image = None if cached is None else cached.read(key)
     if image is None:
-        image = machine.emit_object(optimised(text, machine))
+        machine = _plain_machine() if plain else target_machine()
+        image = machine.emit_object(parsed(text) if plain else optimised(text, machine))
         if cached is not None:
             cached.write(key, image)
     library = linked(image, symbols)
