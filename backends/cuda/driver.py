@@ -289,7 +289,11 @@ class Driver:
 
     def graph(self, nodes: Sequence[Node]) -> DriverGraph:
         """Nodes that are launched together, one after the other."""
-        return DriverGraph(self._call, self._context, nodes)
+        return DriverGraph(self._call, self._context, nodes, self._setter)
+
+    def _setter(self) -> int:
+        """The address of cuGraphExecKernelNodeSetParams."""
+        return ctypes.cast(self._library.cuGraphExecKernelNodeSetParams_v2, ctypes.c_void_p).value or 0
 
     def order(self, first: int | None, then: int | None) -> None:
         """Let what comes into one stream wait for what is in another; None is the default stream."""

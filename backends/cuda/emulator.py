@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .driver import Device, DriverError
-from .graph_calls import Launch, Node, Zero
+from .graph_calls import KernelParams, Launch, Node, Zero
+from .graph_updates import Updates
 from .toolchain import Code, host_code
 
 __all__ = ["Emulator"]
@@ -140,6 +141,20 @@ class EmulatedGraph:
     def __init__(self, host: Emulator, nodes: Sequence[Node]) -> None:
         self._host = host
         self._nodes = [_kept(node) for node in nodes]
+        self._setter = _SETTER(self._tell)
+
+    def updates(self, kernels: Mapping[int, int]) -> Updates:
+        """How kernels are handed other words; node k goes by the number k + 1."""
+        setter = ctypes.cast(self._setter, ctypes.c_void_p).value or 0
+        return Updates(setter, 0, [number + 1 for number in kernels], list(kernels.values()))
+
+    def _tell(self, _: Any, number: int, told: Any) -> int:
+        """What cuGraphExecKernelNodeSetParams does."""
+        params, node = told.contents, self._nodes[number - 1]
+        assert isinstance(node, Launch)
+        words = (ctypes.c_int64 * len(node.words)).from_address(params.params[0])
+        self.set(number - 1, Launch(params.function, params.grid[0], params.block[0], np.array(words)))
+        return 0
 
     def set(self, number: int, node: Launch) -> None:
         """Hand a kernel other words."""
@@ -154,6 +169,7 @@ class EmulatedGraph:
                 _GRID(node.function)(node.words.ctypes.data, node.grid * node.block)
 
 
+_SETTER: Final = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(KernelParams))
 _GRID: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
 
 

@@ -127,9 +127,14 @@ class Executable:
 
     def queue(self, driver: Driver | Emulator, begin: int, end: int) -> None:
         """Queue some tasks."""
+        driver.check(self.go(begin, end))
+
+    def go(self, begin: int, end: int) -> int:
+        """Launch some tasks as the table says; CUDA's code, 0 if all went well."""
         storage = self.heap.storage
         self.slots[self.module.context.own["heap"]] = 0 if storage is None else storage
-        driver.check(self._run(*self._words, begin, end))
+        code: int = self._run(*self._words, begin, end)
+        return code
 
     def measured(self, driver: Driver | Emulator, slots: Array) -> Array:
         """The depths that the adstacks of a launch with these words need, memory being as it is."""
@@ -282,7 +287,7 @@ def build(
 ) -> Executable:
     """Compile a module's text, or take it from the cache, and load it."""
     loaded = driver.load(_image(driver, module, cached), heap="@malloc(" in module.text)
-    launcher = host_code(module.launcher, ["run", "count", "enter"], cached)
+    launcher = host_code(module.launcher, ["run", "count", "enter"], cached, plain=True)
     claims = any(words.heap.claims is not None for words in module.rows.values())
     layout = OwnMemory.of(program, module.sites, claims=claims)
     own = driver.allocate(layout.size)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy.typing as npt
 
-__all__ = ["DriverGraph", "Launch", "Node", "Zero"]
+from .graph_updates import Updates
+
+__all__ = ["DriverGraph", "KernelParams", "Launch", "Node", "Zero"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Zero:
 Node = Launch | Zero
 
 
-class _KernelParams(ctypes.Structure):
+class KernelParams(ctypes.Structure):
     """CUDA_KERNEL_NODE_PARAMS_v2."""
 
     _fields_ = (
@@ -74,10 +76,11 @@ class DriverGraph:
         call: the driver.
         context: of the device.
         nodes: what it does.
+        setter: gives the address of cuGraphExecKernelNodeSetParams.
     """
 
-    def __init__(self, call: Call, context: Any, nodes: Sequence[Node]) -> None:
-        self._call = call
+    def __init__(self, call: Call, context: Any, nodes: Sequence[Node], setter: Callable[[], int]) -> None:
+        self._call, self._setter = call, setter
         graph, self._made = ctypes.c_void_p(), ctypes.c_void_p()
         call("cuGraphCreate", ctypes.byref(graph), 0)
         self._nodes: list[ctypes.c_void_p] = []
@@ -106,15 +109,20 @@ class DriverGraph:
         self._call("cuGraphExecKernelNodeSetParams_v2", self._made, self._nodes[number], ctypes.byref(params))
         del keep
 
+    def updates(self, kernels: Mapping[int, int]) -> Updates:
+        """How kernels, functions by the numbers of their nodes, are handed other words by machine code."""
+        nodes = [self._nodes[number].value or 0 for number in kernels]
+        return Updates(self._setter(), self._made.value or 0, nodes, list(kernels.values()))
+
     def launch(self) -> None:
         """Queue everything."""
         self._call("cuGraphLaunch", self._made, None)
 
 
-def _params(node: Launch) -> tuple[_KernelParams, Any]:
+def _params(node: Launch) -> tuple[KernelParams, Any]:
     """What the driver is told of a kernel, and what has to live while it is."""
     words = (ctypes.c_void_p * 1)(node.words.ctypes.data)
-    params = _KernelParams(node.function, (node.grid, 1, 1), (node.block, 1, 1), 0, words)
+    params = KernelParams(node.function, (node.grid, 1, 1), (node.block, 1, 1), 0, words)
     return params, words
 
 

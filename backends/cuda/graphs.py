@@ -21,6 +21,7 @@ from adstack.runtime.adstack_heap import Heap, TaskUse
 
 from .codegen import FUNCTION, WORDS
 from .graph_calls import Launch, Node, Zero
+from .graph_updates import OTHER, Updates
 
 if TYPE_CHECKING:
     from .driver import Driver
@@ -77,15 +78,15 @@ class Recording:
         """Keep the launch inside."""
         zeroed = executable.layout.zeroed
         nodes: list[Node] = [Zero(executable.own, zeroed)] if zeroed else []
-        with _noting(executable, nodes, really=True):
+        with _noting(executable, nodes):
             yield
         layouts = executable.layouts
         self.parts.append(Part(executable, nodes, executable.slots.copy(), dict(layouts.wanted), dict(layouts.uses)))
 
 
 @contextmanager
-def _noting(executable: Executable, nodes: list[Node], *, really: bool) -> Iterator[None]:
-    """Note the kernels that are launched, those that compute depths excepted; launch them, or only note."""
+def _noting(executable: Executable, nodes: list[Node]) -> Iterator[None]:
+    """Note the kernels that are launched inside, those that compute depths excepted."""
     table, sizers = executable.table, set(executable.rows[executable.sizers, FUNCTION].tolist())
     original = int(table[WORDS["launch"]])
     launch = _LAUNCH(original)
@@ -93,7 +94,8 @@ def _noting(executable: Executable, nodes: list[Node], *, really: bool) -> Itera
     def noted(function: int, grid: int, *rest: Any) -> int:
         if function not in sizers:
             nodes.append(Launch(function, grid, rest[2], executable.slots.copy()))
-        return launch(function, grid, *rest) if really else 0
+        code: int = launch(function, grid, *rest)
+        return code
 
     called = _LAUNCH(noted)
     table[WORDS["launch"]] = ctypes.cast(called, ctypes.c_void_p).value
@@ -123,6 +125,7 @@ class Graph:
         self._bytes = max((use.bytes for part in parts for use in part.uses.values()), default=0)
         self._limit = max(part.executable.options.ad_stack_heap_limit for part in parts)
         self._storage = heap.storage
+        self._updates: Updates | None = None
 
     def hold(self, heap: Heap) -> bool:
         """Have the adstacks where the nodes expect them; False if there is no memory for them."""
@@ -160,20 +163,17 @@ class Graph:
     def rebind(self, driver: Driver | Emulator) -> bool:
         """Hand the only part's kernels what its program would be handed now; False if others would run."""
         (part,) = self.parts
-        nodes: list[Node] = []
-        with _noting(part.executable, nodes, really=False):
-            part.executable.queue(driver, 0, len(part.executable.program.tasks))
-        old = [node for node in part.nodes if isinstance(node, Launch)]
-        new = [node for node in nodes if isinstance(node, Launch)]
-        if [node.function for node in old] != [node.function for node in new]:
-            return False
-        first = part.begin + len(part.nodes) - len(old)
-        for number, (before, node) in enumerate(zip(old, new, strict=True), first):
-            if before.grid != node.grid or before.block != node.block or (before.words != node.words).any():
-                self._nodes[number] = part.nodes[number - part.begin] = node
-                self._made.set(number, node)
-        part.slots = part.executable.slots.copy()
-        return True
+        executable = part.executable
+        if part.draws:
+            return False  # its nodes are told more before each launch
+        kernels = {number: node.function for number, node in enumerate(self._nodes) if isinstance(node, Launch)}
+        updates = self._updates = self._updates or self._made.updates(kernels)
+        with updates.told(executable.table):
+            code = executable.go(0, len(executable.program.tasks))
+        if code != OTHER:
+            driver.check(code)
+        part.slots = executable.slots.copy()
+        return not code and updates.is_complete
 
     def resize(self, driver: Driver | Emulator, number: int) -> None:
         """Compute the depths of a part's adstacks from memory as it is; AdstackStaleBoundError if one has no room."""

@@ -115,7 +115,7 @@ def test_every_call_is_as_the_header_says(recorder, prototypes, monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "made"),
-    [("KERNEL_NODE_PARAMS_v2", graph_calls._KernelParams), ("MEMSET_NODE_PARAMS", graph_calls._MemsetParams)],
+    [("KERNEL_NODE_PARAMS_v2", graph_calls.KernelParams), ("MEMSET_NODE_PARAMS", graph_calls._MemsetParams)],
 )
 def test_structures_are_those_of_the_header(header, name, made):
     (body,) = re.findall(rf"struct CUDA_{name}_st \{{(.*?)\n\}}", header, re.DOTALL)
