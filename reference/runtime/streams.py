@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
 from .backend import Ordering
@@ -39,14 +39,19 @@ def _cupy(cupy: Any) -> Any:
     return None if cuda is None else cuda.get_current_stream().ptr
 
 
-@contextmanager
-def ordered(backend: Any, buffers: Iterable[Buffer]) -> Iterator[None]:
+def ordered(backend: Any, buffers: Iterable[Buffer]) -> AbstractContextManager[None]:
     """What is done inside with these buffers comes after what others have done with them, and before what they will."""
-    streams: dict[int, None] = {}
-    if isinstance(backend, Ordering):
-        shared = [buffer for buffer in buffers if buffer.shared]
-        streams = dict.fromkeys(current()) if shared else {}
-        streams |= {buffer.stream: None for buffer in shared if buffer.stream not in DEFAULT}
+    shared = [buffer for buffer in buffers if buffer.shared]
+    return _ordered(backend, shared) if shared and isinstance(backend, Ordering) else _NOTHING
+
+
+_NOTHING: Final = nullcontext()
+
+
+@contextmanager
+def _ordered(backend: Ordering, shared: list[Buffer]) -> Iterator[None]:
+    streams = dict.fromkeys(current())
+    streams |= {buffer.stream: None for buffer in shared if buffer.stream not in DEFAULT}
     for stream in streams:
         backend.wait_for(stream)
     try:
