@@ -9,6 +9,7 @@ from adstack.backends.spirv.memory import HEAP, PRINT, RECORD, WORDS, buffer_of
 from adstack.backends.spirv.tasks import Shader
 from adstack.errors import AdstackMemoryError, BackendUnavailableError
 from adstack.ir.structure import Program
+from adstack.ir.types import u8
 from adstack.runtime.adstack_heap import Heap
 
 from .api import ffi
@@ -21,7 +22,7 @@ from .toolchain import Pipeline
 
 __all__ = ["Binder", "BoundStream", "check_count"]
 
-_NOTHING: Final = (None, None, None)
+_NOTHING: Final = (None, None, 0)
 
 
 class BoundStream(Stream):
@@ -30,31 +31,42 @@ class BoundStream(Stream):
     def __init__(self, device: Device, memory: Memory, layout: Any, sets: Sets) -> None:
         super().__init__(device, memory, layout)
         self._sets = sets
-        self._set: Any = None
-        self._last: Any = None
         self._handed = ffi().new("VkDescriptorSet *")
 
     def bind(self, pipeline: Pipeline, blocks: tuple[Block, ...]) -> None:
         self.hand(pipeline, self._sets.of(blocks))
 
-    def set_of(self, blocks: tuple[Block, ...]) -> Any:
+    def set_of(self, blocks: tuple[Block, ...]) -> int:
         """The descriptor set that binds these blocks."""
         return self._sets.of(blocks)
 
-    def hand(self, pipeline: Pipeline, found: Any) -> None:
+    @property
+    def arena(self) -> Block | None:
+        """The block where the words of all launches stand, if there is one for all."""
+        blocks = {batch.arena.block for batch in self._batches}
+        return blocks.pop() if len(blocks) == 1 else None
+
+    def hand(self, pipeline: Pipeline, found: int) -> None:
         """Have the next dispatch find what a descriptor set binds."""
-        if found is not self._set:
+        if found != self.state.set:
             self._record()  # what waits to be recorded has another set
-            self._set, self._layout = found, pipeline.layout
+            self.state.set, self.state.layout = found, pipeline.layout
 
     def _record(self) -> None:
         state = self.state
-        if state.pipeline and (state.pipeline != state.bound or self._set is not self._last):
-            assert self._current is not None
-            self._handed[0] = self._last = self._set
-            bind, none = self.device.vk["vkCmdBindDescriptorSets"], ffi().NULL
-            bind(self._current.commands, 1, self._layout, 0, 1, self._handed, 0, none)
+        if state.pipeline:
+            self._layout = ffi().cast("VkPipelineLayout", state.layout)
+            if state.pipeline != state.bound or state.set != state.given:
+                self._give()
         super()._record()
+
+    def _give(self) -> None:
+        """Bind the set of what is to be recorded."""
+        assert self._current is not None
+        state, bind, none = self.state, self.device.vk["vkCmdBindDescriptorSets"], ffi().NULL
+        self._handed[0] = ffi().cast("VkDescriptorSet", state.set)
+        bind(self._current.commands, 1, self._layout, 0, 1, self._handed, 0, none)
+        state.given = state.set
 
 
 def check_count(physical: Physical, program: Program, shaders: Sequence[Shader]) -> None:
@@ -103,7 +115,7 @@ class Binder:
         kept = {RECORD: record, PRINT: prints, **depths}
         self._kept = {buffer: piece for buffer, piece in kept.items() if piece is not None}
         self._checked: Mapping[str, Piece] | None = None
-        self._known: dict[int, tuple[Block, Mapping[str, Piece], Any]] = {}
+        self._known: dict[int, tuple[Block, Mapping[str, Piece], int]] = {}
 
     def check(self, words: Piece, storages: Mapping[str, Piece]) -> None:
         """Before anything of a launch runs, an error if some memory of it is too large to be bound."""
@@ -129,7 +141,16 @@ class Binder:
                 self._known[id(pipeline)] = words.block, storages, found
         self._stream.hand(pipeline, found)
 
-    def _set(self, pipeline: Pipeline, words: Piece, storages: Mapping[str, Piece]) -> Any:
+    def fixed(self, pipelines: Sequence[Pipeline]) -> list[tuple[int, int]] | None:
+        """The layouts and sets of tasks whose launches all bind the same as the last one; None if they do not."""
+        arena, storages = self._stream.arena, self._checked
+        arrays = any(place.kind == "ndarray" for place in self._program.places.values())
+        if arena is None or storages is None or arrays or any(HEAP in pipeline.buffers for pipeline in pipelines):
+            return None
+        words = Piece(arena, 0, 0, u8, (), 0)
+        return [(pipeline.layout, self._set(pipeline, words, storages)) for pipeline in pipelines]
+
+    def _set(self, pipeline: Pipeline, words: Piece, storages: Mapping[str, Piece]) -> int:
         pieces = [self._piece(name, words, storages) for name in pipeline.buffers]
         return self._stream.set_of(tuple(piece.block for piece in pieces))
 

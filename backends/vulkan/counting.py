@@ -17,10 +17,13 @@ from .toolchain import Pipeline
 
 __all__ = ["COUNT", "TASK", "Counted"]
 
-_TASK: Final = ("pipeline", "repeats", "groups", "axes", "bounds", "steps", "step_count", "local")
+_TASK: Final = (
+    "pipeline", "repeats", "groups", "axes", "bounds", "steps", "step_count", "local", "layout", "set",
+)  # fmt: skip
 TASK: Final = {name: at for at, name in enumerate(_TASK)}
 """The words of a task: its pipeline; the most workgroups it gets; how many axes it has, or 0 where it gets that many
-workgroups each time; which steps are their bounds; the steps; threads of a workgroup."""
+workgroups each time; which steps are their bounds; the steps; threads of a workgroup; its layout and descriptor set, 0
+where nothing is bound."""
 
 _STEP: Final = {name: at for at, name in enumerate(("rule", "a", "b", "spare", "signed", "value"))}
 """The words of a step (see `extents`): its operands, or a constant, or which word of the launch is read; how many of 64
@@ -63,6 +66,8 @@ class Counted:
             "steps": self._steps.ctypes.data,
             "step_count": len(extent.steps),
             "local": pipeline.local_size,
+            "layout": 0,
+            "set": 0,
         }
         self.words = [words[name] for name in TASK]
 

@@ -31,17 +31,17 @@ class Sets:
     def __init__(self, device: Device) -> None:
         self._device = device
         self._layouts: dict[int, Any] = {}
-        self._made: dict[tuple[Block, ...], Any] = {}
+        self._made: dict[tuple[Block, ...], int] = {}
         self._users: dict[Block, set[tuple[Block, ...]]] = {}
-        self._spare: dict[int, list[Any]] = {}
+        self._spare: dict[int, list[int]] = {}
         self._pools: dict[int, int] = {}
 
-    def of(self, blocks: tuple[Block, ...]) -> Any:
-        """The set that binds these blocks."""
+    def of(self, blocks: tuple[Block, ...]) -> int:
+        """The set that binds these blocks, its handle as a number."""
         found = self._made.get(blocks)
         return self._make(blocks) if found is None else found
 
-    def _make(self, blocks: tuple[Block, ...]) -> Any:
+    def _make(self, blocks: tuple[Block, ...]) -> int:
         spare = self._spare.setdefault(len(blocks), [])
         if not spare:
             spare += self._grown(len(blocks))
@@ -61,7 +61,7 @@ class Sets:
             for other in {*blocks} - {gone}:
                 self._users[other].discard(blocks)
 
-    def _grown(self, count: int) -> list[Any]:
+    def _grown(self, count: int) -> list[int]:
         """New sets of so many buffers, from a pool of their own."""
         vk, handle = self._device.vk, self._device.handle
         number = self._pools[count] = 2 * self._pools.get(count, _FIRST_POOL // 2)
@@ -78,7 +78,7 @@ class Sets:
         )
         made = ffi().new("VkDescriptorSet[]", number)
         check(vk["vkAllocateDescriptorSets"](handle, about, made), "make descriptor sets")
-        return list(made)
+        return [int(ffi().cast("uintptr_t", one)) for one in made]
 
     def layout(self, count: int) -> Any:
         """Of sets with so many buffers."""
@@ -94,8 +94,9 @@ class Sets:
             self._layouts[count] = made[0]
         return self._layouts[count]
 
-    def _write(self, made: Any, blocks: Sequence[Block]) -> None:
+    def _write(self, made: int, blocks: Sequence[Block]) -> None:
         infos = ffi().new("VkDescriptorBufferInfo[]", [(block.buffer, 0, _WHOLE) for block in blocks])
-        write = {"sType": 35, "dstSet": made, "descriptorCount": len(blocks), "descriptorType": _STORAGE_BUFFER}
-        writes = ffi().new("VkWriteDescriptorSet *", {**write, "pBufferInfo": infos})
+        write = {"sType": 35, "dstSet": ffi().cast("VkDescriptorSet", made), "descriptorType": _STORAGE_BUFFER}
+        more = {"descriptorCount": len(blocks), "pBufferInfo": infos}
+        writes = ffi().new("VkWriteDescriptorSet *", {**write, **more})
         self._device.vk["vkUpdateDescriptorSets"](self._device.handle, 1, writes, 0, ffi().NULL)

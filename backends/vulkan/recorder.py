@@ -65,14 +65,26 @@ barrier:
 {_state(commands="ptr", between="ptr", order="ptr", bound="ptr")}
   call void %order(ptr %commands, {_BARRIER}, ptr %between, i32 0, ptr null, i32 0, ptr null)
   %same = icmp eq ptr %pipeline, %bound
-  br i1 %same, label %push.it, label %bind.it
+  br i1 %same, label %memory, label %bind.it
 bind.it:
 {_state(bind="ptr")}
   call void %bind(ptr %commands, i32 1, ptr %pipeline)
   store ptr %pipeline, ptr %bound.at, align 8
+  br label %memory
+memory:
+{_state(set="ptr", given="ptr", layout="ptr")}
+  %found = icmp eq ptr %set, %given
+  %kept = and i1 %same, %found
+  %addressed = icmp eq ptr %set, null
+  %ungiven = or i1 %kept, %addressed
+  br i1 %ungiven, label %push.it, label %give.it
+give.it:
+{_state(give="ptr")}
+  call void %give(ptr %commands, i32 1, ptr %layout, i32 0, i32 1, ptr %set.at, i32 0, ptr null)
+  store ptr %set, ptr %given.at, align 8
   br label %push.it
 push.it:
-{_state(push="ptr", layout="ptr", dispatch="ptr", groups="i64", recorded="i64")}
+{_state(push="ptr", dispatch="ptr", groups="i64", recorded="i64")}
   %pushed = getelementptr i8, ptr %state, i64 {STATE["first"]}
   call void %push(ptr %commands, ptr %layout, i32 {_COMPUTE}, i32 0, i32 16, ptr %pushed)
   %x = trunc i64 %groups to i32
@@ -80,6 +92,25 @@ push.it:
   store ptr null, ptr %pipeline.at, align 8
   %more = add i64 %recorded, 1
   store i64 %more, ptr %recorded.at, align 8
+  br label %done
+done:
+  ret void
+}}
+"""
+
+_HAND: Final = f"""
+; have the next dispatch find what a descriptor set binds: what waits to be recorded may have another
+define internal void @hand(ptr %state, ptr %task) {{
+entry:
+{load("%layout.new", "ptr", "%task", 8 * TASK["layout"])}
+{load("%set.new", "ptr", "%task", 8 * TASK["set"])}
+{_state(set="ptr", layout="ptr")}
+  %same = icmp eq ptr %set, %set.new
+  br i1 %same, label %done, label %other
+other:
+  call void @record(ptr %state)
+  store ptr %layout.new, ptr %layout.at, align 8
+  store ptr %set.new, ptr %set.at, align 8
   br label %done
 done:
   ret void
@@ -197,6 +228,7 @@ behind:
   %idle = icmp eq i64 %groups, 0
   br i1 %idle, label %task.next, label %task.run
 task.run:
+  call void @hand(ptr %state, ptr %row)
   call void @dispatched(ptr %state, ptr %row, i64 %groups, i64 %base)
   br label %task.next''',
         "used.by",
@@ -274,7 +306,7 @@ no:
 
 def text() -> str:
     """The module."""
-    return "\n".join((_DECLARATIONS, COUNT, _RECORD, _DISPATCH, _READY, _LAUNCH, _ENTER))
+    return "\n".join((_DECLARATIONS, COUNT, _RECORD, _HAND, _DISPATCH, _READY, _LAUNCH, _ENTER))
 
 
 @cache

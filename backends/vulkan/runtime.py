@@ -375,10 +375,14 @@ class VulkanBackend:
 
     def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., Any] | None:
         """A builtin that records the launch; none where Python must look after it, or memory is the host's own."""
-        work = Work(executable.program, executable.context, executable.pipelines, executable.extents, self._groups)
+        with self._shared.lock:
+            bound = () if executable.binder is None else executable.binder.fixed(executable.pipelines)
+        if bound is None:
+            return None
+        pipelines, extents = executable.pipelines, executable.extents
+        work = Work(executable.program, executable.context, pipelines, extents, self._groups, bound)
         foreign = any(isinstance(argument, HostArgument) for argument in wanted.arguments)
-        bound = executable.binder is not None
-        if bound or executable.waits or executable.record is not None or foreign or not work.is_plain:
+        if executable.waits or executable.record is not None or foreign or not work.is_plain:
             return None
         with self._shared.lock:
             if executable.launcher is None:

@@ -35,6 +35,7 @@ class Work:
 
     Attributes:
         most: workgroups that a task gets.
+        found: the layout and the descriptor set of each task, where memory is bound; else nothing.
     """
 
     program: Program
@@ -42,6 +43,7 @@ class Work:
     pipelines: Sequence[Pipeline]
     extents: Sequence[Extent]
     most: int
+    found: Sequence[tuple[int, int]] = ()
 
     @property
     def is_plain(self) -> bool:
@@ -75,6 +77,8 @@ class Launcher:
         ]
         rows = [counted.words for counted in self._counted]
         self._tasks = np.array(rows, np.uint64).reshape(-1, len(TASK))
+        for row, (layout, found) in zip(self._tasks, work.found, strict=False):
+            row[TASK["layout"]], row[TASK["set"]] = layout, found
         self._plan = self._planned()
         frame[0] = self._plan.ctypes.data
 

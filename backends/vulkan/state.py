@@ -12,6 +12,8 @@ The protocol:
 - Launches of one serial task that follow each other are one dispatch. It stands in the words from `pipeline` to
   `repeats` until something else is recorded, or the batch is handed over; `pipeline` is 0 if there is none. `first`,
   `count` and `stride` stand side by side as the shader is told them.
+- Where memory is bound, `set` and `layout` are of the dispatch that waits, or of the next: before they change, what
+  waits is recorded. `given` is bound already, if `bound` is the pipeline as well.
 - Whoever records a launch notes `batch`, the number that the batch will have, in every piece of memory that it uses.
 """
 
@@ -44,11 +46,14 @@ _WORDS: Final = (
     ("count", "how many launches it is"),
     ("stride", "how far apart their words are; 0 while there is one"),
     ("recorded", "how many dispatches have been recorded in all"),
-    ("layout", "of all pipelines"),
+    ("layout", "of its pipeline, and of all where nothing is bound"),
+    ("set", "the descriptor set that it finds, or 0 where nothing is bound"),
+    ("given", "the descriptor set that was bound last"),
     ("between", "the barrier between dispatches"),
     ("order", "vkCmdPipelineBarrier"),
     ("bind", "vkCmdBindPipeline"),
     ("push", "vkCmdPushConstants"),
+    ("give", "vkCmdBindDescriptorSets"),
     ("dispatch", "vkCmdDispatch"),
 )
 _HALVES: Final = ("count", "stride")

@@ -63,6 +63,7 @@ class Stream:
     def _prepare(self) -> None:
         """What machine code is told once."""
         functions = {"order": self._barrier, "bind": self._bind, "push": self._push, "dispatch": self._dispatch}
+        functions["give"] = self.device.vk["vkCmdBindDescriptorSets"]
         for name, found in {**functions, "layout": self._layout, "between": self._between}.items():
             setattr(self.state, name, _number(found))
 

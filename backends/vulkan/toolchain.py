@@ -35,14 +35,14 @@ class Pipeline:
         handle: Vulkan's.
         local_size: threads of a workgroup.
         repeats: whether it can be told of several launches.
-        layout: what it is handed.
+        layout: of what it is handed, as a number.
         buffers: what is bound for it, in this order.
     """
 
     handle: Any
     local_size: int
     repeats: bool = False
-    layout: Any = None
+    layout: int = 0
     buffers: tuple[str, ...] = ()
 
     @cached_property
@@ -112,7 +112,8 @@ class Pipelines:
         check(vk["vkCreateShaderModule"](handle, info, ffi().NULL, module), f"load the code of {what}")
         try:
             layout = self._layout(len(buffers))
-            return Pipeline(self._pipeline(module[0], layout, what, cached), local_size, repeats, layout, buffers)
+            made = self._pipeline(module[0], layout, what, cached)
+            return Pipeline(made, local_size, repeats, int(ffi().cast("uintptr_t", layout)), buffers)
         finally:
             vk["vkDestroyShaderModule"](handle, module[0], ffi().NULL)
 

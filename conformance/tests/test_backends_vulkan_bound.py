@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from types import BuiltinFunctionType
 
 import pytest
 from vulkan_kit import backend, bound
@@ -163,7 +164,7 @@ def test_launches_find_arrays_of_many_blocks_that_come_and_go(seed):
         assert a.to_numpy()[:5].tolist() == ours
 
 
-def test_launches_of_one_task_are_one_dispatch_while_they_bind_the_same(vulkan, monkeypatch):
+def test_launches_of_one_task_are_one_dispatch_while_they_bind_the_same(vulkan):
     x, y = qd.field(qd.i64, shape=()), qd.field(qd.i64, shape=())
 
     @qd.kernel
@@ -175,9 +176,7 @@ def test_launches_of_one_task_are_one_dispatch_while_they_bind_the_same(vulkan, 
         y[None] += x[None]
 
     qd.sync()
-    found, really = [], vulkan.stream._dispatch
-    monkeypatch.setattr(vulkan.stream, "_dispatch", lambda *rest: (found.append(rest), really(*rest)))
-    want = total = 0
+    before, want, total = vulkan.stream.state.recorded, 0, 0
     for _ in range(3):
         for k in range(20):
             step(k)
@@ -185,7 +184,47 @@ def test_launches_of_one_task_are_one_dispatch_while_they_bind_the_same(vulkan, 
         other()
         total = (total + want) % 2**64
     assert (x[None] % 2**64, y[None] % 2**64) == (want, total)
-    assert len(found) == 6
+    assert vulkan.stream.state.recorded == before + 6
+
+
+@pytest.mark.usefixtures("vulkan")
+def test_machine_code_binds_what_does_not_change_and_python_the_rest():
+    x, y = qd.field(qd.i64, shape=4), qd.field(qd.i64, shape=4)
+
+    @qd.kernel
+    def short(by: qd.i64):
+        for i in x:
+            x[i] = x[i] * 3 + by
+        for i in y:
+            y[i] += x[i]
+
+    @qd.kernel
+    def serial(by: qd.i64):
+        x[1] += by
+
+    @qd.kernel
+    def long(a: qd.types.ndarray(qd.i64, ndim=1)):
+        for i in x:
+            x[i] += a[i]
+
+    arrays = [qd.ndarray(qd.i64, shape=n) for n in (4, BLOCK // 8 + 1)]
+    for value, array in enumerate(arrays):
+        array.fill(value + 1)
+    ours, theirs = [0] * 4, [0] * 4
+    for turn in range(40):
+        serial(turn)
+        serial(1)
+        ours[1] += turn + 1
+        short(turn)
+        ours = [wrapped(one * 3 + turn) for one in ours]
+        theirs = [wrapped(one + other) for one, other in zip(theirs, ours, strict=True)]
+        if turn % 5 == 4:
+            long(arrays[turn % 2])
+            ours = [one + turn % 2 + 1 for one in ours]
+    assert all(isinstance(kernel.__call__, BuiltinFunctionType) for kernel in (short, serial))
+    assert not isinstance(long.__call__, BuiltinFunctionType)
+    assert x.to_numpy().tolist() == ours
+    assert y.to_numpy().tolist() == theirs
 
 
 @pytest.mark.usefixtures("vulkan")
