@@ -163,6 +163,46 @@ def test_a_bound_that_the_graph_itself_made_grow_is_never_taken_for_a_result(loo
     assert loops.x.grad.to_numpy().tobytes() == Loops(qd.cpu).gradient(6)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_bounds_become_a_launch_is_right_or_refused(seed):
+    """Bounds of the host's and the graph's making, thread by thread, growing and shrinking between launches."""
+    draw = np.random.default_rng(seed)
+    loops = Loops(gated=seed % 2 == 1)
+    turns, source, shift = loops.turns, qd.field(qd.i32, MANY), loops.wanted
+
+    @qd.kernel
+    def set_some():
+        for i in turns:
+            if i < shift[None]:
+                turns[i] = source[i]
+
+    with qd.graph() as g:
+        if seed >= 2:
+            set_some()
+        loops.run()
+        loops.seed()
+        loops.run.grad()
+    ended = {"right": 0, "refused": 0}
+    for _ in range(30):
+        most = int(draw.integers(1, 12))
+        first, second = draw.integers(0, most, (2, MANY), np.int32) * (draw.random((2, MANY)) < draw.random())
+        cut = int(draw.integers(0, MANY)) if seed >= 2 else 0
+        turns.from_numpy(first.astype(np.int32))
+        source.from_numpy(second.astype(np.int32))
+        shift[None] = cut
+        try:
+            g.launch()
+            found = loops.x.grad.to_numpy().tobytes()
+        except AdstackStaleBoundError:
+            ended["refused"] += 1
+            if draw.random() < 0.5:
+                g.renew()
+            continue
+        ended["right"] += 1
+        assert found == loops.gradient(np.where(np.arange(MANY) < cut, second, first))
+    assert min(ended.values()) > 2
+
+
 @pytest.mark.parametrize("by", ["host", "graph"])
 def test_more_iterations_that_push_than_there_were_are_refused(by):
     loops = Loops(gated=True)
