@@ -26,7 +26,8 @@ _FUNCTIONS = (
     "vkCreateSemaphore", "vkCreateShaderModule", "vkAllocateCommandBuffers", "vkDestroyBuffer", "vkDestroyPipeline",
     "vkDestroyShaderModule", "vkDeviceWaitIdle", "vkEndCommandBuffer", "vkFreeMemory", "vkGetBufferDeviceAddress",
     "vkGetBufferMemoryRequirements", "vkGetDeviceQueue", "vkGetPipelineCacheData", "vkGetSemaphoreCounterValue",
-    "vkDestroyPipelineCache", "vkMapMemory", "vkMergePipelineCaches", "vkQueueSubmit", "vkWaitSemaphores",
+    "vkDestroyPipelineCache", "vkFreeCommandBuffers", "vkMapMemory", "vkMergePipelineCaches", "vkQueueSubmit",
+    "vkWaitSemaphores",
 )  # fmt: skip
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from adstack.backends.shared.reports import failure, overflow_error
+from adstack.backends.shared.reports import failure, overflow_error, printed
+from adstack.backends.shared.sites import Site
 from adstack.backends.spirv.context import Context
 from adstack.backends.spirv.tasks import Emitted
-from adstack.errors import AdstackError
+from adstack.errors import AdstackError, AdstackRuntimeError
 from adstack.ir.structure import Program
 from adstack.runtime.backend import Bindings
 from adstack.runtime.options import Options
@@ -22,10 +23,12 @@ from .layout import Piece, mapped
 from .shortcuts import Launcher
 from .toolchain import Pipeline
 
-__all__ = ["OVERFLOW", "Executable"]
+__all__ = ["OVERFLOW", "PRINT_WORDS", "Executable"]
 
 OVERFLOW: Final = 3
 """Words of the overflow record, which stands in front of the record of failed checks."""
+PRINT_WORDS: Final = 1 << 17
+"""Words that may be printed in one launch."""
 
 
 @dataclass
@@ -99,3 +102,26 @@ class Executable:
         self.settled = False
         sites = self.emitted.sites
         return failure(sites, record, self.shapes) if record[0] else overflow_error(sites, overflow)
+
+    def show(self) -> None:
+        """Print what the last launch, which is over, has printed."""
+        assert self.prints is not None
+        view = mapped(self.prints)
+        taken = int(view[0])
+        view[0] = 0
+        if taken > PRINT_WORDS:
+            raise AdstackRuntimeError(
+                f"{self.program.name} printed more than fits: {8 * taken} bytes of numbers in one launch, with "
+                f"room for {8 * PRINT_WORDS}",
+                do="print from fewer iterations",
+            )
+        print("".join(_texts(self.emitted.sites, view[2 : 2 + taken].tolist())), end="")
+
+
+def _texts(sites: Sequence[Site], words: Sequence[int]) -> Iterator[str]:
+    """What was printed, in the order in which it came: each text is a site and its arguments."""
+    at = 0
+    while at < len(words):
+        site = sites[words[at]]
+        yield printed(site, words[at + 1 : at + 1 + len(site.types)])
+        at += 1 + len(site.types)

@@ -6,7 +6,7 @@ import ctypes
 import struct
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -16,11 +16,10 @@ import numpy.typing as npt
 
 from adstack.backends.llvm import native
 from adstack.backends.shared.kept import default_folder
-from adstack.backends.shared.reports import printed
-from adstack.backends.shared.sites import Site, record_words
+from adstack.backends.shared.sites import record_words
 from adstack.backends.spirv.context import own_size
 from adstack.backends.spirv.traits import Traits
-from adstack.errors import AdstackRuntimeError, BackendUnavailableError
+from adstack.errors import BackendUnavailableError
 from adstack.ir.structure import Program
 from adstack.ir.types import DType, i64, u8, u64
 from adstack.runtime.adstack_heap import Heap, TaskUse
@@ -33,8 +32,9 @@ from .adstacks import Layouts, device_heap
 from .bound import Binder, BoundStream, check_count
 from .codegen import emit_module, most_groups
 from .device import Device, opened
-from .executable import OVERFLOW, Executable
+from .executable import OVERFLOW, PRINT_WORDS, Executable
 from .extents import Extent
+from .graphs import Graph, Graphs
 from .layout import Memory, Piece, mapped, raw_bits
 from .shortcuts import Launcher, Work
 from .stream import Stream
@@ -44,7 +44,6 @@ from .traits import measured
 __all__ = ["Executable", "VulkanBackend", "open_device", "probe"]
 
 Array = npt.NDArray[Any]
-_PRINT_WORDS = 1 << 17
 _WORD = (1 << 64) - 1
 
 
@@ -105,6 +104,7 @@ class VulkanBackend:
         self._shared = shared
         self.device, self.memory, self.stream = shared.device, shared.memory, shared.stream
         self._launches = ctypes.c_int64(0)
+        self._graphs = Graphs(self.memory, self.stream, shared.lock)
         physical = self.device.physical
         self._groups = most_groups(physical.is_cpu, physical.limits["groups"])
 
@@ -178,9 +178,9 @@ class VulkanBackend:
             made.words[context.own["overflow"]] = made.record.address
             made.words[context.own["errors"]] = made.record.address + 8 * OVERFLOW
         if any(site.kind == "print" for site in sites):
-            made.prints = self._mapped(2 + _PRINT_WORDS)
+            made.prints = self._mapped(2 + PRINT_WORDS)
             made.words[context.own["print"]] = made.prints.address
-            mapped(made.prints)[1] = _PRINT_WORDS
+            mapped(made.prints)[1] = PRINT_WORDS
         for name, slot in context.depths.items():
             made.sizes = self._mapped(max(1, own_size(made.program.places[name]) // 8), i64)
             made.words[slot] = made.sizes.address
@@ -210,13 +210,7 @@ class VulkanBackend:
         try:
             if executable.binder is not None:
                 executable.binder.check(piece, bindings.storages)
-            if executable.bound is bindings:
-                piece.block.host[piece.offset : piece.offset + executable.context.size] = executable.packed
-            else:
-                self._fill(executable, piece, scalars, bindings)
-            if executable.record is not None:
-                executable.shapes = bindings.shapes
-                self._shared.unread[id(executable)] = executable
+            self._hand(executable, piece, scalars, bindings)
             for pipeline, groups in executable.steady:
                 self._run(executable, pipeline, piece, groups, bindings)
             if not executable.steady:
@@ -227,7 +221,7 @@ class VulkanBackend:
                 self._settle()
             finally:  # what was printed before a check failed is seen as well
                 if executable.prints is not None:
-                    self._print(executable)
+                    executable.show()
             places, inside = executable.program.places, executable.context.inside
             return [_read(piece, inside[name], places[name].dtype) for name in executable.program.results]
         finally:
@@ -258,6 +252,8 @@ class VulkanBackend:
 
     def _run(self, executable: Executable, pipeline: Pipeline, piece: Piece, groups: int, bindings: Bindings) -> None:
         """Dispatch one task of a launch."""
+        if self._graphs.keeping:
+            self._graphs.step(pipeline, groups)
         if executable.binder is not None:
             executable.binder.bind(pipeline, piece, bindings.storages)
         self.stream.dispatch(pipeline, piece.address, groups)
@@ -313,6 +309,18 @@ class VulkanBackend:
         uses = executable.layouts.uses
         return [uses[number] for number in sorted(uses)]
 
+    def _hand(self, executable: Executable, piece: Piece, scalars: Sequence[Any], bindings: Bindings) -> None:
+        """Write down what a launch is handed, and what is to be known of it later."""
+        if executable.bound is bindings:
+            piece.block.host[piece.offset : piece.offset + executable.context.size] = executable.packed
+        else:
+            self._fill(executable, piece, scalars, bindings)
+        if self._graphs.keeping:
+            self._graphs.note(executable, piece, scalars, bindings)
+        if executable.record is not None:
+            executable.shapes = bindings.shapes
+            self._shared.unread[id(executable)] = executable
+
     def _fill(self, executable: Executable, piece: Piece, scalars: Sequence[Any], bindings: Bindings) -> None:
         """Write the words of a launch, and zeros behind them; remember them if the next launch has the same."""
         words, context = executable.words, executable.context
@@ -349,19 +357,6 @@ class VulkanBackend:
         else:
             self.stream.wait(storage.batch)
 
-    def _print(self, executable: Executable) -> None:
-        assert executable.prints is not None
-        view = mapped(executable.prints)
-        taken = int(view[0])
-        view[0] = 0
-        if taken > _PRINT_WORDS:
-            raise AdstackRuntimeError(
-                f"{executable.program.name} printed more than fits: {8 * taken} bytes of numbers in one launch, with "
-                f"room for {8 * _PRINT_WORDS}",
-                do="print from fewer iterations",
-            )
-        print("".join(_texts(executable.emitted.sites, view[2 : 2 + taken].tolist())), end="")
-
     def last_launch(self, executable: Executable) -> int:
         """The number of the last launch of an executable."""
         launcher = executable.launcher
@@ -397,6 +392,23 @@ class VulkanBackend:
     def mark(self, storage: Piece) -> int:
         """Where the last batch that may touch it is noted."""
         return ctypes.addressof(storage.last)
+
+    # ---- graphs
+
+    def capture(self, run: Callable[[], object], executables: Sequence[Executable]) -> Graph | None:
+        """Run, and keep what was launched; None if that was not a launch of each of these, or needs Python."""
+        return self._graphs.capture(run, executables)
+
+    def repeat(self, graph: Graph) -> bool:
+        """Launch a graph."""
+        with self._shared.lock:
+            self._graphs.repeat(graph, self._launches)
+        return True
+
+    def resize(self, graph: Graph, number: int) -> None:
+        """Nothing: launches with adstacks are not kept."""
+
+    # ---- waiting
 
     def synchronize(self) -> None:
         with self._shared.lock:
@@ -456,15 +468,6 @@ class VulkanBackend:
             found[...] = array
             self.stream.copy(between, storage, storage.bytes)
             self.memory.free(between)
-
-
-def _texts(sites: Sequence[Site], words: Sequence[int]) -> Iterator[str]:
-    """What was printed, in the order in which it came: each text is a site and its arguments."""
-    at = 0
-    while at < len(words):
-        site = sites[words[at]]
-        yield printed(site, words[at + 1 : at + 1 + len(site.types)])
-        at += 1 + len(site.types)
 
 
 def _read(piece: Piece, at: int, dtype: DType) -> Any:

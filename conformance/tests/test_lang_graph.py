@@ -9,7 +9,7 @@ import adstack as qd
 from adstack.errors import AdstackRuntimeError, AdstackStaleBoundError
 
 
-@pytest.fixture(params=["reference", "cpu", "cuda"])
+@pytest.fixture(params=["reference", "cpu", "cuda", "vulkan"])
 def arch(request, monkeypatch):
     monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "host")
     qd.init(arch=request.param, offline_cache=False)

@@ -28,6 +28,7 @@ __all__ = [
     "Ordering",
     "Partial",
     "Probe",
+    "Rebinding",
     "Unavailable",
 ]
 
@@ -133,6 +134,11 @@ class Capturing(Protocol):
 
     def resize(self, graph: Any, number: int) -> None:
         """Compute how deep the adstacks of one of the launches must be; AdstackStaleBoundError if they have no room."""
+
+
+@runtime_checkable
+class Rebinding(Capturing, Protocol):
+    """One that may hand what it has kept other arguments, so that each kernel can be such a thing."""
 
     def rebind(self, graph: Any, scalars: Sequence[Any], bindings: Bindings) -> bool:
         """Let a graph of one launch have other arguments; False if it would be another graph."""

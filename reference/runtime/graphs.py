@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .backend import Capturing
+from .backend import Capturing, Rebinding
 from .guards import EPOCH, GUARD
 from .memory import Buffer
 from .plans import Plan
@@ -107,6 +107,8 @@ class Captured:
     def rebound(self, launch: Planned) -> Captured | None:
         """The same graph of one launch with other arguments, for good; None if it would be another graph."""
         bindings = launch.plan.bind(launch.arrays)
+        if not isinstance(self._backend, Rebinding):
+            return None
         if not self._backend.rebind(self._graph, launch.scalars, bindings):
             return None
         return Captured(self._backend, self._graph, [launch], [])
