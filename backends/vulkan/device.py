@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ __all__ = ["Device", "opened"]
 
 _COMPUTE = 2
 _FOREVER = 0xFFFFFFFFFFFFFFFF
+_PATIENCE = 1e-4
 _FUNCTIONS = (
     "vkAllocateDescriptorSets", "vkAllocateMemory", "vkBeginCommandBuffer", "vkBindBufferMemory",
     "vkCmdBindDescriptorSets", "vkCmdBindPipeline", "vkCmdCopyBuffer",
@@ -39,6 +41,7 @@ class Device:
         handle, queue: Vulkan's.
         vk: its functions: `device.vk["vkCmdDispatch"]`.
         submitted, finished: numbers of the last batch handed over, and of the last one known to be done.
+        patience: seconds for which it is watched before a thread sleeps; none where it needs the processor itself.
     """
 
     def __init__(self, physical: Physical, made: Instance) -> None:
@@ -52,6 +55,7 @@ class Device:
         self.vk["vkGetDeviceQueue"](self.handle, family, 0, queue)
         self.queue = queue[0]
         self.submitted = self.finished = 0
+        self.patience = 0.0 if physical.is_cpu else _PATIENCE
         self._semaphore = self._timeline()
         self._semaphores = ffi().new("VkSemaphore *", self._semaphore)
         self._later: list[tuple[int, Callable[[], None]]] = []
@@ -110,10 +114,22 @@ class Device:
     def wait(self, batch: int) -> None:
         """Until a batch is done."""
         if batch > self.finished:
+            self._watch(batch)
             self._target[0] = batch
             check(self.vk["vkWaitSemaphores"](self.handle, self._wait, _FOREVER), "wait for a launch")
             self.finished = batch
         self.sweep()
+
+    def _watch(self, batch: int) -> None:
+        """Look for a while whether a batch is done: waking up takes a thread longer than a short launch."""
+        end = time.perf_counter() + self.patience
+        while time.perf_counter() < end and self._reached() < batch:
+            pass
+
+    def _reached(self) -> int:
+        """How far the device has come."""
+        check(self.vk["vkGetSemaphoreCounterValue"](self.handle, self._semaphore, self._counter), "ask for progress")
+        return int(self._counter[0])
 
     def sweep(self) -> None:
         """Do what was put off until batches were done that are done now, and raise what the validation layer said."""
@@ -126,8 +142,7 @@ class Device:
 
     def look(self) -> None:
         """Learn how far the device has come, without waiting."""
-        check(self.vk["vkGetSemaphoreCounterValue"](self.handle, self._semaphore, self._counter), "ask for progress")
-        self.finished = max(self.finished, int(self._counter[0]))
+        self.finished = max(self.finished, self._reached())
 
     def later(self, batch: int, action: Callable[[], None]) -> None:
         """Do something once a batch is done; at once if it is."""
