@@ -256,3 +256,25 @@ def test_a_bound_that_changes_between_a_call_and_its_gradient_in_a_graph_is_refu
         with pytest.raises(AdstackStaleBoundError, match="more"):
             g.launch()
     assert not g.is_captured
+
+
+@pytest.mark.parametrize("by", [1, -1])
+def test_a_bound_that_may_change_between_a_call_and_its_gradient_is_looked_at_every_time(arch, by):
+    _, y, n, power = powers()
+    more = qd.field(qd.i32, shape=())
+
+    @qd.kernel
+    def change():
+        n[None] += more[None]
+
+    with qd.graph() as g:
+        power()
+        change()
+        power.grad()
+    for _ in range(3):
+        y.grad.fill(1.0)
+        g.launch()
+    more[None] = by
+    with pytest.raises(AdstackStaleBoundError, match="change"):
+        g.launch()
+    assert not g.is_captured
