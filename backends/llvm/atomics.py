@@ -50,6 +50,9 @@ def _atomic(e: RegionEmitter, op: Op) -> None:
     place: Place = op.attrs["place"]
     indices = op.operands[: place.rank]
     values = op.operands[place.rank :]
+    if op in e.held:
+        e.bind(op.result, _plain(e, op, e.held[op], values))
+        return
     check_bounds(e, op, place, indices)
     address = address_of(e, place, indices)
     alone = e.owned.get(op) if e.frame.parallel else ""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from adstack.ir.structure import Op, Region, Value
 from adstack.ir.types import u1
 
+from .held import give_back, hold
 from .patience import ask, countdown, span_of, tick
 from .phis import Phis
 from .quick import skim
@@ -145,6 +146,7 @@ def _for(e: RegionEmitter, op: Op) -> None:
     if span is not None:
         _for_in_spans(e, op, span)
         return
+    held = hold(e, op)
     start = skim(e, op, [e.at(v, e.width(a)) for v, a in zip([lo, *initial], body.args, strict=True)])
     phis = Phis(e, body.args, start)
     inside, after = e.label("body"), e.label("done")
@@ -159,6 +161,7 @@ def _for(e: RegionEmitter, op: Op) -> None:
     e.enter(after)
     for result, source in zip(op.results, sources, strict=True):
         e.bind(result, e.w.let(f"phi {e.form(result)} {source}"))
+    give_back(e, held)
 
 
 def _for_in_spans(e: RegionEmitter, op: Op, span: int) -> None:

@@ -20,6 +20,7 @@ from .strides import Strides
 from .writer import Writer, literal, scalar_type, type_text
 
 if TYPE_CHECKING:
+    from .access import Address
     from .frame import TaskFrame
     from .kept import Kept
     from .rows import Rows
@@ -78,6 +79,7 @@ class RegionEmitter:
         task: what the code needs to know of the task around it; None in a math function, which touches no memory.
         gathered: atomics that are combined per thread first.
         owned: atomics that need not be atomic (see `own`).
+        held: where those of them are that stand in a register for as long as a loop runs (see `held`).
         stacks, kept: the adstacks made so far, of either kind.
         counted: the adstacks of which the program keeps the count, each with its group.
         rows: where those of them that are in the heap are.
@@ -99,6 +101,7 @@ class RegionEmitter:
         self.strides: Strides | None = None
         self.gathered: dict[Op, Gathered] = {}
         self.owned: dict[Op, str] = {}
+        self.held: dict[Op, Address] = {}
         self.used: set[Value] = set()
         self.stacks: dict[Value, Stack] = {}
         self.counted: dict[Value, tuple[Op, ...]] = {}

@@ -1,0 +1,93 @@
+"""Elements that a loop updates in every turn, kept in a register meanwhile: in the end memory holds the same."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from cuda_kit import agree_on, device_text
+from interpreter_kit import parallel
+
+N = 37
+PLACES = """place @x : f32[?] {kind}
+place @y : f32[?] field
+place @z : f32[?] field
+place @n : i32[?] field"""
+LOOP = """%zero32 = const 0 : i32
+%one = const 1 : i32
+%trips = load @n[%i] : i32
+%next = add %i, %one : i32
+%start = const 0.5 : f32
+%r = for %j = %zero32 to %trips carry (%v = %start) {
+  %a = load @y[%j] : f32
+  {body}
+}
+store @z[%i], %r"""
+
+
+def source(body: str, kind: str = "field") -> str:
+    return parallel(LOOP.replace("{body}", body), N, PLACES.replace("{kind}", kind))
+
+
+def buffers(last: int) -> dict[str, np.ndarray]:
+    """Trips from 0 to 6; of the last iteration so many."""
+    trips = (np.arange(N) * 5 % 7).astype(np.int32)
+    trips[-1] = last
+    return {
+        "x": np.arange(N, dtype=np.float32),
+        "y": np.linspace(0.5, 1.5, 8).astype(np.float32),
+        "z": np.zeros(N, np.float32),
+        "n": trips,
+    }
+
+
+HELD = {
+    "add": "%o = atomic add @x[%i], %a\nyield %v",
+    "twice": "%o = atomic add @x[%i], %a\n%p = atomic mul @x[%i], %v\n%w = add %v, %p : f32\nyield %w",
+    "old": "%o = atomic xchg @x[%i], %a\n%w = add %o, %v : f32\nyield %w",
+    "max": "%o = atomic max @x[%i], %v\n%w = add %a, %v : f32\nyield %w",
+}
+NOT_HELD = {
+    "read": "%o = atomic add @x[%i], %a\n%w = load @x[%i] : f32\nyield %w",
+    "perhaps": "%c = gt %a, %v : u1\nif %c {\n%o = atomic add @x[%i], %a\nyield\n} else {\nyield\n}\nyield %v",
+    "moving": "%o = atomic add @x[%j], %a\nyield %v",
+}
+
+
+@pytest.mark.parametrize("body", [*HELD.values(), *NOT_HELD.values()], ids=[*HELD, *NOT_HELD])
+def test_what_is_in_memory_in_the_end_is_the_same(body):
+    if body == NOT_HELD["moving"]:
+        body = body.replace("%a\n", "%start\n")  # which comes from several threads, in any order: nothing rounds it
+    agree_on(source(body), [(buffers(last), ()) for last in (0, 1, 5)])
+
+
+def turns(text: str) -> str:
+    """What is between the labels of the loop's body and of what comes after it."""
+    (body,) = re.findall(r"^body\d+:\n(.*?)^done\d+:", text, re.MULTILINE | re.DOTALL)
+    return body
+
+
+@pytest.mark.parametrize("body", HELD.values(), ids=list(HELD))
+def test_a_turn_does_not_touch_the_element(body):
+    text = turns(device_text(source(body)))
+    assert text.count("load float, ptr %slot") == text.count("store float") == body.count("atomic")
+
+
+@pytest.mark.parametrize("body", NOT_HELD.values(), ids=list(NOT_HELD))
+def test_what_others_may_look_at_stays_in_memory(body):
+    assert "%slot" not in turns(device_text(source(body)))
+
+
+def test_an_array_that_may_be_what_the_loop_reads_stays_in_memory():
+    assert "%slot" not in turns(device_text(source(HELD["add"], "ndarray")))
+
+
+def test_a_loop_that_does_not_run_touches_nothing():
+    """The element behind the last iteration's is not there."""
+    beyond = "%o = atomic add @x[%next], %a\nyield %v"
+    agree_on(source(beyond), [(buffers(0), ())])
+    text = device_text(source(beyond))
+    assert "%slot" in turns(text)
+    assert re.search(r"^load\d+:\n  %t\d+ = load float", text, re.MULTILINE)
+    assert re.search(r"^store\d+:\n  %t\d+ = load float, ptr %slot\d+.*\n  store float", text, re.MULTILINE)
