@@ -56,6 +56,7 @@ def test_a_kernel_writes_where_the_array_is(dtype):
     [
         (np.zeros((4, 3), np.float32).T, {}, "not C-contiguous"),
         (np.zeros((2, 2), np.float32), {"data": (64, True)}, "read-only"),
+        (np.zeros((2, 2), np.float32), {"mask": object()}, "masked"),
         (np.zeros((2, 2), np.complex64), {}, "c8"),
         (np.zeros(2, np.float32), {}, "ndim"),
     ],
@@ -312,3 +313,16 @@ def test_calls_of_a_graph_that_may_change_a_bound_in_foreign_memory_are_checked_
     more[None] = by
     with pytest.raises(AdstackStaleBoundError, match="power"):
         g.launch()
+
+
+def test_what_may_only_be_read_is_taken_by_kernels_that_only_read_it():
+    array, y = np.array([1.0, 2.0], np.float32), qd.field(qd.f32, shape=())
+
+    @qd.kernel
+    def total(a: qd.types.ndarray(dtype=qd.f32, ndim=1)):
+        for i in a:
+            y[None] += a[i]
+
+    for _ in range(3):
+        total(Foreign(array, data=(array.ctypes.data, True)))
+    assert y[None] == 9

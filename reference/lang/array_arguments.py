@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,6 +21,11 @@ from .specs import NdarraySpec, Spec
 __all__ = ["NdarrayParameter", "is_array"]
 
 
+_READ_ONLY: Final = np.zeros(0)
+"""Stands for memory of others that may not be written."""
+_READ_ONLY.flags.writeable = False
+
+
 @dataclass
 class Given:
     """An argument as memory: index axes first, then the element's."""
@@ -31,6 +36,7 @@ class Given:
     buffer: Buffer | Array
     grad: Buffer | Array | None = None
     dual: Buffer | None = None
+    read_only: bool = False
 
 
 def is_torch(value: Any) -> bool:
@@ -86,6 +92,8 @@ class NdarrayParameter:
         if isinstance(value, Ndarray):
             self._accepted[value.signature] = signature
         self._pass(self.name, given.buffer, call)
+        if given.read_only:
+            call.lend(Loan(self.name, _READ_ONLY))
         if spec.has_grad and given.grad is not None:
             self._pass(self._grad_name, given.grad, call)
         if spec.has_dual and given.dual is not None:
@@ -135,12 +143,12 @@ class NdarrayParameter:
         return Given(dtype, array.shape, None, array)
 
     def _on_device(self, value: Any) -> Given:
-        buffer = taken(self.name, value)
-        given = Given(buffer.dtype, buffer.shape, None, buffer)
+        buffer, read_only = taken(self.name, value)
+        given = Given(buffer.dtype, buffer.shape, None, buffer, read_only=read_only)
         if getattr(value, "requires_grad", False) and self.needs_grad is not False:
             if value.grad is None:
                 value.grad = value.detach() * 0
-            given.grad = taken(f"{self.name}.grad", value.grad)
+            given.grad, _ = taken(f"{self.name}.grad", value.grad)
         return given
 
     def _torch(self, tensor: Any) -> Given:

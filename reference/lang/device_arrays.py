@@ -29,8 +29,8 @@ def is_device_array(value: Any) -> bool:
     return hasattr(type(value), INTERFACE)
 
 
-def taken(name: str, value: Any) -> Buffer:
-    """The memory of an argument as a buffer, shared with its owner."""
+def taken(name: str, value: Any) -> tuple[Buffer, bool]:
+    """The memory of an argument as a buffer, shared with its owner, and whether it may only be read."""
     backend = state.current().backend
     if not backend.capabilities.addressed:
         arch = backend.capabilities.name
@@ -41,12 +41,12 @@ def taken(name: str, value: Any) -> Buffer:
     dtype, shape = _dtype(name, about["typestr"]), tuple(about["shape"])
     if not _is_contiguous(about.get("strides"), shape, dtype.size):
         raise _refused(name, f"it is not C-contiguous (strides {about['strides']})", "pass a contiguous copy")
+    if about.get("mask") is not None:
+        raise _refused(name, "some of its elements are masked", "pass an array of all elements")
     address, read_only = about["data"]
-    if read_only:
-        raise _refused(name, "it is read-only", "pass a copy")
     made = Buffer(backend, dtype, shape, backend.foreign(address or 0, dtype, shape, value), shared=True)
     made.stream = about.get("stream")
-    return made
+    return made, bool(read_only)
 
 
 def _check_device(name: str, value: Any, own: tuple[int, int] | None) -> None:
