@@ -1,4 +1,7 @@
-"""Arrays in the memory of a device are shared, not copied, in both directions; the host plays the device here."""
+"""Arrays in the memory of a device are shared, not copied, in both directions; the host plays the device here.
+
+In order with streams of others they are by the rule memory.streams.
+"""
 
 from __future__ import annotations
 
