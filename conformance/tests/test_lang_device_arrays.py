@@ -1,6 +1,6 @@
 """Arrays in the memory of a device are shared, not copied, in both directions; the host plays the device here.
 
-In order with streams of others they are by the rule memory.streams.
+How they are in order with streams of others, memory.streams says.
 """
 
 from __future__ import annotations
