@@ -221,14 +221,14 @@ def test_peers_are_measured_in_turn_and_whoever_is_missing_is_told(monkeypatch, 
 
     monkeypatch.setattr(peers, "command", command)
     file = tmp_path / "peers.json"
-    monkeypatch.setattr(sys, "argv", ["peers", "cuda", str(file), "--seconds", "2"])
+    monkeypatch.setattr(sys, "argv", ["peers", "cuda", str(file), "--seconds", "0.7"])
     assert peers.main() == 0
     found = json.loads(file.read_text())["peers"]
     assert asked == [*peers.NAMES, "adstack", "by hand"]
     assert found["by hand"]["least"] == {"dispatch nop": 8.0, "recurrence forward": 0.5, "gather forward": 0.25}
     assert len(found["adstack"]["runs"]) == 2
     why = {name: found[name]["missing"] for name in ("quadrants", "jax", "warp")}
-    assert why["quadrants"] == "no answer in 2.0 s"
+    assert why["quadrants"] == "no answer in 0.7 s"
     assert "/no/such/python" in why["jax"]
     assert why["warp"] == "no module named warp"
     assert "dispatch nop" in capsys.readouterr().out
