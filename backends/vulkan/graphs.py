@@ -65,13 +65,16 @@ class Graph:
     """Launches that can be done again.
 
     Attributes:
-        parts: the launches.
+        parts: the launches; `last`: the last one of each program, and which of them it is.
+        storages: the memory that they work on.
         commands: what does them.
         template, words: memory for their words, as they were and where tasks find them.
     """
 
     def __init__(self, graphs: Graphs, parts: Sequence[Part]) -> None:
         self.parts = list(parts)
+        self.last = {id(part.executable): (number, part) for number, part in enumerate(parts, 1)}
+        self.storages = list({id(storage): storage for part in parts for storage in part.storages}.values())
         starts: list[int] = []
         size = 0
         for part in parts:
@@ -139,11 +142,11 @@ class Graphs:
         self.stream.flush()
         number = self.stream.device.submit(graph.commands)
         graph.template.batch = graph.words.batch = number
-        for part in graph.parts:
-            launches.value += 1
-            part.executable.number, part.executable.scalars = launches.value, part.scalars
-            for storage in part.storages:
-                storage.batch = number
+        for position, part in graph.last.values():
+            part.executable.number, part.executable.scalars = launches.value + position, part.scalars
+        launches.value += len(graph.parts)
+        for storage in graph.storages:
+            storage.batch = number
         if number - self.stream.device.finished > _AHEAD:
             self.stream.device.wait(number - _AHEAD)
 
