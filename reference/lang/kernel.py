@@ -11,7 +11,6 @@ from typing import Any, Final, cast, overload
 
 from ..errors import AdstackCallError, AdstackError, AdstackSyntaxError, InternalError
 from ..runtime import state
-from ..runtime.backend import Rebinding
 from ..runtime.capturing import CAPTURING
 from ..runtime.guards import EPOCH, GUARD
 from . import whole
@@ -98,7 +97,7 @@ class Kernel:
             if not candidate.captured or candidate.is_current():
                 if known is not None:
                     return known.launch(candidate, call, runtime)
-                if self.graph and isinstance(runtime.backend, Rebinding):
+                if self.graph and candidate.whole is not False:
                     return whole.launch(candidate, call, runtime)
                 result = candidate.launch(call)
                 self._shorten(candidate, args)

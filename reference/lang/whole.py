@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..runtime.backend import Rebinding
 from ..runtime.graphs import Planned, captured
 from ..runtime.state import Runtime
 from .arguments import Call
@@ -15,18 +16,18 @@ __all__ = ["launch"]
 def launch(made: Specialisation, call: Call, runtime: Runtime) -> Any:
     """Launch, as one where the device can; the value that the kernel returns."""
     whole = made.whole
-    if whole is False or call.loans is not None or made.plan.is_watched:
+    if call.loans is not None or made.plan.is_watched:
         return made.launch(call)
     if whole is None:
         return _first(made, call, runtime)
-    arguments = tuple(call.scalars), {name: id(buffer) for name, buffer in call.arrays.items()}
-    if whole[0] != arguments or not whole[1].alive:
-        bound = whole[1].rebound(Planned(made.plan, arguments[0], call.arrays)) if whole[1].alive else None
-        if bound is None:
+    known, graph = whole
+    arguments = _arguments(call)
+    if known != arguments or not graph.alive:
+        if not graph.alive or not graph.rebind(Planned(made.plan, arguments[0], call.arrays)):
             made.whole = None
             return launch(made, call, runtime)
-        made.whole = whole = arguments, bound
-    whole[1].launch()
+        made.whole = arguments, graph
+    graph.launch()
     made.calls += 1
     if made.bounds is not None:
         made.bounds.note(call)
@@ -35,11 +36,15 @@ def launch(made: Specialisation, call: Call, runtime: Runtime) -> Any:
 
 def _first(made: Specialisation, call: Call, runtime: Runtime) -> Any:
     """Launch, and keep what the device does; a kernel of one task, or with a result, is nothing to keep."""
-    if made.returns is not None or len(made.plan.compiled.program.tasks) < 2:
+    repeats = isinstance(runtime.backend, Rebinding) and len(made.plan.compiled.program.tasks) > 1
+    if made.returns is not None or not repeats:
         made.whole = False
         return made.launch(call)
     planned = Planned(made.plan, tuple(call.scalars), call.arrays)
     found = captured(runtime.backend, [planned], lambda: made.launch(call))
-    buffers = {name: id(buffer) for name, buffer in call.arrays.items()}
-    made.whole = False if found is None else ((planned.scalars, buffers), found)
+    made.whole = False if found is None else (_arguments(call), found)
     return None
+
+
+def _arguments(call: Call) -> tuple[tuple[Any, ...], dict[str, int]]:
+    return tuple(call.scalars), {name: id(buffer) for name, buffer in call.arrays.items()}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from .backend import Capturing, Rebinding
 from .guards import EPOCH, GUARD
@@ -65,6 +65,10 @@ class Captured:
 
     def __init__(self, backend: Capturing, graph: Any, launches: Sequence[Planned], sized: list[_Sized]) -> None:
         self._backend, self._graph, self._sized = backend, graph, sized
+        self._work_on(launches)
+
+    def _work_on(self, launches: Sequence[Planned]) -> None:
+        """Note the memory of the launches."""
         buffers = {id(b): b for launch in launches for b in launch.buffers.values()}
         self._buffers = list(buffers.values())
         for buffer in self._buffers:
@@ -104,14 +108,13 @@ class Captured:
         count("graph_launches", int(done))
         return done
 
-    def rebound(self, launch: Planned) -> Captured | None:
-        """The same graph of one launch with other arguments, for good; None if it would be another graph."""
-        bindings = launch.plan.bind(launch.arrays)
-        if not isinstance(self._backend, Rebinding):
-            return None
-        if not self._backend.rebind(self._graph, launch.scalars, bindings):
-            return None
-        return Captured(self._backend, self._graph, [launch], [])
+    def rebind(self, launch: Planned) -> bool:
+        """Let its one launch have other arguments, for good; False if it would be another graph."""
+        backend = cast(Rebinding, self._backend)
+        if not backend.rebind(self._graph, launch.scalars, launch.plan.bind(launch.arrays)):
+            return False
+        self._work_on([launch])
+        return True
 
 
 def captured(backend: Any, launches: Sequence[Planned], run: Callable[[], object]) -> Captured | None:
