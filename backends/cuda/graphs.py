@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy.typing as npt
@@ -55,7 +56,7 @@ class Part:
     uses: dict[int, TaskUse]
     begin: int = 0
 
-    @property
+    @cached_property
     def draws(self) -> bool:
         """Whether it takes random numbers, which no other launch may take."""
         return any(op.name == "random" for task in self.executable.program.tasks for op in task.body.walk())
