@@ -278,9 +278,9 @@ class _Sizing:
         # what comes after the allocations does not count, and may need what is on the adstacks
         del target.ops[1 + _last(task, wanted) : -1]
         strip(body)
-        b = Builder(Region())
+        b, known = Builder(Region()), Numbers(task)
         for capacity, number in capacities.items():
-            count = Emitter(b, Numbers(task), {capacity: capacity})._not_negative(b.cast(capacity, i64))
+            count = Emitter(b, known, {capacity: capacity})._not_negative(b.cast(capacity, i64))
             at = (b.const(number, i32),)
             if task.kind == "parallel":
                 b.atomic("max", self.depths, at, count)
@@ -293,7 +293,7 @@ class _Sizing:
             return None
         if task.kind == "serial":
             return [made]
-        return [self._serial(task, Numbers(task), wanted, wanted), made]
+        return [self._serial(task, known, wanted, wanted), made]
 
     def _load(self, task: Task, wanted: Sequence[_Wanted]) -> None:
         """Take the capacities from the depths."""
