@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -273,6 +274,10 @@ class Jax(Guest):
     """JAX, whose arrays are never written."""
 
     module = "jax"
+
+    def __init__(self) -> None:
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # others need memory, too
+        super().__init__()
 
     def shared(self, array: Any) -> Any:
         return importlib.import_module("jax.dlpack").from_dlpack(array)
