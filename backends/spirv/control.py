@@ -22,7 +22,7 @@ def _if(e: RegionEmitter, op: Op) -> None:
     then, orelse = op.regions
     condition, doubts = e.get(op.operands[0]), e.c.doubt
     if doubts is not None and doubts.builtin:
-        doubts.note(~condition)
+        doubts.rare(condition)
         _bind(e, op.results, e.run(then))
     else:
         _bind(e, op.results, e.c.either(condition, lambda: e.run(then), lambda: e.run(orelse)))

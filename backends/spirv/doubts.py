@@ -4,31 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from adstack.ir.functions import builtin
-from adstack.ir.structure import Function
 from adstack.ir.types import DType, f32, i64, u1, u32, u64
 
 from .code import Code, Num
 from .opcodes import Op
-from .traits import Traits
 
-__all__ = ["ORDINARY", "Doubts", "usual"]
+__all__ = ["ORDINARY", "Doubts"]
 
 ORDINARY: Final = {f"{name}.f32": (2.0**-28, 2.0**17) for name in ("sin", "cos", "sincos")}
-"""Functions with variants for arguments that are 0 or of a size between these, whose multiply-adds then meet no
-subnormal number, and lose none.
+"""Functions that take no rare way, and whose multiply-adds meet no subnormal number, and lose none, where the size of
+the argument is 0 or between these.
 
 Of sines: reduced arguments, which are not small (a test looks at every multiple of pi/2), are multiples of 2^-51, what
 was lost of them of 2^-73, and the cosine's correction of 2^-124; polynomials are near their first coefficient.
 """
-
-
-def usual(function: Function, traits: Traits) -> Function:
-    """The variant of such a function."""
-    name, dtype = function.name.split(".")
-    found = builtin(f"{name}.{'fast' if traits.fma32_normal else 'wide'}.{dtype}")
-    assert found is not None, "the library has variants of every ordinary function"
-    return found
 
 
 class Doubts:
@@ -39,7 +28,7 @@ class Doubts:
 
     Attributes:
         builtin: whether it is a function of the library, where the second side of an `if` is rare.
-        ordinary: whether no number is subnormal where nothing else is doubtful.
+        ordinary: whether no number is subnormal, and no `if` takes its second side, where nothing else is doubtful.
     """
 
     def __init__(self, code: Code, builtin: bool) -> None:
@@ -59,6 +48,11 @@ class Doubts:
         low, high = (c.const(bound, f32).bits(u32) for bound in (least, most))
         self.ordinary = True
         self.note(size.ne(0) & (size - low > high - low))
+
+    def rare(self, condition: Num) -> None:
+        """The second side of an `if` of the library is doubtful."""
+        if not self.ordinary:
+            self.note(~condition)
 
     def note(self, doubtful: Num) -> None:
         """Something holds where a result may be wrong."""

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from adstack.ir.functions import builtin
 from adstack.ir.structure import Function, Op, Place, Region, Value
 from adstack.ir.types import DType, f64, i64
 
 from .code import Code, Num
-from .doubts import ORDINARY, Doubts, usual
+from .doubts import ORDINARY, Doubts
 from .emitters import emit
 from .memory import Address
 from .module import Module, instruction
@@ -184,31 +185,38 @@ def _function(m: Module, function: Function) -> int:
     """A library function, emitted when it is first called."""
     if function.name not in m.functions:
         fuses = all(m.traits.fma64 if dtype is f64 else m.traits.fma32 for dtype in function.returns)
-        m.functions[function.name] = _emitted(m, function, quick=m.quick and not fuses)
+        m.functions[function.name] = _emitted(m, function, _body(m, function), quick=m.quick and not fuses)
     return m.functions[function.name]
 
 
-def _emitted(m: Module, function: Function, quick: bool) -> int:
-    """A function of the module.
+def _body(m: Module, function: Function) -> Region:
+    """What a function does: if the library has a variant for devices like this one, that."""
+    if not function.builtin or m.traits.fma32 or m.traits.fma32_normal:
+        return function.body
+    name, _, dtype = function.name.partition(".")
+    return (builtin(f"{name}.wide.{dtype}") or function).body
+
+
+def _emitted(m: Module, function: Function, body: Region, quick: bool) -> int:
+    """A function of the module, with such a body.
 
     If it is to be quick, rounding is done in ways that are right for nearly all numbers, and what is rare is left out;
     where that may be wrong is noted, and then all is done again, in ways that are always right.
     """
     code = Code(m)
     doubts = Doubts(code, function.builtin) if quick else None
-    ordinary = ORDINARY.get(function.name) if quick and function.builtin else None
-    body = (usual(function, m.traits) if ordinary else function).body
     e = RegionEmitter(code)
     params: list[int] = []
     for arg in body.args:
         number = Num(code, arg.dtype, m.new())
         params += instruction(Spv.FunctionParameter, m.type(arg.dtype), number.id)
         e.bind(arg, number)
-    if doubts is not None and ordinary:
-        doubts.argument(e.get(body.args[0]), *ordinary)
+    if doubts is not None and function.builtin and function.name in ORDINARY:
+        doubts.argument(e.get(body.args[0]), *ORDINARY[function.name])
     values = e.run(body)
     if doubts is not None and doubts.noted:
-        slow, args = _emitted(m, function, quick=False), e.all(body.args)
+        # with the function's own body, for drivers keep at hand what a variant has in common with itself
+        slow, args = _emitted(m, function, function.body, quick=False), e.all(body.args)
         values = code.either(doubts.any(), lambda: _applied(code, function, slow, args), lambda: values)
     result = _result_type(m, function)
     whole = values[0].id if len(values) == 1 else code.raw(Spv.CompositeConstruct, result, *(v.id for v in values))

@@ -7,7 +7,7 @@ f16 goes through f32, whose result is so near that rounding it once more is with
 and tan without the path for huge arguments, and rsqrt as the quotient that it is, within 1.5 ulp. None loses a NaN or
 an infinity.
 
-A backend may take the variants in `WIDE`, named like "sin.wide.f32", for arguments for which they give the same bits.
+A backend may take the variants in `WIDE`, named like "sin.wide.f32", instead: they give the same bits.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from .far import Reduced, reduce_far
 from .formats import format_of
 from .num import Num, branch, horner
 
-_NEAR = {"f32": 2.0**17, "f64": 2.0**30}
+NEAR = {"f32": 2.0**17, "f64": 2.0**30}
 
 
 def sin(x: Num, fast: bool = False) -> Num:
@@ -66,7 +66,7 @@ def reduce(x: Num, fast: bool = False) -> Reduced:
     """x modulo pi/2 for every finite x (if `fast`, for near ones); a NaN or an infinity becomes NaN."""
     if fast:
         return _cody_waite(x)
-    near = abs(x) <= _NEAR[x.dtype.name]
+    near = abs(x) <= NEAR[x.dtype.name]
     return Reduced(*branch(near, lambda: list(_cody_waite(x)), lambda: list(reduce_far(x))))
 
 

@@ -1,17 +1,16 @@
 """Sine and cosine of f32 for devices whose multiply-add is made of f64: the same bits by other operations.
 
-There an operation of f64 costs a fraction of a multiply-add. So arguments are reduced in f64, and a sine or a cosine
-alone is one polynomial, of which the coefficients are chosen, where `trigonometric` chooses between two. For arguments
-of at most 2^17, and 0 or at least 2^-28 in size; of others the results mean nothing.
+There an operation of f64 costs a fraction of a multiply-add. So near arguments are reduced in f64, and a sine or a
+cosine alone is one polynomial, of which the coefficients are chosen, where `trigonometric` chooses between two.
 """
 
 from __future__ import annotations
 
 from ...ir.types import f32, f64, i32, u64
 from . import coefficients as table
-from .far import Reduced
-from .num import Num, horner
-from .trigonometric import both, oriented, turned
+from .far import Reduced, reduce_far
+from .num import Num, branch, horner
+from .trigonometric import NEAR, both, oriented, turned
 
 __all__ = ["cos", "sin", "sincos"]
 
@@ -38,10 +37,16 @@ def sincos(x: Num) -> tuple[Num, Num]:
 
 
 def _reduce(x: Num) -> Reduced:
+    near = abs(x) <= NEAR["f32"]
+    return Reduced(*branch(near, lambda: list(_near(x)), lambda: list(reduce_far(x))))
+
+
+def _near(x: Num) -> Reduced:
     """As `trigonometric` does for near arguments, where every number but `high` is a sum that is rounded once.
 
     So they are here: products of two f32 are f64, and the sums are exact, for quarters are integers of at most 2^17,
-    the parts of pi/2 multiples of 2^-23, 2^-47 and 2^-73, the argument one of 2^-51, and what is left is below 1.
+    the parts of pi/2 multiples of 2^-23, 2^-47 and 2^-73, what is left is below 1, and the argument is a multiple of
+    2^-25, unless it is in the first quarter: then it is all that is left, and nothing is lost.
     """
     c1, c2, c3 = table.HALF_PI["f32"]
     wide = x.to(f64)
