@@ -14,6 +14,7 @@ from adstack.ir.types import DType, i32, u32, u64
 from . import floats
 from .code import Num, unsigned
 from .opcodes import Op
+from .rounding import whole
 
 __all__ = ["EMITTERS", "Site", "emit"]
 
@@ -71,7 +72,7 @@ def _two_bits(operator: Callable[[Num, Num], Num]) -> Emitter:
 def _rounding(name: str) -> Emitter:
     def emitter(s: Site) -> Num:
         x = floats.wide(s.args[0])
-        rounded = x.c.std(name, x.dtype, x)
+        rounded = whole(name, x)
         return floats.narrow(rounded) if x.dtype is not s.dtype else rounded
 
     return emitter
@@ -81,8 +82,8 @@ def _round(s: Site) -> Num:
     """Halves away from zero: the integral part, and one more if what it leaves is at least a half."""
     x = floats.wide(s.args[0])
     size = floats.magnitude(x)
-    whole = x.c.std("Trunc", x.dtype, size)
-    away = ((size - whole) >= 0.5).choose(whole + 1.0, whole)
+    least = whole("Trunc", size)
+    away = ((size - least) >= 0.5).choose(least + 1.0, least)
     bits = unsigned(x.dtype)
     sign = x.bits(bits) & (1 << (x.dtype.bits - 1))
     signed = (away.bits(bits) | sign).bits(x.dtype)

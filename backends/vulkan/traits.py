@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -15,12 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.shared import kept
+from adstack.backends.spirv import floats
 from adstack.backends.spirv.atomics import LARGE
-from adstack.backends.spirv.code import Code, Num
+from adstack.backends.spirv.code import Code, Num, unsigned
 from adstack.backends.spirv.memory import WORDS, Address
 from adstack.backends.spirv.module import Module
 from adstack.backends.spirv.opcodes import BUILTIN, Capability, Storage
 from adstack.backends.spirv.opcodes import Op as Spv
+from adstack.backends.spirv.rounding import WAYS
 from adstack.backends.spirv.traits import Traits
 from adstack.ir.arithmetic import fma as exact_fma
 from adstack.ir.types import DType, f16, f32, f64, u1, u8, u32, u64
@@ -126,6 +129,33 @@ def _ordered(a: Array, b: Array, c: Array) -> Array:
     return (np.where(a < b, 1, 0) + np.where(a == b, 2, 0)).astype(a.dtype)
 
 
+_FAR: Final = {32: 2.0**12, 64: 2.0**30}
+"""Numbers in front of these have fractions, and more digits than some drivers look at."""
+
+
+def _wholes(c: Code, address: Address, x: tuple[Num, ...]) -> Num:
+    """The whole number of the first operand, or of a larger one, in one of the ways; bits of the second say which.
+
+    Sizes below 2^-60 are left out: they may be taken for zeros.
+    """
+    dtype, raw = x[0].dtype, x[1].bits(unsigned(x[0].dtype))
+    far = (raw & 4).eq(0).choose(x[0], x[0] * _FAR[dtype.bits])
+    tiny = floats.magnitude(far).bits(raw.dtype) < c.const(2.0**-60, dtype).bits(raw.dtype)
+    number = tiny.choose(c.const(1.5, dtype), far)
+    found = number
+    for k, way in enumerate(WAYS):
+        found = (raw & 3).eq(k).choose(c.std(way, dtype, number), found)
+    return found
+
+
+def _whole_numbers(a: Array, b: Array, c: Array) -> Array:
+    raw = b.view(f"u{b.itemsize}")
+    far = np.where(raw & 4 == 0, a, a * a.dtype.type(_FAR[8 * a.itemsize]))
+    number = np.where(np.abs(far) < 2.0**-60, a.dtype.type(1.5), far)
+    ways = {"Trunc": np.trunc, "RoundEven": np.rint, "Floor": np.floor, "Ceil": np.ceil}
+    return np.asarray(np.choose((raw & 3).astype(np.int64), [ways[name](number) for name in WAYS]))
+
+
 def _fma_of_normal(c: Code, address: Address, x: tuple[Num, ...]) -> Num:
     """0 where an operand or the result is subnormal or zero."""
     found = c.std("Fma", f32, *x)
@@ -150,6 +180,8 @@ TRIALS: Final = (
     _Trial("div64", f64, _DOUBLE, lambda c, at, x: x[0] / x[1], lambda a, b, c: a / b),
     _Trial("sqrt32", f32, (), _sqrt, _root),
     _Trial("sqrt64", f64, _DOUBLE, _sqrt, _root),
+    _Trial("round32", f32, (), _wholes, _whole_numbers),
+    _Trial("round64", f64, _DOUBLE, _wholes, _whole_numbers),
     _Trial(
         "half", f32, ("shaderFloat16", "storageBuffer16BitAccess"), lambda c, at, x: x[2].convert(f16),
         lambda a, b, c: c.astype(np.float16), f16,
@@ -203,7 +235,7 @@ def _tried(
         _region(piece, k, 4, triple[0].dtype)[:] = triple[0]
     made = []
     for k, trial in enumerate(trials):  # each alone: what a shader asks for one width may change what it does in others
-        m = _shader(trial, k, base)
+        m = _shader(trial, k, base, zlib.crc32(memory.device.physical.identity))
         what = f"the examination of the device ({trial.name})"
         made.append(pipelines.make(m.words, _LOCAL, m.capabilities, what, buffers=m.memory.buffers))
         stream.bind(made[-1], (piece.block,))
@@ -259,8 +291,12 @@ def _operands(dtype: DType) -> tuple[Array, Array, Array]:
     return a, b, c
 
 
-def _shader(trial: _Trial, k: int, base: Traits) -> Module:
-    """Thread i tries the i-th operands of the k-th trial."""
+def _shader(trial: _Trial, k: int, base: Traits, mark: int) -> Module:
+    """Thread i tries the i-th operands of the k-th trial.
+
+    A mark of the device is left in memory, so that its code is no other device's: what a driver keeps on disk may be of
+    vectors of another width.
+    """
     m = Module(base)
     c = Code(m)
     block = m.push_constants((m.type(u64), 0))
@@ -274,6 +310,7 @@ def _shader(trial: _Trial, k: int, base: Traits) -> Module:
     operands = tuple(c.load(address, trial.dtype) for address in at[:3])
     result = (start + (5 * k + 3) * _REGION).elements(thread, trial.to.size)
     c.store(result, trial.run(c, at[4], operands), trial.to)
+    c.store(at[4], c.const(mark, u32), u32)
     c.do(Spv.Return)
     main = m.new()
     m.add(c.function(main, m.void, m.signature(m.void)))
