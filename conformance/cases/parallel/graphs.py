@@ -1,6 +1,7 @@
 """Graphs: calls of kernels recorded in a block, and launched together."""
 
 from adstack.conformance.case import Raises, Run, case
+from adstack.conformance.gradients import EXACT, agrees, real
 
 
 @case(rules=["parallel.graph"], params={"times": [0, 1, 3]})
@@ -264,3 +265,20 @@ def the_tasks_of_a_kernel_as_one(qd, graph):
             k(n, by, arrays[which])
 
     return Run(program, expect=[(x, xs), (total, sums), *zip(arrays, seen, strict=True)])
+
+
+@case(rules=["parallel.graph-kernel"], **EXACT)
+def gradients_of_a_kernel_whose_tasks_are_one(qd, dtype):
+    x, t, y = (real(qd, dtype, 4) for _ in range(3))
+
+    @qd.kernel(graph=True)
+    def k():
+        for i in x:
+            t[i] = x[i] * x[i]
+        for i in x:
+            y[i] = 0.5 * t[i] * x[i]
+
+    def plain(x):
+        return [a * a for a in x], [a * a * a / 2 for a in x]
+
+    return agrees(k, plain, {x: [0.5, -1.0, 2.0, 0.25]}, [t, y])
