@@ -15,7 +15,7 @@ import numpy.typing as npt
 from adstack.backends.llvm import native
 from adstack.backends.llvm.cache import ObjectCache
 from adstack.backends.llvm.context import own_size
-from adstack.backends.shared.reports import failure, overflow_error, printed
+from adstack.backends.shared.reports import failure, outgrown, overflow_error, printed
 from adstack.ir.structure import Program
 from adstack.runtime.adstack_heap import Heap
 from adstack.runtime.options import Options
@@ -24,7 +24,6 @@ from .adstacks import Layouts
 from .codegen import BLOCK, FUNCTION, HEAD, IDLE, MOST, ROW, TABLE, WORDS, Module
 from .driver import Driver, DriverError
 from .emulator import Emulator
-from .graphs import outgrown
 from .layout import OVERFLOW_WORDS, PRINT_WORDS, OwnMemory
 from .toolchain import Code, architecture, host_code, ptx, recipe
 

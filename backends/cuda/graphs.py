@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy.typing as npt
 
-from adstack.errors import AdstackStaleBoundError, SourceSpan
+from adstack.backends.shared.reports import outgrown
 from adstack.runtime.adstack_heap import Heap, TaskUse
 
 from .codegen import FUNCTION, WORDS
@@ -29,13 +29,12 @@ if TYPE_CHECKING:
     from .emulator import Emulator
     from .executable import Executable
 
-__all__ = ["Graph", "Recording", "outgrown"]
+__all__ = ["Graph", "Recording"]
 
 Array = npt.NDArray[Any]
 _WORD = ctypes.c_void_p
 _LAUNCH: Final = ctypes.CFUNCTYPE(ctypes.c_int, _WORD, *[ctypes.c_uint] * 7, _WORD, _WORD, _WORD)
 """cuLaunchKernel."""
-_REMEDY: Final = "capture the graph again: renew() it, or record it anew"
 
 
 @dataclass
@@ -193,13 +192,3 @@ class Graph:
             if use.blocks == use.wanted < wanted:
                 loc = heap.groups[0].stacks[0].loc
                 raise outgrown(executable.name, use.task, f"{wanted} iterations keep values at once", use.blocks, loc)
-
-
-def outgrown(kernel: str, task: str, what: str, room: int, loc: SourceSpan | None) -> AdstackStaleBoundError:
-    """The error for a graph whose adstacks are too small now."""
-    return AdstackStaleBoundError(
-        f"{kernel}, in a graph: a loop bound has grown since the graph was captured: in {task} {what}, "
-        f"and there was room for {room}",
-        loc=loc if loc is not None and loc.line else None,
-        do=_REMEDY,
-    )

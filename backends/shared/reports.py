@@ -15,6 +15,8 @@ from adstack.errors import (
     AdstackOutOfBoundsError,
     AdstackOverflowError,
     AdstackRuntimeError,
+    AdstackStaleBoundError,
+    SourceSpan,
 )
 from adstack.ir.location import Loc
 from adstack.ir.structure import Place
@@ -23,7 +25,7 @@ from adstack.ir.types import DType
 
 from .sites import Site
 
-__all__ = ["failure", "number", "overflow_error", "printed", "written"]
+__all__ = ["failure", "number", "outgrown", "overflow_error", "printed", "written"]
 
 _SMALLER = "make the array smaller, lower ad_stack_size, or use fewer threads (cpu_max_num_threads)"
 _WORD = (1 << 64) - 1
@@ -118,4 +120,14 @@ def _bounds(what: str, index: Sequence[Any], extents: Sequence[int], loc: Loc | 
         f"Accessing {what} at {listed(index)}, outside its extents {listed(extents)}{where}",
         loc=loc,
         do="keep every index at 0 or above and below the extent of its axis",
+    )
+
+
+def outgrown(kernel: str, task: str, what: str, room: int, loc: SourceSpan | None) -> AdstackStaleBoundError:
+    """The error for a graph whose adstacks are too small now."""
+    return AdstackStaleBoundError(
+        f"{kernel}, in a graph: a loop bound has grown since the graph was captured: in {task} {what}, "
+        f"and there was room for {room}",
+        loc=loc if loc is not None and loc.line else None,
+        do="capture the graph again: renew() it, or record it anew",
     )

@@ -64,7 +64,7 @@ def _claim(e: RegionEmitter, op: Op) -> None:
     rows = e.rows
     if rows.heap.claims is not None:
         message = "more iterations push than were counted ahead: what decides which ones changed meanwhile"
-        refuse(e, Site("trap", message, op.loc), rows.claim(e.get(op.operands[0])), ())
+        refuse(e, Site("claims", message, op.loc), rows.claim(e.get(op.operands[0])), ())
 
 
 def _make(e: RegionEmitter, op: Op, dtype: DType, site: int) -> None:

@@ -61,12 +61,13 @@ class Layouts:
 
     Attributes:
         uses: what was laid out last, by the number of the task.
-        running: how many threads run then.
+        threads, running: for how many threads that was, and how many run then.
     """
 
     def __init__(self, program: Program, heaps: dict[int, HeapWords], heap: Heap, limit: int, most: int = 0) -> None:
         self._program, self._heaps, self._heap, self._limit, self._most = program, heaps, heap, limit, most
         self.uses: dict[int, TaskUse] = {}
+        self.threads: dict[int, int] = {}
         self.running: dict[int, int] = {}
         self._asked: dict[int, tuple[int, Sequence[int], Any]] = {}
 
@@ -84,7 +85,7 @@ class Layouts:
 
         HeapLimit if there is not even room for one.
         """
-        placement = self._place(number, depths)
+        placement = self.place(number, depths)
         stride = placement.stride + max(placement.beyond, _MARGIN)
         wanted = self._heaps[number].heap.lanes(threads, depths)
         lanes = self._heap.room(stride, wanted, least(self._limit, self._most))
@@ -94,6 +95,7 @@ class Layouts:
         use = TaskUse(name, placement.capacities, placement.stride, 1, lanes, lanes * stride, wanted)
         self.uses[number] = use
         storage: Any = self._heap.storage
+        self.threads[number] = threads
         self.running[number] = running = threads if lanes == wanted else lanes
         if lanes == wanted:
             self._asked[number] = threads, depths, storage
@@ -106,7 +108,7 @@ class Layouts:
         limit = current().heap_limit(least(self._limit, self._most))
         for number in self._heaps:
             if limit and not self.needs_depths(number):
-                placement = self._place(number, depths)
+                placement = self.place(number, depths)
                 stride = placement.stride + max(placement.beyond, _MARGIN)
                 if stride > limit:
                     raise self._limit_reached(number, stride, reached=0)
@@ -125,7 +127,8 @@ class Layouts:
             loc=loc if loc.line else None,
         )
 
-    def _place(self, number: int, depths: Sequence[int]) -> Placement:
+    def place(self, number: int, depths: Sequence[int]) -> Placement:
+        """Where the adstacks of a task would be with these depths."""
         layout = self._heaps[number].heap
         placement = layout.place(depths)
         for group, capacity in zip(layout.groups, placement.capacities, strict=True):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from adstack.backends.shared.reports import failure, overflow_error, printed
+from adstack.backends.shared.reports import failure, outgrown, overflow_error, printed
 from adstack.backends.shared.sites import Site
 from adstack.backends.spirv.context import Context
 from adstack.backends.spirv.tasks import Emitted
@@ -50,7 +50,8 @@ class Executable:
         layouts: where its adstacks are.
         sizes: memory of its place "depths", if it has one.
         depths: what stood there; not any more if `stale`.
-        settled: whether the last launch has come to its end.
+        settled: whether the last launch has come to its end, so that the depths stand that it computed.
+        repeated: whether it was a graph that launched it last.
         binder: what is bound for its tasks, where memory is not reached by addresses.
         shapes: extents of its places when it was last launched.
         number, scalars: of the last launch that Python made.
@@ -75,6 +76,7 @@ class Executable:
     depths: list[int] = field(default_factory=list)
     stale: bool = True
     settled: bool = False
+    repeated: bool = False
     binder: Binder | None = None
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     number: int = 0
@@ -101,7 +103,19 @@ class Executable:
         view[:] = 0
         self.settled = False
         sites = self.emitted.sites
+        if self.repeated and (not record[0] or sites[record[1]].kind == "claims"):
+            return self._outgrown(overflow, record)
         return failure(sites, record, self.shapes) if record[0] else overflow_error(sites, overflow)
+
+    def _outgrown(self, overflow: Sequence[int], record: Sequence[int]) -> AdstackError:
+        """The same where a graph has kept adstacks that are too small."""
+        name, sites = self.program.name, self.emitted.sites
+        if record[0]:
+            site = sites[record[1]]
+            room = next(use.blocks for use in self.layouts.uses.values() if use.task == site.task)
+            return outgrown(name, site.task, "more iterations keep values at once", room, site.loc)
+        site = sites[overflow[0] - 1]
+        return outgrown(name, site.task, f"{overflow[2]} values have to be kept", overflow[1], site.loc)
 
     def show(self) -> None:
         """Print what the last launch, which is over, has printed."""

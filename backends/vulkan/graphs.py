@@ -1,8 +1,9 @@
 """Launches kept while they run, and done again as one: a command buffer that is recorded once and handed over again.
 
 Words of the launches stand in memory of the graph's own, twice: as they were, and where the tasks find them. The
-command buffer begins by copying the one to the other, so that what tasks leave in them is zero again. Kept are launches
-that need nothing of Python: no adstacks, reports or random numbers, on devices whose memory is reached by addresses.
+command buffer begins by copying the one to the other, so that what tasks leave in them is zero again. Sizers are no
+part of it: depths are computed ahead. Not kept are launches that return or print something, that check, or that draw
+random numbers, and none where memory is bound.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from adstack.backends.shared.reports import outgrown
 from adstack.ir.types import u8
+from adstack.runtime.adstack_heap import Heap, TaskUse
 from adstack.runtime.backend import Bindings
 
 from .api import check, ffi
 from .executable import Executable
-from .layout import Memory, Piece
+from .layout import Memory, Piece, mapped
 from .state import State
 from .stream import Stream, aligned
 from .toolchain import PUSHED, Pipeline
@@ -43,22 +46,39 @@ class Part:
     Attributes:
         words: what it was handed, and zeros behind.
         steps: what it dispatched, pipelines and workgroups.
-        storages: the memory that it works on.
+        uses: where the adstacks of its tasks are; `threads`: for how many threads.
+        start: of its words among those of the graph.
     """
 
     executable: Executable
     words: bytes
     scalars: Sequence[Any]
-    storages: Sequence[Piece]
-    steps: list[tuple[Pipeline, int]] = field(default_factory=list)
+    bindings: Bindings
+    steps: list[tuple[Pipeline, int]]
+    uses: dict[int, TaskUse] = field(default_factory=dict)
+    threads: dict[int, int] = field(default_factory=dict)
+    start: int = 0
+
+    @classmethod
+    def of(
+        cls, executable: Executable, scalars: Sequence[Any], bindings: Bindings, steps: list[tuple[Pipeline, int]]
+    ) -> Part:
+        """The launch that was just recorded."""
+        words = executable.packer.pack(*executable.words).ljust(executable.context.size, bytes(1))
+        tasks = zip(executable.pipelines, executable.program.tasks, strict=True)
+        sizers = {id(pipeline) for pipeline, task in tasks if task.sizes}
+        kept = [step for step in steps if id(step[0]) not in sizers]
+        ran = {id(pipeline) for pipeline, _ in kept}
+        stacks = [number for number in executable.context.heaps if id(executable.pipelines[number]) in ran]
+        layouts = executable.layouts
+        uses, threads = {n: layouts.uses[n] for n in stacks}, {n: layouts.threads[n] for n in stacks}
+        return cls(executable, words, scalars, bindings, kept, uses, threads)
 
     @property
     def is_plain(self) -> bool:
         """Whether it can be done again without Python."""
         made = self.executable
-        if made.waits or made.record is not None or made.context.heaps or made.context.depths:
-            return False
-        return not any(op.name == "random" for task in made.program.tasks for op in task.body.walk())
+        return not made.waits and not any(op.name == "random" for task in made.program.tasks for op in task.body.walk())
 
 
 class Graph:
@@ -69,24 +89,36 @@ class Graph:
         storages: the memory that they work on.
         commands: what does them.
         template, words: memory for their words, as they were and where tasks find them.
+        bytes, limit, storage: what their adstacks take, how much the heap may take, and which one they are in.
     """
 
     def __init__(self, graphs: Graphs, parts: Sequence[Part]) -> None:
         self.parts = list(parts)
         self.last = {id(part.executable): (number, part) for number, part in enumerate(parts, 1)}
-        self.storages = list({id(storage): storage for part in parts for storage in part.storages}.values())
-        starts: list[int] = []
+        storages = (storage for part in parts for storage in part.bindings.storages.values())
+        self.storages = list({id(storage): storage for storage in storages}.values())
         size = 0
         for part in parts:
-            starts.append(size)
+            part.start = size
             size += aligned(len(part.words))
         self.template = graphs.memory.piece(u8, (size,), visible=True)
         self.words = graphs.memory.piece(u8, (size,))
-        for part, start in zip(parts, starts, strict=True):
-            at = self.template.offset + start
+        for part in parts:
+            at = self.template.offset + part.start
             self.template.block.host[at : at + len(part.words)] = part.words
         self.commands = graphs.commands()
-        _Recorder(graphs.stream, self.commands).record(self, starts, size)
+        _Recorder(graphs.stream, self.commands).record(self, size)
+        self.move(graphs.heap.storage)  # it may have grown since the first of them
+        self.bytes = max((use.bytes for part in parts for use in part.uses.values()), default=0)
+        self.limit = max(part.executable.options.ad_stack_heap_limit for part in parts)
+
+    def move(self, storage: Any) -> None:
+        """Tell the tasks where the heap is, while nothing of the graph is under way."""
+        self.storage, host = storage, self.template.block.host
+        for part in self.parts:
+            for number in part.uses:
+                at = self.template.offset + part.start + 8 * part.executable.context.heaps[number].address
+                host[at : at + 8] = storage.address.to_bytes(8, "little")
 
 
 class Graphs:
@@ -94,12 +126,18 @@ class Graphs:
 
     Args:
         lock: of the stream.
+        unread: executables whose records are to be looked at.
+        most: workgroups that a task gets.
     """
 
-    def __init__(self, memory: Memory, stream: Stream, lock: Any) -> None:
-        self.memory, self.stream, self._lock = memory, stream, lock
+    def __init__(
+        self, memory: Memory, stream: Stream, heap: Heap, lock: Any, unread: dict[int, Executable], most: int
+    ) -> None:
+        self.memory, self.stream, self.heap, self._lock = memory, stream, heap, lock
+        self._unread, self._most = unread, most
         self._pool: Any = None
         self._parts: list[Part] | None = None
+        self._steps: list[tuple[Pipeline, int]] = []
         self._thread = 0
 
     # ---- keeping
@@ -109,20 +147,19 @@ class Graphs:
         """Whether the launches of this thread are to be noted."""
         return self._parts is not None and self._thread == threading.get_ident()
 
-    def note(self, executable: Executable, piece: Piece, scalars: Sequence[Any], bindings: Bindings) -> None:
-        """A launch begins, and has its words."""
-        assert self._parts is not None
-        words = bytes(piece.block.host[piece.offset : piece.offset + executable.context.size])
-        self._parts.append(Part(executable, words, scalars, list(bindings.storages.values())))
-
     def step(self, pipeline: Pipeline, groups: int) -> None:
-        """It dispatches a task."""
+        """A task of a launch is dispatched."""
+        self._steps.append((pipeline, groups))
+
+    def note(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> None:
+        """All of it is."""
         assert self._parts is not None
-        self._parts[-1].steps.append((pipeline, groups))
+        steps, self._steps = self._steps, []
+        self._parts.append(Part.of(executable, scalars, bindings, steps))
 
     def capture(self, run: Callable[[], object], executables: Sequence[Executable]) -> Graph | None:
         """Run, and keep what was launched; None if that was not a plain launch of each of these."""
-        self._parts, self._thread = [], threading.get_ident()
+        self._parts, self._steps, self._thread = [], [], threading.get_ident()
         try:
             run()
         finally:
@@ -131,24 +168,79 @@ class Graphs:
         if not same or not all(part.is_plain for part in parts) or not self.stream.device.physical.addresses:
             return None
         with self._lock:
+            if max((use.bytes for part in parts for use in part.uses.values()), default=0) > self.heap.size:
+                return None
             made = Graph(self, parts)
         weakref.finalize(made, self._gone, made.commands, made.template, made.words)
         return made
 
     # ---- doing it again
 
-    def repeat(self, graph: Graph, launches: ctypes.c_int64) -> None:
-        """Hand over what is recorded, then the graph: so many more launches."""
+    def repeat(self, graph: Graph, launches: ctypes.c_int64) -> bool:
+        """Hand over what is recorded, then the graph: so many more launches. False if its adstacks have no memory."""
+        if not self._hold(graph):
+            return False
         self.stream.flush()
         number = self.stream.device.submit(graph.commands)
         graph.template.batch = graph.words.batch = number
         for position, part in graph.last.values():
-            part.executable.number, part.executable.scalars = launches.value + position, part.scalars
+            made = part.executable
+            made.number, made.scalars, made.repeated = launches.value + position, part.scalars, True
+            made.settled = False  # its depths need not be those that stand
+            if made.record is not None:
+                made.shapes = part.bindings.shapes
+                self._unread[id(made)] = made
         launches.value += len(graph.parts)
         for storage in graph.storages:
             storage.batch = number
         if number - self.stream.device.finished > _AHEAD:
             self.stream.device.wait(number - _AHEAD)
+        return True
+
+    def _hold(self, graph: Graph) -> bool:
+        """Have the adstacks where the tasks expect them."""
+        if not graph.bytes or graph.storage is self.heap.storage:
+            return True
+        if not self.heap.room(graph.bytes, 1, graph.limit):
+            return False
+        self.stream.wait(graph.template.batch)
+        graph.move(self.heap.storage)
+        return True
+
+    def resize(self, graph: Graph, number: int) -> None:
+        """Compute the depths of a launch's adstacks from memory as it is; AdstackStaleBoundError if one has no room."""
+        part = graph.parts[number]
+        depths = self._measured(part)
+        executable = part.executable
+        for task, use in part.uses.items():
+            heap = executable.context.heaps[task].heap
+            placement = executable.layouts.place(task, depths)
+            for group, wanted, room in zip(heap.groups, placement.capacities, use.capacities, strict=True):
+                if wanted > room:
+                    stack = group.stacks[0]
+                    what = f"{wanted} values of {stack.result.name or 'a loop'} have to be kept"
+                    raise outgrown(executable.program.name, use.task, what, room, stack.loc)
+            wanted = heap.lanes(part.threads[task], depths)
+            if use.blocks == use.wanted < wanted:
+                what, loc = f"{wanted} iterations keep values at once", heap.groups[0].stacks[0].loc
+                raise outgrown(executable.program.name, use.task, what, use.blocks, loc)
+
+    def _measured(self, part: Part) -> list[int]:
+        """The depths that the adstacks of a launch need."""
+        executable = part.executable
+        assert executable.sizes is not None
+        piece = self.memory.piece(u8, (len(part.words),), visible=True)
+        piece.block.host[piece.offset : piece.offset + len(part.words)] = part.words
+        tasks = zip(executable.program.tasks, executable.pipelines, executable.extents, strict=True)
+        for task, pipeline, extent in tasks:
+            groups = pipeline.groups(extent.count(part.scalars, part.bindings.shapes), self._most)
+            if task.sizes and groups:
+                self.stream.dispatch(pipeline, piece.address, groups)
+        self.stream.finish()
+        self.memory.free(piece)
+        executable.settled = False
+        executable.depths, executable.stale = mapped(executable.sizes).tolist(), False
+        return executable.depths
 
     # ---- command buffers
 
@@ -186,7 +278,7 @@ class _Recorder:
         self._pushed = ffi().new("uint64_t[]", PUSHED // 8)
         self._bound: Pipeline | None = None
 
-    def record(self, graph: Graph, starts: Sequence[int], size: int) -> None:
+    def record(self, graph: Graph, size: int) -> None:
         """Everything."""
         begin = ffi().new("VkCommandBufferBeginInfo *", {"sType": 42, "flags": _SIMULTANEOUS})
         check(self._vk["vkBeginCommandBuffer"](self._commands, begin), "record a graph")
@@ -195,11 +287,12 @@ class _Recorder:
         region = ffi().new("VkBufferCopy *", {"srcOffset": source.offset, "dstOffset": target.offset, "size": size})
         self._vk["vkCmdCopyBuffer"](self._commands, source.block.buffer, target.block.buffer, 1, region)
         state, last = State(), None
-        for part, start in zip(graph.parts, starts, strict=True):
+        for part in graph.parts:
+            address = target.address + part.start
             for pipeline, groups in part.steps:
-                if not state.joins(pipeline.number, target.address + start):
+                if not state.joins(pipeline.number, address):
                     self._dispatch(last, state)
-                    state.defer(pipeline.number, target.address + start, groups, repeats=pipeline.repeats)
+                    state.defer(pipeline.number, address, groups, repeats=pipeline.repeats)
                     last = pipeline
         self._dispatch(last, state)
         self._order(_HOST, _HOST_READ)

@@ -104,9 +104,9 @@ class VulkanBackend:
         self._shared = shared
         self.device, self.memory, self.stream = shared.device, shared.memory, shared.stream
         self._launches = ctypes.c_int64(0)
-        self._graphs = Graphs(self.memory, self.stream, shared.lock)
         physical = self.device.physical
         self._groups = most_groups(physical.is_cpu, physical.limits["groups"])
+        self._graphs = Graphs(self.memory, self.stream, shared.heap, shared.lock, shared.unread, self._groups)
 
     @property
     def launches(self) -> int:
@@ -203,8 +203,10 @@ class VulkanBackend:
             return self._launch(executable, scalars, bindings)
 
     def _launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
+        if executable.repeated:
+            self._settle()  # what a graph's launch reported is told apart
         self._launches.value += 1
-        executable.number, executable.scalars = self.launches, scalars
+        executable.number, executable.scalars, executable.repeated = self.launches, scalars, False
         counts = self._counts(executable, scalars, bindings)
         piece = self._words(executable, counts)
         try:
@@ -215,6 +217,8 @@ class VulkanBackend:
                 self._run(executable, pipeline, piece, groups, bindings)
             if not executable.steady:
                 self._record(executable, piece, counts, bindings)
+            if self._graphs.keeping:
+                self._graphs.note(executable, scalars, bindings)
             if not executable.waits:
                 return ()
             try:
@@ -315,8 +319,6 @@ class VulkanBackend:
             piece.block.host[piece.offset : piece.offset + executable.context.size] = executable.packed
         else:
             self._fill(executable, piece, scalars, bindings)
-        if self._graphs.keeping:
-            self._graphs.note(executable, piece, scalars, bindings)
         if executable.record is not None:
             executable.shapes = bindings.shapes
             self._shared.unread[id(executable)] = executable
@@ -400,13 +402,14 @@ class VulkanBackend:
         return self._graphs.capture(run, executables)
 
     def repeat(self, graph: Graph) -> bool:
-        """Launch a graph."""
+        """Launch a graph; False if there is no memory for its adstacks."""
         with self._shared.lock:
-            self._graphs.repeat(graph, self._launches)
-        return True
+            return self._graphs.repeat(graph, self._launches)
 
     def resize(self, graph: Graph, number: int) -> None:
-        """Nothing: launches with adstacks are not kept."""
+        """Compute the depths of a launch's adstacks; AdstackStaleBoundError if they have no room."""
+        with self._shared.lock:
+            self._graphs.resize(graph, number)
 
     # ---- waiting
 
