@@ -41,10 +41,10 @@ class BoundStream(Stream):
         return self._sets.of(blocks)
 
     @property
-    def arena(self) -> Block | None:
-        """The block where the words of all launches stand, if there is one for all."""
-        blocks = {batch.arena.block for batch in self._batches}
-        return blocks.pop() if len(blocks) == 1 else None
+    def arena(self) -> Block:
+        """The block where the words of all launches stand: its first memory, so they are side by side."""
+        (block,) = {batch.arena.block for batch in self._batches}
+        return block
 
     def hand(self, pipeline: Pipeline, found: int) -> None:
         """Have the next dispatch find what a descriptor set binds."""
@@ -141,14 +141,13 @@ class Binder:
                 self._known[id(pipeline)] = words.block, storages, found
         self._stream.hand(pipeline, found)
 
-    def fixed(self, pipelines: Sequence[Pipeline]) -> list[tuple[int, int]] | None:
-        """The layouts and sets of tasks whose launches all bind the same as the last one; None if they do not."""
-        arena, storages = self._stream.arena, self._checked
-        arrays = any(place.kind == "ndarray" for place in self._program.places.values())
-        if arena is None or storages is None or arrays or any(HEAP in pipeline.buffers for pipeline in pipelines):
-            return None
-        words = Piece(arena, 0, 0, u8, (), 0)
-        return [(pipeline.layout, self._set(pipeline, words, storages)) for pipeline in pipelines]
+    def sets(self, pipelines: Sequence[Pipeline], numbers: Mapping[str, int]) -> list[tuple[int, int]]:
+        """The layouts and sets of tasks whose words stand in the arena, by the numbers of the blocks of places."""
+        blocks = {place: self._stream.memory.block(number) for place, number in numbers.items()}
+        pieces = {place: Piece(block, 0, block.size, u8, (block.size,), 0) for place, block in blocks.items()}
+        words = Piece(self._stream.arena, 0, 0, u8, (), 0)
+        self.check(words, pieces)
+        return [(pipeline.layout, self._set(pipeline, words, pieces)) for pipeline in pipelines]
 
     def _set(self, pipeline: Pipeline, words: Piece, storages: Mapping[str, Piece]) -> int:
         pieces = [self._piece(name, words, storages) for name in pipeline.buffers]

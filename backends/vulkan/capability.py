@@ -182,7 +182,7 @@ def offered(device: Physical) -> Capabilities:
         "vulkan",
         kind,
         device.name,
-        shortcuts=device.addresses,
+        shortcuts=True,
         claims=True,
         dtypes=device.dtypes,
         details=details,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bisect
 import ctypes
+import itertools
 import math
 import struct
 from collections.abc import Callable, Iterator
@@ -36,6 +37,7 @@ _USAGE, _ADDRESSED = 1 | 2 | 0x20, 0x20000
 """Copied from and to, storage."""
 
 Array = npt.NDArray[Any]
+_TWO: Any = ctypes.c_uint64 * 2
 _PLAIN = 2.0**127
 """Floats below this become f32 without overflow."""
 
@@ -62,6 +64,7 @@ class Block:
         host: its bytes, if the host addresses them.
         free: (offset, size) of what is not in use, by offset.
         ends: what is to be done when it goes.
+        number: no other block has had it.
     """
 
     buffer: Any
@@ -71,6 +74,7 @@ class Block:
     host: Any
     free: list[tuple[int, int]] = field(default_factory=list)
     ends: list[Callable[[], None]] = field(default_factory=list)
+    number: int = field(default_factory=itertools.count(1).__next__)
 
     def take(self, size: int) -> int | None:
         """The offset of a piece, or None if there is none so large."""
@@ -97,7 +101,7 @@ class Piece:
     Attributes:
         address: on the device; where memory is not reached by addresses, bytes from where the block begins.
         own: whether it holds the words of one launch alone.
-        last: the number of the last batch that may touch it, where machine code finds it.
+        last: where machine code finds it, the number of the last batch that may touch it, and behind that the block's.
     """
 
     block: Block
@@ -107,16 +111,19 @@ class Piece:
     shape: tuple[int, ...]
     address: int
     own: bool = False
-    last: ctypes.c_uint64 = field(default_factory=ctypes.c_uint64)
+    last: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.last = _TWO(0, self.block.number)
 
     @property
     def batch(self) -> int:
         """The last batch that may touch it."""
-        return self.last.value
+        return int(self.last[0])
 
     @batch.setter
     def batch(self, number: int) -> None:
-        self.last.value = number
+        self.last[0] = number
 
     @property
     def bytes(self) -> int:
@@ -196,6 +203,10 @@ class Memory:
             self._drop(block)
 
     # ---- blocks
+
+    def block(self, number: int) -> Block:
+        """The block with a number."""
+        return next(block for blocks in self._blocks.values() for block in blocks if block.number == number)
 
     def _take(self, size: int, visible: bool) -> Block:
         vk, handle = self.device.vk, self.device.handle

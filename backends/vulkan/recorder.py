@@ -25,12 +25,12 @@ from .state import ARENA, LAUNCHES, LONGEST_RUN, STATE
 __all__ = ["PLAN", "enter", "entry", "text"]
 
 _PLAN: Final = (
-    "state", "words", "size", "zeros", "marks", "tasks", "task_count", "acquire", "release", "false", "true",
+    "state", "words", "size", "zeros", "marks", "blocks", "tasks", "task_count", "acquire", "release", "false", "true",
 )  # fmt: skip
 PLAN: Final = {name: at for at, name in enumerate(_PLAN)}
 """The words of a plan: the stream's state; how many words a launch has, how many bytes of the arena they take, how many
-words of zeros stand behind them; how many pieces of memory it uses; its tasks (see `counting`); the methods of the
-lock, and Python's truth values."""
+words of zeros stand behind them; how many pieces of memory it uses, and of which blocks these must be, if that matters;
+its tasks (see `counting`); the methods of the lock, and Python's truth values."""
 
 _COMPUTE: Final = 0x20
 _BARRIER: Final = "i32 6144, i32 6144, i32 0, i32 1"
@@ -166,18 +166,41 @@ other:
 
 _READY: Final = f"""
 ; whether a launch can be recorded as it is
-define internal i1 @ready(ptr %plan, ptr %state) {{
+define internal i1 @ready(ptr %ctx, ptr %plan, ptr %state) {{
 entry:
 {_state(commands="ptr", dispatches="i64", used="i64")}
-{_plan(size="i64")}
+{_plan(size="i64", words="i64", marks="i64", blocks="ptr")}
   %closed = icmp eq ptr %commands, null
   %full = icmp uge i64 %dispatches, {LAUNCHES}
   %end = add i64 %used, %size
   %beyond = icmp ugt i64 %end, {ARENA}
   %not.1 = or i1 %closed, %full
   %not = or i1 %not.1, %beyond
-  %yes = xor i1 %not, true
-  ret i1 %yes
+  br i1 %not, label %no, label %memory
+memory:
+  %addressed = icmp eq ptr %blocks, null
+  %noted = getelementptr i64, ptr %ctx, i64 %words
+  br i1 %addressed, label %yes, label %look
+{
+    loop(
+        "look",
+        "%marks",
+        '''  %mark.at = getelementptr ptr, ptr %noted, i64 %look.k
+  %mark = load ptr, ptr %mark.at, align 8
+  %block.at = getelementptr i64, ptr %mark, i64 1
+  %block = load i64, ptr %block.at, align 8
+  %wanted.at = getelementptr i64, ptr %blocks, i64 %look.k
+  %wanted = load i64, ptr %wanted.at, align 8
+  %same = icmp eq i64 %block, %wanted
+  br i1 %same, label %look.next, label %no''',
+        "yes",
+        "memory",
+    )
+}
+yes:
+  ret i1 true
+no:
+  ret i1 false
 }}
 """
 
@@ -283,7 +306,7 @@ lock:
   %free = call i1 @gave(ptr %tried, ptr %true)
   br i1 %free, label %look, label %no
 look:
-  %ready = call i1 @ready(ptr %plan, ptr %state)
+  %ready = call i1 @ready(ptr %ctx, ptr %plan, ptr %state)
   br i1 %ready, label %go, label %over
 go:
   call void @launch(ptr %ctx, ptr %plan, ptr %state)

@@ -372,12 +372,8 @@ class VulkanBackend:
 
     def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., Any] | None:
         """A builtin that records the launch; none where Python must look after it, or memory is the host's own."""
-        with self._shared.lock:
-            bound = () if executable.binder is None else executable.binder.fixed(executable.pipelines)
-        if bound is None:
-            return None
-        pipelines, extents = executable.pipelines, executable.extents
-        work = Work(executable.program, executable.context, pipelines, extents, self._groups, bound)
+        pipelines, extents, binder = executable.pipelines, executable.extents, executable.binder
+        work = Work(executable.program, executable.context, pipelines, extents, self._groups, binder)
         foreign = any(isinstance(argument, HostArgument) for argument in wanted.arguments)
         if executable.waits or executable.record is not None or foreign or not work.is_plain:
             return None

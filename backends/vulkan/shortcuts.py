@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from adstack.backends.spirv.context import Context
 from adstack.errors import InternalError
 from adstack.ir.structure import Program
 
+from .bound import Binder
 from .counting import TASK, Counted
 from .extents import Extent, Read
 from .recorder import PLAN, enter, entry
@@ -35,7 +37,7 @@ class Work:
 
     Attributes:
         most: workgroups that a task gets.
-        found: the layout and the descriptor set of each task, where memory is bound; else nothing.
+        binder: tells what each task has to be bound, where memory is not reached by addresses.
     """
 
     program: Program
@@ -43,7 +45,7 @@ class Work:
     pipelines: Sequence[Pipeline]
     extents: Sequence[Extent]
     most: int
-    found: Sequence[tuple[int, int]] = ()
+    binder: Binder | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -77,8 +79,7 @@ class Launcher:
         ]
         rows = [counted.words for counted in self._counted]
         self._tasks = np.array(rows, np.uint64).reshape(-1, len(TASK))
-        for row, (layout, found) in zip(self._tasks, work.found, strict=False):
-            row[TASK["layout"]], row[TASK["set"]] = layout, found
+        self._blocks = np.zeros(len(self.marks), np.uint64)
         self._plan = self._planned()
         frame[0] = self._plan.ctypes.data
 
@@ -95,6 +96,7 @@ class Launcher:
             "size": aligned(context.size),
             "zeros": -(-context.size // 8) - context.words,
             "marks": len(self.marks),
+            "blocks": 0 if self._work.binder is None else self._blocks.ctypes.data,
             "tasks": self._tasks.ctypes.data,
             "task_count": len(self._tasks),
             "acquire": id(acquire),
@@ -131,12 +133,22 @@ class Launcher:
 
     def goes_on(self, _: int) -> None:
         """Record the launch whose words stand ready, after what machine code does not do: wait for whoever has the
-        lock, hand over a full batch and begin another.
+        lock, hand over a full batch and begin another, bind memory of other blocks than the last launch did.
         """
         with self._lock:
+            if self._work.binder is not None:
+                self._bind(self._work.binder)
             self._stream.room(aligned(self._work.context.size))
             if enter()(self._slots.ctypes.data, 1):
                 raise InternalError("a launch could not be recorded")
+
+    def _bind(self, binder: Binder) -> None:
+        """Have the tasks find the memory that is noted behind the launch's words."""
+        numbers = [ctypes.c_uint64.from_address(int(self._slots[mark]) + 8).value for mark in self.marks.values()]
+        found = binder.sets(self._work.pipelines, dict(zip(self.marks, numbers, strict=True)))
+        for row, (layout, chosen) in zip(self._tasks, found, strict=True):
+            row[TASK["layout"]], row[TASK["set"]] = layout, chosen
+        self._blocks[:] = numbers
 
     @property
     def number(self) -> int:
