@@ -323,6 +323,18 @@ def test_a_place_beyond_what_can_be_bound_is_named(vulkan, monkeypatch):
     assert large.to_numpy()[-1] == 2.0
 
 
+def test_an_array_beyond_what_can_be_bound_is_named_by_machine_code_too(vulkan, monkeypatch):
+    limited(monkeypatch, vulkan, range=BLOCK)
+    small, large = qd.ndarray(qd.i64, shape=8), qd.ndarray(qd.i64, shape=BLOCK // 8 + 1)
+    for _ in range(3):
+        mix(small, small, 1)
+    assert isinstance(mix.__call__, BuiltinFunctionType)
+    with pytest.raises(AdstackMemoryError, match=f"ndarray b takes .* binds at most {BLOCK} as one buffer"):
+        mix(small, large, 1)
+    mix(small, small, 1)
+    assert small.to_numpy()[:6].tolist() == [85] * 5 + [0]
+
+
 def test_a_task_with_too_many_places_is_refused_before_it_is_compiled(vulkan, monkeypatch):
     limited(monkeypatch, vulkan, buffers=4)
     a, b, c, d = (qd.field(qd.f32, shape=4, name=name) for name in "abcd")
