@@ -121,6 +121,15 @@ class Graph:
                 host[at : at + 8] = storage.address.to_bytes(8, "little")
 
 
+class _Recording(threading.local):
+    """What a thread keeps of its launches: those that are over, if any are wanted, and the dispatches of one."""
+
+    parts: list[Part] | None = None
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[Pipeline, int]] = []
+
+
 class Graphs:
     """The graphs of a device.
 
@@ -136,34 +145,34 @@ class Graphs:
         self.memory, self.stream, self.heap, self._lock = memory, stream, heap, lock
         self._unread, self._most = unread, most
         self._pool: Any = None
-        self._parts: list[Part] | None = None
-        self._steps: list[tuple[Pipeline, int]] = []
-        self._thread = 0
+        self._recording = _Recording()
 
     # ---- keeping
 
     @property
     def keeping(self) -> bool:
         """Whether the launches of this thread are to be noted."""
-        return self._parts is not None and self._thread == threading.get_ident()
+        return self._recording.parts is not None
 
     def step(self, pipeline: Pipeline, groups: int) -> None:
         """A task of a launch is dispatched."""
-        self._steps.append((pipeline, groups))
+        self._recording.steps.append((pipeline, groups))
 
     def note(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> None:
         """All of it is."""
-        assert self._parts is not None
-        steps, self._steps = self._steps, []
-        self._parts.append(Part.of(executable, scalars, bindings, steps))
+        recording = self._recording
+        assert recording.parts is not None
+        steps, recording.steps = recording.steps, []
+        recording.parts.append(Part.of(executable, scalars, bindings, steps))
 
     def capture(self, run: Callable[[], object], executables: Sequence[Executable]) -> Graph | None:
         """Run, and keep what was launched; None if that was not a plain launch of each of these."""
-        self._parts, self._steps, self._thread = [], [], threading.get_ident()
+        recording, parts = self._recording, list[Part]()
+        recording.parts, recording.steps = parts, []
         try:
             run()
         finally:
-            parts, self._parts = self._parts, None
+            recording.parts = None
         same = [id(part.executable) for part in parts] == [id(one) for one in executables]
         if not same or not all(part.is_plain for part in parts) or not self.stream.device.physical.addresses:
             return None
