@@ -16,7 +16,6 @@ from adstack.backends.vulkan.layout import ALIGNMENT
 from adstack.backends.vulkan.runtime import VulkanBackend
 from adstack.errors import AdstackAssertionError, AdstackMemoryError, BackendUnavailableError
 from adstack.ir.types import ALL, f32
-from adstack.runtime.adstack_heap import HeapLimit
 from adstack.runtime.adstack_report import TaskRow
 
 BLOCK = 16 << 20
@@ -289,14 +288,6 @@ def test_a_heap_is_no_larger_than_what_can_be_bound(vulkan, monkeypatch):
     assert row.use is not None
     assert row.use.wanted == 4096
     assert row.use.bytes <= BLOCK < row.use.bytes + 2 * row.use.stride
-
-
-def test_adstacks_of_one_thread_beyond_what_can_be_bound_are_an_error():
-    error = HeapLimit("k", "k.0", 1000, 0, most=500)
-    assert error.limit == 500
-    assert "take 1000 bytes; the device binds at most 500 as one buffer" in str(error)
-    assert "use one that has bufferDeviceAddress" in str(error)
-    assert HeapLimit("k", "k.0", 1000, 400, most=500).limit == 400
 
 
 # ---- limits

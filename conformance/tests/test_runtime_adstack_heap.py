@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adstack.errors import AdstackMemoryError
-from adstack.runtime.adstack_heap import Heap, HeapLimit
+from adstack.runtime.adstack_heap import Heap, HeapLimit, least
 
 
 class Device:
@@ -185,3 +185,16 @@ def test_the_error_says_what_is_needed_and_what_helps(limit, says):
     assert says in str(error)
     assert ("raise ad_stack_heap_limit to 8192 or more" in str(error)) == (limit > 0)
     assert (error.number, error.stride, error.touched) == (2, 8192, True)
+
+
+def test_the_error_names_what_a_device_can_bind():
+    error = HeapLimit("k", "k.0", 1000, 0, most=500)
+    assert error.limit == 500
+    assert "take 1000 bytes; the device binds at most 500 as one buffer" in str(error)
+    assert "use one that has bufferDeviceAddress" in str(error)
+    assert "ad_stack_heap_limit is 400" in str(HeapLimit("k", "k.0", 1000, 400, most=500))
+
+
+@pytest.mark.parametrize(("limits", "comes_to"), [((0, 0), 0), ((5, 0), 5), ((0, 7), 7), ((5, 7), 5)])
+def test_of_several_limits_the_least_that_is_one_holds(limits, comes_to):
+    assert least(*limits) == comes_to
