@@ -19,6 +19,7 @@ from adstack.runtime.backend import Capabilities, Probe, Unavailable
 
 from .api import Missing, ffi, lib, loader
 from .instance import LAYER, Instance, instance
+from .lavapipe import ADDRESSES
 
 __all__ = ["GAPS", "Physical", "chosen", "devices", "offered", "probe"]
 
@@ -31,7 +32,6 @@ GAPS: tuple[tuple[str, str], ...] = (
 """(rule or case, reason) of what is not there."""
 
 VARIABLE = "ADSTACK_VULKAN_DEVICE"
-ADDRESSES = "ADSTACK_VULKAN_ADDRESSES"
 _BY_ADDRESS = "bufferDeviceAddress"
 SUBGROUPS = "arithmetic of subgroups"
 """Not a feature by Vulkan's rules, which have it among the limits."""

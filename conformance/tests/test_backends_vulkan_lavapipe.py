@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from adstack.backends.vulkan.lavapipe import VARIABLE, widen
+from adstack.backends.vulkan.lavapipe import ADDRESSES, VARIABLE, widen
 
 WIDE = "processor\t: 0\nflags\t\t: fpu sse2 avx2 avx512f avx512dq avx512bw avx512vl\n\nprocessor\t: 1\n"
 NARROW = "processor\t: 0\nflags\t\t: fpu sse2 avx2 avx512f\n"
@@ -40,3 +40,8 @@ def test_a_processor_without_them_is_left_alone(asked, text):
 
 def test_what_the_user_asks_for_stays(asked):
     assert asked(WIDE, "256") == "256"
+
+
+def test_bound_buffers_are_left_to_shorter_vectors(asked, monkeypatch):
+    monkeypatch.setenv(ADDRESSES, "0")
+    assert asked(WIDE) is None
