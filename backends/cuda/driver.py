@@ -173,6 +173,26 @@ class Driver:
         """Zero bytes, after what was launched before."""
         self._call("cuMemsetD8Async", ctypes.c_uint64(address), ctypes.c_ubyte(0), ctypes.c_size_t(size), None)
 
+    def fill(self, address: int, count: int, element: bytes) -> None:
+        """Repeat the 1, 2, 4 or 8 bytes of an element, after what was launched before."""
+        words = [int.from_bytes(element[k : k + 4], "little") for k in range(0, len(element), 4)]
+        if len(words) == 2 and words[0] == words[1]:
+            words, count = words[:1], 2 * count
+        if len(words) == 2:
+            for k, word in enumerate(words):
+                at, pitch = ctypes.c_uint64(address + 4 * k), ctypes.c_size_t(8)
+                self._call("cuMemsetD2D32Async", at, pitch, word, ctypes.c_size_t(1), ctypes.c_size_t(count), None)
+            return
+        name = f"cuMemsetD{8 * min(len(element), 4)}Async"
+        kind = {1: ctypes.c_ubyte, 2: ctypes.c_ushort}.get(len(element), ctypes.c_uint)
+        self._call(name, ctypes.c_uint64(address), kind(words[0]), ctypes.c_size_t(count), None)
+
+    def copy(self, source: int, target: int, size: int) -> None:
+        """Copy bytes on the device, after what was launched before."""
+        if size:
+            addresses = ctypes.c_uint64(target), ctypes.c_uint64(source)
+            self._call("cuMemcpyDtoDAsync_v2", *addresses, ctypes.c_size_t(size), None)
+
     def upload(self, address: int, array: npt.NDArray[Any]) -> None:
         """Copy a C-contiguous array to the device, after what was launched before."""
         if array.nbytes:

@@ -80,6 +80,14 @@ class Emulator:
         """Zero bytes."""
         ctypes.memset(address, 0, size)
 
+    def fill(self, address: int, count: int, element: bytes) -> None:
+        """Repeat the bytes of an element."""
+        ctypes.memmove(address, element * count, len(element) * count)
+
+    def copy(self, source: int, target: int, size: int) -> None:
+        """Copy bytes."""
+        ctypes.memmove(target, source, size)
+
     def upload(self, address: int, array: npt.NDArray[Any]) -> None:
         """Copy an array in."""
         ctypes.memmove(address, array.ctypes.data, array.nbytes)

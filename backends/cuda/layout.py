@@ -41,9 +41,14 @@ class DeviceArray:
     owner: Any = None
 
     @property
+    def count(self) -> int:
+        """How many elements."""
+        return math.prod(self.shape)
+
+    @property
     def size(self) -> int:
         """Bytes."""
-        return math.prod(self.shape) * self.dtype.size
+        return self.count * self.dtype.size
 
     def empty(self) -> npt.NDArray[Any]:
         """An array of the host like it."""

@@ -271,6 +271,17 @@ class CudaBackend:
         with self._doing("writing memory of the device") as driver:
             driver.upload(storage.address + start * storage.dtype.size, array)
 
+    def fill(self, storage: DeviceArray, element: bytes) -> bool:
+        """Let every element have these bytes."""
+        with self._doing("filling memory of the device") as driver:
+            driver.fill(storage.address, storage.count, element)
+        return True
+
+    def copy(self, source: DeviceArray, target: DeviceArray) -> None:
+        """Copy all elements."""
+        with self._doing("copying memory of the device") as driver:
+            driver.copy(source.address, target.address, source.size)
+
     def upload(self, storage: DeviceArray, array: Array) -> None:
         with self._doing("writing memory of the device") as driver:
             driver.upload(storage.address, np.ascontiguousarray(array))

@@ -424,7 +424,7 @@ class VulkanBackend:
         with self._shared.lock:
             piece = self.memory.piece(dtype, shape)
             if piece.block.host is None:
-                self.stream.zero(piece)
+                self.stream.fill(piece, 0)
             else:
                 piece.block.host[piece.offset : piece.offset + piece.size] = bytes(piece.size)
             return piece
@@ -454,6 +454,18 @@ class VulkanBackend:
             copied: Array = found.copy()
             self.memory.free(between)
             return copied
+
+    def fill(self, storage: Piece, element: bytes) -> bool:
+        word = element * (4 // len(element)) if len(element) < 4 else element[:4]
+        if len(element) == 8 and word != element[4:]:
+            return False
+        with self._shared.lock:
+            self.stream.fill(storage, int.from_bytes(word, "little"))
+        return True
+
+    def copy(self, source: Piece, target: Piece) -> None:
+        with self._shared.lock:
+            self.stream.copy(source, target, source.bytes)
 
     def upload(self, storage: Piece, array: Array) -> None:
         with self._shared.lock:

@@ -155,10 +155,10 @@ class Stream:
         vk["vkCmdCopyBuffer"](commands, source.block.buffer, target.block.buffer, 1, region)
         source.batch = target.batch = self.batch
 
-    def zero(self, target: Piece) -> None:
-        """Fill a piece with zeros."""
+    def fill(self, target: Piece, word: int) -> None:
+        """Fill a piece with 32 bits."""
         commands = self._ordered()
-        self.device.vk["vkCmdFillBuffer"](commands, target.block.buffer, target.offset, target.size, 0)
+        self.device.vk["vkCmdFillBuffer"](commands, target.block.buffer, target.offset, target.size, word)
         target.batch = self.batch
 
     def _ordered(self) -> Any:

@@ -154,7 +154,15 @@ class HostArray(ABC):
             raise AdstackRuntimeTypeError(
                 f"copy_from takes a field or an ndarray, got {type(other).__name__}", do="use from_numpy() for arrays"
             )
-        self.from_numpy(other._view())
+        if not self._copied(other):
+            self.from_numpy(other._view())
+
+    def _copied(self, other: HostArray) -> bool:
+        """Let the device copy, if it can."""
+        done = self.buffer.copy_from(other.buffer)
+        if done and RECORDERS:
+            host_wrote(self, ...)
+        return done
 
     def to_numpy(self, dtype: npt.DTypeLike | None = None, copy: bool = True) -> Array:
         """The elements as a numpy array; with `copy=False` it shares the memory, where the device allows it."""

@@ -24,6 +24,7 @@ __all__ = [
     "Capabilities",
     "Capturing",
     "Counting",
+    "Filling",
     "Marking",
     "Ordering",
     "Partial",
@@ -118,6 +119,17 @@ class Partial(Protocol):
 
     def upload_at(self, storage: Any, start: int, array: npt.NDArray[np.generic]) -> None:
         """Replace the elements from the `start`th on by those of a C-contiguous array."""
+
+
+@runtime_checkable
+class Filling(Protocol):
+    """A backend that fills its memory, and copies it, without the host: after what was queued before."""
+
+    def fill(self, storage: Any, element: bytes) -> bool:
+        """Let every element have these bytes; False if the device can't, and nothing has happened."""
+
+    def copy(self, source: Any, target: Any) -> None:
+        """Copy all elements to other memory of the same size."""
 
 
 @runtime_checkable

@@ -6,6 +6,7 @@ import ctypes
 import itertools
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final
 from weakref import WeakSet
 
@@ -14,7 +15,7 @@ import numpy.typing as npt
 
 from ..errors import AdstackRuntimeError
 from ..ir.types import DType
-from .backend import Backend, Marking, Ordering, Partial
+from .backend import Backend, Filling, Marking, Ordering, Partial
 from .budget import current
 from .capturing import CAPTURING, check
 from .guards import invalidate
@@ -35,6 +36,16 @@ MARK: Final = 3
 EXTENTS: Final = 4
 """Words of a buffer's record: what its owner marks it with, where it is (0 once dropped), whether machine code wrote it
 since Python looked, where its backend has launches note that they use it (0 if nowhere), and its extents."""
+
+
+_FEW: Final = 64
+"""So many components of an element are looked at, whether they are the same."""
+
+
+@cache
+def _fills(kind: type) -> bool:
+    """Whether backends of a kind fill and copy memory without the host."""
+    return issubclass(kind, Filling)
 
 
 class Buffer:
@@ -239,11 +250,46 @@ class Buffer:
             check("the host writes memory")
         if self.watch is not None:
             self.watch.before(self, "the host")
-        values = np.empty(self.shape, self.dtype.numpy)
-        with np.errstate(all="ignore"):
-            values[...] = array
-        self._upload(values)
+        if not self._filled(array):
+            self._replace(np.asarray(array))
         self.touch()
+
+    def _replace(self, array: Array) -> None:
+        """Write through the host: at once where it addresses the memory and nothing can go wrong halfway."""
+        values = self.view() if array.dtype.kind in "biuf" else None
+        target = np.empty(self.shape, self.dtype.numpy) if values is None else values
+        with np.errstate(all="ignore"):
+            target[...] = array
+        if values is None:
+            self._upload(target)
+
+    def _filled(self, array: Any) -> bool:
+        """Let the device write every element, if it can, and they are all the same."""
+        values = np.asarray(array)
+        if not _fills(type(self.backend)) or not 0 < values.size <= _FEW or values.ndim >= max(len(self.shape), 1):
+            return False
+        with np.errstate(all="ignore"):
+            elements = {one.tobytes() for one in values.reshape(-1).astype(self.dtype.numpy)}
+        if len(elements) > 1:
+            return False
+        with ordered(self.backend, (self,)):
+            done: bool = self.backend.fill(self._alive(), elements.pop())  # type: ignore[attr-defined]
+        return done
+
+    def copy_from(self, other: Buffer) -> bool:
+        """Replace the contents by those of another buffer, if the device can, and they are of one kind."""
+        kind = self.backend, self.dtype, self.shape
+        if not _fills(type(self.backend)) or (other.backend, other.dtype, other.shape) != kind:
+            return False
+        if CAPTURING:
+            check("the host writes memory")
+        if self.watch is not None:
+            self.watch.before(self, "the host")
+        if other is not self:
+            with ordered(self.backend, (self, other)):
+                self.backend.copy(other._alive(), self._alive())  # type: ignore[attr-defined]
+        self.touch()
+        return True
 
     def _alive(self) -> Any:
         if self.storage is None:
