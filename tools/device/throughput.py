@@ -91,10 +91,14 @@ class Language:
 
         for field, values in ((x, data.x), (w, data.w), (degree, data.degree), (column, data.column)):
             field.from_numpy(values)
-        y.grad.from_numpy(np.ones(N, np.float32))
+
+        def reverse() -> None:
+            y.grad.fill(1.0)  # what is overwritten has no gradient after a reverse pass
+            run.grad()
+
         run()
-        run.grad()
-        return {"forward": run, "reverse": run.grad}, apart(x.grad.to_numpy(), data.gradient())
+        reverse()
+        return {"forward": run, "reverse": reverse}, apart(x.grad.to_numpy(), data.gradient())
 
 
 def blocks(arch: str) -> dict[str, Any]:
