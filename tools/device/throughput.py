@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 
 import adstack as qd
 
