@@ -38,6 +38,8 @@ _USAGE, _ADDRESSED = 1 | 2 | 0x20, 0x20000
 
 Array = npt.NDArray[Any]
 _TWO: Any = ctypes.c_uint64 * 2
+_ABOVE = 1 << 32
+"""Where memory is bound, shaders look at the lower half of an address, and others take 0 for no memory."""
 _PLAIN = 2.0**127
 """Floats below this become f32 without overflow."""
 
@@ -60,7 +62,7 @@ class Block:
     Attributes:
         buffer, memory: Vulkan's.
         size: bytes.
-        address: on the device; 0 where memory is not reached by addresses.
+        address: on the device; where memory is not reached by addresses, a number of which the lower half is 0.
         host: its bytes, if the host addresses them.
         free: (offset, size) of what is not in use, by offset.
         ends: what is to be done when it goes.
@@ -99,7 +101,7 @@ class Piece:
     """Part of a block: what a field or an array occupies.
 
     Attributes:
-        address: on the device; where memory is not reached by addresses, bytes from where the block begins.
+        address: on the device; where memory is not reached by addresses, its lower half says where in the block.
         own: whether it holds the words of one launch alone.
         last: where machine code finds it, the number of the last batch that may touch it, and behind that the block's.
     """
@@ -227,7 +229,7 @@ class Memory:
 
     def _address(self, buffer: Any) -> int:
         if not self.device.physical.addresses:
-            return 0
+            return _ABOVE
         about = ffi().new("VkBufferDeviceAddressInfo *", {"sType": 1000244001, "buffer": buffer})
         return int(self.device.vk["vkGetBufferDeviceAddress"](self.device.handle, about))
 

@@ -73,7 +73,8 @@ def test_pieces_of_one_block_are_told_apart(vulkan):
     pieces = [vulkan.allocate(f32, (3,)) for _ in range(4)]
     assert len({piece.block for piece in pieces}) == 1
     assert len({piece.address for piece in pieces}) == 4
-    assert all(piece.address == piece.offset and piece.offset % ALIGNMENT == 0 for piece in pieces)
+    assert all(piece.address % 2**32 == piece.offset for piece in pieces)
+    assert all(piece.address and piece.offset % ALIGNMENT == 0 for piece in pieces)
     for piece in pieces:
         vulkan.free(piece)
 
@@ -320,8 +321,9 @@ def test_an_array_beyond_what_can_be_bound_is_named_by_machine_code_too(vulkan, 
     for _ in range(3):
         mix(small, small, 1)
     assert isinstance(mix.__call__, BuiltinFunctionType)
-    with pytest.raises(AdstackMemoryError, match=f"ndarray b takes .* binds at most {BLOCK} as one buffer"):
-        mix(small, large, 1)
+    for _ in range(2):  # the first time Python looks at the array
+        with pytest.raises(AdstackMemoryError, match=f"ndarray b takes .* binds at most {BLOCK} as one buffer"):
+            mix(small, large, 1)
     mix(small, small, 1)
     assert small.to_numpy()[:6].tolist() == [85] * 5 + [0]
 
