@@ -74,7 +74,9 @@ def test_pieces_of_one_block_are_told_apart(vulkan):
     assert len({piece.block for piece in pieces}) == 1
     assert len({piece.address for piece in pieces}) == 4
     assert all(piece.address % 2**32 == piece.offset for piece in pieces)
-    assert all(piece.address and piece.offset % ALIGNMENT == 0 for piece in pieces)
+    pieces.append(vulkan.allocate(f32, (BLOCK // 4 + 1,)))
+    assert pieces[-1].offset == 0
+    assert all(piece.address and piece.offset % ALIGNMENT == 0 for piece in pieces)  # 0 would be no memory
     for piece in pieces:
         vulkan.free(piece)
 
