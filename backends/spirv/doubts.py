@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from adstack.ir.types import DType, f32, i64, u1, u32, u64
@@ -11,12 +12,19 @@ from .opcodes import Op
 
 __all__ = ["ORDINARY", "Doubts"]
 
-ORDINARY: Final = {f"{name}.f32": (2.0**-28, 2.0**17) for name in ("sin", "cos", "sincos")}
+_RANGES: Final = {
+    ("sin", "cos", "sincos"): (2.0**-28, 2.0**17),
+    ("tan",): (2.0**-24, 2.0**17),
+    ("exp", "expm1", "cosh", "asin", "acos"): (2.0**-60, math.inf),
+    ("exp2", "log", "log2", "log10", "rsqrt"): (2.0**-126, math.inf),
+    ("sinh", "tanh"): (2.0**-40, math.inf),
+    ("log1p",): (2.0**-40, 2.0**126),
+    ("atan",): (2.0**-40, 2.0**40),
+    ("cbrt",): (2.0**-80, math.inf),
+}
+ORDINARY: Final = {f"{name}.f32": bounds for names, bounds in _RANGES.items() for name in names}
 """Functions that take no rare way, and whose multiply-adds meet no subnormal number, and lose none, where the size of
-the argument is 0 or between these.
-
-Of sines: reduced arguments, which are not small (a test looks at every multiple of pi/2), are multiples of 2^-51, what
-was lost of them of 2^-73, and the cosine's correction of 2^-124; polynomials are near their first coefficient.
+the argument is 0 or between these: adstack.tools.accuracy.ordinary goes through every argument.
 """
 
 

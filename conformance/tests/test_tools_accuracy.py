@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from adstack.ir.ops import TABLE
 from adstack.ir.types import FLOATS, f16, f32, f64
 from adstack.tools.accuracy import __main__ as command
-from adstack.tools.accuracy import cost, measure, points, results, table
+from adstack.tools.accuracy import cost, measure, ordinary, points, results, table
 from adstack.tools.accuracy.distance import WRONG, distance_region, distances
 from adstack.tools.accuracy.jit import Compiled
 from adstack.tools.accuracy.minimax import remez, rounded
@@ -200,3 +200,16 @@ def test_the_command_measures_what_is_missing_and_no_more(tmp_path):
     assert "[2/2] hypot f64" in first.output
     assert results.load("exp", f64, tmp_path).points >= 200_000
     assert CliRunner().invoke(command.main, arguments, catch_exceptions=False).output == ""
+
+
+def test_ordinary_arguments_are_found_about_1_and_end_where_something_is_rare_or_subnormal(monkeypatch, capsys):
+    every = ordinary._binade
+    monkeypatch.setattr(ordinary, "_binade", lambda exponent: every(exponent)[:: 1 << 16])
+    ordinary.main(["sin", "exp"])
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [name for name, *_ in lines] == ["sin", "exp"]
+    (low, high), (lowest, highest) = ([float.fromhex(end) for end in ends] for _, *ends in lines)
+    assert high == 2.0**17  # beyond, another way reduces the argument
+    assert highest == math.inf
+    assert 2.0**-126 < low <= 2.0**-28
+    assert 2.0**-126 < lowest <= 2.0**-60

@@ -1,0 +1,114 @@
+"""Arguments for which no multiply-add of an f32 function meets a subnormal number: found by going through every f32.
+
+python -m adstack.tools.accuracy.ordinary [NAME ...]
+
+Prints the widest range of sizes about 1, between powers of two, in which none does, none gives 0 for a sum that is not,
+and no rare way is taken: what stands in adstack.backends.spirv.doubts.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adstack.ir.builder import Builder
+from adstack.ir.functions import builtin
+from adstack.ir.structure import Op, Region, Value
+from adstack.ir.types import f32, f64, i32, u1, u32
+
+from .jit import Compiled
+
+__all__ = ["flags", "main", "widest"]
+
+Array = npt.NDArray[Any]
+
+LEAST, MOST = -126, 128
+"""Exponents of the least normal number, and of the first that is no f32."""
+
+
+def flags(name: str) -> Region:
+    """A function of the argument that is not 0 if it is not ordinary."""
+    function = builtin(name)
+    assert function is not None
+    return _Flagging(function.body).region
+
+
+class _Flagging:
+    """Copies the ops of the usual way, and looks at every multiply-add."""
+
+    def __init__(self, body: Region) -> None:
+        self.region = Region([Value(f32, "x")])
+        self.b = Builder(self.region)
+        self.found = self.b.const(False, u1)
+        self.values = dict(zip(body.args, self.region.args, strict=True))
+        self._run(body)
+        self.b.yield_(self.b.cast(self.found, i32))
+
+    def _run(self, region: Region) -> Sequence[Value]:
+        for op in region.ops[:-1]:
+            self._op(op, [self.values[v] for v in op.operands])
+        return [self.values[v] for v in region.terminator.operands]
+
+    def _op(self, op: Op, operands: Sequence[Value]) -> None:
+        if op.regions:
+            self._note(self.b.emit("not", operands[0]))
+            self.values.update(zip(op.results, self._run(op.regions[0]), strict=True))
+            return
+        made = self.b.append(op.name, operands, [op.result.type], op.attrs)
+        self.values[op.result] = made.result
+        if op.name == "fma":
+            self._look(operands, made.result)
+
+    def _look(self, operands: Sequence[Value], result: Value) -> None:
+        b = self.b
+        for number in (*operands, result):
+            size = b.emit("and", b.bitcast(number, u32), b.const(0x7FFFFFFF, u32))
+            beyond_zero = b.emit("sub", size, b.const(1, u32))
+            self._note(b.emit("lt", beyond_zero, b.const(0x7FFFFF, u32)))
+        x, y, z = (b.cast(v, f64) for v in operands)
+        total = b.emit("add", b.emit("mul", x, y), z)
+        lost = b.emit("ne", total, b.const(0.0, f64))
+        self._note(b.emit("and", b.emit("eq", result, b.const(0.0, f32)), lost))
+
+    def _note(self, condition: Value) -> None:
+        self.found = self.b.emit("or", self.found, condition)
+
+
+def widest(name: str) -> tuple[float, float] | None:
+    """The widest range of sizes, both ends included, in which every argument is ordinary, if 0 is too."""
+    compiled = Compiled(flags(name))
+
+    def clean(numbers: Array) -> bool:
+        return not compiled(np.concatenate([numbers, -numbers])).any()
+
+    if not clean(np.zeros(1, np.float32)):
+        return None
+    least, most = 0, 0
+    while least > LEAST and clean(_binade(least - 1)):
+        least -= 1
+    while most < MOST and clean(_binade(most)):
+        most += 1
+    end = np.array([2.0**most if most < MOST else np.inf], np.float32)
+    if not clean(end):
+        end = np.nextafter(end, np.float32(0))
+    return (2.0**least, float(end[0])) if least < most else None
+
+
+def _binade(exponent: int) -> Array:
+    """Every f32 from a power of two to the next."""
+    return np.arange(exponent + 127 << 23, exponent + 128 << 23, dtype=np.uint32).view(np.float32)
+
+
+def main(names: Sequence[str]) -> None:
+    """One line for each."""
+    for name in names:
+        found = widest(f"{name}.f32")
+        print(name, "-" if found is None else f"{found[0].hex()} {found[1].hex()}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
