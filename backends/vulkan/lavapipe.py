@@ -1,8 +1,8 @@
 """Mesa's driver for the processor, which has to be told to use vectors as wide as the processor's.
 
 It takes 8 lanes of 32 bits unless LP_NATIVE_VECTOR_WIDTH says otherwise. Shaders of 16 lanes take about half the time
-where the processor has AVX-512, and as long to compile. It goes through bound buffers lane by lane: there they would
-take minutes to compile where they now take seconds.
+where the processor has AVX-512, and as long to compile, large ones up to half as long again. It goes through bound
+buffers lane by lane: there they would take minutes to compile where they now take seconds.
 """
 
 from __future__ import annotations
