@@ -102,6 +102,21 @@ done:
 """Memory of the device's own heap is not zeroed."""
 
 
+_REDUCTIONS: Final[Mapping[str, Mapping[int, tuple[str, str]]]] = {
+    "fadd": {16: ("add.noftz.f16", "h"), 32: ("add.f32", "f"), 64: ("add.f64", "d")},
+    "add": {32: ("add.u32", "r"), 64: ("add.u64", "l")},
+    "min": {32: ("min.s32", "r"), 64: ("min.s64", "l")},
+    "max": {32: ("max.s32", "r"), 64: ("max.s64", "l")},
+    "umin": {32: ("min.u32", "r"), 64: ("min.u64", "l")},
+    "umax": {32: ("max.u32", "r"), 64: ("max.u64", "l")},
+    **{
+        word: {bits: (f"{word}.b{bits}", "r" if bits == 32 else "l") for bits in (32, 64)}
+        for word in ("and", "or", "xor")
+    },
+}
+"""What `red` can do: by the word of an atomicrmw and bits, the operation and the kind of register."""
+
+
 class Threads(Target):
     """A device whose threads run tasks.
 
@@ -223,6 +238,20 @@ class Threads(Target):
         e.w.declare(symbol, _block(symbol, kind, dtype))
         total = e.w.let(f"call {ty} @{symbol}({ty} {value})")
         return total, e.w.let("call i1 @adstack.first()")
+
+    def reduce(self, e: RegionEmitter, word: str, pointer: str, dtype: DType, value: str) -> bool:
+        """By `red`. Of an `atom` whose result nobody takes the driver does not always make one."""
+        known = _REDUCTIONS.get(word, {}).get(dtype.bits)
+        if self.host or known is None:
+            return False
+        at = e.w.let(f"addrspacecast ptr {pointer} to ptr addrspace(1)")
+        kind, register = known
+        code = f"red.relaxed.gpu.global.{kind} [$0], $1;"
+        ty = type_text(dtype, 1)
+        if dtype.bits == 16:
+            ty, value = "i16", e.w.let(f"bitcast half {value} to i16")
+        e.w.do(f'call void asm sideeffect "{code}", "l,{register},~{{memory}}"(ptr addrspace(1) {at}, {ty} {value})')
+        return True
 
     def print(self, e: RegionEmitter, site: int, words: str, count: int) -> None:
         """Append [site, arguments] to the buffer at `%print`: {words taken, words there are, words...}."""

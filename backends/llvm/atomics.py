@@ -82,8 +82,8 @@ def _either(e: RegionEmitter, op: Op, alone: str, address: Address, values: list
 def _shared(e: RegionEmitter, op: Op, address: Address, values: list[Value]) -> None:
     """Other iterations may update the element at the same time."""
     if e.lanes == 1:
-        names = [e.scalar(v) for v in values]
-        e.bind(op.result, update(e, op.attrs["kind"], address.name, op.attrs["place"].dtype, *names))
+        names, wanted = [e.scalar(v) for v in values], op.result in e.used
+        e.bind(op.result, update(e, op.attrs["kind"], address.name, op.attrs["place"].dtype, *names, wanted=wanted))
     else:
         _over_lanes(e, op, address, values)
 
@@ -161,31 +161,31 @@ def _combined(e: RegionEmitter, lanes: int, kind: str, dtype: DType, old: str, v
     return combine(e, lanes, kind, dtype, old, values[0])
 
 
-def update(e: RegionEmitter, kind: str, pointer: str, dtype: DType, *values: str) -> str:
-    """One lane's atomic update; the old value."""
+def update(e: RegionEmitter, kind: str, pointer: str, dtype: DType, *values: str, wanted: bool = True) -> str:
+    """One lane's atomic update; the old value, which may be poison where it is not wanted."""
     assert kind in ATOMICS
     if not dtype.is_float and kind in _NATIVE:
         value = to_memory(e, values[0], dtype, 1)
-        return from_memory(e, _atomic_update(e, _NATIVE[kind], pointer, dtype, value), dtype, 1)
+        return from_memory(e, _atomic_update(e, _NATIVE[kind], pointer, dtype, value, wanted=wanted), dtype, 1)
     if dtype.kind in "iu" and kind in ("min", "max"):
         word = kind if dtype.kind == "i" else f"u{kind}"
-        return _atomic_update(e, word, pointer, dtype, values[0])
+        return _atomic_update(e, word, pointer, dtype, values[0], wanted=wanted)
     least = e.frame.target.float_adds.get(dtype.name) if kind == "add" else None
     if least == 0:
-        return _atomic_update(e, "fadd", pointer, dtype, values[0])
+        return _atomic_update(e, "fadd", pointer, dtype, values[0], wanted=wanted)
     if least is not None:
-        return _added(e, pointer, dtype, values[0], least)
+        return _added(e, pointer, dtype, values[0], least, wanted=wanted)
     return _exchanged(e, kind, pointer, dtype, values)
 
 
-def _added(e: RegionEmitter, pointer: str, dtype: DType, value: str, least: float) -> str:
+def _added(e: RegionEmitter, pointer: str, dtype: DType, value: str, least: float, *, wanted: bool) -> str:
     """By memory itself if the value's magnitude is not below the least with which it adds to the bit; NaN is not."""
     w, ty = e.w, scalar_type(dtype)
     size = w.intrinsic(f"llvm.fabs.f{dtype.bits}", ty, [(ty, value)])
     small, large, after = e.label("small"), e.label("large"), e.label("added")
     e.split(w.let(f"fcmp olt {ty} {size}, {literal(least, dtype)}"), small, large)
     e.enter(large)
-    old, here = _atomic_update(e, "fadd", pointer, dtype, value), e.block
+    old, here = _atomic_update(e, "fadd", pointer, dtype, value, wanted=wanted), e.block
     e.jump(after)
     e.enter(small)
     other, there = _exchanged(e, "add", pointer, dtype, (value,), spares=True), e.block
@@ -194,8 +194,10 @@ def _added(e: RegionEmitter, pointer: str, dtype: DType, value: str, least: floa
     return w.let(f"phi {ty} [ {old}, %{here} ], [ {other}, %{there} ]")
 
 
-def _atomic_update(e: RegionEmitter, word: str, pointer: str, dtype: DType, value: str) -> str:
+def _atomic_update(e: RegionEmitter, word: str, pointer: str, dtype: DType, value: str, *, wanted: bool) -> str:
     """What memory does by itself."""
+    if not wanted and e.frame.target.reduce(e, word, pointer, dtype, value):
+        return "poison"
     where = f"ptr {pointer}, {memory_type(dtype)} {value}"
     return e.w.let(f"atomicrmw {word} {where}{e.frame.target.scope} monotonic, align {dtype.size}")
 

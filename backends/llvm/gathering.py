@@ -58,7 +58,7 @@ class _Slot:
         self._add(e, value)
         e.jump(after)
         e.enter(apply)
-        update(e, self.kind, self.address, self.dtype, e.scalar(value))
+        update(e, self.kind, self.address, self.dtype, e.scalar(value), wanted=False)
         e.jump(after)
         e.enter(after)
 
@@ -76,7 +76,7 @@ class _Slot:
         wanted = e.w.let(f"icmp ne {word} {bits}, {none}")
         e.split(e.w.let(f"and i1 {wanted}, {speaks}") if speaks else wanted, some, after)
         e.enter(some)
-        update(e, self.kind, self.address, self.dtype, total)
+        update(e, self.kind, self.address, self.dtype, total, wanted=False)
         e.jump(after)
         e.enter(after)
 

@@ -98,6 +98,10 @@ class Target:
         """
         return value, ""
 
+    def reduce(self, e: RegionEmitter, word: str, pointer: str, dtype: DType, value: str) -> bool:
+        """Update memory as `atomicrmw` of that word does, and do not ask what was there; False if no instruction does."""
+        return False
+
     def print(self, e: RegionEmitter, site: int, words: str, count: int) -> None:
         """Hand over a text: the number of its site, and where its arguments are."""
         e.w.do(f"call void %print(i64 {site}, ptr {words})")

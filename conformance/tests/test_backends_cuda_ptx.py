@@ -107,18 +107,37 @@ ADD = parallel(
 )
 
 
-@pytest.mark.parametrize(
-    ("dtype", "instruction"),
-    [
-        ("i32", r"(?:atom|red)\.global\.add\.u32"),
-        ("i64", r"(?:atom|red)\.global\.add\.u64"),
-        ("f16", r"atom\.global\.add\.noftz\.f16"),
-        ("f32", r"(?:atom|red)\.global\.add\.f32"),
-        ("f64", r"(?:atom|red)\.global\.add\.f64"),
-    ],
-)
-def test_memory_adds_by_itself(dtype, instruction):
-    assert re.search(instruction, device_code(ADD.replace("{t}", dtype)))
+KINDS = [
+    ("i32", "add", "add.u32"),
+    ("i64", "add", "add.u64"),
+    ("f16", "add", "add.noftz.f16"),
+    ("f32", "add", "add.f32"),
+    ("f64", "add", "add.f64"),
+    ("i32", "min", "min.s32"),
+    ("u32", "max", "max.u32"),
+    ("i64", "max", "max.s64"),
+    ("u64", "min", "min.u64"),
+    ("u32", "and", "and.b32"),
+    ("i64", "xor", "xor.b64"),
+    ("i32", "or", "or.b32"),
+]
+
+
+@pytest.mark.parametrize(("dtype", "kind", "instruction"), KINDS)
+def test_memory_updates_by_itself(dtype, kind, instruction, tmp_path):
+    code = device_code(ADD.replace("{t}", dtype).replace("atomic add", f"atomic {kind}"))
+    assert f"red.relaxed.gpu.global.{instruction} " in code
+    assert "atom." not in code
+    assemble(code, tmp_path)
+
+
+@pytest.mark.parametrize(("dtype", "kind", "instruction"), KINDS)
+def test_memory_tells_what_was_there_if_somebody_asks(dtype, kind, instruction, tmp_path):
+    asked = ADD.replace("{t}", dtype).replace("atomic add", f"atomic {kind}")
+    code = device_code(asked.replace("yield", "store @x[%i], %old\nyield"))
+    assert re.search(rf"atom\.(?:relaxed\.gpu\.)?global\.{re.escape(instruction)} ", code)
+    assert "red." not in code
+    assemble(code, tmp_path)
 
 
 def test_an_element_that_one_thread_alone_touches_is_added_to_without_atomics():
@@ -127,7 +146,7 @@ def test_an_element_that_one_thread_alone_touches_is_added_to_without_atomics():
     assert "red." not in code
 
 
-NATIVE = r"(?:atom|red)\.global\.add\.f32"
+NATIVE = r"red\.relaxed\.gpu\.global\.add\.f32"
 LOOP = r"atom\.relaxed\.gpu\.global\.cas\.b32"
 
 
@@ -152,9 +171,11 @@ def test_memory_adds_by_itself_what_is_not_below_the_least():
     text = device_text(ADD.replace("{t}", "f32"), adds={**ALWAYS, "f32": LEAST})
     found = re.search(r"fcmp olt float .*\n\s*br i1 \S+, label %(\S+), label %(\S+)", text)
     assert found is not None
-    small, large = (re.search(rf"^{re.escape(label)}:\n(.*\n)", text, re.MULTILINE)[1] for label in found.groups())
+    small, large = (
+        re.search(rf"^{re.escape(label)}:\n((?:  .*\n)*)", text, re.MULTILINE)[1] for label in found.groups()
+    )
     assert "load atomic i32" in small
-    assert "atomicrmw fadd" in large
+    assert "red.relaxed.gpu.global.add.f32" in large
 
 
 def test_where_memory_adds_rightly_there_is_no_loop():
@@ -244,5 +265,4 @@ def loops(code: str) -> list[str]:
         body, back, _ = rest.rpartition(f"bra \t{label[:-1]};")
         if back:
             found[label] = body
-    inner = [body for body in found.values() if not any(label in body for label in found)]
-    return inner
+    return [body for body in found.values() if not any(label in body for label in found)]
