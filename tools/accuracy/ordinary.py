@@ -8,6 +8,7 @@ and no rare way is taken: what stands in adstack.backends.spirv.doubts.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -44,6 +45,7 @@ class _Flagging:
         self.region = Region([Value(f32, "x")])
         self.b = Builder(self.region)
         self.found = self.b.const(False, u1)
+        self.powers: set[Value] = set()
         self.values = dict(zip(body.args, self.region.args, strict=True))
         self._run(body)
         self.b.yield_(self.b.cast(self.found, i32))
@@ -62,17 +64,31 @@ class _Flagging:
         self.values[op.result] = made.result
         if op.name == "fma":
             self._look(operands, made.result)
+        elif op.name == "const" and op.result.dtype is f32 and abs(math.frexp(op.attrs["value"])[0]) == 0.5:
+            self.powers.add(made.result)
 
     def _look(self, operands: Sequence[Value], result: Value) -> None:
         b = self.b
         for number in (*operands, result):
-            size = b.emit("and", b.bitcast(number, u32), b.const(0x7FFFFFFF, u32))
-            beyond_zero = b.emit("sub", size, b.const(1, u32))
-            self._note(b.emit("lt", beyond_zero, b.const(0x7FFFFF, u32)))
+            self._note_subnormal(number)
         x, y, z = (b.cast(v, f64) for v in operands)
-        total = b.emit("add", b.emit("mul", x, y), z)
-        lost = b.emit("ne", total, b.const(0.0, f64))
-        self._note(b.emit("and", b.emit("eq", result, b.const(0.0, f32)), lost))
+        product = b.emit("mul", x, y)
+        self._note_lost(result, b.emit("add", product, z))
+        if self.powers.intersection(operands[:2]):  # an exact product, and a sum, may stand for it
+            rounded = b.emit("mul", *operands[:2])
+            self._note_subnormal(rounded)
+            self._note_lost(rounded, product)
+
+    def _note_subnormal(self, number: Value) -> None:
+        b = self.b
+        size = b.emit("and", b.bitcast(number, u32), b.const(0x7FFFFFFF, u32))
+        self._note(b.emit("lt", b.emit("sub", size, b.const(1, u32)), b.const(0x7FFFFF, u32)))
+
+    def _note_lost(self, result: Value, exact: Value) -> None:
+        """A result is 0, and what it stands for is not."""
+        b = self.b
+        there = b.emit("ne", exact, b.const(0.0, f64))
+        self._note(b.emit("and", b.emit("eq", result, b.const(0.0, f32)), there))
 
     def _note(self, condition: Value) -> None:
         self.found = self.b.emit("or", self.found, condition)
