@@ -92,6 +92,18 @@ def test_arguments_that_are_not_ordinary_give_the_same_bits(names, traits):
     agree(parallel(calls(names), len(x), PLACES), buffers, device=backend(**traits))
 
 
+def test_far_arguments_of_f64_are_left_to_the_way_that_is_always_right():
+    rng = np.random.default_rng(3)
+    x = np.exp2(rng.uniform(-40, 1000, 400)) * rng.choice([-1, 1], 400)
+    places = PLACES.replace("f32", "f64")
+    buffers = {"a": x} | {place: np.zeros_like(x) for place in "bcde"}
+    agree(
+        parallel(calls(["sin.f64", "tan.f64"]).replace("f32", "f64"), len(x), places),
+        buffers,
+        device=backend(**WITHOUT, fma64=False),
+    )
+
+
 def emitted(traits, body=None):
     program = tasks_of(parallel(body or calls(SINES), 8, PLACES))
     (shader,) = emit_program(program, dataclasses.replace(IEEE, **traits)).shaders

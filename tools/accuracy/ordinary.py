@@ -1,6 +1,6 @@
 """Arguments for which no multiply-add of an f32 function meets a subnormal number: found by going through every f32.
 
-python -m adstack.tools.accuracy.ordinary [NAME ...]
+python -m adstack.tools.accuracy.ordinary NAME ...
 
 Prints the widest range of sizes about 1, between powers of two, in which none does, none gives 0 for a sum that is not,
 and no rare way is taken: what stands in adstack.backends.spirv.doubts.
