@@ -78,6 +78,7 @@ class RegionEmitter:
         block: label of the block being written.
         task: what the code needs to know of the task around it; None in a math function, which touches no memory.
         gathered: atomics that are combined per thread first.
+        late: stores that come when all else of their region is done (see `late`).
         owned: atomics that need not be atomic (see `own`).
         held: where those of them are that stand in a register for as long as a loop runs (see `held`).
         stacks, kept: the adstacks made so far, of either kind.
@@ -101,6 +102,7 @@ class RegionEmitter:
         self.strides: Strides | None = None
         self.gathered: dict[Op, Gathered] = {}
         self.owned: dict[Op, str] = {}
+        self.late: set[Op] = set()
         self.held: dict[Op, Address] = {}
         self.used: set[Value] = set()
         self.stacks: dict[Value, Stack] = {}
@@ -261,7 +263,7 @@ class RegionEmitter:
     def region(self, region: Region) -> list[Value]:
         """Emit the ops; gives what the terminator hands on."""
         outer, self.current = self.current, region
-        for op in region.ops[:-1]:
+        for op in sorted(region.ops[:-1], key=self.late.__contains__) if self.late else region.ops[:-1]:
             self.op(op)
         self.current = outer
         return region.terminator.operands

@@ -99,7 +99,7 @@ class Target:
         return value, ""
 
     def reduce(self, e: RegionEmitter, word: str, pointer: str, dtype: DType, value: str) -> bool:
-        """Update memory as `atomicrmw` of that word does, and do not ask what was there; False if no instruction does."""
+        """Update memory as `atomicrmw` of that word does, and ask for nothing; False if no instruction does."""
         return False
 
     def print(self, e: RegionEmitter, site: int, words: str, count: int) -> None:

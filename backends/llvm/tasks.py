@@ -23,6 +23,7 @@ from .box import Box, deciding, first_lanes, known_extent, stays_in_rows
 from .context import Context
 from .frame import TaskFrame
 from .gathering import Gathering, unwritten
+from .late import late_stores
 from .module import Module
 from .region import RegionEmitter
 from .rows import Rows, Words, heap_of, table
@@ -277,6 +278,8 @@ class _TaskEmitter:
         e.task.target = self.target
         if self.target.fixed_loads and parallel:
             e.task.fixed = frozenset(unwritten(self.task.body))
+        if self.target.quick and parallel and not self.debug:
+            e.late = late_stores(self.task.body.ops[-2].regions[0])
         for name, slot in context.own.items():
             if name in ("parallel", "sized", "poll", "stop"):
                 continue
