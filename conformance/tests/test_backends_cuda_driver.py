@@ -16,7 +16,8 @@ from adstack.backends.cuda.driver import Driver, DriverError
 from adstack.backends.cuda.graph_calls import Launch, Zero
 from adstack.errors import AdstackRuntimeError
 
-HANDLES = {"CUcontext", "CUmodule", "CUfunction", "CUstream", "CUlinkState", "CUgraph", "CUgraphExec", "CUgraphNode", "CUevent"}
+HANDLES = {"CUcontext", "CUmodule", "CUfunction", "CUstream", "CUlinkState", "CUevent"}
+HANDLES |= {"CUgraph", "CUgraphExec", "CUgraphNode"}
 WORDS = {"CUdeviceptr": "u64", "size_t": "u64", "unsigned long long": "u64", "unsigned char": "byte"}
 
 

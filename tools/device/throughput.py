@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-
 import adstack as qd
 
 from .rows import TURNS, Figures, Gather, N, Rows, apart, measured, recurrence_gradient, starts, timed
