@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from adstack.backends.shared.evenly import Evenly
 from adstack.ir.structure import Op, Region, Value
 from adstack.ir.types import DType, i64
 
@@ -138,40 +139,14 @@ class _Quick:
         return room if self.how.turns == 1 else e.w.let(f"and i64 {room}, {-self.how.turns}")
 
 
-class _Line:
-    """Integers that grow by the same in every turn of a loop: -1, 0 or 1.
-
-    An i64 that wraps goes on at the other end, and so does its limit; narrower integers count only as they are: as the
-    loop's index.
-    """
+class _Line(Evenly):
+    """What integers that grow evenly are in the first turn, and how many turns there are."""
 
     def __init__(self, e: RegionEmitter, op: Op) -> None:
         (body,) = op.regions
-        self.e, self.index, self.lo = e, body.args[0], op.operands[0]
-        self._made = {v: o for o in body.walk() for v in o.results}
-        self._inner = {*self._made, *(a for o in body.walk() for r in o.regions for a in r.args), *body.args}
+        super().__init__(body)
+        self.e, self.lo = e, op.operands[0]
         self._first: dict[Value, str] = {}
-
-    def slope(self, value: Value) -> int | None:
-        """By how much it grows; None if not by the same."""
-        if value is self.index:
-            return 1
-        if value not in self._inner or self.e.is_constant(value):
-            return 0
-        op = self._made.get(value)
-        if op is None or any(not v.dtype.is_integer for v in op.operands):
-            return None
-        if op.name == "const":
-            return 0
-        if op.name == "cast" and op.operands[0] is self.index and value.dtype.bits == 64:
-            return 1
-        if op.name not in ("add", "sub") or value.dtype.bits != 64:
-            return None
-        a, b = (self.slope(v) for v in op.operands)
-        if a is None or b is None:
-            return None
-        total = a + b if op.name == "add" else a - b
-        return total if abs(total) <= 1 else None
 
     def first(self, value: Value) -> str:
         """What it is in the first turn, as an i64."""
@@ -190,7 +165,7 @@ class _Line:
         e = self.e
         if value is self.index:
             return e.scalar(self.lo)
-        op = self._made.get(value)
+        op = self.made.get(value)
         if op is None or e.is_constant(value):
             return e.scalar(value)
         if op.name == "const":

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adstack.ir.structure import Op, Value
+from adstack.ir.types import i64, u32, u64
 
-from .code import Num
+from .ahead import look_ahead
+from .code import Num, unsigned
 from .region import RegionEmitter, handles
 
 __all__: list[str] = []
@@ -32,13 +34,22 @@ def _if(e: RegionEmitter, op: Op) -> None:
 def _for(e: RegionEmitter, op: Op) -> None:
     (body,) = op.regions
     low, high, *start = e.all(op.operands)
+    look_ahead(e, op, low, high)
+    ahead = {region for region, _, _ in e.evenly}
+    # turns are counted in 32 bits where they are few: to carry 64 from turn to turn costs twice as much
+    few = low.dtype is i64 and e.few.issuperset(op.operands[:2])
+    first, end = (e.c.const(0, u32), (low < high).choose(high - low, 0).resize(u32)) if few else (low, high)
 
     def turn(carried: Sequence[Num]) -> list[Num]:
-        _bind(e, body.args, carried)
+        count, *values = carried
+        if id(body) in ahead:
+            turns = count if few else count - low
+            e.turns[id(body)] = turns.signed(unsigned(turns.dtype)).resize(u64)
+        _bind(e, body.args, [low + count.resize(i64) if few else count, *values])
         following = e.run(body)
-        return [carried[0] + 1, *following]
+        return [count + 1, *following]
 
-    _, *results = e.c.loop([low, *start], lambda carried: (carried[0] < high, carried), turn)
+    _, *results = e.c.loop([first, *start], lambda carried: (carried[0] < end, carried), turn)
     _bind(e, op.results, results)
 
 

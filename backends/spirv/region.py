@@ -51,6 +51,10 @@ class RegionEmitter:
         machines: adstacks that count for themselves, made so far.
         sites: the site of each adstack in the heap, for the overflow record.
         checked, slots: per (region, group or part, index), that it was compared with the capacity, and the address.
+        evenly: per (region, part, index) for which a loop has looked ahead, the slot of its first turn, and how many
+            bytes on that of the next one is.
+        turns: per region, the number of the present turn (u64).
+        few: integers of 64 bits that are certainly below 2^31, and not below -2^31.
         current: the region being emitted.
     """
 
@@ -63,6 +67,9 @@ class RegionEmitter:
         self.sites: dict[Value, int] = {}
         self.checked: dict[tuple[int, int, Value], bool] = {}
         self.slots: dict[tuple[int, int, Value], Address] = {}
+        self.evenly: dict[tuple[int, int, Value], tuple[Address, Num]] = {}
+        self.turns: dict[int, Num] = {}
+        self.few: set[Value] = set()
         self.current: Region | None = None
         self._numbers: dict[Value, int] = {}
         self._ids: dict[Value, Num] = {}

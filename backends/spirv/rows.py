@@ -132,10 +132,17 @@ class Rows:
         capacity = self._capacities[group]
         return (capacity > 0).choose(capacity - 1, 0)
 
+    def stride(self, part: int) -> Num:
+        """The bytes from a part's slot to the next one (u64)."""
+        count = self.heap.parts[part].count
+        return self._rows[part] * count if count > 1 else self._rows[part]
+
     def slot(self, part: int, index: Num) -> Address:
         """The address of the first row of a part's slot, for this thread."""
-        count = self.heap.parts[part].count
-        stride = self._rows[part] * count if count > 1 else self._rows[part]
+        return self.along(part, index, self.stride(part))
+
+    def along(self, part: int, index: Num, stride: Num) -> Address:
+        """The same, with slots that are so far apart."""
         return self._bases[part] + index.signed(u64) * stride
 
     def element(self, stack: Value, address: Address) -> Address:

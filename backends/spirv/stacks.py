@@ -19,7 +19,7 @@ from .opcodes import Op as Spv
 from .opcodes import Storage
 from .region import RegionEmitter, handles
 
-__all__ = ["Machine"]
+__all__ = ["Machine", "overflowed"]
 
 _MOST_SLOTS = 4096
 _SLOTS = 64
@@ -116,7 +116,7 @@ def _push(e: RegionEmitter, op: Op) -> None:
         c.do(Spv.Store, _at(e, stack, stack.adjoint, depth), _zero(e, stack.dtype).id)
 
     c.when(depth < stack.capacity, write)
-    c.when(depth >= stack.capacity, lambda: _overflowed(e, stack.site, stack.capacity, deeper))
+    c.when(depth >= stack.capacity, lambda: overflowed(e, stack.site, stack.capacity, deeper))
 
 
 @handles("stack.pop")
@@ -169,7 +169,7 @@ def _put(e: RegionEmitter, op: Op) -> None:
         e.checked[key] = True
         number, capacity = e.index(index), rows.capacity(group)
         over = number.signed(u64) >= capacity.signed(u64)
-        e.c.when(over, lambda: _overflowed(e, e.sites[stack], capacity, number + 1))
+        e.c.when(over, lambda: overflowed(e, e.sites[stack], capacity, number + 1))
     slot = _slot(e, group, part, index)
     e.c.store(rows.element(stack, slot), value=e.get(value), dtype=rows.heap.slots[stack].dtype)
 
@@ -177,7 +177,10 @@ def _put(e: RegionEmitter, op: Op) -> None:
 def _slot(e: RegionEmitter, group: int, part: int, index: Value) -> Address:
     """The address of the slot at an index, which is kept inside the memory there is."""
     key = (id(e.current), part, index)
-    if key not in e.slots:
+    if key in e.evenly and key not in e.slots:
+        first, step = e.evenly[key]
+        e.slots[key] = first + e.turns[id(e.current)] * step
+    elif key not in e.slots:
         number, last = e.index(index), e.rows.last(group)
         inside = (number.signed(u64) < last.signed(u64)).choose(number, last)
         e.slots[key] = e.rows.slot(part, inside)
@@ -205,7 +208,7 @@ def _put_in_machine(e: RegionEmitter, op: Op) -> None:
     inside = index.signed(u64) < machine.capacity.signed(u64)
     at = _at(e, machine, machine.primal, _clamped(e, machine, index))
     c.when(inside, lambda: c.do(Spv.Store, at, value.id))
-    c.when(~inside, lambda: _overflowed(e, machine.site, machine.capacity, wanted))
+    c.when(~inside, lambda: overflowed(e, machine.site, machine.capacity, wanted))
 
 
 def _clamped(e: RegionEmitter, machine: Machine, index: Num) -> Num:
@@ -213,7 +216,7 @@ def _clamped(e: RegionEmitter, machine: Machine, index: Num) -> Num:
     return (index.signed(u64) < last.signed(u64)).choose(index, last)
 
 
-def _overflowed(e: RegionEmitter, site: int, capacity: Num, wanted: Num) -> None:
+def overflowed(e: RegionEmitter, site: int, capacity: Num, wanted: Num) -> None:
     """The first stack to overflow owns the record {site + 1, capacity, depth}; it keeps its largest depth."""
     c, m = e.c, e.m
     record = e.frame.own["overflow"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Final
 
 from adstack.backends.spirv.tasks import Emitted, emit_program
@@ -12,7 +13,8 @@ __all__ = ["LOCAL_SIZE", "emit_module", "most_groups"]
 
 LOCAL_SIZE: Final = 64
 """Threads of a workgroup in a parallel task."""
-_GROUPS_ON_CPU: Final = 64
+_GROUPS_ON_CPU: Final = max(16, 8 * (os.cpu_count() or 1))
+"""A few for every processor: fewer threads have fewer rows of adstacks, which then stay in its cache."""
 _GROUPS: Final = 2048
 
 
