@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from adstack.tools.bench import measure as measuring
-from adstack.tools.bench import runners, subjects
+from adstack.tools.bench import runners, subjects, workers
 from adstack.tools.bench.command import bench
 from adstack.tools.bench.figures import figure, ratio
 from adstack.tools.bench.measure import measure
@@ -132,6 +132,13 @@ def test_a_program_that_is_not_there_is_an_error():
 def test_workers_keep_bytecode(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     assert "PYTHONDONTWRITEBYTECODE" not in environment()
+
+
+def test_workers_do_not_inherit_what_adstack_asks_of_a_driver(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("LP_NATIVE_VECTOR_WIDTH", "512")
+    assert "LP_NATIVE_VECTOR_WIDTH" not in environment()
+    monkeypatch.setattr(workers, "_GIVEN", frozenset({"LP_NATIVE_VECTOR_WIDTH"}))
+    assert environment()["LP_NATIVE_VECTOR_WIDTH"] == "512"
 
 
 # ---- who runs when

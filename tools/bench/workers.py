@@ -9,10 +9,13 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 __all__ = ["Worker", "WorkerError", "environment"]
 
+_GIVEN: Final = frozenset(os.environ)
+_OURS: Final = frozenset({"LP_NATIVE_VECTOR_WIDTH"})
+"""What adstack sets, if nobody else has."""
 _LAST = 400
 """Characters of a dead worker's last words that are shown."""
 
@@ -22,8 +25,12 @@ class WorkerError(Exception):
 
 
 def environment() -> dict[str, str]:
-    """This process's, with bytecode kept (in a folder of its own): without it every first call would compile Python."""
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    """This process's, as it was given: what adstack asks of a driver for itself is not for peers.
+
+    With bytecode kept (in a folder of its own): without it every first call would compile Python.
+    """
+    ours = {name for name in _OURS if name not in _GIVEN}
+    kept = {name: value for name, value in os.environ.items() if name not in {"PYTHONDONTWRITEBYTECODE", *ours}}
     return {"PYTHONPYCACHEPREFIX": os.path.join(tempfile.gettempdir(), f"adstack-bench-{os.getuid()}"), **kept}
 
 
