@@ -204,13 +204,14 @@ def test_whatever_bounds_become_a_launch_is_right_or_refused(seed):
     assert min(ended.values()) > 2
 
 
-@pytest.mark.parametrize("by", ["host", "graph"])
-def test_more_iterations_that_push_than_there_were_are_refused(by):
-    loops = Loops(gated=True)
+def more_push(loops: Loops, by: str) -> np.ndarray:
+    """Let more iterations push than did when a graph was made, by the host or by the graph itself; what they are then.
+
+    The graph is refused, and right when it was made anew.
+    """
     few = np.zeros(MANY, np.int32)
     few[:3] = 4
-    source = qd.field(qd.i32, MANY)
-    turns = loops.turns
+    source, turns = qd.field(qd.i32, MANY), loops.turns
 
     @qd.kernel
     def copy():
@@ -240,7 +241,14 @@ def test_more_iterations_that_push_than_there_were_are_refused(by):
         go()
     g.renew()
     g.launch()
-    assert loops.x.grad.to_numpy().tobytes() == Loops(qd.cpu, gated=True).gradient(few)
+    return few
+
+
+@pytest.mark.parametrize("by", ["host", "graph"])
+def test_more_iterations_that_push_than_there_were_are_refused(by):
+    loops = Loops(gated=True)
+    many = more_push(loops, by)
+    assert loops.x.grad.to_numpy().tobytes() == Loops(qd.cpu, gated=True).gradient(many)
 
 
 def test_a_graph_finds_its_adstacks_wherever_the_heap_went():

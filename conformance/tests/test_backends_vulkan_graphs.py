@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_backends_cuda_graphs import MANY, Loops, repeated
+from test_backends_cuda_graphs import MANY, Loops, more_push, repeated
 from vulkan_kit import backend, run
 
 import adstack as qd
@@ -409,39 +409,8 @@ def test_whatever_bounds_become_a_launch_is_right_or_refused(gated: bool):
 @pytest.mark.parametrize("by", ["host", "graph"])
 def test_more_iterations_that_push_than_there_were_are_refused(by: str):
     loops = looped(gated=True)
-    few = np.zeros(MANY, np.int32)
-    few[:3] = 4
-    source, turns = qd.field(qd.i32, MANY), loops.turns
-
-    @qd.kernel
-    def copy():
-        for i in turns:
-            turns[i] = source[i]
-
-    source.from_numpy(few)
-    turns.from_numpy(few)
-    with qd.graph() as g:
-        if by == "graph":
-            copy()
-        loops.run()
-        loops.seed()
-        loops.run.grad()
-    for _ in range(2):
-        g.launch()
-    few[7:20] = 4
-    source.from_numpy(few)
-    if by == "host":
-        turns.from_numpy(few)
-
-    def go() -> None:
-        g.launch()
-        qd.sync()
-
-    with pytest.raises(AdstackStaleBoundError, match="in a graph"):
-        go()
-    g.renew()
-    g.launch()
-    assert loops.x.grad.to_numpy().tobytes() == plainly(few, gated=True)
+    many = more_push(loops, by)
+    assert loops.x.grad.to_numpy().tobytes() == plainly(many, gated=True)
 
 
 def test_plain_gradients_between_launches_of_a_graph_compute_depths_of_their_own():
