@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_backends_cuda_graphs import MANY, Loops, more_push, repeated
+from graph_kit import MANY, Loops
 from vulkan_kit import backend, run
 
 import adstack as qd
-from adstack.errors import AdstackMemoryError, AdstackStaleBoundError
+from adstack.errors import AdstackStaleBoundError
 
 
 @pytest.fixture(autouse=True)
@@ -299,7 +299,7 @@ def test_launching_again_and_again_leaves_nothing_behind(validation: str):
     assert int(done.stdout) < 2000 or validation == "1"
 
 
-# ---- adstacks: what `test_backends_cuda_graphs` asks of the cuda backend
+# ---- adstacks: see `test_backends_graphs`, too
 
 
 def looped(**options: Any) -> Loops:
@@ -310,65 +310,6 @@ def looped(**options: Any) -> Loops:
 def plainly(turns: Any, **options: Any) -> bytes:
     """Their gradient, without a graph."""
     return Loops(qd.reference, **options).gradient(turns)
-
-
-@pytest.mark.parametrize("turns", [0, 1, 3, range(MANY)], ids=str)
-def test_bounds_that_shrink_need_nothing(turns: Any):
-    loops = looped()
-    loops.turns.fill(MANY)
-    g = loops.graph()
-    assert repeated(g.launch) == 0
-    assert g.is_captured
-    loops.turns.from_numpy(np.broadcast_to(np.array(turns, np.int32), MANY))
-    assert repeated(g.launch) == 1
-    assert loops.x.grad.to_numpy().tobytes() == plainly(turns)
-
-
-@pytest.mark.parametrize("where", [0, MANY - 1])
-def test_a_bound_that_grew_is_refused_before_anything_runs(where: int):
-    loops = looped()
-    loops.turns.fill(4)
-    g = loops.graph()
-    for _ in range(2):
-        g.launch()
-    before = loops.x.grad.to_numpy()
-    loops.turns[where] = 5
-    loops.y.fill(-1.0)
-    for _ in range(2):
-        with pytest.raises(AdstackStaleBoundError) as found:
-            g.launch()
-    assert "run.grad, in a graph: a loop bound has grown" in str(found.value)
-    assert "5 values of s have to be kept, and there was room for 4" in str(found.value)
-    assert loops.y.to_numpy().tolist() == [-1.0] * MANY
-    assert loops.x.grad.to_numpy().tobytes() == before.tobytes()
-    g.renew()
-    g.launch()
-    assert g.is_captured
-    assert loops.x.grad.to_numpy().tobytes() == plainly([5 if i == where else 4 for i in range(MANY)])
-
-
-@pytest.mark.parametrize("looks", ["read", "sync", "launch", "graph"])
-def test_a_bound_that_the_graph_itself_made_grow_is_never_taken_for_a_result(looks: str):
-    loops = looped()
-    loops.wanted[None] = 4
-    g = loops.graph(bounding=True)
-    for turns in (4, 4, 3):
-        loops.wanted[None] = turns
-        g.launch()
-    assert loops.x.grad.to_numpy().any()
-    loops.wanted[None] = 6
-    look = {"read": loops.x.grad.to_numpy, "sync": qd.sync, "launch": loops.run.grad, "graph": g.launch}[looks]
-
-    def go() -> None:
-        g.launch()
-        look()
-        qd.sync()
-
-    with pytest.raises(AdstackStaleBoundError, match=r"run\.grad, in a graph: .* 6 values .* room for 4"):
-        go()
-    g.renew()
-    g.launch()
-    assert loops.x.grad.to_numpy().tobytes() == plainly(6)
 
 
 @pytest.mark.parametrize("gated", [False, True])
@@ -404,63 +345,3 @@ def test_whatever_bounds_become_a_launch_is_right_or_refused(gated: bool):
         ended["right"] += 1
         assert found == loops.gradient(turns)
     assert min(ended.values()) > 2
-
-
-@pytest.mark.parametrize("by", ["host", "graph"])
-def test_more_iterations_that_push_than_there_were_are_refused(by: str):
-    loops = looped(gated=True)
-    many = more_push(loops, by)
-    assert loops.x.grad.to_numpy().tobytes() == plainly(many, gated=True)
-
-
-def test_plain_gradients_between_launches_of_a_graph_compute_depths_of_their_own():
-    loops = looped()
-    loops.turns.fill(9)
-    g = loops.graph()
-    g.launch()
-    want = [plainly(3), plainly(12)]
-    loops = looped()
-    loops.turns.fill(9)
-    g = loops.graph()
-    g.launch()
-    loops.turns.fill(3)
-    g.launch()
-    assert loops.x.grad.to_numpy().tobytes() == want[0]
-    assert loops.gradient(12) == want[1]
-    with pytest.raises(AdstackStaleBoundError):
-        g.launch()
-    assert loops.gradient(12) == want[1]
-    loops.turns.fill(3)
-    g.launch()
-    assert loops.x.grad.to_numpy().tobytes() == want[0]
-
-
-def test_what_needs_checkpoints_is_launched_call_by_call():
-    loops = looped(ad_stack_heap_limit=64)
-    loops.turns.fill(33)
-    g = loops.graph()
-    want = loops.gradient(33)
-    for _ in range(2):
-        loops.x.grad.fill(0.0)
-        g.launch()
-        assert loops.x.grad.to_numpy().tobytes() == want
-    assert not g.is_captured
-
-
-def test_where_there_is_no_memory_for_its_adstacks_any_more_a_graph_is_launched_call_by_call(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    loops = looped()
-    loops.turns.fill(9)
-    g = loops.graph()
-    g.launch()
-    want = loops.x.grad.to_numpy().tobytes()
-    heap = backend()._shared.heap
-    heap.drop()
-    loops.x.grad.fill(0.0)
-    with monkeypatch.context() as full:
-        full.setattr(heap, "room", lambda *_: 0)
-        with pytest.raises(AdstackMemoryError):
-            g.launch()
-    assert repeated(g.launch) == 1
-    assert loops.x.grad.to_numpy().tobytes() == want
