@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy.typing as npt
 
-from adstack.backends.shared.reports import outgrown
+from adstack.backends.shared.reports import check_room
 from adstack.runtime.adstack_heap import Heap, TaskUse
 
 from .codegen import FUNCTION, WORDS
@@ -183,12 +183,5 @@ class Graph:
         for task, use in part.uses.items():
             heap = executable.module.rows[task].heap
             placement = executable.layouts.place(task, depths)
-            for group, wanted, room in zip(heap.groups, placement.capacities, use.capacities, strict=True):
-                if wanted > room:
-                    stack = group.stacks[0]
-                    what = f"{wanted} values of {stack.result.name or 'a loop'}"
-                    raise outgrown(executable.name, use.task, f"{what} have to be kept", room, stack.loc)
-            wanted = heap.lanes(part.lanes[task], depths.tolist())
-            if use.blocks == use.wanted < wanted:
-                loc = heap.groups[0].stacks[0].loc
-                raise outgrown(executable.name, use.task, f"{wanted} iterations keep values at once", use.blocks, loc)
+            lanes = heap.lanes(part.lanes[task], depths.tolist())
+            check_room(executable.name, use, heap, placement.capacities, lanes)

@@ -23,6 +23,19 @@ WAIT: Final = 'call void asm sideeffect "griddepcontrol.wait;", "~{memory}"()'
 _SERIALIZATION: Final = 6
 """CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION."""
 
+_CONFIG: Final = {
+    **{at: f"i32 %{name}" for at, name in enumerate(("gx", "gy", "gz", "bx", "by", "bz", "shared"))},
+    8: "ptr %stream",
+    10: "ptr @attributes",
+    12: "i32 1",
+}
+"""What stands in a CUlaunchConfig, by words of 32 bits."""
+
+_STORES: Final = "".join(
+    f"  %at{at} = getelementptr i32, ptr %config, i64 {at}\n  store {value}, ptr %at{at}\n"
+    for at, value in _CONFIG.items()
+)
+
 _TEXT: Final = f"""
 @function = internal global ptr null
 %attribute = type {{ i32, i32, i32, [60 x i8] }}
@@ -33,27 +46,8 @@ define void @adstack.set(ptr %function) {{
 }}
 define i32 @adstack.overlapping(ptr %f, i32 %gx, i32 %gy, i32 %gz, i32 %bx, i32 %by, i32 %bz, i32 %shared, ptr %stream,
     ptr %params, ptr %extra) {{
-  %config = alloca {{ i32, i32, i32, i32, i32, i32, i32, i32, ptr, ptr, i32, i32 }}, align 8
-  store i32 %gx, ptr %config
-  %1 = getelementptr i32, ptr %config, i64 1
-  store i32 %gy, ptr %1
-  %2 = getelementptr i32, ptr %config, i64 2
-  store i32 %gz, ptr %2
-  %3 = getelementptr i32, ptr %config, i64 3
-  store i32 %bx, ptr %3
-  %4 = getelementptr i32, ptr %config, i64 4
-  store i32 %by, ptr %4
-  %5 = getelementptr i32, ptr %config, i64 5
-  store i32 %bz, ptr %5
-  %6 = getelementptr i32, ptr %config, i64 6
-  store i32 %shared, ptr %6
-  %7 = getelementptr i32, ptr %config, i64 8
-  store ptr %stream, ptr %7
-  %8 = getelementptr i32, ptr %config, i64 10
-  store ptr @attributes, ptr %8
-  %9 = getelementptr i32, ptr %config, i64 12
-  store i32 1, ptr %9
-  %function = load ptr, ptr @function
+  %config = alloca [14 x i32], align 8
+{_STORES}  %function = load ptr, ptr @function
   %code = call i32 %function(ptr %config, ptr %f, ptr %params, ptr %extra)
   ret i32 %code
 }}

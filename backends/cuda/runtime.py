@@ -90,14 +90,17 @@ class CudaBackend:
     def compile(self, program: Program, options: Options) -> Executable:
         with self._doing("compiling a kernel") as driver:
             cached = ObjectCache(default_folder()) if options.offline_cache else None
-            if self._adds is None:
-                self._adds = driver.adds if isinstance(driver, Emulator) else float_adds(driver, cached)
+            adds = self._float_adds(driver, cached) if _adds_floats(program) else {}
             local = options.ad_stack_storage == "stack"
             waits = not driver.host and can_overlap(driver.device.capability)
-            module = emit_module(
-                program, debug=options.debug, adds=self._adds, host=driver.host, local=local, waits=waits
-            )
+            module = emit_module(program, debug=options.debug, adds=adds, host=driver.host, local=local, waits=waits)
             return build(driver, program, options, module, cached, self.heap)
+
+    def _float_adds(self, driver: Driver | Emulator, cached: ObjectCache | None) -> Mapping[str, float]:
+        """How memory adds floats; it is looked at once."""
+        if self._adds is None:
+            self._adds = driver.adds if isinstance(driver, Emulator) else float_adds(driver, cached)
+        return self._adds
 
     def adstacks(self, executable: Executable) -> list[TaskUse]:
         """The heap of each task that has run with adstacks in it."""
@@ -285,3 +288,9 @@ class CudaBackend:
     def upload(self, storage: DeviceArray, array: Array) -> None:
         with self._doing("writing memory of the device") as driver:
             driver.upload(storage.address, np.ascontiguousarray(array))
+
+
+def _adds_floats(program: Program) -> bool:
+    """Whether it matters how memory adds floats."""
+    atomics = (op for task in program.tasks for op in task.body.walk() if op.name == "atomic")
+    return any(op.attrs["kind"] == "add" and op.attrs["place"].dtype.is_float for op in atomics)

@@ -37,9 +37,12 @@ def skim(e: RegionEmitter, op: Op, start: Sequence[str]) -> list[str]:
     """
     if e.task is None or e.task.debug or not e.task.target.quick or e.lanes > 1:
         return list(start)
-    found, line = plan(e, op), _Line(e, op)
+    found = plan(e, op)
+    if found is None:
+        return list(start)
+    line = _Line(e, op)
     slots = dict.fromkeys((o.operands[0], o.operands[1]) for o in op.regions[0].walk() if o.name in KEPT)
-    if found is None or any(line.slope(index) is None for _, index in slots):
+    if any(line.slope(index) is None for _, index in slots):
         return list(start)
     return _Quick(e, op, found, line, list(slots)).loop(start)
 

@@ -22,10 +22,12 @@ from adstack.ir.location import Loc
 from adstack.ir.structure import Place
 from adstack.ir.texts import Format, Part, parts_of
 from adstack.ir.types import DType
+from adstack.runtime.adstack_heap import TaskUse
+from adstack.runtime.heap import TaskHeap
 
 from .sites import Site
 
-__all__ = ["failure", "number", "outgrown", "overflow_error", "printed", "written"]
+__all__ = ["check_room", "failure", "number", "outgrown", "overflow_error", "printed", "written"]
 
 _SMALLER = "make the array smaller, lower ad_stack_size, or use fewer threads (cpu_max_num_threads)"
 _WORD = (1 << 64) - 1
@@ -121,6 +123,26 @@ def _bounds(what: str, index: Sequence[Any], extents: Sequence[int], loc: Loc | 
         loc=loc,
         do="keep every index at 0 or above and below the extent of its axis",
     )
+
+
+def check_room(kernel: str, use: TaskUse, heap: TaskHeap, capacities: Sequence[int], lanes: int) -> None:
+    """Raise AdstackStaleBoundError if the adstacks of a task in a graph are too small now.
+
+    Args:
+        kernel: what was captured.
+        use: the room they had then.
+        heap: what they are.
+        capacities: how deep each group must be now.
+        lanes: how many iterations keep values at once now.
+    """
+    for group, wanted, room in zip(heap.groups, capacities, use.capacities, strict=True):
+        if wanted > room:
+            stack = group.stacks[0]
+            what = f"{wanted} values of {stack.result.name or 'a loop'} have to be kept"
+            raise outgrown(kernel, use.task, what, room, stack.loc)
+    if use.blocks == use.wanted < lanes:
+        loc = heap.groups[0].stacks[0].loc
+        raise outgrown(kernel, use.task, f"{lanes} iterations keep values at once", use.blocks, loc)
 
 
 def outgrown(kernel: str, task: str, what: str, room: int, loc: SourceSpan | None) -> AdstackStaleBoundError:

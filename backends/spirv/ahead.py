@@ -19,13 +19,16 @@ __all__ = ["look_ahead"]
 _KEPT = ("stack.put", "stack.get")
 
 
-def look_ahead(e: RegionEmitter, op: Op, low: Num, high: Num) -> None:
-    """Before a `for` from `low` to `high`: look for all of its turns."""
+def look_ahead(e: RegionEmitter, op: Op, low: Num, high: Num) -> bool:
+    """Before a `for` from `low` to `high`: look for all of its turns. False if there is nothing to look for."""
     if e.task is None or e.task.rows is None:
-        return
+        return False
     (body,) = op.regions
-    rows, evenly, seen = e.task.rows, Evenly(body), dict[tuple[int, Value], Num]()
+    rows = e.task.rows
     touching = [o for o in body.ops if o.name in _KEPT and o.operands[0] in rows.heap.slots]
+    if not touching:
+        return False
+    evenly, seen = Evenly(body), dict[tuple[int, Value], Num]()
     for touch in sorted(touching, key=lambda o: o.name == "stack.get"):  # what is put is looked at with its stack
         stack, index, *_ = touch.operands
         group, part = rows.heap.group_of(stack), rows.heap.slots[stack].part
@@ -38,6 +41,7 @@ def look_ahead(e: RegionEmitter, op: Op, low: Num, high: Num) -> None:
         first = rows.along(part, _at(e, evenly, index, low).resize(i64), stride)
         step = stride if evenly.slope(index) == 1 else e.c.const(0, u64) - stride
         e.evenly[id(body), part, index] = first, step
+    return bool(seen)
 
 
 def _inside(e: RegionEmitter, evenly: Evenly, touch: Op, low: Num, high: Num) -> Num:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from adstack.backends.shared.reports import outgrown
+from adstack.backends.shared.reports import check_room
 from adstack.ir.types import u8
 from adstack.runtime.adstack_heap import Heap, TaskUse
 from adstack.runtime.backend import Bindings
@@ -224,15 +224,8 @@ class Graphs:
         for task, use in part.uses.items():
             heap = executable.context.heaps[task].heap
             placement = executable.layouts.place(task, depths)
-            for group, wanted, room in zip(heap.groups, placement.capacities, use.capacities, strict=True):
-                if wanted > room:
-                    stack = group.stacks[0]
-                    what = f"{wanted} values of {stack.result.name or 'a loop'} have to be kept"
-                    raise outgrown(executable.program.name, use.task, what, room, stack.loc)
-            wanted = heap.lanes(part.threads[task], depths)
-            if use.blocks == use.wanted < wanted:
-                what, loc = f"{wanted} iterations keep values at once", heap.groups[0].stacks[0].loc
-                raise outgrown(executable.program.name, use.task, what, use.blocks, loc)
+            lanes = heap.lanes(part.threads[task], depths)
+            check_room(executable.program.name, use, heap, placement.capacities, lanes)
 
     def _measured(self, part: Part) -> list[int]:
         """The depths that the adstacks of a launch need."""

@@ -19,6 +19,7 @@ from adstack.backends.cuda.adds import LEAST
 from adstack.backends.cuda.codegen import BLOCK, HEAD, MOST, ROW, WORDS, emit_module
 from adstack.backends.cuda.driver import DriverError
 from adstack.backends.cuda.emulator import Emulator
+from adstack.backends.cuda.runtime import _adds_floats
 from adstack.backends.cuda.toolchain import host_code
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
 from adstack.errors import (
@@ -428,3 +429,12 @@ def test_no_more_threads_run_than_may_and_as_many_as_are_wanted(iterations, bloc
     assert blocks * threads <= block * most
     assert blocks * threads >= min(iterations, block * most - threads + 1)
     assert (blocks - 1) * threads < iterations
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype", "matters"), [("add", "f32", True), ("add", "i32", False), ("max", "f64", False)]
+)
+def test_how_memory_adds_floats_is_looked_at_only_where_some_are_added(kind, dtype, matters):
+    places = f"place @x : {dtype}[?] field\nplace @y : {dtype}[?] field"
+    body = f"%v = load @x[%i] : {dtype}\n%old = atomic {kind} @y[%zero], %v"
+    assert _adds_floats(tasks_of(parallel(body, 9, places))) is matters

@@ -98,8 +98,8 @@ def test_memory_of_the_host_is_no_devices():
     assert not hasattr(qd.field(qd.f32, shape=3), "__cuda_array_interface__")
 
 
-def test_what_others_write_is_seen():
-    trips = qd.ndarray(qd.i32, (1,))
+def powers():
+    """A number, where its power is stored, and a kernel whose loop is as long as an array says."""
     x, y = qd.field(qd.f32, shape=(), needs_grad=True), qd.field(qd.f32, shape=(), needs_grad=True)
 
     @qd.kernel
@@ -109,6 +109,13 @@ def test_what_others_write_is_seen():
             for _ in range(trips[0]):
                 v = v * x[None]
             y[None] = v
+
+    return x, y, power
+
+
+def test_what_others_write_is_seen():
+    trips = qd.ndarray(qd.i32, (1,))
+    x, y, power = powers()
 
     there = (ctypes.c_int32 * 1).from_address(trips.__cuda_array_interface__["data"][0])
     x[None] = 2
@@ -268,15 +275,7 @@ def test_an_array_on_another_device_is_refused(monkeypatch, at):
 
 def test_a_bound_in_a_foreign_array_that_changed_before_the_gradient_is_refused():
     trips = np.array([3], np.int32)
-    x, y = qd.field(qd.f32, shape=(), needs_grad=True), qd.field(qd.f32, shape=(), needs_grad=True)
-
-    @qd.kernel
-    def power(trips: qd.types.ndarray(dtype=qd.i32, ndim=1)):
-        for _ in range(1):
-            v = x[None]
-            for _ in range(trips[0]):
-                v = v * x[None]
-            y[None] = v
+    x, y, power = powers()
 
     x[None], y.grad[None] = 2, 1
     power(Foreign(trips))

@@ -7,7 +7,7 @@ import itertools
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, cast
 from weakref import WeakSet
 
 import numpy as np
@@ -42,9 +42,13 @@ _FEW: Final = 64
 """So many components of an element are looked at, whether they are the same."""
 
 
+def _filling(backend: Backend) -> Filling | None:
+    """The backend, if it fills and copies memory without the host."""
+    return cast(Filling, backend) if _fills(type(backend)) else None
+
+
 @cache
 def _fills(kind: type) -> bool:
-    """Whether backends of a kind fill and copy memory without the host."""
     return issubclass(kind, Filling)
 
 
@@ -265,21 +269,20 @@ class Buffer:
 
     def _filled(self, array: Any) -> bool:
         """Let the device write every element, if it can, and they are all the same."""
-        values = np.asarray(array)
-        if not _fills(type(self.backend)) or not 0 < values.size <= _FEW or values.ndim >= max(len(self.shape), 1):
+        device, values = _filling(self.backend), np.asarray(array)
+        if device is None or not 0 < values.size <= _FEW or values.ndim >= max(len(self.shape), 1):
             return False
         with np.errstate(all="ignore"):
             elements = {one.tobytes() for one in values.reshape(-1).astype(self.dtype.numpy)}
         if len(elements) > 1:
             return False
         with ordered(self.backend, (self,)):
-            done: bool = self.backend.fill(self._alive(), elements.pop())  # type: ignore[attr-defined]
-        return done
+            return device.fill(self._alive(), elements.pop())
 
     def copy_from(self, other: Buffer) -> bool:
         """Replace the contents by those of another buffer, if the device can, and they are of one kind."""
-        kind = self.backend, self.dtype, self.shape
-        if not _fills(type(self.backend)) or (other.backend, other.dtype, other.shape) != kind:
+        device, kind = _filling(self.backend), (self.backend, self.dtype, self.shape)
+        if device is None or (other.backend, other.dtype, other.shape) != kind:
             return False
         if CAPTURING:
             check("the host writes memory")
@@ -287,7 +290,7 @@ class Buffer:
             self.watch.before(self, "the host")
         if other is not self:
             with ordered(self.backend, (self, other)):
-                self.backend.copy(other._alive(), self._alive())  # type: ignore[attr-defined]
+                device.copy(other._alive(), self._alive())
         self.touch()
         return True
 
