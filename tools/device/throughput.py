@@ -20,6 +20,8 @@ __all__ = ["main"]
 
 _PEER_OPTIONS: Final = {"ad_stack_experimental_enabled": True, "ad_stack_size": 128}
 """What a peer needs for gradients of loops; adstack knows how deep its adstacks must be."""
+LAUNCHES: Final = 100
+"""In the graph that is measured."""
 
 
 class Language:
@@ -36,7 +38,7 @@ class Language:
         qd.init(arch=getattr(qd, self.arch), **self.options)
 
     def dispatch(self) -> Rows:
-        """Stores of one number, without arguments and with."""
+        """Stores of one number, without arguments and with; a graph of launches, which only adstack records."""
         self._start()
         x, a = qd.field(qd.f32, shape=()), qd.ndarray(qd.f32, (16,))
 
@@ -48,7 +50,13 @@ class Language:
         def args(a: qd.types.ndarray(dtype=qd.f32, ndim=1), v: qd.f32) -> None:  # type: ignore[valid-type]
             a[0] = v
 
-        return {"nop": nop, "args": lambda: args(a, 1.0)}
+        rows: Rows = {"nop": nop, "args": lambda: args(a, 1.0)}
+        if not self.options:
+            with qd.graph() as graph:
+                for _ in range(LAUNCHES):
+                    nop()
+            rows[f"a graph of {LAUNCHES} nop"] = graph.launch
+        return rows
 
     def recurrence(self) -> tuple[Rows, Figures]:
         """A million threads of 64 steps."""
