@@ -179,6 +179,7 @@ def test_throughput_tells_times_and_how_far_gradients_are_off(small, tmp_path, c
     assert set(peers.least([found])) == {
         "dispatch nop",
         "dispatch args",
+        f"dispatch a graph of {throughput.LAUNCHES} nop",
         *(f"{group} {mode}" for group in ("recurrence", "gather") for mode in ("forward", "reverse")),
     }
     assert all(0 <= found[group]["gradient off by"] < 2**-16 for group in ("recurrence", "gather"))
