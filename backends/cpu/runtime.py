@@ -28,6 +28,7 @@ from adstack.runtime.shortcuts import Shortcut
 from . import capability, layout
 from .adstacks import DeviceHeap, Layouts
 from .codegen import Module, emit_module
+from .graphs import Graph, Graphs
 from .pool import pool
 from .toolchain import Code, compile_text, optimised, target_machine, warm_up
 
@@ -109,6 +110,7 @@ class Executable:
 
     def __post_init__(self) -> None:
         self.is_parallel = any(task.kind == "parallel" for task in self.program.tasks)
+        self.is_long = any(op.name in _LONG for task in self.program.tasks for op in task.body.walk())
         self.address: int = self.slots.ctypes.data
 
     @property
@@ -174,6 +176,7 @@ class CpuBackend:
         self.capabilities = capabilities
         self.heap = DeviceHeap()
         self._launches = np.zeros(1, np.int64)
+        self._graphs = Graphs()
 
     @property
     def launches(self) -> int:
@@ -255,7 +258,20 @@ class CpuBackend:
             slots[context.own["sized"]] = 0  # calls that machine code serves don't know
         executable.settled = True
         executable.report()
+        self._graphs.note(executable, bindings)
         return [executable.own[name][0].item() for name in executable.program.results]
+
+    def capture(self, run: Callable[[], object], executables: Sequence[Executable]) -> Graph | None:
+        """Run, and keep what was launched; None if that was not a launch of each of these."""
+        return self._graphs.capture(run, executables)
+
+    def repeat(self, graph: Graph) -> bool:
+        """Launch a graph."""
+        native.alone(lambda: graph.repeat(self._launches.ctypes.data))
+        return True
+
+    def resize(self, graph: Graph, number: int) -> None:
+        """Nothing: every launch computes how deep its adstacks must be."""
 
     def last_launch(self, executable: Executable) -> int:
         """The number of the last launch of an executable."""
@@ -286,7 +302,7 @@ class CpuBackend:
             overflow=executable.overflow.ctypes.data,
             launches=self._launches.ctypes.data,
             results={name: executable.own[name].ctypes.data for name in executable.program.results},
-            long=any(op.name in _LONG for task in executable.program.tasks for op in task.body.walk()),
+            long=executable.is_long,
             failed=executable.report,
             goes_on=executable.go_on,
             keep=(self, executable),

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from adstack.backends.shared.kept import default_folder
 from adstack.errors import AdstackRuntimeError
@@ -28,7 +28,7 @@ from .native_ir import text
 from .native_record import ARGUMENT, KINDS, RECORD, RESULTS
 from .symbols import python_symbols
 
-__all__ = ["Context", "Entry", "alone", "make", "prepare", "run"]
+__all__ = ["Context", "Entry", "alone", "make", "prepare", "repeat", "run"]
 
 _METHOD_FLAGS: Final = 0x80 | 0x02
 """METH_FASTCALL and METH_KEYWORDS."""
@@ -96,7 +96,7 @@ class Entry:
 @cache
 def _library() -> tuple[Any, _Method, Any]:
     """(machine code, how Python calls it, the function that makes a builtin of it)."""
-    exported = ("adstack_call", "adstack_begin", "adstack_end", "adstack_run")
+    exported = ("adstack_call", "adstack_begin", "adstack_end", "adstack_run", "adstack_repeat")
     code = text()
     library = runtime_library(code, exported, ObjectCache(default_folder()), python_symbols(code))
     if hasattr(os, "register_at_fork"):
@@ -114,15 +114,24 @@ def prepare() -> None:
     _entries()
 
 
+class _Entries(NamedTuple):
+    """What Python calls: take the word, give it back, run a program, run several."""
+
+    begin: Callable[[int], int]
+    end: Callable[[int], None]
+    run: Callable[[int, int, int], int]
+    repeat: Callable[[int, int, int, int], int]
+
+
 @cache
-def _entries() -> tuple[Callable[[int], int], Callable[[int], None], Callable[[int, int, int], int]]:
-    """(take the word, give it back, run a program), as Python calls them."""
+def _entries() -> _Entries:
     library = _library()[0]
-    word = ctypes.c_void_p
-    return (
-        ctypes.PYFUNCTYPE(ctypes.c_int64, word)(library["adstack_begin"]),
+    word, number = ctypes.c_void_p, ctypes.c_int64
+    return _Entries(
+        ctypes.PYFUNCTYPE(number, word)(library["adstack_begin"]),
         ctypes.PYFUNCTYPE(None, word)(library["adstack_end"]),
-        ctypes.PYFUNCTYPE(ctypes.c_int64, word, word, ctypes.c_int64)(library["adstack_run"]),
+        ctypes.PYFUNCTYPE(number, word, word, number)(library["adstack_run"]),
+        ctypes.PYFUNCTYPE(number, word, number, number, word)(library["adstack_repeat"]),
     )
 
 
@@ -131,7 +140,15 @@ def run(entry: int, slots: int, from_: int = 0) -> int:
 
     Gives 0 at the end, or a number to go on with once the heap is ready: see `codegen`.
     """
-    return _entries()[2](entry, slots, from_)
+    return _entries().run(entry, slots, from_)
+
+
+def repeat(steps: int, from_: int, count: int, launches: int) -> int:
+    """Launch what a table of `native_graph.STEP` words describes, from one on; launches are counted at an address.
+
+    Gives the first that stopped or reported something, or how many there are.
+    """
+    return _entries().repeat(steps, from_, count, launches)
 
 
 class _Turn:
@@ -158,7 +175,7 @@ def alone(work: Callable[[], Result]) -> Result:
             "a kernel was launched while another one runs on the same thread",
             do="don't launch kernels in signal handlers, or in what prints for kernels",
         )
-    begin, end, _ = _entries()
+    begin, end, *_ = _entries()
     address = _TURN.address
     with _TURN.mutex:
         try:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from .native_checks import CHECKS
+from .native_graph import REPEAT
 from .native_record import RESULTS, words
 
 __all__ = ["text"]
@@ -46,7 +47,7 @@ declare i64 @PyThread_get_thread_ident()
 
 def text() -> str:
     """The module."""
-    return "\n".join((_DECLARATIONS, _SLOW, CHECKS, _launch(), _result(), _call(), _LOCK))
+    return "\n".join((_DECLARATIONS, _SLOW, CHECKS, _launch(), _result(), _call(), _LOCK, REPEAT))
 
 
 _SLOW: Final = """

@@ -125,6 +125,7 @@ class Graph:
         self._captured: Captured | None = None
         self._first = True
         self._alone: list[Step] = []
+        self._calls: dict[int, tuple[Specialisation, list[Call]]] = {}
 
     # ---- recording
 
@@ -230,7 +231,10 @@ class Graph:
 
     def _capture(self) -> None:
         """Launch for the first time."""
-        self._alone = _alone(self._steps)
+        self._alone, self._calls = _alone(self._steps), {}
+        for step in self._steps:
+            if step.gradient is None:
+                self._calls.setdefault(id(step.made), (step.made, []))[1].append(step.call)
         if self._is_repeatable():
             assert self._runtime is not None
             launches = [step.planned for step in self._steps]
@@ -256,11 +260,11 @@ class Graph:
 
     def _note(self) -> None:
         """There were launches, as far as somebody wants to know."""
-        for step in self._steps:
-            if step.gradient is None:
-                step.made.calls += 1
-                if step.made.bounds is not None:
-                    step.made.bounds.note(step.call)
+        for made, calls in self._calls.values():
+            made.calls += len(calls)
+            if made.bounds is not None:
+                for call in calls:
+                    made.bounds.note(call)
 
     def __repr__(self) -> str:
         return f"<graph: {', '.join(step.title for step in self._steps)}>"

@@ -1,0 +1,122 @@
+"""Launches kept while they run, and done again without Python between them.
+
+What a launch found in its context is kept, and copied back before it runs again: its arguments, and where its memory
+is. Sizers run every time, so that adstacks are as deep as they must be.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from adstack.backends.llvm import native
+from adstack.backends.llvm.native_graph import STEP
+from adstack.runtime.backend import Bindings
+
+from .pool import pool
+
+if TYPE_CHECKING:
+    from .runtime import Executable
+
+__all__ = ["Graph", "Graphs"]
+
+
+@dataclass
+class Part:
+    """One launch.
+
+    Attributes:
+        words: the context as it was.
+    """
+
+    executable: Executable
+    words: npt.NDArray[np.int64]
+    bindings: Bindings
+
+
+class Graph:
+    """Launches that can be done again.
+
+    Attributes:
+        parts: what they are.
+        last: of each executable, its last part.
+        steps: what machine code reads.
+    """
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self.parts = parts
+        self.last = {id(part.executable): part for part in parts}
+        self.threads = {one.options.cpu_max_num_threads for one in self._executables if one.is_parallel}
+        rows = [[self._words(part)[name] for name in STEP] for part in parts]
+        self.steps = np.array(rows, np.int64).reshape(-1, len(STEP))
+
+    @property
+    def _executables(self) -> list[Executable]:
+        return [part.executable for part in self.last.values()]
+
+    def _words(self, part: Part) -> dict[str, int]:
+        made = part.executable
+        return {
+            "run": made.code.entry,
+            "ctx": made.address,
+            "kept": part.words.ctypes.data,
+            "size": len(part.words),
+            "launch_slot": made.address + 8 * made.context.own["launch"],
+            "errors": made.errors.ctypes.data,
+            "overflow": made.overflow.ctypes.data,
+            "release": int(made.is_long),
+            "code": 0,
+        }
+
+    def repeat(self, launches: int) -> None:
+        """Launch all of it; the number of launches stands at an address."""
+        at, count = 0, len(self.parts)
+        for made in self._executables:
+            made.settled = False  # its depths need not be those that stand
+        for threads in self.threads:
+            pool().start(threads)
+        try:
+            while (at := native.repeat(self.steps.ctypes.data, at, count, launches)) < count:
+                made, code = self.parts[at].executable, int(self.steps[at, STEP["code"]])
+                made.shapes = self.parts[at].bindings.shapes
+                if code:
+                    made.go_on(code)
+                made.report()
+                at += 1
+        finally:
+            for part in self.last.values():
+                made, done = part.executable, at == count
+                made.bound, made.shapes = (part.bindings if done else None), part.bindings.shapes
+
+
+class _Keeping(threading.local):
+    """What a thread keeps of its launches, if they are wanted."""
+
+    parts: list[Part] | None = None
+
+
+class Graphs:
+    """Makes graphs of the launches of a thread."""
+
+    def __init__(self) -> None:
+        self._keeping = _Keeping()
+
+    def note(self, executable: Executable, bindings: Bindings) -> None:
+        """A launch is over, which ran in the version for many lanes."""
+        if self._keeping.parts is not None:
+            self._keeping.parts.append(Part(executable, executable.slots.copy(), bindings))
+
+    def capture(self, run: Callable[[], object], executables: Sequence[Executable]) -> Graph | None:
+        """Run, and keep what was launched; None if that was not a launch of each of these."""
+        parts = self._keeping.parts = []
+        try:
+            run()
+        finally:
+            self._keeping.parts = None
+        same = [id(part.executable) for part in parts] == [id(one) for one in executables]
+        return Graph(parts) if same else None
