@@ -263,9 +263,17 @@ class CudaBackend:
         """None: the host does not address memory of the device."""
 
     def download(self, storage: DeviceArray) -> Array:
-        array = storage.empty()
+        return self._downloaded(storage.address, storage.empty())
+
+    def download_at(self, storage: DeviceArray, start: int, count: int) -> Array:
+        """A copy of elements from the `start`th on."""
+        array = np.empty(count, storage.dtype.numpy)
+        return self._downloaded(storage.address + start * storage.dtype.size, array)
+
+    def _downloaded(self, address: int, array: Array) -> Array:
+        """The array, with what is at an address."""
         with self._doing("reading memory of the device") as driver:
-            driver.download(storage.address, array)
+            driver.download(address, array)
             self._settle(finished=True)
         return array
 

@@ -2,7 +2,7 @@
 
 A piece is known by its address on the device, or by its block and how far in that it begins. Where the device's own
 memory is mapped to the host too (every driver that runs on the processor, integrated GPUs, and discrete ones that show
-all of theirs), the host reads and writes it directly; elsewhere a mapped block stands between. A piece that was given
+all of theirs), the host addresses all pieces; how it reads and writes them, `transfers` says. A piece that was given
 back is used again only once the device is done with it.
 """
 
@@ -15,7 +15,7 @@ import math
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,8 @@ ALIGNMENT = 256
 """Of every piece, in bytes."""
 _BLOCK = 16 << 20
 """Bytes of a block, unless one piece needs more."""
-_DEVICE, _VISIBLE, _COHERENT = 1, 2, 4
+_DEVICE, _VISIBLE, _COHERENT, _CACHED = 1, 2, 4, 8
+_Kind = Literal["device", "visible", "staging"]
 _USAGE, _ADDRESSED = 1 | 2 | 0x20, 0x20000
 """Copied from and to, storage."""
 
@@ -67,6 +68,7 @@ class Block:
         free: (offset, size) of what is not in use, by offset.
         ends: what is to be done when it goes.
         number: no other block has had it.
+        cached: whether the host's caches keep its bytes, so that it reads them as quickly as any.
     """
 
     buffer: Any
@@ -77,6 +79,7 @@ class Block:
     free: list[tuple[int, int]] = field(default_factory=list)
     ends: list[Callable[[], None]] = field(default_factory=list)
     number: int = field(default_factory=itertools.count(1).__next__)
+    cached: bool = False
 
     def take(self, size: int) -> int | None:
         """The offset of a piece, or None if there is none so large."""
@@ -160,7 +163,7 @@ class Memory:
         self.device = device
         self.taken = self.used = 0
         self._types, self._heaps = _properties(device.physical.handle)
-        self._blocks: dict[bool, list[Block]] = {True: [], False: []}
+        self._blocks: dict[_Kind, list[Block]] = {"device": [], "visible": [], "staging": []}
         self.mapped = self._is_mapped()
 
     def _is_mapped(self) -> bool:
@@ -171,23 +174,25 @@ class Memory:
 
     # ---- pieces
 
-    def piece(self, dtype: DType, shape: tuple[int, ...], *, visible: bool = False) -> Piece:
-        """Memory for so many elements; for `visible`, where the host addresses it. What it holds is not defined."""
+    def piece(self, dtype: DType, shape: tuple[int, ...], *, visible: bool = False, staging: bool = False) -> Piece:
+        """Memory for so many elements; for `visible`, where the host addresses it; for `staging`, where the host is
+        quick to read it, too, if there is such. What it holds is not defined.
+        """
         size = max(-(-math.prod(shape) * dtype.size // ALIGNMENT) * ALIGNMENT, ALIGNMENT)
-        visible = visible or self.mapped
-        for block, offset in self._room(size, visible):
+        kind: _Kind = "staging" if staging else "visible" if visible or self.mapped else "device"
+        for block, offset in self._room(size, kind):
             self.used += size
             return Piece(block, offset, size, dtype, shape, block.address + offset)
         raise AdstackMemoryError(f"no memory for {dtype} of shape {shape}")
 
-    def _room(self, size: int, visible: bool) -> Iterator[tuple[Block, int]]:
-        blocks = self._blocks[visible]
+    def _room(self, size: int, kind: _Kind) -> Iterator[tuple[Block, int]]:
+        blocks = self._blocks[kind]
         for block in blocks:
             offset = block.take(size)
             if offset is not None:
                 yield block, offset
                 return
-        block = self._take(max(size, _BLOCK), visible)
+        block = self._take(max(size, _BLOCK), kind)
         blocks.append(block)
         offset = block.take(size)
         assert offset is not None
@@ -210,7 +215,7 @@ class Memory:
         """The block with a number."""
         return next(block for blocks in self._blocks.values() for block in blocks if block.number == number)
 
-    def _take(self, size: int, visible: bool) -> Block:
+    def _take(self, size: int, kind: _Kind) -> Block:
         vk, handle = self.device.vk, self.device.handle
         usage = _USAGE | (_ADDRESSED if self.device.physical.addresses else 0)
         info = ffi().new("VkBufferCreateInfo *", {"sType": 12, "size": size, "usage": usage})
@@ -218,14 +223,14 @@ class Memory:
         self._checked(vk["vkCreateBuffer"](handle, info, ffi().NULL, buffer), size)
         needs = ffi().new("VkMemoryRequirements *")
         vk["vkGetBufferMemoryRequirements"](handle, buffer[0], needs)
-        memory = self._allocated(needs, size, visible)
+        memory, flags = self._allocated(needs, kind)
         if memory is None:
             vk["vkDestroyBuffer"](handle, buffer[0], ffi().NULL)
             raise self._full(size)
         check(vk["vkBindBufferMemory"](handle, buffer[0], memory, 0), "bind memory")
         self.taken += size
-        host = self._map(memory, size) if visible else None
-        return Block(buffer[0], memory, size, self._address(buffer[0]), host, [(0, size)])
+        host = None if kind == "device" else self._map(memory, size)
+        return Block(buffer[0], memory, size, self._address(buffer[0]), host, [(0, size)], cached=bool(flags & _CACHED))
 
     def _address(self, buffer: Any) -> int:
         if not self.device.physical.addresses:
@@ -238,27 +243,29 @@ class Memory:
         check(self.device.vk["vkMapMemory"](self.device.handle, memory, 0, 0xFFFFFFFFFFFFFFFF, 0, where), "map memory")
         return ffi().buffer(where[0], size)
 
-    def _allocated(self, needs: Any, size: int, visible: bool) -> Any | None:
-        """Memory of the best type there is, or None if there is not enough of any."""
+    def _allocated(self, needs: Any, kind: _Kind) -> tuple[Any | None, int]:
+        """Memory of the best type there is, and that type's flags; None if there is not enough of any."""
         addressed = 2 if self.device.physical.addresses else 0
-        flags = ffi().new("VkMemoryAllocateFlagsInfo *", {"sType": 1000060000, "flags": addressed})
-        for number in self._fitting(needs.memoryTypeBits, visible):
-            if needs.size > self._heaps[self._types[number][1]][0]:
+        about = ffi().new("VkMemoryAllocateFlagsInfo *", {"sType": 1000060000, "flags": addressed})
+        for number in self._fitting(needs.memoryTypeBits, kind):
+            flags, heap = self._types[number]
+            if needs.size > self._heaps[heap][0]:
                 continue
             info = ffi().new(
                 "VkMemoryAllocateInfo *",
-                {"sType": 5, "pNext": flags, "allocationSize": needs.size, "memoryTypeIndex": number},
+                {"sType": 5, "pNext": about, "allocationSize": needs.size, "memoryTypeIndex": number},
             )
             memory = ffi().new("VkDeviceMemory *")
             if self.device.vk["vkAllocateMemory"](self.device.handle, info, ffi().NULL, memory) >= 0:
-                return memory[0]
-        return None
+                return memory[0], flags
+        return None, 0
 
-    def _fitting(self, allowed: int, visible: bool) -> list[int]:
-        """Numbers of memory types, the device's own first."""
-        wanted = _VISIBLE | _COHERENT if visible else _DEVICE
+    def _fitting(self, allowed: int, kind: _Kind) -> list[int]:
+        """Numbers of memory types, the device's own first; for staging, those that the host's caches keep."""
+        wanted = _DEVICE if kind == "device" else _VISIBLE | _COHERENT
         found = [k for k, (flags, _) in enumerate(self._types) if allowed >> k & 1 and flags & wanted == wanted]
-        return sorted(found, key=lambda k: not self._types[k][0] & _DEVICE)
+        first, second = (_CACHED, 0) if kind == "staging" else (_DEVICE, _CACHED)
+        return sorted(found, key=lambda k: (not self._types[k][0] & first, not self._types[k][0] & second))
 
     def _checked(self, result: int, size: int) -> None:
         if result < 0:

@@ -40,6 +40,7 @@ from .shortcuts import Launcher, Work
 from .stream import Stream
 from .toolchain import Pipeline, Pipelines
 from .traits import measured
+from .transfers import Transfers
 
 __all__ = ["Executable", "VulkanBackend", "open_device", "probe"]
 
@@ -106,6 +107,7 @@ class VulkanBackend:
         self._launches = ctypes.c_int64(0)
         physical = self.device.physical
         self._groups = most_groups(physical.is_cpu, physical.limits["groups"])
+        self._transfers = Transfers(self.memory, self.stream, self._seen)
         self._graphs = Graphs(self.memory, self.stream, shared.heap, shared.lock, shared.unread, self._groups)
 
     @property
@@ -423,10 +425,7 @@ class VulkanBackend:
             )
         with self._shared.lock:
             piece = self.memory.piece(dtype, shape)
-            if piece.block.host is None:
-                self.stream.fill(piece, 0)
-            else:
-                piece.block.host[piece.offset : piece.offset + piece.size] = bytes(piece.size)
+            self._transfers.clear(piece)
             return piece
 
     def adopt(self, array: Array) -> None:
@@ -438,22 +437,27 @@ class VulkanBackend:
 
     def host_view(self, storage: Piece) -> Array | None:
         with self._shared.lock:
-            self._seen(storage)
-            return storage.view()
+            return self._transfers.view(storage)
 
     def download(self, storage: Piece) -> Array:
+        return self._downloaded(storage, 0, np.empty(storage.shape, storage.dtype.numpy))
+
+    def download_at(self, storage: Piece, start: int, count: int) -> Array:
+        """A copy of elements from the `start`th on."""
+        return self._downloaded(storage, start * storage.dtype.size, np.empty(count, storage.dtype.numpy))
+
+    def _downloaded(self, storage: Piece, at: int, array: Array) -> Array:
         with self._shared.lock:
-            view = self.host_view(storage)
-            if view is not None:
-                return np.array(view)
-            between = self.memory.piece(storage.dtype, storage.shape, visible=True)
-            self.stream.copy(storage, between, storage.bytes)
-            self.stream.wait(between.batch)
-            found = between.view()
-            assert found is not None
-            copied: Array = found.copy()
-            self.memory.free(between)
-            return copied
+            self._transfers.read(storage, at, array)
+        return array
+
+    def upload(self, storage: Piece, array: Array) -> None:
+        self.upload_at(storage, 0, np.ascontiguousarray(array))
+
+    def upload_at(self, storage: Piece, start: int, array: Array) -> None:
+        """Write elements from the `start`th on."""
+        with self._shared.lock:
+            self._transfers.write(storage, start * storage.dtype.size, array)
 
     def fill(self, storage: Piece, element: bytes) -> bool:
         word = element * (4 // len(element)) if len(element) < 4 else element[:4]
@@ -466,19 +470,6 @@ class VulkanBackend:
     def copy(self, source: Piece, target: Piece) -> None:
         with self._shared.lock:
             self.stream.copy(source, target, source.bytes)
-
-    def upload(self, storage: Piece, array: Array) -> None:
-        with self._shared.lock:
-            view = self.host_view(storage)
-            if view is not None:
-                view[...] = array
-                return
-            between = self.memory.piece(storage.dtype, storage.shape, visible=True)
-            found = between.view()
-            assert found is not None
-            found[...] = array
-            self.stream.copy(between, storage, storage.bytes)
-            self.memory.free(between)
 
 
 def _read(piece: Piece, at: int, dtype: DType) -> Any:

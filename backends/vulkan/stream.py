@@ -148,10 +148,11 @@ class Stream:
         state.pipeline = 0
         state.recorded += 1
 
-    def copy(self, source: Piece, target: Piece, size: int) -> None:
-        """Copy bytes from piece to piece."""
+    def copy(self, source: Piece, target: Piece, size: int, *, start: int = 0, to: int = 0) -> None:
+        """Copy bytes from the `start`th on of a piece to the `to`th on of another."""
         vk, commands = self.device.vk, self._ordered()
-        region = ffi().new("VkBufferCopy *", {"srcOffset": source.offset, "dstOffset": target.offset, "size": size})
+        places = {"srcOffset": source.offset + start, "dstOffset": target.offset + to, "size": size}
+        region = ffi().new("VkBufferCopy *", places)
         vk["vkCmdCopyBuffer"](commands, source.block.buffer, target.block.buffer, 1, region)
         source.batch = target.batch = self.batch
 

@@ -29,6 +29,7 @@ from adstack.errors import (
     AdstackOverflowError,
 )
 from adstack.ir.types import f32
+from adstack.runtime.pages import PAGE
 
 DEPTH = int(os.environ.get("ADSTACK_FUZZ", "1"))
 
@@ -382,7 +383,7 @@ def test_elements_are_read_and_written_without_copying_the_rest(cuda, monkeypatc
     v[3] = [1.5, 2.5]
     v[2][1] = 7
     assert v[3][1] == 2.5
-    assert moved[1:] == [("download", 64), ("upload", 16), ("upload", 8)]
+    assert moved[1:] == [("upload", 16), ("upload", 8), ("download", 64)]
     for _ in range(3):
         more()
         assert x[1, 2] % 100 == 95
@@ -390,6 +391,36 @@ def test_elements_are_read_and_written_without_copying_the_rest(cuda, monkeypatc
     assert v.to_numpy().tolist() == [[0, 0], [0, 0], [0, 7], [1.5, 2.5]]
     x.fill(3)
     assert x[1, 2] == 3
+
+
+def test_of_large_memory_only_the_pages_looked_at_are_copied(cuda, monkeypatch):
+    cuda()
+    x = qd.field(qd.f64, shape=(1000, 100))
+    x.from_numpy(np.arange(1e5).reshape(1000, 100))
+
+    @qd.kernel
+    def more():
+        for i, j in x:
+            x[i, j] += 1
+
+    moved = []
+    usual = Emulator.download
+
+    def noted(self, address, array):
+        moved.append(array.nbytes)
+        usual(self, address, array)
+
+    monkeypatch.setattr(Emulator, "download", noted)
+    page = PAGE // 8
+    assert [x[k // 100, k % 100] for k in (0, 1, page - 1, page, 99_999, 0)] == [0, 1, page - 1, page, 99_999, 0]
+    assert moved == [PAGE, PAGE, (100_000 % page) * 8]
+    x[(page - 1) // 100, (page - 1) % 100] = -1
+    assert x[(page - 1) // 100, (page - 1) % 100] == -1
+    assert x[page // 100, page % 100] == page
+    assert len(moved) == 3
+    more()
+    assert x[5, 5] == 506
+    assert moved[3:] == [PAGE]
 
 
 def launched(iterations: int, block: int, most: int, spread: int) -> list[tuple[int, int]]:

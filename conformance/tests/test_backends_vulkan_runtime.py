@@ -11,8 +11,9 @@ import pytest
 from vulkan_kit import backend, run
 
 import adstack as qd
+from adstack.backends.vulkan import transfers
 from adstack.errors import AdstackMemoryError, BackendUnavailableError, InternalError
-from adstack.ir.types import f32, i32, u8
+from adstack.ir.types import f32, i32, i64, u8
 
 
 @pytest.fixture
@@ -223,6 +224,33 @@ class TestMemory:
         device.upload(piece, values)
         assert (device.download(piece) == values).all()
         device.free(piece)
+
+    @pytest.mark.parametrize("shown", [True, False])
+    def test_large_memory_behind_a_bus_is_copied_by_the_device_in_steps(self, shown, monkeypatch):
+        device = backend()
+        monkeypatch.setattr(device.memory, "mapped", shown)
+        monkeypatch.setattr(transfers, "_STEP", 4096)
+        piece = device.allocate(i64, (3001,))
+        assert (piece.block.host is not None) == shown
+        monkeypatch.setattr(piece.block, "cached", False)
+        assert device.host_view(piece) is None
+        values = np.arange(3001)
+        device.upload(piece, values)
+        assert (device.download(piece) == values).all()
+        assert device.download_at(piece, 1000, 2).tolist() == [1000, 1001]
+        assert device.download_at(piece, 700, 2000).tolist() == values[700:2700].tolist()
+        device.upload_at(piece, 2999, np.array([-1, -2]))
+        device.upload_at(piece, 1, -values[1:1001])
+        values[2999:], values[1:1001] = [-1, -2], -values[1:1001]
+        assert (device.download(piece) == values).all()
+        device.free(piece)
+        device.synchronize()
+        again, small = device.allocate(i64, (3001,)), device.allocate(f32, (16,))
+        assert (again.block, small.block, again.offset) == (piece.block, piece.block, piece.offset)
+        assert not device.download(again).any()
+        assert (device.host_view(small) is not None) == shown
+        device.free(again)
+        device.free(small)
 
 
 MANY = """

@@ -12,7 +12,7 @@ import pytest
 
 from adstack.conformance.harness.loading import collect
 from adstack.tools.device import __main__ as device
-from adstack.tools.device import cases, peers, rows, throughput
+from adstack.tools.device import cases, peers, rows, several, throughput
 from adstack.tools.device.__main__ import Part
 from adstack.tools.device.cases import chosen
 from adstack.tools.device.results import main as keep
@@ -243,3 +243,40 @@ def test_everyone_is_measured_by_their_own_interpreter(name):
     assert importlib.util.find_spec(module) is not None
     wanted = {"adstack": ["cuda", "file", "adstack"], "quadrants": ["cuda", "file", "quadrants"], "by hand": ["file"]}
     assert rest == wanted.get(name, ["cuda", "file"])
+
+
+class Devices:
+    """Memory of two devices, as nvidia-smi would tell; the second look of each pair finds more on some."""
+
+    def __init__(self, *more: tuple[int, int]) -> None:
+        self.more, self.looks = list(more), 0
+
+    def __call__(self) -> list[int]:
+        self.looks += 1
+        second = self.looks > 1 and self.looks % 2 == 1
+        return [7 + mib for mib in self.more.pop(0)] if second else [7, 7]
+
+
+@pytest.mark.parametrize(
+    ("more", "works"),
+    [(((1500, 0), (3, 1400)), True), (((0, 1500), (1500, 0)), True), (((1500, 0), (1500, 0)), False),
+     (((1500, 1500), (0, 1500)), False), (((900, 0), (0, 1500)), False)],
+)  # fmt: skip
+def test_each_device_is_chosen_by_its_number(more, works, monkeypatch):
+    monkeypatch.setattr(several, "_WORK", "print('ready', flush=True); input()")
+    found = several.chosen("CUDA_VISIBLE_DEVICES", Devices(*more))
+    assert [found[k]["MiB more on each device"] for k in "01"] == [list(one) for one in more]
+    assert found["works"] == works
+
+
+def test_a_device_that_can_not_be_used_is_told(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(several, "VARIABLES", {"ADSTACK_CUDA_DEVICE": "cuda"})
+    monkeypatch.setattr(several, "used", lambda: [7, 7])
+    assert several.main(str(tmp_path / "found.json")) == 1
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["ADSTACK_CUDA_DEVICE"] == {
+        "0": {"error": "it ended before it was ready"},
+        "1": {"error": "it ended before it was ready"},
+        "works": False,
+    }
+    assert "BackendUnavailableError" in capsys.readouterr().err

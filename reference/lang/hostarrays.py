@@ -68,11 +68,12 @@ class HostArray(ABC):
     def __getitem__(self, key: Any) -> Any:
         if key.__class__ is int and 0 <= key < self._fast:
             return self._item(key)
-        array = self._array if self._array is not None else self._view()
+        if self._array is None:
+            self.buffer.usable()
         position = hostvalues.position(self, key)
         if self.element_shape:
             return Elements.over(ElementView(self, position), self.element_shape, self.dtype)
-        return array.item(position)
+        return self._number(position)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if (
@@ -90,14 +91,19 @@ class HostArray(ABC):
             if RECORDERS:
                 host_wrote(self, key)
             return
-        self._view()
+        if self._array is None:
+            self.buffer.usable()
         position = hostvalues.position(self, key)
         put = hostvalues.element if self.element_shape else hostvalues.scalar
         self._store(position, put(self, value))
 
     def _view(self) -> Array:
         """The contents, for reading; memory that the host addresses is looked up once."""
-        return self.buffer.peek() if self._array is None else self._array
+        return self.buffer.read() if self._array is None else self._array
+
+    def _number(self, position: tuple[int, ...]) -> Any:
+        """One number."""
+        return self.buffer.item(position) if self._array is None else self._array.item(position)
 
     def _store(self, position: tuple[int, ...], value: Any) -> None:
         if RECORDERS:
@@ -240,7 +246,7 @@ class ElementView:
         return int(np.prod(self.owner.element_shape))
 
     def __getitem__(self, flat: int) -> Any:
-        return self.owner._view().item(self._at(flat))
+        return self.owner._number(self._at(flat))
 
     def __setitem__(self, flat: int, value: Any) -> None:
         self.owner._store(self._at(flat), hostvalues.scalar(self.owner, value))

@@ -115,7 +115,10 @@ class Marking(Protocol):
 
 @runtime_checkable
 class Partial(Protocol):
-    """A backend whose memory the host does not address, and may write in parts."""
+    """A backend whose memory the host does not address, and may read and write in parts."""
+
+    def download_at(self, storage: Any, start: int, count: int) -> npt.NDArray[np.generic]:
+        """A flat copy of `count` elements from the `start`th on, all launches finished."""
 
     def upload_at(self, storage: Any, start: int, array: npt.NDArray[np.generic]) -> None:
         """Replace the elements from the `start`th on by those of a C-contiguous array."""
@@ -212,7 +215,7 @@ class Backend(Protocol):
         """Where a launch finds the memory; only asked for if it is direct or addressed, or there are shortcuts."""
 
     def host_view(self, storage: Any) -> npt.NDArray[np.generic] | None:
-        """The memory as a numpy array, all launches finished; None if the host can't address it."""
+        """The memory as a numpy array, all launches finished; None if the host can't address it, or is slow to."""
 
     def download(self, storage: Any) -> npt.NDArray[np.generic]:
         """A copy of the contents, all launches finished."""

@@ -19,6 +19,7 @@ from .backend import Backend, Filling, Marking, Ordering, Partial
 from .budget import current
 from .capturing import CAPTURING, check
 from .guards import invalidate
+from .pages import PAGE, Pages
 from .streams import ordered
 from .watches import Watch
 
@@ -70,7 +71,7 @@ class Buffer:
     __slots__ = (
         "__weakref__",
         "_generation",
-        "_peeked",
+        "_pages",
         "_record",
         "backend",
         "dtype",
@@ -102,7 +103,7 @@ class Buffer:
         self.writers: WeakSet[Any] | None = None
         self._generation = next_generation()
         self._record: ctypes.Array[ctypes.c_int64] | None = None
-        self._peeked: tuple[int, Array] | None = None
+        self._pages: Pages | None = None
 
     def _admit(self) -> None:
         """Be within what the runtime may use."""
@@ -188,7 +189,7 @@ class Buffer:
         """Give the memory back; a later access is an error."""
         if self.storage is not None and self.owned:
             self.backend.free(self.storage)
-        self.storage, self._peeked = None, None
+        self.storage, self._pages = None, None
         if self._record is not None:
             self._record[ADDRESS] = 0
             invalidate()
@@ -199,10 +200,14 @@ class Buffer:
         return self.storage is not None
 
     def view(self) -> Array | None:
-        """The memory itself as a numpy array, if the host can address it and the device has finished with it."""
+        """The memory itself as a numpy array, if the host addresses it well; the device has finished with it then."""
+        return self.backend.host_view(self.usable())
+
+    def usable(self) -> Any:
+        """The backend's handle; an error if the host may not use the memory now."""
         if CAPTURING:
             check("the host reads or writes memory")
-        return self.backend.host_view(self._alive())
+        return self._alive()
 
     def read(self) -> Array:
         """The contents: a view where the host can address the memory, else a copy."""
@@ -213,36 +218,65 @@ class Buffer:
         with ordered(self.backend, (self,)):
             return self.backend.download(self._alive())
 
-    def peek(self) -> Array:
-        """The contents, to look at elements: of memory that the host does not address a copy is kept while it holds."""
+    def item(self, position: tuple[int, ...]) -> Any:
+        """One number, at a position with an index for every axis."""
         view = self.view()
         if view is not None:
-            return view
-        if self._peeked is None or self._peeked[0] != self.generation or self.shared:
-            self._peeked = self.generation, self._downloaded()
-        return self._peeked[1]
+            return view.item(position)
+        return self._looked_at().item(self._flat(position), self._fetched)
+
+    def _looked_at(self) -> Pages:
+        """What the host has seen of it, if that holds still; of what others may write, nothing does."""
+        pages = self._pages
+        if pages is None or pages.generation != self.generation or self.shared:
+            elements, length = math.prod(self.shape), 1
+            if not isinstance(self.backend, Partial):
+                length = max(elements, 1)
+            elif not self.shared:
+                length = PAGE // self.dtype.size
+            pages = self._pages = Pages(self.generation, elements, length)
+        return pages
+
+    def _fetched(self, start: int, count: int) -> Array:
+        """A copy of some elements."""
+        if not isinstance(self.backend, Partial):
+            return self._downloaded().reshape(-1)
+        with ordered(self.backend, (self,)):
+            return self.backend.download_at(self._alive(), start, count)
+
+    def _flat(self, position: tuple[int, ...]) -> int:
+        """Which element, in C order, is the first one at a position."""
+        at = 0
+        for k, extent in enumerate(self.shape):
+            at = at * extent + (position[k] if k < len(position) else 0)
+        return at
 
     def put(self, position: tuple[int, ...], value: Any) -> None:
         """Write one element (or the last axes of one): `value` is what numpy converts to it."""
         if self.watch is not None:
             self.watch.before(self, "the host", position)
-        contents = self.peek()
-        contents[position] = value
-        if self.view() is None:
-            self._send(contents, position)
+        view = self.view()
+        if view is not None:
+            view[position] = value
+            self.touch()
+            return
+        values = np.empty(self.shape[len(position) :], self.dtype.numpy)
+        values[...] = value
+        pages, start = self._looked_at(), self._flat(position)
+        self._send(start, values.reshape(-1))
         self.touch()
-        if self._peeked is not None:
-            self._peeked = self._generation, contents
+        pages.put(start, values.reshape(-1))
+        pages.generation = self._generation
 
-    def _send(self, contents: Array, position: tuple[int, ...]) -> None:
-        """Write what has changed in a copy of the contents."""
+    def _send(self, start: int, values: Array) -> None:
+        """Write elements from the `start`th on."""
         if not isinstance(self.backend, Partial):
+            contents = self._downloaded()
+            contents.reshape(-1)[start : start + len(values)] = values
             self._upload(contents)
             return
-        first = (*position, *[0] * (contents.ndim - len(position)))
-        start = int(np.ravel_multi_index(first, contents.shape)) if first else 0
         with ordered(self.backend, (self,)):
-            self.backend.upload_at(self._alive(), start, np.ascontiguousarray(contents[position]))
+            self.backend.upload_at(self._alive(), start, values)
 
     def _upload(self, contents: Array) -> None:
         with ordered(self.backend, (self,)):

@@ -55,6 +55,7 @@ def parts(out: Path, arch: str, jobs: int) -> list[Part]:
         ),
         Part("exchange", 60, (*python, "adstack.tools.device.exchange", str(out / "exchange.json")), "exchange.json"),
         Part("peers", 200, (*python, "adstack.tools.device.peers", arch, str(out / "peers.json")), "peers.json"),
+        Part("several", 200, (*python, "adstack.tools.device.several", str(out / "several.json")), "several.json"),
         Part("memcheck", 200, (*sanitized, "memcheck", *cases, "170")),
         Part("racecheck", 80, (*sanitized, "racecheck", *cases, "50", "--topic", "parallel", "--topic", "memory")),
     ]
