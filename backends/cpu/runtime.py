@@ -85,7 +85,7 @@ class Executable:
         errors, overflow, raised: what a launch reports; the last are exceptions from printing.
         shapes: extents of its places when it was last launched.
         bound: what it was last launched on, which the context tells already.
-        settled: whether the last launch has finished, so that the depths stand that it computed.
+        stale: a word that is 0 if the depths stand that the last launch from Python computed.
         narrow: a version for where a block of many lanes is too large; made when it is needed.
         sites: what reports are about, in the version that runs.
         keep: what the machine code points to.
@@ -103,7 +103,7 @@ class Executable:
     raised: list[BaseException] = field(default_factory=list)
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     bound: Bindings | None = None
-    settled: bool = False
+    stale: Any = field(default_factory=lambda: ctypes.c_int64(1))
     narrow: Version | None = None
     sites: Sequence[Site] = ()
     keep: tuple[Any, ...] = ()
@@ -112,6 +112,15 @@ class Executable:
         self.is_parallel = any(task.kind == "parallel" for task in self.program.tasks)
         self.is_long = any(op.name in _LONG for task in self.program.tasks for op in task.body.walk())
         self.address: int = self.slots.ctypes.data
+
+    @property
+    def settled(self) -> bool:
+        """Whether the last launch from Python has finished, and the depths stand that it computed."""
+        return not self.stale.value
+
+    @settled.setter
+    def settled(self, done: bool) -> None:
+        self.stale.value = int(not done)
 
     @property
     def module(self) -> Module:
@@ -278,6 +287,10 @@ class CpuBackend:
         number: int = executable.slots.item(executable.context.own["launch"])
         return number
 
+    def launch_word(self, executable: Executable) -> int:
+        """Where that number stands."""
+        return executable.address + 8 * executable.context.own["launch"]
+
     def last_scalars(self, executable: Executable) -> Sequence[Any]:
         """The scalar arguments of its last launch; None for floats."""
         task = executable.program.tasks[0].body.args if executable.program.tasks else ()
@@ -288,9 +301,11 @@ class CpuBackend:
         ]
 
     def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., Any] | None:
-        """A builtin; in debug mode none, so that every launch has all its checks, and none where Python knows more."""
-        sizers = any(task.sizes for task in executable.program.tasks)  # they run only where something has changed
-        return None if executable.options.debug or sizers else native.make(self._entry(executable), wanted)
+        """A builtin; in debug mode none, so that every launch has all its checks. Sizers run each time, if they may."""
+        sizers = any(task.sizes for task in executable.program.tasks)
+        if executable.options.debug or (sizers and not wanted.sizes):
+            return None
+        return native.make(self._entry(executable), wanted)
 
     def _entry(self, executable: Executable) -> native.Entry:
         return native.Entry(
@@ -306,6 +321,7 @@ class CpuBackend:
             failed=executable.report,
             goes_on=executable.go_on,
             keep=(self, executable),
+            unsettles=(ctypes.addressof(executable.stale),),
         )
 
     def synchronize(self) -> None:

@@ -193,6 +193,10 @@ class CudaBackend:
         """The number of its last launch."""
         return int(executable.slots[executable.module.context.own["launch"]])
 
+    def launch_word(self, executable: Executable) -> int:
+        """Where that number stands."""
+        return int(executable.slots.ctypes.data) + 8 * executable.module.context.own["launch"]
+
     def last_scalars(self, executable: Executable) -> Sequence[Any]:
         """The scalar arguments of its last launch; None for floats."""
         return executable.integers()

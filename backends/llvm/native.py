@@ -18,14 +18,23 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from adstack.backends.shared.kept import default_folder
 from adstack.errors import AdstackRuntimeError
 from adstack.ir.structure import Program
+from adstack.runtime.adstack_heap import HeapLimit
 from adstack.runtime.guards import GUARD
 from adstack.runtime.memory import ADDRESS, EXTENTS, MARK, WRITTEN
-from adstack.runtime.shortcuts import RECORD_NAME, ArrayArgument, HostArgument, NumberArgument, Shortcut
+from adstack.runtime.shortcuts import (
+    RECORD_NAME,
+    ArrayArgument,
+    Before,
+    HostArgument,
+    NumberArgument,
+    Shortcut,
+    Still,
+)
 
 from .cache import ObjectCache
 from .jit import runtime_library
 from .native_ir import text
-from .native_record import ARGUMENT, KINDS, RECORD, RESULTS
+from .native_record import ARGUMENT, CONDITION, KINDS, RECORD, RESULTS
 from .symbols import python_symbols
 
 __all__ = ["Context", "Entry", "alone", "make", "prepare", "repeat", "run"]
@@ -76,6 +85,7 @@ class Entry:
         goes_on: runs the rest of a launch that stopped for its heap.
         keep: what all these addresses point to.
         marks: place name -> slot of the address where launches note that they use its memory, if they do.
+        unsettles: addresses of words that are 1 after such a launch.
     """
 
     program: Program
@@ -91,6 +101,7 @@ class Entry:
     goes_on: Callable[[int], Any]
     keep: tuple[Any, ...] = field(repr=False)
     marks: Mapping[str, int] = field(default_factory=dict)
+    unsettles: tuple[int, ...] = ()
 
 
 @cache
@@ -199,8 +210,11 @@ def make(entry: Entry, shortcut: Shortcut) -> Callable[..., Any] | None:
             if name in slots:
                 ctypes.c_int64.from_address(base + 8 * slots[name]).value = buffer.record()[word]
     changed = [buffer for name, buffer in shortcut.buffers.items() if name in shortcut.written]
-    written = _table([[_address(buffer.record()) + 8 * WRITTEN] for buffer in changed])
+    set_after = [*(_address(buffer.record()) + 8 * WRITTEN for buffer in changed), *entry.unsettles]
+    written = _table([[address] for address in set_after])
     attributes = _table([[id(owner), id(name), id(value)] for owner, name, value in shortcut.attributes])
+    conditions = _table([_condition(one) for one in shortcut.conditions])
+    distinct = _table([[base + 8 * context.pointers[name] for name in pair] for pair in shortcut.distinct])
     record = (ctypes.c_int64 * len(RECORD))()
     words = {
         "guard": ctypes.addressof(GUARD),
@@ -218,27 +232,64 @@ def make(entry: Entry, shortcut: Shortcut) -> Callable[..., Any] | None:
         "lock": _TURN.address,
         "release": int(entry.long),
         "written": _address(written),
-        "written_count": len(changed),
+        "written_count": len(set_after),
         "result_kind": result[0],
         "result": result[1],
         "address_name": id(RECORD_NAME),
         "int_type": id(int),
         "float_type": id(float),
         "none": id(None),
+        "conditions": _address(conditions),
+        "condition_count": len(shortcut.conditions),
+        "distinct": _address(distinct),
+        "distinct_count": len(shortcut.distinct),
     }
     for name, value in words.items():
         record[RECORD[name]] = value
-    kept = (arguments, written, attributes, record, shortcut, entry, keep)
+    kept = (arguments, written, attributes, conditions, distinct, record, shortcut, entry, keep)
     _, method, new = _library()
-    own = (_address(record), shortcut.otherwise, entry.failed, entry.goes_on, kept)
+    goes_on = entry.goes_on if shortcut.short is None else _or_short(entry.goes_on, shortcut.short, record)
+    own = (_address(record), shortcut.otherwise, entry.failed, goes_on, kept)
     made: Callable[..., Any] = new(ctypes.byref(method), own, None)
     return made
+
+
+def _or_short(
+    goes_on: Callable[[int], Any], short: Callable[[HeapLimit, tuple[Any, ...]], None], record: Words
+) -> Callable[[int], Any]:
+    """Go on, or, where adstacks have no room, let others serve the call: with other launches, if need be."""
+
+    def either(code: int) -> None:
+        try:
+            goes_on(code)
+        except HeapLimit as reason:
+            at = record[RECORD["given"]]
+            given = tuple(ctypes.py_object.from_address(at + 8 * k).value for k in range(record[RECORD["count"]]))
+            begin, end, *_ = _entries()
+            end(_TURN.address)
+            try:
+                short(reason, given)
+            finally:
+                while begin(_TURN.address):  # whoever called has the word to the end
+                    time.sleep(_PAUSE_SECONDS)
+
+    return either
+
+
+def _condition(one: Still | Before) -> list[int]:
+    words = {"address": one.address, "other": 0, "value": 0}
+    if isinstance(one, Still):
+        words["value"] = one.value
+    else:
+        words["other"] = one.other
+    return [words[name] for name in CONDITION]
 
 
 def _complete(entry: Entry, shortcut: Shortcut) -> bool:
     """Whether every place has its memory."""
     arrays = [a for a in shortcut.arguments if isinstance(a, (ArrayArgument, HostArgument))]
     given = {a.place for a in arrays} | set(shortcut.buffers)
+    given |= {a.beside for a in arrays if isinstance(a, ArrayArgument)}
     places = entry.program.places.values()
     return all(place.name in given for place in places if place.kind in ("field", "ndarray"))
 
@@ -256,7 +307,8 @@ def _result(entry: Entry, shortcut: Shortcut) -> tuple[int, int] | None:
 
 def _arguments(entry: Entry, shortcut: Shortcut) -> tuple[Words, list[Words]] | None:
     """The arguments' words, and the tables that they point to."""
-    context, keep, rows, scalars = entry.context, [], [], iter(entry.context.params)
+    keep: list[Words] = []
+    rows, scalars = [], iter(entry.context.params)
     for argument in shortcut.arguments:
         words = dict.fromkeys(ARGUMENT, 0)
         if isinstance(argument, NumberArgument):
@@ -266,22 +318,33 @@ def _arguments(entry: Entry, shortcut: Shortcut) -> tuple[Words, list[Words]] | 
             words["kind"], words["low"], words["high"] = number
             words["slot"] = entry.slots + 8 * next(scalars)
         elif isinstance(argument, (ArrayArgument, HostArgument)):
-            axes = [(axis, slot) for (name, axis), slot in context.extents.items() if name == argument.place]
-            if argument.place in entry.marks:
-                axes.append((MARK - EXTENTS, entry.marks[argument.place]))  # it stands in front of them
-            extents = _table([[axis, entry.slots + 8 * slot] for axis, slot in axes])
-            keep.append(extents)
-            unused = (ctypes.c_int64 * 1)()
-            keep.append(unused)
-            slot = context.pointers.get(argument.place)
             words["kind"], words["low"], words["high"] = _array(argument)
-            words["slot"] = _address(unused) if slot is None else entry.slots + 8 * slot
-            words["extents"], words["extent_count"] = _address(extents), len(axes)
-            words["written"] = int(argument.place in shortcut.written)
+            words |= _memory(entry, shortcut, argument.place, keep)
+            beside = argument.beside if isinstance(argument, ArrayArgument) else ""
+            if beside in entry.program.places:
+                gradient = _table([[(words | _memory(entry, shortcut, beside, keep))[name] for name in ARGUMENT]])
+                words["beside"] = _address(gradient)
+                keep.append(gradient)
         else:
             words["kind"], words["low"] = KINDS["same"], id(argument.value)
         rows.append([words[name] for name in ARGUMENT])
     return _table(rows), keep
+
+
+def _memory(entry: Entry, shortcut: Shortcut, place: str, keep: list[Words]) -> dict[str, int]:
+    """The words that say where the memory of a place is passed."""
+    context, slot = entry.context, entry.context.pointers.get(place)
+    axes = [(axis, slot) for (name, axis), slot in context.extents.items() if name == place]
+    if place in entry.marks:
+        axes.append((MARK - EXTENTS, entry.marks[place]))  # it stands in front of them
+    extents, unused = _table([[axis, entry.slots + 8 * slot] for axis, slot in axes]), _table([])
+    keep += [extents, unused]
+    return {
+        "slot": _address(unused) if slot is None else entry.slots + 8 * slot,
+        "extents": _address(extents),
+        "extent_count": len(axes),
+        "written": int(place in shortcut.written),
+    }
 
 
 def _number(argument: NumberArgument) -> tuple[int, int, int] | None:

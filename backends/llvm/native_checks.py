@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from adstack.runtime.memory import ADDRESS, EXTENTS, TAG, WRITTEN
+from adstack.runtime.memory import ADDRESS, BESIDE, EXTENTS, TAG, WRITTEN
 
-from .native_record import ARGUMENT, ATTRIBUTE, KINDS, RECORD, word, words
+from .native_record import ARGUMENT, ATTRIBUTE, CONDITION, KINDS, RECORD, word, words
 
 __all__ = ["CHECKS"]
 
@@ -45,6 +45,27 @@ done:
 }}
 """
 
+_MEMORY: Final = f"""
+; take the memory that a record tells of: false if it is gone
+define internal i1 @memory(ptr %argument, ptr %memory) {{
+entry:
+{word("%data", "ptr", "%memory", ADDRESS)}
+  %there = icmp ne ptr %data, null
+  br i1 %there, label %pass, label %no
+pass:
+  %extents = getelementptr i64, ptr %memory, i64 {EXTENTS}
+  call void @pass(ptr %argument, ptr %data, ptr %extents)
+  ; what the kernel may write counts as written, even if the launch fails
+{word("%writes", "i64", "%argument", ARGUMENT["written"])}
+{word("%before", "i64", "%memory", WRITTEN)}
+  %after = or i64 %before, %writes
+  store i64 %after, ptr %before.at, align 8
+  ret i1 true
+no:
+  ret i1 false
+}}
+"""
+
 _ARRAY: Final = f"""
 ; take an ndarray: false if it is not of the kind expected, or has no memory
 define internal i1 @array(ptr %record, ptr %argument, ptr %value, ptr %type) {{
@@ -67,20 +88,28 @@ address:
   br i1 %nothing, label %no, label %tagged
 tagged:
 {word("%tag", "i64", "%memory", TAG)}
-{word("%data", "ptr", "%memory", ADDRESS)}
 {word("%expected", "i64", "%argument", ARGUMENT["high"])}
   %same = icmp eq i64 %tag, %expected
-  %there = icmp ne ptr %data, null
-  %fine = and i1 %same, %there
-  br i1 %fine, label %pass, label %no
-pass:
-  %extents = getelementptr i64, ptr %memory, i64 {EXTENTS}
-  call void @pass(ptr %argument, ptr %data, ptr %extents)
-  ; what the kernel may write counts as written, even if the launch fails
-{word("%writes", "i64", "%argument", ARGUMENT["written"])}
-{word("%before", "i64", "%memory", WRITTEN)}
-  %after = or i64 %before, %writes
-  store i64 %after, ptr %before.at, align 8
+  br i1 %same, label %itself, label %no
+itself:
+  %there = call i1 @memory(ptr %argument, ptr %memory)
+{word("%beside", "ptr", "%argument", ARGUMENT["beside"])}
+  %alone = icmp eq ptr %beside, null
+  br i1 %there, label %with, label %no
+with:
+  br i1 %alone, label %yes, label %follow
+follow:
+{word("%gradient", "ptr", "%memory", BESIDE)}
+  %none = icmp eq ptr %gradient, null
+  br i1 %none, label %no, label %marked
+marked:
+{word("%mark", "i64", "%gradient", TAG)}
+  %unmarked = icmp eq i64 %mark, 0
+  br i1 %unmarked, label %no, label %both
+both:
+  %there.too = call i1 @memory(ptr %beside, ptr %gradient)
+  ret i1 %there.too
+yes:
   ret i1 true
 no:
   ret i1 false
@@ -273,5 +302,64 @@ no:
 }}
 """
 
-CHECKS: Final = "\n".join((_EXTENTS, _ARRAY, _HOST, _TAKE, _ARGUMENTS, _ATTRIBUTES))
-"""`i1 @arguments(record, args, count)` and `i1 @unchanged(record)`."""
+_CONDITIONS: Final = f"""
+; whether all conditions hold
+define internal i1 @hold(ptr %record) {{
+entry:
+{words(conditions="ptr", condition_count="i64")}
+  br label %more
+more:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %holds ]
+  %left = icmp slt i64 %k, %condition_count
+  br i1 %left, label %next, label %yes
+next:
+  %condition = getelementptr [{len(CONDITION)} x i64], ptr %conditions, i64 %k
+{word("%address", "ptr", "%condition", CONDITION["address"])}
+{word("%other", "ptr", "%condition", CONDITION["other"])}
+{word("%value", "i64", "%condition", CONDITION["value"])}
+  %now = load i64, ptr %address, align 8
+  %is.same = icmp eq i64 %now, %value
+  %fixed = icmp eq ptr %other, null
+  br i1 %fixed, label %same, label %less
+same:
+  br i1 %is.same, label %holds, label %no
+less:
+  %then = load i64, ptr %other, align 8
+  %is.less = icmp slt i64 %now, %then
+  br i1 %is.less, label %holds, label %no
+holds:
+  %k.next = add i64 %k, 1
+  br label %more
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}}
+
+; whether words that must differ do
+define internal i1 @apart(ptr %record) {{
+entry:
+{words(distinct="ptr", distinct_count="i64")}
+  br label %more
+more:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %next ]
+  %left = icmp slt i64 %k, %distinct_count
+  br i1 %left, label %next, label %yes
+next:
+  %pair = getelementptr [2 x i64], ptr %distinct, i64 %k
+{word("%one", "ptr", "%pair", 0)}
+{word("%other", "ptr", "%pair", 1)}
+  %first = load i64, ptr %one, align 8
+  %second = load i64, ptr %other, align 8
+  %equal = icmp eq i64 %first, %second
+  %k.next = add i64 %k, 1
+  br i1 %equal, label %no, label %more
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}}
+"""
+
+CHECKS: Final = "\n".join((_EXTENTS, _MEMORY, _ARRAY, _HOST, _TAKE, _ARGUMENTS, _ATTRIBUTES, _CONDITIONS))
+"""`i1 @arguments(record, args, count)`, `i1 @unchanged(record)`, `i1 @hold(record)` and `i1 @apart(record)`."""

@@ -13,7 +13,7 @@ from typing import Final
 
 from .native_checks import CHECKS
 from .native_graph import REPEAT
-from .native_record import RESULTS, words
+from .native_record import RECORD, RESULTS, words
 
 __all__ = ["text"]
 
@@ -204,15 +204,23 @@ entry:
   br i1 %ok, label %attributes, label %other
 attributes:
   %unchanged = call i1 @unchanged(ptr %record)
-  br i1 %unchanged, label %lock.it, label %other
+  br i1 %unchanged, label %conditions, label %other
+conditions:
+  %hold = call i1 @hold(ptr %record)
+  br i1 %hold, label %lock.it, label %other
 lock.it:
   %me = call i64 @PyThread_get_thread_ident()
   %tried = cmpxchg ptr %lock, i64 0, i64 %me acquire monotonic
   %mine = extractvalue {{ i64, i1 }} %tried, 1
   br i1 %mine, label %take, label %other
 take:
+  %given.at = getelementptr i64, ptr %record, i64 {RECORD["given"]}
+  store ptr %args, ptr %given.at, align 8
   %taken = call i1 @arguments(ptr %record, ptr %args, i64 %count)
-  br i1 %taken, label %go, label %unlock
+  br i1 %taken, label %compare, label %unlock
+compare:
+  %apart = call i1 @apart(ptr %record)
+  br i1 %apart, label %go, label %unlock
 unlock:
   store atomic i64 0, ptr %lock release, align 8
   br label %other

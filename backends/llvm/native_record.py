@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["ARGUMENT", "ATTRIBUTE", "KINDS", "RECORD", "RESULTS", "word", "words"]
+__all__ = ["ARGUMENT", "ATTRIBUTE", "CONDITION", "KINDS", "RECORD", "RESULTS", "word", "words"]
 
 _RECORD: Final = (
     "guard", "epoch", "count", "arguments", "attributes", "attribute_count", "run", "ctx", "errors", "overflow",
     "launches", "launch_slot", "lock", "release", "written", "written_count", "result_kind", "result", "address_name",
-    "int_type", "float_type", "none",
+    "int_type", "float_type", "none", "conditions", "condition_count", "distinct", "distinct_count", "given",
 )  # fmt: skip
 RECORD: Final = {name: at for at, name in enumerate(_RECORD)}
 """Where each word of a record stands. `guard` points to an epoch, which must be `epoch`, and a count, which must be 0;
-`written` to the words to set when the launch is over."""
+`written` to the words to set when the launch is over; `distinct` to pairs of addresses of words that must differ. The
+arguments of the call under way are at `given`."""
 
-_ARGUMENT: Final = ("kind", "slot", "low", "high", "extents", "extent_count", "written")
+_ARGUMENT: Final = ("kind", "slot", "low", "high", "extents", "extent_count", "written", "beside")
 ARGUMENT: Final = {name: at for at, name in enumerate(_ARGUMENT)}
 """The words of an argument. What low and high mean depends on the kind; extents are (axis, slot) pairs;
-`written` is 1 for an array that the kernel writes."""
+`written` is 1 for an array that the kernel writes; `beside` points to the words of its gradient, or is 0."""
 
 ATTRIBUTE: Final = {name: at for at, name in enumerate(("owner", "name", "value"))}
 """The words of an attribute that must be what it was."""
+
+CONDITION: Final = {name: at for at, name in enumerate(("address", "other", "value"))}
+"""The words of a condition: what is at an address is less than what is at another one, or, if that is 0, is a value."""
 
 KINDS: Final = {name: at for at, name in enumerate(("int", "f64", "f32", "bool", "same", "array", "host"))}
 _RESULTS: Final = ("none", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "u1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -54,7 +55,7 @@ class Executable:
         repeated: whether it was a graph that launched it last.
         binder: what is bound for its tasks, where memory is not reached by addresses.
         shapes: extents of its places when it was last launched.
-        number, scalars: of the last launch that Python made.
+        scalars: of the last launch that Python made.
         launcher: of launches that machine code makes.
     """
 
@@ -79,9 +80,30 @@ class Executable:
     repeated: bool = False
     binder: Binder | None = None
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    number: int = 0
     scalars: Sequence[Any] = ()
     launcher: Launcher | None = None
+    _number: ctypes.c_int64 = field(default_factory=ctypes.c_int64)
+
+    @property
+    def number(self) -> int:
+        """The number of the last launch that Python made."""
+        return self._number.value
+
+    @number.setter
+    def number(self, number: int) -> None:
+        self._number.value = number
+        if self.launcher is not None:
+            self.launcher.number = number
+
+    @property
+    def last_launch(self) -> int:
+        """The number of the last launch."""
+        return self.number if self.launcher is None else self.launcher.number
+
+    @property
+    def launch_word(self) -> int:
+        """Where that number stands; elsewhere once there is a launcher."""
+        return ctypes.addressof(self._number) if self.launcher is None else self.launcher.number_word
 
     @property
     def context(self) -> Context:

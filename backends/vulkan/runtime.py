@@ -24,6 +24,7 @@ from adstack.ir.structure import Program
 from adstack.ir.types import DType, i64, u8, u64
 from adstack.runtime.adstack_heap import Heap, TaskUse
 from adstack.runtime.backend import Bindings, Capabilities, Probe
+from adstack.runtime.guards import rewired
 from adstack.runtime.options import Options
 from adstack.runtime.shortcuts import HostArgument, Shortcut
 
@@ -363,8 +364,11 @@ class VulkanBackend:
 
     def last_launch(self, executable: Executable) -> int:
         """The number of the last launch of an executable."""
-        launcher = executable.launcher
-        return executable.number if launcher is None else max(executable.number, launcher.number)
+        return executable.last_launch
+
+    def launch_word(self, executable: Executable) -> int:
+        """Where that number stands."""
+        return executable.launch_word
 
     def last_scalars(self, executable: Executable) -> Sequence[Any]:
         """The scalar arguments of its last launch; None for floats that machine code passed."""
@@ -382,6 +386,8 @@ class VulkanBackend:
         with self._shared.lock:
             if executable.launcher is None:
                 executable.launcher = Launcher(work, executable.words, self.stream, self._shared.lock)
+                executable.launcher.number = executable.number
+                rewired()  # that number stands elsewhere now
         launches = ctypes.addressof(self._launches)
         return native.make(executable.launcher.entry(launches, self, executable), wanted)
 

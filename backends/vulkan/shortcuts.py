@@ -152,8 +152,17 @@ class Launcher:
 
     @property
     def number(self) -> int:
-        """Of the last launch recorded here."""
+        """Of the last launch, whoever recorded it."""
         return int(self._slots[self._work.context.own["launch"]])
+
+    @number.setter
+    def number(self, number: int) -> None:
+        self._slots[self._work.context.own["launch"]] = number
+
+    @property
+    def number_word(self) -> int:
+        """Where that stands."""
+        return int(self._slots.ctypes.data) + 8 * self._work.context.own["launch"]
 
     def scalars(self) -> list[Any]:
         """Its scalar arguments; None for floats."""

@@ -60,6 +60,7 @@ def texts(monkeypatch):
     monkeypatch.setattr(CpuBackend, "compile", compile_)
     monkeypatch.setattr(CpuBackend, "launch", lambda self, program, scalars, bindings: [0 for _ in program.results])
     monkeypatch.setattr(CpuBackend, "last_launch", lambda self, program: 0)
+    monkeypatch.setattr(CpuBackend, "launch_word", lambda self, program: 0)
     monkeypatch.setattr(CpuBackend, "last_scalars", lambda self, program: [])
     monkeypatch.setattr(CpuBackend, "adstacks", lambda self, program: [])
     monkeypatch.setattr(CpuBackend, "shortcut", lambda self, program, wanted: None)

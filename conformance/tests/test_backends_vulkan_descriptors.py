@@ -21,7 +21,7 @@ def sets():
 
 
 def test_the_same_blocks_have_one_set_and_their_order_matters(memory, sets):
-    a, b = (memory._take(SMALL, visible=True) for _ in range(2))
+    a, b = (memory._take(SMALL, "visible") for _ in range(2))
     both = sets.of((a, b))
     assert sets.of((a, b)) is both
     assert len({sets.of(blocks) for blocks in ((a, b), (b, a), (a, a), (a,))}) == 4
@@ -30,7 +30,7 @@ def test_the_same_blocks_have_one_set_and_their_order_matters(memory, sets):
 
 
 def test_pools_grow_as_more_sets_are_wanted(memory, sets):
-    blocks = [memory._take(SMALL, visible=True) for _ in range(5)]
+    blocks = [memory._take(SMALL, "visible") for _ in range(5)]
     pairs = [(a, b) for a in blocks for b in blocks]
     found = {sets.of(pair) for pair in pairs}
     assert len(found) == 25
@@ -41,7 +41,7 @@ def test_pools_grow_as_more_sets_are_wanted(memory, sets):
 
 
 def test_sets_go_with_any_of_their_blocks_and_are_written_anew(memory, sets):
-    a, b, c = (memory._take(SMALL, visible=True) for _ in range(3))
+    a, b, c = (memory._take(SMALL, "visible") for _ in range(3))
     one, other = sets.of((a, b)), sets.of((b, b))
     memory._drop(a)
     assert sets.of((b, b)) is other
@@ -54,9 +54,9 @@ def test_sets_go_with_any_of_their_blocks_and_are_written_anew(memory, sets):
 
 
 def test_nothing_is_left_in_a_block_that_stays(memory, sets):
-    stays = memory._take(SMALL, visible=True)
+    stays = memory._take(SMALL, "visible")
     for _ in range(40):
-        goes = memory._take(SMALL, visible=True)
+        goes = memory._take(SMALL, "visible")
         sets.of((stays, goes))
         memory._drop(goes)
     assert len(stays.ends) == 1

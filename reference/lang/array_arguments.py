@@ -118,7 +118,8 @@ class NdarrayParameter:
         """Ndarrays like this one, or numpy arrays that need no care."""
         if value.__class__ is Ndarray:
             tag = value.marked()
-            return ArrayArgument(self.name, Ndarray, tag) if tag else None
+            beside = "" if value.grad is None else self._grad_name
+            return ArrayArgument(self.name, Ndarray, tag, beside) if tag else None
         if value.__class__ is not np.ndarray or self.element_shape or not value.dtype.isnative:
             return None
         return HostArgument(self.name, np.ndarray, value.data.format, value.ndim)

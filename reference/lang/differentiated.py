@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -79,31 +80,40 @@ class Differentiated:
         try:
             scalars = run_plan(self.plan, call)
         except HeapLimit as short:
-            if self.lean is None:
-                raise
-            scalars = self.lean.run(call, short)
+            scalars = self.go_on(call, short)
         returns = self.made.returns if self.plan.compiled.program.returns else None
         return None if returns is None else result_value(returns, scalars)
 
+    def go_on(self, call: Call, short: HeapLimit) -> Sequence[Any]:
+        """Do a launch that found no room for its adstacks."""
+        if self.lean is None:
+            raise short
+        return self.lean.run(call, short)
+
+    @cached_property
+    def distinct(self) -> list[tuple[str, str]]:
+        """(written, read) array arguments: through one the launch writes, through the other the reverse pass reads."""
+        written, read = self.made.plan.compiled.written, self.plan.compiled.read
+        arrays = {place.name for place in self.made.kernel.places.values() if place.kind == "ndarray"}
+        return [(name, other) for other in sorted(read & arrays) for name in sorted(written & arrays - {other})]
+
     def _check_overlap(self, call: Call) -> None:
         """An error if the launch wrote memory through one argument that the reverse pass reads through another."""
-        if len(call.arrays) < 2:
-            return
-        written = self.made.plan.compiled.written & call.arrays.keys()
-        for other in self.plan.compiled.read & call.arrays.keys():
-            for name in written - {other}:
-                if _overlap(call.arrays[name], call.arrays[other]):
-                    raise AdstackDataAccessError(
-                        f"arguments {name} and {other} of {self.made.kernel.name} share memory, and it writes {name}: "
-                        f"what it read of {other} can't be told",
-                        loc=self.made.kernel.loc,
-                        do="pass arrays that do not overlap",
-                    )
+        for name, other in self.distinct:
+            if _overlap(call.arrays[name], call.arrays[other]):
+                raise AdstackDataAccessError(
+                    f"arguments {name} and {other} of {self.made.kernel.name} share memory, and it writes {name}: "
+                    f"what it read of {other} can't be told",
+                    loc=self.made.kernel.loc,
+                    do="pass arrays that do not overlap",
+                )
 
 
 def _overlap(one: Buffer, other: Buffer) -> bool:
     if one.storage is other.storage:
         return True
+    if one.owned and other.owned:
+        return False  # and nobody waits for the device, as views would
     views = one.view(), other.view()
     return views[0] is not None and views[1] is not None and np.shares_memory(views[0], views[1])
 

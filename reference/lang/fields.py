@@ -12,6 +12,7 @@ from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTy
 from ..ir.structure import Place
 from ..ir.types import DType
 from ..runtime import state
+from ..runtime.guards import rewired
 from ..runtime.memory import Buffer
 from .hostarrays import HostArray
 from .hostvalues import extents
@@ -48,6 +49,12 @@ class Placement:
 
 PLACED: Final = [0]
 """Grows whenever some field gets its memory, or loses it."""
+
+
+def placed() -> None:
+    """Say that some field has its memory now, or has none any more."""
+    PLACED[0] += 1
+    rewired()
 
 
 class Field(HostArray):
@@ -92,7 +99,7 @@ class Field(HostArray):
         if self._placement is not None:
             raise AdstackRuntimeError(f"{self.label} is placed already", do="make another field")
         self._placement = placement
-        PLACED[0] += 1
+        placed()
 
     @property
     def is_placed(self) -> bool:
@@ -174,7 +181,7 @@ class Field(HostArray):
     def drop(self) -> None:
         """Give up the data for good."""
         self._dropped = True
-        PLACED[0] += 1
+        placed()
         self.disconnect()
         if self._buffer is not None:
             self._buffer.drop()

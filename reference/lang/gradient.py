@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from ..runtime.capturing import CAPTURING
+from ..runtime.guards import EPOCH, GUARD, REWIRED
 from .ad.events import Launch
 from .ad.remembered import remembered
 from .ad.stale import reverse_verified
 from .differentiated import Differentiated, differentiated
 from .recording import RECORDERS, Capture, recording
+from .reverse_shortcut import shortcut
 
 if TYPE_CHECKING:
     from ..runtime.adstack_report import AdstackReport
@@ -22,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Gradient"]
 
+MOST_SHORTCUTS: Final = 8
+"""How many kinds of calls are tried one after another in machine code."""
+
 
 class Gradient:
     """What `kernel.grad` is: it propagates adjoints through one launch of the kernel.
@@ -29,26 +36,58 @@ class Gradient:
     Args:
         kernel: which.
         bound: arguments that come first: the object, for a method.
+
+    Attributes:
+        __call__: what serves a call: `serve`, or a shortcut of the backend which leaves the rest to it.
     """
 
-    __slots__ = ("bound", "kernel")
+    __slots__ = ("__call__", "_epoch", "_kinds", "bound", "kernel")
+    __call__: Callable[..., None]
 
     def __init__(self, kernel: Kernel, bound: tuple[Any, ...] = ()) -> None:
         self.kernel = kernel
         self.bound = bound
+        self._epoch: tuple[int, int] = (0, 0)
+        self._kinds: set[tuple[Any, ...]] = set()
+        self.drop()
 
-    def __call__(self, *args: Any, **kwargs: Any) -> None:
+    def drop(self) -> None:
+        """Forget what serves calls."""
+        self._epoch, self._kinds = (GUARD[EPOCH], GUARD[REWIRED]), set()
+        self.__call__ = partial(self.kernel.grad, *self.bound) if self.bound else self.serve
+
+    def serve(self, *args: Any, **kwargs: Any) -> None:
         """Apply the transposed Jacobian of the launch with these arguments to the gradients, in place."""
         with self.kernel.shown():
             if not RECORDERS:
-                self.repeat(*self.kernel.prepared((*self.bound, *args), kwargs))
+                made, call, runtime = self.kernel.prepared(args, kwargs)
+                self.repeat(made, call, runtime)
+                if not kwargs and remembered(runtime) is None:
+                    self._shorten(differentiated(made, "reverse", runtime), args)
                 return
             recorder: object = RECORDERS[-1]
             if CAPTURING and isinstance(recorder, Capture):
-                recorder.reverse(self, (*self.bound, *args), kwargs)
+                recorder.reverse(self, args, kwargs)
                 return
             with recording(None):
-                self.repeat(*self.kernel.prepared((*self.bound, *args), kwargs))
+                self.repeat(*self.kernel.prepared(args, kwargs))
+
+    def _shorten(self, mode: Differentiated, args: tuple[Any, ...]) -> None:
+        """Let machine code serve calls like this one from now on, if it can."""
+        if self._epoch != (GUARD[EPOCH], GUARD[REWIRED]):
+            self.drop()
+        if len(self._kinds) == MOST_SHORTCUTS:
+            return
+        described = self.kernel.described(args)
+        if described is None:
+            return
+        kind = mode.made, *map(type, described)
+        if kind not in self._kinds:
+            self._kinds.add(kind)
+            self.__call__ = shortcut(mode, described, self.__call__, self._called) or self.__call__
+
+    def _called(self, args: tuple[Any, ...]) -> Call:
+        return self.kernel.prepared(args, {})[1]
 
     def repeat(self, made: Specialisation, call: Call, runtime: Runtime) -> None:
         """The same for a call that was prepared."""

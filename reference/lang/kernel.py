@@ -13,6 +13,7 @@ from ..errors import AdstackCallError, AdstackError, AdstackSyntaxError, Interna
 from ..runtime import state
 from ..runtime.capturing import CAPTURING
 from ..runtime.guards import EPOCH, GUARD
+from ..runtime.shortcuts import Argument
 from . import whole
 from .ad.bounds import Bounds
 from .ad.inputs import Inputs
@@ -57,6 +58,7 @@ class Kernel:
         self._shortcuts: set[tuple[Any, ...]] = set()
         self._shortcuts_epoch = 0
         self.__call__ = self.serve
+        self._gradient = Gradient(self)
 
     def __get__(self, owner: Any, owner_type: Any = None) -> Any:
         return self if owner is None or not self.signature.is_method else BoundKernel(self, owner)
@@ -123,16 +125,23 @@ class Kernel:
             self._shortcuts, self._shortcuts_epoch, self.__call__ = set(), GUARD[EPOCH], self.serve
         if len(self._shortcuts) == MOST_SHORTCUTS:
             return
-        described = []
-        for parameter, value in zip(self._parameters, args, strict=True):
-            argument = parameter.described(value)
-            if argument is None:
-                return
-            described.append(argument)
+        described = self.described(args)
+        if described is None:
+            return
         kind = made, *map(type, described)
         if kind not in self._shortcuts:
             self._shortcuts.add(kind)
-            self.__call__ = made.shortcut(tuple(described), self.__call__) or self.__call__
+            self.__call__ = made.shortcut(described, self.__call__) or self.__call__
+
+    def described(self, args: tuple[Any, ...]) -> tuple[Argument, ...] | None:
+        """Arguments, one for each parameter, as machine code may take them; None if it can't."""
+        found = []
+        for parameter, value in zip(self._parameters, args, strict=True):
+            argument = parameter.described(value)
+            if argument is None:
+                return None
+            found.append(argument)
+        return tuple(found)
 
     def _entered(self) -> state.Runtime:
         """The runtime in use; what was compiled for an earlier one is forgotten."""
@@ -149,7 +158,7 @@ class Kernel:
     @property
     def grad(self) -> Gradient:
         """The kernel's reverse mode."""
-        return Gradient(self)
+        return self._gradient
 
     def stages(self, *args: Any, **kwargs: Any) -> dict[str, str]:
         """The text of the IR at each stage, for arguments like these: title -> text. Nothing is launched."""
@@ -189,6 +198,7 @@ class Kernel:
         self._compiled = {}
         self._shortcuts = set()
         self.__call__ = self.serve
+        self._gradient.drop()
 
     def _compile(self, args: tuple[Any, ...], call: Call, runtime: state.Runtime) -> Specialisation:
         specs = tuple(p.spec(value) for p, value in zip(self._parameters, args, strict=True))

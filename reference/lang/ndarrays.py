@@ -10,7 +10,7 @@ from ..errors import AdstackRuntimeError
 from ..ir.structure import Place
 from ..ir.types import DType
 from ..runtime import state
-from ..runtime.memory import TAG, Buffer
+from ..runtime.memory import BESIDE, TAG, Buffer
 from .fields import element_dtype
 from .hostarrays import HostArray
 from .hostvalues import extents
@@ -82,7 +82,10 @@ class Ndarray(HostArray):
             return 0
         if self.buffer.is_strict or self.buffer.is_ordered:
             return 0
+        if self._grad is not None and not self._grad.marked():
+            return 0
         record = self.buffer.record()
+        record[BESIDE] = 0 if self._grad is None else self._grad._record_address
         record[TAG] = _MARKS.setdefault(self.signature, len(_MARKS) + 1)
         self._record_address = ctypes.addressof(record)
         return record[TAG]

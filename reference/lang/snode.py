@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..runtime import state
-from .fields import PLACED, Field, Placement, offsets
+from .fields import Field, Placement, offsets, placed
 from .hostvalues import extents
 
 __all__ = [
@@ -116,7 +116,7 @@ class SNode:
             companion = getattr(field, role)
             if companion is not None and companion.placement is None:
                 companion.follows = True
-                PLACED[0] += 1
+                placed()
 
     def _below(self) -> Iterator[Field]:
         yield from self._fields
@@ -174,7 +174,7 @@ class FieldsBuilder(SNode):
         self._builder.finalized = True
         for placement in self._builder.placements:
             placement.ready = True
-        PLACED[0] += 1
+        placed()
         return SNodeTree(list(self._below()))
 
 

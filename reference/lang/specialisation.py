@@ -59,8 +59,12 @@ class Specialisation:
             return None
         if (self.bounds is not None and self.bounds.notes) or self.plan.is_watched:
             return None
-        attributes = tuple((read.args[0], read.args[1], was) for read, was in self.captured)
-        return self.plan.shortcut(arguments, attributes, self.returns is not None, otherwise)
+        return self.plan.shortcut(arguments, self.attributes, self.returns is not None, otherwise)
+
+    @property
+    def attributes(self) -> tuple[tuple[Any, str, Any], ...]:
+        """(owner, name, value) of attributes that were baked in."""
+        return tuple((read.args[0], read.args[1], was) for read, was in self.captured)
 
     def launch(self, call: Call) -> Any:
         """Run it; the value that the kernel returns."""

@@ -26,6 +26,7 @@ __all__ = [
     "Counting",
     "Filling",
     "Marking",
+    "Numbering",
     "Ordering",
     "Partial",
     "Probe",
@@ -103,6 +104,14 @@ class Counting(Protocol):
 
     def last_scalars(self, executable: Any) -> Sequence[Any]:
         """The scalar arguments of its last launch; None for floats."""
+
+
+@runtime_checkable
+class Numbering(Counting, Protocol):
+    """One that keeps each of these numbers in one word, for machine code to compare."""
+
+    def launch_word(self, executable: Any) -> int:
+        """The address of the word with the number of its last launch."""
 
 
 @runtime_checkable

@@ -6,12 +6,14 @@ import ctypes
 import threading
 from typing import Final
 
-__all__ = ["COMPILING", "EPOCH", "GUARD", "compiling", "invalidate"]
+__all__ = ["COMPILING", "EPOCH", "GUARD", "REWIRED", "compiling", "invalidate", "rewired"]
 
 EPOCH: Final = 0
 COMPILING: Final = 1
-GUARD: Final = (ctypes.c_int64 * 2)(1, 0)
-"""[an epoch that ends whenever memory or a runtime goes, how many kernels are being compiled]."""
+REWIRED: Final = 2
+GUARD: Final = (ctypes.c_int64 * 3)(1, 0, 1)
+"""[an epoch that ends whenever memory or a runtime goes, how many kernels are being compiled, an epoch that ends when
+a kernel comes that writes some memory, or memory for a gradient]."""
 _LOCK: Final = threading.Lock()
 
 
@@ -19,6 +21,12 @@ def invalidate() -> None:
     """Say that something is gone: every call asks Python once more."""
     with _LOCK:
         GUARD[EPOCH] += 1
+
+
+def rewired() -> None:
+    """Say that there is a kernel more that writes some memory, or other memory for gradients: reverse modes ask."""
+    with _LOCK:
+        GUARD[REWIRED] += 1
 
 
 def compiling(more: int) -> None:

@@ -18,12 +18,12 @@ from ..ir.types import DType
 from .backend import Backend, Filling, Marking, Ordering, Partial
 from .budget import current
 from .capturing import CAPTURING, check
-from .guards import invalidate
+from .guards import invalidate, rewired
 from .pages import PAGE, Pages
 from .streams import ordered
 from .watches import Watch
 
-__all__ = ["ADDRESS", "EXTENTS", "MARK", "TAG", "WRITTEN", "Array", "Buffer", "next_generation"]
+__all__ = ["ADDRESS", "BESIDE", "EXTENTS", "MARK", "TAG", "WRITTEN", "Array", "Buffer", "next_generation"]
 
 Array = npt.NDArray[Any]
 
@@ -33,10 +33,12 @@ next_generation: Callable[[], int] = itertools.count(1).__next__
 TAG: Final = 0
 ADDRESS: Final = 1
 WRITTEN: Final = 2
-MARK: Final = 3
-EXTENTS: Final = 4
+BESIDE: Final = 3
+MARK: Final = 4
+EXTENTS: Final = 5
 """Words of a buffer's record: what its owner marks it with, where it is (0 once dropped), whether machine code wrote it
-since Python looked, where its backend has launches note that they use it (0 if nowhere), and its extents."""
+since Python looked, the record of its gradient's buffer (0 if none was told), where its backend has launches note that
+they use it (0 if nowhere), and its extents."""
 
 
 _FEW: Final = 64
@@ -131,6 +133,7 @@ class Buffer:
         if self.writers is None:
             self.writers = WeakSet()
         self.writers.add(plan)
+        rewired()
 
     @property
     def is_strict(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import AdstackRuntimeError
 from ..ir.structure import Place
-from .backend import Backend, Bindings, Counting, Ordering
+from .backend import Backend, Bindings, Counting, Numbering, Ordering
 from .compiler import Compiled
 from .memory import Buffer
 from .shortcuts import Argument, Shortcut
@@ -93,6 +93,12 @@ class Plan:
         return self._number if counting is None else counting.last_launch(self.compiled.executable)
 
     @property
+    def number_word(self) -> int:
+        """The address of that number; 0 if the backend has it nowhere."""
+        backend = self.backend
+        return backend.launch_word(self.compiled.executable) if isinstance(backend, Numbering) else 0
+
+    @property
     def scalars(self) -> Sequence[Any]:
         """The scalar arguments of its last launch; floats may be missing (None)."""
         counting = self._counting
@@ -119,7 +125,8 @@ class Plan:
         attributes: tuple[tuple[Any, str, Any], ...],
         returns: bool,
         otherwise: Callable[..., Any],
+        **more: Any,
     ) -> Callable[..., Any] | None:
         """A callable that serves such calls without Python, if the backend has one: see `shortcuts`."""
-        wanted = Shortcut(arguments, attributes, returns, self.buffers, self.compiled.written, otherwise)
+        wanted = Shortcut(arguments, attributes, returns, self.buffers, self.compiled.written, otherwise, **more)
         return self.backend.shortcut(self.compiled.executable, wanted)

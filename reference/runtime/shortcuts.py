@@ -7,13 +7,24 @@ others, with every rule and every error, to `Shortcut.otherwise`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ..ir.types import DType
+from .adstack_heap import HeapLimit
 from .memory import Buffer
 
-__all__ = ["RECORD_NAME", "Argument", "ArrayArgument", "HostArgument", "NumberArgument", "SameArgument", "Shortcut"]
+__all__ = [
+    "RECORD_NAME",
+    "Argument",
+    "ArrayArgument",
+    "Before",
+    "HostArgument",
+    "NumberArgument",
+    "SameArgument",
+    "Shortcut",
+    "Still",
+]
 
 RECORD_NAME: Final = "_record_address"
 """The attribute of an array argument that says where the record of its buffer is; 0 while it has none."""
@@ -31,11 +42,16 @@ class NumberArgument:
 
 @dataclass(frozen=True)
 class ArrayArgument:
-    """An object exactly of `kind` whose `RECORD_NAME` is the address of its buffer's record, which has this tag."""
+    """An object exactly of `kind` whose `RECORD_NAME` is the address of its buffer's record, which has this tag.
+
+    Attributes:
+        beside: the place of its gradient, if it has one.
+    """
 
     place: str
     kind: type
     tag: int
+    beside: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,6 +77,22 @@ Argument = NumberArgument | ArrayArgument | HostArgument | SameArgument
 
 
 @dataclass(frozen=True)
+class Still:
+    """The word at an address still has a value."""
+
+    address: int
+    value: int
+
+
+@dataclass(frozen=True)
+class Before:
+    """The number of a launch at an address is less than another one."""
+
+    address: int
+    other: int
+
+
+@dataclass(frozen=True)
 class Shortcut:
     """The calls of one specialisation.
 
@@ -71,6 +103,11 @@ class Shortcut:
         buffers: place name -> memory that is the same in every call.
         written: names of the places that the program writes.
         otherwise: serves every other call.
+        conditions: what must hold besides.
+        distinct: pairs of places that must not be in the same memory.
+        sizes: whether launches may compute the depths of their adstacks each time.
+        short: serves a call, given by its arguments, whose adstacks have no room; it gets the error that says so.
+        keep: what the conditions' addresses point to.
     """
 
     arguments: tuple[Argument, ...]
@@ -79,3 +116,8 @@ class Shortcut:
     buffers: Mapping[str, Buffer]
     written: frozenset[str]
     otherwise: Callable[..., Any]
+    conditions: tuple[Still | Before, ...] = ()
+    distinct: tuple[tuple[str, str], ...] = ()
+    sizes: bool = False
+    short: Callable[[HeapLimit, tuple[Any, ...]], None] | None = None
+    keep: tuple[Any, ...] = field(default=(), repr=False)

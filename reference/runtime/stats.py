@@ -1,4 +1,7 @@
-"""What became of adstacks since the program started: counters, for tests and for people who wonder where time goes."""
+"""What became of adstacks since the program started: counters, for tests and for people who wonder where time goes.
+
+Launches that machine code serves are not among those of depths.
+"""
 
 from __future__ import annotations
 

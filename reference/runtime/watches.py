@@ -6,6 +6,7 @@ one of them is saved when it is about to be written for the first time afterward
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -82,9 +83,11 @@ class Watch:
 
     Attributes:
         strict: whether writes of kernels count, so that these must not be served by machine code alone.
+        last: a word that no number of a later launch is at or below, for machine code.
     """
 
     def __init__(self) -> None:
+        self.last = ctypes.c_int64(-1)
         self._watchers: list[ReferenceType[Watcher]] = []
         self.saved: list[Saved] = []
         self.strict = False
@@ -120,6 +123,7 @@ class Watch:
             watcher.changes()
         if later:
             self.saved.append(Saved(launches))
+            self.last.value = launches
             if len(self.saved) > 1 + len(watchers):
                 self._trim()
 

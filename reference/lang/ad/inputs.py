@@ -72,6 +72,11 @@ class Inputs:
             self._first = self._first or self.last()
 
     @property
+    def looks_at_kernels(self) -> bool:
+        """Whether what other kernels wrote is looked at: not where launches can't be told apart by their arguments."""
+        return not self._takes_arguments or self._made.calls == 1
+
+    @property
     def _takes_arguments(self) -> bool:
         return bool(self._made.kernel.params or self._made.plan.arguments)
 
@@ -91,7 +96,7 @@ class Inputs:
 
     def refuse_overwritten(self, mode: Differentiated, call: Call) -> None:
         """Raise AdstackDataAccessError if a kernel has certainly overwritten what the reverse pass certainly reads."""
-        if not self.last() or (self._takes_arguments and self._made.calls != 1):
+        if not self.last() or not self.looks_at_kernels:
             return
         shapes = {name: buffer.shape for name, buffer in call.arrays.items()}
         read = None

@@ -35,6 +35,16 @@ def _args(jax: Any) -> Work:
     return lambda: store(array, 2.0)
 
 
+def _nop_reverse(jax: Any) -> Work:
+    return _jitted(jax, lambda x: x * x, jax.numpy.float32(2.0), gradient=True)
+
+
+def _args_reverse(jax: Any) -> Work:
+    array = jax.numpy.zeros(16, np.float32)
+    both = jax.jit(jax.value_and_grad(lambda x, s: x[1] * s))
+    return lambda: both(array, 2.0)
+
+
 def _recurrence(jax: Any, *, gradient: bool = False) -> Work:
     x = jax.numpy.asarray(np.linspace(0.0, 1.0, THREADS).astype(np.float32))
 
@@ -87,6 +97,8 @@ def _many(jax: Any, count: int, *, gradient: bool = False) -> Work:
 ROWS: dict[str, Callable[[Any], Work]] = {
     "nop": _nop,
     "args": _args,
+    "nop-reverse": _nop_reverse,
+    "args-reverse": _args_reverse,
     "recurrence": _recurrence,
     "recurrence-reverse": lambda jax: _recurrence(jax, gradient=True),
     "gather": _gather,

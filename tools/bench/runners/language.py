@@ -51,6 +51,34 @@ def _args(qd: Any) -> Work:
     return lambda: store(array, 2.0)
 
 
+def _nop_reverse(qd: Any) -> Work:
+    x, y = qd.field(qd.f32, shape=(), needs_grad=True), qd.field(qd.f32, shape=(), needs_grad=True)
+
+    @qd.kernel
+    def square():
+        y[None] = x[None] * x[None]
+
+    return _gradient(qd, square, y)
+
+
+def _args_reverse(qd: Any) -> Work:
+    x, y = qd.ndarray(qd.f32, shape=(16,), needs_grad=True), qd.ndarray(qd.f32, shape=(16,), needs_grad=True)
+
+    @qd.kernel
+    def scale(
+        x: qd.types.ndarray(dtype=qd.f32, ndim=1),
+        y: qd.types.ndarray(dtype=qd.f32, ndim=1),
+        s: qd.f32,
+    ):
+        y[0] = x[1] * s
+
+    def both() -> None:
+        scale(x, y, 2.0)
+        scale.grad(x, y, 2.0)
+
+    return both
+
+
 def _recurrence(qd: Any, **options: bool) -> Work:
     x, y = qd.field(qd.f32, shape=THREADS, **options), qd.field(qd.f32, shape=(), **options)
     n = qd.field(qd.i32, shape=())
@@ -159,6 +187,8 @@ def prepare(qd: Any, row: str) -> Work:
 ROWS: dict[str, Callable[[Any], Work]] = {
     "nop": _nop,
     "args": _args,
+    "nop-reverse": _nop_reverse,
+    "args-reverse": _args_reverse,
     "recurrence": _recurrence,
     "recurrence-reverse": lambda qd: _recurrence(qd, needs_grad=True),
     "gather": _gather,
