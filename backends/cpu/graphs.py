@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.llvm import native
-from adstack.backends.llvm.native_graph import STEP
+from adstack.backends.llvm.native_run import STEP
 from adstack.runtime.backend import Bindings
 
 from .pool import pool

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
+import numpy as np
+
 from adstack.backends.shared.kept import default_folder
 from adstack.errors import AdstackRuntimeError
 from adstack.ir.structure import Program
@@ -42,6 +44,8 @@ __all__ = ["Context", "Entry", "alone", "make", "prepare", "repeat", "run"]
 _METHOD_FLAGS: Final = 0x80 | 0x02
 """METH_FASTCALL and METH_KEYWORDS."""
 _PAUSE_SECONDS: Final = 5e-5
+_NUMPY: Final = (np.int32, np.int64, np.float32, np.float64)
+"""Types of numpy's numbers that machine code takes as it takes Python's."""
 Words = Any
 Result = TypeVar("Result")
 
@@ -155,7 +159,7 @@ def run(entry: int, slots: int, from_: int = 0) -> int:
 
 
 def repeat(steps: int, from_: int, count: int, launches: int) -> int:
-    """Launch what a table of `native_graph.STEP` words describes, from one on; launches are counted at an address.
+    """Launch what a table of `native_run.STEP` words describes, from one on; launches are counted at an address.
 
     Gives the first that stopped or reported something, or how many there are.
     """
@@ -238,6 +242,7 @@ def make(entry: Entry, shortcut: Shortcut) -> Callable[..., Any] | None:
         "address_name": id(RECORD_NAME),
         "int_type": id(int),
         "float_type": id(float),
+        **{f"{kind.__name__}_type": id(kind) for kind in _NUMPY},
         "none": id(None),
         "conditions": _address(conditions),
         "condition_count": len(shortcut.conditions),

@@ -17,6 +17,9 @@ _C_CONTIGUOUS: Final = 0x38
 _FORMAT: Final = 0x04
 """What is asked of an array's memory; 1 asks for memory that may be written."""
 
+_EXACT: Final = 2**53
+"""Every integer up to here is a double."""
+
 _EXTENTS: Final = f"""
 ; store an array's address and extents
 define internal void @pass(ptr %argument, ptr %data, ptr %extents) {{
@@ -170,9 +173,17 @@ entry:
 {word("%slot", "ptr", "%argument", ARGUMENT["slot"])}
 {word("%low", "i64", "%argument", ARGUMENT["low"])}
 {word("%high", "i64", "%argument", ARGUMENT["high"])}
-{words(int_type="ptr", float_type="ptr")}
+{words(int_type="ptr", float_type="ptr", int32_type="ptr", int64_type="ptr", float32_type="ptr", float64_type="ptr")}
   %is.int = icmp eq ptr %type, %int_type
+  %is.int32 = icmp eq ptr %type, %int32_type
+  %is.int64 = icmp eq ptr %type, %int64_type
+  %is.numpy.int = or i1 %is.int32, %is.int64
+  %is.integer = or i1 %is.int, %is.numpy.int
   %is.float = icmp eq ptr %type, %float_type
+  %is.float32 = icmp eq ptr %type, %float32_type
+  %is.float64 = icmp eq ptr %type, %float64_type
+  %is.numpy.float = or i1 %is.float32, %is.float64
+  %is.real = or i1 %is.float, %is.numpy.float
   switch i64 %kind, label %no [
     i64 {KINDS["int"]}, label %int
     i64 {KINDS["f64"]}, label %float
@@ -183,7 +194,7 @@ entry:
     i64 {KINDS["host"]}, label %host
   ]
 int:
-  br i1 %is.int, label %int.value, label %no
+  br i1 %is.integer, label %int.value, label %no
 int.value:
   %number = call i64 @PyLong_AsLongLongAndOverflow(ptr %value, ptr %overflow)
   %beyond = load i32, ptr %overflow, align 4
@@ -197,9 +208,26 @@ int.store:
   store i64 %number, ptr %slot, align 8
   ret i1 true
 float:
-  br i1 %is.float, label %float.value, label %no
+  br i1 %is.real, label %float.read, label %float.int
+float.int:
+  br i1 %is.int, label %float.int.value, label %no
+float.int.value:
+  %whole = call i64 @PyLong_AsLongLongAndOverflow(ptr %value, ptr %overflow)
+  %whole.beyond = load i32, ptr %overflow, align 4
+  %whole.within = icmp eq i32 %whole.beyond, 0
+  %whole.least = icmp sge i64 %whole, -{_EXACT}
+  %whole.most = icmp sle i64 %whole, {_EXACT}
+  %whole.between = and i1 %whole.least, %whole.most
+  %whole.fits = and i1 %whole.within, %whole.between
+  br i1 %whole.fits, label %float.whole, label %no
+float.whole:
+  %whole.real = sitofp i64 %whole to double
+  br label %float.value
+float.read:
+  %given = call double @PyFloat_AsDouble(ptr %value)
+  br label %float.value
 float.value:
-  %real = call double @PyFloat_AsDouble(ptr %value)
+  %real = phi double [ %given, %float.read ], [ %whole.real, %float.whole ]
   %least = bitcast i64 %low to double
   %most = bitcast i64 %high to double
   %not.less = fcmp oge double %real, %least
@@ -241,22 +269,31 @@ no:
 }}
 """
 
-_ARGUMENTS: Final = f"""
-define internal i1 @arguments(ptr %record, ptr %args, i64 %count) {{
+
+def _every(name: str, table: str, count: str, width: int, row: str, more: str = "") -> str:
+    """A function of a record: whether something is true of every row of a table.
+
+    Args:
+        name: of the function.
+        table: the record's word with the address of the rows.
+        count: the one with their number.
+        width: words of a row.
+        row: looks at `%row`, the `%k`th one, and branches to `%fine` or `%no`.
+        more: what else the function takes.
+    """
+    return f"""
+define internal i1 @{name}(ptr %record{more}) {{
 entry:
   %overflow = alloca i32, align 4
-{words(arguments="ptr")}
+{words(**{table: "ptr", count: "i64"})}
   br label %more
 more:
   %k = phi i64 [ 0, %entry ], [ %k.next, %fine ]
-  %left = icmp slt i64 %k, %count
+  %left = icmp slt i64 %k, %{count}
   br i1 %left, label %next, label %yes
 next:
-  %argument = getelementptr [{len(ARGUMENT)} x i64], ptr %arguments, i64 %k
-  %value.at = getelementptr ptr, ptr %args, i64 %k
-  %value = load ptr, ptr %value.at, align 8
-  %taken = call i1 @take(ptr %record, ptr %argument, ptr %value, ptr %overflow)
-  br i1 %taken, label %fine, label %no
+  %row = getelementptr [{width} x i64], ptr %{table}, i64 %k
+{row}
 fine:
   %k.next = add i64 %k, 1
   br label %more
@@ -267,21 +304,18 @@ no:
 }}
 """
 
+
+_ARGUMENTS: Final = """
+  %value.at = getelementptr ptr, ptr %args, i64 %k
+  %value = load ptr, ptr %value.at, align 8
+  %taken = call i1 @take(ptr %record, ptr %row, ptr %value, ptr %overflow)
+  br i1 %taken, label %fine, label %no
+"""
+
 _ATTRIBUTES: Final = f"""
-; whether every attribute that the kernel was compiled with is the object that it was
-define internal i1 @unchanged(ptr %record) {{
-entry:
-{words(attributes="ptr", attribute_count="i64")}
-  br label %more
-more:
-  %k = phi i64 [ 0, %entry ], [ %k.next, %dropped ]
-  %left = icmp slt i64 %k, %attribute_count
-  br i1 %left, label %next, label %yes
-next:
-  %attribute = getelementptr [{len(ATTRIBUTE)} x i64], ptr %attributes, i64 %k
-{word("%owner", "ptr", "%attribute", ATTRIBUTE["owner"])}
-{word("%name", "ptr", "%attribute", ATTRIBUTE["name"])}
-{word("%was", "ptr", "%attribute", ATTRIBUTE["value"])}
+{word("%owner", "ptr", "%row", ATTRIBUTE["owner"])}
+{word("%name", "ptr", "%row", ATTRIBUTE["name"])}
+{word("%was", "ptr", "%row", ATTRIBUTE["value"])}
   %now = call ptr @PyObject_GetAttr(ptr %owner, ptr %name)
   %missing = icmp eq ptr %now, null
   br i1 %missing, label %clear, label %compare
@@ -291,75 +325,43 @@ clear:
 compare:
   call void @Py_DecRef(ptr %now)
   %same = icmp eq ptr %now, %was
-  br i1 %same, label %dropped, label %no
-dropped:
-  %k.next = add i64 %k, 1
-  br label %more
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}}
+  br i1 %same, label %fine, label %no
 """
 
 _CONDITIONS: Final = f"""
-; whether all conditions hold
-define internal i1 @hold(ptr %record) {{
-entry:
-{words(conditions="ptr", condition_count="i64")}
-  br label %more
-more:
-  %k = phi i64 [ 0, %entry ], [ %k.next, %holds ]
-  %left = icmp slt i64 %k, %condition_count
-  br i1 %left, label %next, label %yes
-next:
-  %condition = getelementptr [{len(CONDITION)} x i64], ptr %conditions, i64 %k
-{word("%address", "ptr", "%condition", CONDITION["address"])}
-{word("%other", "ptr", "%condition", CONDITION["other"])}
-{word("%value", "i64", "%condition", CONDITION["value"])}
+{word("%address", "ptr", "%row", CONDITION["address"])}
+{word("%other", "ptr", "%row", CONDITION["other"])}
+{word("%value", "i64", "%row", CONDITION["value"])}
   %now = load i64, ptr %address, align 8
-  %is.same = icmp eq i64 %now, %value
   %fixed = icmp eq ptr %other, null
   br i1 %fixed, label %same, label %less
 same:
-  br i1 %is.same, label %holds, label %no
+  %is.same = icmp eq i64 %now, %value
+  br i1 %is.same, label %fine, label %no
 less:
   %then = load i64, ptr %other, align 8
   %is.less = icmp slt i64 %now, %then
-  br i1 %is.less, label %holds, label %no
-holds:
-  %k.next = add i64 %k, 1
-  br label %more
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}}
+  br i1 %is.less, label %fine, label %no
+"""
 
-; whether words that must differ do
-define internal i1 @apart(ptr %record) {{
-entry:
-{words(distinct="ptr", distinct_count="i64")}
-  br label %more
-more:
-  %k = phi i64 [ 0, %entry ], [ %k.next, %next ]
-  %left = icmp slt i64 %k, %distinct_count
-  br i1 %left, label %next, label %yes
-next:
-  %pair = getelementptr [2 x i64], ptr %distinct, i64 %k
-{word("%one", "ptr", "%pair", 0)}
-{word("%other", "ptr", "%pair", 1)}
+_DISTINCT: Final = f"""
+{word("%one", "ptr", "%row", 0)}
+{word("%other", "ptr", "%row", 1)}
   %first = load i64, ptr %one, align 8
   %second = load i64, ptr %other, align 8
   %equal = icmp eq i64 %first, %second
-  %k.next = add i64 %k, 1
-  br i1 %equal, label %no, label %more
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}}
+  br i1 %equal, label %no, label %fine
 """
 
-CHECKS: Final = "\n".join((_EXTENTS, _MEMORY, _ARRAY, _HOST, _TAKE, _ARGUMENTS, _ATTRIBUTES, _CONDITIONS))
-"""`i1 @arguments(record, args, count)`, `i1 @unchanged(record)`, `i1 @hold(record)` and `i1 @apart(record)`."""
+CHECKS: Final = "\n".join(
+    (
+        *(_EXTENTS, _MEMORY, _ARRAY, _HOST, _TAKE),
+        _every("arguments", "arguments", "count", len(ARGUMENT), _ARGUMENTS, ", ptr %args"),
+        _every("unchanged", "attributes", "attribute_count", len(ATTRIBUTE), _ATTRIBUTES),
+        _every("hold", "conditions", "condition_count", len(CONDITION), _CONDITIONS),
+        _every("apart", "distinct", "distinct_count", 2, _DISTINCT),
+    )
+)
+"""`i1 @arguments(record, args)` takes a call's arguments. `@unchanged(record)`: attributes that the kernel was compiled
+with are the objects that they were; `@hold(record)`: all conditions do; `@apart(record)`: words that must differ do.
+"""

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Final
 
 from .native_checks import CHECKS
-from .native_graph import REPEAT
 from .native_record import RECORD, RESULTS, words
+from .native_run import REPEAT, RUN
 
 __all__ = ["text"]
 
@@ -95,22 +95,7 @@ define internal void @launch(ptr %self, ptr %record) {{
 entry:
 {words(run="ptr", ctx="ptr", launches="ptr", launch_slot="ptr", release="i64")}
 {words(written="ptr", written_count="i64")}
-  %before = load i64, ptr %launches, align 8
-  %number = add i64 %before, 1
-  store i64 %number, ptr %launches, align 8
-  store i64 %number, ptr %launch_slot, align 8
-  %long = icmp ne i64 %release, 0
-  br i1 %long, label %apart, label %here
-apart:
-  %saved = call ptr @PyEval_SaveThread()
-  %code.apart = call i64 %run(ptr %ctx, i64 0)
-  call void @PyEval_RestoreThread(ptr %saved)
-  br label %ran
-here:
-  %code.here = call i64 %run(ptr %ctx, i64 0)
-  br label %ran
-ran:
-  %code = phi i64 [ %code.apart, %apart ], [ %code.here, %here ]
+{RUN}
   %whole = icmp eq i64 %code, 0
   br i1 %whole, label %over, label %ask
 ask:
@@ -216,7 +201,7 @@ lock.it:
 take:
   %given.at = getelementptr i64, ptr %record, i64 {RECORD["given"]}
   store ptr %args, ptr %given.at, align 8
-  %taken = call i1 @arguments(ptr %record, ptr %args, i64 %count)
+  %taken = call i1 @arguments(ptr %record, ptr %args)
   br i1 %taken, label %compare, label %unlock
 compare:
   %apart = call i1 @apart(ptr %record)

@@ -9,7 +9,8 @@ __all__ = ["ARGUMENT", "ATTRIBUTE", "CONDITION", "KINDS", "RECORD", "RESULTS", "
 _RECORD: Final = (
     "guard", "epoch", "count", "arguments", "attributes", "attribute_count", "run", "ctx", "errors", "overflow",
     "launches", "launch_slot", "lock", "release", "written", "written_count", "result_kind", "result", "address_name",
-    "int_type", "float_type", "none", "conditions", "condition_count", "distinct", "distinct_count", "given",
+    "int_type", "float_type", "int32_type", "int64_type", "float32_type", "float64_type", "none", "conditions",
+    "condition_count", "distinct", "distinct_count", "given",
 )  # fmt: skip
 RECORD: Final = {name: at for at, name in enumerate(_RECORD)}
 """Where each word of a record stands. `guard` points to an epoch, which must be `epoch`, and a count, which must be 0;

@@ -165,7 +165,7 @@ def test_wrong_arguments_get_the_errors_of_python(args: tuple[Any, ...], words: 
     assert x.to_numpy().tolist() == [1, 0, 7]
 
 
-def test_numbers_of_other_kinds_and_arrays_of_numpy_are_taken_by_python() -> None:
+def test_numbers_of_other_kinds_and_arrays_of_numpy_are_taken() -> None:
     x, host = qd.ndarray(qd.i64, 4), np.zeros(4, np.int64)
     settled(put, x, 0, 1)
     put(x, np.int64(1), True)

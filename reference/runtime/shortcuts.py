@@ -32,7 +32,9 @@ RECORD_NAME: Final = "_record_address"
 
 @dataclass(frozen=True)
 class NumberArgument:
-    """A Python number for the next scalar parameter: exactly of `kind`, and from `least` to `most`."""
+    """A number for the next scalar parameter, from `least` to `most`: exactly of `kind`, or of another kind of Python's
+    or numpy's that is converted as Python would do it.
+    """
 
     dtype: DType
     kind: type

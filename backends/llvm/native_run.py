@@ -1,10 +1,30 @@
-"""Launches in a row without Python between them, as LLVM assembly."""
+"""Launches, one and several in a row, as LLVM assembly."""
 
 from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["REPEAT", "STEP"]
+__all__ = ["REPEAT", "RUN", "STEP"]
+
+RUN: Final = """
+  %before = load i64, ptr %launches, align 8
+  %number = add i64 %before, 1
+  store i64 %number, ptr %launches, align 8
+  store i64 %number, ptr %launch_slot, align 8
+  %long = icmp ne i64 %release, 0
+  br i1 %long, label %apart, label %here
+apart:
+  %saved = call ptr @PyEval_SaveThread()
+  %code.apart = call i64 %run(ptr %ctx, i64 0)
+  call void @PyEval_RestoreThread(ptr %saved)
+  br label %ran
+here:
+  %code.here = call i64 %run(ptr %ctx, i64 0)
+  br label %ran
+ran:
+  %code = phi i64 [ %code.apart, %apart ], [ %code.here, %here ]
+"""
+"""Launch a program, the interpreter's lock held: count it, and note its number. `%code` is what its entry gives."""
 
 _STEP: Final = ("run", "ctx", "kept", "size", "launch_slot", "errors", "overflow", "release", "code")
 STEP: Final = {name: at for at, name in enumerate(_STEP)}
@@ -49,25 +69,9 @@ copy.one:
   %w.next = add i64 %w, 1
   br label %copy
 launch:
-  %before = load i64, ptr %launches, align 8
-  %number = add i64 %before, 1
-  store i64 %number, ptr %launches, align 8
-  store i64 %number, ptr %launch_slot, align 8
-  %long = icmp ne i64 %release, 0
-  br i1 %long, label %apart, label %here
-apart:
-  %saved = call ptr @PyEval_SaveThread()
-  %code.apart = call i64 %run(ptr %ctx, i64 0)
-  call void @PyEval_RestoreThread(ptr %saved)
+{RUN}
   %raised = call ptr @PyErr_Occurred()
-  %raised.word = ptrtoint ptr %raised to i64
-  br label %ran
-here:
-  %code.here = call i64 %run(ptr %ctx, i64 0)
-  br label %ran
-ran:
-  %code = phi i64 [ %code.apart, %apart ], [ %code.here, %here ]
-  %other = phi i64 [ %raised.word, %apart ], [ 0, %here ]
+  %other = ptrtoint ptr %raised to i64
   %error = load i64, ptr %errors, align 8
   %deep = load i64, ptr %overflow, align 8
   %reported = or i64 %error, %deep
