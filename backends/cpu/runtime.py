@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from adstack.backends.llvm import native
 from adstack.backends.llvm.cache import ObjectCache
-from adstack.backends.llvm.context import Context, own_size, raw_bits
+from adstack.backends.llvm.context import Context, own_size
+from adstack.backends.shared.bits import signed_bits
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.reports import failure, overflow_error, printed
 from adstack.backends.shared.sites import Site, record_words
@@ -248,7 +249,7 @@ class CpuBackend:
         slots, context = executable.slots, executable.context
         task = executable.program.tasks[0].body.args if executable.program.tasks else ()
         for slot, value, arg in zip(context.params, scalars, task, strict=True):
-            slots[slot] = raw_bits(value, arg.dtype)
+            slots[slot] = signed_bits(value, arg.dtype)
         if bindings is not executable.bound:
             for name, storage in bindings.storages.items():
                 slots[context.pointers[name]] = storage.__array_interface__["data"][0]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from adstack.backends.llvm import native
 from adstack.backends.llvm.cache import ObjectCache
-from adstack.backends.llvm.context import raw_bits
+from adstack.backends.shared.bits import signed_bits
 from adstack.backends.shared.kept import default_folder
 from adstack.errors import BackendUnavailableError
 from adstack.ir.structure import Program
@@ -135,7 +135,7 @@ class CudaBackend:
         slots, context = executable.slots, executable.module.context
         task = executable.program.tasks[0].body.args if executable.program.tasks else ()
         for slot, value, arg in zip(context.params, scalars, task, strict=True):
-            slots[slot] = raw_bits(value, arg.dtype)
+            slots[slot] = signed_bits(value, arg.dtype)
         for name, storage in bindings.storages.items():
             slots[context.pointers[name]] = storage.address
         for (name, axis), slot in context.extents.items():

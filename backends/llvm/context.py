@@ -7,13 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-import numpy as np
-
 from adstack.errors import InternalError
 from adstack.ir.structure import Place, Program
-from adstack.ir.types import DType
 
-__all__ = ["Context", "own_size", "raw_bits"]
+__all__ = ["Context", "own_size"]
 
 OWN: Final = ("errors", "overflow", "print", "seed", "launch", "parallel", "heap", "rows", "sized", "poll", "stop")
 """Names of the runtime's own slots."""
@@ -64,11 +61,3 @@ def own_size(place: Place) -> int:
     if len(extents) != place.rank:
         raise InternalError(f"{place.kind} {place.name} has no fixed shape: {place.shape}")
     return math.prod(extents) * place.dtype.size
-
-
-def raw_bits(value: bool | int | float, dtype: DType) -> int:
-    """A scalar argument as the signed 64-bit integer whose first bytes are the value."""
-    if dtype.is_float:
-        return int.from_bytes(np.asarray(dtype(value), dtype.numpy).tobytes(), "little", signed=True)
-    number = int(dtype(value))
-    return number - (1 << 64) if number >= 1 << 63 else number

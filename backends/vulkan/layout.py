@@ -12,7 +12,6 @@ import bisect
 import ctypes
 import itertools
 import math
-import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -21,12 +20,12 @@ import numpy as np
 import numpy.typing as npt
 
 from adstack.errors import AdstackMemoryError
-from adstack.ir.types import DType, f32
+from adstack.ir.types import DType
 
 from .api import check, ffi, lib
 from .device import Device
 
-__all__ = ["ALIGNMENT", "Block", "Memory", "Piece", "mapped", "raw_bits"]
+__all__ = ["ALIGNMENT", "Block", "Memory", "Piece", "mapped"]
 
 ALIGNMENT = 256
 """Of every piece, in bytes."""
@@ -41,19 +40,6 @@ Array = npt.NDArray[Any]
 _TWO: Any = ctypes.c_uint64 * 2
 _ABOVE = 1 << 32
 """Where memory is bound, shaders look at the lower half of an address, and others take 0 for no memory."""
-_PLAIN = 2.0**127
-"""Floats below this become f32 without overflow."""
-
-
-def raw_bits(value: bool | int | float, dtype: DType) -> int:
-    """A scalar argument as the unsigned 64-bit integer whose first bytes are the value."""
-    if type(value) is int and dtype.kind in "iu" and dtype.min <= value <= dtype.max:
-        return value & (1 << 64) - 1
-    if type(value) is float and dtype.kind == "f" and dtype.bits >= 32 and abs(value) < _PLAIN:
-        return int.from_bytes(struct.pack("<f" if dtype is f32 else "<d", value), "little")
-    if dtype.is_float:
-        return int.from_bytes(np.asarray(dtype(value), dtype.numpy).tobytes(), "little")
-    return int(dtype(value)) & (1 << 64) - 1
 
 
 @dataclass(eq=False)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.llvm import native
+from adstack.backends.shared.bits import raw_bits
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.sites import record_words
 from adstack.backends.spirv.context import own_size
@@ -36,7 +37,7 @@ from .device import Device, opened
 from .executable import OVERFLOW, PRINT_WORDS, Executable
 from .extents import Extent
 from .graphs import Graph, Graphs
-from .layout import Memory, Piece, mapped, raw_bits
+from .layout import Memory, Piece, mapped
 from .shortcuts import Launcher, Work
 from .stream import Stream
 from .toolchain import Pipeline, Pipelines

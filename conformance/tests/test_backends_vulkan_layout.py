@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from vulkan_kit import backend
 
-from adstack.backends.vulkan.layout import ALIGNMENT, Block, raw_bits
-from adstack.ir.types import ALL, f16, f32, i8, i64, u1, u64
+from adstack.backends.vulkan.layout import ALIGNMENT, Block
+from adstack.ir.types import ALL, f32
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 20)), max_size=60))
@@ -28,17 +28,6 @@ def test_what_is_taken_is_never_taken_twice_and_all_comes_back(steps):
     for piece in held:
         block.give(*piece)
     assert block.free == [(0, 100)]
-
-
-@pytest.mark.parametrize(
-    ("value", "dtype", "bits"),
-    [(-1, i8, 2**64 - 1), (-1, i64, 2**64 - 1), (2**64 - 1, u64, 2**64 - 1), (True, u1, 1), (1.0, f32, 0x3F800000),
-     (-2.0, f16, 0xC000), (0.1, f32, 0x3DCCCCCD), (1e39, f32, 0x7F800000),
-     (float("-inf"), f32, 0xFF800000), (3, f32, 0x40400000),
-     (300, i8, 44), (2.9, i8, 2)],
-)  # fmt: skip
-def test_an_argument_stands_in_the_first_bytes_of_its_word(value, dtype, bits):
-    assert raw_bits(value, dtype) == bits
 
 
 @pytest.mark.parametrize("dtype", ALL, ids=str)

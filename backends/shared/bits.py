@@ -1,0 +1,31 @@
+"""Scalar arguments as words."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+
+from adstack.ir.types import DType, f32
+
+__all__ = ["raw_bits", "signed_bits"]
+
+_PLAIN = 2.0**127
+"""Floats below this become f32 without overflow."""
+
+
+def raw_bits(value: bool | int | float, dtype: DType) -> int:
+    """A scalar argument as the unsigned 64-bit integer whose first bytes are the value."""
+    if type(value) is int and dtype.kind in "iu" and dtype.min <= value <= dtype.max:
+        return value & (1 << 64) - 1
+    if type(value) is float and dtype.kind == "f" and dtype.bits >= 32 and abs(value) < _PLAIN:
+        return int.from_bytes(struct.pack("<f" if dtype is f32 else "<d", value), "little")
+    if dtype.is_float:
+        return int.from_bytes(np.asarray(dtype(value), dtype.numpy).tobytes(), "little")
+    return int(dtype(value)) & (1 << 64) - 1
+
+
+def signed_bits(value: bool | int | float, dtype: DType) -> int:
+    """The same as a signed integer."""
+    bits = raw_bits(value, dtype)
+    return bits - (1 << 64) if bits >> 63 else bits
