@@ -1,4 +1,4 @@
-"""Numbers that machine code takes as arguments, of Python's kinds and numpy's: they become what Python makes of them."""
+"""Numbers that machine code takes as arguments, of Python's and numpy's kinds: what Python makes of them."""
 
 from __future__ import annotations
 

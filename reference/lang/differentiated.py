@@ -38,11 +38,11 @@ __all__ = [
     "MODES",
     "Differentiated",
     "Journaled",
+    "accompanied",
     "check_storage",
     "companions",
     "derived",
     "differentiated",
-    "is_accompanied",
     "journaled",
     "parted",
     "with_arrays",
@@ -128,7 +128,7 @@ def with_arrays(call: Call, more: Mapping[str, Buffer]) -> Call:
 
 def companions(made: Specialisation, role: str) -> dict[str, Place]:
     """Primal place name -> the place of its gradient ("grad") or dual ("dual"), where there is memory for it."""
-    return {place.name: _beside(made, place, role) for place in _accompanied(made, role)}
+    return {place.name: _beside(made, place, role) for place in accompanied(made, role)}
 
 
 def _beside(made: Specialisation, place: Place, role: str) -> Place:
@@ -140,8 +140,8 @@ def _beside(made: Specialisation, place: Place, role: str) -> Place:
     return found
 
 
-def _accompanied(made: Specialisation, role: str) -> list[Place]:
-    """The primal places with such memory beside them; fields may get theirs at any time."""
+def accompanied(made: Specialisation, role: str) -> list[Place]:
+    """The primal places with such memory beside them: the same list until some field gets or loses its memory."""
     known = made.modes.get(("accompanied", role))
     if known is not None and known[0] == PLACED[0]:
         found: list[Place] = known[1]
@@ -155,9 +155,9 @@ def _accompanied(made: Specialisation, role: str) -> list[Place]:
     return found
 
 
-def is_accompanied(made: Specialisation, role: str) -> bool:
+def isaccompanied(made: Specialisation, role: str) -> bool:
     """Whether there are any `companions`."""
-    return bool(_accompanied(made, role))
+    return bool(accompanied(made, role))
 
 
 def _real(kernel: Kernel, role: str) -> list[Place]:
@@ -180,7 +180,7 @@ def differentiated(
     """
     role = "dual" if mode == "forward" else "grad"
     latest = made.modes.get(("latest", mode, marked))
-    found = _accompanied(made, role)
+    found = accompanied(made, role)
     if latest is not None and latest[0] is found and (latest[2] or not strict):
         ready: Differentiated = latest[1]
         return ready

@@ -304,6 +304,20 @@ class Buffer:
         if values is None:
             self._upload(target)
 
+    def exchange(self, positions: npt.NDArray[np.int64], values: Array) -> Array:
+        """Write elements at flat positions; what they were."""
+        if self.watch is not None:
+            self.watch.before(self, "the host")
+        view = self.view()
+        contents = self._downloaded() if view is None else view
+        flat = contents.reshape(-1)
+        before: Array = flat[positions]
+        flat[positions] = values
+        if view is None:
+            self._upload(contents)
+        self.touch()
+        return before
+
     def _filled(self, array: Any) -> bool:
         """Let the device write every element, if it can, and they are all the same."""
         device, values = _filling(self.backend), np.asarray(array)

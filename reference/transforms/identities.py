@@ -144,6 +144,7 @@ SELECTION: Final[tuple[Row, ...]] = (
     ("select", ALL, of("not"), made("select", 0, 2, 1), "the sides swap"),
 )
 
+
 def _index(*tables: tuple[Row, ...]) -> dict[tuple[str, DType], list[Rule]]:
     found: dict[tuple[str, DType], list[Rule]] = {}
     for names, types, pattern, outcome, why in chain(*tables):
@@ -152,7 +153,5 @@ def _index(*tables: tuple[Row, ...]) -> dict[tuple[str, DType], list[Rule]]:
     return found
 
 
-INDEX: Final = _index(
-    ORDER, INTEGER, BITWISE, SIGNS, FLOAT, COMPARISON, SELECTION, CASTS, BITCASTS, COMPARED_FLAG
-)
+INDEX: Final = _index(ORDER, INTEGER, BITWISE, SIGNS, FLOAT, COMPARISON, SELECTION, CASTS, BITCASTS, COMPARED_FLAG)
 """The rules for an op, by its name and the type of its last operand; the first that applies is taken."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import AdstackRuntimeError
 from ...runtime.boxes import Box
+from ...runtime.compiler import MOST_REACHES
 from ...runtime.memory import Array, Buffer
-from ...runtime.reach import Reach
 from ..arguments import Call
-from ..differentiated import Differentiated, is_accompanied
+from ..differentiated import Differentiated, accompanied
 from ..specialisation import Specialisation
 from .undo import Change, Overwritten, Touched, identity
+
+Region = tuple[str, str, list[Box]]
 
 __all__ = ["CustomCall", "Event", "HostWrites", "Launch", "key_of", "memory_of"]
 
@@ -31,7 +33,7 @@ def key_of(made: Specialisation, call: Call) -> Any:
     """Equal for launches with the same arguments; None where they can't be told: there is no gradient, or the launch
     works on copies.
     """
-    if not is_accompanied(made, "grad") or any(loan.copy is not None for loan in call.loans or ()):
+    if not accompanied(made, "grad") or any(loan.copy is not None for loan in call.loans or ()):
         return None
     if not call.arrays and not call.scalars:
         return made, (), ()
@@ -109,6 +111,48 @@ class HostWrites(Event):
         self.taken.clear()
 
 
+@dataclass(frozen=True)
+class Footprint:
+    """The elements that matter to a launch: (place name, what the user calls it, boxes).
+
+    Attributes:
+        written, read: by the launch, at most.
+        before, after: by its reverse pass, as they were before the launch, and after.
+        mode: that reverse pass.
+    """
+
+    written: tuple[Region, ...]
+    read: tuple[Region, ...]
+    before: tuple[Region, ...]
+    after: tuple[Region, ...]
+    mode: Differentiated | None
+
+    @staticmethod
+    def of(launch: Launch, shapes: Mapping[str, tuple[int, ...]]) -> Footprint:
+        """For array arguments of such shapes."""
+        made, mode, scalars = launch.made, launch.mode, launch.call.scalars
+        own = made.plan.compiled.reach(scalars, shapes)
+        before: dict[str, list[Box]] = {}
+        after: dict[str, list[Box]] = {}
+        if mode is not None:
+            buffers = {**made.plan.buffers, **launch.call.arrays}
+            more = {alias: buffers[name].shape for alias, name in mode.beside.items()}
+            reverse = mode.plan.compiled.reach(scalars, {**shapes, **more}).read
+            for alias, name in mode.beside.items():
+                before.setdefault(name, []).extend(reverse.get(alias, ()))
+            grads = {place.name for place in mode.companions.values()}
+            after = {name: boxes for name, boxes in reverse.items() if name not in grads}
+        written, read = _regions(made, own.written), _regions(made, own.read)
+        return Footprint(written, read, _regions(made, before), _regions(made, after), mode)
+
+
+def _regions(made: Specialisation, boxes: Mapping[str, list[Box]]) -> tuple[Region, ...]:
+    """Those in places of the kernel."""
+    places = made.kernel.places
+    compiled = made.plan.compiled.program.places
+    return tuple((n, (compiled.get(n) or places[n]).label or n, found) for n, found in boxes.items() if n in places)
+
+
 @dataclass
 class Launch(Event):
     """A launch of a kernel.
@@ -150,29 +194,23 @@ class Launch(Event):
 
     def needed(self) -> tuple[list[Touched], list[Touched]]:
         """What the reverse pass reads of memory as it was before the launch, and as it was after."""
-        if self.mode is None:
-            return [], []
-        shapes = self.shapes
-        for alias, name in self.mode.beside.items():
-            ((_, buffer),) = memory_of(self.made, self.call, frozenset((name,)))
-            shapes[alias] = buffer.shape
-        read = self.mode.plan.compiled.reach(self.call.scalars, shapes).read
-        before: dict[str, list[Box]] = {}
-        for alias, name in self.mode.beside.items():
-            before.setdefault(name, []).extend(read.get(alias, ()))
-        grads = {place.name for place in self.mode.companions.values()}
-        return self._touched(before), self._touched({name: b for name, b in read.items() if name not in grads})
+        footprint = self._footprint
+        return self._touched(footprint.before), self._touched(footprint.after)
 
-    def _touched(self, boxes: Mapping[str, list[Box]]) -> list[Touched]:
-        names = (name for name in boxes if name in self.made.kernel.places)
-        found = ((name, memory_of(self.made, self.call, frozenset((name,)))) for name in names)
-        return [Touched(label, buffer, boxes[name]) for name, memory in found for label, buffer in memory]
+    def _touched(self, regions: Iterable[Region]) -> list[Touched]:
+        found = ((label, self._memory(name), boxes) for name, label, boxes in regions)
+        return [Touched(label, buffer, boxes) for label, buffer, boxes in found if buffer is not None]
+
+    def _memory(self, name: str) -> Buffer | None:
+        """That of a place, if the launch has any."""
+        return self.call.arrays.get(name) or self.made.plan.buffers.get(name)
 
     @property
     def gradients(self) -> Iterator[tuple[Buffer, Buffer]]:
         """(memory, memory of its gradients)."""
         for name, place in ({} if self.mode is None else self.mode.companions).items():
-            ((_, primal),) = memory_of(self.made, self.call, frozenset((name,)))
+            primal = self._memory(name)
+            assert primal is not None
             if place.kind == "ndarray":
                 yield primal, self.call.arrays[place.name]
             else:
@@ -180,14 +218,24 @@ class Launch(Event):
 
     def written(self) -> list[Touched]:
         """What the launch may write."""
-        return self._touched(self._reach().written)
+        return self._touched(self._footprint.written)
 
     def read(self) -> list[Touched]:
         """What the launch may read."""
-        return self._touched(self._reach().read)
+        return self._touched(self._footprint.read)
 
-    def _reach(self) -> Reach:
-        return self.made.plan.compiled.reach(self.call.scalars, self.shapes)
+    @property
+    def _footprint(self) -> Footprint:
+        """Where launches like this one read and write: of the same numbers, on arrays of the same shapes."""
+        known: dict[Any, Footprint] = self.made.modes.setdefault("footprints", {})
+        scalars, shapes = self.call.scalars, self.shapes
+        key = id(self.mode), tuple(s if isinstance(s, int) else None for s in scalars), tuple(shapes.items())
+        found = known.get(key)
+        if found is None:
+            if len(known) == MOST_REACHES:
+                known.clear()
+            found = known[key] = Footprint.of(self, shapes)
+        return found
 
     def reverse(self) -> None:
         if self.mode is None:

@@ -11,7 +11,7 @@ from typing import Final
 from ...errors import AdstackDataAccessError
 from ...runtime.state import Runtime
 from ..arguments import Call
-from ..differentiated import companions, differentiated, journaled, parted
+from ..differentiated import accompanied, companions, differentiated, journaled, parted
 from ..specialisation import Specialisation
 from .events import Launch
 from .journal import JournaledLaunch
@@ -26,11 +26,16 @@ def recordable(made: Specialisation, call: Call, runtime: Runtime, *, whole: boo
 
     AdstackDataAccessError if the launch would overwrite what its reverse pass needs.
     """
+    latest = made.modes.get(("recorded", whole))
+    if latest is not None and latest[0] is accompanied(made, "grad"):
+        ready: Way = latest[1]
+        return ready(made, call, runtime)
     found = tuple(sorted(companions(made, "grad")))
     refusals: dict[Way, AdstackDataAccessError] = made.modes.setdefault(("refusals", found), {})
     for way in _WAYS[:1] if whole else _WAYS:
         launches = None if way in refusals else _tried(way, made, call, runtime, refusals)
         if launches is not None:
+            made.modes["recorded", whole] = accompanied(made, "grad"), way
             return launches
     raise refusals[_rewinding]
 
@@ -47,7 +52,7 @@ def _tried(
 
 def _rewinding(made: Specialisation, call: Call, runtime: Runtime) -> list[Launch]:
     """The launch as it is; its reverse pass reads memory from before and after it."""
-    mode = differentiated(made, "rewinding", runtime, strict=False) if companions(made, "grad") else None
+    mode = differentiated(made, "rewinding", runtime, strict=False) if accompanied(made, "grad") else None
     return [Launch(made, call, mode)]
 
 

@@ -193,7 +193,8 @@ class Tape:
 
     def _clear_arrays(self, made: Specialisation, call: Call) -> None:
         """Start gradients of ndarrays from zero, once each; those of torch tensors add up, as torch has it."""
-        found = [call.arrays[p.name] for p in companions(made, "grad").values() if p.kind == "ndarray"]
+        arrays = companions(made, "grad").values() if call.arrays else ()
+        found = [call.arrays[p.name] for p in arrays if p.kind == "ndarray"]
         found += [d.grad.buffer for d in made.fields.values() if isinstance(d, Ndarray) and d.grad is not None]
         for buffer in found:
             if buffer.owned and id(buffer) not in self._cleared:

@@ -56,11 +56,7 @@ class Change:
 
     def swap(self) -> None:
         """Exchange the kept values with those in memory."""
-        contents = np.array(self.buffer.read())
-        flat = contents.reshape(-1)
-        kept, self.values = self.values, flat[self.positions]
-        flat[self.positions] = kept
-        self.buffer.write(contents)
+        self.values = self.buffer.exchange(self.positions, self.values)
 
     def mask(self) -> npt.NDArray[np.bool_]:
         """Where."""
