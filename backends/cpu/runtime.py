@@ -86,7 +86,7 @@ class Executable:
         errors, overflow, raised: what a launch reports; the last are exceptions from printing.
         shapes: extents of its places when it was last launched.
         bound: what it was last launched on, which the context tells already.
-        stale: a word that is 0 if the depths stand that the last launch from Python computed.
+        depths: a word that says whose depths stand: 1 for Python's last launch, else see `llvm.native_record`.
         narrow: a version for where a block of many lanes is too large; made when it is needed.
         sites: what reports are about, in the version that runs.
         keep: what the machine code points to.
@@ -104,24 +104,25 @@ class Executable:
     raised: list[BaseException] = field(default_factory=list)
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     bound: Bindings | None = None
-    stale: Any = field(default_factory=lambda: ctypes.c_int64(1))
+    depths: ctypes.c_int64 = field(default_factory=ctypes.c_int64)
     narrow: Version | None = None
     sites: Sequence[Site] = ()
     keep: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         self.is_parallel = any(task.kind == "parallel" for task in self.program.tasks)
+        self.sizes = any(task.sizes for task in self.program.tasks)
         self.is_long = any(op.name in _LONG for task in self.program.tasks for op in task.body.walk())
         self.address: int = self.slots.ctypes.data
 
     @property
     def settled(self) -> bool:
         """Whether the last launch from Python has finished, and the depths stand that it computed."""
-        return not self.stale.value
+        return self.depths.value == 1
 
     @settled.setter
     def settled(self, done: bool) -> None:
-        self.stale.value = int(not done)
+        self.depths.value = int(done)
 
     @property
     def module(self) -> Module:
@@ -302,11 +303,8 @@ class CpuBackend:
         ]
 
     def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., Any] | None:
-        """A builtin; in debug mode none, so that every launch has all its checks. Sizers run each time, if they may."""
-        sizers = any(task.sizes for task in executable.program.tasks)
-        if executable.options.debug or (sizers and not wanted.sizes):
-            return None
-        return native.make(self._entry(executable), wanted)
+        """A builtin; in debug mode none, so that every launch has all its checks."""
+        return None if executable.options.debug else native.make(self._entry(executable), wanted)
 
     def _entry(self, executable: Executable) -> native.Entry:
         return native.Entry(
@@ -322,7 +320,7 @@ class CpuBackend:
             failed=executable.report,
             goes_on=executable.go_on,
             keep=(self, executable),
-            unsettles=(ctypes.addressof(executable.stale),),
+            depths=ctypes.addressof(executable.depths) if executable.sizes else 0,
         )
 
     def synchronize(self) -> None:

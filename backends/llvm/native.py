@@ -22,7 +22,7 @@ from adstack.errors import AdstackRuntimeError
 from adstack.ir.structure import Program
 from adstack.runtime.adstack_heap import HeapLimit
 from adstack.runtime.guards import GUARD
-from adstack.runtime.memory import ADDRESS, EXTENTS, MARK, WRITTEN
+from adstack.runtime.memory import ADDRESS, EXTENTS, GENERATION, MARK, WRITTEN
 from adstack.runtime.shortcuts import (
     RECORD_NAME,
     ArrayArgument,
@@ -32,11 +32,12 @@ from adstack.runtime.shortcuts import (
     Shortcut,
     Still,
 )
+from adstack.runtime.stats import SIZINGS
 
 from .cache import ObjectCache
 from .jit import runtime_library
 from .native_ir import text
-from .native_record import ARGUMENT, CONDITION, KINDS, RECORD, RESULTS
+from .native_record import ARGUMENT, CONDITION, KINDS, MEMO, RECORD, RESULTS
 from .symbols import python_symbols
 
 __all__ = ["Context", "Entry", "alone", "make", "prepare", "repeat", "run"]
@@ -89,7 +90,7 @@ class Entry:
         goes_on: runs the rest of a launch that stopped for its heap.
         keep: what all these addresses point to.
         marks: place name -> slot of the address where launches note that they use its memory, if they do.
-        unsettles: addresses of words that are 1 after such a launch.
+        depths: address of the word that says whose depths of adstacks stand: see `native_record`; 0 if it has none.
     """
 
     program: Program
@@ -105,7 +106,7 @@ class Entry:
     goes_on: Callable[[int], Any]
     keep: tuple[Any, ...] = field(repr=False)
     marks: Mapping[str, int] = field(default_factory=dict)
-    unsettles: tuple[int, ...] = ()
+    depths: int = 0
 
 
 @cache
@@ -214,8 +215,8 @@ def make(entry: Entry, shortcut: Shortcut) -> Callable[..., Any] | None:
             if name in slots:
                 ctypes.c_int64.from_address(base + 8 * slots[name]).value = buffer.record()[word]
     changed = [buffer for name, buffer in shortcut.buffers.items() if name in shortcut.written]
-    set_after = [*(_address(buffer.record()) + 8 * WRITTEN for buffer in changed), *entry.unsettles]
-    written = _table([[address] for address in set_after])
+    written = _table([[_address(buffer.record()) + 8 * WRITTEN] for buffer in changed])
+    memo = _memo(entry, shortcut)
     attributes = _table([[id(owner), id(name), id(value)] for owner, name, value in shortcut.attributes])
     conditions = _table([_condition(one) for one in shortcut.conditions])
     distinct = _table([[base + 8 * context.pointers[name] for name in pair] for pair in shortcut.distinct])
@@ -236,7 +237,7 @@ def make(entry: Entry, shortcut: Shortcut) -> Callable[..., Any] | None:
         "lock": _TURN.address,
         "release": int(entry.long),
         "written": _address(written),
-        "written_count": len(set_after),
+        "written_count": len(changed),
         "result_kind": result[0],
         "result": result[1],
         "address_name": id(RECORD_NAME),
@@ -248,10 +249,18 @@ def make(entry: Entry, shortcut: Shortcut) -> Callable[..., Any] | None:
         "condition_count": len(shortcut.conditions),
         "distinct": _address(distinct),
         "distinct_count": len(shortcut.distinct),
+        "depths": entry.depths,
+        "sized_slot": base + 8 * context.own["sized"] if entry.depths else 0,
+        "memo": _address(memo),
+        "memo_count": len(memo) // len(MEMO),
+        "sizings": ctypes.addressof(SIZINGS),
+        "reductions": shortcut.reductions,
     }
     for name, value in words.items():
         record[RECORD[name]] = value
-    kept = (arguments, written, attributes, conditions, distinct, record, shortcut, entry, keep)
+    if entry.depths and shortcut.sizes is not None:
+        _remember(entry.depths, memo)
+    kept = (arguments, written, attributes, conditions, distinct, memo, record, shortcut, entry, keep)
     _, method, new = _library()
     goes_on = entry.goes_on if shortcut.short is None else _or_short(entry.goes_on, shortcut.short, record)
     own = (_address(record), shortcut.otherwise, entry.failed, goes_on, kept)
@@ -279,6 +288,26 @@ def _or_short(
                     time.sleep(_PAUSE_SECONDS)
 
     return either
+
+
+def _memo(entry: Entry, shortcut: Shortcut) -> Words:
+    """What the depths of adstacks depend on."""
+    if shortcut.sizes is None:
+        return _table([[entry.launches, 0]])  # which is never what it was
+    records = [_address(shortcut.buffers[name].record()) for name in shortcut.sizes]
+    words = [record + 8 * word for record in records for word in (WRITTEN, GENERATION)]
+    slots = (*entry.context.params, *entry.context.extents.values())
+    words += [entry.slots + 8 * slot for slot in slots]
+    return _table([[address, 0] for address in words])
+
+
+def _remember(depths: int, memo: Words) -> None:
+    """Take over the depths of the launch that Python has just made, if they stand."""
+    word = ctypes.c_int64.from_address(depths)
+    if word.value == 1:
+        for k in range(0, len(memo), len(MEMO)):
+            memo[k + MEMO["value"]] = ctypes.c_int64.from_address(memo[k + MEMO["address"]]).value
+        word.value = _address(memo)
 
 
 def _condition(one: Still | Before) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Final
 
 from adstack.runtime.memory import ADDRESS, BESIDE, EXTENTS, TAG, WRITTEN
 
-from .native_record import ARGUMENT, ATTRIBUTE, CONDITION, KINDS, RECORD, word, words
+from .native_record import ARGUMENT, ATTRIBUTE, CONDITION, KINDS, MEMO, RECORD, word, words
 
 __all__ = ["CHECKS"]
 
@@ -61,7 +61,7 @@ pass:
   ; what the kernel may write counts as written, even if the launch fails
 {word("%writes", "i64", "%argument", ARGUMENT["written"])}
 {word("%before", "i64", "%memory", WRITTEN)}
-  %after = or i64 %before, %writes
+  %after = add i64 %before, %writes
   store i64 %after, ptr %before.at, align 8
   ret i1 true
 no:
@@ -353,6 +353,55 @@ _DISTINCT: Final = f"""
   br i1 %equal, label %no, label %fine
 """
 
+_MEMO: Final = f"""
+{word("%address", "ptr", "%row", MEMO["address"])}
+{word("%value", "i64", "%row", MEMO["value"])}
+  %now = load i64, ptr %address, align 8
+  %is.same = icmp eq i64 %now, %value
+  br i1 %is.same, label %fine, label %no
+"""
+
+_NOTE: Final = f"""
+{word("%address", "ptr", "%row", MEMO["address"])}
+  %now = load i64, ptr %address, align 8
+  %value.at = getelementptr i64, ptr %row, i64 {MEMO["value"]}
+  store i64 %now, ptr %value.at, align 8
+  br i1 true, label %fine, label %no
+"""
+
+
+def _add(counter: int, number: str) -> str:
+    """Add to one of the counters."""
+    return f"""
+  %counter.{counter} = getelementptr i64, ptr %sizings, i64 {counter}
+  %count.{counter} = load i64, ptr %counter.{counter}, align 8
+  %sum.{counter} = add i64 %count.{counter}, {number}
+  store i64 %sum.{counter}, ptr %counter.{counter}, align 8
+"""
+
+
+_SIZES: Final = f"""
+; whether the depths stand that a launch would compute; if not, note what they depend on now
+define internal i64 @stand(ptr %record) {{
+entry:
+{words(depths="ptr", memo="i64", sizings="ptr", reductions="i64")}
+  %whose = load i64, ptr %depths, align 8
+  %own = icmp eq i64 %whose, %memo
+  br i1 %own, label %look, label %no
+look:
+  %same = call i1 @unmoved(ptr %record)
+  br i1 %same, label %yes, label %no
+no:
+  %noted = call i1 @note(ptr %record)
+{_add(1, "1")}
+{_add(2, "%reductions")}
+  ret i64 0
+yes:
+{_add(0, "1")}
+  ret i64 1
+}}
+"""
+
 CHECKS: Final = "\n".join(
     (
         *(_EXTENTS, _MEMORY, _ARRAY, _HOST, _TAKE),
@@ -360,8 +409,12 @@ CHECKS: Final = "\n".join(
         _every("unchanged", "attributes", "attribute_count", len(ATTRIBUTE), _ATTRIBUTES),
         _every("hold", "conditions", "condition_count", len(CONDITION), _CONDITIONS),
         _every("apart", "distinct", "distinct_count", 2, _DISTINCT),
+        _every("unmoved", "memo", "memo_count", len(MEMO), _MEMO),
+        _every("note", "memo", "memo_count", len(MEMO), _NOTE),
+        _SIZES,
     )
 )
 """`i1 @arguments(record, args)` takes a call's arguments. `@unchanged(record)`: attributes that the kernel was compiled
 with are the objects that they were; `@hold(record)`: all conditions do; `@apart(record)`: words that must differ do.
+`i64 @stand(record)`: whether depths of adstacks need not be computed.
 """

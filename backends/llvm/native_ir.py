@@ -94,7 +94,16 @@ def _launch() -> str:
 define internal void @launch(ptr %self, ptr %record) {{
 entry:
 {words(run="ptr", ctx="ptr", launches="ptr", launch_slot="ptr", release="i64")}
-{words(written="ptr", written_count="i64")}
+{words(written="ptr", written_count="i64", depths="ptr", sized_slot="ptr", memo="i64")}
+{words(errors="ptr", overflow="ptr")}
+  %sizes = icmp ne ptr %depths, null
+  br i1 %sizes, label %size, label %begin
+size:
+  %stands = call i64 @stand(ptr %record)
+  store i64 %stands, ptr %sized_slot, align 8
+  store i64 0, ptr %depths, align 8
+  br label %begin
+begin:
 {RUN}
   %whole = icmp eq i64 %code, 0
   br i1 %whole, label %over, label %ask
@@ -117,10 +126,24 @@ more:
 next:
   %word.at = getelementptr ptr, ptr %written, i64 %k
   %word = load ptr, ptr %word.at, align 8
-  store i64 1, ptr %word, align 8
+  %times = load i64, ptr %word, align 8
+  %once.more = add i64 %times, 1
+  store i64 %once.more, ptr %word, align 8
   %k.next = add i64 %k, 1
   br label %more
 done:
+  br i1 %sizes, label %settle, label %end
+settle:
+  %error = load i64, ptr %errors, align 8
+  %deep = load i64, ptr %overflow, align 8
+  %reported = or i64 %error, %deep
+  %anything = or i64 %reported, %code
+  %smooth = icmp eq i64 %anything, 0
+  br i1 %smooth, label %keep, label %end
+keep:
+  store i64 %memo, ptr %depths, align 8
+  br label %end
+end:
   ret void
 }}
 """

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["ARGUMENT", "ATTRIBUTE", "CONDITION", "KINDS", "RECORD", "RESULTS", "word", "words"]
+__all__ = ["ARGUMENT", "ATTRIBUTE", "CONDITION", "KINDS", "MEMO", "RECORD", "RESULTS", "word", "words"]
 
 _RECORD: Final = (
     "guard", "epoch", "count", "arguments", "attributes", "attribute_count", "run", "ctx", "errors", "overflow",
     "launches", "launch_slot", "lock", "release", "written", "written_count", "result_kind", "result", "address_name",
     "int_type", "float_type", "int32_type", "int64_type", "float32_type", "float64_type", "none", "conditions",
-    "condition_count", "distinct", "distinct_count", "given",
+    "condition_count", "distinct", "distinct_count", "given", "depths", "sized_slot", "memo", "memo_count",
+    "sizings", "reductions",
 )  # fmt: skip
 RECORD: Final = {name: at for at, name in enumerate(_RECORD)}
 """Where each word of a record stands. `guard` points to an epoch, which must be `epoch`, and a count, which must be 0;
-`written` to the words to set when the launch is over; `distinct` to pairs of addresses of words that must differ. The
-arguments of the call under way are at `given`."""
+`written` to the words to count up when the launch is over; `distinct` to pairs of addresses of words that must differ.
+The arguments of the call under way are at `given`. Where launches compute depths of adstacks, `memo` has the words
+that they depend on, and what these were; `depths` points to a word that is the memo's address while those stand that it
+tells of, and `sized_slot` is where the launch is told so. `sizings` has counters: of launches for which they stood, of
+others, and of parallel loops that these ran, `reductions` each."""
+
+MEMO: Final = {name: at for at, name in enumerate(("address", "value"))}
+"""The words of a memo."""
 
 _ARGUMENT: Final = ("kind", "slot", "low", "high", "extents", "extent_count", "written", "beside")
 ARGUMENT: Final = {name: at for at, name in enumerate(_ARGUMENT)}

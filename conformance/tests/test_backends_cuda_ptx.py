@@ -53,6 +53,7 @@ def texts(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     monkeypatch.setattr(CudaBackend, "compile", compile_)
     monkeypatch.setattr(CudaBackend, "launch", launch)
     monkeypatch.setattr(CudaBackend, "last_launch", lambda self, program: 0)
+    monkeypatch.setattr(CudaBackend, "launch_word", lambda self, program: 0)
     monkeypatch.setattr(CudaBackend, "last_scalars", lambda self, program: [])
     monkeypatch.setattr(CudaBackend, "adstacks", lambda self, program: [])
     monkeypatch.setattr(CudaBackend, "shortcut", lambda self, program, wanted: None)

@@ -147,7 +147,7 @@ def test_scalar_arguments_are_part_of_what_is_compared(arch: Any) -> None:
         x.grad.fill(0)
         k(n)
         with counted(size_hits=hits):
-            k.grad.serve(n)  # machine code does not compare, where it is quick to compute depths anew
+            k.grad(n)
         assert x.grad.to_numpy().tolist() == [2.0**n] * 4
 
 

@@ -38,7 +38,8 @@ def shortcut(
         prepare: makes a call of arguments.
     """
     made, plan = mode.made, mode.plan
-    if plan.is_watched or (plan.sizing is not None and plan.sizing.reductions):
+    sizes = _sizes(plan)
+    if plan.is_watched or (sizes is None and plan.sizing is not None and plan.sizing.reductions):
         return None  # whether all iterations are looked at again is Python's to say
     conditions = _conditions(made)
     if conditions is None:
@@ -54,10 +55,22 @@ def shortcut(
         otherwise,
         conditions=conditions,
         distinct=tuple(mode.distinct),
-        sizes=True,
+        sizes=sizes,
+        reductions=0 if plan.sizing is None else plan.sizing.reductions,
         short=short,
         keep=(mode, *_watched(made), *_writers(made)),
     )
+
+
+def _sizes(plan: Plan) -> tuple[str, ...] | None:
+    """The memory that depths of adstacks depend on; None if it is not the same in every launch, or not ours alone."""
+    sizing = plan.sizing
+    if sizing is None:
+        return ()
+    buffers = [plan.buffers.get(name) for name in sizing.reads]
+    if sizing.transient or any(buffer is None or buffer.shared for buffer in buffers):
+        return None
+    return sizing.reads
 
 
 def _watched(made: Specialisation) -> list[Buffer]:

@@ -23,7 +23,7 @@ from .pages import PAGE, Pages
 from .streams import ordered
 from .watches import Watch
 
-__all__ = ["ADDRESS", "BESIDE", "EXTENTS", "MARK", "TAG", "WRITTEN", "Array", "Buffer", "next_generation"]
+__all__ = ["ADDRESS", "BESIDE", "EXTENTS", "GENERATION", "MARK", "TAG", "WRITTEN", "Array", "Buffer", "next_generation"]
 
 Array = npt.NDArray[Any]
 
@@ -33,12 +33,13 @@ next_generation: Callable[[], int] = itertools.count(1).__next__
 TAG: Final = 0
 ADDRESS: Final = 1
 WRITTEN: Final = 2
-BESIDE: Final = 3
-MARK: Final = 4
-EXTENTS: Final = 5
-"""Words of a buffer's record: what its owner marks it with, where it is (0 once dropped), whether machine code wrote it
-since Python looked, the record of its gradient's buffer (0 if none was told), where its backend has launches note that
-they use it (0 if nowhere), and its extents."""
+GENERATION: Final = 3
+BESIDE: Final = 4
+MARK: Final = 5
+EXTENTS: Final = 6
+"""Words of a buffer's record: what its owner marks it with, where it is (0 once dropped), how often machine code wrote
+it, its generation as far as Python knows, the record of its gradient's buffer (0 if none was told), where its backend
+has launches note that they use it (0 if nowhere), and its extents."""
 
 
 _FEW: Final = 64
@@ -75,6 +76,7 @@ class Buffer:
         "_generation",
         "_pages",
         "_record",
+        "_seen",
         "backend",
         "dtype",
         "owned",
@@ -105,6 +107,7 @@ class Buffer:
         self.writers: WeakSet[Any] | None = None
         self._generation = next_generation()
         self._record: ctypes.Array[ctypes.c_int64] | None = None
+        self._seen = 0
         self._pages: Pages | None = None
 
     def _admit(self) -> None:
@@ -127,6 +130,8 @@ class Buffer:
     def touch(self) -> None:
         """Say that the contents changed."""
         self._generation = next_generation()
+        if self._record is not None:
+            self._record[GENERATION] = self._generation
 
     def written_by(self, plan: Any) -> None:
         """Launches of a plan write it."""
@@ -152,10 +157,9 @@ class Buffer:
         if self.watch is not None:
             self.watch.before(self, "the host")
         self.shared = True
-        if self.watch is not None or self.is_ordered:
-            if self._record is not None and self.is_ordered:
-                self._record[TAG] = 0
-            invalidate()
+        if self._record is not None and self.is_ordered:
+            self._record[TAG] = 0
+        invalidate()
 
     def watched(self, *, strictly: bool) -> Watch:
         """From now on what it holds is saved before the host writes it, if anybody may ask for it; strictly, before
@@ -173,9 +177,9 @@ class Buffer:
     @property
     def generation(self) -> int:
         """Changes with every write that adstack knows of: by the host, by fill, by a kernel."""
-        if self._record is not None and self._record[WRITTEN]:
-            self._record[WRITTEN] = 0
-            self._generation = next_generation()
+        if self._record is not None and self._record[WRITTEN] != self._seen:
+            self._seen = self._record[WRITTEN]
+            self.touch()
         return self._generation
 
     def record(self) -> ctypes.Array[ctypes.c_int64]:
@@ -185,6 +189,7 @@ class Buffer:
             words[ADDRESS] = self.backend.address(self._alive())
             words[MARK] = self.backend.mark(self.storage) if isinstance(self.backend, Marking) else 0
             words[EXTENTS:] = list(self.shape)
+            words[GENERATION] = self._generation
             self._record = words
         return self._record
 

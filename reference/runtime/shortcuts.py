@@ -107,7 +107,9 @@ class Shortcut:
         otherwise: serves every other call.
         conditions: what must hold besides.
         distinct: pairs of places that must not be in the same memory.
-        sizes: whether launches may compute the depths of their adstacks each time.
+        sizes: places that the depths of adstacks depend on, besides scalar arguments; None if they may depend on more,
+            and have to be computed in each launch.
+        reductions: parallel loops that compute them.
         short: serves a call, given by its arguments, whose adstacks have no room; it gets the error that says so.
         keep: what the conditions' addresses point to.
     """
@@ -120,6 +122,7 @@ class Shortcut:
     otherwise: Callable[..., Any]
     conditions: tuple[Still | Before, ...] = ()
     distinct: tuple[tuple[str, str], ...] = ()
-    sizes: bool = False
+    sizes: tuple[str, ...] | None = ()
+    reductions: int = 0
     short: Callable[[HeapLimit, tuple[Any, ...]], None] | None = None
     keep: tuple[Any, ...] = field(default=(), repr=False)

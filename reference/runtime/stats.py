@@ -1,14 +1,12 @@
-"""What became of adstacks since the program started: counters, for tests and for people who wonder where time goes.
-
-Launches that machine code serves are not among those of depths.
-"""
+"""What became of adstacks since the program started: counters, for tests and for people who wonder where time goes."""
 
 from __future__ import annotations
 
+import ctypes
 from collections import Counter
 from typing import Final
 
-__all__ = ["COUNTED", "count", "stats"]
+__all__ = ["COUNTED", "SIZINGS", "count", "stats"]
 
 COUNTED: Final = {
     "size_evaluations": "launches that computed how deep their adstacks must be",
@@ -22,6 +20,9 @@ COUNTED: Final = {
 }
 """The counters, and what they count."""
 
+SIZINGS: Final = (ctypes.c_int64 * 3)()
+"""What machine code counts: hits, evaluations and reductions of sizes."""
+
 _COUNTS: Final[Counter[str]] = Counter()
 
 
@@ -34,4 +35,5 @@ def count(name: str, number: int = 1) -> None:
 
 def stats() -> dict[str, int]:
     """All counters since the program started; differences between two calls tell what happened in between."""
-    return {name: _COUNTS[name] for name in COUNTED}
+    more = dict(zip(("size_hits", "size_evaluations", "size_reductions"), SIZINGS, strict=True))
+    return {name: _COUNTS[name] + more.get(name, 0) for name in COUNTED}
