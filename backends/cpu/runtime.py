@@ -114,6 +114,10 @@ class Executable:
         self.sizes = any(task.sizes for task in self.program.tasks)
         self.is_long = any(op.name in _LONG for task in self.program.tasks for op in task.body.walk())
         self.address: int = self.slots.ctypes.data
+        self.cells, self.entry = self.slots.data, self.code.entry
+        self.launch_slot, self.sized_slot = (self.context.own[name] for name in ("launch", "sized"))
+        task = self.program.tasks[0].body.args if self.program.tasks else ()
+        self.params = [(slot, arg.dtype) for slot, arg in zip(self.context.params, task, strict=True)]
 
     @property
     def settled(self) -> bool:
@@ -169,11 +173,11 @@ class Executable:
         if self.raised:
             self.errors[:] = 0
             raise self.raised.pop()
-        if self.errors[0]:
+        if self.errors.item(0):
             record = self.errors.tolist()
             self.errors[:] = 0
             raise failure(self.sites, record, self.shapes)
-        if self.overflow[0]:
+        if self.overflow.item(0):
             record = self.overflow.tolist()
             self.overflow[:] = 0
             self.settled = False
@@ -186,14 +190,13 @@ class CpuBackend:
     def __init__(self, capabilities: Capabilities) -> None:
         self.capabilities = capabilities
         self.heap = DeviceHeap()
-        self._launches = np.zeros(1, np.int64)
+        self._launches = ctypes.c_int64(0)
         self._graphs = Graphs()
 
     @property
     def launches(self) -> int:
         """How many launches there were."""
-        number: int = self._launches.item(0)
-        return number
+        return self._launches.value
 
     def compile(self, program: Program, options: Options) -> Executable:
         own = {
@@ -247,26 +250,26 @@ class CpuBackend:
         return native.alone(lambda: self._launch(executable, scalars, bindings))
 
     def _launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
-        slots, context = executable.slots, executable.context
-        task = executable.program.tasks[0].body.args if executable.program.tasks else ()
-        for slot, value, arg in zip(context.params, scalars, task, strict=True):
-            slots[slot] = signed_bits(value, arg.dtype)
+        slots = executable.cells
+        for (slot, dtype), value in zip(executable.params, scalars, strict=True):
+            slots[slot] = signed_bits(value, dtype)
         if bindings is not executable.bound:
+            context = executable.context
             for name, storage in bindings.storages.items():
                 slots[context.pointers[name]] = storage.__array_interface__["data"][0]
             for (name, axis), slot in context.extents.items():
                 slots[slot] = bindings.shapes[name][axis]
             executable.shapes, executable.bound = bindings.shapes, bindings
-        self._launches[0] += 1
-        slots[context.own["launch"]] = self._launches[0]
-        slots[context.own["sized"]] = executable.settled and bindings.sized
+        self._launches.value += 1
+        slots[executable.launch_slot] = self._launches.value
+        slots[executable.sized_slot] = executable.settled and bindings.sized
         executable.settled = False
         try:
-            stopped = native.run(executable.code.entry, executable.address)
+            stopped = native.run(executable.entry, executable.address)
             if stopped:
                 executable.go_on(stopped)
         finally:
-            slots[context.own["sized"]] = 0  # calls that machine code serves don't know
+            slots[executable.sized_slot] = 0  # calls that machine code serves don't know
         executable.settled = True
         executable.report()
         self._graphs.note(executable, bindings)
@@ -278,7 +281,7 @@ class CpuBackend:
 
     def repeat(self, graph: Graph) -> bool:
         """Launch a graph."""
-        native.alone(lambda: graph.repeat(self._launches.ctypes.data))
+        native.alone(lambda: graph.repeat(ctypes.addressof(self._launches)))
         return True
 
     def resize(self, graph: Graph, number: int) -> None:
@@ -286,20 +289,19 @@ class CpuBackend:
 
     def last_launch(self, executable: Executable) -> int:
         """The number of the last launch of an executable."""
-        number: int = executable.slots.item(executable.context.own["launch"])
+        number: int = executable.cells[executable.launch_slot]
         return number
 
     def launch_word(self, executable: Executable) -> int:
         """Where that number stands."""
-        return executable.address + 8 * executable.context.own["launch"]
+        return executable.address + 8 * executable.launch_slot
 
     def last_scalars(self, executable: Executable) -> Sequence[Any]:
         """The scalar arguments of its last launch; None for floats."""
-        task = executable.program.tasks[0].body.args if executable.program.tasks else ()
-        raw = (executable.slots[slot : slot + 1] for slot in executable.context.params)
+        slots = executable.slots
         return [
-            None if arg.dtype.is_float else bits.view(arg.dtype.numpy)[0].item()
-            for bits, arg in zip(raw, task, strict=True)
+            None if dtype.is_float else slots[slot : slot + 1].view(dtype.numpy)[0].item()
+            for slot, dtype in executable.params
         ]
 
     def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., Any] | None:
@@ -314,7 +316,7 @@ class CpuBackend:
             slots=executable.slots.ctypes.data,
             errors=executable.errors.ctypes.data,
             overflow=executable.overflow.ctypes.data,
-            launches=self._launches.ctypes.data,
+            launches=ctypes.addressof(self._launches),
             results={name: executable.own[name].ctypes.data for name in executable.program.results},
             long=executable.is_long,
             failed=executable.report,

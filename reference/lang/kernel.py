@@ -175,13 +175,15 @@ class Kernel:
     def prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialisation, Call, state.Runtime]:
         """What would serve a call, and what the call passes."""
         runtime = self._entered()
-        args = self._bound(args, kwargs)
+        if kwargs or len(args) != len(self._takes):
+            args = self._bound(args, kwargs)
         call = Call()
         for take, value in zip(self._takes, args, strict=True):
             take(value, call)
-        key = tuple(call.key)
-        current = (candidate for candidate in self._compiled.get(key, ()) if candidate.is_current())
-        return next(current, None) or self._compile(args, call, runtime), call, runtime
+        for candidate in self._compiled.get(tuple(call.key), ()):
+            if not candidate.captured or candidate.is_current():
+                return candidate, call, runtime
+        return self._compile(args, call, runtime), call, runtime
 
     def _restart(self, runtime: state.Runtime) -> None:
         """Forget what was compiled for an earlier runtime."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["Box", "Interval", "include", "intersection", "slices"]
+__all__ = ["Box", "Interval", "contains", "include", "intersection", "slices"]
 
 Interval = tuple[int, int]
 Box = tuple[Interval, ...]
@@ -16,7 +16,7 @@ MOST: Final = 32
 def include(boxes: list[Box], new: Box) -> None:
     """Add a box to a set; boxes that make one box together become one."""
     for k, old in enumerate(boxes):
-        if _contains(old, new):
+        if contains(old, new):
             return
         together = _union(old, new)
         if together is not None:
@@ -29,13 +29,14 @@ def include(boxes: list[Box], new: Box) -> None:
         boxes[:] = [tuple((min(lo for lo, _ in axis), max(hi for _, hi in axis)) for axis in axes)]
 
 
-def _contains(outer: Box, inner: Box) -> bool:
+def contains(outer: Box, inner: Box) -> bool:
+    """Whether every index of one is in the other."""
     return all(a <= c and d <= b for (a, b), (c, d) in zip(outer, inner, strict=True))
 
 
 def _union(one: Box, other: Box) -> Box | None:
     """The union, if it is a box."""
-    if _contains(other, one):
+    if contains(other, one):
         return other
     differing = [k for k, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
     if len(differing) != 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ...errors import AdstackRuntimeError
@@ -224,7 +225,7 @@ class Launch(Event):
         """What the launch may read."""
         return self._touched(self._footprint.read)
 
-    @property
+    @cached_property
     def _footprint(self) -> Footprint:
         """Where launches like this one read and write: of the same numbers, on arrays of the same shapes."""
         known: dict[Any, Footprint] = self.made.modes.setdefault("footprints", {})

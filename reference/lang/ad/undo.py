@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...runtime.boxes import Box, include, intersection, slices
+from ...runtime.boxes import Box, contains, include, intersection, slices
 from ...runtime.memory import Array, Buffer
 
 __all__ = ["Change", "Log", "Overwritten", "Touched", "differing", "identity", "net", "whole"]
@@ -88,9 +88,11 @@ class Watched:
     generation: int
 
     def need(self, boxes: Iterable[Box]) -> None:
-        """More elements are needed; this is a mark."""
-        now = self.buffer.read()
-        for box in boxes:
+        """More elements are needed, from now on; the last mark has just been."""
+        new = [box for box in boxes if not any(contains(known, box) for known in self.needed)]
+        if new:
+            now = self.buffer.read()
+        for box in new:
             self.contents[slices(box)] = now[slices(box)]
             include(self.needed, box)
 
