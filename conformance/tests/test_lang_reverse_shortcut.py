@@ -239,6 +239,19 @@ def test_a_kernel_that_overwrites_what_is_read_is_noticed(known):
     square.grad()
 
 
+def test_what_is_overwritten_after_the_first_call_is_noticed_though_gradients_came_before_it():
+    data = Data(straight=False)
+    scaled, move = data.kernels["scaled"], data.kernels["move"]
+    move()
+    for _ in range(2):
+        scaled.grad(2, 0.5)
+    assert is_served(scaled)
+    scaled(2, 0.5)
+    move()
+    with pytest.raises(AdstackDataAccessError, match="move has overwritten it"):
+        scaled.grad(2, 0.5)
+
+
 def test_a_field_that_gets_its_gradient_later_has_its_share():
     x, w, y = qd.field(qd.f64), qd.field(qd.f64), qd.field(qd.f64)
     qd.root.dense(qd.i, 2).place(x, x.grad, w)

@@ -74,7 +74,7 @@ class Inputs:
     @property
     def looks_at_kernels(self) -> bool:
         """Whether what other kernels wrote is looked at: not where launches can't be told apart by their arguments."""
-        return not self._takes_arguments or self._made.calls == 1
+        return not self._takes_arguments or self._made.calls <= 1
 
     @property
     def _takes_arguments(self) -> bool:
