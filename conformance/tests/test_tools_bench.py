@@ -243,7 +243,7 @@ def test_the_language_runner_times_cold_rows_on_the_best_backend(row: str):
 def test_runners_know_every_row(module: str):
     """But those that have no meaning in JAX."""
     runner = importlib.import_module(f"adstack.tools.bench.runners.{module}")
-    elsewhere = {"element-read", "element-write", "first-cached"} if module == "jax_scan" else set()
+    elsewhere = {"tape", "element-read", "element-write", "first-cached"} if module == "jax_scan" else set()
     known = {name for name in ROWS if name in runner.ROWS or name.startswith(("many", runner.MANY_GRADIENT))}
     assert known == set(ROWS) - elsewhere
     assert known >= runner.ROWS.keys()

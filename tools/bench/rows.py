@@ -34,6 +34,7 @@ _ROWS: Final = (
     Row("args", "the same with one array and one scalar", calls=2000),
     Row("nop-reverse", "the gradient of y = x * x, of single numbers, by x", calls=2000),
     Row("args-reverse", "y[0] = x[1] * s, of two arrays, and its gradient: two calls (one in JAX)", calls=2000),
+    Row("tape", "a tape of 100 calls of x[t + 1] = x[t] * x[t], and its gradients", calls=20),
     Row("recurrence", "65,536 threads of 64 steps of v = sin(v) * 0.9 + 0.1, summed", calls=3),
     Row("recurrence-reverse", "the gradient of recurrence by its 65,536 inputs, forward part included", calls=3),
     Row("gather", "65,536 rows of up to 16 products of gathered elements", calls=10),

@@ -79,6 +79,26 @@ def _args_reverse(qd: Any) -> Work:
     return both
 
 
+def _tape(qd: Any) -> Work:
+    x, y = qd.field(qd.f32, shape=101, needs_grad=True), qd.field(qd.f32, shape=(), needs_grad=True)
+
+    @qd.kernel
+    def step(t: qd.i32):
+        x[t + 1] = x[t] * x[t]
+
+    @qd.kernel
+    def last():
+        y[None] += x[100]
+
+    def taped() -> None:
+        with qd.ad.Tape(loss=y):
+            for t in range(100):
+                step(t)
+            last()
+
+    return taped
+
+
 def _recurrence(qd: Any, **options: bool) -> Work:
     x, y = qd.field(qd.f32, shape=THREADS, **options), qd.field(qd.f32, shape=(), **options)
     n = qd.field(qd.i32, shape=())
@@ -189,6 +209,7 @@ ROWS: dict[str, Callable[[Any], Work]] = {
     "args": _args,
     "nop-reverse": _nop_reverse,
     "args-reverse": _args_reverse,
+    "tape": _tape,
     "recurrence": _recurrence,
     "recurrence-reverse": lambda qd: _recurrence(qd, needs_grad=True),
     "gather": _gather,
