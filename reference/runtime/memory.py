@@ -16,6 +16,7 @@ import numpy.typing as npt
 from ..errors import AdstackRuntimeError
 from ..ir.types import DType
 from .backend import Backend, Filling, Marking, Ordering, Partial
+from .boxes import Box, slices
 from .budget import current
 from .capturing import CAPTURING, check
 from .guards import invalidate, rewired
@@ -309,17 +310,31 @@ class Buffer:
         if values is None:
             self._upload(target)
 
+    def part(self, box: Box) -> Array:
+        """A copy of the elements in a box."""
+        view = self.view()
+        if view is None and isinstance(self.backend, Partial) and box:
+            (low, high), row = box[0], math.prod(self.shape[1:])
+            rows = self._fetched(low * row, (high - low + 1) * row).reshape((-1, *self.shape[1:]))
+            return np.array(rows[slices(((0, high - low), *box[1:]))])
+        return np.array((self._downloaded() if view is None else view)[slices(box)])
+
     def exchange(self, positions: npt.NDArray[np.int64], values: Array) -> Array:
-        """Write elements at flat positions; what they were."""
+        """Write elements at flat positions, which ascend; what they were."""
         if self.watch is not None:
             self.watch.before(self, "the host")
-        view = self.view()
-        contents = self._downloaded() if view is None else view
-        flat = contents.reshape(-1)
-        before: Array = flat[positions]
-        flat[positions] = values
+        view, start = self.view(), 0
+        if view is not None:
+            flat = view.reshape(-1)
+        elif isinstance(self.backend, Partial):
+            start = int(positions[0])
+            flat = self._fetched(start, int(positions[-1]) + 1 - start)
+        else:
+            flat = self._downloaded().reshape(-1)
+        before: Array = flat[positions - start]
+        flat[positions - start] = values
         if view is None:
-            self._upload(contents)
+            self._send(start, flat)
         self.touch()
         return before
 

@@ -78,8 +78,13 @@ class Plan:
     def _announce(self, arrays: Mapping[str, Buffer]) -> None:
         """Say that a launch is about to write."""
         for buffer in (*self._changed, *(arrays[name] for name in self._written_arguments)):
-            if buffer.watch is not None and buffer.watch.strict:
+            if buffer.watch is None:
+                continue
+            if buffer.watch.strict:
                 buffer.watch.before(buffer, self.compiled.program.name)
+                continue
+            for saver in buffer.watch.savers:
+                saver.before(buffer)
 
     @property
     def is_watched(self) -> bool:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from .memory import Buffer
 
-__all__ = ["Saved", "Watch", "Watcher"]
+__all__ = ["Saved", "Saver", "Watch", "Watcher"]
 
 Array = npt.NDArray[Any]
 
@@ -37,6 +37,13 @@ class Watcher(Protocol):
 
     def changes(self) -> None:
         """What it watches is about to be written after its last launch."""
+
+
+class Saver(Protocol):
+    """Who saves what a buffer holds before it is written."""
+
+    def before(self, buffer: Buffer) -> None:
+        """It is about to be."""
 
 
 @dataclass
@@ -83,6 +90,7 @@ class Watch:
 
     Attributes:
         strict: whether writes of kernels count, so that these must not be served by machine code alone.
+        savers: who is told of every write, of kernels too, before it happens.
         last: a word that no number of a later launch is at or below, for machine code.
     """
 
@@ -90,6 +98,7 @@ class Watch:
         self.last = ctypes.c_int64(-1)
         self._watchers: list[ReferenceType[Watcher]] = []
         self.saved: list[Saved] = []
+        self.savers: list[Saver] = []
         self.strict = False
         self._launches = 0
 
@@ -104,6 +113,8 @@ class Watch:
 
     def before(self, buffer: Buffer, writer: str, where: Any = None) -> None:
         """The buffer is about to be written: an element, or anything."""
+        for saver in self.savers:
+            saver.before(buffer)
         launches = buffer.backend.launches
         if launches != self._launches:
             self._launches = launches

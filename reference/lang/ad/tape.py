@@ -64,7 +64,7 @@ class Tape:
         self.grad_check = list(grad_check or ())
         self.calls: list[tuple[Any, tuple[Any, ...]]] = []
         self._events: list[Event] = []
-        self._log = Log()
+        self._log = Log(guarded=True)
         self._cleared: dict[int, Buffer] = {}
         self._gradients: dict[Any, Buffer] = {}
         self._written_by_host: dict[Any, tuple[Any, Any]] = {}
@@ -81,15 +81,18 @@ class Tape:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self._open.close()
-        if kind is None:
-            self.grad()
+        try:
+            if kind is None:
+                self.grad()
+        finally:
+            self._log.close()
 
     def grad(self) -> None:
         """Differentiate what was recorded."""
         self._note_host()
         self.loss.seed()
         undone: list[Change] = []
-        with recording(None):
+        with recording(None), self._log.quiet():
             try:
                 self._unwind(undone)
                 if self.grad_check:
@@ -128,7 +131,8 @@ class Tape:
         self._log.watch(before)
         if self.grad_check:
             self._log.watch(written)
-        result = self._launched(launch, runtime)
+        with self._log.launching(written):
+            result = self._launched(launch, runtime)
         launch.changes = self._log.mark(written)
         self._log.watch(after)
         self._events.append(launch)

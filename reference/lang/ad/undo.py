@@ -1,13 +1,15 @@
 """An undo log of memory: what elements held before they were overwritten, linear in the number of those that changed.
 
-Elements that recorded launches need are watched: a copy of their contents is kept, and compared with the memory at
-every mark if the generation of their buffer says that it changed (always, for memory that is shared with numpy or
-torch: their writes leave no trace). So writes of the host count like those of kernels.
+Elements that recorded launches need are watched. Where all who write say so before, they are saved then (`guarded`).
+Otherwise a copy of their contents is kept, and compared with the memory at every mark if the generation of their buffer
+says that it changed (always, for memory that is shared with numpy or torch: their writes leave no trace). So writes of
+the host count like those of kernels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +18,7 @@ import numpy.typing as npt
 
 from ...runtime.boxes import Box, contains, include, intersection, slices
 from ...runtime.memory import Array, Buffer
+from .guarded import Guarded, differing_within
 
 __all__ = ["Change", "Log", "Overwritten", "Touched", "differing", "identity", "net", "whole"]
 
@@ -116,14 +119,8 @@ class Watched:
 
     def _compared(self, now: Array, region: Box) -> tuple[npt.NDArray[np.int64], Array]:
         """Flat positions that differ in a region, and the old values there."""
-        bits = f"u{now.dtype.itemsize}"
-        # one axis more: numpy knows no positions in arrays without axes
-        at: tuple[Any, ...] = (0, *slices(region))
-        old, new = (np.ascontiguousarray(a[None][at]).view(bits) for a in (self.contents, now))
-        differing = np.nonzero(np.atleast_1d(old != new))
-        where = tuple(k + lo for k, (lo, _) in zip(differing, region, strict=False))
-        positions = np.ravel_multi_index(where, now.shape) if region else differing[0]
-        values = self.contents.reshape(-1)[positions]
+        at: tuple[Any, ...] = (..., *slices(region))
+        positions, values = differing_within(region, now[at], self.contents[at], now.shape)
         self.contents.reshape(-1)[positions] = now.reshape(-1)[positions]
         return positions, values
 
@@ -163,10 +160,17 @@ def identity(buffer: Buffer) -> Any:
 
 
 class Log:
-    """The watched buffers."""
+    """The watched buffers.
 
-    def __init__(self) -> None:
-        self._watched: dict[Any, Watched] = {}
+    Args:
+        guarded: whether all launches announce what they write (`launching`) and everybody else does (`Watch.before`),
+            as long as memory is not shared: then elements are copied only where they are about to be written.
+    """
+
+    def __init__(self, *, guarded: bool = False) -> None:
+        self._watched: dict[Any, Watched | Guarded] = {}
+        self._guards = guarded
+        self._quiet = 0
 
     def watch(self, touched: Iterable[Touched]) -> None:
         """From here on, changes of these elements are logged. This is a mark for them."""
@@ -174,20 +178,79 @@ class Log:
             if not one.buffer.alive:
                 continue
             key = identity(one.buffer)
-            if key not in self._watched:
-                contents = np.empty(one.buffer.shape, one.buffer.dtype.numpy)
-                self._watched[key] = Watched(one.label, one.buffer, contents, [], one.buffer.generation)
-            self._watched[key].need(one.boxes)
+            known = self._watched.get(key)
+            if known is None:
+                known = self._watched[key] = self._new(one)
+            known.need(one.boxes)
+
+    def _new(self, one: Touched) -> Watched | Guarded:
+        if not self._guards or one.buffer.shared or not one.buffer.owned:
+            contents = np.empty(one.buffer.shape, one.buffer.dtype.numpy)
+            return Watched(one.label, one.buffer, contents, [], one.buffer.generation)
+        one.buffer.watched(strictly=False).savers.append(self)
+        return Guarded(one.label, one.buffer)
+
+    # ---- writes that are about to come
+
+    @contextmanager
+    def launching(self, written: Iterable[Touched]) -> Iterator[None]:
+        """A launch inside writes at most these elements."""
+        for one in written:
+            known = self._watched.get(identity(one.buffer))
+            if isinstance(known, Guarded):
+                known.save(one.boxes)
+        with self.quiet():
+            yield
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """What is written inside is not to be logged, or known to be."""
+        self._quiet += 1
+        try:
+            yield
+        finally:
+            self._quiet -= 1
+
+    def before(self, buffer: Buffer) -> None:
+        """Somebody is about to write a buffer."""
+        known = None if self._quiet else self._watched.get(identity(buffer))
+        if isinstance(known, Guarded):
+            known.save(None)
+
+    def close(self) -> None:
+        """Nothing is about to come any more."""
+        for known in self._watched.values():
+            if isinstance(known, Guarded) and known.buffer.watch is not None:
+                known.buffer.watch.savers.remove(self)
+
+    # ---- marks
 
     def mark(self, written: Iterable[Touched] | None = None) -> list[Change]:
         """What changed since the last mark, if only the elements `written` can have (None: any)."""
         within = None if written is None else {identity(one.buffer): one.boxes for one in written}
         found = []
         for key, watched in self._watched.items():
-            if watched.buffer.alive:
+            if not watched.buffer.alive:
+                continue
+            if isinstance(watched, Watched):
                 change = watched.changed(None if within is None else within.get(key, ()))
+            else:
+                change = self._guarded(key, watched)
+            if change is not None:
                 found.append(change)
-        return [change for change in found if change is not None]
+        return found
+
+    def _guarded(self, key: Any, guarded: Guarded) -> Change | None:
+        """What changed of a guarded buffer; if it is shared by now, it has to be compared from then on."""
+        changed = guarded.changed() if guarded.saved else None
+        if guarded.buffer.shared:
+            contents = np.empty(guarded.buffer.shape, guarded.buffer.dtype.numpy)
+            watched = Watched(guarded.label, guarded.buffer, contents, [], guarded.buffer.generation)
+            watched.need(guarded.needed)
+            self._watched[key] = watched
+            if guarded.buffer.watch is not None:
+                guarded.buffer.watch.savers.remove(self)
+        return None if changed is None else Change(guarded.label, guarded.buffer, *changed)
 
     def __len__(self) -> int:
         return len(self._watched)
