@@ -305,8 +305,9 @@ def _remember(depths: int, memo: Words) -> None:
     """Take over the depths of the launch that Python has just made, if they stand."""
     word = ctypes.c_int64.from_address(depths)
     if word.value == 1:
-        for k in range(0, len(memo), len(MEMO)):
-            memo[k + MEMO["value"]] = ctypes.c_int64.from_address(memo[k + MEMO["address"]]).value
+        for row in range(len(memo) // len(MEMO)):
+            at = row * len(MEMO)
+            memo[at + MEMO["value"]] = ctypes.c_int64.from_address(memo[at + MEMO["address"]]).value
         word.value = _address(memo)
 
 

@@ -101,6 +101,17 @@ def test_memory_of_others_is_compared_at_every_mark(log: Log) -> None:
     assert identity(memory) != identity(buffer([0.0]))
 
 
+def test_memory_that_others_get_later_is_compared_from_then_on(log: Log) -> None:
+    memory = buffer([0.0, 0.0, 0.0])
+    log.watch([Touched("x", memory, whole(memory))])
+    memory.share()
+    for at in (1, 2):
+        memory.storage[at] = 4.0  # by numpy, which says nothing
+        (change,) = log.mark([])
+        assert (change.positions.tolist(), change.values.tolist()) == ([at], [0.0])
+    log.close()
+
+
 BOXES = st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)).map(
     lambda b: ((min(b[:2]), max(b[:2])), (min(b[2:]), max(b[2:])))
 )

@@ -410,6 +410,29 @@ def test_depths_for_arguments_of_machine_code_are_not_taken_for_those_of_python(
     kernel.grad.serve(3, 0.5)
 
 
+def test_depths_that_depend_on_nothing_in_memory_are_computed_once():
+    x, y = (qd.field(qd.f64, MANY, needs_grad=True) for _ in range(2))
+
+    @qd.kernel
+    def triangle():
+        for i in x:
+            v = x[i]
+            for _ in range(i):
+                v = v * v
+            y[i] = v
+
+    x.fill(1.0)
+    for turn in range(4):
+        x.grad.fill(0.0)
+        y.grad.fill(1.0)
+        triangle()
+        before = qd.stats()
+        triangle.grad()
+        assert qd.stats()["size_evaluations"] - before["size_evaluations"] == (turn == 0)
+        assert x.grad.to_numpy().tolist() == [2.0**i for i in range(MANY)]
+    assert is_served(triangle)
+
+
 def test_a_tape_and_debug_mode_see_every_call():
     data = Data(straight=False)
     power = data.kernels["power"]

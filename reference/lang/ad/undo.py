@@ -8,8 +8,8 @@ the host count like those of kernels.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -159,6 +159,19 @@ def identity(buffer: Buffer) -> Any:
     return contents.ctypes.data, contents.nbytes, buffer.dtype
 
 
+class _Quiet(AbstractContextManager[None]):
+    """A context that counts how deep one is inside."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+
+    def __enter__(self) -> None:
+        self.depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.depth -= 1
+
+
 class Log:
     """The watched buffers.
 
@@ -170,7 +183,7 @@ class Log:
     def __init__(self, *, guarded: bool = False) -> None:
         self._watched: dict[Any, Watched | Guarded] = {}
         self._guards = guarded
-        self._quiet = 0
+        self._quiet = _Quiet()
 
     def watch(self, touched: Iterable[Touched]) -> None:
         """From here on, changes of these elements are logged. This is a mark for them."""
@@ -192,28 +205,21 @@ class Log:
 
     # ---- writes that are about to come
 
-    @contextmanager
-    def launching(self, written: Iterable[Touched]) -> Iterator[None]:
+    def launching(self, written: Iterable[Touched]) -> AbstractContextManager[None]:
         """A launch inside writes at most these elements."""
         for one in written:
             known = self._watched.get(identity(one.buffer))
             if isinstance(known, Guarded):
                 known.save(one.boxes)
-        with self.quiet():
-            yield
+        return self._quiet
 
-    @contextmanager
-    def quiet(self) -> Iterator[None]:
+    def quiet(self) -> AbstractContextManager[None]:
         """What is written inside is not to be logged, or known to be."""
-        self._quiet += 1
-        try:
-            yield
-        finally:
-            self._quiet -= 1
+        return self._quiet
 
     def before(self, buffer: Buffer) -> None:
         """Somebody is about to write a buffer."""
-        known = None if self._quiet else self._watched.get(identity(buffer))
+        known = None if self._quiet.depth else self._watched.get(identity(buffer))
         if isinstance(known, Guarded):
             known.save(None)
 
