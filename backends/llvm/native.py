@@ -208,6 +208,8 @@ def make(entry: Entry, shortcut: Shortcut) -> Callable[..., Any] | None:
     tables = _arguments(entry, shortcut)
     if result is None or tables is None or not _complete(entry, shortcut):
         return None
+    if not entry.context.pointers.keys() >= {name for pair in shortcut.distinct for name in pair}:
+        return None  # where they are is not passed on, so that nobody could compare
     arguments, keep = tables
     context, base = entry.context, entry.slots
     for name, buffer in shortcut.buffers.items():

@@ -109,6 +109,16 @@ def test_of_memory_that_others_write_single_elements_are_read():
     assert backend.copied == [1, 1, 1]
 
 
+@pytest.mark.parametrize("kind", [ReferenceBackend, Whole, Parts])
+def test_elements_anywhere_are_exchanged(kind):
+    buffer = Buffer(kind(), qd.f64, (4, 3))
+    buffer.write(np.arange(12.0).reshape(4, 3))
+    before = buffer.exchange(np.array([10, 2, 7]), np.array([-10.0, -2.0, -7.0]))
+    assert before.tolist() == [10.0, 2.0, 7.0]
+    assert buffer.read().reshape(-1).tolist() == [0, 1, -2, 3, 4, 5, 6, -7, 8, 9, -10, 11]
+    assert buffer.part(((1, 2), (0, 1))).tolist() == [[3, 4], [6, -7]]
+
+
 def test_numbers_without_axes_have_one_element():
     for kind in (Whole, Parts):
         buffer = Buffer(kind(), qd.i32, ())

@@ -320,15 +320,15 @@ class Buffer:
         return np.array((self._downloaded() if view is None else view)[slices(box)])
 
     def exchange(self, positions: npt.NDArray[np.int64], values: Array) -> Array:
-        """Write elements at flat positions, which ascend; what they were."""
+        """Write elements at some flat positions; what they were."""
         if self.watch is not None:
             self.watch.before(self, "the host")
         view, start = self.view(), 0
         if view is not None:
             flat = view.reshape(-1)
         elif isinstance(self.backend, Partial):
-            start = int(positions[0])
-            flat = self._fetched(start, int(positions[-1]) + 1 - start)
+            start = int(positions.min())
+            flat = self._fetched(start, int(positions.max()) + 1 - start)
         else:
             flat = self._downloaded().reshape(-1)
         before: Array = flat[positions - start]

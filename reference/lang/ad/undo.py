@@ -228,6 +228,7 @@ class Log:
         for known in self._watched.values():
             if isinstance(known, Guarded) and known.buffer.watch is not None:
                 known.buffer.watch.savers.remove(self)
+        self._watched = {}
 
     # ---- marks
 
