@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from adstack.backends.llvm import native
 from adstack.backends.llvm.native_run import STEP
+from adstack.runtime.adstack_heap import HeapLimit
 from adstack.runtime.backend import Bindings
 
 from .pool import pool
@@ -88,6 +89,9 @@ class Graph:
                     made.go_on(code)
                 made.report()
                 at += 1
+        except HeapLimit as short:
+            short.launch = at
+            raise
         finally:
             for part in self.last.values():
                 made, done = part.executable, at == count

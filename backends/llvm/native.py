@@ -45,8 +45,17 @@ __all__ = ["Context", "Entry", "alone", "make", "prepare", "repeat", "run"]
 _METHOD_FLAGS: Final = 0x80 | 0x02
 """METH_FASTCALL and METH_KEYWORDS."""
 _PAUSE_SECONDS: Final = 5e-5
-_NUMPY: Final = (np.int32, np.int64, np.float32, np.float64)
-"""Types of numpy's numbers that machine code takes as it takes Python's."""
+_TYPES: Final = {
+    "address_name": id(RECORD_NAME),
+    "int_type": id(int),
+    "float_type": id(float),
+    "int32_type": id(np.int32),
+    "int64_type": id(np.int64),
+    "float32_type": id(np.float32),
+    "float64_type": id(np.float64),
+    "none": id(None),
+}
+"""The words about objects of Python and numpy that are always there."""
 Words = Any
 Result = TypeVar("Result")
 
@@ -210,64 +219,70 @@ def make(entry: Entry, shortcut: Shortcut) -> Callable[..., Any] | None:
         return None
     if not entry.context.pointers.keys() >= {name for pair in shortcut.distinct for name in pair}:
         return None  # where they are is not passed on, so that nobody could compare
+    _fixed(entry, shortcut)
     arguments, keep = tables
-    context, base = entry.context, entry.slots
-    for name, buffer in shortcut.buffers.items():
-        for slots, word in ((context.pointers, ADDRESS), (entry.marks, MARK)):
-            if name in slots:
-                ctypes.c_int64.from_address(base + 8 * slots[name]).value = buffer.record()[word]
+    slots, pointers = entry.slots, entry.context.pointers
     changed = [buffer for name, buffer in shortcut.buffers.items() if name in shortcut.written]
-    written = _table([[_address(buffer.record()) + 8 * WRITTEN] for buffer in changed])
-    memo = _memo(entry, shortcut)
-    attributes = _table([[id(owner), id(name), id(value)] for owner, name, value in shortcut.attributes])
-    conditions = _table([_condition(one) for one in shortcut.conditions])
-    distinct = _table([[base + 8 * context.pointers[name] for name in pair] for pair in shortcut.distinct])
+    rows = {
+        "written": _table([[_address(buffer.record()) + 8 * WRITTEN] for buffer in changed]),
+        "attributes": _table([[id(owner), id(name), id(value)] for owner, name, value in shortcut.attributes]),
+        "conditions": _table([_condition(one) for one in shortcut.conditions]),
+        "distinct": _table([[slots + 8 * pointers[name] for name in pair] for pair in shortcut.distinct]),
+        "memo": _memo(entry, shortcut),
+        "arguments": arguments,
+    }
     record = (ctypes.c_int64 * len(RECORD))()
     words = {
+        **_program_words(entry),
+        **_TYPES,
+        **{name: _address(table) for name, table in rows.items()},
         "guard": ctypes.addressof(GUARD),
         "epoch": GUARD[0],
-        "count": len(shortcut.arguments),
-        "arguments": _address(arguments),
-        "attributes": _address(attributes),
-        "attribute_count": len(shortcut.attributes),
-        "run": entry.run,
-        "ctx": base,
-        "errors": entry.errors,
-        "overflow": entry.overflow,
-        "launches": entry.launches,
-        "launch_slot": base + 8 * context.own["launch"],
         "lock": _TURN.address,
-        "release": int(entry.long),
-        "written": _address(written),
+        "count": len(shortcut.arguments),
+        "attribute_count": len(shortcut.attributes),
         "written_count": len(changed),
+        "condition_count": len(shortcut.conditions),
+        "distinct_count": len(shortcut.distinct),
+        "memo_count": len(rows["memo"]) // len(MEMO),
         "result_kind": result[0],
         "result": result[1],
-        "address_name": id(RECORD_NAME),
-        "int_type": id(int),
-        "float_type": id(float),
-        **{f"{kind.__name__}_type": id(kind) for kind in _NUMPY},
-        "none": id(None),
-        "conditions": _address(conditions),
-        "condition_count": len(shortcut.conditions),
-        "distinct": _address(distinct),
-        "distinct_count": len(shortcut.distinct),
-        "depths": entry.depths,
-        "sized_slot": base + 8 * context.own["sized"] if entry.depths else 0,
-        "memo": _address(memo),
-        "memo_count": len(memo) // len(MEMO),
         "sizings": ctypes.addressof(SIZINGS),
         "reductions": shortcut.reductions,
     }
     for name, value in words.items():
         record[RECORD[name]] = value
     if entry.depths and shortcut.sizes is not None:
-        _remember(entry.depths, memo)
-    kept = (arguments, written, attributes, conditions, distinct, memo, record, shortcut, entry, keep)
+        _remember(entry.depths, rows["memo"])
     _, method, new = _library()
     goes_on = entry.goes_on if shortcut.short is None else _or_short(entry.goes_on, shortcut.short, record)
-    own = (_address(record), shortcut.otherwise, entry.failed, goes_on, kept)
+    own = (_address(record), shortcut.otherwise, entry.failed, goes_on, (rows, keep, record, shortcut, entry))
     made: Callable[..., Any] = new(ctypes.byref(method), own, None)
     return made
+
+
+def _fixed(entry: Entry, shortcut: Shortcut) -> None:
+    """Tell the context of memory that is the same in every call."""
+    for name, buffer in shortcut.buffers.items():
+        for slots, word in ((entry.context.pointers, ADDRESS), (entry.marks, MARK)):
+            if name in slots:
+                ctypes.c_int64.from_address(entry.slots + 8 * slots[name]).value = buffer.record()[word]
+
+
+def _program_words(entry: Entry) -> dict[str, int]:
+    """The words about a program."""
+    own = entry.context.own
+    return {
+        "run": entry.run,
+        "ctx": entry.slots,
+        "errors": entry.errors,
+        "overflow": entry.overflow,
+        "launches": entry.launches,
+        "launch_slot": entry.slots + 8 * own["launch"],
+        "release": int(entry.long),
+        "depths": entry.depths,
+        "sized_slot": entry.slots + 8 * own["sized"] if entry.depths else 0,
+    }
 
 
 def _or_short(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sizing_kit import gated as gated_loop
 
 import adstack as qd
 
@@ -34,6 +35,22 @@ def helpers(x: Any, y: Any, turns: Any, wanted: Any) -> tuple[Any, Any]:
     return seed, bound
 
 
+def slowly_falling() -> tuple[Any, Any, Any]:
+    """Two fields and a kernel between them, with a loop so slow that gradients of thousands of turns are not zero."""
+    x, y = (qd.field(qd.f64, 2, needs_grad=True) for _ in range(2))
+
+    @qd.kernel
+    def run(turns: qd.i32):
+        for i in x:
+            v = x[i]
+            for _ in range(turns):
+                v = v - 0.0005 * v * v
+            y[i] = v
+
+    x.from_numpy(np.array([0.75, 0.5]))
+    return x, y, run
+
+
 class Loops:
     """Gradients of loops whose trip counts are in memory; with `gated` only iterations that run keep anything."""
 
@@ -51,16 +68,7 @@ class Loops:
                     s = 0.5 * s * s + 0.25 * s
                 y[i] = s
 
-        @qd.kernel
-        def run_some():
-            for i in x:
-                s = x[i]
-                if turns[i] > 0:
-                    for _ in range(turns[i]):
-                        s = 0.5 * s * s + 0.25 * s
-                y[i] = s
-
-        self.run = run_some if gated else run
+        self.run = gated_loop(x, y, turns) if gated else run
         self.seed, self.bound = helpers(x, y, turns, self.wanted)
         x.from_numpy(np.linspace(0.1, 0.9, MANY, dtype=np.float32))
 

@@ -101,6 +101,21 @@ def miscount(program: Program) -> None:
     assert sums
 
 
+def gated(x: Any, y: Any, turns: Any) -> Any:
+    """A kernel with a loop that only iterations with turns run."""
+
+    @qd.kernel
+    def run_some():
+        for i in x:
+            s = x[i]
+            if turns[i] > 0:
+                for _ in range(turns[i]):
+                    s = 0.5 * s * s + 0.25 * s
+            y[i] = s
+
+    return run_some
+
+
 def gated_gradient(
     arch: str, many: int, steps: int, *rounds: Sequence[int], **options: Any
 ) -> tuple[np.ndarray[Any, Any], TaskRow]:
@@ -110,15 +125,7 @@ def gated_gradient(
     turns = qd.field(qd.i32, many)
     x.from_numpy(np.linspace(0.1, 0.9, many, dtype=np.float32))
 
-    @qd.kernel
-    def k():
-        for i in x:
-            s = x[i]
-            if turns[i] > 0:
-                for _ in range(turns[i]):
-                    s = 0.5 * s * s + 0.25 * s
-            y[i] = s
-
+    k = gated(x, y, turns)
     for pushing in rounds:
         counts = np.zeros(many, np.int32)
         counts[list(pushing)] = steps

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from graph_kit import MANY, Loops, repeated
@@ -52,6 +54,53 @@ def test_plain_calls_between_launches_have_depths_of_their_own():
     loops.y.grad.fill(1.0)
     loops.run.grad()  # of the graph's call of run, not of the plain one
     assert loops.x.grad.to_numpy().tobytes() == want[9]
+
+
+def test_what_has_no_room_in_a_later_launch_runs_again_from_snapshots():
+    turns = (3, 2_000, 4, 5_000, 3)
+
+    def gradients(**options: Any) -> list[bytes]:
+        qd.init(arch=qd.cpu, offline_cache=False, **options)
+        n, after = qd.field(qd.i32, ()), qd.field(qd.i32, ())
+        x, y = (qd.field(qd.f64, 2, needs_grad=True) for _ in range(2))
+
+        @qd.kernel
+        def run():
+            for i in x:
+                v = x[i]
+                for _ in range(n[None]):
+                    v = v - 0.0005 * v * v
+                y[i] = v
+
+        @qd.kernel
+        def seed():
+            for i in x:
+                x.grad[i], y.grad[i] = 0.0, 1.0
+
+        @qd.kernel
+        def count():
+            after[None] += 1
+
+        x.from_numpy(np.array([0.75, 0.5]))
+        n[None] = 3
+        with qd.graph() as g:
+            run()
+            seed()
+            run.grad()
+            count()
+        g.launch()
+        found = []
+        for number, n[None] in enumerate(turns):
+            g.launch()
+            assert (g.is_captured, after[None]) == (True, number + 2)
+            assert x.grad.to_numpy().all()
+            found.append(x.grad.to_numpy().tobytes())
+        return found
+
+    want = gradients()
+    before = qd.stats()["checkpointed"]
+    assert gradients(ad_stack_heap_limit=4096) == want
+    assert qd.stats()["checkpointed"] == before + 2
 
 
 def test_every_call_has_its_own_arguments_and_the_last_one_is_remembered():

@@ -22,6 +22,7 @@ import numpy as np
 
 from ..errors import AdstackArgumentError, AdstackRuntimeError
 from ..runtime import state
+from ..runtime.adstack_heap import HeapLimit
 from ..runtime.capturing import CAPTURING, allowing, capturing
 from ..runtime.graphs import Captured, Planned, captured
 from ..runtime.memory import Buffer
@@ -104,6 +105,12 @@ class Step:
             self.made.launch(self.call)
         else:
             known.launch(self.made, self.call, self.runtime)
+
+    def go_on(self, short: HeapLimit) -> None:
+        """Do a launch that found no room for its adstacks."""
+        if self.gradient is None:
+            raise short
+        differentiated(self.made, "reverse", self.runtime).go_on(self.call, short)
 
     def changed(self) -> bool:
         """For a gradient of a call that is not in the graph: whether memory is not as that call found it."""
@@ -192,12 +199,27 @@ class Graph:
         found = self._captured
         if found is None or any(step.changed() for step in self._alone):
             self._plainly()
-        elif found.launch():
+            return
+        try:
+            done = found.launch()
+        except HeapLimit as short:
+            self._go_on(short)
+            return
+        if done:
             self._note()
         else:
             self._plainly()
 
     __call__ = launch
+
+    def _go_on(self, short: HeapLimit) -> None:
+        """Do one launch with less memory, since its adstacks had no room, and those after it call by call."""
+        if short.launch is None:
+            raise short
+        self._note()
+        self._steps[short.launch].go_on(short)
+        for step in self._steps[short.launch + 1 :]:
+            step.run()
 
     def renew(self) -> None:
         """Let the next launch capture the calls anew: adstacks are as deep as they must be then."""

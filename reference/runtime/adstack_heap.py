@@ -119,7 +119,10 @@ class HeapLimit(AdstackMemoryError):  # noqa: N818 - it says what happened; othe
         limit: bytes that there may be; 0 if it is the device that has no more.
         most: bytes that the device can make one heap of, though it has more; 0 for no such limit.
         touched: whether tasks before it have changed memory in this launch.
+        launch: which launch of a graph it was, if it was one; those after it have not begun.
     """
+
+    launch: int | None = None
 
     def __init__(
         self,

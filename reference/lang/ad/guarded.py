@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ...runtime.boxes import Box, include, intersection, slices
 from ...runtime.memory import Array, Buffer
 
-__all__ = ["Guarded", "differing_within"]
+__all__ = ["Guarded", "differing", "differing_within"]
 
 
 @dataclass
@@ -69,15 +69,19 @@ class Guarded:
 
 def differing_within(box: Box, now: Array, old: Array, shape: tuple[int, ...]) -> tuple[npt.NDArray[np.int64], Array]:
     """(flat positions in memory of such a shape, old values) where the bits in a box differ."""
-    bits = f"u{now.dtype.itemsize}"
-    # one axis more: numpy knows no positions in arrays without axes
-    before, after = (np.ascontiguousarray(a[None]).view(bits) for a in (old, now))
-    _, *differing = np.nonzero(before != after)
+    found = differing(old, now)
+    values = np.ascontiguousarray(old).reshape(-1)[found]
     if not box:
-        count = int((before != after).sum())
-        return np.zeros(count, np.int64), old.reshape(-1)[:count].copy()
-    where = tuple(k + lo for k, (lo, _) in zip(differing, box, strict=True))
-    return np.ravel_multi_index(where, shape).astype(np.int64), old[tuple(differing)]
+        return found, values
+    where = tuple(k + lo for k, (lo, _) in zip(np.unravel_index(found, old.shape), box, strict=True))
+    return np.ravel_multi_index(where, shape), values
+
+
+def differing(old: Array, new: Array) -> npt.NDArray[np.int64]:
+    """Flat positions at which the bits of two arrays differ."""
+    bits = f"u{old.dtype.itemsize}"
+    flat = (np.ascontiguousarray(a).reshape(-1).view(bits) for a in (old, new))
+    return np.nonzero(np.not_equal(*flat))[0]
 
 
 def _inside(inner: Box, outer: Box) -> tuple[slice, ...]:

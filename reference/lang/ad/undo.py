@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ...runtime.boxes import Box, contains, include, intersection, slices
 from ...runtime.memory import Array, Buffer
-from .guarded import Guarded, differing_within
+from .guarded import Guarded, differing, differing_within
 
 __all__ = ["Change", "Log", "Overwritten", "Touched", "differing", "identity", "net", "whole"]
 
@@ -279,10 +279,3 @@ def net(steps: Sequence[Iterable[Change]]) -> list[Change]:
     made = ((one.label, one.buffer, first[key], one.buffer.read()) for key, one in last.items())
     found = (Change(label, buffer, differing(old, now), old.reshape(-1)) for label, buffer, old, now in made)
     return [replace(one, values=one.values[one.positions]) for one in found if len(one.positions)]
-
-
-def differing(old: Array, new: Array) -> npt.NDArray[np.int64]:
-    """Flat positions at which the bits of two arrays differ."""
-    bits = f"u{old.dtype.itemsize}"
-    flat = (np.ascontiguousarray(a).reshape(-1).view(bits) for a in (old, new))
-    return np.nonzero(np.not_equal(*flat))[0]
