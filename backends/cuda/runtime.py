@@ -297,6 +297,12 @@ class CudaBackend:
         with self._doing("copying memory of the device") as driver:
             driver.copy(source.address, target.address, source.size)
 
+    def copy_at(self, source: DeviceArray, start: int, target: DeviceArray, count: int) -> None:
+        """Copy elements from the `start`th on to the beginning of other memory."""
+        size = source.dtype.size
+        with self._doing("copying memory of the device") as driver:
+            driver.copy(source.address + start * size, target.address, count * size)
+
     def upload(self, storage: DeviceArray, array: Array) -> None:
         with self._doing("writing memory of the device") as driver:
             driver.upload(storage.address, np.ascontiguousarray(array))

@@ -22,7 +22,7 @@ from adstack.errors import AdstackRuntimeError
 from adstack.ir.structure import Program
 from adstack.runtime.adstack_heap import HeapLimit
 from adstack.runtime.guards import GUARD
-from adstack.runtime.memory import ADDRESS, EXTENTS, GENERATION, MARK, WRITTEN
+from adstack.runtime.memory import ADDRESS, CHANGED, EXTENTS, GENERATION, MARK, UNCHANGED, UNWATCHED, WRITTEN
 from adstack.runtime.shortcuts import (
     RECORD_NAME,
     ArrayArgument,
@@ -396,7 +396,18 @@ def _memory(entry: Entry, shortcut: Shortcut, place: str, keep: list[Words]) -> 
         "extents": _address(extents),
         "extent_count": len(axes),
         "written": int(place in shortcut.written),
+        "histories": _histories(place, shortcut),
     }
+
+
+def _histories(place: str, shortcut: Shortcut) -> int:
+    """The states of a buffer's past in which Python need not know of the call, as bits."""
+    states = {UNWATCHED, UNCHANGED, CHANGED}
+    if place in shortcut.written:
+        states &= {UNWATCHED}
+    if place in shortcut.needed:
+        states &= {UNCHANGED}
+    return sum(1 << state for state in states)
 
 
 def _number(argument: NumberArgument) -> tuple[int, int, int] | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from adstack.runtime.memory import ADDRESS, BESIDE, EXTENTS, TAG, WRITTEN
+from adstack.runtime.memory import ADDRESS, BESIDE, EXTENTS, HISTORY, TAG, WRITTEN
 
 from .native_record import ARGUMENT, ATTRIBUTE, CONDITION, KINDS, MEMO, RECORD, word, words
 
@@ -49,12 +49,17 @@ done:
 """
 
 _MEMORY: Final = f"""
-; take the memory that a record tells of: false if it is gone
+; take the memory that a record tells of: false if it is gone, or if Python has to know
 define internal i1 @memory(ptr %argument, ptr %memory) {{
 entry:
 {word("%data", "ptr", "%memory", ADDRESS)}
+{word("%history", "i64", "%memory", HISTORY)}
+{word("%histories", "i64", "%argument", ARGUMENT["histories"])}
   %there = icmp ne ptr %data, null
-  br i1 %there, label %pass, label %no
+  %shifted = lshr i64 %histories, %history
+  %allowed = trunc i64 %shifted to i1
+  %usable = and i1 %there, %allowed
+  br i1 %usable, label %pass, label %no
 pass:
   %extents = getelementptr i64, ptr %memory, i64 {EXTENTS}
   call void @pass(ptr %argument, ptr %data, ptr %extents)

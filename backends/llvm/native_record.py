@@ -24,10 +24,11 @@ others, and of parallel loops that these ran, `reductions` each."""
 MEMO: Final = {name: at for at, name in enumerate(("address", "value"))}
 """The words of a memo."""
 
-_ARGUMENT: Final = ("kind", "slot", "low", "high", "extents", "extent_count", "written", "beside")
+_ARGUMENT: Final = ("kind", "slot", "low", "high", "extents", "extent_count", "written", "beside", "histories")
 ARGUMENT: Final = {name: at for at, name in enumerate(_ARGUMENT)}
 """The words of an argument. What low and high mean depends on the kind; extents are (axis, slot) pairs;
-`written` is 1 for an array that the kernel writes; `beside` points to the words of its gradient, or is 0."""
+`written` is 1 for an array that the kernel writes; `beside` points to the words of its gradient, or is 0; of `histories`
+the bits are set whose numbers a buffer's record may have at `HISTORY`."""
 
 ATTRIBUTE: Final = {name: at for at, name in enumerate(("owner", "name", "value"))}
 """The words of an attribute that must be what it was."""

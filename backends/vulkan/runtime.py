@@ -478,6 +478,13 @@ class VulkanBackend:
         with self._shared.lock:
             self.stream.copy(source, target, source.bytes)
 
+    def copy_at(self, source: Piece, start: int, target: Piece, count: int) -> None:
+        """Copy elements from the `start`th on to the beginning of other memory."""
+        size = source.dtype.size
+        if count:
+            with self._shared.lock:
+                self.stream.copy(source, target, count * size, start=start * size)
+
 
 def _read(piece: Piece, at: int, dtype: DType) -> Any:
     """A returned scalar."""

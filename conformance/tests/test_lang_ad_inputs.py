@@ -1,4 +1,4 @@
-"""Real elements that are overwritten between a launch and its `.grad()`: refused where it is certain, never guessed."""
+"""Real elements that change between a launch and its `.grad()`: found by their elements, whoever changed them."""
 
 from __future__ import annotations
 
@@ -139,20 +139,37 @@ def test_what_a_kernel_has_certainly_overwritten_is_refused() -> None:
     warm(world.scale, 2.0)
     line = world.scale.function.__code__.co_firstlineno + 3
     message = (
-        rf"squares.grad\(\) needs x\[0\] as the launch found it, and scale has overwritten it since \({__file__}:{line}"
+        rf"squares.grad\(\) needs x\[0\] as the launch found it, 1.0; it was changed to 8.0 since by scale \({__file__}:{line}"
     )
     world.stale(world.squares, match=message)
     world.squares()
     assert world.gradient(world.squares) == [16 * v for v in world.start]
 
 
-def test_which_element_it_was_comes_from_the_arguments_of_its_last_launch() -> None:
+def test_every_launch_of_another_kernel_counts_not_only_the_last() -> None:
     world = World()
     warm(world.squares)
-    for k in range(4):
+    for k in (3, 5):
         world.put(k, 9.0)
-    world.stale(world.squares, match=r"needs x\[3\] as the launch found it, and put has overwritten it")
-    world.x.from_numpy(world.start)
+    world.put(3, 4.0)
+    world.stale(world.squares, match=r"needs x\[5\] as the launch found it, 6.0; it was changed to 9.0 since by put")
+    world.put(5, 6.0)
+    assert world.gradient(world.squares) == RIGHT
+
+
+def test_conditional_and_atomic_writes_of_kernels_count() -> None:
+    world = World()
+    x = world.x
+
+    @qd.kernel
+    def some_of_them():
+        for i in x:
+            if x[i] > 3.5:
+                x[i] += 1.0
+
+    warm(world.squares)
+    warm(some_of_them)
+    world.stale(world.squares, match=r"x\[3\] as the launch found it, 4.0; it was changed to 7.0 since by some_of_them")
 
 
 def test_what_a_kernel_may_have_overwritten_is_not_refused() -> None:
@@ -184,7 +201,7 @@ def test_a_single_launch_with_arguments_is_known() -> None:
     warm(world.put, 5, 9.0)
     assert world.gradient(world.some, 0, 4) == [*RIGHT[:4], 0.0, 0.0]
     warm(world.put, 2, 9.0)
-    world.stale(world.some, 0, 4, match=r"x\[2\] as the launch found it, and put")
+    world.stale(world.some, 0, 4, match=r"x\[2\] as the launch found it, 3.0; it was changed to 9.0 since by put")
 
 
 def test_histories_are_left_alone() -> None:
@@ -208,15 +225,18 @@ def test_histories_are_left_alone() -> None:
     assert x.grad.to_numpy()[0].tolist() == [32 * v**31 for v in start]
 
 
-def test_launches_keep_their_way_through_machine_code(arch: str) -> None:
+def test_launches_keep_their_way_through_machine_code_until_something_they_need_is_overwritten(arch: str) -> None:
     world = World()
     for _ in range(3):
-        world.x[0] = 1.0
         warm(world.squares)
         warm(world.some, 0, 4)
-        warm(world.scale, 1.0)
-    for kernel in (world.squares, world.some, world.scale):
+    for kernel in (world.squares, world.some):
         assert (kernel.__call__ != kernel.serve) == (arch == "cpu")
+    world.x[0] = 9.0
+    warm(world.some, 0, 4)
+    warm(world.squares)
+    assert world.some.__call__ == world.some.serve  # its launches have to be told apart
+    assert (world.squares.__call__ != world.squares.serve) == (arch == "cpu")
 
 
 def test_old_contents_are_not_kept_for_longer_than_needed() -> None:
@@ -226,6 +246,4 @@ def test_old_contents_are_not_kept_for_longer_than_needed() -> None:
         world.some(0, 3)
         world.x[k % 6] = k
         world.x[0] = k
-    assert len(world.x.buffer.watch.saved) <= 6
-    world.x.buffer.watch._trim()
-    assert len(world.x.buffer.watch.saved) == 2
+    assert len(world.x.buffer.watch.saved) <= 8

@@ -196,7 +196,7 @@ def powers():
     return x, y, n, power
 
 
-@pytest.mark.parametrize("options", [{"debug": True}, {"ad_snapshot": True}], ids=str)
+@pytest.mark.parametrize("options", [{"ad_snapshot": True}], ids=str)
 def test_where_launches_are_remembered_graphs_do_what_calls_do(arch, options):
     qd.init(arch=arch, offline_cache=False, default_fp=qd.f64, **options)
     x, y, _, power = powers()

@@ -32,15 +32,22 @@ class Call:
         scalars: the kernel's scalar parameters, flattened in order.
         arrays: place name -> memory of the array arguments.
         loans: arrays that need care because their memory is not adstack's; usually there are none.
+        owners: place name -> the object that owns the memory of an array of somebody else's.
     """
 
-    __slots__ = ("arrays", "key", "loans", "scalars")
+    __slots__ = ("arrays", "key", "loans", "owners", "scalars")
 
     def __init__(self) -> None:
         self.key: list[Any] = []
         self.scalars: list[Any] = []
         self.arrays: dict[str, Buffer] = {}
         self.loans: list[Loan] | None = None
+        self.owners: dict[str, Any] | None = None
+
+    @property
+    def lent(self) -> frozenset[str]:
+        """The places for which launches work on copies."""
+        return frozenset(loan.place for loan in self.loans or () if loan.copy is not None)
 
     def lend(self, loan: Loan) -> None:
         """Note an array that may not be written, or that the device works on a copy of."""

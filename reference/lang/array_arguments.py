@@ -49,6 +49,14 @@ def is_array(value: Any) -> bool:
     return isinstance(value, (Ndarray, np.ndarray)) or is_torch(value) or _is_foreign(value)
 
 
+def _owner(array: Any) -> Any:
+    """The object whose memory an array is, or is a view of."""
+    while isinstance(getattr(array, "base", None), np.ndarray):
+        array = array.base
+    base = getattr(array, "base" if isinstance(array, np.ndarray) else "_base", None)
+    return array if base is None else base
+
+
 def _is_foreign(value: Any) -> bool:
     """Whether it is somebody else's array in the memory of a device."""
     return not isinstance(value, HostArray) and is_device_array(value)
@@ -91,6 +99,8 @@ class NdarrayParameter:
         call.key.append(signature)
         if isinstance(value, Ndarray):
             self._accepted[value.signature] = signature
+        else:
+            call.owners = {**(call.owners or {}), self.name: _owner(value)}
         self._pass(self.name, given.buffer, call)
         if given.read_only:
             call.lend(Loan(self.name, _READ_ONLY))

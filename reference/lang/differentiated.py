@@ -121,7 +121,7 @@ def _overlap(one: Buffer, other: Buffer) -> bool:
 def with_arrays(call: Call, more: Mapping[str, Buffer]) -> Call:
     """The same call with arrays for more places."""
     made = Call()
-    made.key, made.scalars, made.loans = call.key, call.scalars, call.loans
+    made.key, made.scalars, made.loans, made.owners = call.key, call.scalars, call.loans, call.owners
     made.arrays = {**call.arrays, **more}
     return made
 

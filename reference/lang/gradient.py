@@ -9,20 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..runtime.capturing import CAPTURING
 from ..runtime.guards import EPOCH, GUARD, REWIRED
-from .ad.events import Launch
-from .ad.remembered import remembered
-from .ad.stale import reverse_verified
+from .ad.last_launch import reverse_last_launch
 from .differentiated import Differentiated, differentiated
 from .recording import RECORDERS, Capture, recording
 from .reverse_shortcut import shortcut
 
 if TYPE_CHECKING:
     from ..runtime.adstack_report import AdstackReport
-    from ..runtime.state import Runtime
-    from .ad.undo import Change
     from .arguments import Call
     from .kernel import Kernel
-    from .specialisation import Specialisation
 
 __all__ = ["Gradient"]
 
@@ -61,8 +56,8 @@ class Gradient:
         with self.kernel.shown():
             if not RECORDERS:
                 made, call, runtime = self.kernel.prepared(args, kwargs)
-                self.repeat(made, call, runtime)
-                if not kwargs and remembered(runtime) is None:
+                reverse_last_launch(made, call, runtime)
+                if not kwargs and (made.records is None or not made.records.notes):
                     self._shorten(differentiated(made, "reverse", runtime), args)
                 return
             recorder: object = RECORDERS[-1]
@@ -70,7 +65,7 @@ class Gradient:
                 recorder.reverse(self, args, kwargs)
                 return
             with recording(None):
-                self.repeat(*self.kernel.prepared(args, kwargs))
+                reverse_last_launch(*self.kernel.prepared(args, kwargs))
 
     def _shorten(self, mode: Differentiated, args: tuple[Any, ...]) -> None:
         """Let machine code serve calls like this one from now on, if it can."""
@@ -88,30 +83,6 @@ class Gradient:
 
     def _called(self, args: tuple[Any, ...]) -> Call:
         return self.kernel.prepared(args, {})[1]
-
-    def repeat(self, made: Specialisation, call: Call, runtime: Runtime) -> None:
-        """The same for a call that was prepared."""
-        known = remembered(runtime)
-        if known is None:
-            self._reverse(made, call, runtime)
-        else:
-            known.reverse(made, call, runtime)
-
-    def _reverse(self, made: Specialisation, call: Call, runtime: Runtime) -> None:
-        """Reverse mode in the memory of now; AdstackStaleBoundError if loops would not run as they did."""
-        mode = differentiated(made, "reverse", runtime)
-        changes, writers = ([], "") if made.bounds is None else made.bounds.changed(call)
-        inputs: list[Change] = [] if made.inputs is None else made.inputs.changed(call)
-        if made.inputs is not None:
-            made.inputs.refuse_overwritten(mode, call)
-
-        def culprit(change: Change, position: int) -> str:
-            return "the host" if any(change is one for one in inputs) else writers
-
-        if changes or inputs:
-            reverse_verified(Launch(made, call, mode), [*changes, *inputs], culprit, runtime)
-        else:
-            mode.launch(call)
 
     def stages(self, *args: Any, **kwargs: Any) -> dict[str, str]:
         """The IR of reverse mode as text, and what the backend made of it, for arguments like these: nothing is run."""

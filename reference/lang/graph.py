@@ -12,7 +12,7 @@ that can keeps what it did, and repeats it as one from then on. Elsewhere every 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,15 +20,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import AdstackArgumentError, AdstackRuntimeError
+from ..errors import AdstackArgumentError, AdstackDataAccessError, AdstackRuntimeError
 from ..runtime import state
 from ..runtime.adstack_heap import HeapLimit
+from ..runtime.boxes import Box, intersection
 from ..runtime.capturing import CAPTURING, allowing, capturing
 from ..runtime.graphs import Captured, Planned, captured
 from ..runtime.memory import Buffer
 from ..runtime.plans import Plan
 from .ad.events import key_of
-from .ad.remembered import remembered
+from .ad.last_launch import has_changed, reverse_last_launch
 from .differentiated import differentiated
 from .hostarrays import HostArray
 from .protocol import current_emitter
@@ -77,18 +78,34 @@ class Step:
         """The launch."""
         return Planned(self.plan, tuple(self.call.scalars), self.call.arrays)
 
-    @property
-    def bounds(self) -> set[int]:
-        """The memory that decides how often loops of its reverse mode run."""
-        bounds = self.made.bounds
-        if bounds is None:
-            return set()
-        return set(map(_memory, (*bounds.fields.values(), *(self.call.arrays[name] for name in bounds.arrays))))
+    @cached_property
+    def needed(self) -> dict[int, list[Box]]:
+        """The elements that its reverse mode may read, by memory."""
+        records = self.made.records
+        names = () if records is None else (*records.fields, *records.arrays)
+        return self._regions(self.made.plan.compiled.reach(self.call.scalars, self._shapes).read, names)
+
+    @cached_property
+    def written(self) -> dict[int, list[Box]]:
+        """The elements that its launch may write, by memory."""
+        reach = self.plan.compiled.reach(self.call.scalars, self._shapes).written
+        return self._regions(reach, self.plan.compiled.written)
+
+    def _regions(self, reach: Mapping[str, list[Box]], names: Collection[str]) -> dict[int, list[Box]]:
+        regions: dict[int, list[Box]] = {}
+        for name in names:
+            buffer = self.call.arrays.get(name) or self.plan.buffers.get(name) or self.made.plan.buffers.get(name)
+            if buffer is not None and reach.get(name):
+                regions.setdefault(_memory(buffer), []).extend(reach[name])
+        return regions
 
     @property
-    def written(self) -> set[int]:
-        """The memory that its launch writes."""
-        return set(map(_memory, self.planned.memory(self.plan.compiled.written)))
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {name: buffer.shape for name, buffer in self.call.arrays.items()}
+
+    def overwrites(self, other: Step) -> bool:
+        """Whether it may write what the reverse mode of another call reads."""
+        return any(_meet(boxes, other.needed.get(memory, ())) for memory, boxes in self.written.items())
 
     @property
     def buffers(self) -> list[Buffer]:
@@ -98,13 +115,9 @@ class Step:
     def run(self) -> None:
         """Do what was called."""
         if self.gradient is not None:
-            self.gradient.repeat(self.made, self.call, self.runtime)
-            return
-        known = remembered(self.runtime)
-        if known is None:
-            self.made.launch(self.call)
+            reverse_last_launch(self.made, self.call, self.runtime)
         else:
-            known.launch(self.made, self.call, self.runtime)
+            self.made.launch(self.call)
 
     def go_on(self, short: HeapLimit) -> None:
         """Do a launch that found no room for its adstacks."""
@@ -114,8 +127,7 @@ class Step:
 
     def changed(self) -> bool:
         """For a gradient of a call that is not in the graph: whether memory is not as that call found it."""
-        bounds, inputs = self.made.bounds, self.made.inputs
-        return bool(bounds is not None and bounds.changed(self.call)[0]) or bool(inputs and inputs.changed(self.call))
+        return has_changed(self.made, self.call, self.runtime)
 
 
 class Graph:
@@ -132,7 +144,6 @@ class Graph:
         self._captured: Captured | None = None
         self._first = True
         self._alone: list[Step] = []
-        self._calls: dict[int, tuple[Specialisation, list[Call]]] = {}
 
     # ---- recording
 
@@ -173,7 +184,7 @@ class Graph:
         with allowing(), recording(None):
             made, call, runtime = kernel.prepared(args, kwargs)
             step = Step(made, call, gradient, runtime, (*args, *kwargs.values()))
-            if remembered(runtime) is None:
+            if not runtime.options.ad_snapshot and not (made.records is not None and made.records.keeps):
                 step.planned  # noqa: B018 - what can't be differentiated is refused here
         if gradient is None:
             _check_silent(title, made)
@@ -253,10 +264,7 @@ class Graph:
 
     def _capture(self) -> None:
         """Launch for the first time."""
-        self._alone, self._calls = _alone(self._steps), {}
-        for step in self._steps:
-            if step.gradient is None:
-                self._calls.setdefault(id(step.made), (step.made, []))[1].append(step.call)
+        self._alone = _alone(self._steps)
         if self._is_repeatable():
             assert self._runtime is not None
             launches = [step.planned for step in self._steps]
@@ -268,25 +276,38 @@ class Graph:
     def _is_repeatable(self) -> bool:
         """Whether later launches need no more checks than can be made ahead of all calls at once."""
         assert self._runtime is not None
-        if not self._steps or remembered(self._runtime) is not None:
+        if not self._steps or self._runtime.options.ad_snapshot:
             return False
-        decided: set[int] = set()
+        reversed_ = {key_of(step.made, step.call) for step in self._steps if step.gradient is not None}
         for number, step in enumerate(self._steps):
-            if not step.written.isdisjoint(decided):
-                return False  # its calls would have to be told apart
-            if step.gradient is None or step not in self._alone:
-                decided |= step.bounds
-            elif any(not step.bounds.isdisjoint(one.written) for one in self._steps[:number]):
-                return False
+            if step.gradient is not None:
+                if step.made.records is not None and step.made.records.keeps:
+                    return False  # a launch by itself keeps what it overwrites
+                if step in self._alone and any(one.overwrites(step) for one in self._steps[:number]):
+                    return False
+            elif key_of(step.made, step.call) in reversed_ and self._is_overwritten(number):
+                return False  # elements would have to be compared
         return True
+
+    def _is_overwritten(self, number: int) -> bool:
+        """Whether a later call may write what the gradient of one needs, before that gradient or another such call."""
+        step = self._steps[number]
+        key, last = key_of(step.made, step.call), number
+        for later, one in enumerate(self._steps[number + 1 :], number + 1):
+            if key_of(one.made, one.call) == key:
+                if one.gradient is None:
+                    break
+                last = later
+        return any(one.overwrites(step) for one in self._steps[number + 1 : last])
 
     def _note(self) -> None:
         """There were launches, as far as somebody wants to know."""
-        for made, calls in self._calls.values():
-            made.calls += len(calls)
-            if made.bounds is not None:
-                for call in calls:
-                    made.bounds.note(call)
+        for number, step in enumerate(self._steps):
+            if step.gradient is None:
+                step.made.calls += 1
+                if step.made.records is not None:
+                    later = next((one for one in self._steps[number + 1 :] if one.overwrites(step)), None)
+                    step.made.records.note(step.call, None if later is None else _overwritten(step, later))
 
     def __repr__(self) -> str:
         return f"<graph: {', '.join(step.title for step in self._steps)}>"
@@ -305,6 +326,20 @@ def graph() -> Graph:
 def _memory(buffer: Buffer) -> int:
     """Equal where memory may be the same: somebody else's arrays may overlap in any way."""
     return id(buffer) if buffer.owned else 0
+
+
+def _meet(some: Collection[Box], others: Collection[Box]) -> bool:
+    return any(intersection(one, other) is not None for one in some for other in others)
+
+
+def _overwritten(step: Step, later: Step) -> AdstackDataAccessError:
+    """Why a launch that is part of a graph can't be differentiated outside of it."""
+    return AdstackDataAccessError(
+        f"{step.title}.grad() needs what {step.title} found, and {later.title} may have overwritten it, which was "
+        "launched with it in a graph",
+        loc=step.made.kernel.loc,
+        do=f"record {step.title}.grad() in the graph, before {later.title}, or call the kernels one by one",
+    )
 
 
 def _alone(steps: list[Step]) -> list[Step]:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..ir.types import DType
+from ..runtime.boxes import box_at
 from ..runtime.memory import Array, Buffer
 from . import dlpack, hostvalues
 from .device_arrays import described
@@ -85,7 +86,7 @@ class HostArray(ABC):
         ):
             buffer = self.buffer
             if buffer.watch is not None:
-                buffer.watch.before(buffer, "the host", key)
+                buffer.watch.before(buffer, "the host", (((key, key),),))
             self._array[key] = value
             buffer.touch()
             if RECORDERS:
@@ -111,7 +112,7 @@ class HostArray(ABC):
         buffer = self.buffer
         if self._array is not None:
             if buffer.watch is not None:
-                buffer.watch.before(buffer, "the host", position)
+                buffer.watch.before(buffer, "the host", (box_at(position, buffer.shape),))
             self._array[position] = value
             buffer.touch()
             return

@@ -11,18 +11,15 @@ from typing import Any, Final, cast, overload
 
 from ..errors import AdstackCallError, AdstackError, AdstackSyntaxError, InternalError
 from ..runtime import state
-from ..runtime.capturing import CAPTURING
 from ..runtime.guards import EPOCH, GUARD
 from ..runtime.shortcuts import Argument
 from . import whole
-from .ad.bounds import Bounds
-from .ad.inputs import Inputs
-from .ad.remembered import remembered
+from .ad.records import Records
 from .arguments import Call, Parameter
 from .gradient import Gradient
 from .parameters import Signature
 from .protocol import current_emitter
-from .recording import RECORDERS, Recorder
+from .recording import RECORDERS
 from .results import result_spec
 from .specialisation import Specialisation, specialise
 from .specs import Request, Spec
@@ -85,7 +82,7 @@ class Kernel:
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if RECORDERS and RECORDERS[-1] is not None and current_emitter() is None:
-            return self._recorded(RECORDERS[-1], args, kwargs)
+            return RECORDERS[-1].call(self, args, kwargs)
         if kwargs and self._shortcuts:
             return self.__call__(*self._bound(args, kwargs))  # machine code knows arguments by their position
         runtime = self._entered()
@@ -94,30 +91,14 @@ class Kernel:
         call = Call()
         for take, value in zip(self._takes, args, strict=True):
             take(value, call)
-        known = remembered(runtime)
         for candidate in self._compiled.get(tuple(call.key), ()):
             if not candidate.captured or candidate.is_current():
-                if known is not None:
-                    return known.launch(candidate, call, runtime)
                 if self.graph and candidate.whole is not False:
                     return whole.launch(candidate, call, runtime)
                 result = candidate.launch(call)
                 self._shorten(candidate, args)
                 return result
-        made = self._compile(args, call, runtime)
-        return made.launch(call) if known is None else known.launch(made, call, runtime)
-
-    def _recorded(self, recorder: Recorder, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Let a tape or forward mode launch; a launch that was remembered is not the last one any more. A graph, which
-        launches nothing now, only notes the call.
-        """
-        if CAPTURING:
-            return recorder.call(self, args, kwargs)
-        runtime = state.active()
-        known = None if runtime is None else remembered(runtime)
-        if known is not None:
-            known.forget({made for several in self._compiled.values() for made in several})
-        return recorder.call(self, args, kwargs)
+        return self._compile(args, call, runtime).launch(call)
 
     def _shorten(self, made: Specialisation, args: tuple[Any, ...]) -> None:
         """Let machine code serve calls like this one from now on, if it can."""
@@ -205,8 +186,7 @@ class Kernel:
     def _compile(self, args: tuple[Any, ...], call: Call, runtime: state.Runtime) -> Specialisation:
         specs = tuple(p.spec(value) for p, value in zip(self._parameters, args, strict=True))
         made = specialise(Request(self.function, specs, self._returns, runtime.options), runtime)
-        if remembered(runtime) is None:
-            made.bounds, made.inputs = Bounds.of(made), Inputs.of(made)
+        made.records = Records.of(made, runtime)
         known = self._compiled.setdefault(tuple(call.key), [])
         known.append(made)
         del known[:-MOST]

@@ -80,7 +80,7 @@ class Ndarray(HostArray):
         found = self.buffer.backend.capabilities
         if not (found.direct or found.addressed or found.shortcuts):
             return 0
-        if self.buffer.is_strict or self.buffer.is_ordered:
+        if self.buffer.is_ordered:
             return 0
         if self._grad is not None and not self._grad.marked():
             return 0

@@ -1,8 +1,8 @@
 """Reverse modes served by machine code, as long as it can tell that there is nothing for Python to look at.
 
 Between a launch and its `.grad()` memory may change that loop bounds are read from, or that the reverse pass reads.
-Python looks at what has changed, and may refuse: see `ad/bounds.py` and `ad/inputs.py`. Machine code compares numbers
-of launches: nobody saved an old state of such memory since the launch, and no other kernel that writes it ran since.
+Python looks at what has changed, and may refuse: see `ad/records.py`. Machine code compares numbers of launches: nobody
+kept an old state of such memory since the launch.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from typing import Any
 
 from ..runtime.adstack_heap import HeapLimit
 from ..runtime.guards import GUARD, REWIRED
-from ..runtime.memory import Buffer
 from ..runtime.plans import Plan
-from ..runtime.shortcuts import Argument, Before, Still
+from ..runtime.shortcuts import Argument, Before, HostArgument, Still
 from .arguments import Call
 from .differentiated import Differentiated
 from .specialisation import Specialisation
@@ -42,7 +41,8 @@ def shortcut(
     if plan.is_watched or (sizes is None and plan.sizing is not None and plan.sizing.reductions):
         return None  # whether all iterations are looked at again is Python's to say
     conditions = _conditions(made)
-    if conditions is None:
+    hosts = {argument.place for argument in arguments if isinstance(argument, HostArgument)}
+    if conditions is None or (made.records is not None and not made.records.may_serve(hosts)):
         return None
 
     def short(reason: HeapLimit, given: tuple[Any, ...]) -> None:
@@ -58,7 +58,8 @@ def shortcut(
         sizes=sizes,
         reductions=0 if plan.sizing is None else plan.sizing.reductions,
         short=short,
-        keep=(mode, *_watched(made), *_writers(made)),
+        keep=(mode, *(() if made.records is None else made.records.fields.values())),
+        needed=frozenset(() if made.records is None else made.records.arrays),
     )
 
 
@@ -73,27 +74,15 @@ def _sizes(plan: Plan) -> tuple[str, ...] | None:
     return sizing.reads
 
 
-def _watched(made: Specialisation) -> list[Buffer]:
-    """The memory whose changes matter."""
-    fields = [known.fields for known in (made.bounds, made.inputs) if known is not None]
-    return [buffer for several in fields for buffer in several.values()]
-
-
 def _conditions(made: Specialisation) -> Conditions | None:
     """What holds as long as nothing has changed since the last launch; None if that can't be told."""
     launched = made.plan.number_word
-    if not launched or (made.bounds is not None and made.bounds.notes):
+    records = made.records
+    if not launched or (records is not None and records.notes):
         return None
     rewired = ctypes.addressof(GUARD) + ctypes.sizeof(ctypes.c_int64) * REWIRED
-    found: list[Still | Before] = [Still(rewired, GUARD[REWIRED])]
-    watches = [buffer.watch for buffer in _watched(made) if buffer.watch is not None]
-    found += [Before(ctypes.addressof(watch.last), launched) for watch in watches]
-    if made.inputs is not None and made.inputs.looks_at_kernels:
-        found += [Before(plan.number_word, launched) for plan in _writers(made)]
-    return tuple(dict.fromkeys(found))
-
-
-def _writers(made: Specialisation) -> list[Plan]:
-    """Other kernels that write what its reverse mode may read."""
-    fields = [] if made.inputs is None else made.inputs.fields.values()
-    return [plan for buffer in fields for plan in buffer.writers or () if plan is not made.plan]
+    conditions: list[Still | Before] = [Still(rewired, GUARD[REWIRED])]
+    fields = () if records is None else records.fields.values()
+    watches = [buffer.watch for buffer in fields if buffer.watch is not None]
+    conditions += [Before(ctypes.addressof(watch.last), launched) for watch in watches]
+    return tuple(dict.fromkeys(conditions))

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..ir.structure import Kernel
 from ..runtime.collection import uncollected
 from ..runtime.compiler import compile_kernel, stages
 from ..runtime.plans import Plan
-from ..runtime.shortcuts import Argument
+from ..runtime.shortcuts import Argument, HostArgument
 from ..runtime.state import Runtime
 from .arguments import Call
 from .results import result_value
 from .specs import Lowered, Request, ScalarSpec, Spec
+
+if TYPE_CHECKING:
+    from .ad.records import Records
 
 __all__ = ["Specialisation", "run_plan", "specialise"]
 
@@ -31,8 +34,7 @@ class Specialisation:
         captured: (how to read it now, what it was) of attributes that were baked in.
         fields: place name -> the field or ndarray that it stands for.
         modes: the same in forward or reverse mode, see `differentiated.py`.
-        bounds: what decides how often loops of the reverse mode run, see `ad/bounds.py`; None if no memory does.
-        inputs: what else its reverse mode may read, see `ad/inputs.py`.
+        records: its launches, as `.grad()` asks for them, see `ad/records.py`; None if it has no gradient.
         calls: how many launches Python made; with 1, machine code has not served any yet.
         whole: its launches as graphs, see `whole.py`.
     """
@@ -44,8 +46,7 @@ class Specialisation:
     captured: tuple[tuple[partial[Any], Any], ...]
     fields: dict[str, Any] = field(default_factory=dict)
     modes: dict[Any, Any] = field(default_factory=dict)
-    bounds: Any = None
-    inputs: Any = None
+    records: Records | None = None
     calls: int = 0
     whole: Any = None
 
@@ -57,9 +58,13 @@ class Specialisation:
         """A callable that serves calls with such arguments without Python, and leaves others to `otherwise`."""
         if not (self.returns is None or isinstance(self.returns, ScalarSpec)):
             return None
-        if (self.bounds is not None and self.bounds.notes) or self.plan.is_watched:
+        hosts = {argument.place for argument in arguments if isinstance(argument, HostArgument)}
+        if self.plan.is_watched or (self.records is not None and not self.records.may_serve(hosts)):
             return None
-        return self.plan.shortcut(arguments, self.attributes, self.returns is not None, otherwise)
+        needed = () if self.records is None else self.records.arrays
+        return self.plan.shortcut(
+            arguments, self.attributes, self.returns is not None, otherwise, needed=frozenset(needed)
+        )
 
     @property
     def attributes(self) -> tuple[tuple[Any, str, Any], ...]:
@@ -67,11 +72,13 @@ class Specialisation:
         return tuple((read.args[0], read.args[1], was) for read, was in self.captured)
 
     def launch(self, call: Call) -> Any:
-        """Run it; the value that the kernel returns."""
+        """Run it, so that it can be differentiated later; the value that the kernel returns."""
         self.calls += 1
+        return self.run(call) if self.records is None else self.records.launch(call)
+
+    def run(self, call: Call) -> Any:
+        """Run it, and nothing else; the value that the kernel returns."""
         scalars = run_plan(self.plan, call)
-        if self.bounds is not None:
-            self.bounds.note(call)
         return None if self.returns is None else result_value(self.returns, scalars)
 
     def stages(self, runtime: Runtime) -> dict[str, str]:

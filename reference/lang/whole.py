@@ -16,7 +16,7 @@ __all__ = ["launch"]
 def launch(made: Specialisation, call: Call, runtime: Runtime) -> Any:
     """Launch, as one where the device can; the value that the kernel returns."""
     whole = made.whole
-    if call.loans is not None or made.plan.is_watched:
+    if call.loans is not None or made.plan.is_watched or (made.records is not None and made.records.keeps):
         return made.launch(call)
     if whole is None:
         return _first(made, call, runtime)
@@ -29,8 +29,8 @@ def launch(made: Specialisation, call: Call, runtime: Runtime) -> Any:
         made.whole = arguments, graph
     graph.launch()
     made.calls += 1
-    if made.bounds is not None:
-        made.bounds.note(call)
+    if made.records is not None:
+        made.records.note(call)
     return None
 
 

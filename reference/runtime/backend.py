@@ -23,6 +23,7 @@ __all__ = [
     "Bindings",
     "Capabilities",
     "Capturing",
+    "Copying",
     "Counting",
     "Filling",
     "Marking",
@@ -131,6 +132,14 @@ class Partial(Protocol):
 
     def upload_at(self, storage: Any, start: int, array: npt.NDArray[np.generic]) -> None:
         """Replace the elements from the `start`th on by those of a C-contiguous array."""
+
+
+@runtime_checkable
+class Copying(Protocol):
+    """A backend that copies parts of its memory without the host: after what was queued before."""
+
+    def copy_at(self, source: Any, start: int, target: Any, count: int) -> None:
+        """Copy `count` elements from the `start`th on to the beginning of other memory of the same element type."""
 
 
 @runtime_checkable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["Box", "Interval", "contains", "include", "intersection", "slices"]
+__all__ = ["Box", "Interval", "box_at", "contains", "include", "intersection", "slices", "volume"]
 
 Interval = tuple[int, int]
 Box = tuple[Interval, ...]
@@ -57,3 +57,16 @@ def intersection(one: Box, other: Box) -> Box | None:
 def slices(box: Box) -> tuple[slice, ...]:
     """The box as an index of a numpy array."""
     return tuple(slice(lo, hi + 1) for lo, hi in box)
+
+
+def volume(box: Box) -> int:
+    """How many indices it holds."""
+    elements = 1
+    for lo, hi in box:
+        elements *= hi - lo + 1
+    return elements
+
+
+def box_at(position: tuple[int, ...], shape: tuple[int, ...]) -> Box:
+    """The box of all indices that begin with a position."""
+    return (*((k, k) for k in position), *((0, extent - 1) for extent in shape[len(position) :]))

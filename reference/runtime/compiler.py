@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ..errors import AdstackMemoryError
 from ..ir.printer import print_ir
-from ..ir.structure import Kernel, Program
+from ..ir.structure import Kernel, Op, Program
 from ..sizing.forced import with_capacity
 from ..sizing.sizers import Sized, with_sizers
 from ..transforms import pipeline
@@ -43,6 +43,7 @@ class Compiled:
     read: frozenset[str] = field(default=frozenset())
     sized: Sized | None = None
     _reaches: dict[Any, Reach] = field(default_factory=dict, repr=False, compare=False)
+    _writers: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def reach(self, scalars: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> Reach:
         """Which elements a launch with these scalars, and array arguments of these shapes, may touch."""
@@ -53,6 +54,15 @@ class Compiled:
                 self._reaches.clear()
             known = self._reaches[key] = reach(self.program, scalars, shapes)
         return known
+
+    def writer(self, name: str) -> str:
+        """Who writes a place, in words: the program, and the lines that do."""
+        words = self._writers.get(name)
+        if words is None:
+            ops = (op for task in self.program.tasks for op in task.body.walk())
+            lines = {op.loc: None for op in ops if op.opdef.writes and _is_at(op, name)}
+            words = self._writers[name] = f"{self.program.name} ({', '.join(map(str, lines))})"
+        return words
 
 
 @uncollected()
@@ -74,6 +84,11 @@ def compile_kernel(kernel: Kernel, options: Options, backend: Backend, *, adstac
         frozenset(name for name, reads, _ in uses if reads),
         sized,
     )
+
+
+def _is_at(op: Op, name: str) -> bool:
+    place = op.attrs.get("place")
+    return place is not None and place.name == name
 
 
 def _refuse_held(program: Program) -> None:

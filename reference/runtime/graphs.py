@@ -97,7 +97,7 @@ class Captured:
                 self._backend.resize(self._graph, one.number)
                 one.known = now
         for buffer, writer in self._written.values():
-            if buffer.watch is not None and buffer.watch.strict:
+            if buffer.watch is not None:
                 buffer.watch.before(buffer, writer)
         try:
             with ordered(self._backend, self._buffers):

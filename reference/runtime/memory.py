@@ -8,23 +8,39 @@ import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Final, cast
-from weakref import WeakSet
+from weakref import WeakSet, finalize
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import AdstackRuntimeError
 from ..ir.types import DType
-from .backend import Backend, Filling, Marking, Ordering, Partial
-from .boxes import Box, slices
+from .backend import Backend, Copying, Filling, Marking, Ordering, Partial
+from .boxes import Box, box_at, slices, volume
 from .budget import current
 from .capturing import CAPTURING, check
 from .guards import invalidate, rewired
 from .pages import PAGE, Pages
 from .streams import ordered
-from .watches import Watch
+from .watches import Watch, Watcher
 
-__all__ = ["ADDRESS", "BESIDE", "EXTENTS", "GENERATION", "MARK", "TAG", "WRITTEN", "Array", "Buffer", "next_generation"]
+__all__ = [
+    "ADDRESS",
+    "BESIDE",
+    "CHANGED",
+    "EXTENTS",
+    "GENERATION",
+    "HISTORY",
+    "MARK",
+    "TAG",
+    "UNCHANGED",
+    "UNWATCHED",
+    "WRITTEN",
+    "Array",
+    "Buffer",
+    "Kept",
+    "next_generation",
+]
 
 Array = npt.NDArray[Any]
 
@@ -37,10 +53,16 @@ WRITTEN: Final = 2
 GENERATION: Final = 3
 BESIDE: Final = 4
 MARK: Final = 5
-EXTENTS: Final = 6
+HISTORY: Final = 6
+EXTENTS: Final = 7
 """Words of a buffer's record: what its owner marks it with, where it is (0 once dropped), how often machine code wrote
 it, its generation as far as Python knows, the record of its gradient's buffer (0 if none was told), where its backend
-has launches note that they use it (0 if nowhere), and its extents."""
+has launches note that they use it (0 if nowhere), whether its past is kept, and its extents."""
+
+UNWATCHED: Final = 0
+UNCHANGED: Final = 1
+CHANGED: Final = 2
+"""What stands at `HISTORY`: nobody may ask what it held; it is what it was ever since somebody may; it is not."""
 
 
 _FEW: Final = 64
@@ -162,18 +184,34 @@ class Buffer:
             self._record[TAG] = 0
         invalidate()
 
-    def watched(self, *, strictly: bool) -> Watch:
-        """From now on what it holds is saved before the host writes it, if anybody may ask for it; strictly, before
-        kernels do, too.
-        """
+    def watched(self, watcher: Watcher | None = None) -> Watch:
+        """Its watch, made if there is none. With a watcher, kernels that write it go through Python from now on."""
         if self.watch is None:
             self.watch = Watch()
-        if strictly and not self.watch.strict:
-            self.watch.strict = True
-            if self._record is not None:
-                self._record[TAG] = 0
-            invalidate()  # who writes there must go through Python
+        if watcher is not None:
+            fresh = not self.watch.strict
+            self.watch.add(watcher)
+            if fresh:
+                if self._record is not None:
+                    self._record[HISTORY] = UNCHANGED
+                if self.writers:
+                    invalidate()  # those that machine code serves must ask
         return self.watch
+
+    @property
+    def written(self) -> int:
+        """How often machine code wrote it."""
+        return 0 if self._record is None else self._record[WRITTEN]
+
+    def changed(self) -> None:
+        """Say that it is not what a launch may have found any more."""
+        if self._record is not None:
+            self._record[HISTORY] = CHANGED
+
+    @property
+    def box(self) -> Box:
+        """All its elements."""
+        return tuple((0, extent - 1) for extent in self.shape)
 
     @property
     def generation(self) -> int:
@@ -191,6 +229,8 @@ class Buffer:
             words[MARK] = self.backend.mark(self.storage) if isinstance(self.backend, Marking) else 0
             words[EXTENTS:] = list(self.shape)
             words[GENERATION] = self._generation
+            if self.is_strict and self.watch is not None:
+                words[HISTORY] = CHANGED if self.watch.saved else UNCHANGED
             self._record = words
         return self._record
 
@@ -263,7 +303,7 @@ class Buffer:
     def put(self, position: tuple[int, ...], value: Any) -> None:
         """Write one element (or the last axes of one): `value` is what numpy converts to it."""
         if self.watch is not None:
-            self.watch.before(self, "the host", position)
+            self.watch.before(self, "the host", (box_at(position, self.shape),))
         view = self.view()
         if view is not None:
             view[position] = value
@@ -319,10 +359,23 @@ class Buffer:
             return np.array(rows[slices(((0, high - low), *box[1:]))])
         return np.array((self._downloaded() if view is None else view)[slices(box)])
 
+    def keep(self, box: Box) -> Kept | Array:
+        """A copy of the elements in a box, for later: made by the device, where the host would have to wait for it."""
+        if self.backend.capabilities.direct or not isinstance(self.backend, Copying):
+            return self.part(box)
+        if volume(box) == 1:
+            return np.full((1,) * len(box), self.item(tuple(low for low, _ in box)), self.dtype.numpy)
+        start = self._flat(tuple(low for low, _ in box))
+        end = self._flat(tuple(high for _, high in box)) + 1
+        target = Buffer(self.backend, self.dtype, (end - start,))
+        with ordered(self.backend, (self,)):
+            self.backend.copy_at(self._alive(), start, target._alive(), end - start)
+        return Kept(target, start, box, self.shape)
+
     def exchange(self, positions: npt.NDArray[np.int64], values: Array) -> Array:
-        """Write elements at some flat positions; what they were."""
-        if self.watch is not None:
-            self.watch.before(self, "the host")
+        """Write elements at some flat positions for a while; what they were. As they come back, no watcher is told."""
+        for saver in () if self.watch is None else self.watch.savers:
+            saver.before(self)
         view, start = self.view(), 0
         if view is not None:
             flat = view.reshape(-1)
@@ -369,3 +422,31 @@ class Buffer:
         if self.storage is None:
             raise AdstackRuntimeError("this memory was dropped by reset()", do="make the data again after qd.init()")
         return self.storage
+
+
+class Kept:
+    """Elements of a buffer as they were: from one to another, in memory of its device that goes with this object.
+
+    Args:
+        memory: the elements from the `start`th on, flat.
+        start: the flat position of the first one in the buffer.
+        box: which elements are meant.
+        shape: the buffer's extents.
+    """
+
+    __slots__ = ("__weakref__", "_box", "_memory", "_shape", "_start")
+
+    def __init__(self, memory: Buffer, start: int, box: Box, shape: tuple[int, ...]) -> None:
+        self._memory, self._start, self._box, self._shape = memory, start, box, shape
+        finalize(self, memory.drop)
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes."""
+        return self._memory._bytes
+
+    def array(self) -> Array:
+        """The elements, of the box's shape."""
+        extents = tuple(high - low + 1 for low, high in self._box)
+        strides = [math.prod(self._shape[axis + 1 :]) * self._memory.dtype.size for axis in range(len(self._shape))]
+        return np.array(np.lib.stride_tricks.as_strided(self._memory.read(), extents, strides))

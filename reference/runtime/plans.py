@@ -11,6 +11,7 @@ from ..ir.structure import Place
 from .backend import Backend, Bindings, Counting, Numbering, Ordering
 from .compiler import Compiled
 from .memory import Buffer
+from .provenance import Written
 from .shortcuts import Argument, Shortcut
 from .sizes import Sizing
 from .streams import ordered
@@ -34,7 +35,8 @@ class Plan:
         self.backend = backend
         self.compiled = compiled
         self.buffers = {name: b for name, b in buffers.items() if name in compiled.program.places}
-        self._changed = tuple(b for name, b in self.buffers.items() if name in compiled.written)
+        self._written_fields = tuple(name for name in self.buffers if name in compiled.written)
+        self._changed = tuple(self.buffers[name] for name in self._written_fields)
         self._fixed = tuple(self.buffers.values())
         self._storages = {name: b.storage for name, b in self.buffers.items()}
         self._shapes = {name: b.shape for name, b in self.buffers.items()}
@@ -54,7 +56,7 @@ class Plan:
         for buffer in self._fixed:
             if buffer.storage is None:
                 raise AdstackRuntimeError("a field that the kernel uses was destroyed", do="make the field again")
-        self._announce(arrays)
+        self._announce(scalars, arrays)
         bindings = self.bind(arrays)
         if self.sizing is not None:
             bindings.sized = self.sizing.holds(scalars, {**self.buffers, **arrays} if arrays else self.buffers)
@@ -75,16 +77,18 @@ class Plan:
             for name in self._written_arguments:
                 arrays[name].touch()
 
-    def _announce(self, arrays: Mapping[str, Buffer]) -> None:
-        """Say that a launch is about to write."""
-        for buffer in (*self._changed, *(arrays[name] for name in self._written_arguments)):
-            if buffer.watch is None:
-                continue
-            if buffer.watch.strict:
-                buffer.watch.before(buffer, self.compiled.program.name)
-                continue
-            for saver in buffer.watch.savers:
-                saver.before(buffer)
+    def _announce(self, scalars: Sequence[Any], arrays: Mapping[str, Buffer]) -> None:
+        """Say what a launch is about to write."""
+        watched = [(name, self.buffers[name]) for name in self._written_fields if self.buffers[name].watch is not None]
+        watched += [(name, arrays[name]) for name in self._written_arguments if arrays[name].watch is not None]
+        if not watched:
+            return
+        shapes = {name: buffer.shape for name, buffer in arrays.items()}
+        written = self.compiled.reach(scalars, shapes).written
+        launch = Written(self.backend.launches, self, scalars, arrays)
+        for name, buffer in watched:
+            assert buffer.watch is not None
+            buffer.watch.before(buffer, self.compiled.writer(name), written.get(name, ()), (launch, name))
 
     @property
     def is_watched(self) -> bool:

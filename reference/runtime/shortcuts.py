@@ -112,6 +112,7 @@ class Shortcut:
         reductions: parallel loops that compute them.
         short: serves a call, given by its arguments, whose adstacks have no room; it gets the error that says so.
         keep: what the conditions' addresses point to.
+        needed: array parameters whose memory must be what it was ever since somebody may ask what it held.
     """
 
     arguments: tuple[Argument, ...]
@@ -126,3 +127,4 @@ class Shortcut:
     reductions: int = 0
     short: Callable[[HeapLimit, tuple[Any, ...]], None] | None = None
     keep: tuple[Any, ...] = field(default=(), repr=False)
+    needed: frozenset[str] = frozenset()

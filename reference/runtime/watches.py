@@ -1,13 +1,16 @@
-"""Buffers whose old contents matter: those that loop bounds of differentiable kernels are read from.
+"""The history of one buffer: what it held at the launches that somebody may still ask about.
 
-Launches are not recorded: they are numbered by the backend, also those that machine code serves. What a buffer held at
-one of them is saved when it is about to be written for the first time afterwards.
+Launches are numbered by the backend, also those that machine code serves. A buffer is *watched* by whoever may have to
+differentiate a launch later. Every writer announces which boxes of elements it is about to write; what these hold is
+kept if a launch since the last such write needs it, as the way back from what the buffer holds next. So a launch costs
+nothing, and a write costs a copy of the elements that meet what is needed.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Collection
+from collections import deque
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from weakref import ReferenceType, ref
@@ -15,28 +18,37 @@ from weakref import ReferenceType, ref
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from .memory import Buffer
+from ..errors import AdstackMemoryError
+from .boxes import Box, contains, intersection, volume
+from .provenance import History, Written
 
-__all__ = ["Saved", "Saver", "Watch", "Watcher"]
+if TYPE_CHECKING:
+    from .memory import Buffer, Kept
+
+__all__ = ["LEDGER", "Difference", "Keeper", "Ledger", "Lost", "Saved", "Saver", "Watch", "Watcher", "limit_kept"]
 
 Array = npt.NDArray[Any]
 
 SPARSE: Final = 32
-"""When more than one in so many elements has been saved on its own, the rest is saved at once."""
+"""When more than one in so many elements has been kept on its own, the rest is kept at once."""
+MOST_BYTES: Final = 1 << 30
+"""How much of the past is kept for all buffers together, unless `limit_kept` says less; the oldest goes first."""
 
 
 class Watcher(Protocol):
-    """Who needs to know what a buffer held."""
+    """Who may have to know what a buffer held at some launches."""
 
     def last(self) -> int:
         """The number of its last launch; 0 if there was none."""
 
     def numbers(self) -> Collection[int]:
-        """The numbers of all launches for which it may ask."""
+        """The numbers of all launches that it may ask about."""
 
-    def changes(self) -> None:
-        """What it watches is about to be written after its last launch."""
+    def needs(self, buffer: Buffer) -> Sequence[Box] | None:
+        """The elements of a buffer that these launches need; None for all."""
+
+    def changes(self, buffer: Buffer) -> None:
+        """A buffer that it watches is about to be written after its last launch."""
 
 
 class Saver(Protocol):
@@ -46,52 +58,164 @@ class Saver(Protocol):
         """It is about to be."""
 
 
-@dataclass
-class Saved:
-    """What a buffer held, as the way back from what it held next.
+@dataclass(frozen=True)
+class Difference:
+    """How a buffer differs from what it held at a launch.
 
     Attributes:
-        number: of the last launch before it was written.
-        elements: the first things that were written: where -> what was there, in order.
-        contents: what the whole buffer held after these; None if nothing else was written.
+        positions: flat positions, ascending.
+        values: what the launch found there.
+        writers: who has written any of the elements that were looked at since.
+    """
+
+    positions: npt.NDArray[np.int64]
+    values: Array
+    writers: tuple[str, ...]
+
+
+class Lost(Exception):
+    """What a buffer held is not known any more: what was kept took too much memory.
+
+    Attributes:
+        writers: who has overwritten it.
+    """
+
+    def __init__(self, writers: Iterable[str]) -> None:
+        super().__init__()
+        self.writers = tuple(writers)
+
+
+@dataclass(eq=False)
+class Saved:
+    """Elements as they were before a stretch of writes with no launch of a watcher in between.
+
+    Attributes:
+        number: of the last launch before these writes.
+        patches: (box, what it held), in the order of the writes: where two overlap the first one counts.
         writers: who wrote.
+        lost: whether the contents were given up.
     """
 
     number: int
-    elements: dict[Any, Array] = field(default_factory=dict)
-    contents: Array | None = None
+    patches: list[tuple[Box, Kept | Array]] = field(default_factory=list)
     writers: dict[str, None] = field(default_factory=dict)
+    lost: bool = False
+    nbytes: int = 0
+    _boxes: set[Box] = field(default_factory=set)
+    _large: list[Box] = field(default_factory=list)
+    _single: int = 0
 
-    def undone(self, after: Array) -> Array:
-        """What it held, from what it held next."""
-        before = np.array(after if self.contents is None else self.contents)
-        for where, old in reversed(self.elements.items()):
-            before[where] = old
-        return before
-
-    def save(self, now: Array, where: Any) -> None:
-        """An element, or with None anything, is about to be written for the first time."""
-        if where is None or len(self.elements) * SPARSE > now.size:
-            self.contents = np.array(now)
+    def save(self, buffer: Buffer, box: Box) -> None:
+        """Keep what a box holds, unless it has been kept already."""
+        if box in self._boxes or any(contains(one, box) for one in self._large):
+            return
+        if volume(box) > 1 or box == buffer.box:
+            self._large.append(box)
         else:
-            self.elements[where] = np.array(now[where])
+            self._single += 1
+            if self._single * SPARSE > volume(buffer.box):
+                self.save(buffer, buffer.box)
+                return
+        self._boxes.add(box)
+        kept = None if self.lost else _kept(buffer, box)
+        if kept is None:
+            self.lose()
+        self.patches.append((box, np.empty(0) if kept is None else kept))
+        if kept is not None:
+            self.nbytes += kept.nbytes
+            LEDGER.add(self, kept.nbytes)
+
+    def lose(self) -> None:
+        """Give up the contents; where writes were is still known."""
+        self.lost, self.nbytes = True, 0
+        self.patches = [(box, np.empty(0)) for box, _ in self.patches]
 
     def absorb(self, later: Saved) -> None:
-        """Lead back from what was there after a later one, which nobody needs for itself."""
-        if self.contents is None:
-            for where, old in later.elements.items():
-                self.elements.setdefault(where, old)
-            self.contents = later.contents
+        """Lead back from what was there after a later one, which nobody asks about on its own."""
+        if later.lost and not self.lost:
+            self.lose()
+        for box, kept in later.patches:
+            if box not in self._boxes and not any(contains(one, box) for one in self._large):
+                self._boxes.add(box)
+                if volume(box) > 1:
+                    self._large.append(box)
+                self.patches.append((box, np.empty(0) if self.lost else kept))
+                self.nbytes += 0 if self.lost else kept.nbytes
         self.writers |= later.writers
+
+
+def _kept(buffer: Buffer, box: Box) -> Kept | Array | None:
+    """What a box holds; None if there is no memory for it."""
+    try:
+        return buffer.keep(box)
+    except (MemoryError, AdstackMemoryError):
+        return None
+
+
+class Keeper(Protocol):
+    """Who keeps something that it can do without."""
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes now."""
+
+    @property
+    def lost(self) -> bool:
+        """Whether it was given up."""
+
+    def lose(self) -> None:
+        """Give it up."""
+
+
+class Ledger:
+    """How much of the past is kept by everybody.
+
+    Attributes:
+        most: how many bytes may be.
+    """
+
+    def __init__(self) -> None:
+        self.most = MOST_BYTES
+        self._bytes = 0
+        self._order: deque[ReferenceType[Keeper]] = deque()
+
+    def add(self, keeper: Keeper, nbytes: int) -> None:
+        """Somebody keeps more."""
+        if not self._order or self._order[-1]() is not keeper:
+            self._order.append(ref(keeper))
+        self._bytes += nbytes
+        if self._bytes > self.most or len(self._order) > 1 << 16:
+            self._settle(keeper)
+
+    def _settle(self, latest: Keeper) -> None:
+        """Count what is really there, and give up the oldest until there is room; what was kept last stays."""
+        alive = {id(one): one for known in self._order if (one := known()) is not None and not one.lost}
+        self._bytes = sum(one.nbytes for one in alive.values())
+        for one in alive.values():
+            if self._bytes <= self.most or one is latest:
+                break
+            self._bytes -= one.nbytes
+            one.lose()
+        self._order = deque(ref(one) for one in alive.values() if not one.lost)
+
+
+LEDGER: Final = Ledger()
+"""What all buffers and records share."""
+
+
+def limit_kept(most: int) -> None:
+    """Keep at most so many bytes of the past of all buffers together; 0 stands for the default, 1 GiB."""
+    LEDGER.most = min(most, MOST_BYTES) if most else MOST_BYTES
 
 
 class Watch:
     """The past of one buffer, as far as its watchers may ask for it.
 
     Attributes:
-        strict: whether writes of kernels count, so that these must not be served by machine code alone.
-        savers: who is told of every write, of kernels too, before it happens.
+        savers: who is told of every write before it happens.
         last: a word that no number of a later launch is at or below, for machine code.
+        saved: what was kept, oldest first.
+        history: who wrote.
     """
 
     def __init__(self) -> None:
@@ -99,65 +223,136 @@ class Watch:
         self._watchers: list[ReferenceType[Watcher]] = []
         self.saved: list[Saved] = []
         self.savers: list[Saver] = []
-        self.strict = False
+        self.history = History()
         self._launches = 0
+        self._many = 2
+
+    @property
+    def strict(self) -> bool:
+        """Whether kernels may only write the buffer with Python's knowledge."""
+        return bool(self._watchers)
 
     def add(self, watcher: Watcher) -> None:
-        """Somebody wants to know, as long as it lives."""
+        """Somebody may have to know, as long as it lives."""
         if watcher not in self.watchers():
             self._watchers = [ref(one) for one in (*self.watchers(), watcher)]
 
     def watchers(self) -> list[Watcher]:
-        """Who wants to know."""
+        """Who may have to know."""
         return [one for known in self._watchers if (one := known()) is not None]
 
-    def before(self, buffer: Buffer, writer: str, where: Any = None) -> None:
-        """The buffer is about to be written: an element, or anything."""
+    def before(
+        self,
+        buffer: Buffer,
+        writer: str,
+        boxes: Sequence[Box] | None = None,
+        launch: tuple[Written, str] | None = None,
+    ) -> None:
+        """Some boxes of elements of the buffer (None: any elements) are about to be written.
+
+        Args:
+            buffer: whose watch this is.
+            writer: who writes, in words.
+            boxes: where.
+            launch: which launch writes, and what it calls the buffer; None if the host does.
+        """
         for saver in self.savers:
             saver.before(buffer)
         launches = buffer.backend.launches
+        self.history.settle(launches, buffer.written)
+        self.history.add(*(launch or (Written(launches), "")), boxes)
+        if not self._watchers:
+            return
         if launches != self._launches:
             self._launches = launches
-            self._start(launches)
+            self._start(buffer, launches)
         if self.saved:
-            last = self.saved[-1]
-            last.writers[writer] = None
-            if last.contents is None and where not in last.elements:
-                last.save(buffer.read(), where)
+            self._save(buffer, writer, (buffer.box,) if boxes is None else boxes)
 
-    def _start(self, launches: int) -> None:
+    def _save(self, buffer: Buffer, writer: str, boxes: Sequence[Box]) -> None:
+        latest = self.saved[-1]
+        for watcher in self.watchers():
+            needs = watcher.needs(buffer)
+            for box in boxes:
+                for common in (box,) if needs is None else _meeting(box, needs):
+                    latest.writers[writer] = None
+                    latest.save(buffer, common)
+
+    def _start(self, buffer: Buffer, launches: int) -> None:
         """There were launches since the last write: keep another state, if they were of watchers."""
         known = self.saved[-1].number if self.saved else 0
-        watchers = self.watchers()
-        later = [watcher for watcher in watchers if watcher.last() > known]
+        later = [watcher for watcher in self.watchers() if watcher.last() > known]
         for watcher in later:
-            watcher.changes()
-        if later:
+            watcher.changes(buffer)
+        if not later:
+            return
+        if self.saved and not self.saved[-1].patches:
+            self.saved[-1].number = launches
+        else:
             self.saved.append(Saved(launches))
-            self.last.value = launches
-            if len(self.saved) > 1 + len(watchers):
-                self._trim()
+        self.last.value = launches
+        buffer.changed()
+        if len(self.saved) > self._many:
+            self._trim()
+            self._many = 2 + 2 * len(self.saved)
 
-    def at(self, buffer: Buffer, number: int) -> tuple[Array, dict[str, None]] | None:
-        """What the buffer held at a launch, and who wrote it since; None if nobody has."""
-        since = [one for one in self.saved if one.number >= number]
-        if not since:
+    def since(self, number: int, within: Sequence[Box] | None = None) -> bool:
+        """Whether an element of some boxes (None: any) may have been written since a launch."""
+        later = (box for one in self.saved if one.number >= number for box, _ in one.patches)
+        if within is None:
+            return any(True for _ in later)
+        return any(intersection(box, one) is not None for box in later for one in within)
+
+    def difference(self, buffer: Buffer, number: int, within: Sequence[Box]) -> Difference | None:
+        """How the elements in some boxes differ from what a launch found, by bits; None if they don't.
+
+        Raises `Lost` if that is not known any more.
+        """
+        positions, values, writers = [], [], dict[str, None]()
+        for one in self.saved:
+            if one.number < number:
+                continue
+            patches = [(box, kept) for box, kept in one.patches if _meeting(box, within)]
+            if patches and one.lost:
+                raise Lost(one.writers)
+            writers |= one.writers if patches else {}
+            for box, kept in patches:
+                contents = kept if isinstance(kept, np.ndarray) else kept.array()
+                positions.append(_flat(box, buffer.shape))
+                values.append(contents.reshape(-1))
+        if not positions:
             return None  # and nothing is read, which would wait for the device
-        contents, writers = buffer.read(), dict[str, None]()
-        for one in reversed(since):
-            contents = one.undone(contents)
-            writers |= one.writers
-        return contents, writers
+        at, first = np.unique(np.concatenate(positions), return_index=True)
+        old = np.concatenate(values)[first]
+        now = buffer.read().reshape(-1)[at]
+        bits = f"u{old.dtype.itemsize}"
+        differs = np.nonzero(old.view(bits) != np.ascontiguousarray(now).view(bits))[0]
+        return Difference(at[differs], old[differs], tuple(writers)) if len(differs) else None
 
     def _trim(self) -> None:
         """Drop what nobody will ask for."""
-        numbers = {number for watcher in self.watchers() for number in watcher.numbers()}
-        first = (next((one for one in self.saved if one.number >= number), None) for number in numbers)
-        wanted = {id(one) for one in first}
+        numbers = sorted({number for watcher in self.watchers() for number in watcher.numbers()})
         kept: list[Saved] = []
+        asked = iter(numbers)
+        number = next(asked, None)
         for one in self.saved:
-            if id(one) in wanted:
+            wanted = False
+            while number is not None and number <= one.number:
+                wanted, number = True, next(asked, None)
+            if wanted:
                 kept.append(one)
             elif kept:
                 kept[-1].absorb(one)
         self.saved = kept
+
+
+def _meeting(box: Box, others: Sequence[Box]) -> list[Box]:
+    return [common for other in others if (common := intersection(box, other)) is not None]
+
+
+def _flat(box: Box, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """Flat positions of the elements of a box, in C order."""
+    flat = np.zeros((), np.int64)
+    for (low, high), extent in zip(box, shape, strict=True):
+        flat = (flat[..., np.newaxis] if flat.ndim else flat) * extent + np.arange(low, high + 1)
+    return flat.reshape(-1)

@@ -224,7 +224,7 @@ def the_old_value_of_an_addition_carries_a_gradient(qd, dtype):
 
 @case(rules=["grad.overwritten"], params={"form": ["square", "loop", "augmented"]}, modes=("reverse",))
 def a_value_lost_for_good_is_refused(qd, form):
-    """`x[i] = x[i] * x[i]`: the reverse pass needs the old value, and nobody kept it."""
+    """`x[i] = x[i] * x[i]`: the reverse pass needs the old value, and without a launch nobody has kept it."""
     x = real(qd, qd.f32, 3)
 
     @qd.kernel
@@ -246,7 +246,6 @@ def a_value_lost_for_good_is_refused(qd, form):
     kernel = {"square": square, "loop": loop, "augmented": augmented}[form]
 
     def run():
-        kernel()
         kernel.grad()
 
     return Run(run, given={x: 3.0}, raises=Raises("DataAccessError", "Breaks the global data access rule"))
@@ -360,7 +359,7 @@ def random_numbers_are_constants(qd, dtype):
 
 @case(rules=["grad.random", "grad.overwritten"], modes=("reverse",))
 def random_numbers_that_would_have_to_be_drawn_again_are_refused(qd):
-    """Only the forward launch has seen them."""
+    """Only the forward launch has seen them: without one there is nothing to differentiate."""
     x, y = real(qd, qd.f32, 3), real(qd, qd.f32, 3)
 
     @qd.kernel
@@ -369,7 +368,6 @@ def random_numbers_that_would_have_to_be_drawn_again_are_refused(qd):
             y[i] = qd.random(qd.f32) * x[i]
 
     def run():
-        k()
         k.grad()
 
     return Run(run, given={x: 1.0}, raises=Raises("DataAccessError", "Breaks the global data access rule"))

@@ -69,7 +69,10 @@ class FwdMode:
         self.calls.append((kernel, (*args, *kwargs.values())))
         if not companions(made, "dual"):
             return made.launch(call)
-        return differentiated(made, "forward", runtime, strict=False).launch(call)
+        result = differentiated(made, "forward", runtime, strict=False).launch(call)
+        if made.records is not None:
+            made.records.note(call)
+        return result
 
     def host_wrote(self, array: Any, where: Any) -> None:
         """What the host writes is constant; what it writes to the parameter moves along the seed."""

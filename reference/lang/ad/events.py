@@ -191,7 +191,7 @@ class Launch(Event):
 
     def launch(self) -> Any:
         """Launch; the value that the kernel returns."""
-        return self.made.launch(self.call)
+        return self.made.run(self.call)
 
     def needed(self) -> tuple[list[Touched], list[Touched]]:
         """What the reverse pass reads of memory as it was before the launch, and as it was after."""

@@ -99,7 +99,7 @@ def _stale(launch: Launch, mode: Differentiated, change: Change, marks: Array, c
     assert load is not None
     at = ", ".join(map(str, np.unravel_index(position, change.buffer.shape))) if change.buffer.shape else "None"
     was, now = _flat(change.buffer)[position].item(), change.values[hits[0]].item()
-    decides = change.buffer.dtype.is_integer and load in deciding(mode.derived.kernel)
+    decides = load in deciding(mode.derived.kernel)
     kind, role = (AdstackStaleBoundError, "bound ") if decides else (AdstackDataAccessError, "")
     return kind(
         f"{launch.title}.grad() needs {role}{change.label}[{at}] as the launch found it, {was}; "

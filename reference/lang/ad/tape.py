@@ -120,6 +120,8 @@ class Tape:
             self._clear_arrays(made, call)
         for launch in recordable(made, call, runtime, whole=self.validation):
             result = self._record(launch, runtime)
+        if made.records is not None:
+            made.records.note(call)
         self.calls.append((kernel, (*args, *kwargs.values())))
         return result
 

@@ -200,7 +200,7 @@ class Log:
         if not self._guards or one.buffer.shared or not one.buffer.owned:
             contents = np.empty(one.buffer.shape, one.buffer.dtype.numpy)
             return Watched(one.label, one.buffer, contents, [], one.buffer.generation)
-        one.buffer.watched(strictly=False).savers.append(self)
+        one.buffer.watched().savers.append(self)
         return Guarded(one.label, one.buffer)
 
     # ---- writes that are about to come

@@ -1,0 +1,179 @@
+"""Launches that overwrite what their own reverse pass needs: made so that it is kept.
+
+The first way that works is taken: the launch as it is, with copies of what it is about to overwrite; the kernel's
+stretches one by one, each with such copies; the launch with a log of the values that it loads. See `recorded.py`, which
+makes launches under a tape in the same ways.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ...errors import AdstackDataAccessError, AdstackError
+from ...runtime.memory import Buffer
+from ...runtime.state import Runtime
+from ..differentiated import Differentiated, derived, differentiated, journaled, parted
+from ..specialisation import Specialisation
+from .events import Launch
+from .journal import JournaledLaunch
+
+if TYPE_CHECKING:
+    from ..arguments import Call
+
+__all__ = ["KeptLaunch", "Way", "kept_launches", "kept_way"]
+
+Way = Literal["rewinding", "parted", "journaled"] | None
+"""How a launch keeps what it overwrites; None if its reverse pass needs nothing that it overwrites."""
+
+def kept_way(made: Specialisation, names: Collection[str], runtime: Runtime) -> Way:
+    """How launches of a specialisation have to be made, if its reverse pass reads the places `names`."""
+    if not _may_lose(made, names):
+        return None
+    try:
+        derived(made, "reverse", runtime)
+    except AdstackDataAccessError:
+        return _way(made, runtime)
+    except AdstackError:
+        return None  # .grad() will say why
+    return None
+
+
+def _may_lose(made: Specialisation, names: Collection[str]) -> bool:
+    """Whether the reverse pass may need something that the launch does not leave behind."""
+    used = {value for op in made.kernel.body.walk() for value in op.operands}
+    for op in made.kernel.body.walk():
+        if op.name == "random" or (op.name in ("store", "atomic") and op.attrs["place"].name in names):
+            return True
+        if op.name == "atomic" and (op.attrs["kind"] != "add" or op.result in used):
+            return True
+    return False
+
+
+def _way(made: Specialisation, runtime: Runtime) -> Way:
+    """The first way in which the launch can be made; None if there is none."""
+    try:
+        derived(made, "rewinding", runtime)
+    except AdstackDataAccessError:
+        pieces = parted(made, runtime)
+    else:
+        return "rewinding"
+    try:
+        for piece in pieces:
+            derived(piece, "rewinding", runtime)
+        if not pieces:
+            journaled(made, runtime)
+    except AdstackDataAccessError:
+        return _journaled_way(made, runtime)
+    return "parted" if pieces else "journaled"
+
+
+def _journaled_way(made: Specialisation, runtime: Runtime) -> Way:
+    try:
+        journaled(made, runtime)
+    except AdstackDataAccessError:
+        return None
+    return "journaled"
+
+
+@dataclass(eq=False)
+class KeptLaunch:
+    """A launch, or a stretch of one, with what its reverse pass needs and it overwrites.
+
+    Attributes:
+        made: what is launched.
+        number: the backend's, once it has been.
+        copies: name of the place in reverse mode -> what the memory beside it held before.
+        journaled: the launch with its log, if that is how it is made.
+    """
+
+    made: Specialisation
+    runtime: Runtime
+    number: int = 0
+    copies: dict[str, Buffer] = field(default_factory=dict)
+    journaled: JournaledLaunch | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """What is kept for it."""
+        logs = {} if self.journaled is None else self.journaled.logs
+        return sum(int(np.prod(b.shape, dtype=object)) * b.dtype.size for b in (*self.copies.values(), *logs.values()))
+
+    def wanted(self, call: Call) -> int:
+        """How many bytes it is known to keep before it is launched."""
+        if self.journaled is not None:
+            return 0
+        buffers = {**self.made.plan.buffers, **call.arrays}
+        beside = derived(self.made, "rewinding", self.runtime).beside.values()
+        return sum(int(np.prod(buffers[n].shape, dtype=object)) * buffers[n].dtype.size for n in beside)
+
+    def launch(self, call: Call) -> Any:
+        """Launch; the value that the kernel returns."""
+        try:
+            if self.journaled is not None:
+                return self.journaled.launch()
+            buffers = {**self.made.plan.buffers, **call.arrays}
+            weakref.finalize(self, _drop, copies := self.copies)
+            for alias, name in derived(self.made, "rewinding", self.runtime).beside.items():
+                copies[alias] = _copied(buffers[name])
+            return self.made.run(call)
+        finally:
+            self.number = self.made.plan.backend.launches
+
+    @property
+    def mode(self) -> Differentiated:
+        """Its reverse mode."""
+        if self.journaled is not None:
+            assert self.journaled.mode is not None
+            return self.journaled.mode
+        return differentiated(self.made, "rewinding", self.runtime, strict=False)
+
+    def reversed(self, call: Call) -> Launch:
+        """The launch in reverse mode, on the arrays of a call; memory must be as it was just after it."""
+        if self.journaled is not None:
+            return replace(self.journaled, call=call)
+        return _WithCopies(self.made, call, self.mode, copies=self.copies)
+
+
+@dataclass
+class _WithCopies(Launch):
+    """A launch whose overwritten memory was copied before it."""
+
+    copies: dict[str, Buffer]
+
+    def _propagate(self, mode: Differentiated) -> None:
+        written = mode.plan.compiled.written & self.copies.keys()
+        scratch = {alias: _copied(self.copies[alias]) for alias in written}  # the launch is made again in it
+        try:
+            mode.launch(self.call, {**self.copies, **scratch})
+        finally:
+            _drop(scratch)
+
+
+def _copied(buffer: Buffer) -> Buffer:
+    """Memory of its own with the same contents."""
+    copy = Buffer(buffer.backend, buffer.dtype, buffer.shape)
+    if not copy.copy_from(buffer):
+        copy.write(buffer.read())
+    return copy
+
+
+def _drop(copies: dict[str, Buffer]) -> None:
+    for buffer in copies.values():
+        buffer.drop()
+
+
+def kept_launches(made: Specialisation, call: Call, way: Way, runtime: Runtime) -> Sequence[KeptLaunch]:
+    """The launches that a call is made of, one after the other; none if it overwrites nothing that matters."""
+    if way is None:
+        return ()
+    if way == "parted":
+        return [KeptLaunch(piece, runtime) for piece in parted(made, runtime)]
+    if way == "rewinding":
+        return [KeptLaunch(made, runtime)]
+    ways = journaled(made, runtime)
+    return [KeptLaunch(made, runtime, journaled=JournaledLaunch(made, call, ways.backward, ways))]

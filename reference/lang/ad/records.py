@@ -1,0 +1,262 @@
+"""Launches outside a tape, as `.grad()` asks for them: what each found in memory, and what has changed since.
+
+`kernel.grad(args)` is about the last launch with these arguments. A launch leaves a *record*: its number, the boxes of
+elements that its reverse pass may read, and copies of what others may write without saying so (numpy arrays, torch
+tensors). Fields and ndarrays are watched: whoever writes elements that a record needs has them kept first
+(`runtime/watches.py`). So `.grad()` knows which elements differ from what the launch found. It refuses where the reverse
+pass looks at one of them, or puts them back for as long as it runs: under `ad_snapshot`, and for launches that kept
+what they overwrote themselves (`kept.py`).
+
+Launches that machine code serves leave no records. They need none as long as nothing that the kernel needs has been
+written since it is watched: all of them found the same. From the first such write on, Python serves the kernel's calls.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from ...errors import AdstackDataAccessError, AdstackError
+from ...runtime.boxes import Box, include
+from ...runtime.guards import invalidate
+from ...runtime.memory import Array, Buffer, Kept
+from ...runtime.state import Runtime
+from ...runtime.watches import LEDGER
+from ...transforms.autodiff.needed import needed
+from ..differentiated import accompanied
+from .arguments import ArgumentKey, argument_key
+from .kept import KeptLaunch, Way, kept_launches, kept_way
+
+if TYPE_CHECKING:
+    from ..arguments import Call
+    from ..specialisation import Specialisation
+
+__all__ = ["Record", "Records"]
+
+MOST: Final = 1 << 16
+"""How many launches of a kernel with different arguments are noted."""
+
+
+class Record:
+    """One launch.
+
+    Attributes:
+        key: its arguments, which also tells whether their memory is still there.
+        number: of the launch, as the backend counts, or of a later one before anything else was written.
+        boxes: the elements that it may have read, by the name of the place.
+        copies: what memory held that others may write without saying so.
+        kept: the launches that it was made of, with what they overwrote; empty if the launch was an ordinary one.
+        error: why it can't be differentiated.
+        lost: whether what it kept was given up.
+    """
+
+    __slots__ = ("__weakref__", "boxes", "copies", "error", "kept", "key", "lost", "number")
+
+    def __init__(self, key: ArgumentKey) -> None:
+        self.key, self.number, self.lost = key, 0, False
+        self.boxes: dict[str, Sequence[Box]] = {}
+        self.copies: dict[str, Kept | Array | Buffer] = {}
+        self.kept: Sequence[KeptLaunch] = ()
+        self.error: AdstackError | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """What it keeps."""
+        copies = (one._bytes if isinstance(one, Buffer) else one.nbytes for one in self.copies.values())
+        return sum(copies) + sum(piece.nbytes for piece in self.kept)
+
+    def lose(self) -> None:
+        """Give up what it keeps."""
+        self.lost, self.copies, self.kept = True, {}, ()
+
+
+class Records:
+    """The launches of one specialisation.
+
+    Args:
+        made: which.
+        names: the places that its reverse pass may read.
+        runtime: where it runs.
+
+    Attributes:
+        fields: the memory of these places that is the same in every call; `arrays`: the others.
+    """
+
+    def __init__(self, made: Specialisation, names: Collection[str], runtime: Runtime) -> None:
+        self._made, self._runtime = made, runtime
+        self.fields = {name: made.plan.buffers[name] for name in sorted(names) if name in made.plan.buffers}
+        self.arrays = tuple(name for name in sorted(names) if made.kernel.places[name].kind == "ndarray")
+        self._way: Way = kept_way(made, names, runtime)
+        self._records: dict[Any, Record] = {}
+        self._gone: deque[tuple[Any, ...]] = deque()
+        self._needs: dict[int, list[Box]] = {}
+        self._unnoted: dict[int, int] = {}
+        self._served = self._forgot = False
+        self._pending: Sequence[KeptLaunch] = ()
+        self._last = 0
+        self._takes_arguments = bool(made.kernel.params or made.plan.arguments)
+        written = made.plan.compiled.written
+        in_place = self._takes_arguments and not written.isdisjoint((*self.fields, *self.arrays))
+        self._notes = self._way is not None or runtime.options.ad_snapshot or in_place
+        for buffer in self.fields.values():
+            buffer.watched(self)
+        for name in written & made.plan.buffers.keys():
+            made.plan.buffers[name].watched()  # whoever needs it later asks who wrote it
+
+    @staticmethod
+    def of(made: Specialisation, runtime: Runtime) -> Records | None:
+        """Those of a specialisation; None if it has no gradient."""
+        grads = {place.name for place in accompanied(made, "grad")}
+        return Records(made, needed(made.kernel, grads), runtime) if grads else None
+
+    @property
+    def notes(self) -> bool:
+        """Whether Python must serve every call."""
+        return self._notes or any(buffer.shared for buffer in self.fields.values())
+
+    @property
+    def keeps(self) -> bool:
+        """Whether launches keep what they overwrite."""
+        return self._way is not None
+
+    def are_untouched(self, call: Call) -> bool:
+        """Whether nothing that matters to a call has been written since it is watched."""
+        buffers = [self.memory(name, call) for name in (*self.fields, *self.arrays)]
+        if call.lent and not call.lent.isdisjoint(self.arrays):
+            return False
+        return all(b.owned and not b.shared and (b.watch is None or not b.watch.saved) for b in buffers)
+
+    def may_serve(self, hosts: Collection[str]) -> bool:
+        """Whether machine code may serve calls from now on; `hosts` are the parameters that take numpy arrays."""
+        if self.notes or not set(hosts).isdisjoint(self.arrays):
+            return False
+        self._served = True
+        return True
+
+    # ---- a watcher
+
+    def last(self) -> int:
+        return max(self._last, self._made.plan.number)
+
+    def numbers(self) -> Collection[int]:
+        records = list(self._records.values())
+        numbers = {record.number for record in records}
+        numbers.update(piece.number for record in records for piece in record.kept)
+        numbers.update(piece.number for piece in self._pending)
+        numbers.update(self._unnoted.values())
+        return numbers if self._takes_arguments else {*numbers, self.last()}
+
+    def needs(self, buffer: Buffer) -> Sequence[Box] | None:
+        return None if id(buffer) in self._unnoted else self._needs.get(id(buffer), () if self._takes_arguments else None)
+
+    def changes(self, buffer: Buffer) -> None:
+        if self._takes_arguments:
+            if self._served and self.last() != self._last and id(buffer) not in self._unnoted:
+                self._unnoted[id(buffer)] = self.last()
+            if not self._notes and any(buffer is one for one in self.fields.values()):
+                self._notes = True
+                invalidate()
+
+    # ---- launches
+
+    def launch(self, call: Call) -> Any:
+        """Launch, and note it; the value that the kernel returns."""
+        for name in self.arrays:
+            if call.arrays[name].owned and name not in call.lent:
+                call.arrays[name].watched(self)
+        record = self._record(call)
+        self._pending = kept_launches(self._made, call, self._way, self._runtime)
+        wanted = sum(piece.wanted(call) for piece in self._pending)
+        if wanted > LEDGER.most and not self._runtime.options.ad_snapshot:
+            self._pending, record.error = (), self._too_large(wanted)
+        try:
+            if not self._pending:
+                result = self._made.run(call)
+            for piece in self._pending:
+                result = piece.launch(call)
+                self._last = piece.number
+            record.kept = self._pending
+        finally:
+            self._pending = ()
+        self._keep(record, call)
+        return result
+
+    def note(self, call: Call, error: AdstackError | None = None) -> None:
+        """There was a launch that others made; with an error, it can't be differentiated later."""
+        record = self._record(call)
+        record.error = error
+        self._keep(record, call)
+
+    def _record(self, call: Call) -> Record:
+        """A record of a launch to come: of what it may read."""
+        while self._gone:
+            self._records.pop(self._gone.popleft(), None)
+        record = Record(argument_key(call, self._gone.append))
+        shapes = {name: buffer.shape for name, buffer in call.arrays.items()}
+        reads = self._made.plan.compiled.reach(call.scalars, shapes).read
+        for name in (*self.fields, *self.arrays):
+            record.boxes[name] = reads.get(name, ())
+            known = self._needs.setdefault(id(self.memory(name, call)), [])
+            for box in record.boxes[name]:
+                include(known, box)
+        return record
+
+    def _keep(self, record: Record, call: Call) -> None:
+        """The launch has been: its record is the last one with these arguments."""
+        record.number = self._last = self._made.plan.backend.launches
+        if self._way is not None and not record.kept and record.error is None:
+            record.error = self._unkept()
+        for name in (*self.fields, *self.arrays):
+            buffer = self.memory(name, call)
+            if name in call.lent:
+                record.copies[name] = buffer
+            elif buffer.shared or not buffer.owned:
+                record.copies[name] = buffer.keep(buffer.box)
+        self._records.pop(record.key.value, None)
+        self._records[record.key.value] = record
+        if record.nbytes:
+            LEDGER.add(record, record.nbytes)
+        if len(self._records) > MOST:
+            self._forgot = True
+            del self._records[next(iter(self._records))]
+
+    def memory(self, name: str, call: Call) -> Buffer:
+        """That of a place in a call."""
+        return self.fields[name] if name in self.fields else call.arrays[name]
+
+    # ---- what is known
+
+    def find(self, call: Call) -> Record | None:
+        """The last launch with these arguments; None if none is known."""
+        record = self._records.get(argument_key(call, _nobody).value)
+        return record if record is not None and record.key.alive else None
+
+    def number(self, record: Record | None, buffer: Buffer) -> int | None:
+        """From which launch on changes of a buffer matter; None if there was none that could matter."""
+        if record is not None and (self._takes_arguments or record.kept):
+            return record.number
+        if self._takes_arguments:
+            return 0 if self._forgot else self._unnoted.get(id(buffer))
+        return self.last() or None
+
+    def _too_large(self, wanted: int) -> AdstackDataAccessError:
+        title = self._made.kernel.name
+        return AdstackDataAccessError(
+            f"{title}.grad() needs values that the launch has overwritten: {wanted} bytes, and at most {LEDGER.most} "
+            "are kept without being asked for",
+            loc=self._made.kernel.loc,
+            do="use init(ad_snapshot=True), record the launch with qd.ad.Tape, or write to another field",
+        )
+
+    def _unkept(self) -> AdstackDataAccessError:
+        title = self._made.kernel.name
+        return AdstackDataAccessError(
+            f"{title}.grad() needs values that the launch has overwritten, and that were not kept",
+            loc=self._made.kernel.loc,
+            do=f"launch {title} on its own, outside of qd.ad.Tape, FwdMode and qd.graph(), before {title}.grad()",
+        )
+
+
+def _nobody(_: tuple[Any, ...]) -> None:
+    """Nobody wants to know that an array is gone."""
