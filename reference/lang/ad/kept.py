@@ -30,6 +30,7 @@ __all__ = ["KeptLaunch", "Way", "kept_launches", "kept_way"]
 Way = Literal["rewinding", "parted", "journaled"] | None
 """How a launch keeps what it overwrites; None if its reverse pass needs nothing that it overwrites."""
 
+
 def kept_way(made: Specialisation, names: Collection[str], runtime: Runtime) -> Way:
     """How launches of a specialisation have to be made, if its reverse pass reads the places `names`."""
     if not _may_lose(made, names):
