@@ -1,4 +1,4 @@
-"""Files that processes share and run code from: whole, of that very name, and nobody else's; or not there."""
+"""Files that processes share, and run code from (process.cache): whole, of that very name, nobody else's, or none."""
 
 from __future__ import annotations
 
