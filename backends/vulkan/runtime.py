@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import struct
-import threading
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from adstack.runtime.adstack_heap import Heap, TaskUse
 from adstack.runtime.backend import Bindings, Capabilities, Probe
 from adstack.runtime.guards import rewired
 from adstack.runtime.options import Options
+from adstack.runtime.processes import DeviceTurn
 from adstack.runtime.shortcuts import HostArgument, Shortcut
 
 from . import capability
@@ -78,7 +78,7 @@ class _Shared:
     stream: Stream
     traits: Traits
     heap: Heap
-    lock: threading.RLock
+    lock: DeviceTurn
     unread: dict[int, Executable] = field(default_factory=dict)
 
 
@@ -96,7 +96,7 @@ def _shared(number: int, addresses: bool) -> _Shared:
     )
     traits = measured(memory, stream, pipelines, default_folder())
     heap = device_heap(memory, stream)
-    return _Shared(device, memory, pipelines, stream, traits, heap, threading.RLock())
+    return _Shared(device, memory, pipelines, stream, traits, heap, DeviceTurn("Vulkan"))
 
 
 class VulkanBackend:
@@ -439,8 +439,7 @@ class VulkanBackend:
         """None: the device does not address the host's memory."""
 
     def free(self, storage: Piece) -> None:
-        with self._shared.lock:
-            self.memory.free(storage)
+        self._shared.lock.give_back(lambda: self.memory.free(storage))
 
     def host_view(self, storage: Piece) -> Array | None:
         with self._shared.lock:
@@ -493,7 +492,8 @@ def _read(piece: Piece, at: int, dtype: DType) -> Any:
 
 def _destroyed(shared: _Shared, pipelines: Sequence[Pipeline], pieces: Sequence[Piece | None]) -> None:
     """Give back what an executable had, once the device is done with it."""
-    with shared.lock:
+
+    def destroy() -> None:
         batch = shared.stream.batch
         for pipeline in pipelines:
             shared.device.later(batch, lambda pipeline=pipeline: shared.pipelines.destroy(pipeline))  # type: ignore[misc]
@@ -501,3 +501,5 @@ def _destroyed(shared: _Shared, pipelines: Sequence[Pipeline], pieces: Sequence[
             if piece is not None:
                 piece.batch = batch
                 shared.memory.free(piece)
+
+    shared.lock.give_back(destroy)
