@@ -32,15 +32,17 @@ class Call:
         scalars: the kernel's scalar parameters, flattened in order.
         arrays: place name -> memory of the array arguments.
         loans: arrays that need care because their memory is not adstack's; usually there are none.
+        seeds: for reverse mode, the adjoints of the real numbers that the kernel returned; empty: nothing is connected.
     """
 
-    __slots__ = ("arrays", "key", "loans", "scalars")
+    __slots__ = ("arrays", "key", "loans", "scalars", "seeds")
 
     def __init__(self) -> None:
         self.key: list[Any] = []
         self.scalars: list[Any] = []
         self.arrays: dict[str, Buffer] = {}
         self.loans: list[Loan] | None = None
+        self.seeds: tuple[float, ...] = ()
 
     def lend(self, loan: Loan) -> None:
         """Note an array that may not be written, or that the device works on a copy of."""

@@ -29,7 +29,7 @@ from ..runtime.memory import Buffer
 from ..runtime.plans import Plan
 from .ad.events import key_of
 from .ad.remembered import remembered
-from .differentiated import differentiated
+from .differentiated import Differentiated, differentiated
 from .hostarrays import HostArray
 from .protocol import current_emitter
 from .recording import RECORDERS, recording
@@ -68,14 +68,17 @@ class Step:
     @cached_property
     def plan(self) -> Plan:
         """How it is launched."""
-        if self.gradient is None:
-            return self.made.plan
-        return differentiated(self.made, "reverse", self.runtime).plan
+        return self.made.plan if self.gradient is None else self._reverse.plan
+
+    @property
+    def _reverse(self) -> Differentiated:
+        return differentiated(self.made, "reverse", self.runtime)
 
     @cached_property
     def planned(self) -> Planned:
         """The launch."""
-        return Planned(self.plan, tuple(self.call.scalars), self.call.arrays)
+        scalars = self.call.scalars if self.gradient is None else self._reverse.scalars(self.call)
+        return Planned(self.plan, tuple(scalars), self.call.arrays)
 
     @property
     def bounds(self) -> set[int]:
@@ -110,7 +113,7 @@ class Step:
         """Do a launch that found no room for its adstacks."""
         if self.gradient is None:
             raise short
-        differentiated(self.made, "reverse", self.runtime).go_on(self.call, short)
+        self._reverse.go_on(self.call, short)
 
     def changed(self) -> bool:
         """For a gradient of a call that is not in the graph: whether memory is not as that call found it."""
@@ -171,7 +174,7 @@ class Graph:
         title = kernel.signature.name
         _check_arguments(title, (*args, *kwargs.values()))
         with allowing(), recording(None):
-            made, call, runtime = kernel.prepared(args, kwargs)
+            made, call, runtime = (kernel if gradient is None else gradient).prepared(args, kwargs)
             step = Step(made, call, gradient, runtime, (*args, *kwargs.values()))
             if remembered(runtime) is None:
                 step.planned  # noqa: B018 - what can't be differentiated is refused here

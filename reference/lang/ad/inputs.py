@@ -102,7 +102,7 @@ class Inputs:
         read = None
         for name, buffer in self.fields.items():
             for plan in self._later_writers(buffer):
-                read = read or _certain(mode.plan, call.scalars, shapes).read
+                read = read or _certain(mode.plan, mode.scalars(call), shapes).read
                 found = _common(read.get(name, ()), plan, name)
                 if found is not None:
                     raise self._error(name, found, plan)

@@ -20,8 +20,8 @@ def is_real(value: Value) -> bool:
 class Activity:
     """Active values: those on a way from an input to an output.
 
-    A value is *varied* if it depends on an element of a place with an adjoint, and *useful* if such an element depends
-    on it; it is active if both. Local arrays are active as a whole. Every step from value to value is followed once,
+    A value is *varied* if it depends on an element of a place with an adjoint, and *useful* if such an element, or what
+    the kernel returns, depends on it; it is active if both. Local arrays are active as a whole. Every step from value to value is followed once,
     so the time is in proportion to the size of the body, however long the ways round its loops are.
 
     Args:
@@ -76,6 +76,8 @@ class Activity:
         if op.name in ("store", "atomic"):
             if self.place(op.attrs["place"]):
                 useful.start(v for v in op.operands[op.attrs["place"].rank :] if is_real(v))
+        elif op.name == "return":
+            useful.start(v for v in op.operands if is_real(v))
         elif op.name == "array.store":
             useful.step(op.operands[0], op.operands[2])
         elif op.name == "array.load":
