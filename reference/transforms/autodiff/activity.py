@@ -27,11 +27,13 @@ class Activity:
     Args:
         body: of the kernel.
         places: names of the places that have adjoints.
+        inputs: values that count as inputs, too, as far as they are real.
     """
 
-    def __init__(self, body: Region, places: Collection[str]) -> None:
+    def __init__(self, body: Region, places: Collection[str], inputs: Iterable[Value] = ()) -> None:
         self.places = places
         varied, useful = _Reached(), _Reached()
+        varied.start(filter(is_real, inputs))
         for op in body.walk():
             self._vary(op, varied)
             self._use(op, useful)
