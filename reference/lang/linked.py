@@ -1,8 +1,8 @@
 """Numbers of the host that remember what they were computed from: `Linked`.
 
 Under a Tape or in forward mode what a kernel returns, and what is read of memory that has a gradient, is a float like
-any other that also knows where it came from. Python's arithmetic and the functions of the language keep that. `float()`,
-`math`, numpy and formatting give plain numbers, which are constants.
+any other that also knows where it came from. Python's arithmetic, the functions of the language and those of numpy that
+are the same keep that. `float()`, `math`, arrays of numpy and formatting give plain numbers, which are constants.
 """
 
 from __future__ import annotations

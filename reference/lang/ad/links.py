@@ -1,7 +1,7 @@
 """What the host computes between the launches of a tape: numbers that know where they came from, and where they go.
 
 A number is a node: what a launch returned, what the host read of memory that has a gradient, or what arithmetic made of
-such nodes. Nodes are numbered as they are made, and an event of the tape knows how many there were before it. So walking
+such nodes. Nodes are numbered as they are made, and an event of the tape knows how many there were before it. Walking
 back, the adjoints of nodes that are younger than an event are passed on before the event is reversed: to the seeds of
 the launch that returned the number, to the gradient of the element that was read, to the nodes that it was made of.
 """

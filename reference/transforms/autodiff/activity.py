@@ -21,8 +21,9 @@ class Activity:
     """Active values: those on a way from an input to an output.
 
     A value is *varied* if it depends on an element of a place with an adjoint, and *useful* if such an element, or what
-    the kernel returns, depends on it; it is active if both. Local arrays are active as a whole. Every step from value to value is followed once,
-    so the time is in proportion to the size of the body, however long the ways round its loops are.
+    the kernel returns, depends on it; it is active if both. Local arrays are active as a whole. Every step from value
+    to value is followed once, so the time is in proportion to the size of the body, however long the ways round its
+    loops are.
 
     Args:
         body: of the kernel.

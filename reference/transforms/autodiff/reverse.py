@@ -4,8 +4,8 @@ Requires: a verified kernel, optimised with its accesses kept; `adjoints` gives 
 differentiable place by the primal's name. The kernel is not changed. Ensures: a kernel that returns nothing. Its
 parameters are those of the kernel, and behind them one for each real number that the kernel returns: the adjoint of
 that number, where 0 means that nothing is connected to it. Run after the forward launch, it applies the transpose of
-the Jacobian of that launch to these and the gradient places, in place. It writes no primal place. AdstackDataAccessError if it would need a value that the launch may have
-overwritten.
+the Jacobian of that launch to these and the gradient places, in place. It writes no primal place.
+AdstackDataAccessError if it would need a value that the launch may have overwritten.
 
 The reverse kernel has, for each stretch of serial code and each parallel loop, last first, a *sweep* that runs the
 forward part again without its effects, keeping what the plan says (plan.py), and the reversal, op by op backwards. A
