@@ -40,8 +40,9 @@ class Tape:
     On entry gradients and the loss are set to zero. On leaving, the loss's gradient is set to one and the recorded
     launches are differentiated, last first, each in the memory of its own time: elements that were overwritten since
     are put back for it, and the final state is there again at the end. Leaving by an exception differentiates nothing.
-    What the host writes inside is an input like what was there on entry: the gradient of an element is that of all
-    values that it was given from outside, added up.
+    What a kernel returns, and what the host reads, knows where it came from, also where the host computes with it:
+    storing it links the chain, `loss[None] = 2 * k()`. What else the host writes inside is an input like what was there
+    on entry: the gradient of an element is that of all values that it was given from outside, added up.
 
     Args:
         loss: a field of rank 0, an ndarray or a torch tensor of one element, with a gradient.
