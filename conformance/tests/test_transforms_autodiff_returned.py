@@ -1,4 +1,4 @@
-"""What a kernel returns is differentiated like memory: reverse mode takes its adjoints, forward mode gives its tangents.
+"""What a kernel returns is differentiated like memory: reverse mode takes adjoints of it, forward mode gives tangents.
 
 Rules: grad.returned
 """
