@@ -14,7 +14,7 @@ import pytest
 TOPICS = {
     "adstacks": ("adstack-machine/*", "heap/*", "safety/*"),
     "threads": ("parallel/*", "memory/*:f32*", "memory/*:i32*", "memory/*:u8*"),
-    "programs": ("programs/*", "gradients/*program*", "gradients/*step*", "gradients/*siblings*"),
+    "programs": ("programs/*", "gradients/*program*", "gradients/*step*", "gradients/*siblings*", "gradients/*returned*"),
     "errors": ("errors/*", "control/*debug*", "control/*print*"),
 }
 

@@ -187,8 +187,9 @@ class HostArray(ABC):
         return contents
 
     def from_numpy(self, array: Any) -> None:
-        """Take over the elements of a numpy array of shape `shape + element_shape`."""
-        self._replace(hostvalues.bulk(self, np.asarray(array)), None)
+        """Take over the elements of a numpy array, or of nested lists, of shape `shape + element_shape`."""
+        listed = array if isinstance(array, (list, tuple)) else None
+        self._replace(hostvalues.bulk(self, np.asarray(array)), listed)
 
     def to_torch(self, device: Any = None, copy: bool = True) -> Any:
         """The elements as a torch tensor; with `copy=False` it shares the memory, where the device allows it."""

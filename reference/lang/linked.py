@@ -7,7 +7,7 @@ are the same keep that. `float()`, `math`, arrays of numpy and formatting give p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -233,10 +233,15 @@ def wrote(array: Any, where: Any, given: Any) -> None:
 
 def links_in(given: Any) -> list[Any]:
     """The numbers that something is made of, in order, if one of them knows where it came from."""
-    if isinstance(given, float):
-        return [given] if isinstance(given, Linked) and given.chain.open else []
-    entries = getattr(given, "entries", given)
-    if not isinstance(entries, (list, tuple)):
-        return []
-    flat = [e for entry in entries for e in (entry if isinstance(entry, (list, tuple)) else [entry])]
+    flat = list(_flat(given))
     return flat if any(isinstance(e, Linked) and e.chain.open for e in flat) else []
+
+
+def _flat(given: Any) -> Iterator[Any]:
+    """The numbers of a vector, matrix or nested list; of a number itself."""
+    if isinstance(given, (int, float)):
+        yield given
+        return
+    entries = getattr(given, "entries", given)
+    for entry in entries if isinstance(entries, (list, tuple)) else ():
+        yield from _flat(entry)
