@@ -164,7 +164,7 @@ def test_a_launch_that_is_not_remembered_is_an_error_that_says_so(arch: str) -> 
     with pytest.raises(qd.AdstackDataAccessError, match="no launch with these arguments is remembered"):
         square.grad()
     square()
-    with qd.ad.Tape(real(())):
+    with pytest.raises(qd.AdstackRuntimeError, match="computes its loss"), qd.ad.Tape(real(())):
         square()
     with pytest.raises(qd.AdstackDataAccessError, match="needs values that the launch has overwritten"):
         square.grad()

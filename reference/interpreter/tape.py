@@ -58,7 +58,7 @@ def gradient(
         buffers: the memory before the launch, by the name of the place; it is not changed.
         scalars: the kernel's scalar arguments.
         adjoints: an array per place that has an adjoint, by the name of the primal place. Other places are constant.
-        returned: adjoints of the returned scalars, if they have any.
+        returned: adjoints of the returned scalars, one for each, if they have any; 0 means that nothing is connected.
         precision: "own": adjoints have the types of their primals; "f64": all values and adjoints are carried in f64,
             along the path that the kernel takes in its own types.
         options: how to run.
@@ -138,9 +138,10 @@ def seed(
     zero = np.zeros(1, np.intp)
     if isinstance(program, Program):
         for name, number in zip(program.results, returned, strict=False):
-            walker.of(run.places[name]).load(np.array([number]))
+            if number != 0:
+                walker.of(run.places[name]).load(np.array([number]))
         return
     for node, number in zip(outputs, returned, strict=False):
-        if node.dtype.is_float:
+        if node.dtype.is_float and number != 0:
             adjoint = walker.of_node(node)
             adjoint.add(zero, Num(adjoint.dtype, np.array([number], adjoint.dtype.numpy)))

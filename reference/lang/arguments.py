@@ -33,9 +33,10 @@ class Call:
         arrays: place name -> memory of the array arguments.
         loans: arrays that need care because their memory is not adstack's; usually there are none.
         owners: place name -> the object that owns the memory of a numpy array, where one can tell.
+        seeds: for reverse mode, the adjoints of the real numbers that the kernel returned; empty: nothing is connected.
     """
 
-    __slots__ = ("arrays", "key", "loans", "owners", "scalars")
+    __slots__ = ("arrays", "key", "loans", "owners", "scalars", "seeds")
 
     def __init__(self) -> None:
         self.key: list[Any] = []
@@ -43,6 +44,7 @@ class Call:
         self.arrays: dict[str, Buffer] = {}
         self.loans: list[Loan] | None = None
         self.owners: dict[str, Any] | None = None
+        self.seeds: tuple[float, ...] = ()
 
     @property
     def lent(self) -> frozenset[str]:

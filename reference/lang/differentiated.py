@@ -72,22 +72,41 @@ class Differentiated:
         return self.derived.beside
 
     def launch(self, call: Call, beside: Mapping[str, Buffer] | None = None) -> Any:
-        """Run it, with memory for the places `beside`; the value that the kernel returns, but none in reverse mode."""
+        """Run it, with memory for the places `beside`; the value that the kernel returns, but none in reverse mode.
+
+        Reverse mode takes the adjoints of what the kernel returned from the call; where there are none they are 0.
+        """
+        scalars = self.run(call, beside)
+        returns = self.made.returns if self.plan.compiled.program.returns else None
+        return None if returns is None else result_value(returns, scalars)
+
+    def run(self, call: Call, beside: Mapping[str, Buffer] | None = None) -> Sequence[Any]:
+        """The same; the scalars that come back. In forward mode the tangents of the real ones come last."""
         self._check_overlap(call)
         if beside:
             call = with_arrays(call, beside)
         try:
-            scalars = run_plan(self.plan, call)
+            return run_plan(self.plan, self._seeded(call))
         except HeapLimit as short:
-            scalars = self.go_on(call, short)
-        returns = self.made.returns if self.plan.compiled.program.returns else None
-        return None if returns is None else result_value(returns, scalars)
+            return self.go_on(call, short)
 
     def go_on(self, call: Call, short: HeapLimit) -> Sequence[Any]:
         """Do a launch that found no room for its adstacks."""
         if self.lean is None:
             raise short
-        return self.lean.run(call, short)
+        return self.lean.run(self._seeded(call), short)
+
+    def scalars(self, call: Call) -> Sequence[Any]:
+        """The scalar arguments for a call: in reverse mode adjoints of what the kernel returned come last."""
+        return [*call.scalars, *(call.seeds or [0.0] * self.seeds)] if self.seeds else call.scalars
+
+    @cached_property
+    def seeds(self) -> int:
+        """How many adjoints of returned numbers it takes; none in forward mode."""
+        return len(self.derived.kernel.params) - len(self.made.kernel.params)
+
+    def _seeded(self, call: Call) -> Call:
+        return with_arrays(call, {}, self.scalars(call)) if self.seeds else call
 
     @cached_property
     def distinct(self) -> list[tuple[str, str]]:
@@ -117,10 +136,11 @@ def _overlap(one: Buffer, other: Buffer) -> bool:
     return views[0] is not None and views[1] is not None and np.shares_memory(views[0], views[1])
 
 
-def with_arrays(call: Call, more: Mapping[str, Buffer]) -> Call:
-    """The same call with arrays for more places."""
+def with_arrays(call: Call, more: Mapping[str, Buffer], scalars: Sequence[Any] | None = None) -> Call:
+    """The same call with arrays for more places, and with other scalar arguments if they are given."""
     made = Call()
-    made.key, made.scalars, made.loans, made.owners = call.key, call.scalars, call.loans, call.owners
+    made.key, made.loans, made.owners, made.seeds = call.key, call.loans, call.owners, call.seeds
+    made.scalars = call.scalars if scalars is None else [*scalars]
     made.arrays = {**call.arrays, **more}
     return made
 
@@ -214,7 +234,7 @@ MODES: Final[dict[str, Callable[[Specialisation, dict[str, Place], Runtime], Der
     "rewinding": lambda made, found, runtime: reverse_mode(made.kernel, found, runtime.options, rewinds=True),
     "checked": lambda made, found, runtime: checked_mode(made.kernel, found.keys(), runtime.options),
 }
-"""Forward mode; reverse mode, and the same on memory that can be wound back; the kernel with checks of all that it reads."""
+"""Forward mode; reverse mode, and the same on memory that can be wound back; the kernel with checks of what it reads."""
 
 
 def parted(made: Specialisation, runtime: Runtime) -> list[Specialisation]:

@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, Any, Final
 from ..runtime.capturing import CAPTURING
 from ..runtime.guards import EPOCH, GUARD, REWIRED
 from .ad.last_launch import reverse_last_launch
+from .ad.returned import default_seeds
 from .differentiated import Differentiated, differentiated
 from .recording import RECORDERS, Capture, recording
 from .reverse_shortcut import shortcut
+from .seeds import SEED, is_real, seeds_of
 
 if TYPE_CHECKING:
     from ..runtime.adstack_report import AdstackReport
+    from ..runtime.state import Runtime
     from .arguments import Call
     from .kernel import Kernel
+    from .specialisation import Specialisation
 
 __all__ = ["Gradient"]
 
@@ -52,12 +56,16 @@ class Gradient:
         self.__call__ = partial(self.kernel.grad, *self.bound) if self.bound else self.serve
 
     def serve(self, *args: Any, **kwargs: Any) -> None:
-        """Apply the transposed Jacobian of the launch with these arguments to the gradients, in place."""
+        """Apply the transposed Jacobian of the launch with these arguments to the gradients, in place.
+
+        The adjoint of what the kernel returned is `seed=`: of the shape of what is returned, and 1 unless given for one
+        real number. A parameter of that name is passed by position.
+        """
         with self.kernel.shown():
             if not RECORDERS:
-                made, call, runtime = self.kernel.prepared(args, kwargs)
+                made, call, runtime = self.prepared(args, kwargs)
                 reverse_last_launch(made, call, runtime)
-                if not kwargs and (made.records is None or not made.records.notes):
+                if not kwargs and not call.seeds and (made.records is None or not made.records.notes):
                     self._shorten(differentiated(made, "reverse", runtime), args)
                 return
             recorder: object = RECORDERS[-1]
@@ -65,7 +73,21 @@ class Gradient:
                 recorder.reverse(self, args, kwargs)
                 return
             with recording(None):
-                reverse_last_launch(*self.kernel.prepared(args, kwargs))
+                reverse_last_launch(*self.prepared(args, kwargs))
+
+    def prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialisation, Call, Runtime]:
+        """What would serve a call, and what the call passes, with the adjoints of what the kernel returned."""
+        kwargs, seed = self._parted(kwargs)
+        made, call, runtime = self.kernel.prepared(args, kwargs)
+        if is_real(made.returns):
+            call.seeds = default_seeds(made, call) if seed is None else seeds_of(made.returns, seed, made.kernel.name)
+        return made, call, runtime
+
+    def _parted(self, kwargs: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+        """What is passed to parameters by name; the adjoint of what the kernel returned, None if none is given."""
+        if SEED not in kwargs or not is_real(self.kernel.returns):
+            return kwargs, None
+        return {name: value for name, value in kwargs.items() if name != SEED}, kwargs[SEED]
 
     def _shorten(self, mode: Differentiated, args: tuple[Any, ...]) -> None:
         """Let machine code serve calls like this one from now on, if it can."""
@@ -110,10 +132,10 @@ class Gradient:
         if not wanted <= buffers.keys():
             return found  # memory that only a tape has
         memory = {name: buffers[name].read() for name in wanted}
-        return measured(plan.compiled, found, memory, call.scalars, use=use)
+        return measured(plan.compiled, found, memory, mode.scalars(call), use=use)
 
     def _prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Differentiated, Call]:
-        made, call, runtime = self.kernel.prepared((*self.bound, *args), kwargs)
+        made, call, runtime = self.kernel.prepared((*self.bound, *args), self._parted(kwargs)[0])
         return differentiated(made, "reverse", runtime), call
 
     def __repr__(self) -> str:

@@ -30,7 +30,7 @@ from ..runtime.memory import Buffer
 from ..runtime.plans import Plan
 from .ad.events import key_of
 from .ad.last_launch import has_changed, reverse_last_launch
-from .differentiated import differentiated
+from .differentiated import Differentiated, differentiated
 from .hostarrays import HostArray
 from .protocol import current_emitter
 from .recording import RECORDERS, recording
@@ -69,14 +69,17 @@ class Step:
     @cached_property
     def plan(self) -> Plan:
         """How it is launched."""
-        if self.gradient is None:
-            return self.made.plan
-        return differentiated(self.made, "reverse", self.runtime).plan
+        return self.made.plan if self.gradient is None else self._reverse.plan
+
+    @property
+    def _reverse(self) -> Differentiated:
+        return differentiated(self.made, "reverse", self.runtime)
 
     @cached_property
     def planned(self) -> Planned:
         """The launch."""
-        return Planned(self.plan, tuple(self.call.scalars), self.call.arrays)
+        scalars = self.call.scalars if self.gradient is None else self._reverse.scalars(self.call)
+        return Planned(self.plan, tuple(scalars), self.call.arrays)
 
     @cached_property
     def needed(self) -> dict[int, list[Box]]:
@@ -88,7 +91,7 @@ class Step:
     @cached_property
     def written(self) -> dict[int, list[Box]]:
         """The elements that its launch may write, by memory."""
-        reach = self.plan.compiled.reach(self.call.scalars, self._shapes).written
+        reach = self.plan.compiled.reach(self.planned.scalars, self._shapes).written
         return self._regions(reach, self.plan.compiled.written)
 
     def _regions(self, reach: Mapping[str, list[Box]], names: Collection[str]) -> dict[int, list[Box]]:
@@ -123,7 +126,7 @@ class Step:
         """Do a launch that found no room for its adstacks."""
         if self.gradient is None:
             raise short
-        differentiated(self.made, "reverse", self.runtime).go_on(self.call, short)
+        self._reverse.go_on(self.call, short)
 
     def changed(self) -> bool:
         """For a gradient of a call that is not in the graph: whether memory is not as that call found it."""
@@ -182,7 +185,7 @@ class Graph:
         title = kernel.signature.name
         _check_arguments(title, (*args, *kwargs.values()))
         with allowing(), recording(None):
-            made, call, runtime = kernel.prepared(args, kwargs)
+            made, call, runtime = (kernel if gradient is None else gradient).prepared(args, kwargs)
             step = Step(made, call, gradient, runtime, (*args, *kwargs.values()))
             if not runtime.options.ad_snapshot and not (made.records is not None and made.records.keeps):
                 step.planned  # noqa: B018 - what can't be differentiated is refused here

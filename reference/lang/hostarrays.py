@@ -13,7 +13,7 @@ from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTy
 from ..ir.types import DType
 from ..runtime.boxes import box_at
 from ..runtime.memory import Array, Buffer
-from . import dlpack, hostvalues
+from . import dlpack, hostvalues, linked
 from .device_arrays import described
 from .matrices.base import Elements
 from .recording import RECORDERS, host_wrote
@@ -67,7 +67,7 @@ class HostArray(ABC):
     # ---- elements
 
     def __getitem__(self, key: Any) -> Any:
-        if key.__class__ is int and 0 <= key < self._fast:
+        if key.__class__ is int and 0 <= key < self._fast and not RECORDERS:
             return self._item(key)
         if self._array is None:
             self.buffer.usable()
@@ -96,7 +96,7 @@ class HostArray(ABC):
             self.buffer.usable()
         position = hostvalues.position(self, key)
         put = hostvalues.element if self.element_shape else hostvalues.scalar
-        self._store(position, put(self, value))
+        self._store(position, put(self, value), value)
 
     def _view(self) -> Array:
         """The contents, for reading; memory that the host addresses is looked up once."""
@@ -104,11 +104,13 @@ class HostArray(ABC):
 
     def _number(self, position: tuple[int, ...]) -> Any:
         """One number."""
-        return self.buffer.item(position) if self._array is None else self._array.item(position)
+        value = self.buffer.item(position) if self._array is None else self._array.item(position)
+        return linked.read(self, position, value) if RECORDERS else value
 
-    def _store(self, position: tuple[int, ...], value: Any) -> None:
+    def _store(self, position: tuple[int, ...], value: Any, given: Any) -> None:
+        """Write one element; `given` is what the host wanted to write."""
         if RECORDERS:
-            host_wrote(self, position)
+            linked.wrote(self, position, given)
         buffer = self.buffer
         if self._array is not None:
             if buffer.watch is not None:
@@ -147,13 +149,13 @@ class HostArray(ABC):
 
     def fill(self, value: Any) -> None:
         """Set every element to `value`: a number, or a vector or matrix of the element's shape."""
-        self._replace(hostvalues.element(self, value) if self.element_shape else hostvalues.scalar(self, value))
+        self._replace(hostvalues.element(self, value) if self.element_shape else hostvalues.scalar(self, value), value)
 
-    def _replace(self, values: Any) -> None:
-        """Write every element."""
+    def _replace(self, values: Any, given: Any) -> None:
+        """Write every element; `given` is what the host wanted to write."""
         self.buffer.write(values)
         if RECORDERS:
-            host_wrote(self, ...)
+            linked.wrote(self, ..., given)
 
     def copy_from(self, other: HostArray) -> None:
         """Take over the elements of a field or ndarray of the same shape."""
@@ -186,8 +188,9 @@ class HostArray(ABC):
         return contents
 
     def from_numpy(self, array: Any) -> None:
-        """Take over the elements of a numpy array of shape `shape + element_shape`."""
-        self._replace(hostvalues.bulk(self, np.asarray(array)))
+        """Take over the elements of a numpy array, or of nested lists, of shape `shape + element_shape`."""
+        listed = array if isinstance(array, (list, tuple)) else None
+        self._replace(hostvalues.bulk(self, np.asarray(array)), listed)
 
     def to_torch(self, device: Any = None, copy: bool = True) -> Any:
         """The elements as a torch tensor; with `copy=False` it shares the memory, where the device allows it."""
@@ -250,7 +253,7 @@ class ElementView:
         return self.owner._number(self._at(flat))
 
     def __setitem__(self, flat: int, value: Any) -> None:
-        self.owner._store(self._at(flat), hostvalues.scalar(self.owner, value))
+        self.owner._store(self._at(flat), hostvalues.scalar(self.owner, value), value)
 
     def _at(self, flat: int) -> tuple[int, ...]:
         """Where the `flat`-th number of the element lies."""

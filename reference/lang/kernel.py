@@ -141,6 +141,12 @@ class Kernel:
         """The kernel's reverse mode."""
         return self._gradient
 
+    @property
+    def returns(self) -> Spec | None:
+        """What it returns under the default types in force; None if it returns nothing."""
+        self._entered()
+        return self._returns
+
     def stages(self, *args: Any, **kwargs: Any) -> dict[str, str]:
         """The text of the IR at each stage, for arguments like these: title -> text. Nothing is launched."""
         made, _, runtime = self.prepared(args, kwargs)

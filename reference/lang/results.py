@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..errors import AdstackSyntaxError
@@ -13,7 +13,7 @@ from .options import scalar_type
 from .specs import MatrixSpec, ScalarSpec, Spec, StructSpec, TupleSpec
 from .types import MatrixType, StructType
 
-__all__ = ["result_spec", "result_value"]
+__all__ = ["mapped", "result_spec", "result_value"]
 
 
 def result_spec(annotation: Any) -> Spec:
@@ -43,6 +43,25 @@ def _members(annotation: Any) -> Sequence[Any] | None:
 def result_value(spec: Spec, scalars: Sequence[Any]) -> Any:
     """The value that the returned scalars make up."""
     return _value(spec, iter(scalars))
+
+
+def mapped(spec: Spec, value: Any, function: Callable[[Any], Any]) -> Any:
+    """A value that was returned, with `function` of each of its scalars in their place, in order."""
+    return _value(spec, iter([function(scalar) for scalar in _scalars(spec, value)]))
+
+
+def _scalars(spec: Spec, value: Any) -> Iterator[Any]:
+    """The scalars that make up a value."""
+    if isinstance(spec, MatrixSpec):
+        yield from value.entries
+    elif isinstance(spec, TupleSpec):
+        for member, part in zip(spec.members, value, strict=True):
+            yield from _scalars(member, part)
+    elif isinstance(spec, StructSpec):
+        for name, member in spec.members:
+            yield from _scalars(member, getattr(value, name))
+    else:
+        yield value
 
 
 def _value(spec: Spec, scalars: Iterator[Any]) -> Any:

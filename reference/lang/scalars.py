@@ -21,6 +21,7 @@ from ..errors import AdstackTypeError, AdstackValueError
 from ..ir import arithmetic
 from ..ir.ops import TABLE
 from ..ir.types import ALL, DType, by_name, f64, i32, i64, u32, u64
+from .linked import keeping
 from .protocol import is_expr
 
 __all__ = ["HOST", "OPERATORS", "dtype_of", "host_cast", "quotient"]
@@ -143,12 +144,12 @@ _EXPR_OPERATORS: Final[dict[str, Callable[..., Any]]] = {
 
 
 def _operator(name: str) -> Callable[..., Any]:
-    of_numbers, of_exprs = _NUMBER_OPERATORS[name], _EXPR_OPERATORS[name]
+    of_linked, of_exprs = keeping(name, _NUMBER_OPERATORS[name]), _EXPR_OPERATORS[name]
 
     def apply(*args: Any) -> Any:
         for a in args:
             check_number(name, a)
-        return of_exprs(*args) if any(is_expr(a) for a in args) else of_numbers(*args)
+        return of_exprs(*args) if any(is_expr(a) for a in args) else of_linked(*args)
 
     apply.__name__ = name
     return apply
@@ -285,7 +286,7 @@ _TRANSCENDENTAL: Final[dict[str, Callable[..., Any]]] = {
     "hypot": np.hypot,
 }
 
-HOST: Final[dict[str, Callable[..., Any]]] = {
+_PLAIN: Final[dict[str, Callable[..., Any]]] = {
     **{name: _in_f64(function) for name, function in _TRANSCENDENTAL.items()},
     "sqrt": _ieee("sqrt"),
     "fma": _ieee("fma"),
@@ -309,4 +310,6 @@ HOST: Final[dict[str, Callable[..., Any]]] = {
     "logical_and": lambda a, b: bool(a) and bool(b),
     "logical_or": lambda a, b: bool(a) or bool(b),
 }
+
+HOST: Final = {name: keeping(name, function) for name, function in _PLAIN.items()}
 """What the functions of the language compute on host numbers, by the names that emitters get."""

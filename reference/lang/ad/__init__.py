@@ -8,7 +8,8 @@ stale.py      what the reverse pass reads of what has changed
 dual.py       FwdMode: launches compute directional derivatives as well
 custom.py     grad_replaced, grad_for, no_grad
 access.py     validation: what a launch reads and overwrites; check.py: gradients against finite differences
-losses.py     what may be a loss; clearing.py: gradients set to zero
+losses.py     what may be a loss; reached.py: what a tape can't link is an error; clearing.py: gradients set to zero
+links.py      what the host computes between launches; tangents.py: in forward mode; returned.py: seeds of `.grad()`
 May import: the rest of lang but the frontend, runtime, ir, errors.
 """
 

@@ -12,9 +12,14 @@ import numpy as np
 from ...errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..differentiated import companions, differentiated
 from ..fields import Field
+from ..hostvalues import number
+from ..linked import Linked
 from ..ndarrays import Ndarray
 from ..recording import RECORDERS, recording
 from .clearing import clear_all
+from .links import flat_positions
+from .reached import check_constants
+from .tangents import Tangents, tangent_of
 
 __all__ = ["FwdMode"]
 
@@ -26,8 +31,9 @@ class FwdMode:
             compute()
         y.dual[None]
 
-    On leaving, the dual of `param` is zero again, unless `param` is one of the losses. Numpy arrays and torch tensors,
-    scalars, and what has no dual are constant.
+    A real number that a kernel returns has its directional derivative at `.dual`, and takes it along where the host
+    computes with it and stores it. On leaving, the dual of `param` is zero again, unless `param` is one of the losses.
+    Numpy arrays and torch tensors, scalars, and what has no dual are constant.
 
     Args:
         loss: the field or ndarray whose dual is wanted, or several.
@@ -47,6 +53,7 @@ class FwdMode:
             _check(data)
         self.seed = _direction(param, seed)
         self.calls: list[tuple[Any, tuple[Any, ...]]] = []
+        self._tangents = Tangents()
         self._open = ExitStack()
 
     def __enter__(self) -> FwdMode:
@@ -55,6 +62,8 @@ class FwdMode:
         if self.clear_gradients:
             clear_all("dual")
         self.param.dual.from_numpy(self.seed)
+        self._tangents = Tangents()
+        self._open.callback(self._tangents.close)
         self._open.enter_context(recording(self))
         return self
 
@@ -66,13 +75,31 @@ class FwdMode:
     def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Launch in forward mode; plainly, if nothing that the kernel touches has a dual."""
         made, call, runtime = kernel.prepared(args, kwargs)
+        check_constants(made, call)
         self.calls.append((kernel, (*args, *kwargs.values())))
         if not companions(made, "dual"):
             return made.launch(call)
-        result = differentiated(made, "forward", runtime, strict=False).launch(call)
+        scalars = differentiated(made, "forward", runtime, strict=False).run(call)
         if made.records is not None:
             made.records.note(call)
-        return result
+        return None if made.returns is None else self._tangents.returned(made.returns, scalars)
+
+    def host_read(self, array: Any, position: tuple[int, ...], value: float) -> Any:
+        """What was read moves along the dual of the element."""
+        beside = array.dual
+        if beside is None or not beside.is_placed:
+            return value
+        return Linked.of(value, self._tangents, float(beside.buffer.item(position)))
+
+    def host_linked(self, array: Any, where: Any, entries: Sequence[Any]) -> None:
+        """What is written moves as it was computed."""
+        if array.dual is None or not array.dual.is_placed:
+            return
+        buffer = array.dual.buffer
+        tangents = [tangent_of(entry, self._tangents) for entry in entries]
+        positions = flat_positions(buffer, where)
+        values = np.array([number(t, buffer.dtype, "a dual") for t in tangents], buffer.dtype.numpy)
+        buffer.exchange(positions, np.resize(values, len(positions)))
 
     def host_wrote(self, array: Any, where: Any) -> None:
         """What the host writes is constant; what it writes to the parameter moves along the seed."""

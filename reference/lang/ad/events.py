@@ -134,7 +134,7 @@ class Footprint:
         if mode is not None:
             buffers = {**made.plan.buffers, **launch.call.arrays}
             more = {alias: buffers[name].shape for alias, name in mode.beside.items()}
-            reverse = mode.plan.compiled.reach(scalars, {**shapes, **more}).read
+            reverse = mode.plan.compiled.reach(mode.scalars(launch.call), {**shapes, **more}).read
             for alias, name in mode.beside.items():
                 before.setdefault(name, []).extend(reverse.get(alias, ()))
             grads = {place.name for place in mode.companions.values()}

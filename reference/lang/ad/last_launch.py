@@ -157,7 +157,7 @@ def _read(
     if unwatched:
         raise InternalError(f"{mode.made.kernel.name}.grad() reads {', '.join(unwatched)}, which nobody watches")
     if not records.are_untouched(call):
-        reach = mode.plan.compiled.reach(call.scalars, shapes).read
+        reach = mode.plan.compiled.reach(mode.scalars(call), shapes).read
         yield from ((name, reach[name]) for name in watched & reach.keys())
 
 

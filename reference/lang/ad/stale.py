@@ -49,7 +49,7 @@ def reverse_verified(launch: Launch, changes: Sequence[Change], culprit: Culprit
 def _affected(launch: Launch, mode: Differentiated, changes: Sequence[Change]) -> dict[str, Change]:
     """The places of which the reverse pass may read an element that changed."""
     known = {identity(change.buffer): change for change in changes}
-    read = mode.plan.compiled.reach(launch.call.scalars, launch.shapes).read if known else {}
+    read = mode.plan.compiled.reach(mode.scalars(launch.call), launch.shapes).read if known else {}
     found = {}
     for name, boxes in read.items():
         for _, buffer in memory_of(launch.made, launch.call, frozenset((name,))):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -20,7 +20,9 @@ from .access import launch_checked
 from .check import check_gradients
 from .clearing import clear_all
 from .events import CustomCall, Event, HostWrites, Launch, memory_of
+from .links import LinkedWrites, Links, flat_positions
 from .losses import Loss
+from .reached import check_reached, check_scalars
 from .recorded import recordable
 from .report import Kept, TapeReport
 from .undo import Change, Log, Overwritten, Touched, identity, whole
@@ -38,8 +40,9 @@ class Tape:
     On entry gradients and the loss are set to zero. On leaving, the loss's gradient is set to one and the recorded
     launches are differentiated, last first, each in the memory of its own time: elements that were overwritten since
     are put back for it, and the final state is there again at the end. Leaving by an exception differentiates nothing.
-    What the host writes inside is an input like what was there on entry: the gradient of an element is that of all
-    values that it was given from outside, added up.
+    What a kernel returns, and what the host reads, knows where it came from, also where the host computes with it:
+    storing it links the chain, `loss[None] = 2 * k()`. What else the host writes inside is an input like what was there
+    on entry: the gradient of an element is that of all values that it was given from outside, added up.
 
     Args:
         loss: a field of rank 0, an ndarray or a torch tensor of one element, with a gradient.
@@ -68,6 +71,8 @@ class Tape:
         self._cleared: dict[int, Buffer] = {}
         self._gradients: dict[Any, Buffer] = {}
         self._written_by_host: dict[Any, tuple[Any, Any]] = {}
+        self._told: set[int] = set()
+        self._links = Links()
         self._open = ExitStack()
 
     def __enter__(self) -> Tape:
@@ -76,6 +81,7 @@ class Tape:
         if self.clear_gradients:
             clear_all("grad")
         self.loss.start()
+        self._open.callback(self._links.close)
         self._open.enter_context(recording(self))
         return self
 
@@ -90,7 +96,9 @@ class Tape:
     def grad(self) -> None:
         """Differentiate what was recorded."""
         self._note_host()
+        check_reached(self.loss, self._events, self._gradients.values(), self.calls)
         self.loss.seed()
+        self._links.start()
         undone: list[Change] = []
         with recording(None), self._log.quiet():
             try:
@@ -105,17 +113,20 @@ class Tape:
                     change.swap()
 
     def _unwind(self, undone: list[Change]) -> None:
-        for event in reversed(self._events):
+        for number, event in reversed(list(enumerate(self._events))):
+            self._links.flush(number)
             event.reverse()
             for change in reversed(event.changes):
                 change.swap()
                 undone.append(change)
+        self._links.flush(-1)
 
     # ---- recording
 
     def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Launch, and record."""
         made, call, runtime = kernel.prepared(args, kwargs)
+        check_scalars(made, call, self._links, self._events)
         if self.clear_gradients:
             self._clear_arrays(made, call)
         for launch in recordable(made, call, runtime, whole=self.validation):
@@ -137,8 +148,12 @@ class Tape:
             result = self._launched(launch, runtime)
         launch.changes = self._log.mark(written)
         self._log.watch(after)
-        self._events.append(launch)
-        return result
+        self._append(launch)
+        return self._links.returned(launch, result)
+
+    def _append(self, event: Event) -> None:
+        self._links.note_event()
+        self._events.append(event)
 
     def _launched(self, launch: Launch, runtime: state.Runtime) -> Any:
         if self.validation and launch.mode is not None:
@@ -148,13 +163,13 @@ class Tape:
     def replaced(self, primal: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a function that has a gradient of its own, and record the call."""
         self._note_host()
-        inside = _Inside(self._log if self.grad_check else None)
+        inside = _Inside(self._log if self.grad_check else None, self._links, function.__name__)
         with recording(inside):
             result = function(*args, **kwargs)
         event = CustomCall(primal, function, args, kwargs, changes=self._log.mark())
         self._log.watch(Touched(label, buffer, whole(buffer)) for label, buffer in inside.touched.values())
         self.calls.append((primal, args))
-        self._events.append(event)
+        self._append(event)
         return result
 
     def constant(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -165,7 +180,7 @@ class Tape:
             result = function(*args, **kwargs)
         changes = self._log.mark()
         if changes or inside.overwritten:
-            self._events.append(HostWrites(inside.overwritten, changes=changes))
+            self._append(HostWrites(inside.overwritten, changes=changes))
         return result
 
     def host_wrote(self, array: Any, where: Any) -> None:
@@ -175,16 +190,49 @@ class Tape:
             _, mask = self._written_by_host.setdefault(id(grad), (grad, np.zeros(grad.shape, bool)))
             mask[where] = True
 
+    def host_read(self, array: Any, position: tuple[int, ...], value: float) -> Any:
+        """What was read has the adjoint of the number, if it has a gradient."""
+        if array.grad is None or not array.grad.is_placed:
+            return value
+        self._split_host(array)
+        return self._links.read(array.grad.buffer, position, value)
+
+    def host_linked(self, array: Any, where: Any, entries: Sequence[Any]) -> None:
+        """Note where numbers went that know where they came from; what has no gradient takes them as they are."""
+        if array.grad is None or not array.grad.is_placed:
+            return
+        nodes = [self._links.node_of(entry, array.label) for entry in entries]
+        if self.grad_check:
+            raise AdstackRuntimeError(
+                f"grad_check can't repeat what the host computed with what kernels returned: it was stored in "
+                f"{array.label}",
+                do="leave grad_check out, or let a kernel do it",
+            )
+        self._split_host(array)
+        grad = array.grad.buffer
+        self._told.add(id(grad))
+        positions = flat_positions(grad, where)
+        self._append(LinkedWrites(links=self._links, grad=grad, positions=positions, nodes=nodes))
+
+    def _split_host(self, array: Any) -> None:
+        """What the host wrote until now was before what it does next with an array that has a gradient."""
+        self._gradients[identity(array.buffer)] = array.grad.buffer
+        self._note_overwritten([])
+
     def _note_host(self) -> None:
         """Make an event of what the host did since the last one."""
-        changes = self._log.mark()
-        written, self._written_by_host = self._written_by_host, {}
-        overwritten = [Overwritten(grad, mask, given=True) for grad, mask in written.values()]
-        overwritten += self._written_from_outside(changes, written)
-        if changes or overwritten:
-            self._events.append(HostWrites(overwritten, changes=changes))
+        self._note_overwritten(self._log.mark())
+        self._told.clear()
 
-    def _written_from_outside(self, changes: list[Change], known: Mapping[int, Any]) -> list[Overwritten]:
+    def _note_overwritten(self, changes: list[Change]) -> None:
+        written, self._written_by_host = self._written_by_host, {}
+        self._told.update(written)
+        overwritten = [Overwritten(grad, mask, given=True) for grad, mask in written.values()]
+        overwritten += self._written_from_outside(changes, self._told)
+        if changes or overwritten:
+            self._append(HostWrites(overwritten, changes=changes))
+
+    def _written_from_outside(self, changes: list[Change], known: Collection[int]) -> list[Overwritten]:
         """Elements that numpy or torch wrote, as far as they changed."""
         found = []
         for change in changes:
@@ -226,10 +274,15 @@ class Tape:
 
 
 class _Inside:
-    """Lets launches be plain, and notes what memory they touch; with a log, it is watched from then on."""
+    """Lets launches be plain, and notes what memory they touch; with a log, it is watched from then on.
 
-    def __init__(self, log: Log | None) -> None:
+    What they return, and what the host reads, is of no use outside of the function that is called.
+    """
+
+    def __init__(self, log: Log | None, links: Links, title: str) -> None:
         self.log = log
+        self.links = links
+        self.why = f"it comes from inside {title}, which has a gradient of its own"
         self.touched: dict[int, tuple[str, Buffer]] = {}
 
     def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -240,7 +293,12 @@ class _Inside:
             self.touched[id(buffer)] = label, buffer
             if self.log is not None:
                 self.log.watch([Touched(label, buffer, whole(buffer))])
-        return made.launch(call)
+        return self.links.refused(made.returns, made.launch(call), self.why)
+
+    def host_read(self, array: Any, position: tuple[int, ...], value: float) -> Any:
+        """What was read has no adjoint that could be passed on."""
+        beside = array.grad is not None and array.grad.is_placed
+        return self.links.refused_number(value, self.why) if beside else value
 
     def host_wrote(self, array: Any, where: Any) -> None:
         """The call's own business."""

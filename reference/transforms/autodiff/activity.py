@@ -20,18 +20,21 @@ def is_real(value: Value) -> bool:
 class Activity:
     """Active values: those on a way from an input to an output.
 
-    A value is *varied* if it depends on an element of a place with an adjoint, and *useful* if such an element depends
-    on it; it is active if both. Local arrays are active as a whole. Every step from value to value is followed once,
-    so the time is in proportion to the size of the body, however long the ways round its loops are.
+    A value is *varied* if it depends on an element of a place with an adjoint, and *useful* if such an element, or what
+    the kernel returns, depends on it; it is active if both. Local arrays are active as a whole. Every step from value
+    to value is followed once, so the time is in proportion to the size of the body, however long the ways round its
+    loops are.
 
     Args:
         body: of the kernel.
         places: names of the places that have adjoints.
+        inputs: values that count as inputs, too, as far as they are real.
     """
 
-    def __init__(self, body: Region, places: Collection[str]) -> None:
+    def __init__(self, body: Region, places: Collection[str], inputs: Iterable[Value] = ()) -> None:
         self.places = places
         varied, useful = _Reached(), _Reached()
+        varied.start(filter(is_real, inputs))
         for op in body.walk():
             self._vary(op, varied)
             self._use(op, useful)
@@ -76,6 +79,8 @@ class Activity:
         if op.name in ("store", "atomic"):
             if self.place(op.attrs["place"]):
                 useful.start(v for v in op.operands[op.attrs["place"].rank :] if is_real(v))
+        elif op.name == "return":
+            useful.start(v for v in op.operands if is_real(v))
         elif op.name == "array.store":
             useful.step(op.operands[0], op.operands[2])
         elif op.name == "array.load":

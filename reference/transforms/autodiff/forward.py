@@ -2,7 +2,8 @@
 
 Requires: a verified kernel without adstacks, best optimised with `keep_accesses`; `duals` maps names of places to the
 places of their tangents, of the same type and shape. Temps get tangents of their own.
-Ensures: the kernel returned writes what `kernel` writes and, where memory has a dual, its directional derivative there:
+Ensures: the new kernel returns what `kernel` returns, and behind that the tangents of the real numbers among it. It
+writes what `kernel` writes and, where memory has a dual, its directional derivative there:
 a store replaces the dual by the tangent of what is stored, an atomic add adds the tangent, other atomics leave the
 tangent of what they leave. A value that no dual reaches has a tangent of true zero: nothing is computed for it.
 
@@ -36,8 +37,13 @@ def forward(kernel: Kernel, duals: Mapping[str, Place]) -> Kernel:
     kernel = clone_kernel(kernel)
     used = {name: dual for name, dual in duals.items() if name in kernel.places}
     used.update((p.name, _dual_of(p)) for p in kernel.places.values() if p.kind == "temp" and p.dtype.is_float)
-    made = replace(kernel, places={**kernel.places, **{dual.name: dual for dual in used.values()}})
-    _Forward(Activity(made.body, used.keys()), used).region(made.body)
+    returned = [k for k, dtype in enumerate(kernel.returns) if dtype.is_float]
+    made = replace(
+        kernel,
+        places={**kernel.places, **{dual.name: dual for dual in used.values()}},
+        returns=(*kernel.returns, *(kernel.returns[k] for k in returned)),
+    )
+    _Forward(Activity(made.body, used.keys()), used).region(made.body, returned)
     return made
 
 

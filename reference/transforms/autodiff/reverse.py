@@ -1,10 +1,11 @@
 """Reverse mode: `reverse(kernel, adjoints) -> Kernel`.
 
 Requires: a verified kernel, optimised with its accesses kept; `adjoints` gives the gradient place of each
-differentiable place by the primal's name. The kernel is not changed. Ensures: a kernel of the same parameters that
-returns nothing. Run after the forward launch, it applies the transpose of the Jacobian of that launch to the gradient
-places, in place. It writes no primal place. AdstackDataAccessError if it would need a value that the launch may have
-overwritten.
+differentiable place by the primal's name. The kernel is not changed. Ensures: a kernel that returns nothing. Its
+parameters are those of the kernel, and behind them one for each real number that the kernel returns: the adjoint of
+that number, where 0 means that nothing is connected to it. Run after the forward launch, it applies the transpose of
+the Jacobian of that launch to these and the gradient places, in place. It writes no primal place.
+AdstackDataAccessError if it would need a value that the launch may have overwritten.
 
 The reverse kernel has, for each stretch of serial code and each parallel loop, last first, a *sweep* that runs the
 forward part again without its effects, keeping what the plan says (plan.py), and the reversal, op by op backwards. A
@@ -96,6 +97,7 @@ class _Reverse:
         source: the kernel, its `while`s rotated.
         places: the gradient place of each place, those of temps made up here.
         again: serial ops that are swept once more, right before their reversal.
+        returned: the real numbers that the kernel returns; `seeds`: the parameters with their adjoints.
         b: writes the reverse kernel.
         branches: a number for each `if`.
         loads: of each load in the reverse kernel that stands for one of the source, which one.
@@ -124,7 +126,9 @@ class _Reverse:
         self.written = {op.attrs["place"].name for op in source.body.walk() if op.name in writers}
         self.planner = Planner(source.body, self.activity, self.written)
         self.params = [Value(v.type, v.name) for v in source.params]
-        self.b = Builder(Region(list(self.params)))
+        self.returned = [v for v in source.body.terminator.operands if v.dtype.is_float]
+        self.seeds = [Value(v.type, f"seed{number}") for number, v in enumerate(self.returned)]
+        self.b = Builder(Region([*self.params, *self.seeds]))
         self.temps: dict[Value, Place] = {}
         self.branches: dict[Op, int] = {}
         self.lost: dict[Value, Op] = {}
@@ -147,6 +151,9 @@ class _Reverse:
                 self._top_sweep(op, names, counters, stacks)
         backward = Backward(self.b, self.activity, self.planner, self.places, stacks, self.overwritten, self.blocks)
         backward._open_arrays(self.source.body)
+        for value, seed in zip(self.returned, self.seeds, strict=True):
+            if value in self.activity:
+                backward.adjoints.add(value, seed, loose=True)
         for op in reversed(self.source.body.ops[:-1]):
             with self.b.at(op.loc):
                 if not self.activity.touches(op):

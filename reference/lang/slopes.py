@@ -1,0 +1,94 @@
+"""Derivatives of single numbers of the host, by the table of derivatives: `slopes(name, operands, result)`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.derivatives import RULES, Saved
+from ..ir.ops import TABLE
+from ..ir.types import f64
+
+__all__ = ["slopes"]
+
+
+def slopes(name: str, operands: Sequence[Any], result: float) -> list[float]:
+    """How a change of each operand of an operation reaches its result, in f64; 0 where it does not."""
+    named = dict(zip("xyz", operands, strict=False), r=result)
+    found = []
+    with np.errstate(all="ignore"):
+        for pull in RULES.get(name, ()):
+            saved = {} if pull is None else {letter: _Number(named[letter]) for letter in pull.needs}
+            found.append(0.0 if pull is None else float(pull.map(_Number(1.0), Saved(**saved)).value))
+    return found
+
+
+class _Number:
+    """A number of type f64 as the table of derivatives computes with it."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = np.float64(value)
+
+    def __add__(self, other: Any) -> _Number:
+        return _Number(self.value + _value(other))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> _Number:
+        return _Number(self.value - _value(other))
+
+    def __rsub__(self, other: Any) -> _Number:
+        return _Number(_value(other) - self.value)
+
+    def __mul__(self, other: Any) -> _Number:
+        return _Number(self.value * _value(other))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> _Number:
+        return _Number(self.value / _value(other))
+
+    def __neg__(self) -> _Number:
+        return _Number(-self.value)
+
+    def __lt__(self, other: Any) -> _Case:
+        return _Case(bool(self.value < _value(other)))
+
+    def __gt__(self, other: Any) -> _Case:
+        return _Case(bool(self.value > _value(other)))
+
+    def eq(self, other: Any) -> _Case:
+        return _Case(bool(self.value == _value(other)))
+
+    def ne(self, other: Any) -> _Case:
+        return _Case(bool(self.value != _value(other)))
+
+    def op(self, name: str, *others: Any) -> _Number:
+        """An operation of the table."""
+        meaning = TABLE[name].meaning
+        assert meaning is not None
+        return _Number(meaning(f64, *(np.asarray(_value(x), np.float64) for x in (self, *others))))
+
+
+class _Case:
+    """Whether a condition holds."""
+
+    __slots__ = ("holds",)
+
+    def __init__(self, holds: bool) -> None:
+        self.holds = holds
+
+    def __or__(self, other: _Case) -> _Case:
+        return _Case(self.holds or other.holds)
+
+    def where(self, yes: Any, no: Any) -> _Number:
+        """One of two numbers."""
+        return _Number(_value(yes if self.holds else no))
+
+
+def _value(number: Any) -> Any:
+    return number.value if isinstance(number, _Number) else np.float64(number)
