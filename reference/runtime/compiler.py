@@ -48,7 +48,9 @@ class Compiled:
 
     def reach(self, scalars: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> Reach:
         """Which elements a launch with these scalars, and array arguments of these shapes, may touch."""
-        key = tuple(s if isinstance(s, int) else None for s in scalars), tuple(shapes.items())
+        key: Any = None
+        if scalars or shapes:
+            key = tuple(s if isinstance(s, int) else None for s in scalars), tuple(shapes.items())
         known = self._reaches.get(key)
         if known is None:
             if len(self._reaches) == MOST_REACHES:

@@ -347,6 +347,8 @@ class Watch:
 
 
 def _meeting(box: Box, others: Sequence[Box]) -> list[Box]:
+    if box in others:
+        return [box]
     return [common for other in others if (common := intersection(box, other)) is not None]
 
 

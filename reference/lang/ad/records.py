@@ -166,6 +166,9 @@ class Records:
 
     def launch(self, call: Call) -> Any:
         """Launch, and note it; the value that the kernel returns."""
+        if not self._takes_arguments and not self.notes:
+            self._records.clear()
+            return self._made.run(call)  # which is known by its number
         for name in self.arrays:
             if call.arrays[name].owned and name not in call.lent:
                 call.arrays[name].watched(self)
