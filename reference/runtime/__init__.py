@@ -8,6 +8,7 @@ guards.py     what ends shortcuts; shortcuts.py: calls that machine code serves 
 races.py      launches that look for races, in debug mode
 compiler.py   IR -> something to launch; plans.py: a launch with everything resolved beforehand
 modes.py      a kernel's IR in forward or reverse mode; reach.py, boxes.py, certain.py: which elements a launch touches
+racing.py     races that are certain for the arguments of a launch
 ir_program.py IR written by hand, run on numpy arrays
 
 May import: `adstack.ir`, `adstack.transforms`, `adstack.sizing`, `adstack.interpreter`, `adstack.errors`. Backends are
