@@ -14,8 +14,6 @@ from hypothesis import HealthCheck, given, settings
 import adstack as qd
 from adstack.errors import AdstackMemoryError, AdstackOutOfBoundsError, AdstackRaceError
 from adstack.runtime import state
-from adstack.transforms.pipeline import lower
-from adstack.transforms.races import watched
 
 READ, WRITE, ATOMIC = range(3)
 ITERATIONS, STEPS, ELEMENTS = 4, 3, 4
@@ -204,34 +202,3 @@ def test_no_room_for_marks_is_said(arch):
 
     with pytest.raises(AdstackMemoryError, match="looking for races takes 4 words of 64 bits for each of 20000 el"):
         k()
-
-
-def program_of(kernel, *args):
-    made, _, runtime = kernel.prepared(args, {})
-    return lower(made.kernel, runtime.options)
-
-
-def test_iterations_that_keep_to_their_elements_leave_no_marks():
-    qd.init(arch="reference", debug=True)
-    x, y, total = qd.field(qd.f32, shape=(4, 5)), qd.field(qd.f32, shape=4), qd.field(qd.f32, shape=())
-
-    @qd.kernel
-    def apart():
-        for i, j in x:
-            x[i, j] = x[i, j] * y[i] + y[(i + 1) % 4]
-            total[None] += x[i, j]
-        for i in range(3):
-            for j in range(5):
-                x[i + 1, j] = x[i + 1, (j + 1) % 5]
-
-    @qd.kernel
-    def close():
-        for i in range(4):
-            for j in range(5):
-                x[i, j] = x[i, (j + 1) % 5] + x[(i + 1) % 4, j]
-
-    assert watched(program_of(apart)) is None
-    made = watched(program_of(close))
-    assert len(made.sites) == 3
-    assert made.kinds == ("store", "load")
-    assert len(watched(program_of(apart), everywhere=True).sites) > 3
