@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations_with_replacement, product
 from types import MappingProxyType
 from typing import Final
 
@@ -32,6 +33,9 @@ DISTINCT: Final[Mapping[str, str]] = MappingProxyType({})
 
 Number = Callable[[Value], "int | None"]
 """What an integer of the kernel is known to be, each time that it is computed."""
+
+Form = tuple["Value | None", int]
+"""An index: a value, or None for 0, plus a number."""
 
 Pair = tuple["Access", "Access"]
 Node = tuple[str, Value]
@@ -129,11 +133,24 @@ class Races:
             if access.place.name in self._names:
                 memories.setdefault(self._memory(access), []).append(access)
         for accesses in memories.values():
-            for k, one in enumerate(accesses):
-                for other in accesses[k:]:
-                    pair = (other, one) if one.op.name == "load" else (one, other)
-                    if _may_conflict(*pair) and _Meeting(self._order, pair, None).is_certain() and self._matters(*pair):
-                        yield pair
+            for one, other in self._near(accesses):
+                pair = (other, one) if one.op.name == "load" else (one, other)
+                if _Meeting(self._order, pair, None).is_certain() and self._matters(*pair):
+                    yield pair
+
+    def _near(self, accesses: list[Access]) -> Iterator[Pair]:
+        """Pairs that conflict where they meet, but those of which a look at the indices tells that they never do."""
+        forms = {access: [self._order.offset(index) for index in access.indices] for access in accesses}
+        alike: dict[tuple[int | None, ...], list[Access]] = {}  # many are to components, at indices that are numbers
+        for access in accesses:
+            alike.setdefault(tuple(plus if base is None else None for base, plus in forms[access]), []).append(access)
+        for one, other in combinations_with_replacement(alike, 2):
+            if any(a is not None and b is not None and a != b for a, b in zip(one, other, strict=True)):
+                continue
+            pairs = combinations_with_replacement(alike[one], 2) if one is other else product(alike[one], alike[other])
+            for pair in pairs:
+                if _may_conflict(*pair) and not _keep_apart(*pair, forms):
+                    yield pair
 
     def _matters(self, one: Access, other: Access) -> bool:
         """Whether a derivative depends on which access comes first."""
@@ -166,6 +183,12 @@ def _each(loop: Op, region: Region, inside: tuple[Op, ...]) -> Iterator[Access]:
 def _may_conflict(one: Access, other: Access) -> bool:
     """Whether two iterations may not make these accesses at one element."""
     return {one.op.name, other.op.name} not in ({"load"}, {"atomic"})
+
+
+def _keep_apart(one: Access, other: Access, forms: Mapping[Access, list[Form]]) -> bool:
+    """Whether each index of the parallel loop picks the elements of both, in the same way."""
+    same = {a[0] for a, b in zip(forms[one], forms[other], strict=True) if a == b}
+    return same.issuperset(one.loop.regions[0].args)
 
 
 def _spelled(base: Value | None, plus: int) -> str:
