@@ -202,3 +202,31 @@ def test_no_room_for_marks_is_said(arch):
 
     with pytest.raises(AdstackMemoryError, match="looking for races takes 4 words of 64 bits for each of 20000 el"):
         k()
+
+
+def test_calls_that_have_raced_once_or_not_are_looked_at_each_time(arch):
+    """Machine code that serves calls without Python would not look."""
+    x, by = qd.field(qd.i32, shape=8), qd.field(qd.i32, shape=())
+    a, b = qd.ndarray(qd.f32, shape=8), qd.ndarray(qd.f32, shape=8)
+    array = qd.types.ndarray(dtype=qd.f32, ndim=1)
+
+    @qd.kernel
+    def shift():
+        for i in range(4):
+            x[i] = x[i + by[None]]
+
+    @qd.kernel
+    def copy(source: array, target: array):
+        for i in range(7):
+            target[i] = source[i + 1]
+
+    for _ in range(3):
+        for _ in range(3):
+            shift()
+            copy(a, b)
+        by[None] = 1
+        with pytest.raises(AdstackRaceError):
+            shift()
+        with pytest.raises(AdstackRaceError):
+            copy(b, b)
+        by[None] = 0

@@ -137,5 +137,7 @@ class Plan:
         **more: Any,
     ) -> Callable[..., Any] | None:
         """A callable that serves such calls without Python, if the backend has one: see `shortcuts`."""
+        if self.compiled.races is not None:
+            return None
         wanted = Shortcut(arguments, attributes, returns, self.buffers, self.compiled.written, otherwise, **more)
         return self.backend.shortcut(self.compiled.executable, wanted)

@@ -40,27 +40,35 @@ class RaceCheck:
         executable: what launches run whose arguments do not overlap.
     """
 
-    def __init__(self, program: Program, options: Options, backend: Backend) -> None:
+    def __init__(self, program: Program, options: Options, backend: Backend, form: Watched | None) -> None:
         self._program, self._options, self._backend = program, options, backend
-        self._forms: dict[bool, tuple[Watched | None, Any]] = {}
-        self.executable = self._form(everywhere=False)[1]
+        self._apart = form, self._compiled(form)
+        self._overlapping: tuple[Watched | None, Any] | None = None
+        self.executable = self._apart[1]
 
     @staticmethod
     def of(program: Program, options: Options, backend: Backend) -> RaceCheck | None:
-        """None if nobody wants to know, or the backend says."""
-        return RaceCheck(program, options, backend) if options.debug and not backend.capabilities.races else None
+        """None if nobody wants to know, if the backend says, or if no arguments can make the program race."""
+        if not options.debug or backend.capabilities.races or not program.tasks:
+            return None
+        form = watched(program, wide=backend.capabilities.wide_atomics)
+        arguments = any(place.kind == "ndarray" for place in program.places.values())
+        return None if form is None and not arguments else RaceCheck(program, options, backend, form)
+
+    def _compiled(self, form: Watched | None) -> Any:
+        program = self._program if form is None else form.program
+        if os.environ.get("ADSTACK_VERIFY") == "1":
+            verify(program)
+        return self._backend.compile(program, self._options)
 
     def _form(self, *, everywhere: bool) -> tuple[Watched | None, Any]:
         """The program with marks, and compiled; `everywhere` if arguments overlap."""
-        known = self._forms.get(everywhere)
-        if known is None:
-            wide = self._backend.capabilities.wide_atomics
-            form = watched(self._program, wide=wide, everywhere=everywhere) if self._program.tasks else None
-            program = self._program if form is None else form.program
-            if form is not None and os.environ.get("ADSTACK_VERIFY") == "1":
-                verify(program)
-            known = self._forms[everywhere] = form, self._backend.compile(program, self._options)
-        return known
+        if not everywhere:
+            return self._apart
+        if self._overlapping is None:
+            form = watched(self._program, wide=self._backend.capabilities.wide_atomics, everywhere=True)
+            self._overlapping = form, self._compiled(form)
+        return self._overlapping
 
     def launch(self, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
         """Launch; AdstackRaceError if two iterations of a loop have raced."""
