@@ -23,12 +23,7 @@ from .lavapipe import ADDRESSES
 
 __all__ = ["GAPS", "Physical", "chosen", "devices", "offered", "probe"]
 
-GAPS: tuple[tuple[str, str], ...] = (
-    (
-        "parallel/race-*",
-        "only the reference watches for races: run on it to look for one",
-    ),
-)
+GAPS: tuple[tuple[str, str], ...] = ()
 """(rule or case, reason) of what is not there."""
 
 VARIABLE = "ADSTACK_VULKAN_DEVICE"
@@ -184,6 +179,7 @@ def offered(device: Physical) -> Capabilities:
         device.name,
         shortcuts=True,
         claims=True,
+        wide_atomics="shaderBufferInt64Atomics" in device.features,
         dtypes=device.dtypes,
         details=details,
     )

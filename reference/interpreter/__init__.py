@@ -5,7 +5,7 @@ prepare.py    IR -> a list of steps per region; one short function per op, found
 frame.py      what a step works on: the values of the lanes that run together
 scalar.py  control.py  memory.py  local.py  effects.py    the steps
 atomics.py  stacks.py  philox.py                          the machines behind them
-races.py  failures.py                                     debug mode and messages
+races.py  overlap.py  failures.py                         debug mode and messages
 tape.py          gradients by walking a record of the run backwards; errors_bounds.py  bounds on rounding errors
   trace.py  recorder.py  recorder_control.py  walker.py  adjoints.py  numbers.py  beside.py  rounding.py
 

@@ -202,7 +202,7 @@ def parallel_for(op: Op, scope: Scope) -> Step:
         launch.section += 1
         if launch.options.ran is not None:
             launch.options.ran[launch.task] = box.size
-        launch.races = RaceDetector(box) if debug else None
+        launch.races = RaceDetector(box, launch.slots) if debug else None
         for first in range(0, box.size, launch.lanes):
             team = Team(first, min(launch.lanes, box.size - first), box)
             chunk = Frame(launch, team, np.arange(team.size), frame.values.copy())

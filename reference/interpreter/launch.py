@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -14,7 +15,8 @@ from ..ir.structure import Kernel, Op, Place, Program
 from .cache import Prepared, prepared
 from .failures import label, located
 from .frame import Array, Frame, Memory, Team
-from .races import RaceDetector
+from .overlap import Slots
+from .races import RaceDetector, slots_of
 from .stacks import Stack
 
 Scalar = bool | int | float
@@ -89,6 +91,11 @@ class Launch:
     races: RaceDetector | None = None
     overflow: Overflow | None = None
     claims: int = 0
+
+    @cached_property
+    def slots(self) -> tuple[dict[str, Slots], list[int]]:
+        """See `races.slots_of`."""
+        return slots_of(self.memory)
 
     def write(self, text: str) -> None:
         """Print."""

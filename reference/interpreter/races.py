@@ -1,13 +1,14 @@
 """The race detector: two iterations of one parallel loop that touch one element, one of them writing, not both atomic.
 
-It remembers, per element of a place, who read, wrote and updated it since the loop began. Of writers one is enough: a
-second one is already a race. Of readers and of atomic updaters two different ones are kept, so that whoever comes next,
-there is a conflict with one of them if there is a conflict at all.
+It remembers, per element, who read, wrote and updated it since the loop began. Of writers one is enough: a second one
+is already a race. Of readers and of atomic updaters two different ones are kept, so that whoever comes next, there is a
+conflict with one of them if there is a conflict at all. Places that share memory share what is remembered.
 """
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,8 +17,12 @@ from ..errors import AdstackRaceError
 from ..ir.location import Loc
 from .failures import label, located
 from .frame import Array, Box, Frame, Memory, listed
+from .overlap import Slots, Span, numbered
 
-Touch = tuple["Access", int, Loc]
+__all__ = ["Access", "RaceDetector", "Touch", "race", "slots_of"]
+
+Touch = tuple["Access", tuple[int, ...], Loc]
+"""What an iteration does, which one it is, and where."""
 
 
 class Access(enum.Enum):
@@ -36,7 +41,7 @@ CONFLICTS = {
 
 
 class Record:
-    """Up to two iterations, and the numbers of their source lines, per element of a place; -1 is nobody."""
+    """Up to two iterations, and the numbers of their source lines, per element of a memory; -1 is nobody."""
 
     def __init__(self, size: int) -> None:
         self.who = np.full((2, size), -1, np.int64)
@@ -62,30 +67,46 @@ class Record:
         return None
 
 
+def slots_of(memories: Iterable[Memory]) -> tuple[dict[str, Slots], list[int]]:
+    """A number for each element of these places: see `overlap.py`."""
+    spans = {}
+    for memory in memories:
+        flat = memory.flat
+        spans[memory.place.name] = Span(flat.__array_interface__["data"][0], flat.size, flat.itemsize)
+    return numbered(spans)
+
+
 @dataclass
 class RaceDetector:
-    """What the iterations of one parallel loop have touched so far, by the name of the place."""
+    """What the iterations of one parallel loop have touched so far, by the number of the memory.
+
+    Attributes:
+        box: the iterations.
+        slots: see `slots_of`.
+    """
 
     box: Box
-    records: dict[str, dict[Access, Record]] = field(default_factory=dict)
+    slots: tuple[dict[str, Slots], list[int]]
+    records: dict[int, dict[Access, Record]] = field(default_factory=dict)
     locs: list[Loc] = field(default_factory=list)
     numbers: dict[Loc, int] = field(default_factory=dict)
 
     def observe(self, memory: Memory, at: Array, access: Access, frame: Frame, loc: Loc) -> None:
         """Each lane of the frame touches the element at its position; raises if that is a race."""
-        records = self.records.setdefault(memory.place.name, {})
-        who = frame.lanes + frame.team.first
-        self._record(records, access, memory).note(at, who, self._number(loc))
+        places, counts = self.slots
+        own = places[memory.place.name]
+        records = self.records.setdefault(own.memory, {})
+        who, where = frame.lanes + frame.team.first, own.first + at * own.step
+        if access not in records:
+            records[access] = Record(counts[own.memory])
+        records[access].note(where, who, self._number(loc))
         for other in CONFLICTS[access]:
-            found = records[other].conflict(at, who) if other in records else None
+            found = records[other].conflict(where, who) if other in records else None
             if found is not None:
                 lane, rival, line = found
-                raise self._race(memory, int(at[lane]), (access, int(who[lane]), loc), (other, rival, self.locs[line]))
-
-    def _record(self, records: dict[Access, Record], access: Access, memory: Memory) -> Record:
-        if access not in records:
-            records[access] = Record(memory.flat.size)
-        return records[access]
+                index = tuple(map(int, np.unravel_index(int(at[lane]), memory.extents))) if memory.extents else ()
+                here = access, self.box.point(int(who[lane])), loc
+                raise race(label(memory.place), index, here, (other, self.box.point(rival), self.locs[line]))
 
     def _number(self, loc: Loc) -> int:
         if loc not in self.numbers:
@@ -93,13 +114,14 @@ class RaceDetector:
             self.locs.append(loc)
         return self.numbers[loc]
 
-    def _race(self, memory: Memory, at: int, one: Touch, other: Touch) -> AdstackRaceError:
-        (access, who, loc), (rival_access, rival, rival_loc) = one, other
-        index = listed(np.unravel_index(at, memory.extents)) if memory.extents else "()"
-        here = f"iteration {listed(self.box.point(who))} {access.value} it here"
-        there = f"iteration {listed(self.box.point(rival))} {rival_access.value} it at {rival_loc}"
-        return AdstackRaceError(
-            f"Race on {label(memory.place)} at {index}: {here}, {there}",
-            loc=located(loc),
-            do="let each iteration touch elements of its own, or use atomic operations for all of these accesses",
-        )
+
+def race(what: str, index: tuple[int, ...], one: Touch, other: Touch) -> AdstackRaceError:
+    """The error for two iterations that touch an element."""
+    (access, who, loc), (rival_access, rival, rival_loc) = one, other
+    here = f"iteration {listed(who)} {access.value} it here"
+    there = f"iteration {listed(rival)} {rival_access.value} it at {rival_loc}"
+    return AdstackRaceError(
+        f"Race on {what} at {listed(index)}: {here}, {there}",
+        loc=located(loc),
+        do="let each iteration touch elements of its own, or use atomic operations for all of these accesses",
+    )

@@ -25,6 +25,7 @@ from ..runtime.modes import (
     seen_mode,
 )
 from ..runtime.plans import Plan
+from ..runtime.racing import DISTINCT, Racing
 from ..runtime.state import Runtime
 from ..transforms.autodiff.parts import parts
 from .arguments import Call
@@ -57,6 +58,7 @@ class Differentiated:
         plan: how it is launched.
         companions: primal place name -> the place of its gradient or dual.
         derived: the kernel in that mode.
+        racing: what is known of its races.
         lean: the same with less memory, if there is such a thing.
     """
 
@@ -64,6 +66,7 @@ class Differentiated:
     plan: Plan
     companions: Mapping[str, Place]
     derived: Derived
+    racing: Racing
     lean: Checkpointed | None = None
 
     @property
@@ -82,6 +85,7 @@ class Differentiated:
 
     def run(self, call: Call, beside: Mapping[str, Buffer] | None = None) -> Sequence[Any]:
         """The same; the scalars that come back. In forward mode the tangents of the real ones come last."""
+        self.refuse_races(call)
         self._check_overlap(call)
         if beside:
             call = with_arrays(call, beside)
@@ -89,6 +93,32 @@ class Differentiated:
             return run_plan(self.plan, self._seeded(call))
         except HeapLimit as short:
             return self.go_on(call, short)
+
+    def refuse_races(self, call: Call) -> None:
+        """AdstackDataAccessError if the launch certainly has a race that a derivative flows through."""
+        aliases: dict[str, str] = {}
+        first: dict[int, str] = {}
+        for name in dict.fromkeys(name for pair in self.apart for name in pair):
+            one = first.setdefault(id(call.arrays[name].storage), name)
+            if one != name:
+                aliases[name] = one
+        racing = _racing(self.made, self.companions, aliases) if aliases else self.racing
+        if racing:
+            racing.refuse(call.scalars, {name: buffer.shape for name, buffer in call.arrays.items()})
+
+    @cached_property
+    def apart(self) -> list[tuple[str, str]]:
+        """Pairs of array arguments by which iterations may race if they are one array."""
+        alike: dict[Any, list[str]] = {}
+        for name in sorted(self.companions):
+            place = self.made.kernel.places[name]
+            if place.kind == "ndarray":
+                alike.setdefault((place.dtype, place.rank), []).append(name)
+        aliases = {name: names[0] for names in alike.values() for name in names[1:]}
+        if not aliases:
+            return []
+        found = _racing(self.made, self.companions, aliases).places
+        return sorted({(min(pair), max(pair)) for pair in found if pair[0] != pair[1]})
 
     def go_on(self, call: Call, short: HeapLimit) -> Sequence[Any]:
         """Do a launch that found no room for its adstacks."""
@@ -296,7 +326,15 @@ def _compiled(
         return Plan(runtime.backend, compiled, buffers)
 
     lean = None if derived.recipe is None else Checkpointed(derived.recipe, plan_of)
-    return Differentiated(made, plan_of(derived), found, derived, lean)
+    return Differentiated(made, plan_of(derived), found, derived, _racing(made, found), lean)
+
+
+def _racing(made: Specialisation, found: Mapping[str, Place], aliases: Mapping[str, str] = DISTINCT) -> Racing:
+    key = ("racing", tuple(sorted(found)), tuple(aliases.items()))
+    if key not in made.modes:
+        made.modes[key] = Racing(made.kernel, found.keys(), aliases)
+    known: Racing = made.modes[key]
+    return known
 
 
 def check_storage(made: Specialisation, role: str = "grad") -> None:

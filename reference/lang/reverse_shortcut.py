@@ -36,10 +36,10 @@ def shortcut(
         otherwise: serves all others.
         prepare: makes a call of arguments.
     """
-    made, plan = mode.made, mode.plan
+    made, plan, grads = mode.made, mode.plan, mode.companions
     sizes = _sizes(plan)
-    if plan.is_watched or (sizes is None and plan.sizing is not None and plan.sizing.reductions):
-        return None  # whether all iterations are looked at again is Python's to say
+    if mode.racing or plan.is_watched or (sizes is None and plan.sizing is not None and plan.sizing.reductions):
+        return None  # whether iterations race, or all are looked at again, is Python's to say
     conditions = _conditions(made)
     hosts = {argument.place for argument in arguments if isinstance(argument, HostArgument)}
     if conditions is None or (made.records is not None and not made.records.may_serve(hosts)):
@@ -54,7 +54,7 @@ def shortcut(
         False,
         otherwise,
         conditions=conditions,
-        distinct=tuple(mode.distinct),
+        distinct=(*mode.distinct, *((grads[one].name, grads[other].name) for one, other in mode.apart)),
         sizes=sizes,
         reductions=0 if plan.sizing is None else plan.sizing.reductions,
         short=short,

@@ -51,6 +51,8 @@ class Capabilities:
         addressed: whether memory that the host does not address has addresses that it can hand to a launch.
         shortcuts: whether calls with arrays may be served without Python though the memory is neither.
         claims: whether threads take rows of the adstack heap only when they come to push (`stack.claim`).
+        races: whether it looks for races itself in debug mode.
+        wide_atomics: whether integers of 64 bits are updated atomically.
         dlpack: what DLPack calls such memory: the kind of device, and its number.
         dtypes: element types it computes with.
         details: anything else worth showing: versions, limits.
@@ -63,6 +65,8 @@ class Capabilities:
     addressed: bool = False
     shortcuts: bool = False
     claims: bool = False
+    races: bool = False
+    wide_atomics: bool = True
     dlpack: tuple[int, int] | None = None
     dtypes: tuple[DType, ...] = ALL
     details: Mapping[str, str] = field(default_factory=dict)

@@ -12,15 +12,16 @@ from ..ir.structure import Kernel, Op, Program
 from ..sizing.forced import with_capacity
 from ..sizing.sizers import Sized, with_sizers
 from ..transforms import pipeline
-from .backend import Backend
+from .backend import Backend, Bindings
 from .budget import current
 from .collection import uncollected
 from .dumps import dump_of
 from .heap import held
 from .options import Options
+from .races import RaceCheck
 from .reach import Reach, reach
 
-__all__ = ["Compiled", "compile_kernel", "stages"]
+__all__ = ["Compiled", "compile_kernel", "compile_program", "stages"]
 
 MOST_REACHES: Final = 256
 """For how many different arguments the elements that a launch touches are remembered."""
@@ -36,6 +37,7 @@ class Compiled:
         written: names of the places it writes.
         read: names of the places it reads.
         sized: how deep its adstacks must be, and what that depends on.
+        races: how it is launched in debug mode; None if that makes no difference.
     """
 
     program: Program
@@ -43,8 +45,15 @@ class Compiled:
     written: frozenset[str] = field(default=frozenset())
     read: frozenset[str] = field(default=frozenset())
     sized: Sized | None = None
+    races: RaceCheck | None = None
     _reaches: dict[Any, Reach] = field(default_factory=dict, repr=False, compare=False)
     _writers: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
+
+    def launch(self, backend: Backend, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
+        """Run it; the returned scalars."""
+        if self.races is not None:
+            return self.races.launch(scalars, bindings)
+        return backend.launch(self.executable, scalars, bindings)
 
     def reach(self, scalars: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> Reach:
         """Which elements a launch with these scalars, and array arguments of these shapes, may touch."""
@@ -80,18 +89,25 @@ def compile_kernel(kernel: Kernel, options: Options, backend: Backend, *, adstac
     program = sized.program
     if adstacks and current().heap_limit(options.ad_stack_heap_limit):
         _refuse_held(program)
-    uses = list(_uses(program))
-    executable = backend.compile(program, options)
+    compiled = compile_program(program, options, backend, sized)
     if dump is not None:
         dump.ir("sized", program)
-        for stage, text in backend.listing(executable).items():
+        for stage, text in backend.listing(compiled.executable).items():
             dump.text(stage, text)
+    return compiled
+
+
+def compile_program(program: Program, options: Options, backend: Backend, sized: Sized | None = None) -> Compiled:
+    """Compile a program as it is."""
+    uses = list(_uses(program))
+    races = RaceCheck.of(program, options, backend)
     return Compiled(
         program,
-        executable,
+        backend.compile(program, options) if races is None else races.executable,
         frozenset(name for name, _, writes in uses if writes),
         frozenset(name for name, reads, _ in uses if reads),
         sized,
+        races,
     )
 
 

@@ -13,7 +13,7 @@ from ..ir.parser import parse_ir
 from ..ir.structure import Place, Program
 from ..ir.verifier import verify
 from .backend import Bindings
-from .compiler import compile_kernel
+from .compiler import compile_kernel, compile_program
 from .memory import Buffer
 from .state import current
 
@@ -39,9 +39,9 @@ class IRProgram:
         runtime = current()
         backend = runtime.backend
         if isinstance(self.root, Program):
-            executable = backend.compile(self.root, runtime.options)
+            compiled = compile_program(self.root, runtime.options, backend)
         else:
-            executable = compile_kernel(self.root, runtime.options, backend).executable
+            compiled = compile_kernel(self.root, runtime.options, backend)
         given = {place.name: _array(place, arrays or {}) for place in self._outer()}
         buffers = {name: Buffer(backend, self.root.places[name].dtype, a.shape) for name, a in given.items()}
         try:
@@ -51,7 +51,7 @@ class IRProgram:
                 {name: b.storage for name, b in buffers.items()}, {name: b.shape for name, b in buffers.items()}
             )
             try:
-                returned = tuple(backend.launch(executable, scalars, bindings))
+                returned = tuple(compiled.launch(backend, scalars, bindings))
                 backend.synchronize()
             finally:
                 for name, buffer in buffers.items():

@@ -62,7 +62,7 @@ class Plan:
             bindings.sized = self.sizing.holds(scalars, {**self.buffers, **arrays} if arrays else self.buffers)
         try:
             with ordered(self.backend, (*self._fixed, *arrays.values())) if self._orders else nullcontext():
-                returned = self.backend.launch(self.compiled.executable, scalars, bindings)
+                returned = self.compiled.launch(self.backend, scalars, bindings)
         except BaseException:
             if self.sizing is not None:
                 self.sizing.forget()
@@ -137,5 +137,7 @@ class Plan:
         **more: Any,
     ) -> Callable[..., Any] | None:
         """A callable that serves such calls without Python, if the backend has one: see `shortcuts`."""
+        if self.compiled.races is not None:
+            return None
         wanted = Shortcut(arguments, attributes, returns, self.buffers, self.compiled.written, otherwise, **more)
         return self.backend.shortcut(self.compiled.executable, wanted)

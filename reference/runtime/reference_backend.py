@@ -29,6 +29,7 @@ CAPABILITIES = Capabilities(
     f"the reference interpreter (numpy {np.__version__}, Python {platform.python_version()})",
     direct=True,
     claims=True,
+    races=True,
     details={"meaning": "defines every result, to the bit"},
 )
 

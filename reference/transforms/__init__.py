@@ -4,6 +4,7 @@ pipeline.py   optimize(kernel), lower(kernel), STAGES: the passes in order
 fold.py  simplify.py  promote.py  cse.py  forward.py  licm.py  dce.py    the passes
 tasks.py      split(kernel): a kernel becomes a program of tasks; crossing.py: what crosses them
 identities.py  casts.py  computed.py  patterns.py   the algebra of simplify, as a table of rules
+races.py      watched(program): tasks that leave marks, by which races are found
 math/         lower_math: transcendental ops become calls of the library's functions
 options.py    what a caller may ask; facts.py, memo.py, loops.py, rewrite.py: what passes share
 

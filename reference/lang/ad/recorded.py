@@ -29,15 +29,23 @@ def recordable(made: Specialisation, call: Call, runtime: Runtime, *, whole: boo
     latest = made.modes.get(("recorded", whole))
     if latest is not None and latest[0] is accompanied(made, "grad"):
         ready: Way = latest[1]
-        return ready(made, call, runtime)
+        return _unraced(ready(made, call, runtime))
     found = tuple(sorted(companions(made, "grad")))
     refusals: dict[Way, AdstackDataAccessError] = made.modes.setdefault(("refusals", found), {})
     for way in _WAYS[:1] if whole else _WAYS:
         launches = None if way in refusals else _tried(way, made, call, runtime, refusals)
         if launches is not None:
             made.modes["recorded", whole] = accompanied(made, "grad"), way
-            return launches
+            return _unraced(launches)
     raise refusals[_rewinding]
+
+
+def _unraced(launches: list[Launch]) -> list[Launch]:
+    """The launches; AdstackDataAccessError if one of them certainly races."""
+    for launch in launches:
+        if launch.mode is not None:
+            launch.mode.refuse_races(launch.call)
+    return launches
 
 
 def _tried(

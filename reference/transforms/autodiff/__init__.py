@@ -3,7 +3,7 @@
 activity.py  which values carry adjoints
 plan.py      which primals are kept for the reverse pass (mincut.py), which are computed again
 reverse.py   the reverse kernel: sweep.py runs the kernel again, backward.py back; rotate.py prepares `while`s, state.py
-             is what they share, conflicts.py refuses what was overwritten
+             is what they share, conflicts.py refuses what was overwritten, racing.py proves races
 checkpoint*  checkpoint.py reverses long loops block by block from snapshots: _schedule.py says where these are taken,
              _state.py of what, _plan.py how many fit into a limit
 before.py    loads of memory from before a launch; replay.py scratch memory in which it runs again; parts.py its pieces

@@ -1,0 +1,183 @@
+"""Races that are called certain are there, and all are called so that indices and bounds alone decide."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+from transforms_kit import kernel_of, wrap
+
+from adstack.errors import AdstackDataAccessError
+from adstack.ir.builder import Builder
+from adstack.ir.structure import Kernel, Place, Region, Value
+from adstack.ir.types import f32, i32
+from adstack.runtime.racing import Racing
+
+X, Y, TOTAL = Place("x", f32, (99, 99)), Place("y", f32, (9,)), Place("total", f32, ())
+NAMES = {"x", "y", "total"}
+
+
+def refused(kernel, scalars=(3, 3), names=NAMES, **more):
+    """Whether a launch with these scalars is called a race."""
+    try:
+        Racing(kernel, names, **more).refuse(scalars, {})
+    except AdstackDataAccessError:
+        return True
+    return False
+
+
+@dataclass(frozen=True)
+class Touch:
+    """An access of an element: what it does, its indices as (variable, number), and how often a loop around it runs.
+
+    The variable 0 stands for 0, 1 and 2 for the axes of the parallel loop, 3 for the loop around it.
+    """
+
+    kind: str
+    forms: tuple[tuple[int, int], tuple[int, int]]
+    trips: int
+
+    def elements(self, point):
+        """Those that one iteration touches."""
+        for j in range(self.trips):
+            variables = (0, *point, j)
+            yield tuple(variables[k] + plus for k, plus in self.forms)
+
+
+FORM = st.tuples(st.integers(0, 3), st.integers(-1, 2))
+TOUCH = st.builds(Touch, st.sampled_from(["store", "load", "atomic"]), st.tuples(FORM, FORM), st.integers(0, 3))
+EXTENTS = st.tuples(st.integers(0, 3), st.integers(0, 3))
+
+
+def racing(extents, touches):
+    """Whether two iterations conflict, one by one."""
+    points = list(itertools.product(*map(range, extents)))
+    return any(
+        {one.kind, other.kind} not in ({"load"}, {"atomic"}) and not set(one.elements(p)).isdisjoint(other.elements(q))
+        for p, q in itertools.permutations(points, 2)
+        for one, other in itertools.combinations_with_replacement(touches, 2)
+    )
+
+
+def built(touches, known):
+    """The kernel; bounds are its parameters, unless they are known."""
+    b = Builder(Region([Value(i32, "n"), Value(i32, "m")]))
+    n, m = (b.const(k, i32) for k in known) if known else b.region.args
+    zero, body = b.const(0, i32), Region([Value(i32, "i"), Value(i32, "j")])
+    with b.into(body):
+        value = b.load(Y, [zero])
+        for touch in touches:
+            inside = Region([Value(i32, "k")])
+            with b.into(inside):
+                variables = (zero, *body.args, inside.args[0])
+                indices = [b.add(variables[k], b.const(plus, i32)) for k, plus in touch.forms]
+                if touch.kind == "store":
+                    b.store(X, indices, value)
+                elif touch.kind == "load":
+                    b.atomic("add", TOTAL, [], b.load(X, indices))
+                else:
+                    b.atomic("add", X, indices, value)
+                b.yield_()
+            b.for_(zero, b.const(touch.trips, i32), [], inside)
+        b.yield_()
+    b.parallel_for([(zero, n), (zero, m)], body)
+    region = b.region
+    b.return_()
+    return Kernel("k", region, {place.name: place for place in (X, Y, TOTAL)})
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_race_is_certain_if_and_only_if_two_iterations_meet(known):
+    @settings(max_examples=150)
+    @given(EXTENTS, st.lists(TOUCH, min_size=1, max_size=3))
+    def check(extents, touches):
+        kernel = built(touches, extents if known else None)
+        assert refused(kernel, extents) == racing(extents, touches)
+
+    check()
+
+
+@pytest.mark.parametrize("picked", [(1, 1), (1, 2), (2, 1), (2, 2)])
+def test_indices_that_depend_on_each_other_are_told_from_those_that_do_not(picked):
+    for a, b, c in itertools.product((-2, -1, 0, 1), repeat=3):
+        store = Touch("store", ((1, 0), (2, a)), 1)
+        load = Touch("load", ((picked[0], b), (picked[1], c)), 1)
+        assert refused(built([store, load], (2, 3))) == racing((2, 3), [store, load])
+
+
+HEAD = """kernel @k(%n: i32) {
+  place @x : f32[9] field
+  place @y : f32[9] field
+  place @a : f32[?] ndarray
+  place @j : i32[9] field
+"""
+NUMBERS = "\n".join(f"%{k} = const {k} : i32" for k in range(9)) + "\n"
+
+
+def text(body, high="%8", before=""):
+    loop = f"{before}\nparallel_for (%i = %0 to {high}) {{\n%s = add %i, %1 : i32\n{body}\nyield\n}}"
+    return kernel_of(wrap(NUMBERS + loop + "\nreturn", HEAD.rstrip("\n")))
+
+
+SHIFT = "%v = load @x[%s] : f32\nstore @x[%i], %v"
+
+
+@pytest.mark.parametrize(
+    ("body", "certain"),
+    [
+        (SHIFT, True),
+        ("%v = load @x[%i] : f32\nstore @x[%i], %v", False),
+        ("%v = load @x[%n] : f32\nstore @x[%i], %v", True),
+        ("%o = add %n, %8 : i32\n%v = load @x[%o] : f32\nstore @x[%i], %v", False),
+        (f"%b = lt %i, %n : u1\nif %b {{\n{SHIFT}\nyield\n}} else {{\nyield\n}}", False),
+        (f"for %k = %0 to %n {{\n{SHIFT}\nyield\n}}", True),
+        (f"for %k = %0 to %i {{\n{SHIFT}\nyield\n}}", False),
+        (f"for %k = %2 to %2 {{\n{SHIFT}\nyield\n}}", False),
+        ("%o = load @j[%i] : i32\n%v = load @x[%o] : f32\nstore @x[%i], %v", False),
+        ("%v = load @y[%i] : f32\nstore @x[%i], %v\n%w = load @x[%i] : f32\nstore @y[%i], %w", False),
+        ("%v = load @y[%i] : f32\nstore @x[%2], %v\n%w = load @x[%2] : f32\nstore @y[%i], %w", True),
+        ("%v = const 1.0 : f32\nstore @x[%2], %v\n%w = load @x[%2] : f32\nstore @y[%i], %w", False),
+        ("%v = const 1.0 : f32\nstore @x[%2], %v", False),
+        ("%v = load @x[%s] : f32\n%b = lt %v, %v : u1\n%w = load @x[%i] : f32\nstore @x[%i], %w", False),
+    ],
+)
+def test_only_what_each_iteration_does_and_derivatives_flow_through_is_a_certain_race(body, certain):
+    assert refused(text(body), (3,)) == certain
+
+
+@pytest.mark.parametrize("high", ["%n", "%m"])
+def test_bounds_that_arguments_do_not_tell_are_not_known(high):
+    kernel = text(SHIFT, high, "%m = load @j[%0] : i32")
+    assert [refused(kernel, (n,)) for n in (0, 1, 2, 5)] == [False, False, high == "%n", high == "%n"]
+
+
+def test_values_from_before_the_loop_are_what_they_are():
+    """One iteration would have to be the one that memory names: nobody knows whether there is such a one."""
+    before = "%m = load @j[%0] : i32\n%o = add %m, %1 : i32"
+    assert not refused(text("%v = load @x[%m] : f32\nstore @x[%i], %v", before=before), (3,))
+    assert refused(text("%v = load @x[%m] : f32\nstore @x[%m], %v", before=before), (3,))
+    assert refused(text("%v = load @y[%i] : f32\nstore @x[%m], %v", before=before), (3,))
+
+
+def test_places_that_are_not_differentiated_may_race():
+    assert not refused(text(SHIFT), (3,), {"y"})
+    assert refused(text(SHIFT), (3,), {"x"})
+
+
+def test_places_that_are_one_memory_race_like_one():
+    kernel = text("%v = load @x[%s] : f32\nstore @y[%i], %v")
+    assert not refused(kernel, (3,))
+    assert refused(kernel, (3,), aliases={"y": "x"})
+
+
+def test_the_message_names_the_place_the_lines_the_indices_and_what_to_do():
+    body = 'load @x[%s] : f32 loc("user.py":7:3)\nstore @x[%i], %v loc("user.py":8:3)'
+    with pytest.raises(AdstackDataAccessError) as caught:
+        Racing(text(f"%v = {body}"), NAMES).refuse((3,), {})
+    message = str(caught.value)
+    assert message.startswith("user.py:8:3: Breaks the global data access rule")
+    assert "race on field x: one stores to [i] here, and another one reads [i + 1] at user.py:7:3" in message
+    assert "qd.loop_config(serialize=True)" in message

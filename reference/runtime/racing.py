@@ -1,0 +1,73 @@
+"""Races of a kernel that are certain for the arguments of a launch: `Racing`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+
+from ..errors import AdstackDataAccessError
+from ..ir.structure import Kernel, Op, Value
+from ..transforms.autodiff.racing import DISTINCT, Races
+from .reach import Reach, Walk
+
+__all__ = ["DISTINCT", "Racing"]
+
+MOST: Final = 256
+"""For how many different arguments it is remembered."""
+
+
+class Racing:
+    """What is known of the races of a kernel on places that are differentiated.
+
+    Args:
+        kernel: as the frontend made it.
+        names: of these places.
+        aliases: see `Races`.
+    """
+
+    def __init__(self, kernel: Kernel, names: Collection[str], aliases: Mapping[str, str] = DISTINCT) -> None:
+        self._kernel, self._races = kernel, Races(kernel, names, aliases)
+        self._known: dict[Any, AdstackDataAccessError | None] = {}
+
+    def __bool__(self) -> bool:
+        """Whether there are arguments for which some race may be certain."""
+        return bool(self._races.pairs)
+
+    @property
+    def places(self) -> set[tuple[str, str]]:
+        """(name, name) of the places of such a race: what is written, and what meets it."""
+        return {(one.place.name, other.place.name) for one, other in self._races.pairs}
+
+    def refuse(self, scalars: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Raise AdstackDataAccessError if a launch with these scalars, and arrays of these shapes, certainly races."""
+        if not self._races.pairs:
+            return
+        key = tuple(s if isinstance(s, int) else None for s in scalars), tuple(shapes.items())
+        if key not in self._known:
+            if len(self._known) == MOST:
+                self._known.clear()
+            self._known[key] = self._error(scalars, shapes)
+        error = self._known[key]
+        if error is not None:
+            raise error.with_traceback(None)
+
+    def _error(self, scalars: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> AdstackDataAccessError | None:
+        walk = _Numbers(shapes, Reach())
+        for param, value in zip(self._kernel.params, scalars, strict=True):
+            walk.know(param, (value, value) if isinstance(value, int) else None)
+        walk.region(self._kernel.body)
+        return self._races.error(walk.number)
+
+
+class _Numbers(Walk):
+    """Follows integers as far as they are one number."""
+
+    def number(self, value: Value) -> int | None:
+        """What a value is each time that it is computed."""
+        lo, hi = self.known.get(value, (0, 1))
+        return lo if lo == hi else None
+
+    def _memory(self, op: Op) -> None:
+        """Only extents matter."""
+        if op.name == "shape":
+            super()._memory(op)
