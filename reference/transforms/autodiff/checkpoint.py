@@ -36,7 +36,7 @@ from .checkpoint_state import (
 )
 from .plan import Planner
 from .state import Counters, Names, Sides, counter, scoped
-from .sweep import Sweep, trip_count, trips_before
+from .sweep import Sweep, on_copies, trip_count, trips_before
 
 if TYPE_CHECKING:
     from .backward import Backward, Flow
@@ -132,7 +132,7 @@ class Blocks:
         counts, sites = dict(counters), self._met(op)
         if any(site.counted or site.op.name == "while" for site in sites) or op.name == "if":
             sweep = Sweep(self.b, self.planner, None, lost=self.lost, blocks=self)
-            sweep._op(op, scoped(names), counts, None)
+            sweep._op(op, on_copies(self.b, op, names), counts, None)
         for site in sites:
             if site.op.name == "while":
                 site.trips = counts[site.op]
@@ -144,7 +144,7 @@ class Blocks:
         site = self.sites[op]
         if op.name == "while":
             ahead = dict(counters)
-            sweep._while(op, names, ahead)
+            sweep._while(op, on_copies(self.b, op, names) if site.counted else names, ahead)
             counters[op] = ahead[op]
         if site.counted:
             self._count_blocks(sweep, site, names, counters)

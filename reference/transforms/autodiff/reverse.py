@@ -41,7 +41,7 @@ from .conflicts import (
 from .plan import Planner
 from .rotate import rotate
 from .state import Counters, Names, Sides, counter, free_values, scoped
-from .sweep import Sweep, loops_inside, trip_count
+from .sweep import Sweep, loops_inside, on_copies, trip_count
 from .versions import keep_versions
 
 if TYPE_CHECKING:
@@ -304,7 +304,8 @@ class _Reverse:
             lo, hi = (names.get(v, v) for v in op.operands[:2])
             return {op: trip_count(self.b, lo, hi)}
         counts = dict(counters)
-        Sweep(self.b, self.planner, None, lost=self.lost, journal=self.journal)._op(op, scoped(names), counts, None)
+        sweep = Sweep(self.b, self.planner, None, lost=self.lost, journal=self.journal)
+        sweep._op(op, on_copies(self.b, op, names), counts, None)
         return counts
 
     def _temps_again(self, op: Op, names: Names) -> None:

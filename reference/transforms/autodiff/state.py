@@ -69,7 +69,7 @@ class Adjoints:
             self._found = outer
 
 
-def scoped(names: Names) -> Names:
+def scoped(names: Names) -> ChainMap[Value, Value]:
     """A copy to which additions stay local."""
     return ChainMap({}, names)
 

@@ -1,7 +1,8 @@
 """The forward part of a reverse kernel: the ops again, without their effects, keeping what the plan says.
 
 A counting sweep runs the same control flow and only counts how often each loop's body runs: that is the capacity of the
-loop's adstacks, exactly. What it computes besides is dead, and swept up by the passes that follow.
+loop's adstacks, exactly. What it computes besides is dead, and swept up by the passes that follow. It works on copies
+of the local arrays that it writes: the code runs once more afterwards, and starts from what they held before.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ...ir.builder import Builder
 from ...ir.structure import Op, Region, Value
-from ...ir.types import DType, i64
+from ...ir.types import ArrayType, DType, i64
 from ..rewrite import clone_op
 from .plan import Planner
 from .state import Counters, Names, counter, scoped
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .checkpoint import Blocks
     from .journal import Journal
 
-__all__ = ["Sweep", "loops_inside", "trip_count", "trips_before"]
+__all__ = ["Sweep", "copy_array", "loops_inside", "on_copies", "trip_count", "trips_before"]
 
 _SKIPPED = frozenset({"store", "print", "assert"})
 
@@ -228,3 +229,25 @@ def trips_before(b: Builder, lo: Value, index: Value) -> Value:
 def loops_inside(op: Op) -> list[Op]:
     """The loops nested in an op, outer before inner."""
     return [o for region in op.regions for o in region.walk() if o.name in ("for", "while")]
+
+
+def on_copies(b: Builder, op: Op, names: Names) -> Names:
+    """Names in which an op can run ahead of itself: of the local arrays that it reads and writes there are copies."""
+    inside = list(Region(ops=[op]).walk())
+    used = {name: {o.operands[0] for o in inside if o.name == name} for name in ("array.load", "array.store")}
+    local = scoped(names)
+    for array in (o.operands[0] for o in inside if o.name == "array.store"):
+        if array in used["array.load"] and array in names and array not in local.maps[0]:
+            assert isinstance(array.type, ArrayType)
+            local[array] = b.array(array.type.dtype, array.type.length)
+            copy_array(b, names[array], local[array], array.type.length)
+    return local
+
+
+def copy_array(b: Builder, source: Value, to: Value, length: int) -> None:
+    """Copy a local array."""
+    body = Region([Value(i64)])
+    with b.into(body):
+        b.array_store(to, body.args[0], b.array_load(source, body.args[0]))
+        b.yield_()
+    b.for_(counter(b), counter(b, length), [], body)
