@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 import adstack as qd
-from adstack.errors import AdstackDataAccessError, AdstackMemoryError
+from adstack.errors import AdstackMemoryError
 from adstack.lang.checkpointed import Checkpointed
 from adstack.runtime.adstack_heap import HeapLimit
-from adstack.transforms.autodiff.checkpoint_plan import CheckpointPlan
 
 Array = npt.NDArray[Any]
 
@@ -235,13 +234,48 @@ def test_loops_beside_one_that_can_not_run_again_are_checkpointed(make: Callable
 
 
 def test_what_other_loops_keep_is_left_to_them_at_the_second_try() -> None:
-    made = Checkpointed(cast("Any", None), cast("Any", None))
     short = HeapLimit("k", "k.0", 7000, 4000)
-    assert made._less(4000, short) == 4000 * 4000 // 7000
-    made._plan = CheckpointPlan((), (AdstackDataAccessError("it logs"),))
-    assert made._less(4000, short) == 1000
-    assert made._less(1000, HeapLimit("k", "k.0", 7000, 4000)) == 1000 * 4000 // 7000
-    assert made._less(4000, HeapLimit("k", "k.0", 7000)) == 2000
+    assert Checkpointed._less(4000, short, refused=False) == 4000 * 4000 // 7000
+    assert Checkpointed._less(4000, short, refused=True) == 1000
+    assert Checkpointed._less(1000, short, refused=True) == 1000 * 4000 // 7000
+    assert Checkpointed._less(4000, HeapLimit("k", "k.0", 7000), refused=True) == 2000
+
+
+@pytest.mark.parametrize("arch", [qd.reference, qd.cpu])
+def test_a_nest_is_checkpointed_level_by_level(arch: Any) -> None:
+    whole, little = (levels(arch, limit) for limit in (0, 160))
+    assert np.all(whole[0] != 0)
+    assert little[0].tobytes() == whole[0].tobytes()
+    assert [line.split(": ")[1].split(",")[0] for line in little[1]] == ["checkpointed"] * 3
+    assert not whole[1]
+
+
+def levels(arch: Any, limit: int) -> tuple[Array, tuple[str, ...]]:
+    """The gradient of three loops inside each other, and what was done about them."""
+    qd.init(arch=arch, ad_stack_heap_limit=limit, offline_cache=False)
+    x = qd.field(qd.f64, 3, needs_grad=True, name="x")
+    y = qd.field(qd.f64, (), needs_grad=True, name="y")
+
+    @qd.kernel
+    def k(n: qd.i32):
+        for i in x:
+            v = x[i]
+            for a in range(3):
+                w = v * 0.5
+                for b in range(n):
+                    c = 0
+                    while c < n + b:
+                        w = w + 0.01 * qd.sin(w * v)
+                        c += 1
+                    v = v + 0.01 * qd.cos(w) * w
+                v = v * 0.9 + 0.1 * w
+            y[None] += v
+
+    x.from_numpy(np.linspace(0.1, 0.9, 3))
+    y.grad[None] = 1
+    k(5)
+    k.grad(5)
+    return x.grad.to_numpy(), k.grad.adstack_report(5).checkpoints
 
 
 def test_an_error_says_why_a_loop_can_not_run_again_and_what_it_takes() -> None:

@@ -46,6 +46,7 @@ LIKELY: Final = {
     "*/seen.py*": ("test_transforms_autodiff_seen",),
     "*/checkpoint_schedule.py*": ("test_transforms_autodiff_checkpoint_schedule",),
     "*/checkpoint_state.py*": ("test_transforms_autodiff_checkpoint_state", "test_transforms_autodiff_checkpoint_plan"),
+    "*/checkpoint_snapshots.py*": ("test_transforms_autodiff_checkpoint",),
     "*/checkpoint.py*": ("test_transforms_autodiff_checkpoint",),
     "*": ("test_transforms_autodiff_plan", "test_transforms_autodiff_backward", "test_transforms_autodiff_reverse"),
 }

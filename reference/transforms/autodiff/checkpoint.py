@@ -1,10 +1,14 @@
-"""Outermost sequential loops reversed with little memory: blocks of trips, and snapshots of the state between them.
+"""Sequential loops reversed with little memory: blocks of trips, and snapshots of the state between them.
 
 A loop's trips are cut into blocks of `Checkpoints.block`, the first one shorter if need be, so that the last trip ends
 a block. The sweep only runs the blocks, taking snapshots of the state at the start of some (checkpoint_schedule.py says
 which); the last block keeps what its reversal needs. The reversal turns back a block, goes to the last snapshot, runs
 from there to the next block to turn back, taking snapshots on the way, and lets that block keep. So the keeping stacks
 are as deep as one block needs, and the others hold `Checkpoints.snapshots` states, whatever the trip count.
+
+Loops inside are checkpointed in the same way, down to `Checkpoints.levels`: a loop around such ones has blocks of one
+trip, and what that trip keeps of them is their snapshots and their last blocks. So a nest runs again at most as often
+as the numbers of repetitions of its levels, multiplied, say.
 
 The state of a loop is what decides what its later trips keep: carried values, and local arrays that it writes.
 
@@ -16,7 +20,6 @@ Ensures: every adjoint comes of the same operations on the same numbers in the s
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...errors import AdstackDataAccessError
@@ -24,6 +27,7 @@ from ...ir.builder import Builder
 from ...ir.structure import Kernel, Op, Region, Value
 from ...ir.types import ArrayType, i64
 from .checkpoint_schedule import Checkpoints, emit_stride
+from .checkpoint_snapshots import Course, Snapshots
 from .checkpoint_state import (
     Site,
     bring,
@@ -42,24 +46,6 @@ if TYPE_CHECKING:
     from .backward import Backward, Flow
 
 __all__ = ["Blocks"]
-
-
-@dataclass
-class Course:
-    """A loop at a point of the emitted program.
-
-    Attributes:
-        site: the loop.
-        names: what stands for the values around it.
-        trips, blocks: how many it has.
-        first: the index of its first trip.
-    """
-
-    site: Site
-    names: Names
-    trips: Value
-    blocks: Value
-    first: Value
 
 
 class Blocks:
@@ -83,6 +69,7 @@ class Blocks:
     ) -> None:
         self.b, self.planner, self.source, self.options = b, planner, source, options
         self.replayed, self.lost, self.logged = replayed, lost, logged
+        self.snapshots = Snapshots(b)
         self.sites: dict[Op, Site] = {}
         self.refused: list[AdstackDataAccessError] = []
         self.stacks: dict[Value, Value] = {}
@@ -97,12 +84,21 @@ class Blocks:
     def enter(self, op: Op, kept: Mapping[Op, Sequence[tuple[Value, Sides]]], *, serial: bool) -> None:
         """Meet an op outside loops, in which some loops keep something in some branches."""
         for loop, around in outermost_loops(op):
-            site = Site(loop, self._trips_of(loop))
-            site.kept = {one: kept[one] for one in (loop, *site.inner) if one in kept}
-            short = site.constant is not None and site.constant <= self.options.block
-            if site.kept and not short and self._can_run_again(loop, serial=serial):
+            site = self._site(loop, kept, self.options.levels)
+            if site is not None and self._can_run_again(loop, serial=serial):
                 bring(self.planner, loop, around)
-                self.sites[loop] = site
+                self.sites.update((one.op, one) for one in site.all())
+
+    def _site(self, loop: Op, kept: Mapping[Op, Sequence[tuple[Value, Sides]]], levels: int) -> Site | None:
+        """A loop to checkpoint, with those inside it of so many levels less one; None if it may keep everything."""
+        site = Site(loop, self._trips_of(loop))
+        site.kept = {one: kept[one] for one in (loop, *site.inner) if one in kept}
+        if levels > 1:
+            inside = [inner for op in site.source.ops for inner, _ in outermost_loops(op)]
+            site.nested = [one for inner in inside if (one := self._site(inner, kept, levels - 1)) is not None]
+        site.set_up(self.options)
+        short = site.constant is not None and site.constant <= site.block and not site.nested
+        return None if short or not site.kept else site
 
     def _can_run_again(self, loop: Op, *, serial: bool) -> bool:
         try:
@@ -136,7 +132,7 @@ class Blocks:
         for site in sites:
             if site.op.name == "while":
                 site.trips = counts[site.op]
-        counts.update((site.op, counter(self.b, self.options.block)) for site in sites)
+        counts.update((one.op, counter(self.b, one.block)) for site in sites for one in site.all())
         return counts
 
     def count(self, sweep: Sweep, op: Op, names: Names, counters: Counters) -> None:
@@ -172,8 +168,9 @@ class Blocks:
         `stacks` are those of what the loops keep, `around` says in which branches they are.
         """
         self.stacks = stacks
-        for site in self._met(op):
-            self._open(site, names, around[site.op])
+        for outermost in self._met(op):
+            for site in outermost.all():
+                self._open(site, names, around[site.op])
 
     def _open(self, site: Site, names: Names, sides: Sides) -> None:
         scratch = Region()
@@ -183,7 +180,7 @@ class Blocks:
             sweep = Sweep(self.b, self.planner, self.stacks)
             self._run(sweep, course, (none, none), [mapped(names, v) for v in site.initial])
         needed, read, written = living(scratch, scratch.ops[-1])
-        slots, whole, site.around = counter(self.b, self.options.snapshots), self.options.snapshots, sides
+        slots, whole, site.around = counter(self.b, site.snapshots), site.snapshots, sides
         site.starts = self.b.stack(i64, slots, sides)
         site.carried = {k: self.b.stack(a.dtype, slots, sides) for k, a in enumerate(site.args) if needed[k]}
         for array in site.used_arrays():
@@ -202,15 +199,22 @@ class Blocks:
     def forward(self, op: Op, names: Names, counters: Counters) -> None:
         """Sweep a loop up to its last block, which keeps. The loop's own counter becomes that of its snapshots."""
         site = self.sites[op]
-        course = self._course(site, names, site.trips)
+        inside_another = op.name == "while" and site.trips is None
+        course = self._course(site, names, self._ahead(op, names) if inside_another else site.trips)
         zero, one = counter(self.b), counter(self.b, 1)
         values = [mapped(names, v) for v in site.initial]
-        self._copy_arrays(site.frozen, names, zero, restore=False)
-        self._save(course, zero, zero, values)
+        self.snapshots.copy_arrays(site.frozen, names, zero, restore=False)
+        self.snapshots.save(course, zero, zero, values)
         counters[op], values = self._advance(course, (zero, course.blocks), one, values)
         made = self._keep(course, course.blocks, values)
         self._hand_on(site, course, names, made)
         counters.update(zip(site.inner, made[len(values) :], strict=True))
+
+    def _ahead(self, op: Op, names: Names) -> Value:
+        """How often a `while` is going to run."""
+        counts = {loop: counter(self.b) for loop in (op, *self.sites[op].inner)}
+        Sweep(self.b, self.planner, None, lost=self.lost)._while(op, on_copies(self.b, op, names), counts)
+        return counts[op]
 
     def _hand_on(self, site: Site, course: Course, names: Names, made: Sequence[Value]) -> None:
         """A loop's results, and its trip count."""
@@ -232,7 +236,7 @@ class Blocks:
             if array not in names:
                 assert isinstance(array.type, ArrayType)
                 names[array] = self.b.array(array.type.dtype, array.type.length)
-        self._copy_arrays(site.frozen, names, counter(self.b), restore=True)
+        self.snapshots.copy_arrays(site.frozen, names, counter(self.b), restore=True)
         initial = [course.blocks, counters[op], *(counters[loop] for loop in site.inner), *adjoints]
         condition = Region([Value(v.type) for v in initial])
         with self.b.into(condition):
@@ -258,7 +262,8 @@ class Blocks:
             site.op, flow, (base, self.b.sub(self._trip(course, end), base)), adjoints, course.names, state
         )
         held = self._without(course, done, held)
-        at, values = self._restore(course, self.b.emit("max", self.b.sub(held, counter(self.b, 1)), counter(self.b)))
+        last = self.b.emit("max", self.b.sub(held, counter(self.b, 1)), counter(self.b))
+        at, values = self.snapshots.restore(course, last)
         held, values = self._advance(course, (at, done), held, values)
         made = self._keep(course, done, values)
         self.b.yield_(done, held, *made[len(values) :], *adjoints)
@@ -284,13 +289,13 @@ class Blocks:
         first = self._first(site, names)
         if trips is None:
             trips = trip_count(self.b, first, mapped(names, site.op.operands[1]))
-        size = self.options.block
+        size = site.block
         blocks = self.b.emit("floordiv", self.b.add(trips, counter(self.b, size - 1)), counter(self.b, size))
         return Course(site, names, trips, blocks, first)
 
     def _trip(self, course: Course, block: Value) -> Value:
         """The number of the first trip of a block: the last trip of all ends a block."""
-        left = self.b.mul(self.b.sub(course.blocks, block), counter(self.b, self.options.block))
+        left = self.b.mul(self.b.sub(course.blocks, block), counter(self.b, course.site.block))
         return self.b.emit("max", self.b.sub(course.trips, left), counter(self.b))
 
     def _run(self, sweep: Sweep, course: Course, span: tuple[Value, Value], values: Sequence[Value]) -> list[Value]:
@@ -315,7 +320,8 @@ class Blocks:
 
     def _keep(self, course: Course, end: Value, values: Sequence[Value]) -> list[Value]:
         """The block before `end` runs, and keeps."""
-        sweep = Sweep(self.b, self.planner, self.stacks, lost=self.lost)
+        blocks = self if course.site.nested else None
+        sweep = Sweep(self.b, self.planner, self.stacks, lost=self.lost, blocks=blocks)
         return self._run(sweep, course, (self.b.sub(end, counter(self.b, 1)), end), values)
 
     def _advance(
@@ -332,60 +338,12 @@ class Blocks:
         body = Region([Value(t) for t in types])
         with b.into(body):
             at, count, *state = body.args
-            free = b.sub(counter(b, self.options.snapshots), count)
+            free = b.sub(counter(b, course.site.snapshots), count)
             to = b.add(at, emit_stride(b, b.sub(end, at), b.add(free, counter(b, 1))))
             sweep = Sweep(b, self.planner, None, lost=self.lost)
             state = self._run(sweep, course, (at, to), state)[: len(state)]
             taken = b.and_(b.gt(free, counter(b)), b.lt(to, last))
-            self._save_if(taken, course, count, to, state)
+            self.snapshots.save_if(taken, course, count, to, state)
             b.yield_(to, b.add(count, b.cast(taken, i64)), *state)
         _, held, *new = b.while_([start, held, *values], condition, body)
         return held, new
-
-    # ---- snapshots
-
-    def _save_if(self, taken: Value, course: Course, slot: Value, block: Value, values: Sequence[Value]) -> None:
-        take, leave = Region(), Region()
-        with self.b.into(take):
-            self._save(course, slot, block, values)
-            self.b.yield_()
-        with self.b.into(leave):
-            self.b.yield_()
-        self.b.if_(taken, take, leave)
-
-    def _save(self, course: Course, slot: Value, block: Value, values: Sequence[Value]) -> None:
-        """Take a snapshot of the state at the start of a block."""
-        site = course.site
-        assert site.starts is not None
-        self.b.put(site.starts, slot, block)
-        for k, stack in site.carried.items():
-            self.b.put(stack, slot, values[k])
-        self._copy_arrays(site.arrays, course.names, slot, restore=False)
-
-    def _restore(self, course: Course, slot: Value) -> tuple[Value, list[Value]]:
-        """The block of a snapshot, and the carried values there; those that are not part of the state are 0."""
-        site = course.site
-        assert site.starts is not None
-        self._copy_arrays(site.arrays, course.names, slot, restore=True)
-        values = [
-            self.b.get(site.carried[k], slot) if k in site.carried else self.b.const(0, arg.dtype)
-            for k, arg in enumerate(site.args)
-        ]
-        return self.b.get(site.starts, slot), values
-
-    def _copy_arrays(self, arrays: dict[Value, Value], names: Names, slot: Value, *, restore: bool) -> None:
-        """Copy local arrays to a slot of their stacks, or back."""
-        b = self.b
-        for array, stack in arrays.items():
-            assert isinstance(array.type, ArrayType)
-            length, handle = counter(b, array.type.length), mapped(names, array)
-            body = Region([Value(i64)])
-            with b.into(body):
-                element = body.args[0]
-                at = b.add(b.mul(slot, length), element)
-                if restore:
-                    b.array_store(handle, element, b.get(stack, at))
-                else:
-                    b.put(stack, at, b.array_load(handle, element))
-                b.yield_()
-            b.for_(counter(b), length, [], body)

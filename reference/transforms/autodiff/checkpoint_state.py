@@ -10,6 +10,7 @@ from ...ir.structure import Kernel, Op, Region, Value
 from ...ir.types import ArrayType, DType
 from ..dce import dce
 from ..options import DEFAULT
+from .checkpoint_schedule import Checkpoints
 from .plan import Planner
 from .state import Names, Sides, free_values
 from .sweep import loops_inside
@@ -27,7 +28,9 @@ class Site:
         inner: the loops inside it.
         kept: what it, and those inside it, keep on adstacks: values, and in which branches of the loop they are.
         around: the branches that it is in.
-        trips: how often it runs, if that is counted ahead.
+        trips: how often it runs, if that is counted ahead of the nest.
+        nested: the loops inside it that are checkpointed, too, not those inside them.
+        block, snapshots: how many trips a block has, and how many states are held.
         starts: the stack of the blocks at whose start the snapshots were taken.
         carried: the stacks of carried values, by position.
         arrays: the stacks of local arrays that the loop writes, by the array of the source.
@@ -40,6 +43,9 @@ class Site:
     kept: dict[Op, Sequence[tuple[Value, Sides]]] = field(default_factory=dict)
     around: Sides = ()
     trips: Value | None = None
+    nested: list[Site] = field(default_factory=list)
+    block: int = 1
+    snapshots: int = 1
     starts: Value | None = None
     carried: dict[int, Value] = field(default_factory=dict)
     arrays: dict[Value, Value] = field(default_factory=dict)
@@ -48,10 +54,27 @@ class Site:
     def __post_init__(self) -> None:
         self.inner = loops_inside(self.op)
 
+    def set_up(self, options: Checkpoints) -> None:
+        """Choose the length of its blocks, and no more snapshots than it has blocks."""
+        self.block = 1 if self.nested else options.block
+        self.snapshots = options.snapshots_of(self.constant, self.block)
+
+    def all(self) -> Iterator[Site]:
+        """It and all inside it."""
+        yield self
+        for site in self.nested:
+            yield from site.all()
+
+    @property
+    def kept_whole(self) -> list[Op]:
+        """The loops inside that keep everything, and are in no loop inside that is checkpointed."""
+        others = {loop for site in self.nested for loop in (site.op, *site.inner)}
+        return [loop for loop in self.inner if loop in self.kept and loop not in others]
+
     @property
     def counted(self) -> bool:
         """Whether it runs ahead: how much the loops inside keep is not known otherwise."""
-        return any(loop in self.kept for loop in self.inner)
+        return bool(self.kept_whole) or any(site.counted for site in self.nested)
 
     @property
     def source(self) -> Region:

@@ -16,6 +16,7 @@ from ...ir.structure import Op, Region, Value
 from ...ir.types import DType, i64
 from .activity import Activity
 from .mincut import cheapest_cut
+from .state import free_values
 
 __all__ = ["Planner", "RegionPlan"]
 
@@ -44,9 +45,12 @@ class Planner:
         plans: by region.
         trips: for each active loop, a stand-in for the number of its iterations (i64).
         outside: per region, the values from around it that its reversal looks at.
+        levels: of nested loops that may run again when those around them are reversed: what they use must be at hand.
     """
 
-    def __init__(self, body: Region, activity: Activity, written: set[str]) -> None:
+    def __init__(self, body: Region, activity: Activity, written: set[str], levels: int = 1) -> None:
+        self.levels = levels
+        self._level = 0
         self.activity = activity
         self.written = written
         self.plans: dict[Region, RegionPlan] = {}
@@ -101,13 +105,20 @@ class Planner:
             return {op.operands[1]}
         if op.name == "if":
             return {op.operands[0]}.union(*(self._plan(r, looped=looped) for r in op.regions))
-        if op.name == "for":
-            return {op.operands[0], self._trips_of(op)} | self._plan(op.regions[0], looped=True)
-        if op.name == "while":
-            return {self._trips_of(op)} | self._plan(op.regions[1], looped=True)
+        if op.name in ("for", "while"):
+            return {*op.operands[: op.name == "for"], self._trips_of(op)} | self._loop_needs(op, looped)
         if op.name == "parallel_for":
             return set(op.operands) | self._plan(op.regions[0], looped=False)
         return self._scalar_needs(op)
+
+    def _loop_needs(self, op: Op, looped: bool) -> set[Value]:
+        """What a loop's trips look at; all of what it uses, if it may run again inside another."""
+        again = looped and self._level < self.levels
+        self._level += 1
+        needed = self._plan(op.regions[-1], looped=True)
+        self._level -= 1
+        used = free_values([op.regions[-1]], real=False) if again else []
+        return needed.union(v for v in used if isinstance(v.type, DType))
 
     def _memory_needs(self, op: Op) -> set[Value]:
         rank = op.attrs["place"].rank

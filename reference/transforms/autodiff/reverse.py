@@ -64,7 +64,7 @@ def reverse(
     stores and atomic adds. See `replay.py`. With `suspects` loads that may see a value of another time are put there,
     as (where, name of the place), instead of being refused.
 
-    With `checkpoints` outermost sequential loops run again, so that the depth of their adstacks does not grow with
+    With `checkpoints` sequential loops run again, so that the depth of their adstacks does not grow with
     their trip counts. See `checkpoint.py`. With `journal` the launch has logged what it has overwritten since; `kernel`
     is then as the journal knows it, its `while`s rotated. See `journal.py`.
     """
@@ -77,14 +77,18 @@ def reverse(
 
 
 def checkpointed(
-    kernel: Kernel, adjoints: Mapping[str, Place], replayed: Collection[str] = (), journal: Journal | None = None
+    kernel: Kernel,
+    adjoints: Mapping[str, Place],
+    replayed: Collection[str] = (),
+    journal: Journal | None = None,
+    levels: int = 1,
 ) -> tuple[Kernel, Blocks]:
     """The loops that `reverse` would checkpoint, and the kernel that they are in; loads of what was written pass."""
     source = kernel
     if journal is None:
         source = clone_kernel(kernel)
         rotate(source.body)
-    made = _Reverse(source, dict(adjoints), replayed, set(), Checkpoints(1, 1), journal)
+    made = _Reverse(source, dict(adjoints), replayed, set(), Checkpoints(1, 1, levels), journal)
     made.emit()
     assert made.blocks is not None
     return source, made.blocks
@@ -124,7 +128,8 @@ class _Reverse:
         self.activity = Activity(source.body, self.places)
         writers = ("store", "atomic")
         self.written = {op.attrs["place"].name for op in source.body.walk() if op.name in writers}
-        self.planner = Planner(source.body, self.activity, self.written)
+        levels = 1 if checkpoints is None else checkpoints.levels
+        self.planner = Planner(source.body, self.activity, self.written, levels)
         self.params = [Value(v.type, v.name) for v in source.params]
         self.returned = [v for v in source.body.terminator.operands if v.dtype.is_float]
         self.seeds = [Value(v.type, f"seed{number}") for number, v in enumerate(self.returned)]
