@@ -39,7 +39,7 @@ from .checkpoint_state import (
     stored_later,
 )
 from .plan import Planner
-from .state import Counters, Names, Sides, counter, scoped
+from .state import Counted, Counters, Kept, Names, Sides, Stacks, counter, scoped
 from .sweep import Sweep, on_copies, trip_count, trips_before
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Blocks:
         self.snapshots = Snapshots(b)
         self.sites: dict[Op, Site] = {}
         self.refused: list[AdstackDataAccessError] = []
-        self.stacks: dict[Value, Value] = {}
+        self.stacks: Stacks = {}
         constants = (op for op in source.body.walk() if op.name == "const" and op.result.dtype.is_integer)
         self._numbers: dict[Value, int] = {op.result: op.attrs["value"] for op in constants}
 
@@ -81,7 +81,7 @@ class Blocks:
 
     # ---- before the sweep
 
-    def enter(self, op: Op, kept: Mapping[Op, Sequence[tuple[Value, Sides]]], *, serial: bool) -> None:
+    def enter(self, op: Op, kept: Mapping[Counted, Sequence[Kept]], *, serial: bool) -> None:
         """Meet an op outside loops, in which some loops keep something in some branches."""
         for loop, around in outermost_loops(op):
             site = self._site(loop, kept, self.options.levels)
@@ -89,9 +89,10 @@ class Blocks:
                 bring(self.planner, loop, around)
                 self.sites.update((one.op, one) for one in site.all())
 
-    def _site(self, loop: Op, kept: Mapping[Op, Sequence[tuple[Value, Sides]]], levels: int) -> Site | None:
+    def _site(self, loop: Op, kept: Mapping[Counted, Sequence[Kept]], levels: int) -> Site | None:
         """A loop to checkpoint, with those inside it of so many levels less one; None if it may keep everything."""
-        site = Site(loop, self._trips_of(loop))
+        site = Site(loop, self._trips_of(loop), self.planner.counters_in(loop))
+        site.sides = self.planner.sides_in(site.source)
         site.kept = {one: kept[one] for one in (loop, *site.inner) if one in kept}
         if levels > 1:
             inside = [inner for op in site.source.ops for inner, _ in outermost_loops(op)]
@@ -132,7 +133,9 @@ class Blocks:
         for site in sites:
             if site.op.name == "while":
                 site.trips = counts[site.op]
-        counts.update((one.op, counter(self.b, one.block)) for site in sites for one in site.all())
+        # a branch is taken in each trip of a block at most
+        blocks = [(one, counter(self.b, one.block)) for site in sites for one in site.all()]
+        counts.update((what, block) for one, block in blocks for what in (one.op, *one.sides))
         return counts
 
     def count(self, sweep: Sweep, op: Op, names: Names, counters: Counters) -> None:
@@ -162,7 +165,7 @@ class Blocks:
         names.update(zip(site.op.results, made, strict=False))
         counters.update(zip(site.inner, made[len(args) :], strict=True))
 
-    def open(self, op: Op, names: Names, stacks: dict[Value, Value], around: Mapping[Op, Sides]) -> None:
+    def open(self, op: Op, names: Names, stacks: Stacks, around: Mapping[Counted, Sides]) -> None:
         """Find out the states of the loops in an op, and make the stacks of their snapshots.
 
         `stacks` are those of what the loops keep, `around` says in which branches they are.
@@ -212,7 +215,7 @@ class Blocks:
 
     def _ahead(self, op: Op, names: Names) -> Value:
         """How often a `while` is going to run."""
-        counts = {loop: counter(self.b) for loop in (op, *self.sites[op].inner)}
+        counts: Counters = {loop: counter(self.b) for loop in (op, *self.sites[op].inner)}
         Sweep(self.b, self.planner, None, lost=self.lost)._while(op, on_copies(self.b, op, names), counts)
         return counts[op]
 
@@ -314,7 +317,7 @@ class Blocks:
         state = dict(zip(site.inner, counts, strict=True))
         with b.into(body):
             done = trips_before(b, lo, index)
-            yielded = sweep.region(site.source, local, state, done)
+            yielded = sweep.turns(site.source, local, state, done)
             b.yield_(*yielded, *(state[loop] for loop in site.inner))
         return b.for_(lo, hi, [*values, *(counter(b) for _ in counts)], body)
 

@@ -20,7 +20,7 @@ from .checkpoint_schedule import Checkpoints, forward_blocks
 from .checkpoint_state import Site
 from .journal import Journal
 from .reverse import checkpointed
-from .state import Sides
+from .state import Kept, Sides
 
 __all__ = ["CheckpointPlan", "LoopPlan", "plan_checkpoints"]
 
@@ -185,7 +185,7 @@ def plan_checkpoints(
     inside = {site for outer in blocks.sites.values() for site in outer.nested}
     outermost = [site for site in blocks.sites.values() if site not in inside]
     loops = tuple(_loop(site, tasks[site.op]) for site in outermost)
-    deeper = any(site.kept_whole for site in blocks.sites.values())
+    deeper = any(isinstance(loop, Op) for site in blocks.sites.values() for loop in site.kept_whole)
     return CheckpointPlan(loops, tuple(blocks.refused), levels, deeper)
 
 
@@ -218,7 +218,7 @@ def _loop(site: Site, task: int) -> LoopPlan:
         (1, {i64.size: 1}), *((1, {site.args[k].dtype.size: 1}) for k in site.carried), *map(_array, site.arrays)
     )
     once = _sum(*map(_array, site.frozen))
-    kept = _branches(site.kept.get(site.op, ()))
+    kept = _branches(site.kept_in_trips)
     whole = _sum(*((1, _branches(values)) for values in inner))
     nested = tuple(_loop(one, task) for one in site.nested)
     return LoopPlan(site.op.loc, task, site.around, site.constant, state, once, kept, whole, nested)
@@ -233,9 +233,9 @@ def _array(array: Value) -> tuple[int, Rows]:
     return 1, {array.type.dtype.size: array.type.length}
 
 
-def _branches(values: Sequence[tuple[Value, Sides]]) -> Rows:
+def _branches(values: Sequence[Kept]) -> Rows:
     """What is kept in one trip, values of branches that exclude each other in the same place."""
-    return _lay((sides, {value.dtype.size: 1}) for value, sides in values)
+    return _lay((one.inside, {one.value.dtype.size: 1}) for one in values)
 
 
 def _lay(items: Iterable[tuple[Sides, Rows]], level: int = 0) -> Rows:

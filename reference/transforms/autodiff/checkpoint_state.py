@@ -12,8 +12,7 @@ from ..dce import dce
 from ..options import DEFAULT
 from .checkpoint_schedule import Checkpoints
 from .plan import Planner
-from .state import Names, Sides, free_values
-from .sweep import loops_inside
+from .state import Counted, Kept, Names, Sides, free_values
 
 __all__ = ["Site", "bring", "living", "outermost_loops", "refuse_logged", "refuse_unrepeatable", "stored_later"]
 
@@ -25,8 +24,8 @@ class Site:
     Attributes:
         op: the loop.
         constant: how often it runs, if that is a number.
-        inner: the loops inside it.
-        kept: what it, and those inside it, keep on adstacks: values, and in which branches of the loop they are.
+        inner: the loops, and the counted branches, inside it; `sides`: those branches that are in none of these loops.
+        kept: what it, and those inside it, keep on adstacks.
         around: the branches that it is in.
         trips: how often it runs, if that is counted ahead of the nest.
         nested: the loops inside it that are checkpointed, too, not those inside them.
@@ -39,8 +38,9 @@ class Site:
 
     op: Op
     constant: int | None = None
-    inner: list[Op] = field(default_factory=list)
-    kept: dict[Op, Sequence[tuple[Value, Sides]]] = field(default_factory=dict)
+    inner: list[Counted] = field(default_factory=list)
+    sides: list[Region] = field(default_factory=list)
+    kept: dict[Counted, Sequence[Kept]] = field(default_factory=dict)
     around: Sides = ()
     trips: Value | None = None
     nested: list[Site] = field(default_factory=list)
@@ -50,9 +50,6 @@ class Site:
     carried: dict[int, Value] = field(default_factory=dict)
     arrays: dict[Value, Value] = field(default_factory=dict)
     frozen: dict[Value, Value] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.inner = loops_inside(self.op)
 
     def set_up(self, options: Checkpoints) -> None:
         """Choose the length of its blocks, and no more snapshots than it has blocks."""
@@ -66,10 +63,16 @@ class Site:
             yield from site.all()
 
     @property
-    def kept_whole(self) -> list[Op]:
-        """The loops inside that keep everything, and are in no loop inside that is checkpointed."""
-        others = {loop for site in self.nested for loop in (site.op, *site.inner)}
+    def kept_whole(self) -> list[Counted]:
+        """The loops and branches inside that keep everything, and are in no loop inside that is checkpointed."""
+        others: set[Counted] = {loop for site in self.nested for loop in (site.op, *site.inner)}
+        others.update(self.sides)
         return [loop for loop in self.inner if loop in self.kept and loop not in others]
+
+    @property
+    def kept_in_trips(self) -> list[Kept]:
+        """What it keeps itself, in one trip at most."""
+        return [one for region in (self.op, *self.sides) for one in self.kept.get(region, ())]
 
     @property
     def counted(self) -> bool:
