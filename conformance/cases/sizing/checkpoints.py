@@ -60,3 +60,42 @@ def nests_in_a_small_heap(qd, form):
         return run(k, [200] * 4)
     counts = [300 + a - b for a in range(2) for b in range(2)]
     return run(k, [sum(1 for n in counts for c in range(n) if c % 4 == j) for j in range(4)])
+
+
+@case(
+    rules=["sizing.checkpoints"],
+    params={"form": ["in-place", "nested", "logged"]},
+    options={**SMALL, "ad_snapshot": True},
+)
+def steps_in_memory_in_a_small_heap(qd, form):
+    """Loops that step an element in place, or use what updates found: memory that trips touch is part of the state."""
+    lanes = 3
+    x, w, y = (qd.field(qd.f32, shape=lanes, needs_grad=True) for _ in range(3))
+
+    @qd.kernel
+    def k():
+        for i in x:
+            if qd.static(form == "in-place"):
+                for _ in range(401):
+                    x[i] = x[i] * w[i]
+            elif qd.static(form == "nested"):
+                for a in range(100):
+                    for _ in range(a % 3 + 3):
+                        x[i] = x[i] * w[i]
+                    x[i] = x[i] * w[i]
+            else:
+                s = 1.0
+                for _ in range(401):
+                    s = s * qd.atomic_mul(x[i], w[i])
+                x[i] = s
+            y[i] = x[i]
+
+    def both():
+        k()
+        k.grad()
+
+    factors = {"in-place": 401, "nested": 499, "logged": sum(range(401))}[form]
+    of_x = 401 if form == "logged" else 1
+    sign = (-1) ** factors
+    given = {x: 1, w: -1, x.grad: 0, w.grad: 0, y.grad: 1}
+    return Run(both, given=given, expect={y: sign, x.grad: sign * of_x, w.grad: -sign * factors})

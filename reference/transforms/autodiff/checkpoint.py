@@ -26,6 +26,7 @@ from ...errors import AdstackDataAccessError
 from ...ir.builder import Builder
 from ...ir.structure import Kernel, Op, Region, Value
 from ...ir.types import ArrayType, i64
+from .checkpoint_cells import cells_of
 from .checkpoint_schedule import Checkpoints, emit_stride
 from .checkpoint_snapshots import Course, Snapshots
 from .checkpoint_state import (
@@ -44,6 +45,7 @@ from .sweep import Sweep, on_copies, trip_count, trips_before
 
 if TYPE_CHECKING:
     from .backward import Backward, Flow
+    from .journal import Journal
 
 __all__ = ["Blocks"]
 
@@ -65,10 +67,10 @@ class Blocks:
         options: Checkpoints,
         replayed: Collection[str],
         lost: dict[Value, Op],
-        logged: Collection[Op] = (),
+        journal: Journal | None = None,
     ) -> None:
         self.b, self.planner, self.source, self.options = b, planner, source, options
-        self.replayed, self.lost, self.logged = replayed, lost, logged
+        self.replayed, self.lost, self.journal = replayed, lost, journal
         self.snapshots = Snapshots(b)
         self.sites: dict[Op, Site] = {}
         self.refused: list[AdstackDataAccessError] = []
@@ -85,7 +87,7 @@ class Blocks:
         """Meet an op outside loops, in which some loops keep something in some branches."""
         for loop, around in outermost_loops(op):
             site = self._site(loop, kept, self.options.levels)
-            if site is not None and self._can_run_again(loop, serial=serial):
+            if site is not None and self._can_run_again(site, serial=serial):
                 bring(self.planner, loop, around)
                 self.sites.update((one.op, one) for one in site.all())
 
@@ -101,10 +103,15 @@ class Blocks:
         short = site.constant is not None and site.constant <= site.block and not site.nested
         return None if short or not site.kept else site
 
-    def _can_run_again(self, loop: Op, *, serial: bool) -> bool:
+    def _can_run_again(self, site: Site, *, serial: bool) -> bool:
         try:
-            refuse_unrepeatable(self.source, loop, self.replayed, serial=serial)
-            refuse_logged(loop, self.logged)
+            if serial:
+                refuse_unrepeatable(self.source, site.op)
+            for one in site.all():
+                one.cells = dict.fromkeys(cells_of(self.source, one.op, self.replayed))
+            if self.journal is not None:
+                refuse_logged(site.op, self.journal.logs)
+                site.row = self.journal.row
         except AdstackDataAccessError as reason:
             self.refused.append(reason)
             return False
@@ -128,14 +135,15 @@ class Blocks:
         """How deep the stacks of each loop in an op have to be."""
         counts, sites = dict(counters), self._met(op)
         if any(site.counted or site.op.name == "while" for site in sites) or op.name == "if":
-            sweep = Sweep(self.b, self.planner, None, lost=self.lost, blocks=self)
+            sweep = self._sweep(None, self, replays=False)
             sweep._op(op, on_copies(self.b, op, names), counts, None)
         for site in sites:
             if site.op.name == "while":
                 site.trips = counts[site.op]
         # a branch is taken in each trip of a block at most
-        blocks = [(one, counter(self.b, one.block)) for site in sites for one in site.all()]
-        counts.update((what, block) for one, block in blocks for what in (one.op, *one.sides))
+        for one in (one for site in sites for one in site.all()):
+            counts[one.op] = block = counter(self.b, one.block)
+            counts.update((side, block) for side in one.sides)
         return counts
 
     def count(self, sweep: Sweep, op: Op, names: Names, counters: Counters) -> None:
@@ -180,11 +188,12 @@ class Blocks:
         with self.b.into(scratch):
             none = counter(self.b)
             course = Course(site, names, none, none, self._first(site, names))
-            sweep = Sweep(self.b, self.planner, self.stacks)
+            sweep = self._sweep(self.stacks)
             self._run(sweep, course, (none, none), [mapped(names, v) for v in site.initial])
         needed, read, written = living(scratch, scratch.ops[-1])
         slots, whole, site.around = counter(self.b, site.snapshots), site.snapshots, sides
         site.starts = self.b.stack(i64, slots, sides)
+        site.cells = {cell: self.b.stack(cell.place.dtype, slots, sides) for cell in site.cells}
         site.carried = {k: self.b.stack(a.dtype, slots, sides) for k, a in enumerate(site.args) if needed[k]}
         for array in site.used_arrays():
             handle = mapped(names, array)
@@ -216,7 +225,7 @@ class Blocks:
     def _ahead(self, op: Op, names: Names) -> Value:
         """How often a `while` is going to run."""
         counts: Counters = {loop: counter(self.b) for loop in (op, *self.sites[op].inner)}
-        Sweep(self.b, self.planner, None, lost=self.lost)._while(op, on_copies(self.b, op, names), counts)
+        self._sweep(None, replays=False)._while(op, on_copies(self.b, op, names), counts)
         return counts[op]
 
     def _hand_on(self, site: Site, course: Course, names: Names, made: Sequence[Value]) -> None:
@@ -233,6 +242,8 @@ class Blocks:
     ) -> list[Value]:
         """Turn back all blocks, the last one first; gives the adjoints that come out."""
         site = self.sites[op]
+        if self.journal is not None:
+            self.journal.row = site.row
         names = scoped(names)
         course = self._course(site, names, names[self.planner.trips[op]])
         for array in (*site.arrays, *site.frozen):
@@ -284,6 +295,13 @@ class Blocks:
 
     # ---- running blocks
 
+    def _sweep(self, stacks: Stacks | None, blocks: Blocks | None = None, *, replays: bool = True) -> Sweep:
+        """What runs trips again, their stores included where they are repeated, or only counts."""
+        replayed = self.replayed if replays else ()
+        return Sweep(
+            self.b, self.planner, stacks, replayed=replayed, lost=self.lost, blocks=blocks, journal=self.journal
+        )
+
     def _first(self, site: Site, names: Names) -> Value:
         return mapped(names, site.op.operands[0]) if site.op.name == "for" else counter(self.b)
 
@@ -317,15 +335,14 @@ class Blocks:
         state = dict(zip(site.inner, counts, strict=True))
         with b.into(body):
             done = trips_before(b, lo, index)
-            yielded = sweep.turns(site.source, local, state, done)
+            yielded = sweep.turns(site.source, local, state, done, trips_before(b, course.first, index))
             b.yield_(*yielded, *(state[loop] for loop in site.inner))
         return b.for_(lo, hi, [*values, *(counter(b) for _ in counts)], body)
 
     def _keep(self, course: Course, end: Value, values: Sequence[Value]) -> list[Value]:
         """The block before `end` runs, and keeps."""
         blocks = self if course.site.nested else None
-        sweep = Sweep(self.b, self.planner, self.stacks, lost=self.lost, blocks=blocks)
-        return self._run(sweep, course, (self.b.sub(end, counter(self.b, 1)), end), values)
+        return self._run(self._sweep(self.stacks, blocks), course, (self.b.sub(end, counter(self.b, 1)), end), values)
 
     def _advance(
         self, course: Course, span: tuple[Value, Value], held: Value, values: Sequence[Value]
@@ -343,7 +360,7 @@ class Blocks:
             at, count, *state = body.args
             free = b.sub(counter(b, course.site.snapshots), count)
             to = b.add(at, emit_stride(b, b.sub(end, at), b.add(free, counter(b, 1))))
-            sweep = Sweep(b, self.planner, None, lost=self.lost)
+            sweep = self._sweep(None)
             state = self._run(sweep, course, (at, to), state)[: len(state)]
             taken = b.and_(b.gt(free, counter(b)), b.lt(to, last))
             self.snapshots.save_if(taken, course, count, to, state)

@@ -215,7 +215,10 @@ def _blocks(trips: int) -> list[int]:
 def _loop(site: Site, task: int) -> LoopPlan:
     inner = [site.kept[loop] for loop in site.kept_whole]
     state = _sum(
-        (1, {i64.size: 1}), *((1, {site.args[k].dtype.size: 1}) for k in site.carried), *map(_array, site.arrays)
+        (1, {i64.size: 1}),
+        *((1, {cell.place.dtype.size: 1}) for cell in site.cells),
+        *((1, {site.args[k].dtype.size: 1}) for k in site.carried),
+        *map(_array, site.arrays),
     )
     once = _sum(*map(_array, site.frozen))
     kept = _branches(site.kept_in_trips)

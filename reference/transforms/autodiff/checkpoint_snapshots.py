@@ -58,12 +58,29 @@ class Snapshots:
         for k, stack in site.carried.items():
             self.b.put(stack, slot, values[k])
         self.copy_arrays(site.arrays, course.names, slot, restore=False)
+        if site.cells:
+            self._save_cells(course, slot)
+
+    def _save_cells(self, course: Course, slot: Value) -> None:
+        """Elements of memory; a loop that does not run may not touch them."""
+        some, none = Region(), Region()
+        with self.b.into(some):
+            for cell, stack in course.site.cells.items():
+                assert stack is not None
+                self.b.put(stack, slot, cell.load(self.b, course.names))
+            self.b.yield_()
+        with self.b.into(none):
+            self.b.yield_()
+        self.b.if_(self.b.gt(course.blocks, counter(self.b)), some, none)
 
     def restore(self, course: Course, slot: Value) -> tuple[Value, list[Value]]:
         """The block of a snapshot, and the carried values there; those that are not part of the state are 0."""
         site = course.site
         assert site.starts is not None
         self.copy_arrays(site.arrays, course.names, slot, restore=True)
+        for cell, stack in site.cells.items():
+            assert stack is not None
+            cell.store(self.b, course.names, self.b.get(stack, slot))
         values = [
             self.b.get(site.carried[k], slot) if k in site.carried else self.b.const(0, arg.dtype)
             for k, arg in enumerate(site.args)

@@ -10,6 +10,7 @@ from ...ir.structure import Kernel, Op, Region, Value
 from ...ir.types import ArrayType, DType
 from ..dce import dce
 from ..options import DEFAULT
+from .checkpoint_cells import Cell
 from .checkpoint_schedule import Checkpoints
 from .plan import Planner
 from .state import Counted, Kept, Names, Sides, free_values
@@ -27,12 +28,14 @@ class Site:
         inner: the loops, and the counted branches, inside it; `sides`: those branches that are in none of these loops.
         kept: what it, and those inside it, keep on adstacks.
         around: the branches that it is in.
+        row: the row of the thread in what the launch has logged.
         trips: how often it runs, if that is counted ahead of the nest.
         nested: the loops inside it that are checkpointed, too, not those inside them.
         block, snapshots: how many trips a block has, and how many states are held.
         starts: the stack of the blocks at whose start the snapshots were taken.
         carried: the stacks of carried values, by position.
         arrays: the stacks of local arrays that the loop writes, by the array of the source.
+        cells: the stacks of elements of scratch memory.
         frozen: the stacks, each of one copy, of local arrays that it only reads and that are written later.
     """
 
@@ -42,6 +45,7 @@ class Site:
     sides: list[Region] = field(default_factory=list)
     kept: dict[Counted, Sequence[Kept]] = field(default_factory=dict)
     around: Sides = ()
+    row: Value | None = None
     trips: Value | None = None
     nested: list[Site] = field(default_factory=list)
     block: int = 1
@@ -50,6 +54,7 @@ class Site:
     carried: dict[int, Value] = field(default_factory=dict)
     arrays: dict[Value, Value] = field(default_factory=dict)
     frozen: dict[Value, Value] = field(default_factory=dict)
+    cells: dict[Cell, Value | None] = field(default_factory=dict)
 
     def set_up(self, options: Checkpoints) -> None:
         """Choose the length of its blocks, and no more snapshots than it has blocks."""
@@ -72,7 +77,8 @@ class Site:
     @property
     def kept_in_trips(self) -> list[Kept]:
         """What it keeps itself, in one trip at most."""
-        return [one for region in (self.op, *self.sides) for one in self.kept.get(region, ())]
+        own: list[Counted] = [self.op, *self.sides]
+        return [one for what in own for one in self.kept.get(what, ())]
 
     @property
     def counted(self) -> bool:
@@ -142,15 +148,11 @@ def stored_later(kernel: Kernel, loop: Op, array: Value) -> bool:
     return any(op.name == "array.store" and op.operands[0] is array for op in behind)
 
 
-def refuse_unrepeatable(kernel: Kernel, loop: Op, replayed: Collection[str], *, serial: bool) -> None:
-    """Raise AdstackDataAccessError if a loop can't run again, because its sweep, or a later one, changes what it uses.
-
-    `replayed` is memory in which sweeps repeat stores; those of serial code repeat what is stored to temps, too.
-    """
+def refuse_unrepeatable(kernel: Kernel, loop: Op) -> None:
+    """Raise AdstackDataAccessError if a serial loop can't run again: sweeps change temps that it uses."""
     order = list(kernel.body.walk())
     writes = [op for op in order[order.index(loop) :] if op.name in ("store", "atomic")]
-    changed = {op.attrs["place"].name for op in writes if serial and op.attrs["place"].kind == "temp"}
-    changed |= {op.attrs["place"].name for op in writes} & {*replayed}
+    changed = {op.attrs["place"].name for op in writes if op.attrs["place"].kind == "temp"}
     for op in loop.regions[-1].walk():
         place = op.attrs.get("place")
         if place is not None and place.name in changed and op.name in ("load", "store", "atomic"):
@@ -163,11 +165,16 @@ def refuse_unrepeatable(kernel: Kernel, loop: Op, replayed: Collection[str], *, 
 
 
 def refuse_logged(loop: Op, logged: Collection[Op]) -> None:
-    """Raise AdstackDataAccessError if a loop looks up what the launch has logged: that is told by its trips from 0."""
-    for op in loop.regions[-1].walk():
+    """Raise AdstackDataAccessError if loops inside a loop look up what the launch has logged.
+
+    Entries are numbered by all trips of the loop around the op, from the first: of an outermost loop that is the trip.
+    """
+    inside = (op for op in loop.regions[-1].walk() if op.name in ("for", "while"))
+    for op in (one for inner in inside for region in inner.regions for one in region.walk()):
         if op in logged:
             raise AdstackDataAccessError(
-                "This loop can't be checkpointed: the launch logs this value for each of its trips",
+                "This loop can't be checkpointed: the launch logs this value for each trip of a loop inside, and how "
+                "many entries come before a trip of this one is not part of a snapshot",
                 loc=op.loc if op.loc.line else None,
                 do="raise the memory limit of adstacks, or don't overwrite what the derivative needs",
             )

@@ -140,8 +140,7 @@ class _Reverse:
         self.again: set[Op] = set()
         self.blocks: Blocks | None = None
         if checkpoints is not None:
-            logged = () if journal is None else journal.logs
-            self.blocks = Blocks(self.b, self.planner, source, checkpoints, replayed, self.lost, logged)
+            self.blocks = Blocks(self.b, self.planner, source, checkpoints, replayed, self.lost, journal)
         refuse_mixed_extremes(source, self.places)
         refuse_ordered(source, self.activity.values)
         self.overwritten = _stored_again(source)
@@ -253,9 +252,7 @@ class _Reverse:
             return place.name in self.replayed or (place.kind == "temp" and self.journal is None)
         return op.name == "array.store" and op.operands[0] not in own
 
-    def _with_stacks(
-        self, op: Op, names: Names, counters: Counters, stacks: Stacks, *, temps: bool
-    ) -> None:
+    def _with_stacks(self, op: Op, names: Names, counters: Counters, stacks: Stacks, *, temps: bool) -> None:
         """An op outside loops: adstacks for what is kept in it, then the op."""
         loops = self.planner.counters_of(op)
         for loop in loops:

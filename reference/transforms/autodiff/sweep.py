@@ -85,10 +85,12 @@ class Sweep:
             assert index is not None
             self.b.put(self.stacks[region, value], index, names.get(value, value))
 
-    def turns(self, region: Region, names: Names, counters: Counters, turn: Value) -> list[Value]:
-        """The body of a loop, of which so many iterations have been run."""
-        outer, self.turn = self.turn, turn
-        yielded = self.region(region, names, counters, turn)
+    def turns(
+        self, region: Region, names: Names, counters: Counters, index: Value, turn: Value | None = None
+    ) -> list[Value]:
+        """The body of a loop, of which so many iterations have been run; it keeps at `index`."""
+        outer, self.turn = self.turn, index if turn is None else turn
+        yielded = self.region(region, names, counters, index)
         self.turn = outer
         return yielded
 
