@@ -4,7 +4,7 @@ activity.py  which values carry adjoints
 plan.py      which primals are kept for the reverse pass (mincut.py; foresight.py: how often), which computed again
 reverse.py   the reverse kernel: sweep.py runs the kernel again, backward.py back; rotate.py prepares `while`s, state.py
              is what they share, conflicts.py refuses what was overwritten
-checkpoint*  checkpoint.py reverses long loops block by block from _snapshots.py: _schedule.py says where they are taken,
+checkpoint*  checkpoint.py reverses long loops block by block from _snapshots.py: _schedule.py says where they are,
              _state.py and _cells.py of what, _plan.py how many fit into a limit
 before.py    loads of memory from before a launch; replay.py scratch memory in which it runs again; parts.py its pieces
 journal.py   launches that log what they overwrite; updates.py spells atomic updates out whose order matters

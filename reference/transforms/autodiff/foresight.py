@@ -6,7 +6,7 @@ tells how many these are, or the pass that counts trips anyway knows the conditi
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from ...ir.structure import Op, Region, Value
@@ -16,6 +16,8 @@ __all__ = ["WHOLE", "Foresight"]
 
 WHOLE: Final = 256
 """Of so many trips a branch is said to be taken in some."""
+
+LOOPS: Final = frozenset({"for", "while"})
 
 _RARE: Final = WHOLE // 64
 _HIDDEN = frozenset({"random", "atomic", "array.load", "array.alloc"})
@@ -33,6 +35,7 @@ class Foresight:
         self._written = written
         self._makers = {v: op for op in body.walk() for v in op.results}
         self._from: dict[Value, list[Value]] = {}
+        self._stored: dict[Value | str, list[Value]] = {}
         self._carried: set[Value] = set()
         self._lanes: set[Value] = set()
         self._plain: set[Value] = set()
@@ -58,6 +61,10 @@ class Foresight:
             self._lanes.update(op.regions[0].args)
         else:
             self._from.update((v, op.operands) for v in op.results)
+            if op.name in ("store", "atomic"):
+                self._stored.setdefault(op.attrs["place"].name, []).extend(op.operands)
+            elif op.name == "array.store":
+                self._stored.setdefault(op.operands[0], []).extend(op.operands[1:])
 
     def _note_while(self, op: Op) -> None:
         head, body = op.regions
@@ -101,29 +108,32 @@ class Foresight:
     def _decides(self, nest: Op) -> set[Value]:
         """What decides how often the loops of a nest run, and all that this depends on."""
         if nest not in self._deciding:
-            work: list[Value] = []
+            branches = (op for op in Region(ops=[nest]).walk() if op.name == "if")
+            work = [op.operands[0] for op in branches if any(o.name in LOOPS for r in op.regions for o in r.walk())]
             for op in Region(ops=[nest]).walk():
-                if op.name == "for":
-                    work += op.operands[:2]
-                elif op.name == "while":
-                    work.append(op.regions[0].terminator.operands[0])
-                elif op.name == "if" and any(o.name in ("for", "while") for r in op.regions for o in r.walk()):
-                    work.append(op.operands[0])
-            self._deciding[nest] = self._behind(work)
+                if op.name in LOOPS:
+                    work += op.operands[:2] if op.name == "for" else op.regions[0].terminator.operands[:1]
+            self._deciding[nest] = self.behind(work)
         return self._deciding[nest]
 
-    def _behind(self, work: list[Value]) -> set[Value]:
+    def behind(self, values: Iterable[Value]) -> set[Value]:
+        """Values, and all that they come from, through memory and local arrays, too."""
+        work = list(values)
         found: set[Value] = set()
         while work:
             value = work.pop()
             if value not in found:
                 found.add(value)
                 work += self._from.get(value, ())
+                work += self._stored.get(value, ())
+                maker = self._makers.get(value)
+                if maker is not None and maker.name in ("load", "atomic"):
+                    work += self._stored.get(maker.attrs["place"].name, ())
         return found
 
     def is_uniform(self, condition: Value) -> bool:
         """Whether a condition is the same in all iterations of a parallel loop."""
-        return self._lanes.isdisjoint(self._behind([condition]))
+        return self._lanes.isdisjoint(self.behind([condition]))
 
     def often(self, condition: Value) -> int:
         """In about how many of `WHOLE` trips a condition holds."""

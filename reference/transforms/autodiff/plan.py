@@ -208,8 +208,17 @@ class Planner:
         needed = self._plan(op.regions[-1], looped=True)
         self._level -= 1
         self._nest = outer
-        used = free_values([op.regions[-1]], real=False) if again else []
-        return needed.union(v for v in used if isinstance(v.type, DType))
+        return needed | self._used_again(op) if again else needed
+
+    def _used_again(self, loop: Op) -> set[Value]:
+        """What a loop uses of what is around it when it runs once more, only to keep and to get further."""
+        inside = list(Region(ops=[loop]).walk())
+        regions = [region for op in inside for region in op.regions]
+        wanted = {v for region in regions if region in self.plans for v in self.plans[region].kept}
+        wanted.update(v for op in inside if op.name in ("if", "for") for v in op.operands[: 1 + (op.name == "for")])
+        wanted.update(region.terminator.operands[0] for op in inside if op.name == "while" for region in op.regions[:1])
+        behind = self.foresight.behind(wanted)
+        return {v for v in free_values(loop.regions[-1:], real=False) if v in behind and isinstance(v.type, DType)}
 
     def _memory_needs(self, op: Op) -> set[Value]:
         rank = op.attrs["place"].rank
