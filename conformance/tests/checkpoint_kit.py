@@ -259,6 +259,37 @@ def arrays_of_a_branch(x: T, w: T, y: T, n: T, total: T):
         y[i] = v
 
 
+@qd.kernel
+def nests(x: T, w: T, y: T, n: T, total: T):
+    for i in x:
+        v = x[i]
+        a = qd.Vector([0.1] * ROOM)
+        for k in range(n[i] // 3):
+            u = v * w[i]
+            b = qd.Vector([0.2] * ROOM)
+            if k % 3 == 1:
+                e = qd.exp(u * 0.1)
+                c = 0
+                while c < 5 + k % 4 and u < 50.0:
+                    b[c % ROOM] = u * e + a[(c + 1) % ROOM]
+                    for j in range((c + k) % 5):
+                        u = qd.sin(u) * e + b[j % ROOM] * w[j]
+                        a[(j + k) % ROOM] = a[(j + k) % ROOM] * 0.5 + u
+                    c += 1
+                for j in range(4 + k % 3):
+                    u = u * 0.9 + b[j] * qd.cos(u)
+            else:
+                for j in range(k % 6):
+                    u = qd.tanh(u) + a[j % ROOM] * v
+                    total[None] += u
+            a[k % ROOM] = u * v
+            v = v * 0.7 + u
+        for k in range(3):
+            for j in range(n[i] // 4):
+                v = qd.sin(v + a[j % ROOM]) * w[k]
+        y[i] = v
+
+
 @cache
 def kernels() -> dict[str, Kernel]:
     """By name, optimised as `reverse` wants them."""
@@ -267,5 +298,5 @@ def kernels() -> dict[str, Kernel]:
     n = qd.field(qd.i32, shape=LANES)
     total = qd.field(qd.f32, shape=(), needs_grad=True, name="total")
     made = (recurrence, shifted, serial, condition, leaving, ragged, inner_while, siblings, edges, branches)
-    made += (arrays, arrays_written_later, arrays_of_a_branch)
+    made += (arrays, arrays_written_later, arrays_of_a_branch, nests)
     return {k.__name__: optimize(k.prepared((x, w, y, n, total), {})[0].kernel, keep_accesses=True) for k in made}

@@ -16,18 +16,26 @@ from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smo
 from adstack.interpreter import run, stacks
 from adstack.ir.structure import Kernel, Program
 from adstack.ir.types import f64
+from adstack.sizing.sizers import with_sizers
 from adstack.transforms.autodiff.checkpoint_schedule import actions, forward_blocks
 from adstack.transforms.autodiff.reverse import Checkpoints, reverse
 from adstack.transforms.pipeline import optimize
 
 NAMES = ["recurrence", "shifted", "serial", "condition", "leaving", "ragged", "inner_while", "siblings", "edges"]
-NAMES += ["branches", "arrays", "arrays_written_later", "arrays_of_a_branch"]
+NAMES += ["branches", "arrays", "arrays_written_later", "arrays_of_a_branch", "nests"]
 FEW = [Checkpoints(1, 1), Checkpoints(3, 2), Checkpoints(2, 7)]
+DEEP = [Checkpoints(2, 3, 2), Checkpoints(3, 2, 3)]
 TRIPS = [[0], [1, 2, 3, 5, 6, 0], [12, 31, 7, 0, 13, 14]]
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("checkpoints", FEW, ids=lambda c: f"{c.snapshots} snapshots, blocks of {c.block}")
+NESTS = ["serial", "ragged", "inner_while", "siblings", "arrays_of_a_branch", "nests"]
+
+
+@pytest.mark.parametrize(
+    ("name", "checkpoints"),
+    [*((name, c) for c in FEW for name in NAMES), *((name, c) for c in DEEP for name in NESTS)],
+    ids=lambda c: f"{c.snapshots}, {c.block}, {c.levels}" if isinstance(c, Checkpoints) else c,
+)
 def test_gradients_have_the_same_bits_as_without(name: str, checkpoints: Checkpoints) -> None:
     kernel = kernels()[name]
     whole, parts = backward(kernel), backward(kernel, checkpoints)
@@ -39,7 +47,7 @@ def test_gradients_have_the_same_bits_as_without(name: str, checkpoints: Checkpo
 @pytest.mark.parametrize("name", NAMES)
 def test_they_have_the_same_bits_on_the_cpu_over_any_number_of_lanes(name: str) -> None:
     kernel = kernels()[name]
-    whole, parts = backward(kernel), backward(kernel, Checkpoints(3, 2))
+    whole, parts = backward(kernel), backward(kernel, Checkpoints(3, 2, 1 + (name == "nests")))
     memory = buffers(kernel, [12, 31, 7, 0, 13, 14])
     one = on_cpu(whole, 1, memory)
     assert on_cpu(parts, 1, memory) == one
@@ -65,7 +73,7 @@ def test_random_kernels_have_the_same_gradients(block: int) -> None:
         memory = smooth_buffers(kernel, seed)
         memory |= {f"{name}.grad": adjoint for name, adjoint in smooth_adjoints(kernel, seed).items()}
         wanted = gradients(backward(kernel), memory)
-        made = backward(kernel, Checkpoints(1 + seed % 3, 1 + seed % 2))
+        made = backward(kernel, Checkpoints(1 + seed % 3, 1 + seed % 2, 1 + seed // 2 % 3))
         assert gradients(made, memory) == wanted, seed
         tried += any(op.name == "while" for task in made.tasks for op in task.body.walk())
     assert tried, "no kernel has a loop that keeps something"
@@ -147,6 +155,13 @@ def test_adstacks_are_as_deep_as_the_fullest_block_and_no_deeper(name: str, monk
     for stack in made:
         assert stack.count.tolist() == stack.capacity.tolist()
         assert stack.capacity.max() <= 80, "no depth grows with the trip count"
+
+
+def test_the_adstacks_of_a_nest_do_not_grow_with_the_trips_of_any_level() -> None:
+    kernel = kernels()["nests"]
+    for depth, constant in ((1, False), (3, True)):
+        program = with_sizers(backward(kernel, Checkpoints(3, 2, depth))).program
+        assert any(task.sizes for task in program.tasks) != constant
 
 
 def test_a_hundred_thousand_trips_need_two_hundred_slots() -> None:

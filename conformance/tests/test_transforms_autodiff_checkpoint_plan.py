@@ -12,8 +12,8 @@ from adstack.transforms.autodiff.checkpoint_plan import CheckpointPlan, plan_che
 from adstack.transforms.autodiff.checkpoint_schedule import Checkpoints, forward_blocks
 
 
-def planned(kernel: Kernel) -> CheckpointPlan:
-    return plan_checkpoints(kernel, places(kernel))
+def planned(kernel: Kernel, levels: int = 1) -> CheckpointPlan:
+    return plan_checkpoints(kernel, places(kernel), levels=levels)
 
 
 def in_the_heap(kernel: Kernel, checkpoints: Checkpoints, inner: int) -> int:
@@ -29,6 +29,15 @@ def in_the_heap(kernel: Kernel, checkpoints: Checkpoints, inner: int) -> int:
 def test_bytes_are_those_of_the_heap(name: str, checkpoints: Checkpoints) -> None:
     kernel = kernels()[name]
     assert planned(kernel).bytes(checkpoints) == in_the_heap(kernel, checkpoints, 0)
+
+
+@pytest.mark.parametrize("checkpoints", [Checkpoints(1, 1, 3), Checkpoints(3, 2, 3), Checkpoints(4, 32, 3)])
+@pytest.mark.parametrize("name", ["ragged", "siblings", "inner_while", "nests"])
+def test_bytes_of_nests_are_those_of_the_heap(name: str, checkpoints: Checkpoints) -> None:
+    kernel = kernels()[name]
+    plan = planned(kernel, 3)
+    assert not plan.deeper
+    assert plan.bytes(checkpoints) == in_the_heap(kernel, checkpoints, 0)
 
 
 def test_what_loops_inside_keep_is_counted_by_their_trips() -> None:

@@ -12,7 +12,7 @@ from adstack.errors import AdstackDataAccessError
 from adstack.ir.printer import print_ir
 from adstack.ir.structure import Kernel, Op
 from adstack.transforms.autodiff.checkpoint_plan import plan_checkpoints
-from adstack.transforms.autodiff.checkpoint_state import Site, outermost_loops
+from adstack.transforms.autodiff.checkpoint_state import outermost_loops
 from adstack.transforms.autodiff.journal import Journal
 from adstack.transforms.autodiff.reverse import Checkpoints, reverse
 from adstack.transforms.autodiff.rotate import rotate
@@ -22,6 +22,7 @@ HEAD = """kernel @k() {
   place @y : f32[] field
   place @n : i32[] field
   place @s : f32[] field
+  place @w : f32[8] field
   place @t : f32[] temp label "sum\""""
 
 LOOP = """
@@ -78,11 +79,24 @@ def test_what_was_written_before_a_loop_may_be_read_in_it() -> None:
     assert gradients(backward(kernel, Checkpoints(2, 2)), memory) == gradients(backward(kernel), memory)
 
 
-def test_a_loop_whose_stores_are_repeated_in_scratch_memory_is_refused() -> None:
-    kernel = loop("%s = load @s[]\n%next = mul %a, %s\nstore @s[], %next")
-    with pytest.raises(AdstackDataAccessError, match="s, which it reads"):
-        plan_checkpoints(kernel, places(kernel), ["s"])
-    keeps_everything(kernel, ["s"])
+CELL = "%s = load @s[]\n%next = mul %a, %s\nstore @s[], %next"
+BRANCH = "%b = gt %a, %x\n%next = if %b {\n%s = load @s[]\nstore @s[], %a\nyield %s\n} else {\nyield %a\n}"
+MOVING = "%r = load @w[%k]\n%next = mul %a, %r\nstore @w[%k], %next"
+
+
+def test_an_element_of_scratch_memory_is_part_of_the_state() -> None:
+    kernel = loop(CELL)
+    (plan,) = plan_checkpoints(kernel, places(kernel), ["s"]).loops
+    assert plan.state == {8: 1, 4: 2}
+    assert "while" in [op.name for op in reverse(kernel, places(kernel), ["s"], checkpoints=Checkpoints(2, 2)).body.ops]
+
+
+@pytest.mark.parametrize(("body", "why"), [(BRANCH, "not every trip touches it"), (MOVING, "from trip to trip")])
+def test_a_loop_is_refused_if_a_snapshot_would_hold_all_of_scratch_memory(body: str, why: str) -> None:
+    kernel = loop(body)
+    with pytest.raises(AdstackDataAccessError, match=why):
+        plan_checkpoints(kernel, places(kernel), ["s", "w"])
+    keeps_everything(kernel, ["s", "w"])
 
 
 def test_a_loop_that_has_nothing_to_do_with_scratch_memory_is_not_refused() -> None:
@@ -90,8 +104,11 @@ def test_a_loop_that_has_nothing_to_do_with_scratch_memory_is_not_refused() -> N
     assert reverse(kernel, places(kernel), ["s"], checkpoints=Checkpoints(2, 2)).body.ops
 
 
-def test_a_loop_whose_values_the_launch_logs_is_refused() -> None:
-    logging, other = loop("%s = load @s[]\n%next = mul %a, %s\nstore @s[], %next"), loop("%next = mul %a, %x")
+INNER = "%next = for %j = %0 to %k carry (%u = %a) {\n%s = load @s[]\n%d = mul %u, %s\nstore @s[], %d\nyield %d\n}"
+
+
+def test_a_loop_is_refused_if_the_launch_logs_values_of_loops_inside() -> None:
+    logging, other = loop(INNER), loop(CELL)
     for kernel in (logging, other):
         rotate(kernel.body)
     with pytest.raises(AdstackDataAccessError, match="can't be checkpointed: the launch logs"):
@@ -134,7 +151,6 @@ def test_outermost_loops_come_with_the_branches_around_them() -> None:
     (branch,) = (op for op in kernel.body.ops if op.name == "if")
     found = list(outermost_loops(branch))
     assert [len(around) for _, around in found] == [1, 2]
-    assert [len(Site(op).inner) for op, _ in found] == [1, 0]
     assert list(outermost_loops(found[0][0])) == [(found[0][0], [])]
     assert not list(outermost_loops(some(kernel, "load")))
 

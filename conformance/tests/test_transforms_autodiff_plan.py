@@ -41,6 +41,31 @@ PLANS = {
 }
 
 
+TEN = "%ten = const 10 : i32\n%rest = mod %k, %ten\n"
+OFTEN = {
+    "a branch that a remainder picks": (TEN + "%c = eq %rest, %0\n%p = if %c {\nBODY} else {\nyield %v\n}", "yes"),
+    "the side of all others": (TEN + "%c = ne %rest, %0\n%p = if %c {\nyield %v\n} else {\nBODY}", "no"),
+    "what a loop computes": ("%c = gt %v, %one\n%p = if %c {\nBODY} else {\nyield %v\n}", ""),
+    "both sides, alike": (TEN + "%c = eq %rest, %0\n%p = if %c {\nBODY} else {\nMORE}", ""),
+}
+
+
+@pytest.mark.parametrize("name", OFTEN)
+def test_a_branch_keeps_what_it_looks_at_if_it_is_known_how_often_it_is_taken(name: str) -> None:
+    text, side = OFTEN[name]
+    more = STEP.replace("%s", "%s2").replace("%d", "%d2") + "yield %d2\n"
+    body = text.replace("BODY", STEP + "yield %d\n").replace("MORE", more)
+    made = reversed_kernel(kernel(threads(START + FOR.format(body + "\nyield %p") + END)))
+    inside = [
+        "yes" if region is op.regions[0] else "no"
+        for op in ops(made, "if")
+        for region in op.regions
+        if any(one.name == "stack.put" for one in region.ops)
+    ]
+    assert inside == [side] * bool(side)
+    assert len(ops(made, "stack.put")) == 1
+
+
 @pytest.mark.parametrize("name", PLANS)
 def test_what_the_rest_follows_from_is_kept(name: str) -> None:
     body, wanted = PLANS[name]

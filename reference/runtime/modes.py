@@ -79,9 +79,9 @@ class Recipe:
     replayed: frozenset[str] = frozenset()
     journal: Journal | None = None
 
-    def plan(self) -> CheckpointPlan:
-        """What checkpoints take; AdstackDataAccessError if there can't be any."""
-        return plan_checkpoints(self.kernel, self.grads, self.replayed, self.journal)
+    def plan(self, levels: int = 1) -> CheckpointPlan:
+        """What checkpoints take, of so many levels of loops; AdstackDataAccessError if there can't be any."""
+        return plan_checkpoints(self.kernel, self.grads, self.replayed, self.journal, levels)
 
     def made(self, checkpoints: Checkpoints) -> Derived:
         """The same with checkpoints."""

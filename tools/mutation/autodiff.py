@@ -46,7 +46,9 @@ LIKELY: Final = {
     "*/seen.py*": ("test_transforms_autodiff_seen",),
     "*/checkpoint_schedule.py*": ("test_transforms_autodiff_checkpoint_schedule",),
     "*/checkpoint_state.py*": ("test_transforms_autodiff_checkpoint_state", "test_transforms_autodiff_checkpoint_plan"),
-    "*/checkpoint.py*": ("test_transforms_autodiff_checkpoint",),
+    "*/checkpoint_snapshots.py*": ("test_transforms_autodiff_checkpoint", "test_lang_checkpointed"),
+    "*/checkpoint_cells.py*": ("test_transforms_autodiff_checkpoint_state", "test_lang_checkpointed"),
+    "*/checkpoint.py*": ("test_transforms_autodiff_checkpoint", "test_lang_checkpointed"),
     "*": ("test_transforms_autodiff_plan", "test_transforms_autodiff_backward", "test_transforms_autodiff_reverse"),
 }
 """Per row, the files of tests to try first."""

@@ -243,3 +243,65 @@ def a_condition_that_computes(qd, dtype):
         return out
 
     return agrees(k, plain, {x: [0.5, 1.75, 2.25]}, [y])
+
+
+@case(rules=["grad.local", "grad.loop"], params={"loop": ["while", "nest"]}, **BOUNDED)
+def counts_that_come_from_a_local_array_that_the_loop_writes(qd, dtype, loop):
+    """How often the loop runs is counted ahead; what it stores on the way must not be there when it runs in earnest."""
+    x, y = real(qd, dtype, 3), real(qd, dtype, 3)
+
+    @qd.kernel
+    def until():
+        for i in x:
+            a = qd.Vector([0.0] * 20)
+            for j in range(20):
+                a[j] = x[i] * 0.125 * j
+            c = 0
+            while c < 40 and a[c % 20] < 1.5:
+                a[c % 20] = a[c % 20] * 1.25 + a[(c + 3) % 20] * 0.0625
+                c += 1
+            s = 0.0
+            for j in range(20):
+                s += a[j] * a[(j + 1) % 20]
+            y[i] = s
+
+    @qd.kernel
+    def nest():
+        for i in x:
+            a = qd.Vector([0.0] * 20)
+            m = qd.Vector([1] * 20)
+            for j in range(20):
+                a[j] = x[i] * 0.125 * j
+            for c in range(40):
+                for _ in range(m[c % 20]):
+                    a[c % 20] = a[c % 20] * 0.75 + a[(c + 3) % 20] * a[(c + 3) % 20] * 0.0625
+                m[c % 20] += c % 2
+            s = 0.0
+            for j in range(20):
+                s += a[j] * m[j]
+            y[i] = s
+
+    def plain_until(x):
+        out = []
+        for v in x:
+            a = [v * j / 8 for j in range(20)]
+            c = 0
+            while c < 40 and a[c % 20] < 1.5:
+                a[c % 20] = a[c % 20] * 5 / 4 + a[(c + 3) % 20] / 16
+                c += 1
+            out.append(sum(a[j] * a[(j + 1) % 20] for j in range(20)))
+        return out
+
+    def plain_nest(x):
+        out = []
+        for v in x:
+            a, m = [v * j / 8 for j in range(20)], [1] * 20
+            for c in range(40):
+                for _ in range(m[c % 20]):
+                    a[c % 20] = a[c % 20] * 3 / 4 + a[(c + 3) % 20] * a[(c + 3) % 20] / 16
+                m[c % 20] += c % 2
+            out.append(sum(a[j] * m[j] for j in range(20)))
+        return out
+
+    kernel, plain = (until, plain_until) if loop == "while" else (nest, plain_nest)
+    return agrees(kernel, plain, {x: [0.25, 0.5, 0.75]}, [y])

@@ -15,8 +15,8 @@ from ..math.num import Num
 from ..rewrite import clone_op
 from .activity import Activity
 from .plan import Planner
-from .state import Adjoints, Counters, Names, counter, free_values, scoped
-from .sweep import loops_inside, trip_count
+from .state import Adjoints, Counters, Names, Stacks, counter, free_values, scoped
+from .sweep import trip_count
 
 if TYPE_CHECKING:
     from .checkpoint import Blocks
@@ -56,7 +56,7 @@ class Backward:
         activity: Activity,
         planner: Planner,
         places: dict[str, Place],
-        stacks: dict[Value, Value],
+        stacks: Stacks,
         overwritten: Collection[Op],
         blocks: Blocks | None = None,
     ) -> None:
@@ -72,7 +72,7 @@ class Backward:
             return
         if index is not None:
             for value in plan.kept:
-                names[value] = self.b.get(self.stacks[value], index)
+                names[value] = self.b.get(self.stacks[region, value], index)
             for op in plan.again:
                 with self.b.at(op.loc):
                     self._again(op, names)
@@ -211,7 +211,7 @@ class Backward:
 
     def _if(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
         seeds = [self.adjoints.take(r) for r in op.results]
-        inner = loops_inside(op)
+        inner = self.planner.counters_in(op)
         around = [v for v in free_values(op.regions) if v in self.activity]
         branches = [self._branch(region, seeds, names, counters, index, around) for region in op.regions]
         reached = [k for k in range(len(around)) if any(found[k] is not None for _, found, _ in branches)]
@@ -240,6 +240,8 @@ class Backward:
             for value, seed in zip(region.terminator.operands, seeds, strict=True):
                 if seed is not None and value in self.activity:
                     self.adjoints.add(value, seed, loose=self.adjoints.is_loose(seed))
+            if region in self.planner.counted:
+                index = counts[region] = self.b.sub(counts[region], counter(self.b, 1))
             self.region(region, scoped(names), counts, index)
             found = [self.adjoints.take(v) for v in around]
         return branch, found, counts
@@ -282,7 +284,7 @@ class Backward:
         counters: Counters,
     ) -> list[Value]:
         """Reverse so many trips (`span[1]`) from a trip on (`span[0]`; None is the first); gives the adjoints."""
-        inner = loops_inside(op)
+        inner = self.planner.counters_in(op)
         args = [Value(i64), *(Value(v.type) for v in adjoints), *(Value(i64) for _ in inner)]
         body = Region(args)
         with self.b.into(body), self.adjoints.inner():
@@ -300,7 +302,7 @@ class Backward:
         counters: Counters,
         flow: Flow,
     ) -> None:
-        carried, around, inner = flow.carried, flow.around, loops_inside(op)
+        carried, around, inner = flow.carried, flow.around, self.planner.counters_in(op)
         source = op.regions[-1]
         first = 1 if op.name == "for" else 0
         done, *rest = body.args

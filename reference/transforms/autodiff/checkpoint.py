@@ -1,10 +1,14 @@
-"""Outermost sequential loops reversed with little memory: blocks of trips, and snapshots of the state between them.
+"""Sequential loops reversed with little memory: blocks of trips, and snapshots of the state between them.
 
 A loop's trips are cut into blocks of `Checkpoints.block`, the first one shorter if need be, so that the last trip ends
 a block. The sweep only runs the blocks, taking snapshots of the state at the start of some (checkpoint_schedule.py says
 which); the last block keeps what its reversal needs. The reversal turns back a block, goes to the last snapshot, runs
 from there to the next block to turn back, taking snapshots on the way, and lets that block keep. So the keeping stacks
 are as deep as one block needs, and the others hold `Checkpoints.snapshots` states, whatever the trip count.
+
+Loops inside are checkpointed in the same way, down to `Checkpoints.levels`: a loop around such ones has blocks of one
+trip, and what that trip keeps of them is their snapshots and their last blocks. So a nest runs again at most as often
+as the numbers of repetitions of its levels, multiplied, say.
 
 The state of a loop is what decides what its later trips keep: carried values, and local arrays that it writes.
 
@@ -16,14 +20,15 @@ Ensures: every adjoint comes of the same operations on the same numbers in the s
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...errors import AdstackDataAccessError
 from ...ir.builder import Builder
 from ...ir.structure import Kernel, Op, Region, Value
 from ...ir.types import ArrayType, i64
+from .checkpoint_cells import cells_of
 from .checkpoint_schedule import Checkpoints, emit_stride
+from .checkpoint_snapshots import Course, Snapshots
 from .checkpoint_state import (
     Site,
     bring,
@@ -35,31 +40,14 @@ from .checkpoint_state import (
     stored_later,
 )
 from .plan import Planner
-from .state import Counters, Names, Sides, counter, scoped
-from .sweep import Sweep, trip_count, trips_before
+from .state import Counted, Counters, Kept, Names, Sides, Stacks, counter, scoped
+from .sweep import Sweep, on_copies, trip_count, trips_before
 
 if TYPE_CHECKING:
     from .backward import Backward, Flow
+    from .journal import Journal
 
 __all__ = ["Blocks"]
-
-
-@dataclass
-class Course:
-    """A loop at a point of the emitted program.
-
-    Attributes:
-        site: the loop.
-        names: what stands for the values around it.
-        trips, blocks: how many it has.
-        first: the index of its first trip.
-    """
-
-    site: Site
-    names: Names
-    trips: Value
-    blocks: Value
-    first: Value
 
 
 class Blocks:
@@ -79,13 +67,14 @@ class Blocks:
         options: Checkpoints,
         replayed: Collection[str],
         lost: dict[Value, Op],
-        logged: Collection[Op] = (),
+        journal: Journal | None = None,
     ) -> None:
         self.b, self.planner, self.source, self.options = b, planner, source, options
-        self.replayed, self.lost, self.logged = replayed, lost, logged
+        self.replayed, self.lost, self.journal = replayed, lost, journal
+        self.snapshots = Snapshots(b)
         self.sites: dict[Op, Site] = {}
         self.refused: list[AdstackDataAccessError] = []
-        self.stacks: dict[Value, Value] = {}
+        self.stacks: Stacks = {}
         constants = (op for op in source.body.walk() if op.name == "const" and op.result.dtype.is_integer)
         self._numbers: dict[Value, int] = {op.result: op.attrs["value"] for op in constants}
 
@@ -94,20 +83,35 @@ class Blocks:
 
     # ---- before the sweep
 
-    def enter(self, op: Op, kept: Mapping[Op, Sequence[tuple[Value, Sides]]], *, serial: bool) -> None:
+    def enter(self, op: Op, kept: Mapping[Counted, Sequence[Kept]], *, serial: bool) -> None:
         """Meet an op outside loops, in which some loops keep something in some branches."""
         for loop, around in outermost_loops(op):
-            site = Site(loop, self._trips_of(loop))
-            site.kept = {one: kept[one] for one in (loop, *site.inner) if one in kept}
-            short = site.constant is not None and site.constant <= self.options.block
-            if site.kept and not short and self._can_run_again(loop, serial=serial):
+            site = self._site(loop, kept, self.options.levels)
+            if site is not None and self._can_run_again(site, serial=serial):
                 bring(self.planner, loop, around)
-                self.sites[loop] = site
+                self.sites.update((one.op, one) for one in site.all())
 
-    def _can_run_again(self, loop: Op, *, serial: bool) -> bool:
+    def _site(self, loop: Op, kept: Mapping[Counted, Sequence[Kept]], levels: int) -> Site | None:
+        """A loop to checkpoint, with those inside it of so many levels less one; None if it may keep everything."""
+        site = Site(loop, self._trips_of(loop), self.planner.counters_in(loop))
+        site.sides = self.planner.sides_in(site.source)
+        site.kept = {one: kept[one] for one in (loop, *site.inner) if one in kept}
+        if levels > 1:
+            inside = [inner for op in site.source.ops for inner, _ in outermost_loops(op)]
+            site.nested = [one for inner in inside if (one := self._site(inner, kept, levels - 1)) is not None]
+        site.set_up(self.options)
+        short = site.constant is not None and site.constant <= site.block and not site.nested
+        return None if short or not site.kept else site
+
+    def _can_run_again(self, site: Site, *, serial: bool) -> bool:
         try:
-            refuse_unrepeatable(self.source, loop, self.replayed, serial=serial)
-            refuse_logged(loop, self.logged)
+            if serial:
+                refuse_unrepeatable(self.source, site.op)
+            for one in site.all():
+                one.cells = dict.fromkeys(cells_of(self.source, one.op, self.replayed))
+            if self.journal is not None:
+                refuse_logged(site.op, self.journal.logs)
+                site.row = self.journal.row
         except AdstackDataAccessError as reason:
             self.refused.append(reason)
             return False
@@ -131,12 +135,15 @@ class Blocks:
         """How deep the stacks of each loop in an op have to be."""
         counts, sites = dict(counters), self._met(op)
         if any(site.counted or site.op.name == "while" for site in sites) or op.name == "if":
-            sweep = Sweep(self.b, self.planner, None, lost=self.lost, blocks=self)
-            sweep._op(op, scoped(names), counts, None)
+            sweep = self._sweep(None, self, replays=False)
+            sweep._op(op, on_copies(self.b, op, names), counts, None)
         for site in sites:
             if site.op.name == "while":
                 site.trips = counts[site.op]
-        counts.update((site.op, counter(self.b, self.options.block)) for site in sites)
+        # a branch is taken in each trip of a block at most
+        for one in (one for site in sites for one in site.all()):
+            counts[one.op] = block = counter(self.b, one.block)
+            counts.update((side, block) for side in one.sides)
         return counts
 
     def count(self, sweep: Sweep, op: Op, names: Names, counters: Counters) -> None:
@@ -144,7 +151,7 @@ class Blocks:
         site = self.sites[op]
         if op.name == "while":
             ahead = dict(counters)
-            sweep._while(op, names, ahead)
+            sweep._while(op, on_copies(self.b, op, names) if site.counted else names, ahead)
             counters[op] = ahead[op]
         if site.counted:
             self._count_blocks(sweep, site, names, counters)
@@ -166,25 +173,27 @@ class Blocks:
         names.update(zip(site.op.results, made, strict=False))
         counters.update(zip(site.inner, made[len(args) :], strict=True))
 
-    def open(self, op: Op, names: Names, stacks: dict[Value, Value], around: Mapping[Op, Sides]) -> None:
+    def open(self, op: Op, names: Names, stacks: Stacks, around: Mapping[Counted, Sides]) -> None:
         """Find out the states of the loops in an op, and make the stacks of their snapshots.
 
         `stacks` are those of what the loops keep, `around` says in which branches they are.
         """
         self.stacks = stacks
-        for site in self._met(op):
-            self._open(site, names, around[site.op])
+        for outermost in self._met(op):
+            for site in outermost.all():
+                self._open(site, names, around[site.op])
 
     def _open(self, site: Site, names: Names, sides: Sides) -> None:
         scratch = Region()
         with self.b.into(scratch):
             none = counter(self.b)
             course = Course(site, names, none, none, self._first(site, names))
-            sweep = Sweep(self.b, self.planner, self.stacks)
+            sweep = self._sweep(self.stacks)
             self._run(sweep, course, (none, none), [mapped(names, v) for v in site.initial])
         needed, read, written = living(scratch, scratch.ops[-1])
-        slots, whole, site.around = counter(self.b, self.options.snapshots), self.options.snapshots, sides
+        slots, whole, site.around = counter(self.b, site.snapshots), site.snapshots, sides
         site.starts = self.b.stack(i64, slots, sides)
+        site.cells = {cell: self.b.stack(cell.place.dtype, slots, sides) for cell in site.cells}
         site.carried = {k: self.b.stack(a.dtype, slots, sides) for k, a in enumerate(site.args) if needed[k]}
         for array in site.used_arrays():
             handle = mapped(names, array)
@@ -202,15 +211,22 @@ class Blocks:
     def forward(self, op: Op, names: Names, counters: Counters) -> None:
         """Sweep a loop up to its last block, which keeps. The loop's own counter becomes that of its snapshots."""
         site = self.sites[op]
-        course = self._course(site, names, site.trips)
+        inside_another = op.name == "while" and site.trips is None
+        course = self._course(site, names, self._ahead(op, names) if inside_another else site.trips)
         zero, one = counter(self.b), counter(self.b, 1)
         values = [mapped(names, v) for v in site.initial]
-        self._copy_arrays(site.frozen, names, zero, restore=False)
-        self._save(course, zero, zero, values)
+        self.snapshots.copy_arrays(site.frozen, names, zero, restore=False)
+        self.snapshots.save(course, zero, zero, values)
         counters[op], values = self._advance(course, (zero, course.blocks), one, values)
         made = self._keep(course, course.blocks, values)
         self._hand_on(site, course, names, made)
         counters.update(zip(site.inner, made[len(values) :], strict=True))
+
+    def _ahead(self, op: Op, names: Names) -> Value:
+        """How often a `while` is going to run."""
+        counts: Counters = {loop: counter(self.b) for loop in (op, *self.sites[op].inner)}
+        self._sweep(None, replays=False)._while(op, on_copies(self.b, op, names), counts)
+        return counts[op]
 
     def _hand_on(self, site: Site, course: Course, names: Names, made: Sequence[Value]) -> None:
         """A loop's results, and its trip count."""
@@ -226,13 +242,15 @@ class Blocks:
     ) -> list[Value]:
         """Turn back all blocks, the last one first; gives the adjoints that come out."""
         site = self.sites[op]
+        if self.journal is not None:
+            self.journal.row = site.row
         names = scoped(names)
         course = self._course(site, names, names[self.planner.trips[op]])
         for array in (*site.arrays, *site.frozen):
             if array not in names:
                 assert isinstance(array.type, ArrayType)
                 names[array] = self.b.array(array.type.dtype, array.type.length)
-        self._copy_arrays(site.frozen, names, counter(self.b), restore=True)
+        self.snapshots.copy_arrays(site.frozen, names, counter(self.b), restore=True)
         initial = [course.blocks, counters[op], *(counters[loop] for loop in site.inner), *adjoints]
         condition = Region([Value(v.type) for v in initial])
         with self.b.into(condition):
@@ -258,7 +276,8 @@ class Blocks:
             site.op, flow, (base, self.b.sub(self._trip(course, end), base)), adjoints, course.names, state
         )
         held = self._without(course, done, held)
-        at, values = self._restore(course, self.b.emit("max", self.b.sub(held, counter(self.b, 1)), counter(self.b)))
+        last = self.b.emit("max", self.b.sub(held, counter(self.b, 1)), counter(self.b))
+        at, values = self.snapshots.restore(course, last)
         held, values = self._advance(course, (at, done), held, values)
         made = self._keep(course, done, values)
         self.b.yield_(done, held, *made[len(values) :], *adjoints)
@@ -276,6 +295,13 @@ class Blocks:
 
     # ---- running blocks
 
+    def _sweep(self, stacks: Stacks | None, blocks: Blocks | None = None, *, replays: bool = True) -> Sweep:
+        """What runs trips again, their stores included where they are repeated, or only counts."""
+        replayed = self.replayed if replays else ()
+        return Sweep(
+            self.b, self.planner, stacks, replayed=replayed, lost=self.lost, blocks=blocks, journal=self.journal
+        )
+
     def _first(self, site: Site, names: Names) -> Value:
         return mapped(names, site.op.operands[0]) if site.op.name == "for" else counter(self.b)
 
@@ -284,13 +310,13 @@ class Blocks:
         first = self._first(site, names)
         if trips is None:
             trips = trip_count(self.b, first, mapped(names, site.op.operands[1]))
-        size = self.options.block
+        size = site.block
         blocks = self.b.emit("floordiv", self.b.add(trips, counter(self.b, size - 1)), counter(self.b, size))
         return Course(site, names, trips, blocks, first)
 
     def _trip(self, course: Course, block: Value) -> Value:
         """The number of the first trip of a block: the last trip of all ends a block."""
-        left = self.b.mul(self.b.sub(course.blocks, block), counter(self.b, self.options.block))
+        left = self.b.mul(self.b.sub(course.blocks, block), counter(self.b, course.site.block))
         return self.b.emit("max", self.b.sub(course.trips, left), counter(self.b))
 
     def _run(self, sweep: Sweep, course: Course, span: tuple[Value, Value], values: Sequence[Value]) -> list[Value]:
@@ -309,14 +335,14 @@ class Blocks:
         state = dict(zip(site.inner, counts, strict=True))
         with b.into(body):
             done = trips_before(b, lo, index)
-            yielded = sweep.region(site.source, local, state, done)
+            yielded = sweep.turns(site.source, local, state, done, trips_before(b, course.first, index))
             b.yield_(*yielded, *(state[loop] for loop in site.inner))
         return b.for_(lo, hi, [*values, *(counter(b) for _ in counts)], body)
 
     def _keep(self, course: Course, end: Value, values: Sequence[Value]) -> list[Value]:
         """The block before `end` runs, and keeps."""
-        sweep = Sweep(self.b, self.planner, self.stacks, lost=self.lost)
-        return self._run(sweep, course, (self.b.sub(end, counter(self.b, 1)), end), values)
+        blocks = self if course.site.nested else None
+        return self._run(self._sweep(self.stacks, blocks), course, (self.b.sub(end, counter(self.b, 1)), end), values)
 
     def _advance(
         self, course: Course, span: tuple[Value, Value], held: Value, values: Sequence[Value]
@@ -332,60 +358,12 @@ class Blocks:
         body = Region([Value(t) for t in types])
         with b.into(body):
             at, count, *state = body.args
-            free = b.sub(counter(b, self.options.snapshots), count)
+            free = b.sub(counter(b, course.site.snapshots), count)
             to = b.add(at, emit_stride(b, b.sub(end, at), b.add(free, counter(b, 1))))
-            sweep = Sweep(b, self.planner, None, lost=self.lost)
+            sweep = self._sweep(None)
             state = self._run(sweep, course, (at, to), state)[: len(state)]
             taken = b.and_(b.gt(free, counter(b)), b.lt(to, last))
-            self._save_if(taken, course, count, to, state)
+            self.snapshots.save_if(taken, course, count, to, state)
             b.yield_(to, b.add(count, b.cast(taken, i64)), *state)
         _, held, *new = b.while_([start, held, *values], condition, body)
         return held, new
-
-    # ---- snapshots
-
-    def _save_if(self, taken: Value, course: Course, slot: Value, block: Value, values: Sequence[Value]) -> None:
-        take, leave = Region(), Region()
-        with self.b.into(take):
-            self._save(course, slot, block, values)
-            self.b.yield_()
-        with self.b.into(leave):
-            self.b.yield_()
-        self.b.if_(taken, take, leave)
-
-    def _save(self, course: Course, slot: Value, block: Value, values: Sequence[Value]) -> None:
-        """Take a snapshot of the state at the start of a block."""
-        site = course.site
-        assert site.starts is not None
-        self.b.put(site.starts, slot, block)
-        for k, stack in site.carried.items():
-            self.b.put(stack, slot, values[k])
-        self._copy_arrays(site.arrays, course.names, slot, restore=False)
-
-    def _restore(self, course: Course, slot: Value) -> tuple[Value, list[Value]]:
-        """The block of a snapshot, and the carried values there; those that are not part of the state are 0."""
-        site = course.site
-        assert site.starts is not None
-        self._copy_arrays(site.arrays, course.names, slot, restore=True)
-        values = [
-            self.b.get(site.carried[k], slot) if k in site.carried else self.b.const(0, arg.dtype)
-            for k, arg in enumerate(site.args)
-        ]
-        return self.b.get(site.starts, slot), values
-
-    def _copy_arrays(self, arrays: dict[Value, Value], names: Names, slot: Value, *, restore: bool) -> None:
-        """Copy local arrays to a slot of their stacks, or back."""
-        b = self.b
-        for array, stack in arrays.items():
-            assert isinstance(array.type, ArrayType)
-            length, handle = counter(b, array.type.length), mapped(names, array)
-            body = Region([Value(i64)])
-            with b.into(body):
-                element = body.args[0]
-                at = b.add(b.mul(slot, length), element)
-                if restore:
-                    b.array_store(handle, element, b.get(stack, at))
-                else:
-                    b.put(stack, at, b.array_load(handle, element))
-                b.yield_()
-            b.for_(counter(b), length, [], body)

@@ -20,7 +20,7 @@ from .checkpoint_schedule import Checkpoints, forward_blocks
 from .checkpoint_state import Site
 from .journal import Journal
 from .reverse import checkpointed
-from .state import Sides
+from .state import Kept, Sides
 
 __all__ = ["CheckpointPlan", "LoopPlan", "plan_checkpoints"]
 
@@ -42,7 +42,8 @@ class LoopPlan:
         constant: how often it runs, if that is a number.
         state: one snapshot.
         once: what is copied once.
-        kept: what a trip keeps; `inner`: what a trip of the loops inside keeps.
+        kept: what a trip keeps; `inner`: what a trip of the loops inside keeps that keep everything.
+        nested: the loops inside that are checkpointed, too.
     """
 
     loc: Loc
@@ -53,29 +54,45 @@ class LoopPlan:
     once: Rows
     kept: Rows
     inner: Rows
+    nested: tuple[LoopPlan, ...] = ()
 
     def whole(self, checkpoints: Checkpoints) -> bool:
-        """Whether the loop is so short that it keeps everything."""
-        return self.constant is not None and self.constant <= checkpoints.block
+        """Whether the loop is so short that it keeps everything, with all loops inside it."""
+        short = self.constant is not None and self.constant <= checkpoints.block
+        return short and all(loop.whole(checkpoints) for loop in self.nested)
+
+    def block(self, checkpoints: Checkpoints) -> int:
+        """How many trips are reversed at a time."""
+        return checkpoints.block if all(loop.whole(checkpoints) for loop in self.nested) else 1
 
     def rows(self, checkpoints: Checkpoints, inner: int) -> Rows:
         """Elements of each size."""
-        if self.whole(checkpoints):
-            return _sum((self.constant or 0, self.kept), (inner * (self.constant or 0), self.inner))
-        block = checkpoints.block
-        return _sum(
-            (checkpoints.snapshots, self.state), (1, self.once), (block, self.kept), (inner * block, self.inner)
-        )
+        whole, block = self.whole(checkpoints), self.block(checkpoints)
+        trips = (self.constant or 0) if whole else block
+        own = [(trips, self.kept), (inner * trips, self.inner)]
+        # what runs in blocks of one trip is there once, whatever keeps everything once per trip of a block
+        own += [(trips, loop.rows(checkpoints, inner)) for loop in self.nested]
+        if not whole:
+            own += [(checkpoints.snapshots_of(self.constant, block), self.state), (1, self.once)]
+        return _sum(*own)
 
-    def told(self, checkpoints: Checkpoints) -> str:
-        """A line for people."""
+    def told(self, checkpoints: Checkpoints) -> Iterator[str]:
+        """Lines for people: of this loop, then of those inside."""
         where = f"loop at line {self.loc.line}"
         if self.whole(checkpoints):
-            return f"{where}: {self.constant} trips, kept in full"
-        state = sum(size * count for size, count in self.state.items())
-        snapshots, block = checkpoints.snapshots, checkpoints.block
-        taken = f"{snapshots} snapshot{'s' * (snapshots > 1)} of {state} bytes"
-        return f"{where}: checkpointed, {taken}, blocks of {block} trip{'s' * (block > 1)}"
+            yield f"{where}: {self.constant} trips, kept in full"
+            return
+        block = self.block(checkpoints)
+        snapshots = checkpoints.snapshots_of(self.constant, block)
+        taken = f"{snapshots} snapshot{'s' * (snapshots > 1)} of {_bytes(self.state)} bytes"
+        yield f"{where}: checkpointed, {taken}, blocks of {block} trip{'s' * (block > 1)}"
+        for loop in self.nested:
+            yield from loop.told(checkpoints)
+
+    @property
+    def depth(self) -> int:
+        """How many levels of loops are checkpointed, one inside the other."""
+        return 1 + max((loop.depth for loop in self.nested), default=0)
 
 
 @dataclass(frozen=True)
@@ -85,26 +102,40 @@ class CheckpointPlan:
     Attributes:
         loops: those.
         refused: why others can't be.
+        levels: of nested loops that are checkpointed.
+        deeper: whether there are loops further inside that could be.
     """
 
     loops: tuple[LoopPlan, ...]
     refused: tuple[AdstackDataAccessError, ...] = ()
+    levels: int = 1
+    deeper: bool = False
 
     def bytes(self, checkpoints: Checkpoints, inner: int = 1) -> int:
         """Of one lane, in the stretch of the kernel that takes most."""
         tasks: dict[int, list[tuple[Sides, Rows]]] = {}
         for loop in self.loops:
             tasks.setdefault(loop.task, []).append((loop.around, loop.rows(checkpoints, inner)))
-        return max((sum(size * n for size, n in _lay(items).items()) for items in tasks.values()), default=0)
+        return max((_bytes(_lay(items)) for items in tasks.values()), default=0)
+
+    @property
+    def depth(self) -> int:
+        """How many levels of loops are checkpointed, one inside the other."""
+        return max((loop.depth for loop in self.loops), default=0)
 
     @property
     def least(self) -> int:
         """The bytes of a lane without which nothing goes."""
-        return self.bytes(Checkpoints(1, 1))
+        return self.bytes(Checkpoints(1, 1, self.levels))
+
+    def inner(self, checkpoints: Checkpoints, stride: int) -> int:
+        """How often the loops inside run, in a trip of a checkpointed one, that keep everything: read off a launch."""
+        none, one = (self.bytes(checkpoints, inner) for inner in (0, 1))
+        return 1 if none == one else max(1, -(-(stride - none) // (one - none)))
 
     def trips(self, stride: int, inner: int = 1) -> int:
         """The trip count, if it is the same for all loops, for which a lane takes so many bytes without checkpoints."""
-        whole = [replace(loop, constant=None, state={}, once={}) for loop in self.loops]
+        whole = [replace(loop, constant=None, state={}, once={}, nested=()) for loop in self.loops]
         each = CheckpointPlan(tuple(whole)).bytes(Checkpoints(1, 1), inner)
         return max(1, -(-stride // max(1, each)))
 
@@ -117,32 +148,45 @@ class CheckpointPlan:
             inner: how often the loops inside it run, in one of its trips, at most.
         """
         found = [made for block in _blocks(trips) if (made := self._most(limit, block, trips, inner)) is not None]
-        return min(found, key=lambda made: (_again(made, trips), -made.block), default=None)
+        return min(found, key=lambda made: (self.again(made, trips), -made.block), default=None)
+
+    def again(self, checkpoints: Checkpoints, trips: int = LONG) -> int:
+        """How many trips run only to get further, of each level of a nest in which every loop has so many."""
+        again = checkpoints.block * forward_blocks(-(-trips // checkpoints.block), checkpoints.snapshots)
+        return again + (self.depth - 1) * forward_blocks(trips, checkpoints.snapshots)
 
     def _most(self, limit: int, block: int, trips: int, inner: int) -> Checkpoints | None:
         """With as many snapshots as there is room for, and use."""
         low, high = 0, max(1, -(-trips // block))
         while low < high:
             middle = (low + high + 1) // 2
-            fits = self.bytes(Checkpoints(middle, block), inner) <= limit
+            fits = self.bytes(Checkpoints(middle, block, self.levels), inner) <= limit
             low, high = (middle, high) if fits else (low, middle - 1)
-        return Checkpoints(low, block) if low else None
+        return Checkpoints(low, block, self.levels) if low else None
 
     def told(self, checkpoints: Checkpoints) -> tuple[str, ...]:
         """A line for each loop."""
         kept = (f"line {reason.loc.line}: {reason.message}" for reason in self.refused if reason.loc is not None)
-        return (*(loop.told(checkpoints) for loop in self.loops), *kept)
+        return (*(line for loop in self.loops for line in loop.told(checkpoints)), *kept)
 
 
 def plan_checkpoints(
-    kernel: Kernel, adjoints: Mapping[str, Place], replayed: Collection[str] = (), journal: Journal | None = None
+    kernel: Kernel,
+    adjoints: Mapping[str, Place],
+    replayed: Collection[str] = (),
+    journal: Journal | None = None,
+    levels: int = 1,
 ) -> CheckpointPlan:
-    """What `reverse(kernel, adjoints, replayed, checkpoints=..., journal=journal)` takes."""
-    source, blocks = checkpointed(kernel, adjoints, replayed, journal)
+    """What `reverse(kernel, adjoints, replayed, checkpoints=..., journal=journal)` takes, of so many levels."""
+    source, blocks = checkpointed(kernel, adjoints, replayed, journal, levels)
     if blocks.refused and not blocks.sites:
         raise blocks.refused[0]
     tasks = {inner: _task(number, op) for number, op in enumerate(source.body.ops) for inner in _within(op)}
-    return CheckpointPlan(tuple(_loop(site, tasks[site.op]) for site in blocks.sites.values()), tuple(blocks.refused))
+    inside = {site for outer in blocks.sites.values() for site in outer.nested}
+    outermost = [site for site in blocks.sites.values() if site not in inside]
+    loops = tuple(_loop(site, tasks[site.op]) for site in outermost)
+    deeper = any(isinstance(loop, Op) for site in blocks.sites.values() for loop in site.kept_whole)
+    return CheckpointPlan(loops, tuple(blocks.refused), levels, deeper)
 
 
 def _within(op: Op) -> Iterator[Op]:
@@ -165,24 +209,26 @@ def _blocks(trips: int) -> list[int]:
     return [size for size in found if size < trips] + [max(1, trips)]
 
 
-def _again(checkpoints: Checkpoints, trips: int) -> int:
-    """How many trips run only to get further."""
-    return checkpoints.block * forward_blocks(-(-trips // checkpoints.block), checkpoints.snapshots)
-
-
 # ---- elements
 
 
 def _loop(site: Site, task: int) -> LoopPlan:
-    inner = [values for loop, values in site.kept.items() if loop is not site.op]
+    inner = [site.kept[loop] for loop in site.kept_whole]
     state = _sum(
-        (1, {i64.size: 1}), *((1, {site.args[k].dtype.size: 1}) for k in site.carried), *map(_array, site.arrays)
+        (1, {i64.size: 1}),
+        *((1, {cell.place.dtype.size: 1}) for cell in site.cells),
+        *((1, {site.args[k].dtype.size: 1}) for k in site.carried),
+        *map(_array, site.arrays),
     )
     once = _sum(*map(_array, site.frozen))
-    kept = _branches(site.kept.get(site.op, ()))
-    return LoopPlan(
-        site.op.loc, task, site.around, site.constant, state, once, kept, _sum(*((1, _branches(v)) for v in inner))
-    )
+    kept = _branches(site.kept_in_trips)
+    whole = _sum(*((1, _branches(values)) for values in inner))
+    nested = tuple(_loop(one, task) for one in site.nested)
+    return LoopPlan(site.op.loc, task, site.around, site.constant, state, once, kept, whole, nested)
+
+
+def _bytes(rows: Rows) -> int:
+    return sum(size * count for size, count in rows.items())
 
 
 def _array(array: Value) -> tuple[int, Rows]:
@@ -190,9 +236,9 @@ def _array(array: Value) -> tuple[int, Rows]:
     return 1, {array.type.dtype.size: array.type.length}
 
 
-def _branches(values: Sequence[tuple[Value, Sides]]) -> Rows:
+def _branches(values: Sequence[Kept]) -> Rows:
     """What is kept in one trip, values of branches that exclude each other in the same place."""
-    return _lay((sides, {value.dtype.size: 1}) for value, sides in values)
+    return _lay((one.inside, {one.value.dtype.size: 1}) for one in values)
 
 
 def _lay(items: Iterable[tuple[Sides, Rows]], level: int = 0) -> Rows:

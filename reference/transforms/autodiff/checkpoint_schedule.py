@@ -25,19 +25,27 @@ __all__ = ["Checkpoints", "actions", "emit_stride", "forward_blocks", "repetitio
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """How the outermost sequential loops of a kernel are reversed with little memory.
+    """How the sequential loops of a kernel are reversed with little memory.
 
     Attributes:
         snapshots: how many states of a loop are held at most, that of its start included.
         block: how many consecutive trips are swept and reversed at a time.
+        levels: of nested loops, that have snapshots each; 1 for the outermost loops alone. Only the innermost of these
+            have blocks of more than one trip.
     """
 
     snapshots: int
     block: int
+    levels: int = 1
 
     def __post_init__(self) -> None:
-        if self.snapshots < 1 or self.block < 1:
-            raise ValueError(f"snapshots and block are at least 1, not {self.snapshots} and {self.block}")
+        if min(self.snapshots, self.block, self.levels) < 1:
+            given = f"{self.snapshots}, {self.block} and {self.levels}"
+            raise ValueError(f"snapshots, block and levels are at least 1, not {given}")
+
+    def snapshots_of(self, trips: int | None, block: int) -> int:
+        """How many states a loop holds at most, whose trips are known or not, in blocks of so many trips."""
+        return self.snapshots if trips is None else max(1, min(self.snapshots, -(-trips // block)))
 
 
 def repetitions(blocks: int, snapshots: int) -> int:

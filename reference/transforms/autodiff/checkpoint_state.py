@@ -10,9 +10,10 @@ from ...ir.structure import Kernel, Op, Region, Value
 from ...ir.types import ArrayType, DType
 from ..dce import dce
 from ..options import DEFAULT
+from .checkpoint_cells import Cell
+from .checkpoint_schedule import Checkpoints
 from .plan import Planner
-from .state import Names, Sides, free_values
-from .sweep import loops_inside
+from .state import Counted, Kept, Names, Sides, free_values
 
 __all__ = ["Site", "bring", "living", "outermost_loops", "refuse_logged", "refuse_unrepeatable", "stored_later"]
 
@@ -24,34 +25,65 @@ class Site:
     Attributes:
         op: the loop.
         constant: how often it runs, if that is a number.
-        inner: the loops inside it.
-        kept: what it, and those inside it, keep on adstacks: values, and in which branches of the loop they are.
+        inner: the loops, and the counted branches, inside it; `sides`: those branches that are in none of these loops.
+        kept: what it, and those inside it, keep on adstacks.
         around: the branches that it is in.
-        trips: how often it runs, if that is counted ahead.
+        row: the row of the thread in what the launch has logged.
+        trips: how often it runs, if that is counted ahead of the nest.
+        nested: the loops inside it that are checkpointed, too, not those inside them.
+        block, snapshots: how many trips a block has, and how many states are held.
         starts: the stack of the blocks at whose start the snapshots were taken.
         carried: the stacks of carried values, by position.
         arrays: the stacks of local arrays that the loop writes, by the array of the source.
+        cells: the stacks of elements of scratch memory.
         frozen: the stacks, each of one copy, of local arrays that it only reads and that are written later.
     """
 
     op: Op
     constant: int | None = None
-    inner: list[Op] = field(default_factory=list)
-    kept: dict[Op, Sequence[tuple[Value, Sides]]] = field(default_factory=dict)
+    inner: list[Counted] = field(default_factory=list)
+    sides: list[Region] = field(default_factory=list)
+    kept: dict[Counted, Sequence[Kept]] = field(default_factory=dict)
     around: Sides = ()
+    row: Value | None = None
     trips: Value | None = None
+    nested: list[Site] = field(default_factory=list)
+    block: int = 1
+    snapshots: int = 1
     starts: Value | None = None
     carried: dict[int, Value] = field(default_factory=dict)
     arrays: dict[Value, Value] = field(default_factory=dict)
     frozen: dict[Value, Value] = field(default_factory=dict)
+    cells: dict[Cell, Value | None] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.inner = loops_inside(self.op)
+    def set_up(self, options: Checkpoints) -> None:
+        """Choose the length of its blocks, and no more snapshots than it has blocks."""
+        self.block = 1 if self.nested else options.block
+        self.snapshots = options.snapshots_of(self.constant, self.block)
+
+    def all(self) -> Iterator[Site]:
+        """It and all inside it."""
+        yield self
+        for site in self.nested:
+            yield from site.all()
+
+    @property
+    def kept_whole(self) -> list[Counted]:
+        """The loops and branches inside that keep everything, and are in no loop inside that is checkpointed."""
+        others: set[Counted] = {loop for site in self.nested for loop in (site.op, *site.inner)}
+        others.update(self.sides)
+        return [loop for loop in self.inner if loop in self.kept and loop not in others]
+
+    @property
+    def kept_in_trips(self) -> list[Kept]:
+        """What it keeps itself, in one trip at most."""
+        own: list[Counted] = [self.op, *self.sides]
+        return [one for what in own for one in self.kept.get(what, ())]
 
     @property
     def counted(self) -> bool:
         """Whether it runs ahead: how much the loops inside keep is not known otherwise."""
-        return any(loop in self.kept for loop in self.inner)
+        return bool(self.kept_whole) or any(site.counted for site in self.nested)
 
     @property
     def source(self) -> Region:
@@ -116,15 +148,11 @@ def stored_later(kernel: Kernel, loop: Op, array: Value) -> bool:
     return any(op.name == "array.store" and op.operands[0] is array for op in behind)
 
 
-def refuse_unrepeatable(kernel: Kernel, loop: Op, replayed: Collection[str], *, serial: bool) -> None:
-    """Raise AdstackDataAccessError if a loop can't run again, because its sweep, or a later one, changes what it uses.
-
-    `replayed` is memory in which sweeps repeat stores; those of serial code repeat what is stored to temps, too.
-    """
+def refuse_unrepeatable(kernel: Kernel, loop: Op) -> None:
+    """Raise AdstackDataAccessError if a serial loop can't run again: sweeps change temps that it uses."""
     order = list(kernel.body.walk())
     writes = [op for op in order[order.index(loop) :] if op.name in ("store", "atomic")]
-    changed = {op.attrs["place"].name for op in writes if serial and op.attrs["place"].kind == "temp"}
-    changed |= {op.attrs["place"].name for op in writes} & {*replayed}
+    changed = {op.attrs["place"].name for op in writes if op.attrs["place"].kind == "temp"}
     for op in loop.regions[-1].walk():
         place = op.attrs.get("place")
         if place is not None and place.name in changed and op.name in ("load", "store", "atomic"):
@@ -137,11 +165,16 @@ def refuse_unrepeatable(kernel: Kernel, loop: Op, replayed: Collection[str], *, 
 
 
 def refuse_logged(loop: Op, logged: Collection[Op]) -> None:
-    """Raise AdstackDataAccessError if a loop looks up what the launch has logged: that is told by its trips from 0."""
-    for op in loop.regions[-1].walk():
+    """Raise AdstackDataAccessError if loops inside a loop look up what the launch has logged.
+
+    Entries are numbered by all trips of the loop around the op, from the first: of an outermost loop that is the trip.
+    """
+    inside = (op for op in loop.regions[-1].walk() if op.name in ("for", "while"))
+    for op in (one for inner in inside for region in inner.regions for one in region.walk()):
         if op in logged:
             raise AdstackDataAccessError(
-                "This loop can't be checkpointed: the launch logs this value for each of its trips",
+                "This loop can't be checkpointed: the launch logs this value for each trip of a loop inside, and how "
+                "many entries come before a trip of this one is not part of a snapshot",
                 loc=op.loc if op.loc.line else None,
                 do="raise the memory limit of adstacks, or don't overwrite what the derivative needs",
             )

@@ -26,7 +26,7 @@ from .plan import Planner
 from .reverse import reverse
 from .rotate import rotate
 from .state import Counters, Names, counter, scoped
-from .sweep import Sweep, loops_inside, trip_count, trips_before
+from .sweep import Sweep, trip_count, trips_before
 
 __all__ = ["WANTED", "Journal", "Journaled", "Log", "journaled"]
 
@@ -197,8 +197,7 @@ class _Forward:
 
     def _iteration(self, ops: Sequence[Op], names: Names, counters: Counters) -> None:
         for op in ops:
-            loops = ([op] if op.name in ("for", "while") else []) + loops_inside(op)
-            counters.update((loop, counter(self.b)) for loop in loops)
+            counters.update((loop, counter(self.b)) for loop in self.sweep.planner.counters_of(op))
             with self.b.at(op.loc):
                 self.sweep._op(op, names, counters, None)
 

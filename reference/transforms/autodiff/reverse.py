@@ -40,8 +40,8 @@ from .conflicts import (
 )
 from .plan import Planner
 from .rotate import rotate
-from .state import Counters, Names, Sides, counter, free_values, scoped
-from .sweep import Sweep, loops_inside, trip_count
+from .state import Counted, Counters, Kept, Names, Sides, Stacks, counter, free_values, scoped
+from .sweep import Sweep, on_copies, trip_count
 from .versions import keep_versions
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def reverse(
     stores and atomic adds. See `replay.py`. With `suspects` loads that may see a value of another time are put there,
     as (where, name of the place), instead of being refused.
 
-    With `checkpoints` outermost sequential loops run again, so that the depth of their adstacks does not grow with
+    With `checkpoints` sequential loops run again, so that the depth of their adstacks does not grow with
     their trip counts. See `checkpoint.py`. With `journal` the launch has logged what it has overwritten since; `kernel`
     is then as the journal knows it, its `while`s rotated. See `journal.py`.
     """
@@ -77,14 +77,18 @@ def reverse(
 
 
 def checkpointed(
-    kernel: Kernel, adjoints: Mapping[str, Place], replayed: Collection[str] = (), journal: Journal | None = None
+    kernel: Kernel,
+    adjoints: Mapping[str, Place],
+    replayed: Collection[str] = (),
+    journal: Journal | None = None,
+    levels: int = 1,
 ) -> tuple[Kernel, Blocks]:
     """The loops that `reverse` would checkpoint, and the kernel that they are in; loads of what was written pass."""
     source = kernel
     if journal is None:
         source = clone_kernel(kernel)
         rotate(source.body)
-    made = _Reverse(source, dict(adjoints), replayed, set(), Checkpoints(1, 1), journal)
+    made = _Reverse(source, dict(adjoints), replayed, set(), Checkpoints(1, 1, levels), journal)
     made.emit()
     assert made.blocks is not None
     return source, made.blocks
@@ -124,7 +128,8 @@ class _Reverse:
         self.activity = Activity(source.body, self.places)
         writers = ("store", "atomic")
         self.written = {op.attrs["place"].name for op in source.body.walk() if op.name in writers}
-        self.planner = Planner(source.body, self.activity, self.written)
+        levels = 1 if checkpoints is None else checkpoints.levels
+        self.planner = Planner(source.body, self.activity, self.written, levels)
         self.params = [Value(v.type, v.name) for v in source.params]
         self.returned = [v for v in source.body.terminator.operands if v.dtype.is_float]
         self.seeds = [Value(v.type, f"seed{number}") for number, v in enumerate(self.returned)]
@@ -135,8 +140,7 @@ class _Reverse:
         self.again: set[Op] = set()
         self.blocks: Blocks | None = None
         if checkpoints is not None:
-            logged = () if journal is None else journal.logs
-            self.blocks = Blocks(self.b, self.planner, source, checkpoints, replayed, self.lost, logged)
+            self.blocks = Blocks(self.b, self.planner, source, checkpoints, replayed, self.lost, journal)
         refuse_mixed_extremes(source, self.places)
         refuse_ordered(source, self.activity.values)
         self.overwritten = _stored_again(source)
@@ -145,7 +149,7 @@ class _Reverse:
         """Sweep the serial code, then everything backwards."""
         names: Names = dict(zip(self.source.params, self.params, strict=True))
         counters: Counters = {}
-        stacks: dict[Value, Value] = {}
+        stacks: Stacks = {}
         for op in self.source.body.ops[:-1]:
             with self.b.at(op.loc):
                 self._top_sweep(op, names, counters, stacks)
@@ -197,7 +201,7 @@ class _Reverse:
 
     # ---- stretches
 
-    def _top_sweep(self, op: Op, names: Names, counters: Counters, stacks: dict[Value, Value]) -> None:
+    def _top_sweep(self, op: Op, names: Names, counters: Counters, stacks: Stacks) -> None:
         """One op of the kernel's own region, forward."""
         if op.name == "parallel_for":
             if self.journal is None:
@@ -213,12 +217,12 @@ class _Reverse:
         """One op of serial code, forward, for its results alone."""
         if self.journal is not None:
             self.journal.row = counter(self.b)
-        counters = {loop: counter(self.b) for loop in (op, *loops_inside(op))}
+        counters: Counters = {loop: counter(self.b) for loop in (op, *self.planner.counters_in(op))}
         temps = self.journal is None
         sweep = Sweep(self.b, self.planner, None, temps, self.replayed, self.lost, journal=self.journal)
         sweep._op(op, names, counters, None)
 
-    def _serially(self, op: Op, names: Names, counters: Counters, stacks: dict[Value, Value]) -> None:
+    def _serially(self, op: Op, names: Names, counters: Counters, stacks: Stacks) -> None:
         """One op of serial code, forward."""
         if self.journal is not None:
             self.journal.row = counter(self.b)
@@ -230,7 +234,7 @@ class _Reverse:
         Then it is swept again when its own reversal comes. AdstackDataAccessError if that would not be the same again.
         """
         after = self.source.body.ops[self.source.body.ops.index(op) + 1 :]
-        loops = ([op] if op.name in ("for", "while") else []) + loops_inside(op)
+        loops = self.planner.counters_of(op)
         if not any(self._kept_in(loop) for loop in loops) or not any(
             o.name == "parallel_for" and self.activity.touches(o) for o in after
         ):
@@ -248,11 +252,9 @@ class _Reverse:
             return place.name in self.replayed or (place.kind == "temp" and self.journal is None)
         return op.name == "array.store" and op.operands[0] not in own
 
-    def _with_stacks(
-        self, op: Op, names: Names, counters: Counters, stacks: dict[Value, Value], *, temps: bool
-    ) -> None:
+    def _with_stacks(self, op: Op, names: Names, counters: Counters, stacks: Stacks, *, temps: bool) -> None:
         """An op outside loops: adstacks for what is kept in it, then the op."""
-        loops = ([op] if op.name in ("for", "while") else []) + loops_inside(op)
+        loops = self.planner.counters_of(op)
         for loop in loops:
             counters[loop] = counter(self.b)
         kept = {loop: found for loop in loops if (found := self._kept_in(loop))}
@@ -262,31 +264,33 @@ class _Reverse:
             capacities = self._capacities(op, names, counters)
             around = dict(self._sides_around(op, ()))
             for loop, values in kept.items():
-                for value, inside in values:
-                    stacks[value] = self.b.stack(value.dtype, capacities[loop], around[loop], inside)
-                    stacks[value].name = value.name
+                for value, inside, region in values:
+                    stack = self.b.stack(value.dtype, capacities[loop], around[loop], inside)
+                    stack.name = value.name
+                    stacks[region, value] = stack
             if self.blocks is not None:
                 self.blocks.open(op, names, stacks, around)
         sweep = Sweep(self.b, self.planner, stacks, temps, self.replayed, self.lost, self.blocks, self.journal)
         sweep._op(op, names, counters, None)
 
-    def _kept_in(self, loop: Op) -> list[tuple[Value, Sides]]:
-        """What a loop's own iterations keep, branches included, inner loops not; and the branches around each value."""
-        found: list[tuple[Value, Sides]] = []
-        work: list[tuple[Region, Sides]] = [(loop.regions[-1], ())]
+    def _kept_in(self, loop: Counted) -> list[Kept]:
+        """What a loop's own iterations keep, or a counted side: branches included, what has other counters not."""
+        found: list[Kept] = []
+        work: list[tuple[Region, Sides]] = [(loop.regions[-1] if isinstance(loop, Op) else loop, ())]
         while work:
             region, sides = work.pop()
             plan = self.planner.plans.get(region)
-            found += [(value, sides) for value in (plan.kept if plan is not None else [])]
+            found += [Kept(value, sides, region) for value in (plan.kept if plan is not None else [])]
             for op in region.ops:
                 if op.name == "if":
-                    work += [(r, (*sides, self._side(op, k))) for k, r in enumerate(op.regions)]
+                    inner = [(k, r) for k, r in enumerate(op.regions) if r not in self.planner.counted]
+                    work += [(r, (*sides, self._side(op, k))) for k, r in inner]
         return found
 
-    def _sides_around(self, op: Op, sides: Sides) -> Iterator[tuple[Op, Sides]]:
-        """Each loop in an op, and the branches around the outermost loop that it is in."""
+    def _sides_around(self, op: Op, sides: Sides) -> Iterator[tuple[Counted, Sides]]:
+        """What has counters in an op, and the branches around the outermost loop that it is in."""
         if op.name in ("for", "while"):
-            yield from ((loop, sides) for loop in (op, *loops_inside(op)))
+            yield from ((loop, sides) for loop in self.planner.counters_of(op))
             return
         for k, region in enumerate(op.regions):
             for inner in region.ops:
@@ -300,11 +304,12 @@ class _Reverse:
         """How often each loop's body runs: at once for a single `for`, else by running the control flow."""
         if self.blocks is not None and self.blocks.takes(op):
             return self.blocks.capacities(op, names, counters)
-        if op.name == "for" and not loops_inside(op):
+        if op.name == "for" and not self.planner.counters_in(op):
             lo, hi = (names.get(v, v) for v in op.operands[:2])
             return {op: trip_count(self.b, lo, hi)}
         counts = dict(counters)
-        Sweep(self.b, self.planner, None, lost=self.lost, journal=self.journal)._op(op, scoped(names), counts, None)
+        sweep = Sweep(self.b, self.planner, None, lost=self.lost, journal=self.journal)
+        sweep._op(op, on_copies(self.b, op, names), counts, None)
         return counts
 
     def _temps_again(self, op: Op, names: Names) -> None:
@@ -327,7 +332,7 @@ class _Reverse:
         local: Names = scoped(names)
         local.update(zip(source.args, args, strict=True))
         counters: Counters = {}
-        stacks: dict[Value, Value] = {}
+        stacks: Stacks = {}
         bounds = [names.get(v, v) for v in op.operands]
         with self.b.into(body), backward.adjoints.inner():
             if self.journal is not None:

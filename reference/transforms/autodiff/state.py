@@ -5,21 +5,36 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from ...ir.builder import Builder
 from ...ir.structure import Op, Region, Value
 from ...ir.types import DType, i64
 
-__all__ = ["Adjoints", "Counters", "Names", "Sides", "free_values"]
+__all__ = ["Adjoints", "Counted", "Counters", "Kept", "Names", "Sides", "Stacks", "free_values"]
 
 Names = MutableMapping[Value, Value]
 """A value of the kernel -> the one that stands for it in the reverse kernel."""
 
-Counters = dict[Op, Value]
-"""A loop -> how many of its iterations have been run (forward) or are still to be reversed."""
+Counted = Op | Region
+"""What has a counter, and adstacks of its own: a loop, or a side of an `if` that is counted."""
+
+Counters = dict[Counted, Value]
+"""How many iterations of a loop have been run (forward) or are still to be reversed; how often a side was taken."""
+
+Stacks = dict[tuple[Region, Value], Value]
+"""The adstack of a value that is kept in a region."""
 
 Sides = tuple[int, ...]
 """Which sides of branches something is in, from the outermost: 2 n + side of the nth `if`."""
+
+
+class Kept(NamedTuple):
+    """A value that is kept: where, and in which branches of what counts that region is."""
+
+    value: Value
+    inside: Sides
+    region: Region
 
 
 class Adjoints:
@@ -69,7 +84,7 @@ class Adjoints:
             self._found = outer
 
 
-def scoped(names: Names) -> Names:
+def scoped(names: Names) -> ChainMap[Value, Value]:
     """A copy to which additions stay local."""
     return ChainMap({}, names)
 

@@ -1,7 +1,8 @@
 """The forward part of a reverse kernel: the ops again, without their effects, keeping what the plan says.
 
 A counting sweep runs the same control flow and only counts how often each loop's body runs: that is the capacity of the
-loop's adstacks, exactly. What it computes besides is dead, and swept up by the passes that follow.
+loop's adstacks, exactly. What it computes besides is dead, and swept up by the passes that follow. It works on copies
+of the local arrays that it writes: the code runs once more afterwards, and starts from what they held before.
 """
 
 from __future__ import annotations
@@ -11,16 +12,16 @@ from typing import TYPE_CHECKING
 
 from ...ir.builder import Builder
 from ...ir.structure import Op, Region, Value
-from ...ir.types import DType, i64
+from ...ir.types import ArrayType, DType, i64
 from ..rewrite import clone_op
 from .plan import Planner
-from .state import Counters, Names, counter, scoped
+from .state import Counters, Names, Stacks, counter, scoped
 
 if TYPE_CHECKING:
     from .checkpoint import Blocks
     from .journal import Journal
 
-__all__ = ["Sweep", "loops_inside", "trip_count", "trips_before"]
+__all__ = ["Sweep", "copy_array", "on_copies", "trip_count", "trips_before"]
 
 _SKIPPED = frozenset({"store", "print", "assert"})
 
@@ -31,7 +32,8 @@ class Sweep:
     Attributes:
         b: where to.
         planner: what is kept.
-        stacks: the adstacks of each loop's kept values; None while counting.
+        stacks: the adstacks of kept values; None while counting.
+        turn: how many iterations of the loop around the code have been run.
         replayed: names of places whose stores and atomics are run again.
         lost: constants that stand for what can't be had again (old values of atomics, random numbers), and for what.
         blocks: what sweeps the loops that are checkpointed.
@@ -42,7 +44,7 @@ class Sweep:
         self,
         b: Builder,
         planner: Planner,
-        stacks: dict[Value, Value] | None,
+        stacks: Stacks | None,
         temps: bool = False,
         replayed: Collection[str] = (),
         lost: dict[Value, Op] | None = None,
@@ -57,34 +59,44 @@ class Sweep:
         self.planner = planner
         self.stacks = stacks
         self.temps = temps
+        self.turn: Value | None = None
 
     def region(self, region: Region, names: Names, counters: Counters, index: Value | None = None) -> list[Value]:
         """The region's ops; gives what it yields. Inside a loop, `index` is where its kept values go."""
         plan = self.planner.plans.get(region)
         kept = set(plan.kept) if plan is not None and index is not None else set()
-        for arg in region.args:
-            if arg in kept:
-                self._keep(arg, names, index)
+        for value in (*(plan.handed if plan is not None else ()), *region.args):
+            if value in kept:
+                self._keep(value, region, names, index)
         for op in region.ops[:-1]:
             with self.b.at(op.loc):
                 self._op(op, names, counters, index)
                 for result in (*op.results, *self._extra(op)):
                     if result in kept:
-                        self._keep(result, names, index)
+                        self._keep(result, region, names, index)
         return [names.get(v, v) for v in region.terminator.operands]
 
     def _extra(self, op: Op) -> Sequence[Value]:
         trips = self.planner.trips.get(op)
         return () if trips is None else (trips,)
 
-    def _keep(self, value: Value, names: Names, index: Value | None) -> None:
+    def _keep(self, value: Value, region: Region, names: Names, index: Value | None) -> None:
         if self.stacks is not None:
             assert index is not None
-            self.b.put(self.stacks[value], index, names[value])
+            self.b.put(self.stacks[region, value], index, names.get(value, value))
+
+    def turns(
+        self, region: Region, names: Names, counters: Counters, index: Value, turn: Value | None = None
+    ) -> list[Value]:
+        """The body of a loop, of which so many iterations have been run; it keeps at `index`."""
+        outer, self.turn = self.turn, index if turn is None else turn
+        yielded = self.region(region, names, counters, index)
+        self.turn = outer
+        return yielded
 
     def _op(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
         if self.journal is not None and op in self.journal.logs:
-            names[op.result] = self.journal.read(self.b, op, index)
+            names[op.result] = self.journal.read(self.b, op, self.turn)
         elif op.name in ("store", "atomic") and op.attrs["place"].name in self.replayed:
             self._clone(op, names)
         elif op.name in _SKIPPED:
@@ -120,7 +132,7 @@ class Sweep:
 
     def _if(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
         condition = names.get(op.operands[0], op.operands[0])
-        inner = loops_inside(op)
+        inner = self.planner.counters_in(op)
         extras = [] if index is not None else self._outside_loops(op)
         results = [*op.results, *extras]
         regions = []
@@ -128,7 +140,10 @@ class Sweep:
             branch = Region()
             local, counts = scoped(names), dict(counters)
             with self.b.into(branch):
-                yielded = self.region(region, local, counts, index)
+                own = counts[region] if region in self.planner.counted else index
+                yielded = self.region(region, local, counts, own)
+                if region in self.planner.counted:
+                    counts[region] = self.b.add(counts[region], counter(self.b, 1))
                 kept = [local[v] if v in local else self._nothing(v) for v in extras]
                 self.b.yield_(*yielded, *kept, *(counts[loop] for loop in inner))
             regions.append(branch)
@@ -167,7 +182,7 @@ class Sweep:
         lo, hi, *initial = (names.get(v, v) for v in op.operands)
         trips = trip_count(self.b, lo, hi)
         start = counters[op]
-        inner = loops_inside(op)
+        inner = self.planner.counters_in(op)
         source = op.regions[0]
         args = [Value(v.type, v.name) for v in source.args]
         counts = [Value(i64) for _ in inner]
@@ -177,7 +192,7 @@ class Sweep:
         state = {**counters, **dict(zip(inner, counts, strict=True))}
         with self.b.into(body):
             done = trips_before(self.b, lo, args[0])
-            yielded = self.region(source, local, state, self.b.add(start, done))
+            yielded = self.turns(source, local, state, self.b.add(start, done))
             self.b.yield_(*yielded, *(state[loop] for loop in inner))
         made = self.b.for_(lo, hi, [*initial, *(counters[loop] for loop in inner)], body)
         self._finish(op, names, counters, made, trips)
@@ -185,7 +200,7 @@ class Sweep:
     def _while(self, op: Op, names: Names, counters: Counters) -> None:
         initial = [names.get(v, v) for v in op.operands]
         start = counters[op]
-        inner = loops_inside(op)
+        inner = self.planner.counters_in(op)
         head, source = op.regions
         types = [v.type for v in source.args]
         condition = Region([*(Value(t) for t in types), *(Value(i64) for _ in inner), Value(i64, "trips")])
@@ -199,7 +214,7 @@ class Sweep:
         local.update(zip(source.args, args, strict=False))
         state = {**counters, **dict(zip(inner, counts, strict=True))}
         with self.b.into(body):
-            yielded = self.region(source, local, state, self.b.add(start, done))
+            yielded = self.turns(source, local, state, self.b.add(start, done))
             self.b.yield_(*yielded, *(state[loop] for loop in inner), self.b.add(done, counter(self.b, 1)))
         zero = counter(self.b)
         made = self.b.while_([*initial, *(counters[loop] for loop in inner), zero], condition, body)
@@ -207,7 +222,7 @@ class Sweep:
 
     def _finish(self, op: Op, names: Names, counters: Counters, made: list[Value], trips: Value) -> None:
         names.update(zip(op.results, made, strict=False))
-        inner = loops_inside(op)
+        inner = self.planner.counters_in(op)
         counters.update(zip(inner, made[len(op.results) :], strict=True))
         planned = self.planner.trips.get(op)
         if planned is not None:
@@ -225,6 +240,23 @@ def trips_before(b: Builder, lo: Value, index: Value) -> Value:
     return b.sub(b.cast(index, i64), b.cast(lo, i64))
 
 
-def loops_inside(op: Op) -> list[Op]:
-    """The loops nested in an op, outer before inner."""
-    return [o for region in op.regions for o in region.walk() if o.name in ("for", "while")]
+def on_copies(b: Builder, op: Op, names: Names) -> Names:
+    """Names in which an op can run ahead of itself: of the local arrays that it reads and writes there are copies."""
+    inside = list(Region(ops=[op]).walk())
+    used = {name: {o.operands[0] for o in inside if o.name == name} for name in ("array.load", "array.store")}
+    local = scoped(names)
+    for array in (o.operands[0] for o in inside if o.name == "array.store"):
+        if array in used["array.load"] and array in names and array not in local.maps[0]:
+            assert isinstance(array.type, ArrayType)
+            local[array] = b.array(array.type.dtype, array.type.length)
+            copy_array(b, names[array], local[array], array.type.length)
+    return local
+
+
+def copy_array(b: Builder, source: Value, to: Value, length: int) -> None:
+    """Copy a local array."""
+    body = Region([Value(i64)])
+    with b.into(body):
+        b.array_store(to, body.args[0], b.array_load(source, body.args[0]))
+        b.yield_()
+    b.for_(counter(b), counter(b, length), [], body)

@@ -1,0 +1,101 @@
+"""Loops that keep more than the heap may hold: they run again from snapshots, whatever they are inside of."""
+
+from adstack.conformance.case import Run, case
+
+SMALL = {"ad_stack_heap_limit": 1024}
+
+
+def products(qd, lanes=3):
+    """Places of a chain s <- s * w[j], and what m factors of -1, `uses` of each w, give: all of it exact."""
+    x, y = qd.field(qd.f32, shape=lanes, needs_grad=True), qd.field(qd.f32, shape=lanes, needs_grad=True)
+    w = qd.field(qd.f32, shape=4, needs_grad=True)
+
+    def run(k, uses):
+        def both():
+            x.grad.fill(0)
+            w.grad.fill(0)
+            y.grad.fill(1)
+            k()
+            k.grad()
+
+        sign = (-1) ** sum(uses)
+        return Run(both, given={x: 1, w: -1}, expect={y: sign, x.grad: sign, w.grad: [-sign * n * lanes for n in uses]})
+
+    return x, y, w, run
+
+
+@case(rules=["sizing.checkpoints"], params={"form": ["for-for", "while-for", "for-while", "three"]}, options=SMALL)
+def nests_in_a_small_heap(qd, form):
+    """A few trips of an outer loop, each of which keeps more than there is room for: loops inside have snapshots."""
+    x, y, w, run = products(qd)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            s = x[i]
+            if qd.static(form == "for-for"):
+                for _ in range(2):
+                    for b in range(400):
+                        s = s * w[b % 4]
+            elif qd.static(form == "while-for"):
+                a = 0
+                while a < 2:
+                    for b in range(400):
+                        s = s * w[b % 4]
+                    a += 1
+            elif qd.static(form == "for-while"):
+                for _ in range(2):
+                    b = 0
+                    while b < 400 and s < 2.0:
+                        s = s * w[b % 4]
+                        b += 1
+            else:
+                for a in range(2):
+                    for b in range(2):
+                        for c in range(300 + a - b):
+                            s = s * w[c % 4]
+            y[i] = s
+
+    if form != "three":
+        return run(k, [200] * 4)
+    counts = [300 + a - b for a in range(2) for b in range(2)]
+    return run(k, [sum(1 for n in counts for c in range(n) if c % 4 == j) for j in range(4)])
+
+
+@case(
+    rules=["sizing.checkpoints"],
+    params={"form": ["in-place", "nested", "logged"]},
+    options={**SMALL, "ad_snapshot": True},
+)
+def steps_in_memory_in_a_small_heap(qd, form):
+    """Loops that step an element in place, or use what updates found: memory that trips touch is part of the state."""
+    lanes = 3
+    x, w, y = (qd.field(qd.f32, shape=lanes, needs_grad=True) for _ in range(3))
+
+    @qd.kernel
+    def k():
+        for i in x:
+            if qd.static(form == "in-place"):
+                for _ in range(401):
+                    x[i] = x[i] * w[i]
+            elif qd.static(form == "nested"):
+                for a in range(100):
+                    for _ in range(a % 3 + 3):
+                        x[i] = x[i] * w[i]
+                    x[i] = x[i] * w[i]
+            else:
+                s = 1.0
+                for _ in range(401):
+                    s = s * qd.atomic_mul(x[i], w[i])
+                x[i] = s
+            y[i] = x[i]
+
+    def both():
+        k()
+        k.grad()
+
+    factors = {"in-place": 401, "nested": 499, "logged": sum(range(401))}[form]
+    of_x = 401 if form == "logged" else 1
+    sign = (-1) ** factors
+    given = {x: 1, w: -1, x.grad: 0, w.grad: 0, y.grad: 1}
+    return Run(both, given=given, expect={y: sign, x.grad: sign * of_x, w.grad: -sign * factors})
