@@ -60,9 +60,13 @@ class Written:
         plan: what was launched.
         scalars: its scalar arguments.
         arrays: its array arguments.
+
+    Attributes:
+        shapes: extents of these.
+        unwatched: what is known of memory that it read and nobody watches.
     """
 
-    __slots__ = ("_memory", "_plan", "number", "scalars", "unwatched")
+    __slots__ = ("_memory", "_plan", "number", "scalars", "shapes", "unwatched")
 
     def __init__(
         self,
@@ -74,6 +78,7 @@ class Written:
         self.number, self.scalars = number, tuple(scalars)
         self._plan = None if plan is None else ref(plan)
         self._memory: dict[str, ReferenceType[Buffer]] = {}
+        self.shapes = {name: buffer.shape for name, buffer in (arrays or {}).items()}
         self.unwatched: dict[str, Any] = {}
         if plan is not None:
             memory = {**plan.buffers, **(arrays or {})}
@@ -97,10 +102,6 @@ class Written:
         """What it read, as far as it is still there: memory by the names of places."""
         return {name: known() for name, known in self._memory.items()}
 
-    @property
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Extents of that memory."""
-        return {name: buffer.shape for name, buffer in self.memory.items() if buffer is not None}
 
 
 class History:
@@ -137,8 +138,6 @@ def _covers(written: Written, name: str, boxes: Sequence[Box]) -> bool:
     """Whether a launch certainly stored to every element of some boxes, whatever was there."""
     plan = written.plan
     if plan is None or name in plan.compiled.read:
-        return False
-    if any(buffer is None for buffer in written.memory.values()):
         return False
     stored = certain(plan.compiled.program, written.scalars, written.shapes).written.get(name, ())
     return all(any(contains(one, box) for one in stored) for box in boxes)
