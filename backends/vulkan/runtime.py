@@ -8,7 +8,7 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from adstack.backends.llvm import native
 from adstack.backends.shared.bits import raw_bits
 from adstack.backends.shared.kept import default_folder
+from adstack.backends.shared.leftovers import Leftovers
 from adstack.backends.shared.sites import record_words
 from adstack.backends.spirv.context import own_size
 from adstack.backends.spirv.traits import Traits
@@ -70,6 +71,7 @@ class _Shared:
 
     Attributes:
         unread: executables launched since anybody waited, whose records are to be looked at.
+        leftovers: what Python has dropped and the device still has.
     """
 
     device: Device
@@ -79,6 +81,7 @@ class _Shared:
     traits: Traits
     heap: Heap
     lock: threading.RLock
+    leftovers: Leftovers
     unread: dict[int, Executable] = field(default_factory=dict)
 
 
@@ -96,7 +99,8 @@ def _shared(number: int, addresses: bool) -> _Shared:
     )
     traits = measured(memory, stream, pipelines, default_folder())
     heap = device_heap(memory, stream)
-    return _Shared(device, memory, pipelines, stream, traits, heap, threading.RLock())
+    lock = threading.RLock()
+    return _Shared(device, memory, pipelines, stream, traits, heap, lock, Leftovers(lock))
 
 
 class VulkanBackend:
@@ -110,7 +114,9 @@ class VulkanBackend:
         physical = self.device.physical
         self._groups = most_groups(physical.is_cpu, physical.limits["groups"])
         self._transfers = Transfers(self.memory, self.stream, self._seen)
-        self._graphs = Graphs(self.memory, self.stream, shared.heap, shared.lock, shared.unread, self._groups)
+        self._graphs = Graphs(
+            self.memory, self.stream, shared.heap, shared.lock, shared.unread, self._groups, shared.leftovers
+        )
 
     @property
     def launches(self) -> int:
@@ -121,6 +127,7 @@ class VulkanBackend:
 
     def compile(self, program: Program, options: Options) -> Executable:
         with self._shared.lock:
+            self._shared.leftovers.sweep()
             return self._compile(program, options)
 
     def _compile(self, program: Program, options: Options) -> Executable:
@@ -152,7 +159,8 @@ class VulkanBackend:
         if isinstance(self.stream, BoundStream):
             made.binder = Binder(self.stream, self._shared.heap, program, made.record, made.prints, made.sizes)
         self._look_ahead(made)
-        weakref.finalize(made, _destroyed, self._shared, pipelines, (made.record, made.prints, made.sizes))
+        end = partial(_destroy, self._shared, pipelines, (made.record, made.prints, made.sizes))
+        weakref.finalize(made, self._shared.leftovers.add, end).atexit = False
         return made
 
     def _check_dtypes(self, program: Program) -> None:
@@ -420,6 +428,7 @@ class VulkanBackend:
 
     def synchronize(self) -> None:
         with self._shared.lock:
+            self._shared.leftovers.sweep()
             self._settle()
 
     # ---- memory
@@ -431,6 +440,7 @@ class VulkanBackend:
                 do=f"use one of {', '.join(t.name for t in self.capabilities.dtypes)}, or another device",
             )
         with self._shared.lock:
+            self._shared.leftovers.sweep()
             piece = self.memory.piece(dtype, shape)
             self._transfers.clear(piece)
             return piece
@@ -441,6 +451,22 @@ class VulkanBackend:
     def free(self, storage: Piece) -> None:
         with self._shared.lock:
             self.memory.free(storage)
+
+    def abandon(self, storage: Piece) -> None:
+        """Give memory back that has lost its owner, once the device is done with it."""
+        self._shared.leftovers.add(partial(self.memory.free, storage))
+
+    def reclaim(self) -> None:
+        """Have back what was given back or abandoned, after waiting for the device."""
+        with self._shared.lock:
+            self._shared.leftovers.sweep()
+            self.stream.finish()
+
+    def close(self) -> None:
+        """Give back the adstack heap, and what was abandoned."""
+        with self._shared.lock:
+            self._shared.heap.drop()
+            self._shared.leftovers.sweep()
 
     def host_view(self, storage: Piece) -> Array | None:
         with self._shared.lock:
@@ -491,13 +517,12 @@ def _read(piece: Piece, at: int, dtype: DType) -> Any:
     return np.frombuffer(piece.block.host, dtype.numpy, 1, piece.offset + at)[0].item()
 
 
-def _destroyed(shared: _Shared, pipelines: Sequence[Pipeline], pieces: Sequence[Piece | None]) -> None:
+def _destroy(shared: _Shared, pipelines: Sequence[Pipeline], pieces: Sequence[Piece | None]) -> None:
     """Give back what an executable had, once the device is done with it."""
-    with shared.lock:
-        batch = shared.stream.batch
-        for pipeline in pipelines:
-            shared.device.later(batch, lambda pipeline=pipeline: shared.pipelines.destroy(pipeline))  # type: ignore[misc]
-        for piece in pieces:
-            if piece is not None:
-                piece.batch = batch
-                shared.memory.free(piece)
+    batch = shared.stream.batch
+    for pipeline in pipelines:
+        shared.device.later(batch, partial(shared.pipelines.destroy, pipeline))
+    for piece in pieces:
+        if piece is not None:
+            piece.batch = batch
+            shared.memory.free(piece)

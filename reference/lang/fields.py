@@ -223,9 +223,9 @@ class MatrixField(Field):
         return len(self.element_shape)
 
     def get_scalar_field(self, *indices: int) -> Any:
-        """One number of every element, as a numpy array that shares the memory where the host can address it."""
+        """One number of every element, as a numpy array that shares the memory where that is the host's own."""
         at: tuple[Any, ...] = (Ellipsis, *indices)
-        return self._view()[at]
+        return self._view()[at] if self._array is not None else self._view()[at].copy()
 
 
 def make_field(
