@@ -62,15 +62,20 @@ def parsed(text: str) -> Any:
 def optimised(text: str, machine: Any) -> Any:
     """The module, parsed, verified and cleaned up."""
     module = parsed(text)
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+    _passes().run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
+    return module
+
+
+@cache
+def _passes() -> Any:
+    """The passes are listed once: LLVM keeps 5 KiB of each list that was run."""
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
     passes.add_global_dead_code_eliminate_pass()
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
-    passes.run(module, builder)
-    return module
+    return passes
 
 
 def ptx(text: str, target: tuple[str, str] | None = None) -> str:

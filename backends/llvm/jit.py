@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
@@ -41,9 +42,30 @@ def target_machine() -> Any:
     return llvm.Target.from_default_triple().create_target_machine(cpu=name, features=features, opt=LEVEL, jit=True)
 
 
-@cache
+MOST_LIBRARIES: Final = 16
+"""How many libraries one linker takes. What it keeps of each, 9 KiB, it keeps until all of them are gone."""
+
+
+@dataclass
+class _Linker:
+    """What links objects now, and how many it has linked."""
+
+    jit: Any = None
+    libraries: int = 0
+
+    def next(self) -> Any:
+        """For one library more."""
+        if self.jit is None or self.libraries == MOST_LIBRARIES:
+            self.jit, self.libraries = jit(), 0
+        self.libraries += 1
+        return self.jit
+
+
+_LINKER: Final = _Linker()
+
+
 def jit() -> Any:
-    """What links objects into this process.
+    """What links objects into this process; it lives as long as one of them.
 
     On x86-64 by RuntimeDyld, which takes less time; elsewhere by JITLink: on arm64 the other gives up where code is
     more than 4 GiB from what it calls.
@@ -59,7 +81,7 @@ def linked(image: bytes, symbols: Sequence[str], imports: Mapping[str, int] = _N
         builder.export_symbol(symbol)
     for symbol, address in imports.items():
         builder.import_symbol(symbol, address)
-    return builder.add_current_process().link(jit(), f"adstack{next(_counter)}")
+    return builder.add_current_process().link(_LINKER.next(), f"adstack{next(_counter)}")
 
 
 def runtime_library(

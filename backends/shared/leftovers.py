@@ -1,8 +1,8 @@
 """What is to be given back to a device because Python dropped it.
 
 Python may find that at any moment and on any thread: in the middle of work on the very lists that say what memory is
-free, too. So it is noted, which can't go wrong, and done at once only where the finding thread does nothing else with the
-device and no other thread does; else the backend does it the next time it allocates, compiles or waits.
+free, too. So it is noted, which can't go wrong, and done at once only where neither the finding thread nor another one
+works with the device; else the backend does it the next time it allocates, compiles or waits.
 """
 
 from __future__ import annotations

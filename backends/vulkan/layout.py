@@ -148,11 +148,12 @@ class Memory:
         device: whose.
         taken: bytes taken from Vulkan.
         used: bytes in pieces.
+        waiting: bytes of those that were given back, and that the device may still use.
     """
 
     def __init__(self, device: Device) -> None:
         self.device = device
-        self.taken = self.used = 0
+        self.taken = self.used = self.waiting = 0
         self._types, self._heaps = _properties(device.physical.handle)
         self._blocks: dict[_Kind, list[Block]] = {"device": [], "visible": [], "staging": []}
         self.mapped = self._is_mapped()
@@ -191,11 +192,13 @@ class Memory:
 
     def free(self, piece: Piece) -> None:
         """Give a piece back once the device is done with it."""
+        self.waiting += piece.size
         self.device.later(piece.batch, lambda: self._freed(piece))
 
     def _freed(self, piece: Piece) -> None:
         block = piece.block
         self.used -= piece.size
+        self.waiting -= piece.size
         block.give(piece.offset, piece.size)
         if block.is_empty and (block.size > _BLOCK or self._has_spare(block)):
             self._drop(block)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import struct
-import threading
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,33 +14,28 @@ import numpy.typing as npt
 
 from adstack.backends.llvm import native
 from adstack.backends.shared.bits import raw_bits
-from adstack.backends.shared.kept import default_folder
-from adstack.backends.shared.leftovers import Leftovers
 from adstack.backends.shared.sites import record_words
 from adstack.backends.spirv.context import own_size
-from adstack.backends.spirv.traits import Traits
 from adstack.errors import BackendUnavailableError
 from adstack.ir.structure import Program
 from adstack.ir.types import DType, i64, u8, u64
-from adstack.runtime.adstack_heap import Heap, TaskUse
+from adstack.runtime.adstack_heap import TaskUse
 from adstack.runtime.backend import Bindings, Capabilities, Probe
 from adstack.runtime.guards import rewired
 from adstack.runtime.options import Options
 from adstack.runtime.shortcuts import HostArgument, Shortcut
 
 from . import capability
-from .adstacks import Layouts, device_heap
+from .adstacks import Layouts
 from .bound import Binder, BoundStream, check_count
 from .codegen import emit_module, most_groups
-from .device import Device, opened
 from .executable import OVERFLOW, PRINT_WORDS, Executable
 from .extents import Extent
 from .graphs import Graph, Graphs
-from .layout import Memory, Piece, mapped
+from .layout import Piece, mapped
+from .shared import Shared, shared
 from .shortcuts import Launcher, Work
-from .stream import Stream
-from .toolchain import Pipeline, Pipelines
-from .traits import measured
+from .toolchain import Pipeline
 from .transfers import Transfers
 
 __all__ = ["Executable", "VulkanBackend", "open_device", "probe"]
@@ -62,51 +55,13 @@ def open_device() -> VulkanBackend:
     if isinstance(physical, tuple):
         reason, fix = physical
         raise BackendUnavailableError(reason, do=fix)
-    return VulkanBackend(capability.offered(physical), _shared(physical.number, physical.addresses))
-
-
-@dataclass(frozen=True)
-class _Shared:
-    """What all backends of a process have in common, so that opening another one costs nothing.
-
-    Attributes:
-        unread: executables launched since anybody waited, whose records are to be looked at.
-        leftovers: what Python has dropped and the device still has.
-    """
-
-    device: Device
-    memory: Memory
-    pipelines: Pipelines
-    stream: Stream
-    traits: Traits
-    heap: Heap
-    lock: threading.RLock
-    leftovers: Leftovers
-    unread: dict[int, Executable] = field(default_factory=dict)
-
-
-@cache
-def _shared(number: int, addresses: bool) -> _Shared:
-    found = capability.devices()
-    assert isinstance(found, list)
-    device = opened(found[number])
-    memory = Memory(device)
-    pipelines = Pipelines(device, default_folder())
-    stream: Stream = (
-        Stream(device, memory, pipelines.layout)
-        if addresses
-        else BoundStream(device, memory, pipelines.layout, pipelines.sets)
-    )
-    traits = measured(memory, stream, pipelines, default_folder())
-    heap = device_heap(memory, stream)
-    lock = threading.RLock()
-    return _Shared(device, memory, pipelines, stream, traits, heap, lock, Leftovers(lock))
+    return VulkanBackend(capability.offered(physical), shared(physical.number, physical.addresses))
 
 
 class VulkanBackend:
     """Memory is pieces of Vulkan buffers, known by their addresses."""
 
-    def __init__(self, capabilities: Capabilities, shared: _Shared) -> None:
+    def __init__(self, capabilities: Capabilities, shared: Shared) -> None:
         self.capabilities = capabilities
         self._shared = shared
         self.device, self.memory, self.stream = shared.device, shared.memory, shared.stream
@@ -127,7 +82,7 @@ class VulkanBackend:
 
     def compile(self, program: Program, options: Options) -> Executable:
         with self._shared.lock:
-            self._shared.leftovers.sweep()
+            self._shared.tidy()
             return self._compile(program, options)
 
     def _compile(self, program: Program, options: Options) -> Executable:
@@ -159,7 +114,7 @@ class VulkanBackend:
         if isinstance(self.stream, BoundStream):
             made.binder = Binder(self.stream, self._shared.heap, program, made.record, made.prints, made.sizes)
         self._look_ahead(made)
-        end = partial(_destroy, self._shared, pipelines, (made.record, made.prints, made.sizes))
+        end = partial(self._shared.destroy, pipelines, (made.record, made.prints, made.sizes))
         weakref.finalize(made, self._shared.leftovers.add, end).atexit = False
         return made
 
@@ -440,7 +395,7 @@ class VulkanBackend:
                 do=f"use one of {', '.join(t.name for t in self.capabilities.dtypes)}, or another device",
             )
         with self._shared.lock:
-            self._shared.leftovers.sweep()
+            self._shared.tidy()
             piece = self.memory.piece(dtype, shape)
             self._transfers.clear(piece)
             return piece
@@ -515,14 +470,3 @@ class VulkanBackend:
 def _read(piece: Piece, at: int, dtype: DType) -> Any:
     """A returned scalar."""
     return np.frombuffer(piece.block.host, dtype.numpy, 1, piece.offset + at)[0].item()
-
-
-def _destroy(shared: _Shared, pipelines: Sequence[Pipeline], pieces: Sequence[Piece | None]) -> None:
-    """Give back what an executable had, once the device is done with it."""
-    batch = shared.stream.batch
-    for pipeline in pipelines:
-        shared.device.later(batch, partial(shared.pipelines.destroy, pipeline))
-    for piece in pieces:
-        if piece is not None:
-            piece.batch = batch
-            shared.memory.free(piece)

@@ -463,7 +463,6 @@ class Kept:
 
     def __init__(self, memory: Buffer, start: int, box: Box, shape: tuple[int, ...]) -> None:
         self._memory, self._start, self._box, self._shape = memory, start, box, shape
-        finalize(self, memory.drop)
 
     @property
     def nbytes(self) -> int:

@@ -7,7 +7,6 @@ makes launches under a tape in the same ways.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -29,6 +28,7 @@ __all__ = ["KeptLaunch", "Way", "kept_launches", "kept_way"]
 
 Way = Literal["rewinding", "parted", "journaled"] | None
 """How a launch keeps what it overwrites; None if its reverse pass needs nothing that it overwrites."""
+
 
 def kept_way(made: Specialisation, names: Collection[str], runtime: Runtime) -> Way:
     """How launches of a specialisation have to be made, if its reverse pass reads the places `names`."""
@@ -117,9 +117,8 @@ class KeptLaunch:
             if self.journaled is not None:
                 return self.journaled.launch()
             buffers = {**self.made.plan.buffers, **call.arrays}
-            weakref.finalize(self, _drop, copies := self.copies)
             for alias, name in derived(self.made, "rewinding", self.runtime).beside.items():
-                copies[alias] = _copied(buffers[name])
+                self.copies[alias] = _copied(buffers[name])
             return self.made.run(call)
         finally:
             self.number = self.made.plan.backend.launches
