@@ -11,7 +11,7 @@ from typing import Any, Final
 import llvmlite.binding as llvm
 
 from adstack.backends.llvm.cache import ObjectCache
-from adstack.backends.llvm.jit import linked, made_for, target_machine
+from adstack.backends.llvm.jit import linked, made_for, room_for_text, target_machine
 from adstack.errors import InternalError
 
 __all__ = ["NEWEST", "Code", "architecture", "host_code", "ptx", "recipe"]
@@ -50,7 +50,8 @@ def recipe() -> str:
 
 
 def parsed(text: str) -> Any:
-    """The module, parsed and verified."""
+    """The module, parsed and verified, with memory for what comes then."""
+    room_for_text(text)
     try:
         module = llvm.parse_assembly(text)
         module.verify()

@@ -11,7 +11,7 @@ from types import FunctionType
 from typing import Any, Final, cast, overload
 from weakref import ref
 
-from ..errors import AdstackCallError, AdstackError, AdstackSyntaxError, InternalError
+from ..errors import AdstackCallError, AdstackError, AdstackMemoryError, AdstackSyntaxError, InternalError
 from ..runtime import state
 from ..runtime.guards import EPOCH, GUARD
 from ..runtime.shortcuts import Argument
@@ -71,6 +71,8 @@ class Kernel:
         except AdstackError as error:
             # the way through the compiler or the backend says nothing about the user's mistake: the message does
             raise error.with_traceback(None) from error.__cause__
+        except MemoryError as error:
+            raise self._short_of_memory() from error
 
     @contextmanager
     def shown(self) -> Iterator[None]:
@@ -81,6 +83,14 @@ class Kernel:
             raise
         except AdstackError as error:
             raise error.with_traceback(None) from error.__cause__
+        except MemoryError as error:
+            raise self._short_of_memory() from error
+
+    def _short_of_memory(self) -> AdstackMemoryError:
+        return AdstackMemoryError(
+            f"kernel {self.signature.name}: this process has no memory left to compile or to launch it",
+            do="free memory, or raise the limits of the process, and call it again",
+        )
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if RECORDERS and RECORDERS[-1] is not None and current_emitter() is None:
