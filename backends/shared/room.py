@@ -1,8 +1,8 @@
 """Memory for others' code that does not survive without it: there, before it is called.
 
-Compilers end the process when an allocation fails inside them. So they are called only where what they may need is left,
-by the system, the control groups around the process, and its own limits; if not, a kernel is refused while nothing has
-happened yet.
+Compilers end the process when an allocation fails inside them. So they are called only where what they may need is
+left: by the system, the control groups around the process, and its own limits. If not, a kernel is refused before
+anything has happened.
 """
 
 from __future__ import annotations
