@@ -163,8 +163,9 @@ from .lang.types import (
     uint64,
 )
 from .runtime.stats import stats
+from .version import VERSION
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "AdstackArgumentError",

@@ -52,6 +52,7 @@ class Cache:
         device_files: how many files beside them are about devices: their drivers' compiled code, and what is known of
             them.
         device_bytes: what those take.
+        refusal: why nothing is read from the folder or written to it, "" if it is used.
     """
 
     folder: str
@@ -60,12 +61,16 @@ class Cache:
     most: int
     device_files: int = 0
     device_bytes: int = 0
+    refusal: str = ""
 
 
 def cache() -> Cache:
     """What is kept on disk."""
     room, files = _kept()
     objects = room.ObjectCache(files.default_folder())
+    refusal = files.refusal(objects.folder)
+    if refusal:
+        return Cache(str(objects.folder), 0, 0, room.MOST_BYTES, refusal=refusal)
     sizes = [size for _, size in objects.entries()]
     others = [size for _, size in files.device_files(objects.folder)]
     return Cache(str(objects.folder), len(sizes), sum(sizes), room.MOST_BYTES, len(others), sum(others))
@@ -75,9 +80,9 @@ def clear_cache() -> tuple[int, int]:
     """Remove what is kept on disk: how many kernels there were, and how many files about devices."""
     room, files = _kept()
     objects = room.ObjectCache(files.default_folder())
-    others = [path for path, _ in files.device_files(objects.folder)]
-    for path in others:
-        files.remove(path)
+    others = [name for name, _ in files.device_files(objects.folder)]
+    for name in others:
+        files.remove(objects.folder, name)
     return objects.clear(), len(others)
 
 

@@ -44,11 +44,16 @@ def info() -> None:
         ("devices", f"{found.device_files} files, {found.device_bytes / MIB:.1f} MiB"),
     ):
         out.print(f"{name:8} {text}", markup=False, soft_wrap=True)
+    if found.refusal:
+        out.print(f"refused  {found.refusal}", markup=False, soft_wrap=True)
 
 
 @cache.command()
 def clear() -> None:
     """Remove all kernels that are kept, and the files about devices."""
+    refusal = inspection.cache().refusal
+    if refusal:
+        raise click.ClickException(refusal)
     kernels, files = inspection.clear_cache()
     about = f", {files} file{'s' if files != 1 else ''} about devices" if files else ""
     console().print(f"{kernels} kernel{'s' if kernels != 1 else ''}{about} removed", markup=False)

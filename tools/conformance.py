@@ -170,10 +170,17 @@ def _subjects(backends: Sequence[str], peers: Sequence[str], pythons: dict[str, 
 
 def _run(cells: list[Cell], subjects: list[Subject], entries: list[Entry], rest: dict[str, Any]) -> Report:
     start = time.perf_counter()
-    log = Log(rest["log_file"]) if rest["log_file"] is not None else None
+    log = _log(rest["log_file"])
     results = log.complete(cells, lambda missing: _results(missing, rest, log)) if log else _results(cells, rest)
     seconds = time.perf_counter() - start
     return Report(results, subjects, stale_gaps(entries, subjects), rest["seed"], seconds)
+
+
+def _log(path: Path | None) -> Log | None:
+    try:
+        return None if path is None else Log(path, lambda text: click.echo(text, err=True))
+    except OSError as error:
+        raise click.FileError(str(path), error.strerror or str(error)) from error
 
 
 def _results(cells: list[Cell], rest: dict[str, Any], log: Log | None = None) -> list[Result]:

@@ -6,6 +6,7 @@ import os
 from typing import Final
 
 from adstack.runtime.backend import Capabilities, Probe, Unavailable
+from adstack.runtime.processes import foreign, start
 
 from .driver import Device, Driver, DriverError, library
 from .emulator import Emulator
@@ -38,16 +39,17 @@ def chosen() -> str:
 
 def opened() -> Driver | Emulator:
     """The device asked for; DriverError if it can't be opened."""
+    start("CUDA")
     return Emulator() if chosen() == HOST else Driver(int(chosen()))
 
 
 def probe() -> Probe:
     """It runs on NVIDIA's devices from Volta on, with a driver for CUDA 12.1 or later."""
-    if chosen() == HOST:
-        return _capabilities(Emulator().device, "emulated")
-    trouble = _trouble()
+    trouble = foreign("CUDA") or (_trouble() if chosen() != HOST else None)
     if trouble is not None:
         return Unavailable("cuda", *trouble)
+    if chosen() == HOST:
+        return _capabilities(Emulator().device, "emulated")
     try:
         device = Driver(int(chosen())).device
     except DriverError as error:
@@ -67,6 +69,7 @@ def _trouble() -> tuple[str, str] | None:
         return "NVIDIA's driver (libcuda) is not installed", "install the driver; no other part of CUDA is needed"
     if not chosen().isdigit():
         return f"{CHOICE}={chosen()!r} is no device", f"set it to a device's number, or to {HOST}"
+    start("CUDA")
     try:
         count = Driver.count()
     except DriverError as error:

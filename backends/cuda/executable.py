@@ -21,6 +21,7 @@ from adstack.backends.shared.reports import failure, outgrown, overflow_error, p
 from adstack.ir.structure import Program
 from adstack.runtime.adstack_heap import Heap
 from adstack.runtime.options import Options
+from adstack.runtime.processes import foreign
 
 from .adstacks import Layouts
 from .codegen import BLOCK, FUNCTION, HEAD, IDLE, MOST, ROW, TABLE, WORDS, Module
@@ -317,7 +318,11 @@ def build(
 
 
 def _release(driver: Driver | Emulator, loaded: Any, own: int, pinned: Sequence[int]) -> None:
-    """Give back what an executable had, once nothing runs; a device that has failed takes nothing back."""
+    """Give back what an executable had, once nothing runs; a device that has failed, or that is another
+    process's, takes nothing back.
+    """
+    if foreign("CUDA") is not None:
+        return
     with suppress(DriverError):
         driver.enter()
         driver.synchronize()

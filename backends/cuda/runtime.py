@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
@@ -22,6 +21,7 @@ from adstack.ir.types import DType
 from adstack.runtime.adstack_heap import Heap, TaskUse
 from adstack.runtime.backend import Bindings, Capabilities, Probe, Unavailable
 from adstack.runtime.options import Options
+from adstack.runtime.processes import DeviceTurn
 from adstack.runtime.shortcuts import HostArgument, Shortcut
 
 from . import capability
@@ -61,8 +61,8 @@ class CudaBackend:
         self._launches = np.zeros(1, np.int64)
         self._adds: Mapping[str, float] | None = None
         self._lost = False
-        self._turn = threading.RLock()
-        self.leftovers = Leftovers(self._turn)
+        self._turn = DeviceTurn("CUDA")
+        self.leftovers = Leftovers(self._turn.plain)
         self._pending: dict[int, Executable] = {}
         self._recording: Recording | None = None
         self.heap = Heap(self._take, driver.free)
@@ -266,8 +266,11 @@ class CudaBackend:
 
     def free(self, storage: DeviceArray) -> None:
         if not self._lost:
-            with self._doing("giving back memory") as driver:
-                driver.free(storage.address)
+            self._turn.give_back(lambda: self._free(storage.address))
+
+    def _free(self, address: int) -> None:
+        with self._doing("giving back memory") as driver:
+            driver.free(address)
 
     def abandon(self, storage: DeviceArray) -> None:
         """Give memory back that has lost its owner. The driver waits for what may use it."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import os
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -26,6 +27,17 @@ _LINK_BYTES: Final = 2 << 20
 _LINK_FACTOR: Final = 8
 _NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
 _counter = itertools.count()
+
+
+def _fork_between_calls() -> None:
+    """Let a process fork only while no thread is inside LLVM: a child would wait for that thread for ever."""
+    lock = llvm.ffi.lib._lock
+    leave = partial(lock.__exit__, None, None, None)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=lock.__enter__, after_in_parent=leave, after_in_child=leave)
+
+
+_fork_between_calls()
 
 
 @cache

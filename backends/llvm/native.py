@@ -5,6 +5,7 @@ One function of machine code (`native_ir`) serves all kernels; what differs stan
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import struct
@@ -21,7 +22,7 @@ from adstack.backends.shared.kept import default_folder
 from adstack.errors import AdstackRuntimeError
 from adstack.ir.structure import Program
 from adstack.runtime.adstack_heap import HeapLimit
-from adstack.runtime.guards import GUARD
+from adstack.runtime.guards import GUARD, invalidate
 from adstack.runtime.memory import ADDRESS, CHANGED, EXTENTS, GENERATION, MARK, UNCHANGED, UNWATCHED, WRITTEN
 from adstack.runtime.shortcuts import (
     RECORD_NAME,
@@ -45,6 +46,8 @@ __all__ = ["Context", "Entry", "alone", "make", "prepare", "repeat", "run"]
 _METHOD_FLAGS: Final = 0x80 | 0x02
 """METH_FASTCALL and METH_KEYWORDS."""
 _PAUSE_SECONDS: Final = 5e-5
+_LAST_SECONDS: Final = 2.0
+"""How long a process that exits waits for a launch of another thread."""
 _TYPES: Final = {
     "address_name": id(RECORD_NAME),
     "int_type": id(int),
@@ -126,6 +129,7 @@ def _library() -> tuple[Any, _Method, Any]:
     library = runtime_library(code, exported, ObjectCache(default_folder()), python_symbols(code))
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_TURN.forget)
+    atexit.register(_TURN.end)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))  # builtins may be called until the very end
     method = _Method(b"kernel", library["adstack_call"], _METHOD_FLAGS, None)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(method))
@@ -183,11 +187,27 @@ class _Turn:
         self.mutex = threading.RLock()
         self.word = ctypes.c_int64(0)
         self.address = ctypes.addressof(self.word)
+        self.ender = 0
 
     def forget(self) -> None:
-        """In a forked child: whoever launched is not there."""
+        """In a forked child: whoever launched is not there, and every call asks Python whether it may launch."""
         self.mutex = threading.RLock()
-        self.word.value = 0
+        self.word.value = self.ender = 0
+        invalidate()
+
+    def end(self) -> None:
+        """As the process exits: wait a moment for the thread that launches; from then on only this thread may.
+
+        A launch that takes longer is not waited for: the process ends in the middle of it.
+        """
+        self.ender = threading.get_ident()
+        last = time.monotonic() + _LAST_SECONDS
+        while self.is_taken() and time.monotonic() < last:
+            time.sleep(_PAUSE_SECONDS)
+
+    def is_taken(self) -> bool:
+        """Whether another thread launches; if not, the word is this thread's from now on."""
+        return _entries().begin(self.address) not in (0, threading.get_ident())
 
 
 _TURN: Final = _Turn()
@@ -195,7 +215,12 @@ _TURN: Final = _Turn()
 
 def alone(work: Callable[[], Result]) -> Result:
     """Do work as the one thread that launches, after any other has finished."""
-    if _TURN.word.value == threading.get_ident():
+    me = threading.get_ident()
+    if _TURN.ender and _TURN.ender != me:
+        raise SystemExit  # which threads do not report: the process ends, and what this one would use goes with it
+    if _TURN.ender and not _TURN.is_taken():
+        return work()
+    if _TURN.word.value == me:
         raise AdstackRuntimeError(
             "a kernel was launched while another one runs on the same thread",
             do="don't launch kernels in signal handlers, or in what prints for kernels",
@@ -205,6 +230,8 @@ def alone(work: Callable[[], Result]) -> Result:
     with _TURN.mutex:
         try:
             while begin(address):
+                if _TURN.ender not in (0, me):
+                    raise SystemExit
                 time.sleep(_PAUSE_SECONDS)
             return work()
         finally:

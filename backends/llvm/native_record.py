@@ -27,8 +27,8 @@ MEMO: Final = {name: at for at, name in enumerate(("address", "value"))}
 _ARGUMENT: Final = ("kind", "slot", "low", "high", "extents", "extent_count", "written", "beside", "histories")
 ARGUMENT: Final = {name: at for at, name in enumerate(_ARGUMENT)}
 """The words of an argument. What low and high mean depends on the kind; extents are (axis, slot) pairs;
-`written` is 1 for an array that the kernel writes; `beside` points to the words of its gradient, or is 0; of `histories`
-the bits are set whose numbers a buffer's record may have at `HISTORY`."""
+`written` is 1 for an array that the kernel writes; `beside` points to the words of its gradient, or is 0; in
+`histories` those bits are set whose numbers may stand at `HISTORY` in a buffer's record."""
 
 ATTRIBUTE: Final = {name: at for at, name in enumerate(("owner", "name", "value"))}
 """The words of an attribute that must be what it was."""

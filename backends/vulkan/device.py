@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adstack.errors import AdstackRuntimeError, InternalError
+from adstack.runtime.processes import forked
 
 from .api import check, ffi, lib
 from .capability import FLOAT_ATOMICS, Physical, extensions_of, feature_chain, feature_names
@@ -100,10 +101,7 @@ class Device:
     def submit(self, commands: Any) -> int:
         """Hand over a command buffer; the number of the batch that it is."""
         if os.getpid() != self.process:
-            raise AdstackRuntimeError(
-                "this process was forked from one that uses Vulkan, whose device can't be used here",
-                do="start processes by multiprocessing's 'spawn' method, or call qd.init() in each of them only",
-            )
+            raise forked("Vulkan")
         self._commands[0] = commands
         self._signal[0] = self.submitted + 1
         result = self.vk["vkQueueSubmit"](self.queue, 1, self._submit, ffi().NULL)

@@ -12,6 +12,8 @@ import sys
 from functools import cache
 from typing import Any
 
+from adstack.runtime.processes import foreign, start
+
 from .api import Missing, ffi, lib
 from .lavapipe import widen
 
@@ -38,9 +40,14 @@ class Instance:
         self.keep = keep
 
 
-@cache
 def instance() -> Instance | Missing:
     """The instance of this process, or why there is none."""
+    return foreign("Vulkan") or _made()
+
+
+@cache
+def _made() -> Instance | Missing:
+    start("Vulkan")
     wanted = os.environ.get(VARIABLE, "") not in ("", "0")
     layer = _layer() if wanted else ""
     if wanted and not layer:
@@ -65,8 +72,8 @@ def instance() -> Instance | Missing:
 
 
 def _tell(found: Instance) -> None:
-    """What nobody has waited for."""
-    for message in found.messages:
+    """What nobody has waited for; the messages in a forked child are its parent's."""
+    for message in found.messages if foreign("Vulkan") is None else ():
         print(f"Vulkan's validation layer found: {message}", file=sys.stderr)
 
 

@@ -404,12 +404,11 @@ class VulkanBackend:
         """None: the device does not address the host's memory."""
 
     def free(self, storage: Piece) -> None:
-        with self._shared.lock:
-            self.memory.free(storage)
+        self._shared.lock.give_back(lambda: self.memory.free(storage))
 
     def abandon(self, storage: Piece) -> None:
         """Give memory back that has lost its owner, once the device is done with it."""
-        self._shared.leftovers.add(partial(self.memory.free, storage))
+        self._shared.leftovers.add(partial(self.free, storage))
 
     def reclaim(self) -> None:
         """Have back what was given back or abandoned, after waiting for the device."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -11,6 +10,7 @@ from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.leftovers import Leftovers
 from adstack.backends.spirv.traits import Traits
 from adstack.runtime.adstack_heap import Heap
+from adstack.runtime.processes import DeviceTurn
 
 from . import capability
 from .adstacks import device_heap
@@ -45,7 +45,7 @@ class Shared:
     stream: Stream
     traits: Traits
     heap: Heap
-    lock: threading.RLock
+    lock: DeviceTurn
     leftovers: Leftovers
     unread: dict[int, Executable] = field(default_factory=dict)
 
@@ -81,5 +81,5 @@ def shared(number: int, addresses: bool) -> Shared:
     )
     traits = measured(memory, stream, pipelines, default_folder())
     heap = device_heap(memory, stream)
-    lock = threading.RLock()
-    return Shared(device, memory, pipelines, stream, traits, heap, lock, Leftovers(lock))
+    lock = DeviceTurn("Vulkan")
+    return Shared(device, memory, pipelines, stream, traits, heap, lock, Leftovers(lock.plain))

@@ -12,6 +12,7 @@ from typing import Any
 
 from adstack.backends.shared import kept
 from adstack.errors import AdstackRuntimeError, BackendUnavailableError
+from adstack.version import VERSION
 
 from .api import check, ffi
 from .capability import FEATURE_OF
@@ -21,8 +22,6 @@ from .device import Device
 __all__ = ["Pipeline", "Pipelines"]
 
 _COMPUTE_STAGE = 0x20
-MOST_BYTES = 128 << 20
-"""What the pipeline cache of a device may take: a larger one is not taken up again."""
 PUSHED = 16
 """Bytes pushed: the address of a launch's words (u64); how many launches, how far apart their words (u32)."""
 
@@ -69,11 +68,11 @@ class Pipelines:
         self.sets = Sets(device)
         self._layouts: dict[int, Any] = {}
         self.layout = self._layout(0)
-        self.name = hashlib.sha256(device.physical.identity).hexdigest()[:32]
-        self._file = None if folder is None else folder / kept.DEVICES / f"{self.name}.bin"
+        self.name = hashlib.sha256(VERSION.encode() + device.physical.identity).hexdigest()[:32]
+        self._folder, self._file = folder, f"{kept.DEVICES}/{self.name}.bin"
         self._cache = self._opened()
         self._made = self.waiting = 0
-        if self._file is not None:
+        if folder is not None:
             atexit.register(self.save)
 
     def _layout(self, buffers: int) -> Any:
@@ -158,10 +157,10 @@ class Pipelines:
     # ---- the cache
 
     def _opened(self) -> Any:
-        """What the file has; it begins anew when it has become too large."""
-        data = b"" if self._file is None else kept.read(self._file) or b""
+        """What the file has."""
+        data = b"" if self._folder is None else kept.read(self._folder, self._file) or b""
         self._started = hashlib.sha256(data).digest()
-        return self._cache_of(data if len(data) <= MOST_BYTES else b"")
+        return self._cache_of(data)
 
     def _cache_of(self, data: bytes) -> Any:
         initial = ffi().from_buffer(data) if data else ffi().NULL
@@ -174,19 +173,22 @@ class Pipelines:
 
     def save(self) -> None:
         """Write the cache to disk, if it has grown; where that can't be, do nothing."""
-        if self._file is None or not self._made or os.getpid() != self.device.process:
+        if self._folder is None or not self._made or os.getpid() != self.device.process:
             return
-        self._take_in(kept.read(self._file))
+        self._take_in(kept.read(self._folder, self._file))
         get, size = self.device.vk["vkGetPipelineCacheData"], ffi().new("size_t *")
         if get(self.device.handle, self._cache, size, ffi().NULL) < 0 or not size[0]:
             return
+        if size[0] > kept.LARGEST:  # it begins anew: nothing would ever leave it
+            kept.remove(self._folder, self._file)
+            return
         data = ffi().new("char[]", size[0])
         if get(self.device.handle, self._cache, size, data) >= 0:
-            kept.write(self._file, bytes(ffi().buffer(data, size[0])))
+            kept.write(self._folder, self._file, bytes(ffi().buffer(data, size[0])))
 
     def _take_in(self, data: bytes | None) -> None:
         """Add what other processes have written since."""
-        if not data or len(data) > MOST_BYTES or hashlib.sha256(data).digest() == self._started:
+        if not data or hashlib.sha256(data).digest() == self._started:
             return
         vk, handle = self.device.vk, self.device.handle
         others = ffi().new("VkPipelineCache *", self._cache_of(data))

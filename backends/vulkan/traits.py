@@ -203,24 +203,21 @@ def measured(memory: Memory, stream: Stream, pipelines: Pipelines, folder: Path 
     """The traits of a device, as it was found to be now or before."""
     physical = memory.device.physical
     known = declared(physical.features, physical.controls)
-    file = None if folder is None else folder / kept.DEVICES / f"{pipelines.name}.traits"
-    found = _read(file)
+    name = f"{kept.DEVICES}/{pipelines.name}.traits"
+    found = None if folder is None else _read(folder, name)
     if found is None:
         found = _tried(memory, stream, pipelines, physical.features, Traits(**known))
-        _write(file, found)
+        if folder is not None:
+            kept.write(folder, name, json.dumps(found).encode())
     return Traits(**{**known, **found})
 
 
-def _read(file: Path | None) -> dict[str, bool] | None:
+def _read(folder: Path, name: str) -> dict[str, bool] | None:
+    """What a file knows of a device, or None if there is none, or if it is of other trials."""
     names = {trial.name for trial in TRIALS}
-    body = None if file is None else kept.read(file)
+    body = kept.read(folder, name)
     found = {} if body is None else json.loads(body)
     return {name: bool(found[name]) for name in names} if set(found) == names else None
-
-
-def _write(file: Path | None, found: dict[str, bool]) -> None:
-    if file is not None:
-        kept.write(file, json.dumps(found).encode())
 
 
 def _tried(

@@ -6,8 +6,12 @@ import ctypes
 import os
 import sys
 from pathlib import Path
+from typing import Any, Final
 
 __all__ = ["Capture"]
+
+LONGEST: Final = 1 << 20
+"""Bytes of output that are compared with what a case expects."""
 
 
 class Capture:
@@ -19,33 +23,46 @@ class Capture:
     NAMES = ("stdout", "stderr")
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        for descriptor, name in zip((1, 2), self.NAMES, strict=True):
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_TRUNC
-            handle = os.open(folder / name, flags, 0o600)
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
+        self._handles = [os.open(folder / name, flags, 0o600) for name in self.NAMES]
+        self._streams = sys.stdout, sys.stderr
+        self._redirect()
+
+    def _redirect(self) -> None:
+        for handle, descriptor in zip(self._handles, (1, 2), strict=True):
             os.dup2(handle, descriptor)
-            os.close(handle)
 
     def clear(self) -> None:
-        """Forget what was written so far."""
+        """Forget what was written so far, and what the last cell has done to the streams."""
+        self._redirect()
+        sys.stdout, sys.stderr = self._streams = _opened(self._streams[0], 1), _opened(self._streams[1], 2)
         flush()
-        for name in self.NAMES:
-            os.truncate(self.folder / name, 0)
+        for handle in self._handles:
+            os.ftruncate(handle, 0)
 
     def mark(self) -> int:
         """How much was written to standard output so far."""
         flush()
-        return (self.folder / "stdout").stat().st_size
+        return os.fstat(self._handles[0]).st_size
 
     def since(self, mark: int) -> str:
-        """What was written to standard output since `mark`."""
+        """What was written to standard output since `mark`, as far as anybody would compare it."""
         flush()
-        return (self.folder / "stdout").read_bytes()[mark:].decode("utf-8", "replace")
+        os.lseek(self._handles[0], mark, os.SEEK_SET)
+        return os.read(self._handles[0], LONGEST).decode("utf-8", "replace")
+
+
+def _opened(stream: Any, descriptor: int) -> Any:
+    """The stream, or a new one if it was closed."""
+    if not stream.closed:
+        return stream
+    return open(descriptor, "w", encoding=stream.encoding, errors=stream.errors, closefd=False)
 
 
 def flush() -> None:
-    """Empty Python's and C's buffers."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    """Empty Python's and C's buffers, unless a subject has taken the streams away."""
+    for stream in (sys.stdout, sys.stderr):
+        if not getattr(stream, "closed", True):
+            stream.flush()
     libc = ctypes.cdll.msvcrt if sys.platform == "win32" else ctypes.CDLL(None)
     libc.fflush(None)

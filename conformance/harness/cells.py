@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from .loading import Entry
+from .text import printable
 
 __all__ = ["Cell", "Gap", "Result", "Status", "Subject"]
 
@@ -51,7 +52,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Subject:
-    """Something that runs cases.
+    """Something that runs cases. What it says of itself is made printable.
 
     Attributes:
         name: "cpu", "quadrants": what the matrix calls it.
@@ -79,6 +80,10 @@ class Subject:
     details: tuple[tuple[str, str], ...] = ()
     options: tuple[tuple[str, Any], ...] = ()
 
+    def __post_init__(self) -> None:
+        for name in ("device", "version", "reason", "fix"):
+            object.__setattr__(self, name, printable(getattr(self, name)))
+
     @property
     def is_available(self) -> bool:
         return not self.reason
@@ -100,7 +105,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a cell.
+    """What became of a cell. Its texts are made printable, whatever a subject has said.
 
     Attributes:
         exactness: the class it was judged in: "exact", "ulp(1)", "bound"; "" if nothing was compared.
@@ -117,6 +122,10 @@ class Result:
     message: str = ""
     seconds: float = 0.0
     output: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("message", "output"):
+            object.__setattr__(self, name, printable(getattr(self, name)))
 
     @property
     def unexpected_pass(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from ..case import CaseError, Total
 from .exact import array_of, exact_value, nested, rounded, ulp_distance, unit_roundoff
 
 __all__ = ["Measure", "measure", "measure_identity", "measure_text", "measure_value", "measure_within"]
+
+LONGEST_TEXT: Final = 2000
+"""Characters of what was printed that a message shows."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +164,8 @@ def measure_text(what: str, got: str, want: str) -> Measure:
     """Compare what was printed."""
     if got == want:
         return Measure(what, "text", "exact", 0.0, True)
-    return Measure(what, "text", "exact", np.inf, False, f"got {got!r}, expected {want!r}")
+    shown = repr(got) if len(got) <= LONGEST_TEXT else f"{got[:LONGEST_TEXT]!r} (and {len(got) - LONGEST_TEXT} more)"
+    return Measure(what, "text", "exact", np.inf, False, f"got {shown}, expected {want!r}")
 
 
 def _worst(got: Any, want: Any, distance: Any) -> str:

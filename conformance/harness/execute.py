@@ -109,7 +109,14 @@ def describe(error: BaseException) -> str:
     """Class and message of an error, and the line of the case that it came from."""
     here = [f for f in traceback.extract_tb(error.__traceback__) if "/cases/" in f.filename.replace("\\", "/")]
     place = f"\n  at {Path(here[-1].filename).name}:{here[-1].lineno}: {here[-1].line}" if here else ""
-    return f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE] + place
+    return f"{type(error).__name__}: {_said(error)}"[:LONGEST_MESSAGE] + place
+
+
+def _said(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as another:  # noqa: BLE001 - a subject's error may fail at saying what it is
+        return f"(its message can't be had: {type(another).__name__})"
 
 
 class _Launch:
@@ -304,7 +311,7 @@ def _callable(qd: Any, kernel: Any) -> Any:
 def _meet(wanted: Raises, error: Exception) -> None:
     names = {cls.__name__ for cls in type(error).__mro__}
     named = any(prefix + wanted.name in names for prefix in PREFIXES)
-    if not named or wanted.phrase not in str(error):
+    if not named or wanted.phrase not in _said(error):
         raise UnexpectedOutcomeError(f"raised {describe(error)}\nexpected {_shown(wanted)}") from error
 
 

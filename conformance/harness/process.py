@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections import deque
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +25,10 @@ __all__ = ["WorkerCrashError", "WorkerProcess", "WorkerTimeoutError"]
 STARTUP_SECONDS: Final = 120.0
 GRACE_SECONDS: Final = 5.0
 TAIL: Final = 2000
+"""Characters of each kind of output that are shown."""
+LONGEST_LINE: Final = 1 << 28
+STRAY_LINES: Final = 20
+"""Lines that are no answers, of which so many are shown."""
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -51,9 +56,11 @@ class WorkerProcess:
                 cwd=self.folder,
                 text=True,
                 encoding="utf-8",
+                errors="replace",
                 start_new_session=os.name == "posix",
             )
-        self._lines: queue.Queue[str] = queue.Queue()
+        self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._stray: deque[str] = deque(maxlen=STRAY_LINES)
         threading.Thread(target=self._listen, daemon=True).start()
         try:
             self.greeting = self._answer(STARTUP_SECONDS)
@@ -63,11 +70,17 @@ class WorkerProcess:
             raise type(error)(f"while starting: {error}\n{words}") from error
 
     def _listen(self) -> None:
-        assert self._process.stdout is not None
+        """Take the worker's answers from its pipe: the lines that begin with its folder's name, unlike any other."""
+        pipe = self._process.stdout
+        assert pipe is not None
+        name = f"{self.folder.name} "
         with contextlib.suppress(ValueError):  # closed under us: the worker was ended
-            for line in self._process.stdout:
-                self._lines.put(line)
-        self._lines.put("")
+            for line in iter(lambda: pipe.readline(LONGEST_LINE), ""):
+                if line.startswith(name):
+                    self._answers.put(json.loads(line.removeprefix(name)))
+                elif line.strip():
+                    self._stray.append(line[:TAIL])
+        self._answers.put(None)
 
     def ask(self, request: Request, timeout: float) -> dict[str, Any]:
         """The observation of one cell; WorkerCrashError or WorkerTimeoutError if there is none."""
@@ -81,24 +94,20 @@ class WorkerProcess:
 
     def _answer(self, timeout: float) -> dict[str, Any]:
         try:
-            line = self._lines.get(timeout=timeout)
+            answer = self._answers.get(timeout=timeout)
         except queue.Empty:
             self.end()
             raise WorkerTimeoutError(f"no result after {timeout:g} s; the process was ended") from None
-        if not line:
+        if answer is None:
             raise WorkerCrashError(self._last_words())
-        answer: dict[str, Any] = json.loads(line)
         return answer
 
     def output(self) -> str:
         """The end of what the process wrote during its latest cell."""
-        parts = []
-        for name in ("startup", "stdout", "stderr"):
-            path = self.folder / name
-            text = _COLOURS.sub("", path.read_text("utf-8", "replace")) if path.exists() else ""
-            if text.strip():
-                parts.append(f"--- {name}\n{text[-TAIL:].rstrip()}")
-        return "\n".join(parts)
+        texts = {name: _end_of(self.folder / name) for name in ("startup", "stdout", "stderr")}
+        texts["startup"] += "".join(self._stray)
+        texts = {name: _COLOURS.sub("", text)[-TAIL:].rstrip() for name, text in texts.items()}
+        return "\n".join(f"--- {name}\n{text}" for name, text in texts.items() if text.strip())
 
     def _last_words(self) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -106,7 +115,8 @@ class WorkerProcess:
         self.end()
         code = self._process.wait()
         if code < 0:
-            return f"the process died of {signal.Signals(-code).name}"
+            names = {number.value: number.name for number in signal.Signals}
+            return f"the process died of {names.get(-code, f'signal {-code}')}"
         return f"the process ended with exit code {code}"
 
     def end(self) -> None:
@@ -130,3 +140,12 @@ class WorkerProcess:
             self.end()
         self._process.stdout.close()
         self._folder.cleanup()
+
+
+def _end_of(path: Path) -> str:
+    """The end of a file, which may be large, or not there."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 4 * TAIL))
+        return file.read(4 * TAIL).decode("utf-8", "replace")

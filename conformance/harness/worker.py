@@ -1,7 +1,10 @@
-"""A process that runs cells for the harness: one JSON line in, one JSON line out, until its input ends.
+"""A process that runs cells for the harness: one JSON line in, one line out, until its input ends.
 
 Started as `... MODULE ARCH FOLDER OPTIONS`: what to import, the arch to initialise, where captured output goes, and
 what to initialise with, as JSON. Its first line says that it is ready, and the version of what it imported.
+
+A line out is the name of FOLDER, which nobody else knows, a space, and JSON. What an interpreter prints before this
+module runs is on the same pipe, and has no such name; what a subject prints goes to files.
 """
 
 from __future__ import annotations
@@ -13,12 +16,15 @@ import os
 import sys
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from .capture import Capture
 from .execute import Request, Target, perform
 
-__all__ = ["main", "version_of"]
+__all__ = ["LARGEST_FILE", "main", "version_of"]
+
+LARGEST_FILE: Final = 512 << 20
+"""Bytes that a worker may write to one file: a subject that never stops printing shall not fill the disk."""
 
 
 def main(module: str, arch: str, folder: str, options: str = "{}") -> None:
@@ -26,13 +32,26 @@ def main(module: str, arch: str, folder: str, options: str = "{}") -> None:
     requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    capture = Capture(Path(folder))
+    capture, name, process = Capture(Path(folder)), Path(folder).name, os.getpid()
+    _limit_files()
     faulthandler.enable()
-    _send(replies, _greet(module))
+    _send(replies, name, _greet(module))
     target = Target(importlib.import_module(module), arch, json.loads(options))
     for line in requests:
         capture.clear()
-        _send(replies, perform(Request(**json.loads(line)), target, capture))
+        observation = perform(Request(**json.loads(line)), target, capture)
+        if os.getpid() != process:  # a process that the subject has forked: nobody asked it
+            os._exit(0)
+        _send(replies, name, observation)
+
+
+def _limit_files() -> None:
+    if sys.platform != "win32":
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        known = [limit for limit in (soft, LARGEST_FILE) if limit != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (min(known), hard))
 
 
 def _greet(module: str) -> dict[str, Any]:
@@ -48,8 +67,9 @@ def version_of(module: Any) -> str:
     return ".".join(map(str, version)) if isinstance(version, tuple) else str(version)
 
 
-def _send(replies: Any, message: dict[str, Any]) -> None:
-    replies.write(json.dumps(message) + "\n")
+def _send(replies: Any, name: str, message: dict[str, Any]) -> None:
+    """Write a line, whether or not what stands before it was a whole one."""
+    replies.write(f"\n{name} {json.dumps(message)}\n")
     replies.flush()
 
 

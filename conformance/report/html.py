@@ -9,6 +9,7 @@ from string import Template
 from typing import Final
 
 from ..harness.cells import Result, Subject
+from ..harness.text import printable
 from .page import PAGE, SCRIPT, STYLE
 from .summary import Report, explanation, label, record
 from .terminal import STYLES
@@ -86,7 +87,7 @@ def _row(id_: str, mode: str, results: dict[str, Result]) -> str:
     states = " ".join(sorted({_slug(label(result)) for result in results.values()}))
     entry = next(iter(results.values())).cell.entry
     kind = "" if mode == "forward" else f" <small>{escape(mode)}</small>"
-    name = f"<th scope=row title='{escape(entry.title, quote=True)}'>{escape(id_)}{kind}</th>"
+    name = f"<th scope=row title='{escape(entry.title, quote=True)}'>{escape(printable(id_))}{kind}</th>"
     return f'<tr data-states="{states}">{name}{"".join(map(_cell, results.values()))}</tr>'
 
 
@@ -102,7 +103,7 @@ def _cell(result: Result) -> str:
     ]
     facts.append(f"seed {result.cell.seed}")
     rules = ", ".join(result.cell.entry.case.rules)
-    text = "\n".join(part for part in (explanation(result), result.output) if part)
+    text = "\n".join(part for part in (printable(explanation(result)), result.output) if part)
     return (
         f'<td class="{_slug(name)}"><details><summary><span aria-hidden=true>{symbol}</span> {name}{distance}</summary>'
         f"<p>{escape(' · '.join(fact for fact in facts if fact))}</p>"

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from xml.etree import ElementTree as Xml
 
 from ..harness.cells import Result, Status, Subject
+from ..harness.text import printable
 from .summary import Report, explanation, label
 
 __all__ = ["junit"]
 
 _ERRORS = (Status.CRASHED, Status.TIMED_OUT, Status.BROKEN)
-_NOT_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD]")
 
 
 def junit(report: Report) -> str:
@@ -46,17 +45,13 @@ def _suite(subject: Subject, results: list[Result]) -> Xml.Element:
 
 def _case(result: Result) -> Xml.Element:
     cell = result.cell
-    name = cell.entry.id + ("" if cell.mode == "forward" else f" {cell.mode}")
+    name = printable(cell.entry.id) + ("" if cell.mode == "forward" else f" {cell.mode}")
     classname = f"{cell.subject.name}.{cell.entry.topic}"
     case = Xml.Element("testcase", classname=classname, name=name, time=f"{result.seconds:.3f}")
     if result.status is not Status.PASS or result.is_failure:
         tag = "skipped" if not result.is_failure else ("error" if result.status in _ERRORS else "failure")
-        text = _clean(explanation(result))
+        text = printable(explanation(result))
         Xml.SubElement(case, tag, message=f"{label(result)}: {text.splitlines()[0] if text else ''}").text = text
     if result.output:
-        Xml.SubElement(case, "system-out").text = _clean(result.output)
+        Xml.SubElement(case, "system-out").text = result.output
     return case
-
-
-def _clean(text: str) -> str:
-    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -47,9 +47,10 @@ def peer_subject(name: str, pythons: Mapping[str, str]) -> Subject:
 def _version(python: str, peer: str) -> tuple[str, str]:
     """The installed version, or what keeps us from knowing it."""
     try:
-        done = subprocess.run([python, "-c", _ASK, peer], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run([python, "-c", _ASK, peer], capture_output=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return "", f"the interpreter {python} does not run: {error}"
     if done.returncode:
         return "", f"{peer} is not installed for {python}"
-    return done.stdout.strip(), ""
+    lines = done.stdout.decode("utf-8", "replace").split("\n")  # what the interpreter itself prints comes first
+    return next((line.strip() for line in reversed(lines) if line.strip()), "unknown"), ""

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import numpy as np
@@ -123,6 +124,29 @@ def test_a_full_disk_leaves_no_half_entry(folder, monkeypatch):
     assert [path for path in folder.rglob("*") if path.is_file()] == []
 
 
+def test_entries_that_were_exchanged_are_made_anew(folder):
+    assert [launch(10), launch(11)] == [10, 11]
+    one, other = files(folder)
+    bodies = one.read_bytes(), other.read_bytes()
+    one.write_bytes(bodies[1])
+    other.write_bytes(bodies[0])
+    assert [launch(10), launch(11)] == [10, 11]
+    assert (one.read_bytes(), other.read_bytes()) == bodies
+
+
+def test_what_interrupted_writes_have_left_is_trimmed(folder):
+    kept = ObjectCache(folder)
+    kept.write("ab", b"code")
+    within = folder / "objects" / "ab"
+    for name, age in (("old", 7200), ("new", 60)):
+        (within / f".writing-{name}").write_bytes(b"half")
+        os.utime(within / f".writing-{name}", (time.time() - age,) * 2)
+    kept.trim()
+    assert sorted(path.name for path in within.iterdir()) == [".writing-new", "ab.o"]
+    assert kept.clear() == 1
+    assert list(within.iterdir()) == []
+
+
 def write_and_read(folder: Path) -> int:
     """What a process does to entries that others write at the same time: how many it found damaged."""
     kept, wrong = ObjectCache(folder), 0
@@ -147,7 +171,7 @@ def test_trimming_removes_what_was_used_longest_ago(folder):
     keys = [kept.key(str(k)) for k in range(4)]
     for age, key in enumerate(keys):
         kept.write(key, b"x" * 968)  # 1000 bytes with the hash in front
-        os.utime(kept._path(key), ns=(age, age))
+        os.utime(folder / "objects" / key[:2] / f"{key}.o", ns=(age, age))
     assert kept.read(keys[0]) is not None  # used now
     kept.trim(2000)
     assert [kept.read(key) is not None for key in keys] == [True, False, False, True]
@@ -157,8 +181,8 @@ def test_the_cache_does_not_grow_without_end(folder, monkeypatch):
     monkeypatch.setattr(ObjectCache.trim, "__defaults__", (10_000,))
     kept = ObjectCache(folder)
     for k in range(1500):
-        kept.write(kept.key(str(k)), b"x" * 968)
-    assert len(kept.entries()) < 900
+        kept.write(f"{k % 256:02x}{k:030x}", b"x" * 968)
+    assert len(kept.entries()) < 256
 
 
 def test_the_folder_is_the_users_unless_the_environment_says_otherwise(monkeypatch):

@@ -115,11 +115,12 @@ def test_what_a_device_does_is_found_out_once(tmp_path, monkeypatch):
     first = traits.measured(*arguments)
     assert first == shared.traits
     (file,) = (tmp_path / "vulkan").glob("*.traits")
-    known = json.loads(kept.read(file))
+    name = f"vulkan/{file.name}"
+    known = json.loads(kept.read(tmp_path, name))
     assert known["div32"]
     monkeypatch.setattr(traits, "_tried", lambda *rest: pytest.fail("it was known"))
     assert traits.measured(*arguments) == first
-    kept.write(file, json.dumps({**known, "div32": False}).encode())
+    kept.write(tmp_path, name, json.dumps({**known, "div32": False}).encode())
     assert not traits.measured(*arguments).div32
 
 

@@ -1,4 +1,4 @@
-"""`.grad()` outside a Tape: what launches keep, what `ad_snapshot` puts back, what is found to have changed, what is forgotten."""
+"""`.grad()` outside a Tape: what launches keep, what is put back, what is found to have changed, what is forgotten."""
 
 from __future__ import annotations
 
@@ -199,8 +199,8 @@ def test_the_oldest_are_forgotten(monkeypatch: Any) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"ad_snapshot": True}], ids=str)
 def test_memory_is_bounded_by_bytes_too(monkeypatch: Any, options: Any) -> None:
-    monkeypatch.setattr(LEDGER, "most", 100)
     start("reference", **options)
+    monkeypatch.setattr(LEDGER, "most", 100)
     x = real(name="x")
 
     @qd.kernel

@@ -17,7 +17,7 @@ from adstack.interpreter.errors_bounds import gradient_bound
 from adstack.ir.location import Loc
 from adstack.ir.structure import Kernel, Place
 from adstack.ir.types import f64
-from adstack.runtime.modes import RECORD, checked_mode, reverse_mode, trusting_mode
+from adstack.runtime.modes import reverse_mode
 from adstack.runtime.options import Options
 from adstack.transforms.pipeline import lower
 
@@ -72,34 +72,3 @@ def test_what_rewinds_is_right(block: int) -> None:
             world.check(made.kernel, {alias: world.before[name].copy() for alias, name in made.beside.items()})
             right += 1
     assert right >= 5, "hardly any kernel is accepted: the others say nothing"
-
-
-@pytest.mark.parametrize("block", range(2))
-def test_what_is_trusted_is_right_if_the_launch_overwrote_nothing(block: int) -> None:
-    right = caught = 0
-    for seed in range(8 * block, 8 * block + 8):
-        for kernel in kernels(seed):
-            world = World(kernel, seed)
-            try:
-                made = trusting_mode(kernel, world.grads, OPTIONS)
-            except AdstackDataAccessError:
-                continue
-            if overwrote(world, made.suspects):
-                caught += 1
-            else:
-                world.check(made.kernel, {})
-                right += 1
-    assert right >= 5
-    assert caught >= 1
-
-
-def overwrote(world: World, suspects: frozenset[tuple[Loc, str]]) -> bool:
-    """Whether a launch that is checked finds that it overwrites what it has read."""
-    made = checked_mode(world.kernel, {name for _, name in suspects}, OPTIONS, suspects)
-    memory = {name: array.copy() for name, array in world.before.items()}
-    for mark, name in made.marks.items():
-        shape = made.kernel.places[RECORD].shape if mark == RECORD else world.before[name].shape
-        memory[mark] = np.zeros(shape, np.int32)
-    run(lower(made.kernel), memory)
-    assert all(np.array_equal(memory[name], array, equal_nan=True) for name, array in world.after.items())
-    return bool(made.marks) and bool(memory[RECORD][0])

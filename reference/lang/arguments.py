@@ -32,7 +32,7 @@ class Call:
         scalars: the kernel's scalar parameters, flattened in order.
         arrays: place name -> memory of the array arguments.
         loans: arrays that need care because their memory is not adstack's; usually there are none.
-        owners: place name -> the object that owns the memory of an array of somebody else's.
+        owners: place name -> the object that owns the memory of a numpy array, where one can tell.
     """
 
     __slots__ = ("arrays", "key", "loans", "owners", "scalars")

@@ -49,12 +49,11 @@ def is_array(value: Any) -> bool:
     return isinstance(value, (Ndarray, np.ndarray)) or is_torch(value) or _is_foreign(value)
 
 
-def _owner(array: Any) -> Any:
+def _owner(array: Array) -> Any:
     """The object whose memory an array is, or is a view of."""
-    while isinstance(getattr(array, "base", None), np.ndarray):
+    while isinstance(array.base, np.ndarray):
         array = array.base
-    base = getattr(array, "base" if isinstance(array, np.ndarray) else "_base", None)
-    return array if base is None else base
+    return array if array.base is None else array.base
 
 
 def _is_foreign(value: Any) -> bool:
@@ -99,7 +98,7 @@ class NdarrayParameter:
         call.key.append(signature)
         if isinstance(value, Ndarray):
             self._accepted[value.signature] = signature
-        else:
+        elif isinstance(value, np.ndarray):
             call.owners = {**(call.owners or {}), self.name: _owner(value)}
         self._pass(self.name, given.buffer, call)
         if given.read_only:

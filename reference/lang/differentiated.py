@@ -23,7 +23,6 @@ from ..runtime.modes import (
     journal_mode,
     reverse_mode,
     seen_mode,
-    trusting_mode,
 )
 from ..runtime.plans import Plan
 from ..runtime.state import Runtime
@@ -209,21 +208,13 @@ def derived(made: Specialisation, mode: str, runtime: Runtime) -> Derived:
     return result
 
 
-def _validated(made: Specialisation, found: dict[str, Place], runtime: Runtime) -> Derived:
-    suspects = derived(made, "trusting", runtime).suspects
-    return checked_mode(made.kernel, {name for _, name in suspects}, runtime.options, suspects)
-
-
 MODES: Final[dict[str, Callable[[Specialisation, dict[str, Place], Runtime], Derived]]] = {
     "forward": lambda made, found, runtime: forward_mode(made.kernel, found, runtime.options),
     "reverse": lambda made, found, runtime: reverse_mode(made.kernel, found, runtime.options, rewinds=False),
     "rewinding": lambda made, found, runtime: reverse_mode(made.kernel, found, runtime.options, rewinds=True),
-    "trusting": lambda made, found, runtime: trusting_mode(made.kernel, found, runtime.options),
     "checked": lambda made, found, runtime: checked_mode(made.kernel, found.keys(), runtime.options),
-    "validated": _validated,
 }
-"""Forward mode; reverse mode, on memory that can be wound back, or where memory is known not to matter; the kernel with
-checks of all that it reads, or of what its reverse mode reads again."""
+"""Forward mode; reverse mode, and the same on memory that can be wound back; the kernel with checks of all that it reads."""
 
 
 def parted(made: Specialisation, runtime: Runtime) -> list[Specialisation]:

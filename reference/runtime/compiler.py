@@ -15,6 +15,7 @@ from ..transforms import pipeline
 from .backend import Backend
 from .budget import current
 from .collection import uncollected
+from .dumps import dump_of
 from .heap import held
 from .options import Options
 from .reach import Reach, reach
@@ -68,7 +69,8 @@ class Compiled:
 @uncollected()
 def compile_kernel(kernel: Kernel, options: Options, backend: Backend, *, adstacks: bool = False) -> Compiled:
     """Simplify, split into tasks, and compile; with `adstacks`, size those that reverse mode made."""
-    program = pipeline.lower(kernel, options)
+    dump = dump_of(kernel.name)
+    program = pipeline.lower(kernel, options, None if dump is None else dump.ir)
     if adstacks and options.ad_stack_size:
         sized = Sized(with_capacity(program, options.ad_stack_size))
     else:
@@ -77,9 +79,14 @@ def compile_kernel(kernel: Kernel, options: Options, backend: Backend, *, adstac
     if adstacks and current().heap_limit(options.ad_stack_heap_limit):
         _refuse_held(program)
     uses = list(_uses(program))
+    executable = backend.compile(program, options)
+    if dump is not None:
+        dump.ir("sized", program)
+        for stage, text in backend.listing(executable).items():
+            dump.text(stage, text)
     return Compiled(
         program,
-        backend.compile(program, options),
+        executable,
         frozenset(name for name, _, writes in uses if writes),
         frozenset(name for name, reads, _ in uses if reads),
         sized,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from typing import Final
 
@@ -15,6 +16,8 @@ GUARD: Final = (ctypes.c_int64 * 3)(1, 0, 1)
 """[an epoch that ends whenever memory or a runtime goes, how many kernels are being compiled, an epoch that ends when
 a kernel comes that writes some memory, or memory for a gradient]."""
 _LOCK: Final = threading.Lock()
+if hasattr(os, "register_at_fork"):  # a forked child would wait for a thread that it does not have
+    os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
 
 
 def invalidate() -> None:

@@ -34,7 +34,6 @@ __all__ = [
     "journal_mode",
     "reverse_mode",
     "seen_mode",
-    "trusting_mode",
 ]
 
 
@@ -128,14 +127,6 @@ def reverse_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options, *
         return replace(_only_read(reverse(early, recipe.grads, recipe.replayed), aliases), recipe=recipe)
 
 
-def trusting_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options) -> Derived:
-    """Reverse mode for launches of which it is known that no suspect was overwritten."""
-    suspects: set[tuple[Loc, str]] = set()
-    kernel = _reversible(kernel, options)
-    recipe = Recipe(kernel, grads, Derived, trusting=True)
-    return Derived(reverse(kernel, grads, suspects=suspects), suspects=frozenset(suspects), recipe=recipe)
-
-
 @dataclass(frozen=True)
 class JournalMode:
     """A launch that logs, and the reverse mode that reads the logs.
@@ -183,19 +174,9 @@ def seen_mode(derived: Derived, names: Collection[str]) -> Derived:
 
 
 @uncollected()
-def checked_mode(
-    kernel: Kernel, names: Collection[str], options: Options, suspects: Collection[tuple[Loc, str]] | None = None
-) -> Derived:
-    """The kernel that checks whether it overwrites what it has read of these places; the record stands at `RECORD`.
-
-    With `suspects` only these reads count, and only writes that change something.
-    """
-
-    def counts(load: Op) -> bool:
-        return suspects is not None and (load.loc, load.attrs["place"].name) in suspects
-
-    whole = optimize(kernel if suspects is None else plain_updates(kernel), options, keep_accesses=True)
-    made = checked(whole, names, None if suspects is None else counts)
+def checked_mode(kernel: Kernel, names: Collection[str], options: Options) -> Derived:
+    """The kernel that checks whether it overwrites what it has read of these places; the record stands at `RECORD`."""
+    made = checked(optimize(kernel, options, keep_accesses=True), names)
     marks = {mark.name: name for name, mark in made.marks.items()}
     return Derived(made.kernel, {}, {**marks, RECORD: RECORD} if marks else {}, made.sites)
 

@@ -11,15 +11,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from weakref import ReferenceType, ref
 
+from ..ir.structure import Program
 from .boxes import Box, contains, intersection
 from .certain import certain
+from .reach import Reach
 
 if TYPE_CHECKING:
     from .memory import Buffer
-    from .plans import Plan
 
 __all__ = ["History", "Written", "is_recomputed"]
 
@@ -27,6 +28,28 @@ MOST: Final = 4096
 """How many writes are remembered for each buffer."""
 DEPTH: Final = 64
 """How many launches that were made again may follow from each other."""
+
+
+class CompiledProgram(Protocol):
+    """What was made of a program: see `compiler.Compiled`."""
+
+    @property
+    def program(self) -> Program: ...
+
+    @property
+    def read(self) -> frozenset[str]: ...
+
+    def reach(self, scalars: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> Reach: ...
+
+
+class Launched(Protocol):
+    """What launches a program: see `plans.Plan`."""
+
+    @property
+    def compiled(self) -> CompiledProgram: ...
+
+    @property
+    def buffers(self) -> Mapping[str, Buffer]: ...
 
 
 class Written:
@@ -42,7 +65,11 @@ class Written:
     __slots__ = ("_memory", "_plan", "number", "scalars", "unwatched")
 
     def __init__(
-        self, number: int, plan: Plan | None = None, scalars: Sequence[Any] = (), arrays: Mapping[str, Buffer] | None = None
+        self,
+        number: int,
+        plan: Launched | None = None,
+        scalars: Sequence[Any] = (),
+        arrays: Mapping[str, Buffer] | None = None,
     ) -> None:
         self.number, self.scalars = number, tuple(scalars)
         self._plan = None if plan is None else ref(plan)
@@ -61,7 +88,7 @@ class Written:
                     buffer.watch.history.settle(number, buffer.written)
 
     @property
-    def plan(self) -> Plan | None:
+    def plan(self) -> Launched | None:
         """What was launched, if anything was, and it is still there."""
         return None if self._plan is None else self._plan()
 

@@ -15,6 +15,7 @@ from .capturing import check
 from .guards import invalidate
 from .options import Options, parse
 from .registry import canonical, default_arch, open_arch
+from .watches import limit_kept
 
 __all__ = ["Resident", "Runtime", "active", "current", "start", "stop"]
 
@@ -37,6 +38,7 @@ class Runtime:
 
     def __init__(self, arch: str, options: Options) -> None:
         budget.begin(options.device_memory_GB)
+        limit_kept(options.ad_stack_heap_limit)
         self.backend: Backend = open_arch(arch, fallback=options.enable_fallback)
         self.arch = self.backend.capabilities.name
         self.options = options

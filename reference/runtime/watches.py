@@ -25,7 +25,7 @@ from .provenance import History, Written
 if TYPE_CHECKING:
     from .memory import Buffer, Kept
 
-__all__ = ["LEDGER", "Difference", "Keeper", "Ledger", "Lost", "Saved", "Saver", "Watch", "Watcher", "limit_kept"]
+__all__ = ["LEDGER", "Difference", "Keeper", "Ledger", "LostError", "Saved", "Saver", "Watch", "Watcher", "limit_kept"]
 
 Array = npt.NDArray[Any]
 
@@ -73,7 +73,7 @@ class Difference:
     writers: tuple[str, ...]
 
 
-class Lost(Exception):
+class LostError(Exception):
     """What a buffer held is not known any more: what was kept took too much memory.
 
     Attributes:
@@ -306,7 +306,7 @@ class Watch:
     def difference(self, buffer: Buffer, number: int, within: Sequence[Box]) -> Difference | None:
         """How the elements in some boxes differ from what a launch found, by bits; None if they don't.
 
-        Raises `Lost` if that is not known any more.
+        Raises `LostError` if that is not known any more.
         """
         positions, values, writers = [], [], dict[str, None]()
         for one in self.saved:
@@ -314,7 +314,7 @@ class Watch:
                 continue
             patches = [(box, kept) for box, kept in one.patches if _meeting(box, within)]
             if patches and one.lost:
-                raise Lost(one.writers)
+                raise LostError(one.writers)
             writers |= one.writers if patches else {}
             for box, kept in patches:
                 contents = kept if isinstance(kept, np.ndarray) else kept.array()

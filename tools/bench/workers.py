@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import stat
 import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
 from typing import Any, Final
 
 __all__ = ["Worker", "WorkerError", "environment"]
@@ -31,7 +34,18 @@ def environment() -> dict[str, str]:
     """
     ours = {name for name in _OURS if name not in _GIVEN}
     kept = {name: value for name, value in os.environ.items() if name not in {"PYTHONDONTWRITEBYTECODE", *ours}}
-    return {"PYTHONPYCACHEPREFIX": os.path.join(tempfile.gettempdir(), f"adstack-bench-{os.getuid()}"), **kept}
+    return {"PYTHONPYCACHEPREFIX": _bytecode(), **kept}
+
+
+@cache
+def _bytecode() -> str:
+    """The folder that runs share; one of this process alone where another user has made it, or may write to it."""
+    folder = os.path.join(tempfile.gettempdir(), f"adstack-bench-{os.getuid()}")
+    with suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+    state = os.lstat(folder)
+    own = stat.S_ISDIR(state.st_mode) and state.st_uid == os.getuid() and not state.st_mode & 0o022
+    return folder if own else tempfile.mkdtemp(prefix="adstack-bench-")
 
 
 class Worker:

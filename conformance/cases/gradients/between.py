@@ -134,7 +134,7 @@ def a_bound_that_changed(qd, dtype, how):
     return changed(qd, dtype, how)
 
 
-@case(rules=["grad.stale-bound", "grad.validation"], params={"how": ["fill", "element", "kernel"]}, **DEBUG)
+@case(rules=["grad.stale-bound"], params={"how": ["fill", "element", "kernel"]}, **DEBUG)
 def a_bound_that_changed_in_debug_mode(qd, dtype, how):
     """Whoever changes it, and however."""
     return changed(qd, dtype, how)
@@ -162,7 +162,7 @@ def bounds_that_are_as_they_were(qd, dtype):
     return as_they_were(qd, dtype)
 
 
-@case(rules=["grad.stale-bound", "grad.validation"], **DEBUG)
+@case(rules=["grad.stale-bound"], **DEBUG)
 def bounds_that_are_as_they_were_in_debug_mode(qd, dtype):
     """The same elements written again, and others that the launch does not read."""
     return as_they_were(qd, dtype)
@@ -211,8 +211,8 @@ def an_element_that_changed(qd, dtype, who):
     return Run(program, given=given, raises=Raises("DataAccessError", "[3]"))
 
 
-@case(rules=["grad.kept", "grad.overwritten"], params={"debug": [False, True]}, dtypes=["f64"], options={"default_fp": "dtype", "debug": "debug"})
-def indices_that_meet_nothing(qd, dtype, debug):
+@case(rules=["grad.kept", "grad.overwritten"], **DEBUG)
+def indices_that_meet_nothing(qd, dtype):
     """What is overwritten depends on indices: the launch keeps it, whether or not it overwrites something."""
     x, where = real(qd, dtype, 6), qd.field(qd.i32, shape=2)
 

@@ -85,7 +85,7 @@ def a_history_per_row(qd, dtype, form):
     modes=("reverse",),
 )
 def a_history_that_is_overwritten_is_refused(qd, form):
-    """A loop around lets the time begin again, or the index runs backwards: without a launch nobody has kept what is read."""
+    """A loop around lets the time begin again, or the index runs backwards: without a launch nothing has been kept."""
     y, total = real(qd, qd.f64, 6), real(qd, qd.f64, ())
 
     @qd.kernel

@@ -13,7 +13,7 @@ from ...runtime.state import Runtime
 from ..differentiated import Differentiated, differentiated
 from .events import Launch, memory_of
 
-__all__ = ["launch_checked", "launch_validated", "zeros"]
+__all__ = ["launch_checked", "zeros"]
 
 
 def launch_checked(launch: Launch, runtime: Runtime) -> Any:
@@ -22,13 +22,6 @@ def launch_checked(launch: Launch, runtime: Runtime) -> Any:
     if error is not None:
         raise error
     return result
-
-
-def launch_validated(launch: Launch, runtime: Runtime) -> tuple[Any, AdstackDataAccessError | None]:
-    """Launch; with the result comes the error for the first element that the reverse pass would read, and that was
-    overwritten after the launch had read it.
-    """
-    return _launched(launch, differentiated(launch.made, "validated", runtime, strict=False))
 
 
 def _launched(launch: Launch, mode: Differentiated) -> tuple[Any, AdstackDataAccessError | None]:

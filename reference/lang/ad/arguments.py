@@ -19,8 +19,8 @@ class ArgumentKey:
 
     Attributes:
         value: what is compared.
-        owners: weak references to the arrays, as far as they can be referred to so: where one is gone, another array
-            may have come to stand in its memory.
+        owners: weak references to the ndarrays, and to what owns the memory of numpy arrays: where one is gone, another
+            array may have come to stand in its memory. Of arrays of other libraries only the memory is known.
     """
 
     __slots__ = ("owners", "value")

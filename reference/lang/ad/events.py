@@ -66,10 +66,6 @@ class Event:
         """What is kept for it."""
         return sum(size for _, _, size in self.kept())
 
-    def writer(self, memory: Any) -> str:
-        """Who wrote memory of this identity, in words."""
-        return "the host"
-
     def reverse(self) -> None:
         """Propagate adjoints through it; memory is as it was just after it."""
 
@@ -176,18 +172,6 @@ class Launch(Event):
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Extents of the array arguments."""
         return {name: buffer.shape for name, buffer in self.call.arrays.items()}
-
-    def writer(self, memory: Any) -> str:
-        names = {t.label: t for t in self.written() if identity(t.buffer) == memory}
-        writes = (op for op in self.made.kernel.body.walk() if op.name in ("store", "atomic"))
-        places = ((op.attrs["place"], op.loc) for op in writes)
-        lines = {loc: None for place, loc in places if (place.label or place.name) in names}
-        return f"{self.title} ({', '.join(map(str, lines))})"
-
-    def watched(self) -> list[Touched]:
-        """All that its reverse pass may read."""
-        before, after = self.needed()
-        return [*before, *after] if self.mode is not None else self.read()
 
     def launch(self) -> Any:
         """Launch; the value that the kernel returns."""

@@ -15,7 +15,7 @@ from ...runtime.boxes import Box
 from ...runtime.memory import Array, Buffer, Kept
 from ...runtime.provenance import is_recomputed
 from ...runtime.state import Runtime
-from ...runtime.watches import LEDGER, Lost
+from ...runtime.watches import LEDGER, LostError
 from ..differentiated import Differentiated, differentiated, with_arrays
 from .events import Launch, memory_of
 from .records import Record, Records
@@ -74,9 +74,7 @@ def has_changed(made: Specialisation, call: Call, runtime: Runtime) -> bool:
         return bool(changed.changes)
 
 
-def _reverse_here(
-    made: Specialisation, records: Records, record: Record | None, call: Call, runtime: Runtime
-) -> None:
+def _reverse_here(made: Specialisation, records: Records, record: Record | None, call: Call, runtime: Runtime) -> None:
     """Reverse mode in the memory of now, if it reads nothing that has changed."""
     mode = differentiated(made, "reverse", runtime)
     with _changes(records, record, call, mode) as changed:
@@ -196,7 +194,7 @@ def _look(
     assert buffer.watch is not None
     try:
         difference = buffer.watch.difference(buffer, number, boxes)
-    except Lost as lost:
+    except LostError as lost:
         raise _given_up(mode.made, lost.writers) from None
     if difference is not None and not is_recomputed(buffer, boxes, number):
         label = _label(mode, changed.call, name)

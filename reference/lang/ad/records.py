@@ -3,9 +3,9 @@
 `kernel.grad(args)` is about the last launch with these arguments. A launch leaves a *record*: its number, the boxes of
 elements that its reverse pass may read, and copies of what others may write without saying so (numpy arrays, torch
 tensors). Fields and ndarrays are watched: whoever writes elements that a record needs has them kept first
-(`runtime/watches.py`). So `.grad()` knows which elements differ from what the launch found. It refuses where the reverse
-pass looks at one of them, or puts them back for as long as it runs: under `ad_snapshot`, and for launches that kept
-what they overwrote themselves (`kept.py`).
+(`runtime/watches.py`). So `.grad()` knows which elements differ from what the launch found. It refuses where the
+reverse pass looks at one of them, or puts them back for as long as it runs: under `ad_snapshot`, and for launches that
+kept what they overwrote themselves (`kept.py`).
 
 Launches that machine code serves leave no records. They need none as long as nothing that the kernel needs has been
 written since it is watched: all of them found the same. From the first such write on, Python serves the kernel's calls.
@@ -107,8 +107,10 @@ class Records:
     @staticmethod
     def of(made: Specialisation, runtime: Runtime) -> Records | None:
         """Those of a specialisation; None if it has no gradient."""
-        grads = {place.name for place in accompanied(made, "grad")}
-        return Records(made, needed(made.kernel, grads), runtime) if grads else None
+        if not accompanied(made, "grad"):
+            return None
+        real = {place.name for place in made.kernel.places.values() if place.dtype.is_float and place.role == "primal"}
+        return Records(made, needed(made.kernel, real), runtime)  # more of them may get a gradient later
 
     @property
     def notes(self) -> bool:
@@ -148,7 +150,9 @@ class Records:
         return numbers if self._takes_arguments else {*numbers, self.last()}
 
     def needs(self, buffer: Buffer) -> Sequence[Box] | None:
-        return None if id(buffer) in self._unnoted else self._needs.get(id(buffer), () if self._takes_arguments else None)
+        return (
+            None if id(buffer) in self._unnoted else self._needs.get(id(buffer), () if self._takes_arguments else None)
+        )
 
     def changes(self, buffer: Buffer) -> None:
         if self._takes_arguments:

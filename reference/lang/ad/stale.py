@@ -72,7 +72,7 @@ def _reversed(
     launch: Launch, changes: Sequence[Change], affected: Mapping[str, Change], culprit: Culprit, runtime: Runtime
 ) -> AdstackError | None:
     """Reverse mode on memory as it was, so that it looks at what the launch looked at; the error if that changed."""
-    mode = differentiated(launch.made, "trusting", runtime, marked=frozenset(affected))
+    mode = differentiated(launch.made, "reverse", runtime, marked=frozenset(affected))
     marks = zeros(mode, launch)
     for change in changes:
         change.swap()

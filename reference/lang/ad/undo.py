@@ -8,9 +8,9 @@ the host count like those of kernels.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from ...runtime.boxes import Box, contains, include, intersection, slices
 from ...runtime.memory import Array, Buffer
 from .guarded import Guarded, differing, differing_within
 
-__all__ = ["Change", "Log", "Overwritten", "Touched", "differing", "identity", "net", "whole"]
+__all__ = ["Change", "Log", "Overwritten", "Touched", "differing", "identity", "whole"]
 
 
 @dataclass(frozen=True)
@@ -258,24 +258,3 @@ class Log:
             if guarded.buffer.watch is not None:
                 guarded.buffer.watch.savers.remove(self)
         return None if changed is None else Change(guarded.label, guarded.buffer, *changed)
-
-    def __len__(self) -> int:
-        return len(self._watched)
-
-    def keep(self, wanted: Collection[Any]) -> None:
-        """Watch no others than the buffers of these identities."""
-        self._watched = {key: watched for key, watched in self._watched.items() if key in wanted}
-
-
-def net(steps: Sequence[Iterable[Change]]) -> list[Change]:
-    """What changed in all these steps together, the last of which led to the memory of now."""
-    last: dict[Any, Change] = {}
-    first: dict[Any, Array] = {}
-    for changes in reversed(steps):
-        for change in (one for one in changes if one.buffer.alive):
-            key = identity(change.buffer)
-            last.setdefault(key, change)
-            first[key] = change.undone(first.get(key, change.buffer.read()))
-    made = ((one.label, one.buffer, first[key], one.buffer.read()) for key, one in last.items())
-    found = (Change(label, buffer, differing(old, now), old.reshape(-1)) for label, buffer, old, now in made)
-    return [replace(one, values=one.values[one.positions]) for one in found if len(one.positions)]

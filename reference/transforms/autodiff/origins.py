@@ -66,4 +66,4 @@ class Origins:
                 self.values.setdefault(target, []).append(source)
         if op.name in ("for", "parallel_for"):
             axes = op.regions[0].args if op.name == "parallel_for" else op.regions[0].args[:1]
-            self.values.update((index, op.operands[2 * k : 2 * k + 2]) for k, index in enumerate(axes))
+            self.values.update((index, [*op.operands[2 * k : 2 * k + 2]]) for k, index in enumerate(axes))
