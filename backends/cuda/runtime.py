@@ -288,9 +288,12 @@ class CudaBackend:
     def close(self) -> None:
         """Give back the adstack heap, and what was abandoned; a device that has failed takes nothing back."""
         if not self._lost:
-            with self._doing("giving back memory"):
-                self.heap.drop()
-                self.leftovers.sweep()
+            self._turn.give_back(self._close)
+
+    def _close(self) -> None:
+        with self._doing("giving back memory"):
+            self.heap.drop()
+            self.leftovers.sweep()
 
     def host_view(self, storage: DeviceArray) -> None:
         """None: the host does not address memory of the device."""

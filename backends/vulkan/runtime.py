@@ -418,9 +418,8 @@ class VulkanBackend:
 
     def close(self) -> None:
         """Give back the adstack heap, and what was abandoned."""
-        with self._shared.lock:
-            self._shared.heap.drop()
-            self._shared.leftovers.sweep()
+        self._shared.lock.give_back(self._shared.heap.drop)
+        self._shared.lock.give_back(self._shared.leftovers.sweep)
 
     def host_view(self, storage: Piece) -> Array | None:
         with self._shared.lock:
