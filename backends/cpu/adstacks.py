@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from adstack.backends.llvm.rows import Words
 from adstack.backends.llvm.tasks import Emitted
+from adstack.backends.shared.memory_left import memory_left
 from adstack.ir.structure import Program
 from adstack.runtime.adstack_heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, known, touched, uncountable
 from adstack.runtime.budget import current
@@ -21,7 +22,6 @@ from adstack.runtime.heap import Placement
 
 from . import layout
 from .grain import grain
-from .memory_left import memory_left
 from .pool import pool
 
 __all__ = ["DeviceHeap", "Layouts"]

@@ -95,7 +95,8 @@ class Graph:
         finally:
             for part in self.last.values():
                 made, done = part.executable, at == count
-                made.bound, made.shapes = (part.bindings if done else None), part.bindings.shapes
+                made.bound = part.bindings if done and not made.takes_arrays else None
+                made.shapes = part.bindings.shapes
 
 
 class _Keeping(threading.local):

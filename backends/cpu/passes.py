@@ -8,6 +8,7 @@ with their test at the end: to turn those that don't, LLVM takes time that grows
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final
 
 import llvmlite.binding as llvm
@@ -21,11 +22,17 @@ _LONG: Final = 200_000
 def run_passes(module: Any, machine: Any, length: int = 0) -> None:
     """Optimise a module in place, for a machine; `length` is that of its text."""
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+    _passes(long=length >= _LONG).run(module, builder)
+
+
+@cache
+def _passes(*, long: bool) -> Any:
+    """The passes are listed once: LLVM keeps 5 KiB of each list that was run."""
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
     passes.add_global_dead_code_eliminate_pass()
     passes.add_sroa_pass()
-    if length >= _LONG:
+    if long:
         passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
-    passes.run(module, builder)
+    return passes

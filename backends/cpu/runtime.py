@@ -85,7 +85,8 @@ class Executable:
         own: memory of temps, results and depths.
         errors, overflow, raised: what a launch reports; the last are exceptions from printing.
         shapes: extents of its places when it was last launched.
-        bound: what it was last launched on, which the context tells already.
+        bound: what it was last launched on, which the context tells already; None if that differs from call to call,
+            so that the arrays of the last one are not kept.
         depths: a word that says whose depths stand: 1 for Python's last launch, else see `llvm.native_record`.
         narrow: a version for where a block of many lanes is too large; made when it is needed.
         sites: what reports are about, in the version that runs.
@@ -112,6 +113,7 @@ class Executable:
     def __post_init__(self) -> None:
         self.is_parallel = any(task.kind == "parallel" for task in self.program.tasks)
         self.sizes = any(task.sizes for task in self.program.tasks)
+        self.takes_arrays = any(place.kind == "ndarray" for place in self.program.places.values())
         self.is_long = any(op.name in _LONG for task in self.program.tasks for op in task.body.walk())
         self.address: int = self.slots.ctypes.data
         self.cells, self.entry = self.slots.data, self.code.entry
@@ -259,7 +261,7 @@ class CpuBackend:
                 slots[context.pointers[name]] = storage.__array_interface__["data"][0]
             for (name, axis), slot in context.extents.items():
                 slots[slot] = bindings.shapes[name][axis]
-            executable.shapes, executable.bound = bindings.shapes, bindings
+            executable.shapes, executable.bound = bindings.shapes, None if executable.takes_arrays else bindings
         self._launches.value += 1
         slots[executable.launch_slot] = self._launches.value
         slots[executable.sized_slot] = executable.settled and bindings.sized

@@ -5,17 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import llvmlite.binding as llvm
 
 from adstack.backends.llvm.cache import ObjectCache
-from adstack.backends.llvm.jit import LEVEL, linked, made_for, target_machine
+from adstack.backends.llvm.jit import LEVEL, linked, made_for, room_for_text, target_machine
+from adstack.backends.shared.room import room
 from adstack.errors import InternalError
 
 from . import passes
 
 __all__ = ["Code", "compile_text", "optimised", "target_machine", "warm_up"]
+
+
+_START_BYTES: Final = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -34,12 +38,14 @@ class Code:
 @cache
 def warm_up() -> None:
     """Make code once: LLVM sets itself up with the first, which would lengthen the first call of a kernel."""
+    room(_START_BYTES, "starting the compiler")
     text = "define <16 x float> @f(<16 x float> %x) {\n  %y = fadd <16 x float> %x, %x\n  ret <16 x float> %y\n}\n"
     target_machine().emit_object(llvm.parse_assembly(text))
 
 
 def optimised(text: str) -> Any:
-    """The module, parsed, verified and optimised."""
+    """The module, parsed, verified and optimised, with memory for what comes then."""
+    room_for_text(text)
     try:
         module = llvm.parse_assembly(text)
         module.verify()

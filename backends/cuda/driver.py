@@ -212,6 +212,10 @@ class Driver:
         ctypes.memset(address.value or 0, 0, size)
         return address.value or 0
 
+    def free_pinned(self, address: int) -> None:
+        """Give memory of the host back, to which nothing is on its way."""
+        self._call("cuMemFreeHost", ctypes.c_void_p(address))
+
     def send(self, address: int, pinned: int, size: int) -> None:
         """Copy to pinned memory, some time after what was launched before."""
         self._call(

@@ -100,9 +100,18 @@ class Emulator:
         """The address of so many zeroed bytes."""
         return self.allocate(size)
 
+    def free_pinned(self, address: int) -> None:
+        """Forget memory."""
+        self.free(address)
+
     def send(self, address: int, pinned: int, size: int) -> None:
         """Copy memory."""
         ctypes.memmove(pinned, address, size)
+
+    @property
+    def pieces(self) -> int:
+        """How many pieces of memory are in use."""
+        return len(self._memory)
 
     def available(self) -> int:
         """Bytes that are free."""

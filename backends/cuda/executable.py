@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, NoReturn
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from adstack.backends.llvm import native
 from adstack.backends.llvm.cache import ObjectCache
 from adstack.backends.llvm.context import own_size
+from adstack.backends.shared.leftovers import Leftovers
 from adstack.backends.shared.reports import failure, outgrown, overflow_error, printed
 from adstack.ir.structure import Program
 from adstack.runtime.adstack_heap import Heap
@@ -56,6 +58,7 @@ class Executable:
         shapes: extents of its places when it was last launched.
         settled: whether the last launch went well, so that the depths stand that it computed.
         sent: where the device sends the record of overflows.
+        pinned: addresses of memory of the host that the device writes.
         repeated: whether it was a graph that launched it last.
     """
 
@@ -74,6 +77,7 @@ class Executable:
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     settled: bool = False
     sent: Array | None = None
+    pinned: list[int] = field(default_factory=list)
     repeated: bool = False
 
     def __post_init__(self) -> None:
@@ -238,6 +242,7 @@ class Executable:
         """Let the record of overflows come to the host when the launch has finished."""
         if self.sent is None:
             address = driver.pinned(8 * OVERFLOW_WORDS)
+            self.pinned.append(address)
             words = (ctypes.c_int64 * OVERFLOW_WORDS).from_address(address)
             self.sent = np.ctypeslib.as_array(words)
         driver.send(self.own + self.layout.overflow, self.sent.ctypes.data, self.sent.nbytes)
@@ -284,8 +289,9 @@ def build(
     module: Module,
     cached: ObjectCache | None,
     heap: Heap,
+    leftovers: Leftovers,
 ) -> Executable:
-    """Compile a module's text, or take it from the cache, and load it."""
+    """Compile a module's text, or take it from the cache, and load it; what it had goes to `leftovers`."""
     loaded = driver.load(_image(driver, module, cached), heap="@malloc(" in module.text)
     launcher = host_code(module.launcher, ["run", "count", "enter"], cached, plain=True)
     claims = any(words.heap.claims is not None for words in module.rows.values())
@@ -306,17 +312,23 @@ def build(
     table[WORDS["own"]], table[WORDS["zeroed"]] = own, layout.zeroed
     layouts = Layouts(program, module.rows, slots[module.context.size :], heap, options.ad_stack_heap_limit)
     made = Executable(program, options, module, loaded, launcher, table, resident, slots, own, layout, layouts, heap)
-    weakref.finalize(made, _release, driver, loaded, own).atexit = False  # a process that ends gives back everything
+    end = partial(_release, driver, loaded, own, made.pinned)
+    weakref.finalize(made, leftovers.add, end).atexit = False  # a process that ends gives back everything
     return made
 
 
-def _release(driver: Driver | Emulator, loaded: Any, own: int) -> None:
-    """Give back what an executable had; a device that has failed, or that is another process's, takes nothing back."""
+def _release(driver: Driver | Emulator, loaded: Any, own: int, pinned: Sequence[int]) -> None:
+    """Give back what an executable had, once nothing runs; a device that has failed, or that is another
+    process's, takes nothing back.
+    """
     if foreign("CUDA") is not None:
         return
     with suppress(DriverError):
         driver.enter()
+        driver.synchronize()
         driver.free(own)
+        for address in pinned:
+            driver.free_pinned(address)
         driver.unload(loaded)
 
 

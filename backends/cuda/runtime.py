@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from adstack.backends.llvm import native
 from adstack.backends.llvm.cache import ObjectCache
 from adstack.backends.shared.bits import signed_bits
 from adstack.backends.shared.kept import default_folder
-from adstack.errors import BackendUnavailableError
+from adstack.backends.shared.leftovers import Leftovers
+from adstack.errors import AdstackError, BackendUnavailableError
 from adstack.ir.structure import Program
 from adstack.ir.types import DType
 from adstack.runtime.adstack_heap import Heap, TaskUse
@@ -60,6 +62,7 @@ class CudaBackend:
         self._adds: Mapping[str, float] | None = None
         self._lost = False
         self._turn = DeviceTurn("CUDA")
+        self.leftovers = Leftovers(self._turn.plain)
         self._pending: dict[int, Executable] = {}
         self._recording: Recording | None = None
         self.heap = Heap(self._take, driver.free)
@@ -89,12 +92,13 @@ class CudaBackend:
 
     def compile(self, program: Program, options: Options) -> Executable:
         with self._doing("compiling a kernel") as driver:
+            self.leftovers.sweep()
             cached = ObjectCache(default_folder()) if options.offline_cache else None
             adds = self._float_adds(driver, cached) if _adds_floats(program) else {}
             local = options.ad_stack_storage == "stack"
             waits = not driver.host and can_overlap(driver.device.capability)
             module = emit_module(program, debug=options.debug, adds=adds, host=driver.host, local=local, waits=waits)
-            return build(driver, program, options, module, cached, self.heap)
+            return build(driver, program, options, module, cached, self.heap, self.leftovers)
 
     def _float_adds(self, driver: Driver | Emulator, cached: ObjectCache | None) -> Mapping[str, float]:
         """How memory adds floats; it is looked at once."""
@@ -230,6 +234,7 @@ class CudaBackend:
             self._pending.clear()
             return
         with self._doing("waiting for kernels") as driver:
+            self.leftovers.sweep()
             driver.synchronize()
             self._settle(finished=True)
 
@@ -250,6 +255,7 @@ class CudaBackend:
     def allocate(self, dtype: DType, shape: tuple[int, ...]) -> DeviceArray:
         made = DeviceArray(0, dtype, shape)
         with self._doing(f"{dtype} of shape {shape} ({made.size} bytes)") as driver:
+            self.leftovers.sweep()
             return DeviceArray(driver.allocate(made.size), dtype, shape)
 
     def adopt(self, array: Array) -> None:
@@ -265,6 +271,29 @@ class CudaBackend:
     def _free(self, address: int) -> None:
         with self._doing("giving back memory") as driver:
             driver.free(address)
+
+    def abandon(self, storage: DeviceArray) -> None:
+        """Give memory back that has lost its owner. The driver waits for what may use it."""
+        self.leftovers.add(partial(self._abandoned, storage))
+
+    def _abandoned(self, storage: DeviceArray) -> None:
+        with suppress(AdstackError):  # nobody is there to be told; what comes next on this device is told as well
+            self.free(storage)
+
+    def reclaim(self) -> None:
+        """Have back what was abandoned."""
+        with self._doing("giving back memory"):
+            self.leftovers.sweep()
+
+    def close(self) -> None:
+        """Give back the adstack heap, and what was abandoned; a device that has failed takes nothing back."""
+        if not self._lost:
+            self._turn.give_back(self._close)
+
+    def _close(self) -> None:
+        with self._doing("giving back memory"):
+            self.heap.drop()
+            self.leftovers.sweep()
 
     def host_view(self, storage: DeviceArray) -> None:
         """None: the host does not address memory of the device."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 import llvmlite.binding as llvm
 
 from adstack.backends.llvm.cache import ObjectCache
-from adstack.backends.llvm.jit import linked, made_for, target_machine
+from adstack.backends.llvm.jit import linked, made_for, room_for_text, target_machine
 from adstack.errors import InternalError
 
 __all__ = ["NEWEST", "Code", "architecture", "host_code", "ptx", "recipe"]
@@ -50,7 +50,8 @@ def recipe() -> str:
 
 
 def parsed(text: str) -> Any:
-    """The module, parsed and verified."""
+    """The module, parsed and verified, with memory for what comes then."""
+    room_for_text(text)
     try:
         module = llvm.parse_assembly(text)
         module.verify()
@@ -62,15 +63,20 @@ def parsed(text: str) -> Any:
 def optimised(text: str, machine: Any) -> Any:
     """The module, parsed, verified and cleaned up."""
     module = parsed(text)
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+    _passes().run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
+    return module
+
+
+@cache
+def _passes() -> Any:
+    """The passes are listed once: LLVM keeps 5 KiB of each list that was run."""
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
     passes.add_global_dead_code_eliminate_pass()
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
-    passes.run(module, builder)
-    return module
+    return passes
 
 
 def ptx(text: str, target: tuple[str, str] | None = None) -> str:

@@ -6,18 +6,25 @@ import itertools
 import os
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, Final
 
 import llvmlite.binding as llvm
 
+from adstack.backends.shared.room import room
+
 from .cache import ObjectCache
 
-__all__ = ["LEVEL", "host", "jit", "linked", "made_for", "runtime_library", "target_machine"]
+__all__ = ["LEVEL", "host", "jit", "linked", "made_for", "room_for_text", "runtime_library", "target_machine"]
 
 LEVEL: Final = 1
 """How hard LLVM's code generator tries."""
+_TEXT_BYTES: Final = 8 << 20
+_BYTES_PER_LETTER: Final = 400
+_LINK_BYTES: Final = 2 << 20
+_LINK_FACTOR: Final = 8
 _NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
 _counter = itertools.count()
 
@@ -53,9 +60,30 @@ def target_machine() -> Any:
     return llvm.Target.from_default_triple().create_target_machine(cpu=name, features=features, opt=LEVEL, jit=True)
 
 
-@cache
+MOST_LIBRARIES: Final = 16
+"""How many libraries one linker takes. What it keeps of each, 9 KiB, it keeps until all of them are gone."""
+
+
+@dataclass
+class _Linker:
+    """What links objects now, and how many it has linked."""
+
+    jit: Any = None
+    libraries: int = 0
+
+    def next(self) -> Any:
+        """For one library more."""
+        if self.jit is None or self.libraries == MOST_LIBRARIES:
+            self.jit, self.libraries = jit(), 0
+        self.libraries += 1
+        return self.jit
+
+
+_LINKER: Final = _Linker()
+
+
 def jit() -> Any:
-    """What links objects into this process.
+    """What links objects into this process; it lives as long as one of them.
 
     On x86-64 by RuntimeDyld, which takes less time; elsewhere by JITLink: on arm64 the other gives up where code is
     more than 4 GiB from what it calls.
@@ -64,14 +92,23 @@ def jit() -> Any:
     return llvm.create_lljit_compiler(target_machine(), use_jit_link=elsewhere, suppress_errors=True)
 
 
+def room_for_text(text: str, what: str = "compiling a kernel") -> None:
+    """Raise AdstackMemoryError if LLVM may find too little memory to make code of a module: it would end the process.
+
+    What it takes was measured: 0.04 to 0.16 KiB a letter, and a MiB.
+    """
+    room(_TEXT_BYTES + _BYTES_PER_LETTER * len(text), what)
+
+
 def linked(image: bytes, symbols: Sequence[str], imports: Mapping[str, int] = _NOTHING) -> Any:
     """An object as a library: symbol -> address, of those asked for. Its code goes when it goes."""
+    room(_LINK_BYTES + _LINK_FACTOR * len(image), "linking machine code")
     builder = llvm.JITLibraryBuilder().add_object_img(image)
     for symbol in symbols:
         builder.export_symbol(symbol)
     for symbol, address in imports.items():
         builder.import_symbol(symbol, address)
-    return builder.add_current_process().link(jit(), f"adstack{next(_counter)}")
+    return builder.add_current_process().link(_LINKER.next(), f"adstack{next(_counter)}")
 
 
 def runtime_library(
@@ -81,6 +118,7 @@ def runtime_library(
     key = None if cached is None else cached.key(text, *made_for(), *map(str, llvm.llvm_version_info))
     image = None if cached is None or key is None else cached.read(key)
     if image is None:
+        room_for_text(text, "compiling adstack's own code")
         target_machine()  # knows the target from here on
         quick = llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)
         image = quick.emit_object(llvm.parse_assembly(text))

@@ -252,7 +252,7 @@ def make(entry: Entry, shortcut: Shortcut) -> Callable[..., Any] | None:
     changed = [buffer for name, buffer in shortcut.buffers.items() if name in shortcut.written]
     rows = {
         "written": _table([[_address(buffer.record()) + 8 * WRITTEN] for buffer in changed]),
-        "attributes": _table([[id(owner), id(name), id(value)] for owner, name, value in shortcut.attributes]),
+        "attributes": _table([[one.owner, id(one.name), one.value] for one in shortcut.attributes]),
         "conditions": _table([_condition(one) for one in shortcut.conditions]),
         "distinct": _table([[slots + 8 * pointers[name] for name in pair] for pair in shortcut.distinct]),
         "memo": _memo(entry, shortcut),
@@ -405,7 +405,7 @@ def _arguments(entry: Entry, shortcut: Shortcut) -> tuple[Words, list[Words]] | 
                 words["beside"] = _address(gradient)
                 keep.append(gradient)
         else:
-            words["kind"], words["low"] = KINDS["same"], id(argument.value)
+            words["kind"], words["low"] = KINDS["same"], argument.address
         rows.append([words[name] for name in ARGUMENT])
     return _table(rows), keep
 

@@ -209,13 +209,13 @@ entry:
   %ok.1 = and i1 %ok.epoch, %ok.count
   %ok.2 = and i1 %ok.names, %ok.idle
   %ok = and i1 %ok.1, %ok.2
-  br i1 %ok, label %attributes, label %other
+  br i1 %ok, label %conditions, label %other
+conditions:
+  %hold = call i1 @hold(ptr %record) ; first: they say whether the owners of attributes are there
+  br i1 %hold, label %attributes, label %other
 attributes:
   %unchanged = call i1 @unchanged(ptr %record)
-  br i1 %unchanged, label %conditions, label %other
-conditions:
-  %hold = call i1 @hold(ptr %record)
-  br i1 %hold, label %lock.it, label %other
+  br i1 %unchanged, label %lock.it, label %other
 lock.it:
   %me = call i64 @PyThread_get_thread_ident()
   %tried = cmpxchg ptr %lock, i64 0, i64 %me acquire monotonic

@@ -13,8 +13,10 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
+from adstack.backends.shared.leftovers import Leftovers
 from adstack.backends.shared.reports import check_room
 from adstack.ir.types import u8
 from adstack.runtime.adstack_heap import Heap, TaskUse
@@ -137,13 +139,21 @@ class Graphs:
         lock: of the stream.
         unread: executables whose records are to be looked at.
         most: workgroups that a task gets.
+        leftovers: takes what graphs had when they go.
     """
 
     def __init__(
-        self, memory: Memory, stream: Stream, heap: Heap, lock: Any, unread: dict[int, Executable], most: int
+        self,
+        memory: Memory,
+        stream: Stream,
+        heap: Heap,
+        lock: Any,
+        unread: dict[int, Executable],
+        most: int,
+        leftovers: Leftovers,
     ) -> None:
         self.memory, self.stream, self.heap, self._lock = memory, stream, heap, lock
-        self._unread, self._most = unread, most
+        self._unread, self._most, self._leftovers = unread, most, leftovers
         self._pool: Any = None
         self._recording = _Recording()
 
@@ -180,7 +190,8 @@ class Graphs:
             if max((use.bytes for part in parts for use in part.uses.values()), default=0) > self.heap.size:
                 return None
             made = Graph(self, parts)
-        weakref.finalize(made, self._gone, made.commands, made.template, made.words)
+        end = partial(self._destroy, made.commands, made.template, made.words)
+        weakref.finalize(made, self._leftovers.add, end).atexit = False
         return made
 
     # ---- doing it again
@@ -261,15 +272,14 @@ class Graphs:
         check(vk["vkAllocateCommandBuffers"](handle, about, made), "make a command buffer")
         return made[0]
 
-    def _gone(self, commands: Any, *pieces: Piece) -> None:
+    def _destroy(self, commands: Any, *pieces: Piece) -> None:
         """Give back what a graph had, once the device is done with it."""
-        with self._lock:
-            device = self.stream.device
-            given = ffi().new("VkCommandBuffer *", commands)
-            free = device.vk["vkFreeCommandBuffers"]
-            device.later(pieces[0].batch, lambda: free(device.handle, self._pool, 1, given))
-            for piece in pieces:
-                self.memory.free(piece)
+        device = self.stream.device
+        given = ffi().new("VkCommandBuffer *", commands)
+        free = device.vk["vkFreeCommandBuffers"]
+        device.later(pieces[0].batch, lambda: free(device.handle, self._pool, 1, given))
+        for piece in pieces:
+            self.memory.free(piece)
 
 
 class _Recorder:

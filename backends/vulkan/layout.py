@@ -67,6 +67,11 @@ class Block:
     number: int = field(default_factory=itertools.count(1).__next__)
     cached: bool = False
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is in use."""
+        return self.free == [(0, self.size)]
+
     def take(self, size: int) -> int | None:
         """The offset of a piece, or None if there is none so large."""
         for k, (offset, room) in enumerate(self.free):
@@ -143,11 +148,12 @@ class Memory:
         device: whose.
         taken: bytes taken from Vulkan.
         used: bytes in pieces.
+        waiting: bytes of those that were given back, and that the device may still use.
     """
 
     def __init__(self, device: Device) -> None:
         self.device = device
-        self.taken = self.used = 0
+        self.taken = self.used = self.waiting = 0
         self._types, self._heaps = _properties(device.physical.handle)
         self._blocks: dict[_Kind, list[Block]] = {"device": [], "visible": [], "staging": []}
         self.mapped = self._is_mapped()
@@ -186,14 +192,21 @@ class Memory:
 
     def free(self, piece: Piece) -> None:
         """Give a piece back once the device is done with it."""
+        self.waiting += piece.size
         self.device.later(piece.batch, lambda: self._freed(piece))
 
     def _freed(self, piece: Piece) -> None:
         block = piece.block
         self.used -= piece.size
+        self.waiting -= piece.size
         block.give(piece.offset, piece.size)
-        if block.size > _BLOCK and block.free == [(0, block.size)]:
+        if block.is_empty and (block.size > _BLOCK or self._has_spare(block)):
             self._drop(block)
+
+    def _has_spare(self, block: Block) -> bool:
+        """Whether another block of its kind is empty: one is kept, so that memory that comes and goes costs nothing."""
+        (beside,) = (blocks for blocks in self._blocks.values() if any(block is one for one in blocks))
+        return any(one.is_empty and one.size == _BLOCK for one in beside if one is not block)
 
     # ---- blocks
 

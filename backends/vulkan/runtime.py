@@ -6,8 +6,7 @@ import ctypes
 import struct
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,33 +14,28 @@ import numpy.typing as npt
 
 from adstack.backends.llvm import native
 from adstack.backends.shared.bits import raw_bits
-from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.sites import record_words
 from adstack.backends.spirv.context import own_size
-from adstack.backends.spirv.traits import Traits
 from adstack.errors import BackendUnavailableError
 from adstack.ir.structure import Program
 from adstack.ir.types import DType, i64, u8, u64
-from adstack.runtime.adstack_heap import Heap, TaskUse
+from adstack.runtime.adstack_heap import TaskUse
 from adstack.runtime.backend import Bindings, Capabilities, Probe
 from adstack.runtime.guards import rewired
 from adstack.runtime.options import Options
-from adstack.runtime.processes import DeviceTurn
 from adstack.runtime.shortcuts import HostArgument, Shortcut
 
 from . import capability
-from .adstacks import Layouts, device_heap
+from .adstacks import Layouts
 from .bound import Binder, BoundStream, check_count
 from .codegen import emit_module, most_groups
-from .device import Device, opened
 from .executable import OVERFLOW, PRINT_WORDS, Executable
 from .extents import Extent
 from .graphs import Graph, Graphs
-from .layout import Memory, Piece, mapped
+from .layout import Piece, mapped
+from .shared import Shared, shared
 from .shortcuts import Launcher, Work
-from .stream import Stream
-from .toolchain import Pipeline, Pipelines
-from .traits import measured
+from .toolchain import Pipeline
 from .transfers import Transfers
 
 __all__ = ["Executable", "VulkanBackend", "open_device", "probe"]
@@ -61,48 +55,13 @@ def open_device() -> VulkanBackend:
     if isinstance(physical, tuple):
         reason, fix = physical
         raise BackendUnavailableError(reason, do=fix)
-    return VulkanBackend(capability.offered(physical), _shared(physical.number, physical.addresses))
-
-
-@dataclass(frozen=True)
-class _Shared:
-    """What all backends of a process have in common, so that opening another one costs nothing.
-
-    Attributes:
-        unread: executables launched since anybody waited, whose records are to be looked at.
-    """
-
-    device: Device
-    memory: Memory
-    pipelines: Pipelines
-    stream: Stream
-    traits: Traits
-    heap: Heap
-    lock: DeviceTurn
-    unread: dict[int, Executable] = field(default_factory=dict)
-
-
-@cache
-def _shared(number: int, addresses: bool) -> _Shared:
-    found = capability.devices()
-    assert isinstance(found, list)
-    device = opened(found[number])
-    memory = Memory(device)
-    pipelines = Pipelines(device, default_folder())
-    stream: Stream = (
-        Stream(device, memory, pipelines.layout)
-        if addresses
-        else BoundStream(device, memory, pipelines.layout, pipelines.sets)
-    )
-    traits = measured(memory, stream, pipelines, default_folder())
-    heap = device_heap(memory, stream)
-    return _Shared(device, memory, pipelines, stream, traits, heap, DeviceTurn("Vulkan"))
+    return VulkanBackend(capability.offered(physical), shared(physical.number, physical.addresses))
 
 
 class VulkanBackend:
     """Memory is pieces of Vulkan buffers, known by their addresses."""
 
-    def __init__(self, capabilities: Capabilities, shared: _Shared) -> None:
+    def __init__(self, capabilities: Capabilities, shared: Shared) -> None:
         self.capabilities = capabilities
         self._shared = shared
         self.device, self.memory, self.stream = shared.device, shared.memory, shared.stream
@@ -110,7 +69,9 @@ class VulkanBackend:
         physical = self.device.physical
         self._groups = most_groups(physical.is_cpu, physical.limits["groups"])
         self._transfers = Transfers(self.memory, self.stream, self._seen)
-        self._graphs = Graphs(self.memory, self.stream, shared.heap, shared.lock, shared.unread, self._groups)
+        self._graphs = Graphs(
+            self.memory, self.stream, shared.heap, shared.lock, shared.unread, self._groups, shared.leftovers
+        )
 
     @property
     def launches(self) -> int:
@@ -121,6 +82,7 @@ class VulkanBackend:
 
     def compile(self, program: Program, options: Options) -> Executable:
         with self._shared.lock:
+            self._shared.tidy()
             return self._compile(program, options)
 
     def _compile(self, program: Program, options: Options) -> Executable:
@@ -152,7 +114,8 @@ class VulkanBackend:
         if isinstance(self.stream, BoundStream):
             made.binder = Binder(self.stream, self._shared.heap, program, made.record, made.prints, made.sizes)
         self._look_ahead(made)
-        weakref.finalize(made, _destroyed, self._shared, pipelines, (made.record, made.prints, made.sizes))
+        end = partial(self._shared.destroy, pipelines, (made.record, made.prints, made.sizes))
+        weakref.finalize(made, self._shared.leftovers.add, end).atexit = False
         return made
 
     def _check_dtypes(self, program: Program) -> None:
@@ -420,6 +383,7 @@ class VulkanBackend:
 
     def synchronize(self) -> None:
         with self._shared.lock:
+            self._shared.leftovers.sweep()
             self._settle()
 
     # ---- memory
@@ -431,6 +395,7 @@ class VulkanBackend:
                 do=f"use one of {', '.join(t.name for t in self.capabilities.dtypes)}, or another device",
             )
         with self._shared.lock:
+            self._shared.tidy()
             piece = self.memory.piece(dtype, shape)
             self._transfers.clear(piece)
             return piece
@@ -440,6 +405,21 @@ class VulkanBackend:
 
     def free(self, storage: Piece) -> None:
         self._shared.lock.give_back(lambda: self.memory.free(storage))
+
+    def abandon(self, storage: Piece) -> None:
+        """Give memory back that has lost its owner, once the device is done with it."""
+        self._shared.leftovers.add(partial(self.free, storage))
+
+    def reclaim(self) -> None:
+        """Have back what was given back or abandoned, after waiting for the device."""
+        with self._shared.lock:
+            self._shared.leftovers.sweep()
+            self.stream.finish()
+
+    def close(self) -> None:
+        """Give back the adstack heap, and what was abandoned."""
+        self._shared.lock.give_back(self._shared.heap.drop)
+        self._shared.lock.give_back(self._shared.leftovers.sweep)
 
     def host_view(self, storage: Piece) -> Array | None:
         with self._shared.lock:
@@ -488,18 +468,3 @@ class VulkanBackend:
 def _read(piece: Piece, at: int, dtype: DType) -> Any:
     """A returned scalar."""
     return np.frombuffer(piece.block.host, dtype.numpy, 1, piece.offset + at)[0].item()
-
-
-def _destroyed(shared: _Shared, pipelines: Sequence[Pipeline], pieces: Sequence[Piece | None]) -> None:
-    """Give back what an executable had, once the device is done with it."""
-
-    def destroy() -> None:
-        batch = shared.stream.batch
-        for pipeline in pipelines:
-            shared.device.later(batch, lambda pipeline=pipeline: shared.pipelines.destroy(pipeline))  # type: ignore[misc]
-        for piece in pieces:
-            if piece is not None:
-                piece.batch = batch
-                shared.memory.free(piece)
-
-    shared.lock.give_back(destroy)

@@ -6,7 +6,7 @@ import atexit
 import hashlib
 import os
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,7 @@ class Pipelines:
     Attributes:
         name: what files about this device and driver are called.
         sets: what can be bound for pipelines.
+        waiting: how many were given back that the device may still use.
     """
 
     def __init__(self, device: Device, folder: Path | None) -> None:
@@ -70,7 +71,7 @@ class Pipelines:
         self.name = hashlib.sha256(VERSION.encode() + device.physical.identity).hexdigest()[:32]
         self._folder, self._file = folder, f"{kept.DEVICES}/{self.name}.bin"
         self._cache = self._opened()
-        self._made = 0
+        self._made = self.waiting = 0
         if folder is not None:
             atexit.register(self.save)
 
@@ -139,6 +140,15 @@ class Pipelines:
                 f"{what} needs {', '.join(missing)}, which {self.device.physical.name} does not have",
                 do="use other element types in the kernel, or another device (ADSTACK_VULKAN_DEVICE) or arch",
             )
+
+    def retire(self, pipeline: Pipeline, batch: int) -> None:
+        """Give a pipeline back when a batch, the last that may use it, is done."""
+        self.waiting += 1
+        self.device.later(batch, partial(self._retired, pipeline))
+
+    def _retired(self, pipeline: Pipeline) -> None:
+        self.waiting -= 1
+        self.destroy(pipeline)
 
     def destroy(self, pipeline: Pipeline) -> None:
         """Give a pipeline back, which no batch under way may use."""

@@ -80,8 +80,10 @@ def test_what_the_device_may_use_is_shared_by_data_and_adstacks():
     assert found.tobytes() == want.tobytes()
     assert row.allocated is not None
     assert 0 < row.allocated <= 5000
+    kept = qd.ndarray(qd.u8, data)  # what the gradient took is dropped by now
     with pytest.raises(AdstackMemoryError, match=f"{data} are taken by fields and arrays"):
         qd.ndarray(qd.f32, 10_000)
+    assert kept.shape == (data,)
 
 
 def test_a_limit_below_one_row_is_still_an_error():

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import adstack as qd
-from adstack.lang.template_arguments import Same, TemplateParameter, template_key
+from adstack.lang.lifetimes import Same
+from adstack.lang.template_arguments import TemplateParameter, template_key
 
 
 class Thing:
@@ -38,7 +39,7 @@ def test_equal_arguments_have_equal_keys(value: Any) -> None:
         (qd.f32, qd.f64),
         ((1, 2), [1, 2]),
         ((1, 2), (1, 2, 3)),
-        (Thing(), Thing()),
+        (THING, Thing()),
         (qd.Vector([1, 2]), qd.Vector([1, 3])),
         (qd.Vector([1, 2]), qd.Vector([1, 2], qd.f32)),
         (qd.Vector([1, 2]), qd.Matrix([[1, 2]])),

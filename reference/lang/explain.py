@@ -24,7 +24,7 @@ def _lines(made: Specialisation, runtime: Runtime, names: tuple[str, ...]) -> It
     device = runtime.backend.capabilities
     program = made.plan.compiled.program
     yield f"kernel {made.kernel.name} on {device.name} ({device.kind}: {device.device})"
-    for name, spec in zip(names, made.request.specs, strict=True):
+    for name, spec in zip(names, made.specs, strict=True):
         yield f"  parameter {name}: {_parameter(spec)}"
     yield f"  returns: {', '.join(t.name for t in program.returns) or 'nothing'}"
     for task in program.tasks:

@@ -47,6 +47,23 @@ class Placement:
     ready: bool = True
 
 
+@dataclass
+class Spot:
+    """Where a field was placed, if it was: its companions look here, too."""
+
+    placement: Placement | None = None
+
+
+@dataclass(frozen=True)
+class Of:
+    """What a gradient or dual knows of its field, which it does not keep: it goes when nobody else has it."""
+
+    unique: str
+    name: str
+    label: str
+    spot: Spot
+
+
 PLACED: Final = [0]
 """Grows whenever some field gets its memory, or loses it."""
 
@@ -73,12 +90,12 @@ class Field(HostArray):
         self.dtype = dtype
         self.element_shape = element_shape
         self.name = name
-        self.primal = primal
         self.role = role
+        self._spot: Spot = Spot()
+        self._of = None if primal is None else Of(primal._unique, primal.name, primal.label, primal._spot)
         self.grad: Field | None = None
         self.dual: Field | None = None
         self.follows = False
-        self._placement: Placement | None = None
         self._buffer: Buffer | None = None
         self._dropped = False
         stem = re.sub(r"\W", "_", name) or "field"
@@ -90,15 +107,15 @@ class Field(HostArray):
     @property
     def placement(self) -> Placement | None:
         """Where it was placed; a companion that was asked for follows its primal."""
-        if self._placement is None and self.follows and self.primal is not None:
-            return self.primal.placement
-        return self._placement
+        if self._spot.placement is None and self.follows and self._of is not None:
+            return self._of.spot.placement
+        return self._spot.placement
 
     def put(self, placement: Placement) -> None:
         """Place the field, once."""
-        if self._placement is not None:
+        if self._spot.placement is not None:
             raise AdstackRuntimeError(f"{self.label} is placed already", do="make another field")
-        self._placement = placement
+        self._spot.placement = placement
         placed()
 
     @property
@@ -121,7 +138,7 @@ class Field(HostArray):
 
     def unplaced(self) -> AdstackRuntimeError:
         """The error for using the field while it has no shape."""
-        if self.primal is not None:
+        if self._of is not None:
             return AdstackRuntimeError(
                 f"{self.label} has not been placed, check whether `needs_{self.role}=True` is set",
                 do=f"make the field with needs_{self.role}=True, call root.lazy_{self.role}(), or place it",
@@ -142,8 +159,8 @@ class Field(HostArray):
 
     @property
     def label(self) -> str:
-        if self.primal is not None:
-            return f"{self.primal.label}.{self.role}"
+        if self._of is not None:
+            return f"{self._of.label}.{self.role}"
         return f"field {self.name}" if self.name else "a field"
 
     @property
@@ -155,8 +172,8 @@ class Field(HostArray):
             self.shape + self.element_shape,
             "field",
             self.role,
-            None if self.primal is None else self.primal._unique,
-            f"{self.primal.name or 'field'}.{self.role}" if self.primal else self.name,
+            None if self._of is None else self._of.unique,
+            f"{self._of.name or 'field'}.{self.role}" if self._of else self.name,
         )
 
     @property
@@ -223,9 +240,9 @@ class MatrixField(Field):
         return len(self.element_shape)
 
     def get_scalar_field(self, *indices: int) -> Any:
-        """One number of every element, as a numpy array that shares the memory where the host can address it."""
+        """One number of every element, as a numpy array that shares the memory where that is the host's own."""
         at: tuple[Any, ...] = (Ellipsis, *indices)
-        return self._view()[at]
+        return self._view()[at] if self._array is not None else self._view()[at].copy()
 
 
 def make_field(

@@ -186,7 +186,7 @@ class Graph:
         _check_arguments(title, (*args, *kwargs.values()))
         with allowing(), recording(None):
             made, call, runtime = (kernel if gradient is None else gradient).prepared(args, kwargs)
-            step = Step(made, call, gradient, runtime, (*args, *kwargs.values()))
+            step = Step(made, call, gradient, runtime, (*args, *kwargs.values(), *made.life.objects()))
             if not runtime.options.ad_snapshot and not (made.records is not None and made.records.keeps):
                 step.planned  # noqa: B018 - what can't be differentiated is refused here
         if gradient is None:

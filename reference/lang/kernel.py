@@ -6,10 +6,12 @@ import functools
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from types import FunctionType
 from typing import Any, Final, cast, overload
+from weakref import ref
 
-from ..errors import AdstackCallError, AdstackError, AdstackSyntaxError, InternalError
+from ..errors import AdstackCallError, AdstackError, AdstackMemoryError, AdstackSyntaxError, InternalError
 from ..runtime import state
 from ..runtime.guards import EPOCH, GUARD
 from ..runtime.shortcuts import Argument
@@ -51,7 +53,7 @@ class Kernel:
         self._parameters: tuple[Parameter, ...] = ()
         self._takes: tuple[Callable[[Any, Call], None], ...] = ()
         self._returns: Spec | None = None
-        self._compiled: dict[tuple[Any, ...], list[Specialisation]] = {}
+        self._compiled: dict[tuple[Any, ...], tuple[Specialisation, ...]] = {}
         self._shortcuts: set[tuple[Any, ...]] = set()
         self._shortcuts_epoch = 0
         self.__call__ = self.serve
@@ -69,6 +71,8 @@ class Kernel:
         except AdstackError as error:
             # the way through the compiler or the backend says nothing about the user's mistake: the message does
             raise error.with_traceback(None) from error.__cause__
+        except MemoryError as error:
+            raise self._short_of_memory() from error
 
     @contextmanager
     def shown(self) -> Iterator[None]:
@@ -79,6 +83,14 @@ class Kernel:
             raise
         except AdstackError as error:
             raise error.with_traceback(None) from error.__cause__
+        except MemoryError as error:
+            raise self._short_of_memory() from error
+
+    def _short_of_memory(self) -> AdstackMemoryError:
+        return AdstackMemoryError(
+            f"kernel {self.signature.name}: this process has no memory left to compile or to launch it",
+            do="free memory, or raise the limits of the process, and call it again",
+        )
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if RECORDERS and RECORDERS[-1] is not None and current_emitter() is None:
@@ -184,19 +196,35 @@ class Kernel:
 
     def drop(self) -> None:
         """Forget what was compiled, and with it the memory it holds."""
-        self._compiled = {}
-        self._shortcuts = set()
-        self.__call__ = self.serve
-        self._gradient.drop()
+        ended, self._compiled = self._compiled, {}
+        self._unserve()
+        for made in (one for several in ended.values() for one in several):
+            made.end()
 
     def _compile(self, args: tuple[Any, ...], call: Call, runtime: state.Runtime) -> Specialisation:
         specs = tuple(p.spec(value) for p, value in zip(self._parameters, args, strict=True))
         made = specialise(Request(self.function, specs, self._returns, runtime.options), runtime)
         made.records = Records.of(made, runtime)
-        known = self._compiled.setdefault(tuple(call.key), [])
-        known.append(made)
-        del known[:-MOST]
+        key = tuple(call.key)
+        self._compiled[key] = (*self._compiled.get(key, ()), made)[-MOST:]
+        made.life.then(partial(_ended, ref(self), key, ref(made)))
         return made
+
+    def forget(self, key: tuple[Any, ...], made: Specialisation) -> None:
+        """A specialisation has ended."""
+        known = tuple(one for one in self._compiled.get(key, ()) if one is not made)
+        if known:
+            self._compiled[key] = known
+        else:
+            self._compiled.pop(key, None)
+        self._unserve()
+        made.end()
+
+    def _unserve(self) -> None:
+        """Have no shortcuts."""
+        self._shortcuts = set()
+        self.__call__ = self.serve
+        self._gradient.drop()
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments in the order of the parameters."""
@@ -221,6 +249,13 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"<kernel {self.function.__qualname__}>"
+
+
+def _ended(kernel: ref[Kernel], key: tuple[Any, ...], made: ref[Specialisation]) -> None:
+    """What a specialisation was made for is gone."""
+    owner, ended = kernel(), made()
+    if owner is not None and ended is not None:
+        owner.forget(key, ended)
 
 
 class BoundKernel(functools.partial[Any]):

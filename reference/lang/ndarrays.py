@@ -47,7 +47,7 @@ class Ndarray(HostArray):
         self.element_shape = element_shape
         self._grad: Ndarray | None = None
         self._dual: Ndarray | None = None
-        self._primal = primal
+        self._of = None if primal is None else primal._unique
         self.role = role
         self._unique: str = f"ndarray_{next(_numbers)}" if primal is None else f"{primal._unique}.{role}"
         self._shape = shape
@@ -132,9 +132,8 @@ class Ndarray(HostArray):
     @property
     def place(self) -> Place:
         """The place it is in the IR of a kernel that captures it instead of taking it as an argument."""
-        primal = self._primal
-        of = None if primal is None else primal._unique
-        return Place(self._unique, self.dtype, self.shape + self.element_shape, "field", self.role, of, "ndarray")
+        shape = self.shape + self.element_shape
+        return Place(self._unique, self.dtype, shape, "field", self.role, self._of, "ndarray")
 
     def has_grad(self) -> bool:
         """Whether it was made with `needs_grad=True`."""

@@ -81,7 +81,7 @@ def _conditions(made: Specialisation) -> Conditions | None:
     if not launched or (records is not None and records.notes):
         return None
     rewired = ctypes.addressof(GUARD) + ctypes.sizeof(ctypes.c_int64) * REWIRED
-    conditions: list[Still | Before] = [Still(rewired, GUARD[REWIRED])]
+    conditions: list[Still | Before] = [*made.life.conditions, Still(rewired, GUARD[REWIRED])]
     fields = () if records is None else records.fields.values()
     watches = [buffer.watch for buffer in fields if buffer.watch is not None]
     conditions += [Before(ctypes.addressof(watch.last), launched) for watch in watches]

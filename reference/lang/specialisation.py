@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..ir.structure import Kernel
 from ..runtime.collection import uncollected
 from ..runtime.compiler import compile_kernel, stages
 from ..runtime.plans import Plan
-from ..runtime.shortcuts import Argument, HostArgument
+from ..runtime.shortcuts import Argument, HostArgument, SameAttribute
 from ..runtime.state import Runtime
 from .arguments import Call
+from .lifetimes import Attribute, Data, Life, attributes, objects_of, valueless
 from .results import result_value
 from .specs import Lowered, Request, ScalarSpec, Spec
 
@@ -31,20 +31,23 @@ class Specialisation:
         kernel: the IR as the frontend made it.
         plan: how it is launched.
         returns: spec of what it returns, or None.
-        captured: (how to read it now, what it was) of attributes that were baked in.
-        fields: place name -> the field or ndarray that it stands for.
+        specs: of the parameters, without the values of template arguments.
+        captured: attributes that were baked in.
+        life: it serves calls as long as what it was made for is there.
+        fields: place name -> the field or ndarray that it stands for, as long as it lives.
         modes: the same in forward or reverse mode, see `differentiated.py`.
         records: its launches, as `.grad()` asks for them, see `ad/records.py`; None if it has no gradient.
         calls: how many launches Python made; with 1, machine code has not served any yet.
         whole: its launches as graphs, see `whole.py`.
     """
 
-    request: Request
+    specs: tuple[Spec, ...]
     kernel: Kernel
     plan: Plan
     returns: Spec | None
-    captured: tuple[tuple[partial[Any], Any], ...]
-    fields: dict[str, Any] = field(default_factory=dict)
+    captured: tuple[Attribute, ...]
+    life: Life
+    fields: Data
     modes: dict[Any, Any] = field(default_factory=dict)
     records: Records | None = None
     calls: int = 0
@@ -52,7 +55,7 @@ class Specialisation:
 
     def is_current(self) -> bool:
         """Whether what was baked in has not changed since."""
-        return all(_same(read(), was) for read, was in self.captured)
+        return all(one.is_same() for one in self.captured)
 
     def shortcut(self, arguments: tuple[Argument, ...], otherwise: Callable[..., Any]) -> Callable[..., Any] | None:
         """A callable that serves calls with such arguments without Python, and leaves others to `otherwise`."""
@@ -61,20 +64,33 @@ class Specialisation:
         hosts = {argument.place for argument in arguments if isinstance(argument, HostArgument)}
         if self.plan.is_watched or (self.records is not None and not self.records.may_serve(hosts)):
             return None
-        needed = () if self.records is None else self.records.arrays
+        returns, conditions = self.returns is not None, self.life.conditions
+        needed = frozenset(() if self.records is None else self.records.arrays)
         return self.plan.shortcut(
-            arguments, self.attributes, self.returns is not None, otherwise, needed=frozenset(needed)
+            arguments,
+            self.attributes,
+            returns,
+            otherwise,
+            conditions=conditions,
+            keep=(self.life.word,),
+            needed=needed,
         )
 
     @property
-    def attributes(self) -> tuple[tuple[Any, str, Any], ...]:
-        """(owner, name, value) of attributes that were baked in."""
-        return tuple((read.args[0], read.args[1], was) for read, was in self.captured)
+    def attributes(self) -> tuple[SameAttribute, ...]:
+        """What attributes must be, for machine code."""
+        return tuple(one.described(self.life) for one in self.captured)
+
+    def end(self) -> None:
+        """Nobody can ask for it any more: let go of what was compiled for it besides."""
+        self.modes.clear()
+        self.records = self.whole = None
 
     def launch(self, call: Call) -> Any:
         """Run it, so that it can be differentiated later; the value that the kernel returns."""
         self.calls += 1
-        return self.run(call) if self.records is None else self.records.launch(call)
+        records = self.records
+        return self.run(call) if records is None else records.launch(call)
 
     def run(self, call: Call) -> Any:
         """Run it, and nothing else; the value that the kernel returns."""
@@ -108,14 +124,10 @@ def specialise(request: Request, runtime: Runtime) -> Specialisation:
     compiled = compile_kernel(lowered.kernel, runtime.options, runtime.backend)
     buffers = {name: data.buffer for name, data in lowered.fields.items()}
     plan = Plan(runtime.backend, compiled, buffers)
-    made = Specialisation(request, lowered.kernel, plan, request.returns, lowered.captured, lowered.fields)
+    life = Life(objects_of(request.specs, lowered.captured))
+    specs, captured = tuple(map(valueless, request.specs)), attributes(lowered.captured, life)
+    made = Specialisation(specs, lowered.kernel, plan, request.returns, captured, life, Data(lowered.fields, life))
     if runtime.options.print_ir:
         for title, text in made.stages(runtime).items():
             print(f"==== {lowered.kernel.name}: {title}\n{text}")
     return made
-
-
-def _same(now: Any, was: Any) -> bool:
-    if now is was:
-        return True
-    return type(now) is type(was) and isinstance(now, (bool, int, float, str)) and repr(now) == repr(was)

@@ -9,6 +9,7 @@ from ..runtime.shortcuts import Argument, SameArgument
 from .arguments import Call, invalid
 from .array_arguments import NdarrayParameter, is_array
 from .fields import Field
+from .lifetimes import Same
 from .matrices.base import Elements
 from .specs import Spec, TemplateSpec
 
@@ -26,24 +27,6 @@ def template_key(value: Any) -> Any:
     if isinstance(value, Elements):
         return value.shape, value.dtype, tuple(template_key(e) for e in value.entries)
     return Same(value)
-
-
-class Same:
-    """An object as a key: equal to itself only, and alive as long as the key is."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and other.value is self.value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-    def __repr__(self) -> str:
-        return repr(self.value)
 
 
 class TemplateParameter:
@@ -66,7 +49,10 @@ class TemplateParameter:
         """This very object, where no other key can come of it."""
         if is_array(value):
             return self.array.described(value)
-        return None if isinstance(value, (tuple, list, Elements)) else SameArgument(value)
+        if isinstance(value, (tuple, list, Elements)):
+            return None
+        key = template_key(value)
+        return SameArgument(id(value), None if isinstance(key, Same) and key.is_weak else value)
 
 
 class TensorParameter(TemplateParameter):

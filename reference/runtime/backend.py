@@ -32,6 +32,7 @@ __all__ = [
     "Partial",
     "Probe",
     "Rebinding",
+    "Reclaiming",
     "Unavailable",
 ]
 
@@ -155,6 +156,22 @@ class Filling(Protocol):
 
     def copy(self, source: Any, target: Any) -> None:
         """Copy all elements to other memory of the same size."""
+
+
+@runtime_checkable
+class Reclaiming(Protocol):
+    """A backend whose memory Python does not give back by itself."""
+
+    def abandon(self, storage: Any) -> None:
+        """Memory has lost its owner: give it back as soon as nothing uses it. May be called at any moment, on any
+        thread, also in the middle of other work of the backend; raises nothing.
+        """
+
+    def reclaim(self) -> None:
+        """Wait for the device, and have back all memory that was given back or abandoned."""
+
+    def close(self) -> None:
+        """The runtime ends, and everything has finished: give back what stays from launch to launch."""
 
 
 @runtime_checkable

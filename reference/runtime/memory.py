@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import itertools
 import math
 from collections.abc import Callable
@@ -13,9 +14,9 @@ from weakref import WeakSet, finalize
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import AdstackRuntimeError
+from ..errors import AdstackMemoryError, AdstackRuntimeError
 from ..ir.types import DType
-from .backend import Backend, Copying, Filling, Marking, Ordering, Partial
+from .backend import Backend, Copying, Filling, Marking, Ordering, Partial, Reclaiming
 from .boxes import Box, box_at, slices, volume
 from .budget import current
 from .capturing import CAPTURING, check
@@ -79,6 +80,11 @@ def _fills(kind: type) -> bool:
     return issubclass(kind, Filling)
 
 
+@cache
+def _reclaims(kind: type) -> bool:
+    return issubclass(kind, Reclaiming)
+
+
 class Buffer:
     """`shape` elements of `dtype`, in C order, in a backend's memory.
 
@@ -87,7 +93,7 @@ class Buffer:
         shape: extents.
         backend: who owns the memory.
         storage: the backend's handle to it; None once dropped.
-        owned: whether `drop` gives the memory back to the backend.
+        owned: whether the memory goes back to the backend, by `drop` or when nobody has the buffer any more.
         shared: whether others (numpy, torch) write the memory too, so that `generation` may miss changes.
         stream: in which the owner of the memory works on it, if it is somebody else's who has said so.
         watch: who wants to know what it held before it is written, if anybody.
@@ -96,6 +102,7 @@ class Buffer:
 
     __slots__ = (
         "__weakref__",
+        "_end",
         "_generation",
         "_pages",
         "_record",
@@ -118,12 +125,8 @@ class Buffer:
         self.dtype = dtype
         self.shape = shape
         self.owned = storage is None
-        if self.owned:
-            if CAPTURING:
-                check("memory is allocated")
-            self._admit()
-            storage = backend.allocate(dtype, shape)
-        self.storage = storage
+        self._end: finalize[..., Any] | None = None
+        self.storage = self._allocated() if self.owned else storage
         self.shared = shared
         self.stream: int | None = None
         self.watch: Watch | None = None
@@ -132,6 +135,26 @@ class Buffer:
         self._record: ctypes.Array[ctypes.c_int64] | None = None
         self._seen = 0
         self._pages: Pages | None = None
+
+    def _allocated(self) -> Any:
+        """New memory. Where there is none, that of buffers which only wait for Python's collector is had back first."""
+        if CAPTURING:
+            check("memory is allocated")
+        try:
+            storage = self._taken_from_device()
+        except AdstackMemoryError:
+            gc.collect()
+            if isinstance(self.backend, Reclaiming):
+                self.backend.reclaim()
+            storage = self._taken_from_device()
+        if _reclaims(type(self.backend)):
+            self._end = finalize(self, cast(Reclaiming, self.backend).abandon, storage)
+            self._end.atexit = False  # a process that ends gives back everything
+        return storage
+
+    def _taken_from_device(self) -> Any:
+        self._admit()
+        return self.backend.allocate(self.dtype, self.shape)
 
     def _admit(self) -> None:
         """Be within what the runtime may use."""
@@ -237,6 +260,8 @@ class Buffer:
     def drop(self) -> None:
         """Give the memory back; a later access is an error."""
         if self.storage is not None and self.owned:
+            if self._end is not None:
+                self._end.detach()
             self.backend.free(self.storage)
         self.storage, self._pages = None, None
         if self._record is not None:
@@ -438,7 +463,6 @@ class Kept:
 
     def __init__(self, memory: Buffer, start: int, box: Box, shape: tuple[int, ...]) -> None:
         self._memory, self._start, self._box, self._shape = memory, start, box, shape
-        finalize(self, memory.drop)
 
     @property
     def nbytes(self) -> int:

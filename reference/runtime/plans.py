@@ -12,7 +12,7 @@ from .backend import Backend, Bindings, Counting, Numbering, Ordering
 from .compiler import Compiled
 from .memory import Buffer
 from .provenance import Written
-from .shortcuts import Argument, Shortcut
+from .shortcuts import Argument, SameAttribute, Shortcut
 from .sizes import Sizing
 from .streams import ordered
 
@@ -131,7 +131,7 @@ class Plan:
     def shortcut(
         self,
         arguments: tuple[Argument, ...],
-        attributes: tuple[tuple[Any, str, Any], ...],
+        attributes: tuple[SameAttribute, ...],
         returns: bool,
         otherwise: Callable[..., Any],
         **more: Any,

@@ -64,6 +64,11 @@ class DeviceTurn:
         atexit.register(_end_all)  # first of all: what is registered before may write down what the driver knows
 
     @property
+    def plain(self) -> threading.RLock:
+        """The lock, without these checks."""
+        return self._lock
+
+    @property
     def is_here(self) -> bool:
         """Whether this process made it, and not one that it was forked from."""
         return os.getpid() == self._process

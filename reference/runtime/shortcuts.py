@@ -22,6 +22,7 @@ __all__ = [
     "HostArgument",
     "NumberArgument",
     "SameArgument",
+    "SameAttribute",
     "Shortcut",
     "Still",
 ]
@@ -70,9 +71,28 @@ class HostArgument:
 
 @dataclass(frozen=True)
 class SameArgument:
-    """This very object."""
+    """This very object, by its address.
 
-    value: Any
+    Attributes:
+        keep: the object, unless a condition ends with it.
+    """
+
+    address: int
+    keep: Any = None
+
+
+@dataclass(frozen=True)
+class SameAttribute:
+    """The attribute of this very object, by its address, is that very object.
+
+    Attributes:
+        keep: the objects, as far as no condition ends with them.
+    """
+
+    owner: int
+    name: str
+    value: int
+    keep: tuple[Any, ...] = ()
 
 
 Argument = NumberArgument | ArrayArgument | HostArgument | SameArgument
@@ -100,12 +120,12 @@ class Shortcut:
 
     Attributes:
         arguments: one per parameter.
-        attributes: (owner, name, value): attributes that must be the very objects that they were.
+        attributes: what attributes must be the very objects that they were.
         returns: whether the one scalar that the program returns is the kernel's result; it returns none otherwise.
         buffers: place name -> memory that is the same in every call.
         written: names of the places that the program writes.
         otherwise: serves every other call.
-        conditions: what must hold besides.
+        conditions: what must hold, before anything else is looked at.
         distinct: pairs of places that must not be in the same memory.
         sizes: places that the depths of adstacks depend on, besides scalar arguments; None if they may depend on more,
             and have to be computed in each launch.
@@ -116,7 +136,7 @@ class Shortcut:
     """
 
     arguments: tuple[Argument, ...]
-    attributes: tuple[tuple[Any, str, Any], ...]
+    attributes: tuple[SameAttribute, ...]
     returns: bool
     buffers: Mapping[str, Buffer]
     written: frozenset[str]

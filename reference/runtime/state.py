@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from ..errors import AdstackError
 from . import budget
-from .backend import Backend
+from .backend import Backend, Reclaiming
 from .capturing import check
 from .guards import invalidate
 from .options import Options, parse
@@ -62,6 +62,8 @@ class Runtime:
             invalidate()
             for resident in self.residents():
                 resident.drop()
+            if isinstance(self.backend, Reclaiming):
+                self.backend.close()
 
 
 _ACTIVE: list[Runtime] = []

@@ -7,7 +7,6 @@ makes launches under a tape in the same ways.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -118,9 +117,8 @@ class KeptLaunch:
             if self.journaled is not None:
                 return self.journaled.launch()
             buffers = {**self.made.plan.buffers, **call.arrays}
-            weakref.finalize(self, _drop, copies := self.copies)
             for alias, name in derived(self.made, "rewinding", self.runtime).beside.items():
-                copies[alias] = _copied(buffers[name])
+                self.copies[alias] = _copied(buffers[name])
             return self.made.run(call)
         finally:
             self.number = self.made.plan.backend.launches

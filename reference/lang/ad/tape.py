@@ -73,6 +73,7 @@ class Tape:
         self._written_by_host: dict[Any, tuple[Any, Any]] = {}
         self._told: set[int] = set()
         self._links = Links()
+        self._kept: list[tuple[Any, ...]] = []
         self._open = ExitStack()
 
     def __enter__(self) -> Tape:
@@ -134,6 +135,7 @@ class Tape:
         if made.records is not None:
             made.records.note(call)
         self.calls.append((kernel, (*args, *kwargs.values())))
+        self._kept.append(made.life.objects())
         return result
 
     def _record(self, launch: Launch, runtime: state.Runtime) -> Any:

@@ -41,7 +41,7 @@ def lower(request: Request) -> Lowered:
             _parameters(context, request)
             block(context, source.node.body)
             _finish(context, request)
-    except (AdstackError, Warning):
+    except (AdstackError, Warning, MemoryError):
         raise  # a warning is raised where the user makes errors of warnings
     except RecursionError as error:
         raise AdstackSyntaxError(

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from adstack.backends.cpu.memory_left import memory_left
+from adstack.backends.shared.memory_left import memory_left
 
 
 def system(root, files):

@@ -1,0 +1,85 @@
+"""What all Vulkan backends of a process share: the device, its memory, its stream, and what Python dropped of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from adstack.backends.shared.kept import default_folder
+from adstack.backends.shared.leftovers import Leftovers
+from adstack.backends.spirv.traits import Traits
+from adstack.runtime.adstack_heap import Heap
+from adstack.runtime.processes import DeviceTurn
+
+from . import capability
+from .adstacks import device_heap
+from .bound import BoundStream
+from .device import Device, opened
+from .executable import Executable
+from .layout import Memory, Piece
+from .stream import Stream
+from .toolchain import Pipeline, Pipelines
+from .traits import measured
+
+__all__ = ["Shared", "shared"]
+
+_MOST_PIPELINES = 32
+"""How many may be waiting for the device to be done with them, before another one is made."""
+_MOST_WAITING = 64 << 20
+"""Bytes that may have been given back while the device still uses them, before more are taken."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What all backends of a process have in common, so that opening another one costs nothing.
+
+    Attributes:
+        unread: executables launched since anybody waited, whose records are to be looked at.
+        leftovers: what Python has dropped and the device still has.
+    """
+
+    device: Device
+    memory: Memory
+    pipelines: Pipelines
+    stream: Stream
+    traits: Traits
+    heap: Heap
+    lock: DeviceTurn
+    leftovers: Leftovers
+    unread: dict[int, Executable] = field(default_factory=dict)
+
+    def tidy(self) -> None:
+        """Give back what was dropped, before more is taken; wait if too much of it is still in use."""
+        self.leftovers.sweep()
+        if self.memory.waiting > _MOST_WAITING or self.pipelines.waiting > _MOST_PIPELINES:
+            self.stream.finish()
+
+    def destroy(self, pipelines: Sequence[Pipeline], pieces: Sequence[Piece | None]) -> None:
+        """Give back what an executable had, once the device is done with it."""
+        batch = self.stream.batch
+        for pipeline in pipelines:
+            self.pipelines.retire(pipeline, batch)
+        for piece in pieces:
+            if piece is not None:
+                piece.batch = batch
+                self.memory.free(piece)
+
+
+@cache
+def shared(number: int, addresses: bool) -> Shared:
+    """Of a physical device, by its number, and a way to its memory: opened once."""
+    found = capability.devices()
+    assert isinstance(found, list)
+    device = opened(found[number])
+    memory = Memory(device)
+    pipelines = Pipelines(device, default_folder())
+    stream: Stream = (
+        Stream(device, memory, pipelines.layout)
+        if addresses
+        else BoundStream(device, memory, pipelines.layout, pipelines.sets)
+    )
+    traits = measured(memory, stream, pipelines, default_folder())
+    heap = device_heap(memory, stream)
+    lock = DeviceTurn("Vulkan")
+    return Shared(device, memory, pipelines, stream, traits, heap, lock, Leftovers(lock.plain))
