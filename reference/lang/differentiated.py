@@ -19,6 +19,7 @@ from ..runtime.modes import (
     JournalMode,
     checked_mode,
     forward_mode,
+    has_outputs,
     inputs,
     journal_mode,
     reverse_mode,
@@ -338,9 +339,12 @@ def _racing(made: Specialisation, found: Mapping[str, Place], aliases: Mapping[s
 
 
 def check_storage(made: Specialisation, role: str = "grad") -> None:
-    """An error if all that the kernel reads counts as constant."""
+    """An error if the kernel makes real numbers of real numbers, and all that it reads counts as constant.
+
+    A kernel that reads no real numbers, or writes none, is no mistake: its derivative is zero everywhere.
+    """
     reads, found = inputs(made.kernel), companions(made, role)
-    if reads and reads.isdisjoint(found):
+    if reads and reads.isdisjoint(found) and has_outputs(made.kernel):
         labels = ", ".join(sorted(made.kernel.places[name].label or name for name in reads))
         raise AdstackRuntimeError(
             f"{made.kernel.name}.grad(): nothing that the kernel reads has a gradient ({labels})",
