@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ..runtime.capturing import CAPTURING
+from ..runtime.copying import ByName
 from ..runtime.guards import EPOCH, GUARD, REWIRED
 from .ad.last_launch import reverse_last_launch
 from .ad.returned import default_seeds
@@ -29,7 +30,7 @@ MOST_SHORTCUTS: Final = 8
 """How many kinds of calls are tried one after another in machine code."""
 
 
-class Gradient:
+class Gradient(ByName):
     """What `kernel.grad` is: it propagates adjoints through one launch of the kernel.
 
     Args:
@@ -137,6 +138,9 @@ class Gradient:
     def _prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Differentiated, Call]:
         made, call, runtime = self.kernel.prepared((*self.bound, *args), self._parted(kwargs)[0])
         return differentiated(made, "reverse", runtime), call
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Gradient, (self.kernel, self.bound)
 
     def __repr__(self) -> str:
         return f"{self.kernel!r}.grad"

@@ -11,6 +11,7 @@ from typing import Any, Final, cast, overload
 
 from ..errors import AdstackCallError, AdstackError, AdstackSyntaxError, InternalError
 from ..runtime import state
+from ..runtime.copying import ByName
 from ..runtime.guards import EPOCH, GUARD
 from ..runtime.shortcuts import Argument
 from . import whole
@@ -32,7 +33,7 @@ MOST_SHORTCUTS: Final = 8
 """How many kinds of calls are tried one after another in machine code."""
 
 
-class Kernel:
+class Kernel(ByName):
     """A kernel: compiled when it is first called with arguments of a new kind, launched by each call.
 
     Attributes:

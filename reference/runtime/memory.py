@@ -19,6 +19,7 @@ from .backend import Backend, Copying, Filling, Marking, Ordering, Partial
 from .boxes import Box, box_at, slices, volume
 from .budget import current
 from .capturing import CAPTURING, check
+from .copying import Uncopied
 from .guards import invalidate, rewired
 from .pages import PAGE, Pages
 from .streams import ordered
@@ -79,7 +80,7 @@ def _fills(kind: type) -> bool:
     return issubclass(kind, Filling)
 
 
-class Buffer:
+class Buffer(Uncopied):
     """`shape` elements of `dtype`, in C order, in a backend's memory.
 
     Attributes:
@@ -94,6 +95,8 @@ class Buffer:
         writers: the plans made for it that write it; None if there was none.
     """
 
+    COPY_WHAT = "memory of the runtime"
+    COPY_DO = "copy its contents, with to_numpy() and from_numpy()"
     __slots__ = (
         "__weakref__",
         "_generation",
