@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -121,13 +120,11 @@ class Gradient(ByName):
         Nothing is launched, and no memory changes: depths are computed by the reference interpreter. With `use` it runs
         the whole reverse pass on copies, to see how deep the stacks really get.
         """
-        from ..runtime.adstack_report import measured, report
+        from ..runtime.adstack_report import measured
 
         mode, call = self._prepared(args, kwargs)
         plan = mode.plan
-        found = report(plan.compiled, plan.backend.adstacks(plan.compiled.executable))
-        if mode.lean is not None:
-            found = replace(found, checkpoints=mode.lean.told)
+        found = mode.adstack_report()
         wanted = {p.name for p in plan.compiled.program.places.values() if p.kind in ("field", "ndarray")}
         buffers = {**plan.buffers, **call.arrays}
         if not wanted <= buffers.keys():
