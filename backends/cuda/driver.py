@@ -333,6 +333,9 @@ class Driver:
 
 def _checked(name: str, code: int) -> None:
     if code:
-        text = ctypes.c_char_p()
-        library().cuGetErrorString(code, ctypes.byref(text))
-        raise DriverError(name, code, (text.value or b"unknown error").decode())
+        words = []
+        for look in (library().cuGetErrorName, library().cuGetErrorString):
+            text = ctypes.c_char_p()
+            look(code, ctypes.byref(text))
+            words.append((text.value or b"").decode())
+        raise DriverError(name, code, ", ".join(filter(None, words)) or "unknown error")

@@ -12,7 +12,7 @@ from vulkan_kit import STRICT, backend, tasks_of
 from adstack.backends.shared import kept
 from adstack.backends.spirv.opcodes import Capability
 from adstack.backends.spirv.tasks import emit_program
-from adstack.backends.vulkan import api, traits
+from adstack.backends.vulkan import api, instance, traits
 from adstack.backends.vulkan.codegen import most_groups
 from adstack.backends.vulkan.toolchain import Pipelines
 from adstack.errors import AdstackMemoryError, AdstackRuntimeError, BackendUnavailableError
@@ -95,7 +95,10 @@ def test_what_the_device_lacks_is_named():
 @pytest.mark.parametrize(
     ("result", "kind", "words"),
     [(-1, AdstackMemoryError, "smaller data"), (-2, AdstackMemoryError, "smaller data"),
-     (-4, AdstackRuntimeError, "the device was lost"), (-13, AdstackRuntimeError, "adstack doctor")],
+     (-4, AdstackRuntimeError, r"the device was lost \(VK_ERROR_DEVICE_LOST\)"),
+     (-9, AdstackRuntimeError, "VK_ERROR_INCOMPATIBLE_DRIVER"), (-987654, AdstackRuntimeError, "do it: VkResult -987654"),
+     (-1000069000, AdstackRuntimeError, "do it: VK_ERROR_OUT_OF_POOL_MEMORY"),
+     (-13, AdstackRuntimeError, "adstack doctor")],
 )  # fmt: skip
 def test_what_vulkan_says_becomes_an_error_with_a_remedy(result, kind, words):
     with pytest.raises(kind, match=words):
@@ -134,3 +137,11 @@ def test_a_device_that_cuts_loops_short_is_found_out(tmp_path, monkeypatch):
 def test_a_device_gets_as_many_workgroups_as_keep_it_busy():
     assert most_groups(True, 65535) < most_groups(False, 65535) <= 65535
     assert most_groups(False, 100) == 100
+
+
+def test_an_instance_that_is_refused_names_the_reason(monkeypatch):
+    refusing = SimpleNamespace(vkCreateInstance=lambda *rest: -9)
+    monkeypatch.setattr(instance, "lib", lambda: refusing)
+    reason, remedy = instance.instance.__wrapped__()
+    assert reason == "Vulkan refuses to start (VK_ERROR_INCOMPATIBLE_DRIVER)"
+    assert "install a driver" in remedy

@@ -69,7 +69,7 @@ class Kernel(ByName):
             raise
         except AdstackError as error:
             # the way through the compiler or the backend says nothing about the user's mistake: the message does
-            raise error.with_traceback(None) from error.__cause__
+            raise _shown(error) from error.__cause__
 
     @contextmanager
     def shown(self) -> Iterator[None]:
@@ -79,7 +79,7 @@ class Kernel(ByName):
         except InternalError:
             raise
         except AdstackError as error:
-            raise error.with_traceback(None) from error.__cause__
+            raise _shown(error) from error.__cause__
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if RECORDERS and RECORDERS[-1] is not None and current_emitter() is None:
@@ -273,6 +273,12 @@ def kernel(function: Callable[..., Any] | None = None, *, graph: bool = False, f
     if function is None:
         return lambda decorated: _made(decorated, sys._getframe(1).f_locals, graph)
     return _made(function, sys._getframe(1).f_locals)
+
+
+def _shown(error: AdstackError) -> AdstackError:
+    """An error without the way that it took through adstack, unless the user wants to see that."""
+    runtime = state.active()
+    return error if runtime is not None and runtime.options.print_full_traceback else error.with_traceback(None)
 
 
 def _made(function: Callable[..., Any], around: Mapping[str, Any], graph: bool = False) -> Kernel:

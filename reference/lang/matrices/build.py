@@ -8,7 +8,7 @@ from typing import Any
 from ...errors import AdstackTypeError
 from ...ir.types import DType
 from ..functions import cast
-from ..scalars import check_number, dtype_of, plain
+from ..scalars import check_number, dtype_of, plain, settled
 from .base import Elements, describe
 
 
@@ -50,7 +50,7 @@ def typed(entries: Sequence[Any], dtype: Any) -> tuple[list[Any], DType | None]:
     """The elements converted to `dtype`, and it if it is a type of fixed width; as they are for None."""
     if dtype is None:
         return list(entries), None
-    to = dtype_of(dtype)
+    to = settled(dtype_of(dtype))
     return [cast(e, to) for e in entries], to if isinstance(to, DType) else None
 
 
