@@ -96,7 +96,8 @@ def test_what_the_device_lacks_is_named():
     ("result", "kind", "words"),
     [(-1, AdstackMemoryError, "smaller data"), (-2, AdstackMemoryError, "smaller data"),
      (-4, AdstackRuntimeError, r"the device was lost \(VK_ERROR_DEVICE_LOST\)"),
-     (-9, AdstackRuntimeError, "VK_ERROR_INCOMPATIBLE_DRIVER"), (-987654, AdstackRuntimeError, "do it: VkResult -987654"),
+     (-9, AdstackRuntimeError, "VK_ERROR_INCOMPATIBLE_DRIVER"),
+     (-987654, AdstackRuntimeError, "do it: VkResult -987654"),
      (-1000069000, AdstackRuntimeError, "do it: VK_ERROR_OUT_OF_POOL_MEMORY"),
      (-13, AdstackRuntimeError, "adstack doctor")],
 )  # fmt: skip

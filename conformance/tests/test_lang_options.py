@@ -72,9 +72,10 @@ def test_an_option_with_choices_names_them(given: dict[str, object], words: str)
         ({"random_seed": 1.5}, "random_seed takes an int >= 0, got 1.5"),
         ({"ad_stack_size": -1}, "ad_stack_size takes an int >= 0"),
         ({"device_memory_GB": -1.0}, "device_memory_GB takes a float >= 0"),
-        ({"device_memory_GB": float("inf")}, "device_memory_GB takes a float below infinity .*, got inf"),
+        ({"device_memory_GB": float("inf")}, "device_memory_GB takes a float up to 4294967296, got inf"),
+        ({"cpu_max_num_threads": 10**6}, "cpu_max_num_threads takes an int up to 8192"),
         ({"device_memory_GB": float("nan")}, "device_memory_GB takes a float"),
-        ({"ad_stack_size": 2**63}, r"ad_stack_size takes an int up to 2\*\*63 - 1"),
+        ({"ad_stack_size": 2**63}, "ad_stack_size takes an int up to 9223372036854775807"),
     ],
 )
 def test_an_option_of_the_wrong_kind_is_refused(given: dict[str, object], words: str) -> None:
@@ -162,7 +163,7 @@ def test_of_several_arches_the_first_that_is_available_is_taken() -> None:
 
 @pytest.mark.usefixtures("nothing")
 def test_of_several_arches_that_are_not_available_all_reasons_are_given() -> None:
-    with pytest.raises(qd.BackendUnavailableError, match=r"none of cuda, vulkan is available \(cuda: no .*; vulkan: no"):
+    with pytest.raises(qd.BackendUnavailableError, match=r"none of cuda, vulkan is available \(cuda: .*; vulkan: "):
         qd.init(arch=(qd.cuda, qd.vulkan))
     with pytest.warns(UserWarning, match=r"arch cuda or vulkan is not available .*; using reference"):
         qd.init(arch=[qd.cuda, qd.vulkan], enable_fallback=True)
@@ -229,7 +230,7 @@ def test_floats_as_templates_are_refused_if_asked_for() -> None:
         return 2 * a
 
     assert scaled(3) == 6
-    with pytest.raises(TypeError, match="argument a is a template, and a float is passed: 1.5"):
+    with pytest.raises(TypeError, match="argument a is a template, and a float is passed"):
         scaled(1.5)
     qd.init(arch=qd.reference)
     assert scaled(1.5) == 3

@@ -143,7 +143,7 @@ class Differentiated:
         return with_arrays(call, {}, self.scalars(call)) if self.seeds else call
 
     def adstack_report(self) -> AdstackReport:
-        """What is kept on adstacks, and of the last launch how they were laid out, and what was done to make them fit."""
+        """What is kept on adstacks; of the last launch, how they were laid out and what was done to make them fit."""
         from ..runtime.adstack_report import report
 
         tasks = self.plan.backend.adstacks(self.plan.compiled.executable)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FunctionType
 from typing import Any, Final, cast, overload
 
-from ..errors import AdstackCallError, AdstackError, AdstackSyntaxError, InternalError
+from ..errors import AdstackCallError, AdstackError, AdstackRuntimeError, AdstackSyntaxError, InternalError
 from ..runtime import state
 from ..runtime.copying import ByName
 from ..runtime.guards import EPOCH, GUARD
@@ -70,6 +70,14 @@ class Kernel(ByName):
         except AdstackError as error:
             # the way through the compiler or the backend says nothing about the user's mistake: the message does
             raise _shown(error) from error.__cause__
+        except RecursionError as error:
+            raise self._short_of_stack() from error
+
+    def _short_of_stack(self) -> AdstackRuntimeError:
+        return AdstackRuntimeError(
+            f"Python's stack is too small to compile {self.signature.name} here",
+            do="call it first where fewer functions are under way, or raise sys.setrecursionlimit()",
+        )
 
     @contextmanager
     def shown(self) -> Iterator[None]:
@@ -80,6 +88,8 @@ class Kernel(ByName):
             raise
         except AdstackError as error:
             raise _shown(error) from error.__cause__
+        except RecursionError as error:
+            raise self._short_of_stack() from error
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if RECORDERS and RECORDERS[-1] is not None and current_emitter() is None:

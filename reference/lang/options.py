@@ -42,8 +42,9 @@ def init(arch: Any = None, default_fp: Any = f32, default_ip: Any = i32, **optio
     """Start over: drop all data, then open `arch`.
 
     Args:
-        arch: reference, cpu (x64, arm64), cuda, vulkan, metal, amdgpu, or gpu for the first that is available; or a list
-            of these, of which the first that is available is taken. Without it the environment variable ADSTACK_ARCH, then the best one that is available, decides.
+        arch: reference, cpu (x64, arm64), cuda, vulkan, metal, amdgpu, or gpu for the first that is available; or a
+            list of these, of which the first that is available is taken. Without it the environment variable
+            ADSTACK_ARCH, then the best one that is available, decides.
         default_fp: the type of float literals, f16, f32 or f64.
         default_ip: the type of integer literals.
         options: see `adstack.runtime.options.Options`.

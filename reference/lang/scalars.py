@@ -176,7 +176,7 @@ def settled(to: Any) -> Any:
 
 
 def dtype_of(to: Any) -> Any:
-    """A scalar type as it may be written: a `DType`, or Python's int, float or bool, or `uint`, which stand for defaults."""
+    """A scalar type as it may be written: a `DType`, or int, float, bool or `uint`, which stand for defaults."""
     if isinstance(to, DType) or any(to is t for t in (int, float, bool, uint)):
         return to
     raise AdstackTypeError(

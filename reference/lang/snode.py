@@ -9,7 +9,7 @@ from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTy
 from ..runtime import state
 from ..runtime.copying import Uncopied
 from .fields import Field, Placement, offsets, placed
-from .hostvalues import extents
+from .hostvalues import countable, extents
 
 __all__ = [
     "FieldsBuilder",
@@ -93,6 +93,7 @@ class SNode(Uncopied):
         extent = dict(self._extent)
         for axis, size in zip(axes, sizes, strict=True):
             extent[axis] = extent.get(axis, 1) * size
+        countable("a dense level", tuple(extent.values()))
         self._tree.check_open()
         child = SNode(self._tree, extent)
         self._children.append(child)

@@ -1,7 +1,8 @@
 """What `copy` and `pickle` do with objects of the language.
 
-Kernels and functions are what their definitions are, so they are copied and kept as functions are: by their name. A field is
-a part of a layout, and other objects that hold memory or compiled code belong to the runtime: they can't be copied.
+Kernels and functions are what their definitions are, so they are copied and kept as functions are: by their name. A
+field is a part of a layout, and other objects that hold memory or compiled code belong to the runtime: they can't be
+copied.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ Self = TypeVar("Self")
 
 
 class ByName:
-    """An object that a definition in a module made: a copy is the object itself, and pickle keeps its qualified name."""
+    """What a definition in a module made: a copy is the object itself, and pickle keeps its qualified name."""
 
     __slots__ = ()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
@@ -21,15 +20,16 @@ _WORDS: Final = """
     num_compile_threads opt_level saturating_grid_dim
 """
 LARGEST: Final = 2**63 - 1
-"""The largest number that an option may be."""
+"""The largest number that an option may be, if there is no smaller one here."""
+_MOST: Final = {"cpu_max_num_threads": 8192, "device_memory_GB": 2**32}
 _BOUNDS: Final = "check_out_of_bound"
 WITHOUT_EFFECT: Final = tuple(_WORDS.split())
 """Options of existing programs that are accepted and change nothing that can be seen.
 
-They say how a compiler may go about its work, or about something that never happens here: no capacity of an adstack is a
-default (`default_ad_stack_size`), and nothing is logged (`log_level`).
+They say how a compiler may go about its work, or about something that never happens here: no capacity of an adstack is
+a default (`default_ad_stack_size`), and nothing is logged (`log_level`).
 """
-_PRINT: Final = "print_ir=True prints every stage of every kernel that is compiled; kernel.stages(...) gives them as text"
+_PRINT: Final = "print_ir=True prints every stage of each kernel that is compiled; kernel.stages(...) gives them"
 _TIME: Final = "take the time around launches, with qd.sync() before each look at the clock"
 _CACHE: Final = "see `adstack cache`; the environment variable ADSTACK_CACHE_DIR says where compiled kernels are kept"
 REFUSED: Final = {
@@ -49,7 +49,7 @@ REFUSED: Final = {
     "timeline": _TIME,
     "vk_api_version": "the version is that of the driver; ADSTACK_VULKAN_DEVICE chooses a device",
 }
-"""Options of existing programs for something that adstack does not do, and what to do instead. Switched off, they are accepted."""
+"""Options of existing programs for what is not done here, and what to do instead. Switched off, they are accepted."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Options:
         cpu_max_num_threads: threads of the cpu backend; 0 for one per core.
         print_ir: print the IR of every kernel that is compiled.
         print_full_traceback: show the way through adstack's own code in errors about the user's program, too.
-        raise_on_templated_floats: refuse floats as `template()` arguments, where each value compiles a kernel of its own.
+        raise_on_templated_floats: refuse floats as `template()` arguments, each of which compiles a kernel of its own.
         offline_cache: keep compiled kernels on disk, where the backend has something to keep.
         device_memory_GB: memory of the device that fields, arrays and the adstack heap may take together, in units of
             2**30 bytes; 0 for all there is.
@@ -142,13 +142,12 @@ def _one_of(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
 def _of_kind(name: str, value: Any, kind: type) -> Any:
     if kind is bool and value in (0, 1):
         return bool(value)
-    if kind is float and isinstance(value, (int, float)) and 0 <= value < math.inf:
-        return float(value)
-    if kind is int and isinstance(value, int) and 0 <= value <= LARGEST:
-        return int(value)
-    range_ = {bool: "", float: " >= 0", int: " >= 0"}[kind]
-    if isinstance(value, (int, float) if kind is float else int) and value > 0:
-        range_ = " below infinity (0 for no limit)" if kind is float else f" up to 2**63 - 1 ({LARGEST})"
+    most = _MOST.get(name, LARGEST)
+    if kind in (int, float) and isinstance(value, (int, kind)) and 0 <= value <= most:
+        return kind(value)
+    range_ = "" if kind is bool else " >= 0"
+    if isinstance(value, (int, kind)) and value > 0:
+        range_ = f" up to {most}"
     raise AdstackRuntimeTypeError(
         f"option {name} takes {'an' if kind is int else 'a'} {kind.__name__}{range_}, got {value!r}"
     )

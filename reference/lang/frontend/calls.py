@@ -17,7 +17,7 @@ from ..functions import cast
 from ..matrices.base import Elements
 from ..protocol import emitting
 from . import builtin
-from .collections import elements_of
+from .collections import as_mapping, elements_of
 from .context import Context
 from .dispatch import dereferenced, evaluate, expression, lookup
 from .domains import RuntimeRange
@@ -63,10 +63,18 @@ def _keywords(context: Context, node: ast.Call, value: Callable[[Context, ast.ex
     named: dict[str, Any] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
-            named.update(evaluate(context, keyword.value))
+            named |= _named(context, as_mapping(context, evaluate(context, keyword.value)))
         else:
             named[keyword.arg] = value(context, keyword.value)
     return named
+
+
+def _named(context: Context, mapping: dict[Any, Any]) -> dict[str, Any]:
+    """The keywords that a mapping stands for."""
+    for name in mapping:
+        if not isinstance(name, str):
+            context.fail(AdstackTypeError, "keywords must be strings", note=f"got {name!r}")
+    return mapping
 
 
 def _arguments(context: Context, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:

@@ -32,7 +32,7 @@ def guarded(context: Context, run: Callable[[], Any], do: str = "") -> Any:
     """The result of `run()`; an exception of Python's becomes a compile error where we are."""
     try:
         return run()
-    except AdstackError:
+    except (AdstackError, RecursionError):
         raise
     except Exception as error:
         kind = next((ours for theirs, ours in _KINDS if isinstance(error, theirs)), AdstackCompilationError)

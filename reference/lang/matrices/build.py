@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from ...errors import AdstackTypeError
 from ...ir.types import DType
@@ -46,6 +46,10 @@ def _scalar(value: Any) -> Any:
     return plain(value)
 
 
+MOST: Final = 1024
+"""Components along an axis: each is a value of its own in what is compiled."""
+
+
 def typed(entries: Sequence[Any], dtype: Any) -> tuple[list[Any], DType | None]:
     """The elements converted to `dtype`, and it if it is a type of fixed width; as they are for None."""
     if dtype is None:
@@ -58,4 +62,9 @@ def size(what: str, value: Any) -> int:
     """An extent given by the user."""
     if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < 1:
         raise AdstackTypeError(f"{what} must be a positive compile-time integer", note=f"got {value!r}")
+    if value.__index__() > MOST:
+        raise AdstackTypeError(
+            f"{what} is {value.__index__()}, and a vector or matrix has at most {MOST} elements along an axis",
+            do="use a field or an array with one more axis",
+        )
     return int(value.__index__())
