@@ -49,14 +49,14 @@ def _call(context: Context, node: ast.Call) -> Any:
     if isinstance(function, BoundFunc):
         args, kwargs = _references(context, node)
         return inline(context, function.func, [function.owner, *args], kwargs, statement, owned=True)
-    if _hashable(function) and function in KIND_OF:
+    if _hashable(context, function) and function in KIND_OF:
         return _atomic(context, node, function)
     args, kwargs = _arguments(context, node)
     return _plain_call(context, function, args, kwargs)
 
 
-def _hashable(function: Any) -> bool:
-    return getattr(type(function), "__hash__", None) is not None
+def _hashable(context: Context, function: Any) -> bool:
+    return getattr(type(function), "__hash__", None) is not None and guarded(context, lambda: hash(function)) is not None
 
 
 def _keywords(context: Context, node: ast.Call, value: Callable[[Context, ast.expr], Any]) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def _plain_call(context: Context, function: Any, args: list[Any], kwargs: dict[s
         return None
     if function is stop_grad:
         return stop(context, *args)
-    if _hashable(function) and function in builtin.TABLE:
+    if _hashable(context, function) and function in builtin.TABLE:
         return guarded(context, lambda: builtin.TABLE[function](context, *args, **kwargs))
     _refuse(context, function)
     return guarded(context, lambda: function(*args, **kwargs))

@@ -7,7 +7,7 @@ import types
 from functools import partial
 from typing import Any
 
-from ...errors import AdstackNameError, AdstackSyntaxError, AdstackTypeError, AdstackValueError
+from ...errors import AdstackError, AdstackNameError, AdstackSyntaxError, AdstackTypeError, AdstackValueError
 from ..matrices.base import Elements
 from .arrays import ArrayArgument, is_field
 from .context import Context
@@ -133,6 +133,8 @@ def _member(context: Context, base: Any, name: str) -> Any:
     def read() -> Any:
         try:
             return getattr(base, name)
+        except AdstackError:
+            raise
         except AttributeError as error:
             kind = AdstackNameError if isinstance(base, types.ModuleType) else AdstackTypeError
             what = f"module {base.__name__}" if isinstance(base, types.ModuleType) else describe(base)
