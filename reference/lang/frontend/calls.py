@@ -56,7 +56,10 @@ def _call(context: Context, node: ast.Call) -> Any:
 
 
 def _hashable(context: Context, function: Any) -> bool:
-    return getattr(type(function), "__hash__", None) is not None and guarded(context, lambda: hash(function)) is not None
+    if getattr(type(function), "__hash__", None) is None:
+        return False
+    guarded(context, lambda: hash(function))  # a user's own may fail
+    return True
 
 
 def _keywords(context: Context, node: ast.Call, value: Callable[[Context, ast.expr], Any]) -> dict[str, Any]:
