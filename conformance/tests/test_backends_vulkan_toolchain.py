@@ -9,6 +9,7 @@ import pytest
 from interpreter_kit import serial
 from vulkan_kit import STRICT, backend, tasks_of
 
+import adstack as qd
 from adstack.backends.shared import kept
 from adstack.backends.spirv.opcodes import Capability
 from adstack.backends.spirv.tasks import emit_program
@@ -16,6 +17,7 @@ from adstack.backends.vulkan import api, instance, traits
 from adstack.backends.vulkan.codegen import most_groups
 from adstack.backends.vulkan.toolchain import Pipelines
 from adstack.errors import AdstackMemoryError, AdstackRuntimeError, BackendUnavailableError
+from adstack.runtime import state
 
 ONE = serial("%a = const 3 : i32\nstore @x[], %a\nreturn", places="place @x : i32[] field")
 
@@ -146,3 +148,25 @@ def test_an_instance_that_is_refused_names_the_reason(monkeypatch):
     reason, remedy = instance.instance.__wrapped__()
     assert reason == "Vulkan refuses to start (VK_ERROR_INCOMPATIBLE_DRIVER)"
     assert "install a driver" in remedy
+
+
+def test_a_kernel_whose_pipeline_is_refused_launches_nothing_and_can_be_called_again(monkeypatch):
+    qd.init(arch=qd.vulkan, offline_cache=False)
+    x = qd.field(qd.f32, 4, needs_grad=True)
+    x.fill(2.0)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            x[i] = 3.0 * qd.sin(x[i]) + 7.0
+
+    vk = state.current().backend._shared.device.vk
+    with monkeypatch.context() as refused:
+        refused.setitem(vk, "vkCreateComputePipelines", lambda *rest: -3)
+        for _ in range(2):
+            with pytest.raises(AdstackRuntimeError, match=r"refuses the code of .* \(VK_ERROR_INITIALIZATION_FAILED; "):
+                k()
+        assert x.to_numpy().tolist() == [2.0] * 4
+    x.fill(0.0)
+    k()
+    assert x.to_numpy().tolist() == [7.0] * 4
