@@ -105,7 +105,7 @@ def _line_ends(text: str) -> Iterator[int]:
 def _changed(text: str, bodies: list[tuple[int, int]], random: Random) -> tuple[str, tuple[str, ...]] | None:
     """The text after a few edits inside the bodies, and what they were; None if nothing tried is Python."""
     for _ in range(TRIES):
-        changed, told = text, []
+        changed, told = text, list[str]()
         for _ in range(random.randint(1, MOST_EDITS)):
             start, end = random.choice(bodies)
             edits, what = _edits(text, start, end, random)

@@ -143,10 +143,11 @@ def _of_kind(name: str, value: Any, kind: type) -> Any:
     if kind is bool and value in (0, 1):
         return bool(value)
     most = _MOST.get(name, LARGEST)
-    if kind in (int, float) and isinstance(value, (int, kind)) and 0 <= value <= most:
+    numbers = {int: int, float: (int, float)}.get(kind, ())
+    if isinstance(value, numbers) and 0 <= value <= most:
         return kind(value)
     range_ = "" if kind is bool else " >= 0"
-    if isinstance(value, (int, kind)) and value > 0:
+    if isinstance(value, numbers) and value > 0:
         range_ = f" up to {most}"
     raise AdstackRuntimeTypeError(
         f"option {name} takes {'an' if kind is int else 'a'} {kind.__name__}{range_}, got {value!r}"

@@ -1,4 +1,4 @@
-"""What the report says of adstacks after a launch: the depths, and the bytes of a thread, that the loops really need."""
+"""What the report says of adstacks after a launch: the depth and the bytes of a thread that the loops really need."""
 
 from adstack.conformance.case import Run, case
 
