@@ -10,7 +10,6 @@ import pytest
 
 import adstack as qd
 
-
 DIRECT = ["reference", "cpu"]
 """Where launches work on the host's own memory."""
 
