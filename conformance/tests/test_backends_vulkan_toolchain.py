@@ -145,7 +145,7 @@ def test_a_device_gets_as_many_workgroups_as_keep_it_busy():
 def test_an_instance_that_is_refused_names_the_reason(monkeypatch):
     refusing = SimpleNamespace(vkCreateInstance=lambda *rest: -9)
     monkeypatch.setattr(instance, "lib", lambda: refusing)
-    reason, remedy = instance.instance.__wrapped__()
+    reason, remedy = instance._made.__wrapped__()
     assert reason == "Vulkan refuses to start (VK_ERROR_INCOMPATIBLE_DRIVER)"
     assert "install a driver" in remedy
 

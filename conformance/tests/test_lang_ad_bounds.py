@@ -179,8 +179,6 @@ def test_bounds_in_ndarrays_are_watched(arch: str) -> None:
     assert world.gradient(power, other) == [3.0, 0.0, 0.0, 0.0]
 
 
-@pytest.mark.parametrize("arch", DIRECT, indirect=True)
-@pytest.mark.usefixtures("arch")
 def test_bounds_in_numpy_arrays_are_copied() -> None:
     world = World()
     x, y = world.x, world.y

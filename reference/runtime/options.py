@@ -143,7 +143,7 @@ def _of_kind(name: str, value: Any, kind: type) -> Any:
     if kind is bool and value in (0, 1):
         return bool(value)
     most = _MOST.get(name, LARGEST)
-    numbers = {int: int, float: (int, float)}.get(kind, ())
+    numbers: tuple[type, ...] = {int: (int,), float: (int, float)}.get(kind, ())
     if isinstance(value, numbers) and 0 <= value <= most:
         return kind(value)
     range_ = "" if kind is bool else " >= 0"
