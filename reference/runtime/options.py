@@ -21,7 +21,7 @@ _WORDS: Final = """
 """
 LARGEST: Final = 2**63 - 1
 """The largest number that an option may be, if there is no smaller one here."""
-_MOST: Final = {"cpu_max_num_threads": 8192, "device_memory_GB": 2**32}
+_MOST: Final[dict[str, int]] = {"cpu_max_num_threads": 8192, "device_memory_GB": 2**32}
 _BOUNDS: Final = "check_out_of_bound"
 WITHOUT_EFFECT: Final = tuple(_WORDS.split())
 """Options of existing programs that are accepted and change nothing that can be seen.
@@ -143,11 +143,11 @@ def _of_kind(name: str, value: Any, kind: type) -> Any:
     if kind is bool and value in (0, 1):
         return bool(value)
     most = _MOST.get(name, LARGEST)
-    numbers: tuple[type, ...] = {int: (int,), float: (int, float)}.get(kind, ())
-    if isinstance(value, numbers) and 0 <= value <= most:
+    is_number = (isinstance(value, int) and kind is not bool) or (isinstance(value, float) and kind is float)
+    if is_number and 0 <= value <= most:
         return kind(value)
     range_ = "" if kind is bool else " >= 0"
-    if isinstance(value, numbers) and value > 0:
+    if is_number and value > 0:
         range_ = f" up to {most}"
     raise AdstackRuntimeTypeError(
         f"option {name} takes {'an' if kind is int else 'a'} {kind.__name__}{range_}, got {value!r}"
