@@ -70,6 +70,7 @@ from .lang.compile_time import (
     template,
 )
 from .lang.data import Backend, field, ndarray, tensor
+from .lang.extensions import extension, is_extension_enabled, is_extension_supported
 from .lang.fields import Field, Layout, MatrixField, ScalarField
 from .lang.func import func, pyfunc, real_func
 from .lang.functions import (
@@ -246,6 +247,7 @@ __all__ = [
     "dataclass",
     "eig",
     "exp",
+    "extension",
     "f16",
     "f32",
     "f64",
@@ -276,6 +278,8 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "is_extension_enabled",
+    "is_extension_supported",
     "j",
     "jk",
     "jkl",

@@ -118,8 +118,7 @@ class Executable:
         self.address: int = self.slots.ctypes.data
         self.cells, self.entry = self.slots.data, self.code.entry
         self.launch_slot, self.sized_slot = (self.context.own[name] for name in ("launch", "sized"))
-        task = self.program.tasks[0].body.args if self.program.tasks else ()
-        self.params = [(slot, arg.dtype) for slot, arg in zip(self.context.params, task, strict=True)]
+        self.params = list(zip(self.context.params, self.program.params, strict=True))
 
     @property
     def settled(self) -> bool:

@@ -21,6 +21,7 @@ __all__ = ["Device", "Driver", "DriverError", "failure", "library"]
 _NAMES: Final = ("libcuda.so.1", "libcuda.so", "nvcuda.dll")
 _REFUSED: Final = 1
 _OUT_OF_MEMORY: Final = 2
+_MOST_BYTES: Final = 2**62
 _NOT_STARTED: Final = 3
 _LOST: Final = frozenset({700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999})
 """Codes after which nothing works any more in this process: illegal addresses, traps, time-outs, hardware errors."""
@@ -160,6 +161,8 @@ class Driver:
         """The address of so many bytes."""
         address = ctypes.c_uint64()
         size = max(-(-size // _WORD), 1) * _WORD  # atomic operations on bytes take the whole word
+        if size > _MOST_BYTES:  # the driver would be handed what is left of it in 64 bits
+            raise DriverError("cuMemAlloc", _OUT_OF_MEMORY, f"{size} bytes are more than any device has")
         self._call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(size))
         if zeroed:
             self.zero(address.value, size)
@@ -337,6 +340,9 @@ class Driver:
 
 def _checked(name: str, code: int) -> None:
     if code:
-        text = ctypes.c_char_p()
-        library().cuGetErrorString(code, ctypes.byref(text))
-        raise DriverError(name, code, (text.value or b"unknown error").decode())
+        words = []
+        for look in (library().cuGetErrorName, library().cuGetErrorString):
+            text = ctypes.c_char_p()
+            look(code, ctypes.byref(text))
+            words.append((text.value or b"").decode())
+        raise DriverError(name, code, ", ".join(filter(None, words)) or "unknown error")

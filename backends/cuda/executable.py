@@ -106,11 +106,9 @@ class Executable:
 
     def integers(self) -> list[Any]:
         """The scalar arguments of the last launch; None for floats."""
-        task = self.program.tasks[0].body.args if self.program.tasks else ()
-        found = zip(self.module.context.params, task, strict=False)
         return [
-            None if arg.dtype.is_float else self.slots[slot : slot + 1].view(arg.dtype.numpy)[0].item()
-            for slot, arg in found
+            None if dtype.is_float else self.slots[slot : slot + 1].view(dtype.numpy)[0].item()
+            for slot, dtype in zip(self.module.context.params, self.program.params, strict=True)
         ]
 
     def run(self, driver: Driver | Emulator, *, sized: bool) -> None:

@@ -137,9 +137,8 @@ class CudaBackend:
     def _fill(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> None:
         """Write down what a launch works on."""
         slots, context = executable.slots, executable.module.context
-        task = executable.program.tasks[0].body.args if executable.program.tasks else ()
-        for slot, value, arg in zip(context.params, scalars, task, strict=True):
-            slots[slot] = signed_bits(value, arg.dtype)
+        for slot, value, dtype in zip(context.params, scalars, executable.program.params, strict=True):
+            slots[slot] = signed_bits(value, dtype)
         for name, storage in bindings.storages.items():
             slots[context.pointers[name]] = storage.address
         for (name, axis), slot in context.extents.items():

@@ -41,7 +41,7 @@ class Context:
     @classmethod
     def of(cls, program: Program) -> Context:
         """Parameters first, so that a launch that changes nothing else fills a prefix; then places, then extents."""
-        count = len(program.tasks[0].body.args) if program.tasks else 0
+        count = len(program.params)
         places: Sequence[Place] = tuple(program.places.values())
         pointers = {place.name: count + k for k, place in enumerate(places)}
         at = count + len(places)

@@ -60,12 +60,20 @@ class _UnsafeError(Exception):
     """A file or folder that may be somebody else's: the message says which, why, and what helps."""
 
 
+def home() -> Path:
+    """The user's folder; for a user without a name or a home, as in containers, one among the temporary files."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path(tempfile.gettempdir()) / f"adstack-{os.getuid()}"
+
+
 def default_folder() -> Path:
     """$ADSTACK_CACHE_DIR, or adstack in the user's cache folder."""
     given = os.environ.get("ADSTACK_CACHE_DIR")
     if given:
         return Path(given)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    base = os.environ.get("XDG_CACHE_HOME") or home() / ".cache"
     return Path(base) / "adstack"
 
 

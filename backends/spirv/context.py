@@ -57,7 +57,7 @@ class Context:
     @classmethod
     def of(cls, program: Program) -> Context:
         """Parameters first, then places, extents and the runtime's own."""
-        at = len(program.tasks[0].body.args) if program.tasks else 0
+        at = len(program.params)
         params = tuple(range(at))
         outer = [place for place in program.places.values() if place.kind in ("field", "ndarray")]
         pointers = {place.name: at + k for k, place in enumerate(outer)}

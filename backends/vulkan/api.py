@@ -8,7 +8,7 @@ from typing import Any
 
 from adstack.errors import AdstackError, AdstackMemoryError, AdstackRuntimeError
 
-__all__ = ["Missing", "check", "ffi", "lib", "loader"]
+__all__ = ["Missing", "check", "ffi", "lib", "loader", "result_name"]
 
 Missing = tuple[str, str]
 """A reason, and what would help."""
@@ -54,6 +54,12 @@ def lib() -> Any:
     return importlib.import_module("vulkan").lib
 
 
+def result_name(result: int) -> str:
+    """What Vulkan calls a result: "VK_ERROR_DEVICE_LOST"; of one that is newer than the declarations, its number."""
+    name: str = ffi().typeof("VkResult").elements.get(result, f"VkResult {result}")
+    return name
+
+
 def check(result: int, doing: str) -> None:
     """Raise what a result stands for, unless it is success."""
     if result >= 0:
@@ -62,8 +68,8 @@ def check(result: int, doing: str) -> None:
 
 
 def _error(result: int, doing: str) -> AdstackError:
-    words = _WORDS.get(result, "an error")
-    message = f"Vulkan could not {doing}: {words} ({result})"
+    words = _WORDS.get(result)
+    message = f"Vulkan could not {doing}: {f'{words} ({result_name(result)})' if words else result_name(result)}"
     if result in _MEMORY:
         return AdstackMemoryError(message, do="use smaller data, or reset() to free what earlier kernels used")
     if result == _LOST:

@@ -14,7 +14,7 @@ from typing import Any
 
 from adstack.runtime.processes import foreign, start
 
-from .api import Missing, ffi, lib
+from .api import Missing, ffi, lib, result_name
 from .lavapipe import widen
 
 __all__ = ["LAYER", "Instance", "instance"]
@@ -63,7 +63,7 @@ def _made() -> Instance | Missing:
     widen()
     result = lib().vkCreateInstance(info, ffi().NULL, made)
     if result < 0:
-        return f"Vulkan refuses to start ({result})", "install a driver: on Debian, mesa-vulkan-drivers"
+        return f"Vulkan refuses to start ({result_name(result)})", "install a driver: on Debian, mesa-vulkan-drivers"
     found = Instance(made[0], layer)
     if wanted:
         found.keep = _listen(found)

@@ -33,6 +33,7 @@ _BLOCK = 16 << 20
 """Bytes of a block, unless one piece needs more."""
 _DEVICE, _VISIBLE, _COHERENT, _CACHED = 1, 2, 4, 8
 _Kind = Literal["device", "visible", "staging"]
+_MOST_BYTES = 2**62
 _USAGE, _ADDRESSED = 1 | 2 | 0x20, 0x20000
 """Copied from and to, storage."""
 
@@ -215,6 +216,8 @@ class Memory:
         return next(block for blocks in self._blocks.values() for block in blocks if block.number == number)
 
     def _take(self, size: int, kind: _Kind) -> Block:
+        if size > _MOST_BYTES:
+            raise self._full(size)  # the driver would be handed what is left of it in 64 bits
         vk, handle = self.device.vk, self.device.handle
         usage = _USAGE | (_ADDRESSED if self.device.physical.addresses else 0)
         info = ffi().new("VkBufferCreateInfo *", {"sType": 12, "size": size, "usage": usage})

@@ -293,9 +293,8 @@ class VulkanBackend:
     def _fill(self, executable: Executable, piece: Piece, scalars: Sequence[Any], bindings: Bindings) -> None:
         """Write the words of a launch, and zeros behind them; remember them if the next launch has the same."""
         words, context = executable.words, executable.context
-        if context.params:
-            for slot, value, arg in zip(context.params, scalars, executable.program.tasks[0].body.args, strict=True):
-                words[slot] = raw_bits(value, arg.dtype)
+        for slot, value, dtype in zip(context.params, scalars, executable.program.params, strict=True):
+            words[slot] = raw_bits(value, dtype)
         for name, slot in context.pointers.items():
             words[slot] = bindings.storages[name].address
         for (name, axis), slot in context.extents.items():

@@ -166,9 +166,8 @@ class Launcher:
 
     def scalars(self) -> list[Any]:
         """Its scalar arguments; None for floats."""
-        args = self._work.program.tasks[0].body.args if self._work.program.tasks else ()
         slots = self._slots
         return [
-            None if arg.dtype.is_float else slots[slot : slot + 1].view(arg.dtype.numpy)[0].item()
-            for slot, arg in zip(self._work.context.params, args, strict=False)
+            None if dtype.is_float else slots[slot : slot + 1].view(dtype.numpy)[0].item()
+            for slot, dtype in zip(self._work.context.params, self._work.program.params, strict=True)
         ]

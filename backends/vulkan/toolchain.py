@@ -14,7 +14,7 @@ from adstack.backends.shared import kept
 from adstack.errors import AdstackRuntimeError, BackendUnavailableError
 from adstack.version import VERSION
 
-from .api import check, ffi
+from .api import check, ffi, result_name
 from .capability import FEATURE_OF
 from .descriptors import Sets
 from .device import Device
@@ -125,8 +125,9 @@ class Pipelines:
         create = self.device.vk["vkCreateComputePipelines"]
         result = create(self.device.handle, self._cache if cached else ffi().NULL, 1, info, ffi().NULL, made)
         if result < 0 or made[0] == ffi().NULL:
+            reason = "it gave no pipeline" if result >= 0 else result_name(result)
             raise AdstackRuntimeError(
-                f"the Vulkan driver refuses the code of {what} ({result}; {self.device.physical.driver})",
+                f"the Vulkan driver refuses the code of {what} ({reason}; {self.device.physical.driver})",
                 do="update the driver, or use another device (ADSTACK_VULKAN_DEVICE) or arch",
             )
         self._made += cached

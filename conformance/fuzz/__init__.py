@@ -7,6 +7,7 @@ smooth.py     kernels to differentiate, with inputs and adjoints; smooth_math.py
 traffic.py    kernels that overwrite and update what they read
 exact_numbers.py  rounding once, in rationals
 naive.py      a second interpreter, one iteration after another
+mutants.py    the cases' programs with tokens deleted, doubled, exchanged; trial.py runs one, text.py many
 
-May import: numpy, hypothesis, `adstack.ir`.
+May import: numpy, hypothesis, click, `adstack.ir`; mutants, trial and text also the harness and the public API.
 """

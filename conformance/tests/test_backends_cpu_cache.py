@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pwd
 import re
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 from pathlib import Path
@@ -249,3 +251,13 @@ def test_machines_of_several_kinds_share_a_folder(folder, monkeypatch):
     launch(40)
     assert len(kept) == 2
     assert len(files(folder)) == 4
+
+
+def test_a_user_without_a_name_and_a_home_has_a_folder_among_the_temporary_files(monkeypatch):
+    def unknown(uid):
+        raise KeyError(f"getpwuid(): uid not found: {uid}")
+
+    for name in ("HOME", "XDG_CACHE_HOME", "ADSTACK_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    assert default_folder() == Path(tempfile.gettempdir()) / f"adstack-{os.getuid()}" / ".cache" / "adstack"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,10 @@ class FakeLibrary:
 
     def __init__(self, **codes: int) -> None:
         self.codes = codes
+
+    def cuGetErrorName(self, code: int, text: Any) -> int:  # noqa: N802 - as the driver calls it
+        text._obj.value = b"CUDA_ERROR_NO_DEVICE" if code == 100 else None
+        return 0
 
     def __getattr__(self, name: str):
         return lambda *args: self.codes.get(name, 0)
@@ -48,7 +53,7 @@ def test_a_driver_that_does_not_start_is_told(monkeypatch):
     use(monkeypatch, FakeLibrary(cuInit=100))
     found = capability.probe()
     assert isinstance(found, Unavailable)
-    assert "CUDA error 100" in found.reason
+    assert "cuInit failed: CUDA_ERROR_NO_DEVICE (CUDA error 100)" in found.reason
     assert "nvidia-smi" in found.fix
 
 

@@ -14,7 +14,7 @@ import pytest
 from adstack.backends.cuda import adds, driver, graph_calls
 from adstack.backends.cuda.driver import Driver, DriverError
 from adstack.backends.cuda.graph_calls import Launch, Zero
-from adstack.errors import AdstackRuntimeError
+from adstack.errors import AdstackMemoryError, AdstackRuntimeError
 
 HANDLES = {"CUcontext", "CUmodule", "CUfunction", "CUstream", "CUlinkState", "CUevent"}
 HANDLES |= {"CUgraph", "CUgraphExec", "CUgraphNode"}
@@ -288,3 +288,13 @@ def test_flushing_does_not_matter_where_what_is_added_is_large():
             assert adds._same(flushing(old, value)[0], exact(old, value)[0]).all()
         small = np.float32(2.0**-125)
         assert not adds._same(flushing(subnormal, small)[0], exact(subnormal, small)[0]).all()
+
+
+def test_more_bytes_than_64_bits_count_are_not_handed_to_the_driver(monkeypatch):
+    made = Recorder()
+    monkeypatch.setattr(driver, "library", lambda: made)
+    device = Driver(0)
+    with pytest.raises(DriverError, match="more than any device has") as found:
+        device.allocate(2**64 + 16)
+    assert isinstance(driver.failure(found.value, "an array"), AdstackMemoryError)
+    assert not any(name.startswith("cuMemAlloc") for name, *_ in made.calls)

@@ -9,13 +9,15 @@ import pytest
 from interpreter_kit import serial
 from vulkan_kit import STRICT, backend, tasks_of
 
+import adstack as qd
 from adstack.backends.shared import kept
 from adstack.backends.spirv.opcodes import Capability
 from adstack.backends.spirv.tasks import emit_program
-from adstack.backends.vulkan import api, traits
+from adstack.backends.vulkan import api, instance, traits
 from adstack.backends.vulkan.codegen import most_groups
 from adstack.backends.vulkan.toolchain import Pipelines
 from adstack.errors import AdstackMemoryError, AdstackRuntimeError, BackendUnavailableError
+from adstack.runtime import state
 
 ONE = serial("%a = const 3 : i32\nstore @x[], %a\nreturn", places="place @x : i32[] field")
 
@@ -95,7 +97,11 @@ def test_what_the_device_lacks_is_named():
 @pytest.mark.parametrize(
     ("result", "kind", "words"),
     [(-1, AdstackMemoryError, "smaller data"), (-2, AdstackMemoryError, "smaller data"),
-     (-4, AdstackRuntimeError, "the device was lost"), (-13, AdstackRuntimeError, "adstack doctor")],
+     (-4, AdstackRuntimeError, r"the device was lost \(VK_ERROR_DEVICE_LOST\)"),
+     (-9, AdstackRuntimeError, "VK_ERROR_INCOMPATIBLE_DRIVER"),
+     (-987654, AdstackRuntimeError, "do it: VkResult -987654"),
+     (-1000069000, AdstackRuntimeError, "do it: VK_ERROR_OUT_OF_POOL_MEMORY"),
+     (-13, AdstackRuntimeError, "adstack doctor")],
 )  # fmt: skip
 def test_what_vulkan_says_becomes_an_error_with_a_remedy(result, kind, words):
     with pytest.raises(kind, match=words):
@@ -134,3 +140,33 @@ def test_a_device_that_cuts_loops_short_is_found_out(tmp_path, monkeypatch):
 def test_a_device_gets_as_many_workgroups_as_keep_it_busy():
     assert most_groups(True, 65535) < most_groups(False, 65535) <= 65535
     assert most_groups(False, 100) == 100
+
+
+def test_an_instance_that_is_refused_names_the_reason(monkeypatch):
+    refusing = SimpleNamespace(vkCreateInstance=lambda *rest: -9)
+    monkeypatch.setattr(instance, "lib", lambda: refusing)
+    reason, remedy = instance._made.__wrapped__()
+    assert reason == "Vulkan refuses to start (VK_ERROR_INCOMPATIBLE_DRIVER)"
+    assert "install a driver" in remedy
+
+
+def test_a_kernel_whose_pipeline_is_refused_launches_nothing_and_can_be_called_again(monkeypatch):
+    qd.init(arch=qd.vulkan, offline_cache=False)
+    x = qd.field(qd.f32, 4, needs_grad=True)
+    x.fill(2.0)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            x[i] = 3.0 * qd.sin(x[i]) + 7.0
+
+    vk = state.current().backend._shared.device.vk
+    with monkeypatch.context() as refused:
+        refused.setitem(vk, "vkCreateComputePipelines", lambda *rest: -3)
+        for _ in range(2):
+            with pytest.raises(AdstackRuntimeError, match=r"refuses the code of .* \(VK_ERROR_INITIALIZATION_FAILED; "):
+                k()
+        assert x.to_numpy().tolist() == [2.0] * 4
+    x.fill(0.0)
+    k()
+    assert x.to_numpy().tolist() == [7.0] * 4

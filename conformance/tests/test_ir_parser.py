@@ -9,7 +9,7 @@ from adstack.ir.location import UNKNOWN
 from adstack.ir.parser import parse_ir
 from adstack.ir.printer import print_ir
 from adstack.ir.structure import Kernel, Program
-from adstack.ir.types import ArrayType, f32, i32, u1
+from adstack.ir.types import ArrayType, f32, f64, i32, u1
 from adstack.ir.verifier import verify
 
 
@@ -92,6 +92,13 @@ def test_values_keep_their_names_and_numbers_are_none():
 def test_an_empty_program_is_a_program():
     assert parse_ir("program @p {\n}") == Program("p", [])
     assert print_ir(Program("p", [])) == "program @p {\n}\n"
+
+
+def test_a_program_without_tasks_says_what_it_is_passed():
+    text = "program @p (i32, f64) {\n}\n"
+    program = parse_ir(text)
+    assert isinstance(program, Program)
+    assert (program.params, print_ir(program)) == ((i32, f64), text)
 
 
 ERRORS = {

@@ -10,8 +10,11 @@ import pytest
 
 import adstack as qd
 
+DIRECT = ["reference", "cpu"]
+"""Where launches work on the host's own memory."""
 
-@pytest.fixture(params=["reference", "cpu"], autouse=True)
+
+@pytest.fixture(params=[*DIRECT, "vulkan"], autouse=True)
 def arch(request: Any) -> str:
     qd.init(arch=request.param, default_fp=qd.f64)
     name: str = request.param
@@ -195,6 +198,8 @@ def test_bounds_in_numpy_arrays_are_copied() -> None:
     world.stale(power, n, match=r"n\[1\] as the launch found it, 2; it was changed to 1 since by the host")
 
 
+@pytest.mark.parametrize("arch", DIRECT, indirect=True)
+@pytest.mark.usefixtures("arch")
 def test_bounds_in_a_field_that_shares_its_memory_are_copied() -> None:
     world = World()
     warm(world.power)
@@ -256,7 +261,7 @@ def test_launches_keep_their_way_through_machine_code(arch: str) -> None:
     world = World()
     warm(world.power)
     warm(world.some, 0, 4)
-    direct = arch == "cpu"
+    direct = arch != "reference"
     assert (world.power.__call__ != world.power.serve) == direct
     assert (world.some.__call__ != world.some.serve) == direct
     world.n[0] = 1

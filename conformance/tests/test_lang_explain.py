@@ -57,3 +57,31 @@ def test_a_vector_parameter_shows_its_shape():
         x[0] = v[1]
 
     assert "parameter v: f32 of shape (3,)" in explained(k, [1, 2, 3])
+
+
+@pytest.mark.parametrize("arch", ["reference", "cpu", "vulkan"])
+def test_after_a_launch_with_checkpoints_the_memory_is_that_which_it_took(arch):
+    qd.init(arch=arch, ad_stack_heap_limit=65536)
+    x, y = qd.field(qd.f32, 2, needs_grad=True), qd.field(qd.f32, (), needs_grad=True)
+
+    @qd.kernel
+    def k(n: qd.i32):
+        for i in x:
+            v = x[i]
+            for _ in range(n):
+                v = qd.sin(v) + 0.1 * v
+            y[None] += v
+
+    k.grad(20000)
+    (row,) = k.grad.adstack_report(20000).tasks
+    assert row.lanes is not None
+    assert row.lanes >= 1
+    assert row.needed is not None
+    assert 12 <= row.needed <= 65536
+    told = f"{row.lanes} threads at a time, {row.needed} bytes needed"
+    assert told in explained(k, 20000)
+    assert "snapshots" in explained(k, 20000)
+    k.grad(5)
+    assert not k.grad.adstack_report(5).checkpoints
+    assert "40 bytes needed" in explained(k, 5)
+    assert "snapshots" not in explained(k, 5)

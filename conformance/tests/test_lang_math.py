@@ -27,7 +27,7 @@ def test_named_types():
     assert qm.vec4(qm.vec2(1, 2), 3, 4).to_list() == [1.0, 2.0, 3.0, 4.0]
     assert qm.ivec3(1.5, 2, 3).to_list() == [1, 2, 3]
     assert qm.uvec2(-1).to_list() == [2**32 - 1] * 2
-    assert qm.uvec2.dtype is u32
+    assert qm.uvec2(0).dtype is u32
     assert [t.shape for t in (qm.mat2, qm.mat3, qm.mat4)] == [(2, 2), (3, 3), (4, 4)]
 
 

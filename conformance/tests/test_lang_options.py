@@ -8,7 +8,7 @@ import adstack as qd
 from adstack.lang.options import current_options, scalar_type
 from adstack.runtime import registry, state
 from adstack.runtime.backend import Capabilities, Unavailable
-from adstack.runtime.options import WITHOUT_EFFECT, Options, parse
+from adstack.runtime.options import REFUSED, WITHOUT_EFFECT, Options, parse
 
 
 def test_init_sets_what_it_is_told() -> None:
@@ -42,6 +42,15 @@ def test_options_of_existing_programs_are_accepted(name: str) -> None:
     assert parse({name: 1}) == Options()
 
 
+@pytest.mark.parametrize("name", REFUSED)
+def test_options_for_what_is_not_done_are_refused_unless_switched_off(name: str) -> None:
+    for off in (False, 0, "", None):
+        assert parse({name: off}) == Options()
+    with pytest.raises(ValueError, match=f"{name}='a'") as caught:
+        parse({name: "a"})
+    assert "do: " in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -63,6 +72,10 @@ def test_an_option_with_choices_names_them(given: dict[str, object], words: str)
         ({"random_seed": 1.5}, "random_seed takes an int >= 0, got 1.5"),
         ({"ad_stack_size": -1}, "ad_stack_size takes an int >= 0"),
         ({"device_memory_GB": -1.0}, "device_memory_GB takes a float >= 0"),
+        ({"device_memory_GB": float("inf")}, "device_memory_GB takes a float up to 4294967296, got inf"),
+        ({"cpu_max_num_threads": 10**6}, "cpu_max_num_threads takes an int up to 8192"),
+        ({"device_memory_GB": float("nan")}, "device_memory_GB takes a float"),
+        ({"ad_stack_size": 2**63}, "ad_stack_size takes an int up to 9223372036854775807"),
     ],
 )
 def test_an_option_of_the_wrong_kind_is_refused(given: dict[str, object], words: str) -> None:
@@ -143,6 +156,26 @@ def test_no_gpu_says_why_for_each() -> None:
 
 
 @pytest.mark.usefixtures("nothing")
+def test_of_several_arches_the_first_that_is_available_is_taken() -> None:
+    qd.init(arch=[qd.cuda, qd.gpu, qd.reference, "cpu"])
+    assert state.current().arch == "reference"
+
+
+@pytest.mark.usefixtures("nothing")
+def test_of_several_arches_that_are_not_available_all_reasons_are_given() -> None:
+    with pytest.raises(qd.BackendUnavailableError, match=r"none of cuda, vulkan is available \(cuda: .*; vulkan: "):
+        qd.init(arch=(qd.cuda, qd.vulkan))
+    with pytest.warns(UserWarning, match=r"arch cuda or vulkan is not available .*; using reference"):
+        qd.init(arch=[qd.cuda, qd.vulkan], enable_fallback=True)
+
+
+@pytest.mark.parametrize(("arches", "words"), [([], "empty list"), (["cpu", "nonsense"], "no arch 'nonsense'")])
+def test_a_list_of_arches_names_some_that_exist(arches: list[str], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        qd.init(arch=arches)
+
+
+@pytest.mark.usefixtures("nothing")
 def test_a_fallback_warns_and_runs_elsewhere() -> None:
     with pytest.warns(UserWarning, match=r"arch cuda is not available \(no cuda here\); using reference"):
         qd.init(arch=qd.cuda, enable_fallback=True)
@@ -187,3 +220,32 @@ def test_existing_programs_ask_for_checks_by_another_name() -> None:
     assert not parse({"check_out_of_bound": False}).debug
     with pytest.raises(TypeError, match="check_out_of_bound takes a bool"):
         parse({"check_out_of_bound": "yes"})
+
+
+def test_floats_as_templates_are_refused_if_asked_for() -> None:
+    qd.init(arch=qd.reference, raise_on_templated_floats=True)
+
+    @qd.kernel
+    def scaled(a: qd.template()) -> qd.f32:
+        return 2 * a
+
+    assert scaled(3) == 6
+    with pytest.raises(TypeError, match="argument a is a template, and a float is passed"):
+        scaled(1.5)
+    qd.init(arch=qd.reference)
+    assert scaled(1.5) == 3
+
+
+def test_errors_show_the_way_through_adstack_if_asked_for() -> None:
+    def depth(**options: bool) -> int:
+        qd.init(arch=qd.reference, **options)
+
+        @qd.kernel
+        def wrong():
+            nobody_knows  # noqa: B018, F821
+
+        with pytest.raises(qd.AdstackNameError) as caught:
+            wrong()
+        return len(caught.traceback)
+
+    assert depth(print_full_traceback=True) > depth() + 5

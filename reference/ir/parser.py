@@ -66,7 +66,9 @@ class Parser(Cursor):
         return Kernel(name, self._body(args), self.places, returns, loc)
 
     def _program(self) -> Program:
-        name, returns = self.symbol("the program's name"), self._returns()
+        name = self.symbol("the program's name")
+        params = tuple(self.many(self.dtype, ")")) if self.accept("(") else ()
+        returns = self._returns()
         results: list[str] = []
         if self.accept("results"):
             self.expect("(")
@@ -77,7 +79,7 @@ class Parser(Cursor):
         tasks = []
         while not self.accept("}"):
             tasks.append(self._task())
-        return Program(name, tasks, self.places, returns, tuple(results), loc)
+        return Program(name, tasks, self.places, returns, tuple(results), loc, params)
 
     def _task(self) -> Task:
         self.expect("task", "}")

@@ -102,7 +102,9 @@ class _Printer:
 
     def program(self, program: Program) -> None:
         results = f" results ({', '.join(map(symbol, program.results))})" if program.results else ""
-        self._line(f"program {symbol(program.name)}{_arrow(program.returns)}{results}{self.loc(program.loc)} {{")
+        params = f" ({', '.join(map(str, program.params))})" if program.params and not program.tasks else ""
+        head = f"program {symbol(program.name)}{params}{_arrow(program.returns)}{results}"
+        self._line(f"{head}{self.loc(program.loc)} {{")
         self._places(program.places.values())
         self.indent += 1
         for task in program.tasks:

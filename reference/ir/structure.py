@@ -200,7 +200,12 @@ class Task:
 
 @dataclass
 class Program:
-    """A kernel split into tasks, run in order; values that cross tasks live in "temp" places, returns in "result"."""
+    """A kernel split into tasks, run in order; values that cross tasks live in "temp" places, returns in "result".
+
+    Attributes:
+        params: the types of the scalar parameters, which every launch passes, even to a program without tasks. Where
+            there are tasks, these say the same.
+    """
 
     name: str
     tasks: list[Task]
@@ -208,6 +213,11 @@ class Program:
     returns: tuple[DType, ...] = ()
     results: tuple[str, ...] = ()
     loc: Loc = UNKNOWN
+    params: tuple[DType, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.tasks:
+            self.params = tuple(value.dtype for value in self.tasks[0].body.args)
 
     def with_places(self, extra: dict[str, Place]) -> Program:
         return replace(self, places={**self.places, **extra})

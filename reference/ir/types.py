@@ -125,6 +125,11 @@ def by_name(name: str) -> DType:
     return _BY_NAME[name]
 
 
+def unsigned(dtype: DType) -> DType:
+    """The unsigned integer type as wide as an integer type."""
+    return dtype if dtype.kind == "u" else by_name(f"u{dtype.bits}")
+
+
 def from_numpy(dtype: Any) -> DType:
     """The scalar type that a numpy dtype (any byte order equal to native) stands for; KeyError if none."""
     return _BY_NUMPY[np.dtype(dtype)]

@@ -47,7 +47,8 @@ class Checkpointed:
         compiled: gives the plan of a kernel.
 
     Attributes:
-        told: what the last launch did about each loop, for people; nothing if it needed no checkpoints.
+        told: what its last launch did about each loop, for people.
+        latest: the plan of that launch.
     """
 
     def __init__(self, recipe: Recipe, compiled: Callable[[Derived], Plan]) -> None:
@@ -58,6 +59,7 @@ class Checkpointed:
         self._known: dict[int, _Attempt] = {}
         self._least = 0
         self.told: tuple[str, ...] = ()
+        self.latest: Plan | None = None
 
     def run(self, call: Call, short: HeapLimit) -> Sequence[Any]:
         """Launch with as few trips run again as memory allows; `short` if no checkpoints help."""
@@ -100,7 +102,8 @@ class Checkpointed:
     def _launch(self, call: Call, checkpoints: Checkpoints) -> Sequence[Any]:
         if checkpoints not in self._made:
             self._made[checkpoints] = self._compiled(self._recipe.made(checkpoints))
-        returned = run_plan(self._made[checkpoints], call)
+        self.latest = self._made[checkpoints]
+        returned = run_plan(self.latest, call)
         self.told = self._plans[checkpoints.levels].told(checkpoints)
         count("checkpointed")
         return returned

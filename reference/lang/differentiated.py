@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ..runtime.modes import (
     JournalMode,
     checked_mode,
     forward_mode,
+    has_outputs,
     inputs,
     journal_mode,
     reverse_mode,
@@ -33,6 +34,9 @@ from .checkpointed import Checkpointed
 from .fields import PLACED
 from .results import result_value
 from .specialisation import Specialisation, run_plan
+
+if TYPE_CHECKING:
+    from ..runtime.adstack_report import AdstackReport
 
 __all__ = [
     "MODES",
@@ -137,6 +141,17 @@ class Differentiated:
 
     def _seeded(self, call: Call) -> Call:
         return with_arrays(call, {}, self.scalars(call)) if self.seeds else call
+
+    def adstack_report(self) -> AdstackReport:
+        """What is kept on adstacks; of the last launch, how they were laid out and what was done to make them fit."""
+        from ..runtime.adstack_report import report
+
+        tasks = self.plan.backend.adstacks(self.plan.compiled.executable)
+        latest = None if self.lean is None else self.lean.latest
+        if latest is None or self.lean is None or latest.number < self.plan.number:
+            return report(self.plan.compiled, tasks)
+        tasks = latest.backend.adstacks(latest.compiled.executable)
+        return replace(report(self.plan.compiled, tasks), checkpoints=self.lean.told)
 
     @cached_property
     def distinct(self) -> list[tuple[str, str]]:
@@ -338,9 +353,12 @@ def _racing(made: Specialisation, found: Mapping[str, Place], aliases: Mapping[s
 
 
 def check_storage(made: Specialisation, role: str = "grad") -> None:
-    """An error if all that the kernel reads counts as constant."""
+    """An error if the kernel makes real numbers of real numbers, and all that it reads counts as constant.
+
+    A kernel that reads no real numbers, or writes none, is no mistake: its derivative is zero everywhere.
+    """
     reads, found = inputs(made.kernel), companions(made, role)
-    if reads and reads.isdisjoint(found):
+    if reads and reads.isdisjoint(found) and has_outputs(made.kernel):
         labels = ", ".join(sorted(made.kernel.places[name].label or name for name in reads))
         raise AdstackRuntimeError(
             f"{made.kernel.name}.grad(): nothing that the kernel reads has a gradient ({labels})",

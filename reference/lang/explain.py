@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..ir.structure import Op, Place, Task, Value
-from ..runtime.adstack_report import report
 from ..runtime.state import Runtime
 from .differentiated import Differentiated
 from .specialisation import Specialisation
@@ -38,10 +37,8 @@ def _reverse(made: Specialisation) -> Iterator[str]:
     """What reverse mode keeps, if there has been a call of it."""
     for mode in made.modes.values():
         if isinstance(mode, Differentiated) and mode.derived.recipe is not None:
-            compiled = mode.plan.compiled
-            found = report(compiled, mode.plan.backend.adstacks(compiled.executable))
-            lines = (*found.rows, *found.tasks, *(mode.lean.told if mode.lean is not None else ()))
-            yield from (f"  reverse mode: {line}" for line in lines)
+            kept = mode.adstack_report()
+            yield from (f"  reverse mode: {line}" for line in (*kept.rows, *kept.tasks, *kept.checkpoints))
 
 
 def _parameter(spec: Spec) -> str:

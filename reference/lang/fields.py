@@ -12,6 +12,7 @@ from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTy
 from ..ir.structure import Place
 from ..ir.types import DType
 from ..runtime import state
+from ..runtime.copying import Uncopied
 from ..runtime.guards import rewired
 from ..runtime.memory import Buffer
 from .hostarrays import HostArray
@@ -74,10 +75,12 @@ def placed() -> None:
     rewired()
 
 
-class Field(HostArray):
+class Field(Uncopied, HostArray):
     """A scalar field, or one of vectors or matrices; see `adstack.lang.specs.FieldLike`."""
 
     WHAT = "field"
+    COPY_WHAT = "a field"
+    COPY_DO = "make another field, and copy the contents with copy_from(), or with to_numpy() and from_numpy()"
 
     def __init__(
         self,

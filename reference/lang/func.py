@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import AdstackSyntaxError
+from ..runtime.copying import ByName
 from .protocol import current_emitter
 
 __all__ = ["BoundFunc", "Func", "PyFunc", "func", "pyfunc", "real_func"]
 
 
-class Func:
+class Func(ByName):
     """A function of the kernel language; kernels and other funcs call it, and its body is inlined there."""
 
     def __init__(self, function: Callable[..., Any]) -> None:

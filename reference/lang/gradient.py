@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ..runtime.capturing import CAPTURING
+from ..runtime.copying import ByName
 from ..runtime.guards import EPOCH, GUARD, REWIRED
 from .ad.last_launch import reverse_last_launch
 from .ad.returned import default_seeds
@@ -29,7 +29,7 @@ MOST_SHORTCUTS: Final = 8
 """How many kinds of calls are tried one after another in machine code."""
 
 
-class Gradient:
+class Gradient(ByName):
     """What `kernel.grad` is: it propagates adjoints through one launch of the kernel.
 
     Args:
@@ -120,13 +120,11 @@ class Gradient:
         Nothing is launched, and no memory changes: depths are computed by the reference interpreter. With `use` it runs
         the whole reverse pass on copies, to see how deep the stacks really get.
         """
-        from ..runtime.adstack_report import measured, report
+        from ..runtime.adstack_report import measured
 
         mode, call = self._prepared(args, kwargs)
         plan = mode.plan
-        found = report(plan.compiled, plan.backend.adstacks(plan.compiled.executable))
-        if mode.lean is not None:
-            found = replace(found, checkpoints=mode.lean.told)
+        found = mode.adstack_report()
         wanted = {p.name for p in plan.compiled.program.places.values() if p.kind in ("field", "ndarray")}
         buffers = {**plan.buffers, **call.arrays}
         if not wanted <= buffers.keys():
@@ -137,6 +135,9 @@ class Gradient:
     def _prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Differentiated, Call]:
         made, call, runtime = self.kernel.prepared((*self.bound, *args), self._parted(kwargs)[0])
         return differentiated(made, "reverse", runtime), call
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Gradient, (self.kernel, self.bound)
 
     def __repr__(self) -> str:
         return f"{self.kernel!r}.grad"

@@ -25,6 +25,7 @@ from ..runtime import state
 from ..runtime.adstack_heap import HeapLimit
 from ..runtime.boxes import Box, intersection
 from ..runtime.capturing import CAPTURING, allowing, capturing
+from ..runtime.copying import Uncopied
 from ..runtime.graphs import Captured, Planned, captured
 from ..runtime.memory import Buffer
 from ..runtime.plans import Plan
@@ -133,12 +134,15 @@ class Step:
         return has_changed(self.made, self.call, self.runtime)
 
 
-class Graph:
+class Graph(Uncopied):
     """What `graph()` gives: a context in which calls are recorded, and their launch.
 
     Attributes:
         is_captured: whether the device repeats its calls as one.
     """
+
+    COPY_WHAT = "a graph"
+    COPY_DO = "record another one"
 
     def __init__(self) -> None:
         self._steps: list[Step] = []

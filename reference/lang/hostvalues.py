@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ..errors import AdstackArgumentError, AdstackIndexError, AdstackOutOfBoundsError, AdstackRuntimeTypeError
+from ..errors import (
+    AdstackArgumentError,
+    AdstackIndexError,
+    AdstackMemoryError,
+    AdstackOutOfBoundsError,
+    AdstackRuntimeTypeError,
+)
 from ..ir.arithmetic import cast_number
 from ..ir.types import FLOATS, DType
 from ..runtime.memory import Array
@@ -18,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "bulk",
+    "countable",
     "element",
     "extents",
     "number",
@@ -29,6 +37,8 @@ __all__ = [
 
 _LIMITS: Final = {dtype: float(np.finfo(dtype.numpy).max) for dtype in FLOATS}
 _EXACT: Final = 1 << 11
+MOST: Final = 2**56 - 1
+"""Elements that an array may have: their bytes, and those of what stands beside, are counted in 63 bits."""
 
 
 def position(array: HostArray, key: Any) -> tuple[int, ...]:
@@ -162,4 +172,14 @@ def extents(what: str, shape: Any, *, least: int) -> tuple[int, ...]:
         raise AdstackRuntimeTypeError(f"the shape of {what} must be of integers, got {shape!r}") from None
     if any(n < least for n in found):
         raise AdstackArgumentError(f"every axis of {what} must be at least {least} long, got the shape {found}")
-    return found
+    return countable(what, found)
+
+
+def countable(what: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape, if there can be so many elements; AdstackMemoryError if not."""
+    if math.prod(shape) > MOST:
+        raise AdstackMemoryError(
+            f"{what} of shape {shape} has more than 2**{MOST.bit_length()} elements, which no memory holds",
+            do="use a smaller shape",
+        )
+    return shape

@@ -11,8 +11,16 @@ from types import FunctionType
 from typing import Any, Final, cast, overload
 from weakref import ref
 
-from ..errors import AdstackCallError, AdstackError, AdstackMemoryError, AdstackSyntaxError, InternalError
+from ..errors import (
+    AdstackCallError,
+    AdstackError,
+    AdstackMemoryError,
+    AdstackRuntimeError,
+    AdstackSyntaxError,
+    InternalError,
+)
 from ..runtime import state
+from ..runtime.copying import ByName
 from ..runtime.guards import EPOCH, GUARD
 from ..runtime.shortcuts import Argument
 from . import whole
@@ -34,7 +42,7 @@ MOST_SHORTCUTS: Final = 8
 """How many kinds of calls are tried one after another in machine code."""
 
 
-class Kernel:
+class Kernel(ByName):
     """A kernel: compiled when it is first called with arguments of a new kind, launched by each call.
 
     Attributes:
@@ -70,9 +78,17 @@ class Kernel:
             raise
         except AdstackError as error:
             # the way through the compiler or the backend says nothing about the user's mistake: the message does
-            raise error.with_traceback(None) from error.__cause__
+            raise _shown(error) from error.__cause__
+        except RecursionError as error:
+            raise self._short_of_stack() from error
         except MemoryError as error:
             raise self._short_of_memory() from error
+
+    def _short_of_stack(self) -> AdstackRuntimeError:
+        return AdstackRuntimeError(
+            f"Python's stack is too small to compile {self.signature.name} here",
+            do="call it first where fewer functions are under way, or raise sys.setrecursionlimit()",
+        )
 
     @contextmanager
     def shown(self) -> Iterator[None]:
@@ -82,7 +98,9 @@ class Kernel:
         except InternalError:
             raise
         except AdstackError as error:
-            raise error.with_traceback(None) from error.__cause__
+            raise _shown(error) from error.__cause__
+        except RecursionError as error:
+            raise self._short_of_stack() from error
         except MemoryError as error:
             raise self._short_of_memory() from error
 
@@ -307,6 +325,12 @@ def kernel(function: Callable[..., Any] | None = None, *, graph: bool = False, f
     if function is None:
         return lambda decorated: _made(decorated, sys._getframe(1).f_locals, graph)
     return _made(function, sys._getframe(1).f_locals)
+
+
+def _shown(error: AdstackError) -> AdstackError:
+    """An error without the way that it took through adstack, unless the user wants to see that."""
+    runtime = state.active()
+    return error if runtime is not None and runtime.options.print_full_traceback else error.with_traceback(None)
 
 
 def _made(function: Callable[..., Any], around: Mapping[str, Any], graph: bool = False) -> Kernel:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math as _math
 from typing import Any, Final
 
-from ..ir.types import u32
 from . import complexes as _complexes
 from .functions import (
     acos,
@@ -44,6 +43,7 @@ from .functions import pow_ as pow
 from .functions import round_ as round
 from .matrices.base import as_elements
 from .matrix import Matrix, cross, determinant, inverse
+from .scalars import uint
 from .transformations import (
     eye,
     rot_by_axis,
@@ -78,9 +78,9 @@ vec4: Final[MatrixType] = vector(4, float)
 ivec2: Final[MatrixType] = vector(2, int)
 ivec3: Final[MatrixType] = vector(3, int)
 ivec4: Final[MatrixType] = vector(4, int)
-uvec2: Final[MatrixType] = vector(2, u32)
-uvec3: Final[MatrixType] = vector(3, u32)
-uvec4: Final[MatrixType] = vector(4, u32)
+uvec2: Final[MatrixType] = vector(2, uint)
+uvec3: Final[MatrixType] = vector(3, uint)
+uvec4: Final[MatrixType] = vector(4, uint)
 mat2: Final[MatrixType] = matrix(2, 2, float)
 mat3: Final[MatrixType] = matrix(3, 3, float)
 mat4: Final[MatrixType] = matrix(4, 4, float)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import itertools
-from typing import Any
+from typing import Any, Final, cast
 
 from ..errors import AdstackRuntimeError
 from ..ir.structure import Place
@@ -16,6 +17,9 @@ from .hostarrays import HostArray
 from .hostvalues import extents
 
 __all__ = ["Ndarray", "make_ndarray"]
+
+ROLES: Final = ("grad", "dual")
+"""What may stand beside an array."""
 
 _numbers = itertools.count()
 _MARKS: dict[tuple[Any, ...], int] = {}
@@ -151,9 +155,53 @@ class Ndarray(HostArray):
         self._buffer = None
         self._record_address = 0
 
+    def __copy__(self) -> Ndarray:
+        """Another array with the same contents, those of its gradient and dual included."""
+        return _duplicate(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Ndarray:
+        """The same; in a structure that is copied, the gradient of the copy stands where that of the array stood."""
+        primal = self._primal
+        if primal is not None:
+            return cast(Ndarray, getattr(copy.deepcopy(primal, memo), self.role))
+        duplicate = _duplicate(self)
+        for role in ROLES:
+            if getattr(self, role) is not None:
+                memo[id(getattr(self, role))] = getattr(duplicate, role)
+        return duplicate
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._primal is not None:
+            return getattr, (self._primal, self.role)
+        beside = {role: getattr(self, role) for role in ROLES}
+        contents = {role: array.buffer.read() for role, array in beside.items() if array is not None}
+        return _restored, (self.dtype, self.shape, self.element_shape, self.buffer.read(), contents)
+
     def __repr__(self) -> str:
         element = f" of {self.element_shape}" if self.element_shape else ""
         return f"<adstack ndarray: {self.dtype}{element}, shape {self.shape}>"
+
+
+def _duplicate(array: Ndarray) -> Ndarray:
+    """An array of its own with the same contents, gradient and dual included."""
+    grad, dual = array.grad is not None, array.dual is not None
+    duplicate = make_ndarray(array.dtype, array.shape, array.element_shape, grad, dual)
+    duplicate.copy_from(array)
+    for role in ROLES:
+        if getattr(array, role) is not None:
+            getattr(duplicate, role).copy_from(getattr(array, role))
+    return duplicate
+
+
+def _restored(
+    dtype: DType, shape: tuple[int, ...], element_shape: tuple[int, ...], primal: Any, contents: dict[str, Any]
+) -> Ndarray:
+    """The array that was pickled, in the memory of the runtime in use."""
+    array = make_ndarray(dtype, shape, element_shape, "grad" in contents, "dual" in contents)
+    array.buffer.write(primal)
+    for role, values in contents.items():
+        getattr(array, role).buffer.write(values)
+    return array
 
 
 def make_ndarray(

@@ -7,6 +7,7 @@ from typing import Any, Final
 from ..ir.types import f32, i32, u1
 from ..runtime import state
 from ..runtime.options import Options, parse
+from .scalars import default_unsigned, uint
 
 __all__ = [
     "amdgpu",
@@ -41,8 +42,9 @@ def init(arch: Any = None, default_fp: Any = f32, default_ip: Any = i32, **optio
     """Start over: drop all data, then open `arch`.
 
     Args:
-        arch: reference, cpu (x64, arm64), cuda, vulkan, metal, amdgpu, or gpu for the first that is available. Without
-            it the environment variable ADSTACK_ARCH, then the best one that is available, decides.
+        arch: reference, cpu (x64, arm64), cuda, vulkan, metal, amdgpu, or gpu for the first that is available; or a
+            list of these, of which the first that is available is taken. Without it the environment variable
+            ADSTACK_ARCH, then the best one that is available, decides.
         default_fp: the type of float literals, f16, f32 or f64.
         default_ip: the type of integer literals.
         options: see `adstack.runtime.options.Options`.
@@ -70,9 +72,11 @@ def current_options() -> Options:
 
 
 def scalar_type(dtype: Any) -> Any:
-    """A scalar type as programs write it: float and int are the default types, bool is u1; others unchanged."""
+    """A scalar type as programs write it: float, int and uint are default types, bool is u1; others unchanged."""
     if dtype is float:
         return current_options().default_fp
     if dtype is int:
         return current_options().default_ip
+    if dtype is uint:
+        return default_unsigned()
     return u1 if dtype is bool else dtype

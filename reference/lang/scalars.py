@@ -20,11 +20,12 @@ import numpy as np
 from ..errors import AdstackTypeError, AdstackValueError
 from ..ir import arithmetic
 from ..ir.ops import TABLE
-from ..ir.types import ALL, DType, by_name, f64, i32, i64, u32, u64
+from ..ir.types import ALL, DType, by_name, f64, i32, i64, u32, u64, unsigned
+from ..runtime.state import active
 from .linked import keeping
 from .protocol import is_expr
 
-__all__ = ["HOST", "OPERATORS", "dtype_of", "host_cast", "quotient"]
+__all__ = ["HOST", "OPERATORS", "dtype_of", "host_cast", "quotient", "settled", "uint"]
 
 Number = Any
 
@@ -159,9 +160,24 @@ OPERATORS: Final = {name: _operator(name) for name in _NUMBER_OPERATORS}
 """Operators of two (or one) elements, by the names of the table of operations."""
 
 
+class uint:  # noqa: N801 - it stands beside Python's int
+    """The unsigned type as wide as the default integer type (`init(default_ip=...)`), as `int` stands for that type."""
+
+
+def default_unsigned() -> DType:
+    """What `uint` means on the host: without a runtime, u32."""
+    runtime = active()
+    return unsigned(i32 if runtime is None else runtime.options.default_ip)
+
+
+def settled(to: Any) -> Any:
+    """`uint` as the type that it means now; other types unchanged."""
+    return default_unsigned() if to is uint else to
+
+
 def dtype_of(to: Any) -> Any:
-    """A scalar type as it may be written: a `DType`, or Python's int, float or bool, which stand for the defaults."""
-    if isinstance(to, DType) or any(to is t for t in (int, float, bool)):
+    """A scalar type as it may be written: a `DType`, or int, float, bool or `uint`, which stand for defaults."""
+    if isinstance(to, DType) or any(to is t for t in (int, float, bool, uint)):
         return to
     raise AdstackTypeError(
         f"{to!r} is not a scalar type", do="use one of " + ", ".join(t.name for t in ALL) + ", or int, float, bool"
@@ -172,6 +188,8 @@ def host_cast(value: Number, to: Any) -> Number:
     """`cast` on the host; int and float do not round to a width there."""
     if isinstance(to, DType):
         return arithmetic.cast_number(plain(value), to)
+    if to is uint:
+        return arithmetic.cast_number(plain(value), default_unsigned())
     if to is int and isinstance(value, float):
         return arithmetic.cast_number(value, i64)
     return to(value)

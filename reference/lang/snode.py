@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..runtime import state
+from ..runtime.copying import Uncopied
 from .fields import Field, Placement, offsets, placed
-from .hostvalues import extents
+from .hostvalues import countable, extents
 
 __all__ = [
     "FieldsBuilder",
@@ -64,8 +65,11 @@ jkl: Final = axes(1, 2, 3)
 ijkl: Final = axes(0, 1, 2, 3)
 
 
-class SNode:
+class SNode(Uncopied):
     """A level of a layout: axes with extents inside a parent. It gives shapes; memory is adstack's own business."""
+
+    COPY_WHAT = "a level of a layout"
+    COPY_DO = "make another one, and place other fields there"
 
     def __init__(self, tree: _Tree, extent: dict[int, int]) -> None:
         self._tree = tree
@@ -89,6 +93,7 @@ class SNode:
         extent = dict(self._extent)
         for axis, size in zip(axes, sizes, strict=True):
             extent[axis] = extent.get(axis, 1) * size
+        countable("a dense level", tuple(extent.values()))
         self._tree.check_open()
         child = SNode(self._tree, extent)
         self._children.append(child)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, MutableMapping
 from typing import Any, Final
 
 from ..errors import AdstackArgumentError, AdstackRuntimeTypeError
+from ..runtime.copying import Uncopied
 from .fields import Field
 from .struct import Struct, StructType
 from .types import MatrixType
@@ -15,7 +16,7 @@ __all__ = ["StructField"]
 _COMPANIONS: Final = frozenset({"grad", "dual"})
 
 
-class StructField:
+class StructField(Uncopied):
     """A field of structs: `f[i].x` is an element of the member field `f.x`.
 
     `f.grad` and `f.dual` are struct fields of the gradients and duals of the members that have them.
@@ -25,6 +26,9 @@ class StructField:
         shape: extents of the index axes; without them it is to be placed under `root`.
         options: as for `field`.
     """
+
+    COPY_WHAT = Field.COPY_WHAT
+    COPY_DO = Field.COPY_DO
 
     def __init__(self, type_: StructType, shape: Any = None, name: str = "", **options: Any) -> None:
         self.type = type_

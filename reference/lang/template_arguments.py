@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import AdstackRuntimeTypeError
 from ..ir.types import DType
 from ..runtime.shortcuts import Argument, SameArgument
+from ..runtime.state import current
 from .arguments import Call, invalid
 from .array_arguments import NdarrayParameter, is_array
 from .fields import Field
@@ -40,6 +42,11 @@ class TemplateParameter:
         if is_array(value):
             self.array.take(value, call)
         else:
+            if isinstance(value, float) and current().options.raise_on_templated_floats:
+                raise AdstackRuntimeTypeError(
+                    f"argument {self.name} is a template, and a float is passed: {value!r}",
+                    do="annotate it with a float type, or leave out raise_on_templated_floats",
+                )
             call.key.append(template_key(value))
 
     def spec(self, value: Any) -> Spec:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import AdstackTypeError
-from ..ir.types import DType, f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64
+from ..ir.types import DType, f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64, unsigned
 from .annotations import NDArray, ndarray
 from .compile_time import Template, template
 from .matrices.base import Elements, describe
 from .matrices.build import as_list, size, typed
 from .matrix import Matrix, Vector
-from .scalars import check_number, dtype_of
+from .scalars import check_number, dtype_of, uint
 from .specs import MatrixSpec
 from .struct import StructType, convert, struct
 
@@ -60,10 +60,12 @@ uint1, uint8, uint16, uint32, uint64 = u1, u8, u16, u32, u64
 
 
 def resolve(dtype: Any, default_fp: DType, default_ip: DType) -> DType:
-    """The scalar type that an annotation means: Python's float and int are the defaults, bool is u1."""
+    """The scalar type that an annotation means: Python's float and int are the defaults, `uint` unsigned, bool u1."""
     named = dtype_of(dtype)
     if isinstance(named, DType):
         return named
+    if named is uint:
+        return unsigned(default_ip)
     return default_fp if named is float else default_ip if named is int else u1
 
 

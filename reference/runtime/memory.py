@@ -20,6 +20,7 @@ from .backend import Backend, Copying, Filling, Marking, Ordering, Partial, Recl
 from .boxes import Box, box_at, slices, volume
 from .budget import current
 from .capturing import CAPTURING, check
+from .copying import Uncopied
 from .guards import invalidate, rewired
 from .pages import PAGE, Pages
 from .streams import ordered
@@ -85,7 +86,7 @@ def _reclaims(kind: type) -> bool:
     return issubclass(kind, Reclaiming)
 
 
-class Buffer:
+class Buffer(Uncopied):
     """`shape` elements of `dtype`, in C order, in a backend's memory.
 
     Attributes:
@@ -100,6 +101,8 @@ class Buffer:
         writers: the plans made for it that write it; None if there was none.
     """
 
+    COPY_WHAT = "memory of the runtime"
+    COPY_DO = "copy its contents, with to_numpy() and from_numpy()"
     __slots__ = (
         "__weakref__",
         "_end",

@@ -30,6 +30,7 @@ __all__ = [
     "Recipe",
     "checked_mode",
     "forward_mode",
+    "has_outputs",
     "inputs",
     "journal_mode",
     "reverse_mode",
@@ -207,6 +208,14 @@ def inputs(kernel: Kernel) -> set[str]:
     reads = (op.attrs["place"] for op in kernel.body.walk() if op.name == "load")
     found = {place for place in reads if place.dtype.is_float and place.role == "primal" and place.kind != "temp"}
     return {place.name for place in found}
+
+
+def has_outputs(kernel: Kernel) -> bool:
+    """Whether the kernel writes or returns real numbers; if not, there is nothing to differentiate."""
+    writes = (op.attrs["place"] for op in kernel.body.walk() if op.name in ("store", "atomic"))
+    return any(dtype.is_float for dtype in kernel.returns) or any(
+        place.dtype.is_float and place.role == "primal" and place.kind != "temp" for place in writes
+    )
 
 
 def _check_real(kernel: Kernel, role: str) -> None:

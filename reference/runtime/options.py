@@ -10,21 +10,46 @@ from typing import Any, Final
 from ..errors import AdstackArgumentError, AdstackRuntimeTypeError
 from ..ir.types import FLOATS, INTS, DType, f32, i32
 
-__all__ = ["WITHOUT_EFFECT", "Options", "parse"]
+__all__ = ["REFUSED", "WITHOUT_EFFECT", "Options", "parse"]
 
 _WORDS: Final = """
     ad_stack_experimental_enabled ad_stack_sparse_threshold_bytes advanced_optimization
-    cache_loop_invariant_global_vars cfg_optimization cuda_stack_limit debug_dump_path default_cpu_block_dim
-    default_gpu_block_dim demote_dense_struct_fors detect_read_only device_memory_fraction flatten_if
-    force_scalarize_matrix gdb_trigger half2_vectorization kernel_profiler log_level make_block_local
-    make_cpu_multithreading_loop make_thread_local max_block_dim move_loop_invariant_outside_if num_compile_threads
-    offline_cache_cleaning_policy offline_cache_file_path offline_cache_max_size_of_files opt_level print_accessor_ir
-    print_full_traceback print_ir_dbg_info print_kernel_asm print_kernel_llvm_ir print_preprocessed_ir
-    raise_on_templated_floats saturating_grid_dim timeline vk_api_version
+    cache_loop_invariant_global_vars cfg_optimization default_ad_stack_size default_cpu_block_dim default_gpu_block_dim
+    demote_dense_struct_fors detect_read_only flatten_if force_scalarize_matrix half2_vectorization log_level
+    make_block_local make_cpu_multithreading_loop make_thread_local max_block_dim move_loop_invariant_outside_if
+    num_compile_threads opt_level saturating_grid_dim
 """
+LARGEST: Final = 2**63 - 1
+"""The largest number that an option may be, if there is no smaller one here."""
+_MOST: Final[dict[str, int]] = {"cpu_max_num_threads": 8192, "device_memory_GB": 2**32}
 _BOUNDS: Final = "check_out_of_bound"
 WITHOUT_EFFECT: Final = tuple(_WORDS.split())
-"""Options of existing programs that are accepted and change nothing."""
+"""Options of existing programs that are accepted and change nothing that can be seen.
+
+They say how a compiler may go about its work, or about something that never happens here: no capacity of an adstack is
+a default (`default_ad_stack_size`), and nothing is logged (`log_level`).
+"""
+_PRINT: Final = "print_ir=True prints every stage of each kernel that is compiled; kernel.stages(...) gives them"
+_TIME: Final = "take the time around launches, with qd.sync() before each look at the clock"
+_CACHE: Final = "see `adstack cache`; the environment variable ADSTACK_CACHE_DIR says where compiled kernels are kept"
+REFUSED: Final = {
+    "cuda_stack_limit": "adstacks are in the heap, which ad_stack_heap_limit limits",
+    "debug_dump_path": _PRINT,
+    "device_memory_fraction": "use device_memory_GB, in units of 2**30 bytes",
+    "gdb_trigger": "debug=True checks accesses and arithmetic, and names the line",
+    "kernel_profiler": _TIME,
+    "offline_cache_cleaning_policy": _CACHE,
+    "offline_cache_file_path": _CACHE,
+    "offline_cache_max_size_of_files": _CACHE,
+    "print_accessor_ir": _PRINT,
+    "print_ir_dbg_info": _PRINT,
+    "print_kernel_asm": _PRINT,
+    "print_kernel_llvm_ir": _PRINT,
+    "print_preprocessed_ir": _PRINT,
+    "timeline": _TIME,
+    "vk_api_version": "the version is that of the driver; ADSTACK_VULKAN_DEVICE chooses a device",
+}
+"""Options of existing programs for what is not done here, and what to do instead. Switched off, they are accepted."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +73,8 @@ class Options:
             choose.
         cpu_max_num_threads: threads of the cpu backend; 0 for one per core.
         print_ir: print the IR of every kernel that is compiled.
+        print_full_traceback: show the way through adstack's own code in errors about the user's program, too.
+        raise_on_templated_floats: refuse floats as `template()` arguments, each of which compiles a kernel of its own.
         offline_cache: keep compiled kernels on disk, where the backend has something to keep.
         device_memory_GB: memory of the device that fields, arrays and the adstack heap may take together, in units of
             2**30 bytes; 0 for all there is.
@@ -68,6 +95,8 @@ class Options:
     cpu_lanes: int = 0
     cpu_max_num_threads: int = 0
     print_ir: bool = False
+    print_full_traceback: bool = False
+    raise_on_templated_floats: bool = False
     offline_cache: bool = True
     device_memory_GB: float = 0.0  # noqa: N815 - the name that existing programs use
     enable_fallback: bool = False
@@ -84,7 +113,11 @@ _KINDS: Final[dict[str, type]] = {f.name: type(getattr(Options(), f.name)) for f
 
 def parse(given: Mapping[str, Any]) -> Options:
     """Options from keywords; an unknown name, a wrong type or value is an error that says what would be right."""
-    known = {name: _checked(name, value) for name, value in given.items() if name not in (*WITHOUT_EFFECT, _BOUNDS)}
+    for name, remedy in REFUSED.items():
+        if given.get(name):
+            raise AdstackArgumentError(f"init() does not do what {name}={given[name]!r} asks for", do=remedy)
+    silent = (*WITHOUT_EFFECT, *REFUSED, _BOUNDS)
+    known = {name: _checked(name, value) for name, value in given.items() if name not in silent}
     if _BOUNDS in given and _of_kind(_BOUNDS, given[_BOUNDS], bool):
         known["debug"] = True
     return replace(Options(), **known)
@@ -109,11 +142,13 @@ def _one_of(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
 def _of_kind(name: str, value: Any, kind: type) -> Any:
     if kind is bool and value in (0, 1):
         return bool(value)
-    if kind is float and isinstance(value, (int, float)) and value >= 0:
-        return float(value)
-    if kind is int and isinstance(value, int) and value >= 0:
-        return int(value)
+    most = _MOST.get(name, LARGEST)
+    is_number = (isinstance(value, int) and kind is not bool) or (isinstance(value, float) and kind is float)
+    if is_number and 0 <= value <= most:
+        return kind(value)
+    range_ = "" if kind is bool else " >= 0"
+    if is_number and value > 0:
+        range_ = f" up to {most}"
     raise AdstackRuntimeTypeError(
-        f"option {name} takes {'an' if kind is int else 'a'} {kind.__name__}{'' if kind is bool else ' >= 0'}, "
-        f"got {value!r}"
+        f"option {name} takes {'an' if kind is int else 'a'} {kind.__name__}{range_}, got {value!r}"
     )

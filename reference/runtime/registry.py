@@ -9,7 +9,7 @@ from typing import Any, Final
 from ..errors import AdstackArgumentError, BackendUnavailableError
 from .backend import Backend, Probe, Unavailable
 
-__all__ = ["ALIASES", "ARCHES", "GPUS", "canonical", "default_arch", "open_arch", "probe", "probe_all"]
+__all__ = ["ALIASES", "ARCHES", "GPUS", "candidates", "canonical", "default_arch", "open_arch", "probe", "probe_all"]
 
 GPUS: Final = ("cuda", "amdgpu", "metal", "vulkan")
 """In the order in which `gpu` tries them."""
@@ -48,17 +48,30 @@ def default_arch() -> str:
     return "reference" if isinstance(probe("cpu"), Unavailable) else "cpu"
 
 
-def open_arch(arch: str, *, fallback: bool = False) -> Backend:
-    """Open a backend; BackendUnavailableError says why not, unless `fallback` allows the default arch instead."""
-    tried = [probe(name) for name in (GPUS if arch == "gpu" else (arch,))]
-    for found in tried:
+def candidates(arch: Any) -> tuple[str, ...]:
+    """The names of what is to be tried, in order: of one arch, or of a list of arches."""
+    wanted = arch if isinstance(arch, (list, tuple)) else (arch,)
+    if not wanted:
+        raise AdstackArgumentError("arch is an empty list", do=f"name at least one of {', '.join(ARCHES)}")
+    return tuple(canonical(name) for name in wanted)
+
+
+def open_arch(*arches: str, fallback: bool = False) -> Backend:
+    """Open the first backend that is available; BackendUnavailableError says why none is, unless `fallback` allows the
+    default arch instead.
+    """
+    names = dict.fromkeys(name for arch in arches for name in (GPUS if arch == "gpu" else (arch,)))
+    missing = []
+    for name in names:
+        found = probe(name)
         if not isinstance(found, Unavailable):
             return _open(found.name)
-    missing = [found for found in tried if isinstance(found, Unavailable)]
+        missing.append(found)
     if not fallback:
-        raise _unavailable(arch, missing)
+        raise _unavailable(arches, missing)
     instead = default_arch()
-    warnings.warn(f"arch {arch} is not available ({missing[0].reason}); using {instead}", stacklevel=3)
+    wanted = " or ".join(arches)
+    warnings.warn(f"arch {wanted} is not available ({missing[0].reason}); using {instead}", stacklevel=3)
     return _open(instead)
 
 
@@ -67,11 +80,12 @@ def _open(arch: str) -> Backend:
     return backend
 
 
-def _unavailable(arch: str, missing: list[Unavailable]) -> BackendUnavailableError:
+def _unavailable(arches: tuple[str, ...], missing: list[Unavailable]) -> BackendUnavailableError:
     if len(missing) == 1:
-        return BackendUnavailableError(f"arch {arch} is not available: {missing[0].reason}", do=missing[0].fix)
+        return BackendUnavailableError(f"arch {arches[0]} is not available: {missing[0].reason}", do=missing[0].fix)
     reasons = "; ".join(f"{m.name}: {m.reason}" for m in missing)
-    return BackendUnavailableError(f"no gpu is available ({reasons})", do=missing[0].fix)
+    none = "no gpu is available" if arches == ("gpu",) else f"none of {', '.join(arches)} is available"
+    return BackendUnavailableError(f"{none} ({reasons})", do=missing[0].fix)
 
 
 def _room(arch: str) -> Any:

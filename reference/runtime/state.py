@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import weakref
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -14,7 +15,7 @@ from .backend import Backend, Reclaiming
 from .capturing import check
 from .guards import invalidate
 from .options import Options, parse
-from .registry import canonical, default_arch, open_arch
+from .registry import candidates, default_arch, open_arch
 from .watches import limit_kept
 
 __all__ = ["Resident", "Runtime", "active", "current", "start", "stop"]
@@ -36,10 +37,10 @@ class Runtime:
 
     _epochs = itertools.count(1)
 
-    def __init__(self, arch: str, options: Options) -> None:
+    def __init__(self, arches: Sequence[str], options: Options) -> None:
         budget.begin(options.device_memory_GB)
         limit_kept(options.ad_stack_heap_limit)
-        self.backend: Backend = open_arch(arch, fallback=options.enable_fallback)
+        self.backend: Backend = open_arch(*arches, fallback=options.enable_fallback)
         self.arch = self.backend.capabilities.name
         self.options = options
         self.epoch = next(self._epochs)
@@ -83,7 +84,7 @@ def start(arch: Any, options: Options) -> Runtime:
     """End the runtime in use, then start one; without `arch`, ADSTACK_ARCH or the best that is available decides."""
     stop()
     wanted = arch if arch is not None else os.environ.get("ADSTACK_ARCH") or default_arch()
-    _ACTIVE.append(Runtime(canonical(wanted), options))
+    _ACTIVE.append(Runtime(candidates(wanted), options))
     return _ACTIVE[0]
 
 

@@ -64,7 +64,8 @@ class Splitter:
             dce(body, self.options)
             if len(body.ops) > 1:
                 tasks.append(Task(f"{kernel.name}.{len(tasks)}.{segment.kind}", body, segment.kind))
-        return Program(kernel.name, tasks, self.places, kernel.returns, results, kernel.loc)
+        params = tuple(value.dtype for value in kernel.params)
+        return Program(kernel.name, tasks, self.places, kernel.returns, results, kernel.loc, params)
 
     def _place(self, kind: str, dtype: DType, shape: tuple[int, ...] = (), label: str = "") -> Place:
         """A new place, called after its kind and a number that is free."""

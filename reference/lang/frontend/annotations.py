@@ -9,6 +9,7 @@ from ...errors import AdstackSyntaxError, AdstackTypeError
 from ...ir.types import DType
 from ..compile_time import Template, template
 from ..matrices.base import Elements
+from ..scalars import uint
 from ..struct import Struct
 from ..types import convert
 from .context import Context
@@ -45,7 +46,7 @@ def is_template(annotation: Any) -> bool:
 
 def converted(context: Context, value: Any, annotation: Any) -> Any:
     """A value cast to a scalar, vector, matrix or struct type; other annotations leave it as it is."""
-    if isinstance(annotation, DType) or annotation in (int, float, bool):
+    if isinstance(annotation, DType) or annotation in (int, float, bool, uint):
         if not (isinstance(value, Expr) or is_number(value)):
             name = annotation.name if isinstance(annotation, DType) else annotation.__name__
             context.fail(AdstackTypeError, f"a scalar ({name}) is needed here", note=f"got {describe(value)}")

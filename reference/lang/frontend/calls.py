@@ -17,7 +17,7 @@ from ..functions import cast
 from ..matrices.base import Elements
 from ..protocol import emitting
 from . import builtin
-from .collections import elements_of
+from .collections import as_mapping, elements_of
 from .context import Context
 from .dispatch import dereferenced, evaluate, expression, lookup
 from .domains import RuntimeRange
@@ -49,24 +49,35 @@ def _call(context: Context, node: ast.Call) -> Any:
     if isinstance(function, BoundFunc):
         args, kwargs = _references(context, node)
         return inline(context, function.func, [function.owner, *args], kwargs, statement, owned=True)
-    if _hashable(function) and function in KIND_OF:
+    if _hashable(context, function) and function in KIND_OF:
         return _atomic(context, node, function)
     args, kwargs = _arguments(context, node)
     return _plain_call(context, function, args, kwargs)
 
 
-def _hashable(function: Any) -> bool:
-    return getattr(type(function), "__hash__", None) is not None
+def _hashable(context: Context, function: Any) -> bool:
+    if getattr(type(function), "__hash__", None) is None:
+        return False
+    guarded(context, lambda: hash(function))  # a user's own may fail
+    return True
 
 
 def _keywords(context: Context, node: ast.Call, value: Callable[[Context, ast.expr], Any]) -> dict[str, Any]:
     named: dict[str, Any] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
-            named.update(evaluate(context, keyword.value))
+            named |= _named(context, as_mapping(context, evaluate(context, keyword.value)))
         else:
             named[keyword.arg] = value(context, keyword.value)
     return named
+
+
+def _named(context: Context, mapping: dict[Any, Any]) -> dict[str, Any]:
+    """The keywords that a mapping stands for."""
+    for name in mapping:
+        if not isinstance(name, str):
+            context.fail(AdstackTypeError, "keywords must be strings", note=f"got {name!r}")
+    return mapping
 
 
 def _arguments(context: Context, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
@@ -125,7 +136,7 @@ def _plain_call(context: Context, function: Any, args: list[Any], kwargs: dict[s
         return None
     if function is stop_grad:
         return stop(context, *args)
-    if _hashable(function) and function in builtin.TABLE:
+    if _hashable(context, function) and function in builtin.TABLE:
         return guarded(context, lambda: builtin.TABLE[function](context, *args, **kwargs))
     _refuse(context, function)
     return guarded(context, lambda: function(*args, **kwargs))

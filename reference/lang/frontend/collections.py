@@ -7,7 +7,7 @@ import types
 from functools import partial
 from typing import Any
 
-from ...errors import AdstackError, AdstackNameError, AdstackTypeError
+from ...errors import AdstackError, AdstackNameError, AdstackSyntaxError, AdstackTypeError, AdstackValueError
 from ..matrices.base import Elements
 from .arrays import ArrayArgument, is_field
 from .context import Context
@@ -20,7 +20,7 @@ from .references import ScalarRef, is_live, references_of
 from .references import live as live_matrix
 from .structs import is_live_struct, member_reference
 
-__all__ = ["elements_of"]
+__all__ = ["as_mapping", "elements_of"]
 
 
 def elements_of(context: Context, nodes: list[ast.expr]) -> list[Any]:
@@ -33,6 +33,13 @@ def elements_of(context: Context, nodes: list[ast.expr]) -> list[Any]:
         else:
             items.append(evaluate(context, node))
     return items
+
+
+def as_mapping(context: Context, value: Any) -> dict[Any, Any]:
+    """What `**value` stands for."""
+    if not hasattr(value, "keys"):
+        context.fail(AdstackTypeError, "** takes a dict", note=f"got {describe(value)}")
+    return guarded(context, lambda: dict(value))  # type: ignore[no-any-return]
 
 
 @expression(ast.Tuple)
@@ -50,9 +57,10 @@ def _dict(context: Context, node: ast.Dict) -> Any:
     made: dict[Any, Any] = {}
     for key, value in zip(node.keys, node.values, strict=False):
         if key is None:
-            made.update(evaluate(context, value))
+            made |= as_mapping(context, evaluate(context, value))
         else:
-            made[evaluate(context, key)] = evaluate(context, value)
+            entry = evaluate(context, key), evaluate(context, value)
+            made |= guarded(context, lambda entry=entry: dict([entry]))  # type: ignore[misc]
     return made
 
 
@@ -79,10 +87,15 @@ def _generate(context: Context, node: ast.ListComp, depth: int, made: list[Any])
 
 def _bind(context: Context, target: ast.expr, item: Any) -> None:
     if isinstance(target, (ast.Tuple, ast.List)):
-        for part, value in zip(target.elts, guarded(context, lambda: list(item)), strict=False):
+        values = guarded(context, lambda: list(item))
+        if len(values) != len(target.elts):
+            context.fail(AdstackValueError, f"cannot unpack {len(values)} values into {len(target.elts)}", at=target)
+        for part, value in zip(target.elts, values, strict=True):
             _bind(context, part, value)
     elif isinstance(target, ast.Name):
         context.scopes.bind(target.id, item, "loop", context.builder.loc, context.builder.region)
+    else:
+        context.fail(AdstackSyntaxError, "the targets of a comprehension are names", at=target)
 
 
 def _passes(context: Context, test: ast.expr) -> bool:
@@ -117,14 +130,17 @@ def _is_swizzle(base: Elements, name: str) -> bool:
 
 
 def _member(context: Context, base: Any, name: str) -> Any:
-    try:
-        value = getattr(base, name)
-    except AdstackError:
-        raise
-    except AttributeError as error:
-        kind = AdstackNameError if isinstance(base, types.ModuleType) else AdstackTypeError
-        what = f"module {base.__name__}" if isinstance(base, types.ModuleType) else describe(base)
-        raise kind(f"{what} has no attribute '{name}'", loc=context.builder.loc) from error
+    def read() -> Any:
+        try:
+            return getattr(base, name)
+        except AdstackError:
+            raise
+        except AttributeError as error:
+            kind = AdstackNameError if isinstance(base, types.ModuleType) else AdstackTypeError
+            what = f"module {base.__name__}" if isinstance(base, types.ModuleType) else describe(base)
+            raise kind(f"{what} has no attribute '{name}'", loc=context.builder.loc) from error
+
+    value = guarded(context, read)
     _capture(context, base, name, value)
     return plain(value)
 

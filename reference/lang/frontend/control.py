@@ -226,6 +226,13 @@ def _expression(context: Context, node: ast.Expr) -> None:
 def _assert(context: Context, node: ast.Assert) -> None:
     from .printing import message_of
 
+    if isinstance(node.test, ast.Tuple) and node.test.elts:
+        context.fail(
+            AdstackSyntaxError,
+            "an assert of a tuple always holds",
+            at=node.test,
+            do="write assert condition, message without parentheses",
+        )
     test = condition(context, node.test)
     if not context.option("debug", False) or (not isinstance(test, Expr) and test):
         return

@@ -8,8 +8,9 @@ from typing import Any, Final
 from ...errors import AdstackTypeError, AdstackValueError
 from ...ir.ops import TABLE
 from ...ir.structure import Value
-from ...ir.types import DType, u1
+from ...ir.types import DType, u1, unsigned
 from ...ir.types import by_name as dtype_named
+from ..scalars import uint
 from .bounds import within
 from .current import current
 from .expr import Expr
@@ -251,10 +252,11 @@ def _select(condition: Any, a: Any, b: Any) -> Value:
 
 
 def resolve(to: Any) -> DType:
-    """A type given as a DType, or as Python's int, float or bool, which stand for the default types."""
+    """A type given as a DType, or as Python's int, float or bool, or as `uint`, which stand for the default types."""
     if isinstance(to, DType):
         return to
-    return {int: current().default_ip, float: current().default_fp, bool: u1}[to]
+    defaults = {int: current().default_ip, uint: unsigned(current().default_ip), float: current().default_fp, bool: u1}
+    return defaults[to]
 
 
 @_rule("cast")

@@ -50,7 +50,8 @@ def _tuple_index(context: Context, node: ast.Tuple) -> tuple[Any, ...]:
     items: list[Any] = []
     for part in node.elts:
         if isinstance(part, ast.Starred):
-            items.extend(evaluate(context, part.value))
+            spread = evaluate(context, part.value)
+            items.extend(guarded(context, lambda spread=spread: list(spread)))  # type: ignore[misc]
         else:
             items.append(_index(context, part))
     return tuple(items)

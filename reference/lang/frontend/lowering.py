@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from ...errors import AdstackError, AdstackSyntaxError, InternalError
+from ...ir.location import Loc
 from ...ir.structure import Kernel, Place, Region, Value
 from ...ir.verifier import verify
 from ..matrices.base import Elements
@@ -23,6 +24,8 @@ from .source import source_of
 
 __all__ = ["VISITORS", "lower"]
 
+DEEPEST: Final = 64
+"""Loops and branches inside of each other: Mesa's driver ends the process beyond 79, and reverse mode adds a few."""
 VISITORS = (assignment, calls, collections, control, indexing, loops, operators, printing, returns)
 """The modules whose import registers the visitors."""
 
@@ -44,16 +47,34 @@ def lower(request: Request) -> Lowered:
     except (AdstackError, Warning, MemoryError):
         raise  # a warning is raised where the user makes errors of warnings
     except RecursionError as error:
-        raise AdstackSyntaxError(
-            "the kernel is nested too deeply", loc=context.builder.loc, do="split expressions, or use loops"
-        ) from error
+        raise _too_deep(context.builder.loc) from error
     except Exception as error:
         message = f"the frontend failed: {type(error).__name__}: {error}; please report it"
         raise InternalError(message, loc=context.failed_at or context.builder.loc) from error
+    _check_depth(body)
     promote(body, context.places)
     kernel = Kernel(source.name, body, context.places, types_of(request.returns), source.loc(source.node))
     verify(kernel)
     return Lowered(kernel, context.fields, tuple(context.captured))
+
+
+def _check_depth(body: Region) -> None:
+    """An error at the first op that more loops and branches are around than there may be."""
+    regions = [(body, 0)]
+    while regions:
+        region, depth = regions.pop()
+        for op in region.ops:
+            if op.regions and depth == DEEPEST:
+                raise _too_deep(op.loc)
+            regions.extend((inner, depth + 1) for inner in op.regions)
+
+
+def _too_deep(loc: Loc) -> AdstackSyntaxError:
+    return AdstackSyntaxError(
+        f"the kernel is nested too deeply (loops and branches inside of each other: at most {DEEPEST})",
+        loc=loc,
+        do="make several kernels of it; split long chains of elif, and long expressions",
+    )
 
 
 def _finish(context: Context, request: Request) -> None:

@@ -43,6 +43,8 @@ _BINARY: Final[dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]]] 
     ast.LShift: ("<<", operator.lshift),
     ast.RShift: (">>", operator.rshift),
 }
+MOST_BITS: Final = 4096
+"""Of integers that are known while compiling; a power of two small ones may have more than there is memory for."""
 _UNARY: Final[dict[type[ast.unaryop], tuple[str, Callable[[Any], Any]]]] = {
     ast.USub: ("-", operator.neg),
     ast.UAdd: ("+", operator.pos),
@@ -120,9 +122,22 @@ def _folded(context: Context, symbol: str, function: Callable[[Any, Any], Any], 
             note=f"the exponent is {right}",
             do="make the base a float",
         )
+    if whole and _bits(symbol, left, right) > MOST_BITS:
+        context.fail(
+            AdstackValueError,
+            f"the constant {left} {symbol} {right} has more than {MOST_BITS} bits",
+            do="make it a float, or a value of the kernel such as i64(...)",
+        )
     if symbol in ("/", "//", "%") and right == 0 and not context.static_depth:
         return function(materialise(left), right)
     return guarded(context, lambda: function(left, right))
+
+
+def _bits(symbol: str, left: int, right: int) -> int:
+    """At least the bits of a power or a shift of integers, before it is computed; 0 for others."""
+    if symbol == "**" and abs(left) > 1:
+        return (left.bit_length() - 1) * right
+    return left.bit_length() + right if symbol == "<<" and left else 0
 
 
 @expression(ast.BinOp)

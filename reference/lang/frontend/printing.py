@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ...errors import AdstackSyntaxError, AdstackTypeError
+from ...errors import AdstackSyntaxError, AdstackTypeError, AdstackValueError
 from ...ir.structure import Value
 from ...ir.texts import Format, Part, as_message, escaped
 from ..matrices.base import Elements
@@ -14,6 +14,7 @@ from ..struct import Struct
 from .context import Context
 from .dispatch import evaluate, expression
 from .expr import Expr
+from .foreign import guarded
 from .promotion import plain
 
 __all__ = ["Text", "message_of", "print_"]
@@ -91,7 +92,19 @@ def print_(context: Context, *args: Any, sep: Any = " ", end: Any = "\n") -> Non
         parts += [str(sep)] if k and sep != "" else []
         parts += _parts(arg)
     shape, values = _merged([*parts, str(end)])
+    _check_characters(context, shape)
     context.builder.print_(shape, *values)
+
+
+def _check_characters(context: Context, parts: list[Part]) -> None:
+    """An error if a text can't be written: half of a surrogate pair is no character."""
+    for part in parts:
+        if isinstance(part, str) and not part.isascii() and any("\ud800" <= c <= "\udfff" for c in part):
+            context.fail(
+                AdstackValueError,
+                f"{part!a} has half of a surrogate pair, which is no character",
+                do="write the character itself, or \\U and its eight hexadecimal digits",
+            )
 
 
 @expression(ast.JoinedStr)
@@ -110,7 +123,7 @@ def _formatted(context: Context, node: ast.FormattedValue) -> Any:
         return repr(value) if node.conversion == ord("r") and not runtime else value
     spec = evaluate(context, node.format_spec)
     if not runtime:
-        return format(value, spec)
+        return guarded(context, lambda: format(value, spec), do=_FORMATS)
     if not isinstance(spec, str):
         context.fail(AdstackTypeError, "a format that depends on runtime values can't be compiled", do=_CONSTANT)
     if not spec:
@@ -126,7 +139,7 @@ def _with_format(context: Context, value: Any, spec: str) -> Any:
     if isinstance(value, list):
         return [_with_format(context, item, spec) for item in value]
     if not isinstance(value, Expr):
-        return format(plain(value), spec)
+        return guarded(context, lambda: format(plain(value), spec), do=_FORMATS)
     dtype = value.value.dtype
     sample: Any = True if dtype.is_bool else 1.0 if dtype.is_float else 1
     try:
@@ -146,4 +159,5 @@ def message_of(context: Context, node: ast.Assert) -> tuple[str, list[Value]]:
     if not isinstance(message, (str, Text)):
         context.fail(AdstackTypeError, "the message of an assert must be text", at=node.msg, do="write an f-string")
     shape, values = _merged(_parts(message))
+    _check_characters(context, shape)
     return as_message(shape), values

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...errors import AdstackTypeError
 from ..functions import cast, max_, min_, operate, sqrt
+from ..scalars import settled
 from .base import Elements, as_elements, describe
 from .operators import Operators, dot_entries
 
@@ -131,6 +132,7 @@ class Algebra(Operators):
 
     def cast(self, dtype: Any) -> Any:
         """The elements converted to `dtype`."""
+        dtype = settled(dtype)
         converted = cast(self, dtype)
         return self.over(converted.entries, self.shape, dtype if hasattr(dtype, "bits") else None)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from ...errors import AdstackTypeError
 from ...ir.types import DType
 from ..functions import cast
-from ..scalars import check_number, dtype_of, plain
+from ..scalars import check_number, dtype_of, plain, settled
 from .base import Elements, describe
 
 
@@ -46,11 +46,15 @@ def _scalar(value: Any) -> Any:
     return plain(value)
 
 
+MOST: Final = 1024
+"""Components along an axis: each is a value of its own in what is compiled."""
+
+
 def typed(entries: Sequence[Any], dtype: Any) -> tuple[list[Any], DType | None]:
     """The elements converted to `dtype`, and it if it is a type of fixed width; as they are for None."""
     if dtype is None:
         return list(entries), None
-    to = dtype_of(dtype)
+    to = settled(dtype_of(dtype))
     return [cast(e, to) for e in entries], to if isinstance(to, DType) else None
 
 
@@ -58,4 +62,9 @@ def size(what: str, value: Any) -> int:
     """An extent given by the user."""
     if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < 1:
         raise AdstackTypeError(f"{what} must be a positive compile-time integer", note=f"got {value!r}")
+    if value.__index__() > MOST:
+        raise AdstackTypeError(
+            f"{what} is {value.__index__()}, and a vector or matrix has at most {MOST} elements along an axis",
+            do="use a field or an array with one more axis",
+        )
     return int(value.__index__())

@@ -1,0 +1,55 @@
+"""What existing programs ask a backend for by name: `extension`, `is_extension_supported`, `is_extension_enabled`."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from ..errors import AdstackRuntimeTypeError
+from ..ir.types import f64, i64
+from ..runtime import registry, state
+from ..runtime.backend import Capabilities
+
+__all__ = ["Extension", "extension", "is_extension_enabled", "is_extension_supported"]
+
+
+class Extension(enum.Enum):
+    """A feature that not every implementation of the language has on every arch."""
+
+    adstack = "adstack"
+    """Reverse mode of loops of any bound: on every arch, always on."""
+    assertion = "assertion"
+    """`assert` in kernels; checked with `init(debug=True)`."""
+    data64 = "data64"
+    """Fields and arithmetic of f64 and i64."""
+    bls = "bls"
+    extfunc = "extfunc"
+    mesh = "mesh"
+    quant = "quant"
+    quant_basic = "quant_basic"
+    sparse = "sparse"
+
+
+extension = Extension
+
+
+def is_extension_supported(arch: Any, wanted: Extension) -> bool:
+    """Whether an arch has a feature on this machine; False for an arch that is not available."""
+    if not isinstance(wanted, Extension):
+        raise AdstackRuntimeTypeError(
+            f"{wanted!r} is no extension", do=f"use one of {', '.join(f'extension.{one.name}' for one in Extension)}"
+        )
+    name = registry.canonical(arch)
+    names = registry.GPUS if name == "gpu" else (name,)
+    return any(_has(probe, wanted) for probe in map(registry.probe, names) if isinstance(probe, Capabilities))
+
+
+def is_extension_enabled(wanted: Extension) -> bool:
+    """Whether the arch in use has a feature."""
+    return is_extension_supported(state.current().arch, wanted)
+
+
+def _has(capabilities: Capabilities, wanted: Extension) -> bool:
+    if wanted is Extension.data64:
+        return f64 in capabilities.dtypes and i64 in capabilities.dtypes
+    return wanted in (Extension.adstack, Extension.assertion)
