@@ -204,7 +204,8 @@ class _TaskEmitter:
         """Which of the runtime's words the task needs."""
         names = {op.name for op in self.task.body.walk()}
         stacks = "stack.alloca" in names
-        wanted = ["errors"] if self.debug or stacks or not self.m.traits.endless else []
+        guarded = any("guarded" in op.attrs for op in self.task.body.walk())
+        wanted = ["errors"] if self.debug or stacks or guarded or not self.m.traits.endless else []
         wanted += ["overflow"] if stacks else []
         wanted += ["print"] if "print" in names else []
         wanted += ["seed", "launch"] if "random" in names else []

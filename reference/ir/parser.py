@@ -210,7 +210,9 @@ class Parser(Cursor):
         if word.text not in TABLE:
             self.fail(f"unknown operation {word.text}", word)
         draft = Draft(TABLE[word.text])
+        marks = [mark for mark in draft.row.marks if self.accept(mark)]
         FORMS.get(word.text, plain)(self, draft)
+        draft.attrs.update(dict.fromkeys(marks, True))
         if not draft.regions:
             draft.loc = self.loc()
         if self.token.kind not in ("newline", "end") and not self.sees("}"):

@@ -171,7 +171,8 @@ class _Printer:
         except (AttributeError, KeyError, IndexError, TypeError, ValueError):
             # a form that the op does not have: it breaks the rules, and is shown as it is
             text = f" {self.names_of(op.operands)} {op.attrs}{_types(op)}"
-        self._line(f"{results}{op.name}{text}{self.loc(op.loc)}{' {' if op.regions else ''}")
+        marks = "".join(f" {mark}" for mark in op.opdef.marks if op.attrs.get(mark))
+        self._line(f"{results}{op.name}{marks}{text}{self.loc(op.loc)}{' {' if op.regions else ''}")
         self._regions(op)
 
     def _regions(self, op: Op) -> None:

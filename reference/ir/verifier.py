@@ -141,7 +141,8 @@ def _check_row(op: Op) -> None:
     row = op.opdef
     if TABLE.get(row.name) is not row:
         expect.fail(op, "is not an operation of the table")
-    if len(op.attrs) != len(row.attrs) or not all(name in op.attrs for name in row.attrs):
+    marks = [name for name in row.marks if op.attrs.get(name) is True]
+    if len(op.attrs) != len(row.attrs) + len(marks) or not all(name in op.attrs for name in row.attrs):
         expect.fail(op, f"expected attributes ({', '.join(row.attrs)}), got ({', '.join(map(str, op.attrs))})")
     if len(op.regions) != row.regions:
         expect.fail(op, f"expected {row.regions} regions, got {len(op.regions)}")

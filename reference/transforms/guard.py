@@ -1,0 +1,77 @@
+"""Guards: `guard(body)` marks the accesses that may be outside.
+
+Requires: verified IR, with no pass to follow: an access with a mark differs from one without.
+Ensures: every access to a place or a local array that does not carry the mark `guarded` is inside whenever it runs,
+whatever memory holds and whatever the arguments are. What is marked gives 0 where it is outside, or does nothing, and
+is reported.
+"""
+
+from __future__ import annotations
+
+from ..ir.structure import Op, Region
+from .facts import extents, memory_of
+from .ranges import Range, Ranges, is_integer
+
+__all__ = ["guard"]
+
+
+def guard(body: Region) -> None:
+    """Mark accesses in place."""
+    _Walk().region(body)
+
+
+class _Walk:
+    """One task, from the outside to the inside."""
+
+    def __init__(self) -> None:
+        self.ranges = Ranges()
+
+    def region(self, region: Region) -> None:
+        for op in region.ops:
+            if op.regions:
+                self._structured(op)
+            elif memory_of(op) is not None and not self._inside(op):
+                op.attrs["guarded"] = True
+            self.ranges.makers.update((value, op) for value in op.results)
+
+    def _inside(self, op: Op) -> bool:
+        """Whether an access is certainly inside."""
+        found = memory_of(op)
+        assert found is not None
+        start = found[1]
+        return all(
+            self._below(self.ranges.of(index), extent, op, axis)
+            for axis, (index, extent) in enumerate(zip(op.operands[start:], extents(op), strict=False))
+        )
+
+    def _below(self, index: Range, extent: int | None, op: Op, axis: int) -> bool:
+        if index.lo < 0:
+            return False
+        if extent is not None:
+            return index.hi < extent
+        return index.below.get((op.attrs["place"].name, axis), 0) < 0
+
+    def _structured(self, op: Op) -> None:
+        if op.name == "if":
+            for region, truth in zip(op.regions, (True, False), strict=True):
+                with self.ranges.under(op.operands[0], truth):
+                    self.region(region)
+        elif op.name == "while":
+            self._while(op)
+        else:
+            (body,) = op.regions
+            bounds = op.operands[:2] if op.name == "for" else op.operands
+            for arg, lo, hi in zip(body.args, bounds[::2], bounds[1::2], strict=False):
+                self.ranges.index(arg, lo, hi)
+            self.region(body)
+
+    def _while(self, op: Op) -> None:
+        """The body has what the condition handed on, and the condition holds."""
+        test, body = op.regions
+        self.region(test)
+        condition, *handed = test.terminator.operands
+        with self.ranges.under(condition, True):
+            for arg, value in zip(body.args, handed, strict=True):
+                if is_integer(value):
+                    self.ranges.know(arg, self.ranges.of(value))
+            self.region(body)
