@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op, Place, Value
-from adstack.ir.types import ArrayType, DType, i64
+from adstack.ir.types import ArrayType, i64
 
 from .checks import outside, report
 from .region import RegionEmitter

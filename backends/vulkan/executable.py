@@ -44,6 +44,7 @@ class Executable:
         words: what a launch hands over, filled where it does not change between launches.
         packer: writes them.
         record: where failed checks and overflows are reported: memory that the host sees.
+        unattended: only guarded accesses report, and the record is looked at whoever launches (see `shared.outside`).
         prints: where printed text is collected.
         steady: the dispatches of a launch, pipeline and workgroups, if they are always the same; else empty.
         repeats: whether launches differ in nothing but where their arrays are.
@@ -68,6 +69,7 @@ class Executable:
     packer: struct.Struct
     layouts: Layouts
     record: Piece | None = None
+    unattended: bool = False
     prints: Piece | None = None
     steady: tuple[tuple[Pipeline, int], ...] = ()
     repeats: bool = False

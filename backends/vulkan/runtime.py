@@ -16,6 +16,7 @@ import numpy.typing as npt
 from adstack.backends.llvm import native
 from adstack.backends.shared.bits import raw_bits
 from adstack.backends.shared.kept import default_folder
+from adstack.backends.shared.outside import Outside, only_guards
 from adstack.backends.shared.sites import record_words
 from adstack.backends.spirv.context import own_size
 from adstack.backends.spirv.traits import Traits
@@ -70,6 +71,7 @@ class _Shared:
 
     Attributes:
         unread: executables launched since anybody waited, whose records are to be looked at.
+        outside: records of guarded accesses.
     """
 
     device: Device
@@ -80,6 +82,7 @@ class _Shared:
     heap: Heap
     lock: DeviceTurn
     unread: dict[int, Executable] = field(default_factory=dict)
+    outside: Outside = field(default_factory=Outside)
 
 
 @cache
@@ -152,7 +155,8 @@ class VulkanBackend:
         if isinstance(self.stream, BoundStream):
             made.binder = Binder(self.stream, self._shared.heap, program, made.record, made.prints, made.sizes)
         self._look_ahead(made)
-        weakref.finalize(made, _destroyed, self._shared, pipelines, (made.record, made.prints, made.sizes))
+        record = None if made.unattended else made.record
+        weakref.finalize(made, _destroyed, self._shared, pipelines, (record, made.prints, made.sizes))
         return made
 
     def _check_dtypes(self, program: Program) -> None:
@@ -181,6 +185,9 @@ class VulkanBackend:
             made.record = self._mapped(OVERFLOW + record_words(sites))
             made.words[context.own["overflow"]] = made.record.address
             made.words[context.own["errors"]] = made.record.address + 8 * OVERFLOW
+        made.unattended = only_guards(sites, debug=made.options.debug) and not context.heaps
+        if made.unattended and made.record is not None:
+            self._watch(made, made.record)
         if any(site.kind == "print" for site in sites):
             made.prints = self._mapped(2 + PRINT_WORDS)
             made.words[context.own["print"]] = made.prints.address
@@ -188,6 +195,12 @@ class VulkanBackend:
         for name, slot in context.depths.items():
             made.sizes = self._mapped(max(1, own_size(made.program.places[name]) // 8), i64)
             made.words[slot] = made.sizes.address
+
+    def _watch(self, made: Executable, record: Piece) -> None:
+        """Look at what guarded accesses report; the memory is given back when nobody looks any more."""
+        view = mapped(record)[OVERFLOW:]
+        weakref.finalize(view, _destroyed, self._shared, (), (record,)).atexit = False
+        self._shared.outside.watch(view, made.emitted.sites, made)
 
     def _mapped(self, words: int, dtype: DType = u64) -> Piece:
         piece = self.memory.piece(dtype, (words,), visible=True)
@@ -323,7 +336,7 @@ class VulkanBackend:
             piece.block.host[piece.offset : piece.offset + executable.context.size] = executable.packed
         else:
             self._fill(executable, piece, scalars, bindings)
-        if executable.record is not None:
+        if executable.record is not None and not executable.unattended:
             executable.shapes = bindings.shapes
             self._shared.unread[id(executable)] = executable
 
@@ -353,8 +366,9 @@ class VulkanBackend:
         launched = list(self._shared.unread.values())
         self._shared.unread.clear()
         errors = [error for executable in launched if (error := executable.failure()) is not None]
-        if errors:
-            raise errors[0]
+        outside = self._shared.outside.taken()
+        if errors or outside is not None:
+            raise errors[0] if outside is None else outside
 
     def _seen(self, storage: Piece) -> None:
         """Wait for what may touch a piece, so that the host may."""
@@ -362,6 +376,8 @@ class VulkanBackend:
             self._settle()
         else:
             self.stream.wait(storage.batch)
+            if self._shared.outside.any:
+                self._settle()
 
     def last_launch(self, executable: Executable) -> int:
         """The number of the last launch of an executable."""
@@ -382,7 +398,8 @@ class VulkanBackend:
         pipelines, extents, binder = executable.pipelines, executable.extents, executable.binder
         work = Work(executable.program, executable.context, pipelines, extents, self._groups, binder)
         foreign = any(isinstance(argument, HostArgument) for argument in wanted.arguments)
-        if executable.waits or executable.record is not None or foreign or not work.is_plain:
+        reports = executable.record is not None and not executable.unattended
+        if executable.waits or reports or foreign or not work.is_plain:
             return None
         with self._shared.lock:
             if executable.launcher is None:

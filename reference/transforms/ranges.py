@@ -300,7 +300,7 @@ def _bits(a: Range, b: Range) -> Range | None:
 
 
 def _shl(a: Range, b: Range) -> Range | None:
-    return _mul(a, Range(1 << b.lo, 1 << b.hi)).hull(Range(0, 0)) if 0 <= b.lo and b.hi < 64 else None
+    return _mul(a, Range(1 << b.lo, 1 << b.hi)).hull(Range(0, 0)) if b.lo >= 0 and b.hi < 64 else None
 
 
 def _shr(a: Range, b: Range) -> Range | None:
