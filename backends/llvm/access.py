@@ -142,7 +142,7 @@ def vector_load(e: RegionEmitter, address: Address, dtype: DType) -> str:
         name, pointers = f"llvm.masked.load.{suffix}.p0", "ptr"
     else:
         name, pointers = f"llvm.masked.gather.{suffix}.v{e.lanes}p0", f"<{e.lanes} x ptr>"
-    operands = [(pointers, f"align {size} {address.name}"), (e.mask_type, mask), (ty, "poison")]
+    operands = [(pointers, f"align {size} {address.name}"), (e.mask_type, mask), (ty, e.missing)]
     return e.w.intrinsic(name, ty, operands)
 
 

@@ -18,7 +18,7 @@ from .lanes import each_lane
 from .region import RegionEmitter, handles
 from .writer import type_text
 
-__all__ = ["check_bounds", "check_local_bounds", "check_trap", "outside", "refuse", "report"]
+__all__ = ["check_bounds", "check_local_bounds", "check_trap", "refuse", "report"]
 
 
 def check_bounds(e: RegionEmitter, op: Op, place: Place, indices: Sequence[Value]) -> None:
@@ -28,7 +28,7 @@ def check_bounds(e: RegionEmitter, op: Op, place: Place, indices: Sequence[Value
     width = max(e.width(v) for v in indices)
     extents = [e.extent(place, axis, width) for axis in range(place.rank)]
     site = Site("bounds", "", op.loc, tuple(v.dtype for v in indices), place=place)
-    refuse(e, site, outside(e, indices, extents, width), width, indices)
+    refuse(e, site, _outside(e, indices, extents, width), width, indices)
 
 
 def check_local_bounds(e: RegionEmitter, op: Op) -> None:
@@ -39,11 +39,11 @@ def check_local_bounds(e: RegionEmitter, op: Op) -> None:
     assert isinstance(array.type, ArrayType)
     length = array.type.length
     width = e.width(index)
-    bad = outside(e, [index], [e.w.constant(length, i64, width)], width)
+    bad = _outside(e, [index], [e.w.constant(length, i64, width)], width)
     refuse(e, Site("local", str(length), op.loc, (index.dtype,)), bad, width, [index])
 
 
-def outside(e: RegionEmitter, indices: Sequence[Value], extents: Sequence[str], width: int) -> str:
+def _outside(e: RegionEmitter, indices: Sequence[Value], extents: Sequence[str], width: int) -> str:
     """Where some index is no index; a negative one is a huge unsigned number."""
     bad = ""
     for index, extent in zip(indices, extents, strict=True):
@@ -110,7 +110,8 @@ def report(
         site: what is reported.
         bad: the mask, if `width` is not 1.
         width: its lanes.
-        arguments: values to record; `words` are more of them (i64).
+        arguments: values to record.
+        words: what is recorded after them (i64).
     """
     lane = _first(e, bad) if width > 1 else _first(e, e.mask) if e.mask is not None else "0"
     site = replace(site, indices=tuple(v.dtype for v in e.frame.indices))

@@ -1,7 +1,7 @@
 """Guarded accesses: nothing outside is touched, and the first index that is outside is recorded.
 
-What hardly ever happens is kept out of the way. An access of all lanes stays what it is, and has a twin beside it, for
-some lanes, where one of them is outside; an access of some lanes leaves those out.
+What hardly ever happens is kept out of the way: an access stays what it is, and has a twin beside it, of the lanes that
+are inside, for where some are not.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 
 from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op, Place, Value
-from adstack.ir.types import ArrayType, i64
+from adstack.ir.types import ArrayType, DType, i64, u1
 
-from .checks import outside, report
+from .checks import report
 from .region import RegionEmitter
+from .writer import scalar_type, type_text
 
 __all__ = ["guarded", "is_guarded", "when_inside"]
 
@@ -30,17 +31,12 @@ def guarded(e: RegionEmitter, op: Op, access: Access) -> str | None:
     """An access, which gives 0 and does nothing where it is outside."""
     if not is_guarded(op):
         return access()
-    indices = _indices(op)
-    width = max(e.width(v) for v in indices)
-    bad = outside(e, indices, _extents(e, op, width), width)
+    width = max(e.width(v) for v in _guarded_indices(op))
+    bad = _outside(e, op, width)
     if width == 1:
         return _either(e, op, bad, bad, 1, access, lambda: None)
     running = e.within(bad)
-    inside = e.within(e.flip(bad))
-    if e.mask is None and not _scatters(e, op):
-        return _either(e, op, e.any(running), running, width, access, lambda: _among(e, op, inside, access))
-    _recorded(e, op, running, width)
-    return _among(e, op, inside, access)
+    return _either(e, op, e.any(running), running, width, access, lambda: _among(e, op, bad, access))
 
 
 def when_inside(e: RegionEmitter, op: Op, act: Callable[[], object]) -> None:
@@ -48,7 +44,7 @@ def when_inside(e: RegionEmitter, op: Op, act: Callable[[], object]) -> None:
     if not is_guarded(op):
         act()
         return
-    bad = outside(e, _indices(op), _extents(e, op, 1), 1)
+    bad = _outside(e, op, 1)
     fail, fine, after = e.label("outside"), e.label("inside"), e.label("guarded")
     e.split(bad, fail, fine, rare=True)
     e.enter(fail)
@@ -58,6 +54,36 @@ def when_inside(e: RegionEmitter, op: Op, act: Callable[[], object]) -> None:
     act()
     e.jump(after)
     e.enter(after)
+
+
+def _outside(e: RegionEmitter, op: Op, width: int) -> str:
+    """Where some index that is guarded is none."""
+    bad, extents = "", _extents(e, op)
+    for axis, index in zip(op.attrs["guarded"], _guarded_indices(op), strict=True):
+        over = _over(e, index, extents[axis], width)
+        bad = e.w.let(f"or {type_text(u1, width)} {bad}, {over}") if bad else over
+    return bad
+
+
+def _over(e: RegionEmitter, index: Value, extent: str, width: int) -> str:
+    """Where an index is not below an extent: a negative one is a huge number without a sign, also in its own type."""
+    dtype, name = index.dtype, e.at(index, width)
+    if not dtype.is_signed or dtype.bits == 64:
+        dtype, name = i64, e.wide(index, width)
+    elif extent.isdigit():
+        extent = str(min(int(extent), int(dtype.max) + 1))
+    else:
+        most = str(int(dtype.max) + 1)
+        least = e.w.intrinsic("llvm.umin.i64", "i64", [("i64", extent), ("i64", most)])
+        extent = e.w.let(f"trunc i64 {least} to i{dtype.bits}")
+    return e.w.let(f"icmp uge {type_text(dtype, width)} {name}, {_spread(e, extent, dtype, width)}")
+
+
+def _spread(e: RegionEmitter, number: str, dtype: DType, width: int) -> str:
+    """An integer in so many lanes."""
+    if width == 1:
+        return number
+    return f"splat ({scalar_type(dtype)} {number})" if number.isdigit() else e.splat(number, dtype)
 
 
 def _either(
@@ -80,21 +106,16 @@ def _either(
     return e.w.let(f"phi {form} [ {name}, %{here} ], [ {other or 'zeroinitializer'}, %{there} ]")
 
 
-def _among(e: RegionEmitter, op: Op, inside: str, access: Access) -> str | None:
+def _among(e: RegionEmitter, op: Op, bad: str, access: Access) -> str | None:
     """The access of the lanes that are inside, of which there may be none."""
+    inside = e.within(e.flip(bad))
+    outer, e.missing = e.missing, "zeroinitializer"
     with e.masked(inside):
         name = access()
-    return None if name is None else e.choose(inside, name, "zeroinitializer", op.result.dtype)
-
-
-def _recorded(e: RegionEmitter, op: Op, bad: str, width: int) -> None:
-    """Report lanes that are outside, if there are any."""
-    fail, after = e.label("outside"), e.label("guarded")
-    e.split(e.any(bad), fail, after, rare=True)
-    e.enter(fail)
-    _report(e, op, bad, width)
-    e.jump(after)
-    e.enter(after)
+    e.missing = outer
+    if name is None or op.name != "atomic":
+        return name  # what is loaded for lanes that do not run is 0
+    return e.choose(inside, name, "zeroinitializer", op.result.dtype)
 
 
 def _report(e: RegionEmitter, op: Op, bad: str, width: int) -> None:
@@ -104,17 +125,14 @@ def _report(e: RegionEmitter, op: Op, bad: str, width: int) -> None:
     if place is None:
         report(e, Site("local", str(_length(op)), op.loc, types), bad, width, indices)
         return
-    told: Sequence[str] = () if None not in place.shape else _extents(e, op, 1)
+    told: Sequence[str] = () if None not in place.shape else _extents(e, op)
     site = Site("bounds", "", op.loc, (*types, *[i64] * len(told)), place=place)
     report(e, site, bad, width, indices, told)
 
 
-def _scatters(e: RegionEmitter, op: Op) -> bool:
-    """Whether each lane has an address of its own: then it costs nothing to leave some out."""
-    place: Place | None = op.attrs.get("place")
-    if op.name == "atomic":
-        return False
-    return place is None or e.strides is None or not e.strides.contiguous(place, _indices(op))
+def _guarded_indices(op: Op) -> list[Value]:
+    indices = _indices(op)
+    return [indices[axis] for axis in op.attrs["guarded"]]
 
 
 def _indices(op: Op) -> Sequence[Value]:
@@ -122,11 +140,10 @@ def _indices(op: Op) -> Sequence[Value]:
     return op.operands[1:2] if place is None else op.operands[: place.rank]
 
 
-def _extents(e: RegionEmitter, op: Op, width: int) -> list[str]:
+def _extents(e: RegionEmitter, op: Op) -> list[str]:
+    """As i64."""
     place: Place | None = op.attrs.get("place")
-    if place is None:
-        return [e.w.constant(_length(op), i64, width)]
-    return [e.extent(place, axis, width) for axis in range(place.rank)]
+    return [str(_length(op))] if place is None else [e.extent(place, axis, 1) for axis in range(place.rank)]
 
 
 def _length(op: Op) -> int:

@@ -1,8 +1,9 @@
 """Checks of debug mode, asserts and prints: what a running task reports to the host.
 
-A failed check writes one record (the first to do so wins) and ends the thread; a guard (see `guards`) goes on. It is words of 64 bits at `errors`:
-flag, site, indices, arguments. A print appends site and arguments to the words at `print`: how many are taken, how many
-there are, then the prints; what does not fit is counted all the same, so that the host can say so.
+A failed check writes one record (the first to do so wins) and ends the thread; a guard (see `guards`) goes on. It is
+words of 64 bits at `errors`: flag, site, indices, arguments. A print appends site and arguments to the words at
+`print`: how many are taken, how many there are, then the prints; what does not fit is counted all the same, so that the
+host can say so.
 """
 
 from __future__ import annotations

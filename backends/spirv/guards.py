@@ -19,7 +19,7 @@ def guarded(e: RegionEmitter, op: Op, access: Callable[[], Num]) -> Num:
     """What an access reads; 0 where it is outside."""
     if "guarded" not in op.attrs:
         return access()
-    bad = outside(e, _indices(op), _extents(e, op))
+    bad = _outside(e, op)
 
     def nothing() -> Sequence[Num]:
         _report(e, op)
@@ -34,7 +34,7 @@ def when_inside(e: RegionEmitter, op: Op, act: Callable[[], object]) -> None:
     if "guarded" not in op.attrs:
         act()
         return
-    bad = outside(e, _indices(op), _extents(e, op))
+    bad = _outside(e, op)
 
     def inside() -> Sequence[Num]:
         act()
@@ -45,6 +45,13 @@ def when_inside(e: RegionEmitter, op: Op, act: Callable[[], object]) -> None:
         return []
 
     e.c.either(bad, nothing, inside)
+
+
+def _outside(e: RegionEmitter, op: Op) -> Num:
+    """Whether some index that is guarded is none."""
+    indices, extents = _indices(op), _extents(e, op)
+    axes = op.attrs["guarded"]
+    return outside(e, [indices[axis] for axis in axes], [extents[axis] for axis in axes])
 
 
 def _report(e: RegionEmitter, op: Op) -> None:

@@ -146,7 +146,8 @@ def run(
         options: how to run.
 
     Raises AdstackArgumentError for buffers and arguments that do not fit, and what the program itself causes:
-    AdstackOutOfBoundsError (after the last task if the access is guarded), AdstackOverflowError after the last task, other AdstackAssertionErrors under debug.
+    AdstackOutOfBoundsError (after the last task if the access is guarded), AdstackOverflowError after the last task,
+    other AdstackAssertionErrors under debug.
     """
     ready = prepared(program, options.debug)
     working = bind(program.places, buffers)

@@ -44,11 +44,11 @@ def within(indices: list[Array], extents: tuple[int, ...], frame: Frame) -> Arra
     return ok
 
 
-def kept(memory: Memory, indices: list[Array], frame: Frame, loc: Loc, *, guarded: bool) -> Array | None:
-    """The positions of the lanes that an access goes on with, if some are outside; None if it goes on with all."""
-    if not guarded:
-        return None
-    ok = within(indices, memory.extents, frame)
+def kept(memory: Memory, indices: list[Array], frame: Frame, loc: Loc, guarded: tuple[int, ...]) -> Array | None:
+    """The positions of the lanes that an access goes on with, if some are outside on the guarded axes; None if it goes
+    on with all.
+    """
+    ok = within([indices[k] for k in guarded], tuple(memory.extents[k] for k in guarded), frame)
     if ok is None:
         return None
     frame.launch.failed(out_of_bounds(label(memory.place), indices, memory.extents, frame, loc))
@@ -71,12 +71,12 @@ def observe(frame: Frame, place: int, at: Array, access: Access, loc: Loc) -> No
 def load(op: Op, scope: Scope) -> Step:
     """Read an element."""
     place, indices, debug = scope.place(op), scope.slots(op.operands), scope.debug
-    out, guarded = scope.define(op.result), "guarded" in op.attrs
+    out, guarded = scope.define(op.result), op.attrs.get("guarded", ())
 
     def step(frame: Frame) -> None:
         values, memory = frame.values, frame.launch.memory[place]
         index = [values[slot] for slot in indices]
-        some = kept(memory, index, frame, op.loc, guarded=guarded)
+        some = kept(memory, index, frame, op.loc, guarded)
         if some is not None:
             values[out] = np.zeros(frame.count, memory.flat.dtype)
             if len(some):
@@ -93,13 +93,13 @@ def load(op: Op, scope: Scope) -> Step:
 @rule("store")
 def store(op: Op, scope: Scope) -> Step:
     """Write an element. Lanes that write one element do it in lane order: the last one stays."""
-    place, debug, guarded = scope.place(op), scope.debug, "guarded" in op.attrs
+    place, debug, guarded = scope.place(op), scope.debug, op.attrs.get("guarded", ())
     *indices, value = scope.slots(op.operands)
 
     def step(frame: Frame) -> None:
         values, memory = frame.values, frame.launch.memory[place]
         index, new = [values[slot] for slot in indices], values[value]
-        some = kept(memory, index, frame, op.loc, guarded=guarded)
+        some = kept(memory, index, frame, op.loc, guarded)
         if some is not None:
             index, new = [chosen(i, some) for i in index], chosen(new, some)
         if some is not None and not len(some):
@@ -118,12 +118,12 @@ def atomic(op: Op, scope: Scope) -> Step:
     place, debug, rank = scope.place(op), scope.debug, op.attrs["place"].rank
     slots, kind, wanted = scope.slots(op.operands), op.attrs["kind"], scope.is_used(op.result)
     indices, operands, to = slots[:rank], slots[rank:], op.result.dtype
-    out, guarded = scope.define(op.result), "guarded" in op.attrs
+    out, guarded = scope.define(op.result), op.attrs.get("guarded", ())
 
     def step(frame: Frame) -> None:
         values, memory = frame.values, frame.launch.memory[place]
         index = [values[slot] for slot in indices]
-        some = kept(memory, index, frame, op.loc, guarded=guarded)
+        some = kept(memory, index, frame, op.loc, guarded)
         if some is not None:
             old = np.zeros(frame.count, to.numpy)
             if len(some):

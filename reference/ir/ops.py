@@ -148,15 +148,11 @@ RANDOM = _row(
 )
 
 SHAPE = _row("shape", pure=True, attrs=("place", "axis", "to"), doc="an extent of a place")
-GUARDED: Final = ("guarded",)
-"""The mark of an access that may be outside: a load or an atomic gives 0 there, nothing is written, and the launch is
-an error once it is over. An access without the mark is inside, or raises where it is checked."""
-
 LOAD = _row(
-    "load", pure=False, reads=True, attrs=("place",), marks=GUARDED, doc="read an element: one index per axis"
+    "load", pure=False, reads=True, attrs=("place",), guards=True, doc="read an element: one index per axis"
 )
 STORE = _row(
-    "store", pure=False, writes=True, attrs=("place",), marks=GUARDED, doc="write an element: indices, then the value"
+    "store", pure=False, writes=True, attrs=("place",), guards=True, doc="write an element: indices, then the value"
 )
 ATOMIC = _row(
     "atomic",
@@ -164,14 +160,14 @@ ATOMIC = _row(
     reads=True,
     writes=True,
     attrs=("place", "kind"),
-    marks=GUARDED,
+    guards=True,
     doc="read, combine, write as one; the result is the old value",
 )
 
 ARRAY_ALLOC = _row("array.alloc", pure=False, attrs=("dtype", "length"), doc="a zeroed array inside the thread")
-ARRAY_LOAD = _row("array.load", pure=False, reads=True, marks=GUARDED, doc="read an element: handle, index")
+ARRAY_LOAD = _row("array.load", pure=False, reads=True, guards=True, doc="read an element: handle, index")
 ARRAY_STORE = _row(
-    "array.store", pure=False, writes=True, marks=GUARDED, doc="write an element: handle, index, value"
+    "array.store", pure=False, writes=True, guards=True, doc="write an element: handle, index, value"
 )
 
 STACK_ALLOCA = _row(

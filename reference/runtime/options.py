@@ -36,8 +36,8 @@ class Options:
         default_ip: type of integer literals and of `int`.
         debug: check bounds, races, asserts and arithmetic while running; existing programs may also ask for it by
             check_out_of_bound.
-        bounds: what is done about an index out of bounds where `debug` is not set: "safe" lets nothing outside be touched
-            and makes it an error of the launch (spec/memory.md), "off" checks nothing, so that it may corrupt memory.
+        bounds: what is done about an index out of bounds where `debug` is not set: "safe" lets nothing outside be
+            touched and makes it an error of the launch (spec/memory.md), "off" checks nothing: it may corrupt memory.
         fast_math: license fusing of `a * b + c`, and the fast variants of math functions (spec/math.md).
         random_seed: of the random streams.
         ad_stack_size: capacity of every adstack; 0 lets sizing decide.

@@ -1,12 +1,14 @@
 """Guards: `guard(body)` marks the accesses that may be outside.
 
 Requires: verified IR, with no pass to follow: an access with a mark differs from one without.
-Ensures: every access to a place or a local array that does not carry the mark `guarded` is inside whenever it runs,
-whatever memory holds and whatever the arguments are. What is marked gives 0 where it is outside, or does nothing, and
-is reported.
+Ensures: an access to a place or a local array is inside whenever it runs, whatever memory holds and whatever the
+arguments are, on every axis that its attribute `guarded` does not list. On those that it lists it may be outside: then
+it gives 0, or does nothing, and is reported.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from ..ir.structure import Op, Region
 from .facts import extents, memory_of
@@ -30,19 +32,20 @@ class _Walk:
         for op in region.ops:
             if op.regions:
                 self._structured(op)
-            elif memory_of(op) is not None and not self._inside(op):
-                op.attrs["guarded"] = True
+            elif memory_of(op) is not None:
+                axes = tuple(self._outside(op))
+                if axes:
+                    op.attrs["guarded"] = axes
             self.ranges.makers.update((value, op) for value in op.results)
 
-    def _inside(self, op: Op) -> bool:
-        """Whether an access is certainly inside."""
+    def _outside(self, op: Op) -> Iterator[int]:
+        """The axes on which an access may be outside."""
         found = memory_of(op)
         assert found is not None
-        start = found[1]
-        return all(
-            self._below(self.ranges.of(index), extent, op, axis)
-            for axis, (index, extent) in enumerate(zip(op.operands[start:], extents(op), strict=False))
-        )
+        indices = op.operands[found[1] :]
+        for axis, (index, extent) in enumerate(zip(indices, extents(op), strict=False)):
+            if not self._below(self.ranges.of(index), extent, op, axis):
+                yield axis
 
     def _below(self, index: Range, extent: int | None, op: Op, axis: int) -> bool:
         if index.lo < 0:

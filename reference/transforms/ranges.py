@@ -2,8 +2,8 @@
 
 Requires: verified IR, walked from the outside to the inside (see `guard`).
 
-A range is worked out when it is asked for, under the conditions that hold there: `x[i - 1]` below `if i > 0` is known to
-be inside, wherever the subtraction stands. What can't be followed may be anything that its type holds.
+A range is worked out when it is asked for, under the conditions that hold there: `x[i - 1]` below `if i > 0` is known
+to be inside, wherever the subtraction stands. What can't be followed may be anything that its type holds.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class Ranges:
         yield from self._sources(b, Range(low.lo - by, high.hi))
 
     def _sources(self, value: Value, range_: Range) -> Iterator[tuple[Value, Range]]:
-        """The same said of what a value was made of, where that is the same number, or differs from it by a known one."""
+        """The same said of what a value was made of, where that is the same number, or a known one apart."""
         op: Op | None
         for _ in range(_DEEPEST):
             yield value, range_
