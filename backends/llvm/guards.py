@@ -22,16 +22,22 @@ Access = Callable[[], str | None]
 """Emits an access; gives the name of what it read, in the form that the op's result has, if anybody wants it."""
 
 
-def is_guarded(op: Op) -> bool:
+def is_guarded(e: RegionEmitter, op: Op) -> bool:
     """Whether an access may be outside."""
-    return "guarded" in op.attrs
+    return bool(_axes(e, op))
+
+
+def _axes(e: RegionEmitter, op: Op) -> list[int]:
+    """Those on which it may be."""
+    inside = e.frame.inside.get(op, ())
+    return [axis for axis in op.attrs.get("guarded", ()) if axis not in inside]
 
 
 def guarded(e: RegionEmitter, op: Op, access: Access) -> str | None:
     """An access, which gives 0 and does nothing where it is outside."""
-    if not is_guarded(op):
+    if not is_guarded(e, op):
         return access()
-    width = max(e.width(v) for v in _guarded_indices(op))
+    width = max(e.width(v) for v in _guarded_indices(e, op))
     bad = _outside(e, op, width)
     if width == 1:
         return _either(e, op, bad, bad, 1, access, lambda: None)
@@ -41,7 +47,7 @@ def guarded(e: RegionEmitter, op: Op, access: Access) -> str | None:
 
 def when_inside(e: RegionEmitter, op: Op, act: Callable[[], object]) -> None:
     """Act where the indices of an access, the same in all iterations, are inside."""
-    if not is_guarded(op):
+    if not is_guarded(e, op):
         act()
         return
     bad = _outside(e, op, 1)
@@ -59,7 +65,7 @@ def when_inside(e: RegionEmitter, op: Op, act: Callable[[], object]) -> None:
 def _outside(e: RegionEmitter, op: Op, width: int) -> str:
     """Where some index that is guarded is none."""
     bad, extents = "", _extents(e, op)
-    for axis, index in zip(op.attrs["guarded"], _guarded_indices(op), strict=True):
+    for axis, index in zip(_axes(e, op), _guarded_indices(e, op), strict=True):
         over = _over(e, index, extents[axis], width)
         bad = e.w.let(f"or {type_text(u1, width)} {bad}, {over}") if bad else over
     return bad
@@ -86,9 +92,7 @@ def _spread(e: RegionEmitter, number: str, dtype: DType, width: int) -> str:
     return f"splat ({scalar_type(dtype)} {number})" if number.isdigit() else e.splat(number, dtype)
 
 
-def _either(
-    e: RegionEmitter, op: Op, rare: str, bad: str, width: int, usual: Access, careful: Access
-) -> str | None:
+def _either(e: RegionEmitter, op: Op, rare: str, bad: str, width: int, usual: Access, careful: Access) -> str | None:
     """The usual access, or what there is to do where `rare` holds."""
     fail, fine, after = e.label("outside"), e.label("inside"), e.label("guarded")
     e.split(rare, fail, fine, rare=True)
@@ -130,9 +134,9 @@ def _report(e: RegionEmitter, op: Op, bad: str, width: int) -> None:
     report(e, site, bad, width, indices, told)
 
 
-def _guarded_indices(op: Op) -> list[Value]:
+def _guarded_indices(e: RegionEmitter, op: Op) -> list[Value]:
     indices = _indices(op)
-    return [indices[axis] for axis in op.attrs["guarded"]]
+    return [indices[axis] for axis in _axes(e, op)]
 
 
 def _indices(op: Op) -> Sequence[Value]:

@@ -148,9 +148,7 @@ RANDOM = _row(
 )
 
 SHAPE = _row("shape", pure=True, attrs=("place", "axis", "to"), doc="an extent of a place")
-LOAD = _row(
-    "load", pure=False, reads=True, attrs=("place",), guards=True, doc="read an element: one index per axis"
-)
+LOAD = _row("load", pure=False, reads=True, attrs=("place",), guards=True, doc="read an element: one index per axis")
 STORE = _row(
     "store", pure=False, writes=True, attrs=("place",), guards=True, doc="write an element: indices, then the value"
 )
@@ -166,9 +164,7 @@ ATOMIC = _row(
 
 ARRAY_ALLOC = _row("array.alloc", pure=False, attrs=("dtype", "length"), doc="a zeroed array inside the thread")
 ARRAY_LOAD = _row("array.load", pure=False, reads=True, guards=True, doc="read an element: handle, index")
-ARRAY_STORE = _row(
-    "array.store", pure=False, writes=True, guards=True, doc="write an element: handle, index, value"
-)
+ARRAY_STORE = _row("array.store", pure=False, writes=True, guards=True, doc="write an element: handle, index, value")
 
 STACK_ALLOCA = _row(
     "stack.alloca",

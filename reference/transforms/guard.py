@@ -14,29 +14,34 @@ from ..ir.structure import Op, Region
 from .facts import extents, memory_of
 from .ranges import Range, Ranges, is_integer
 
-__all__ = ["guard"]
+__all__ = ["Walk", "guard"]
 
 
 def guard(body: Region) -> None:
     """Mark accesses in place."""
-    _Walk().region(body)
+    Walk(Ranges()).region(body)
 
 
-class _Walk:
+class Walk:
     """One task, from the outside to the inside."""
 
-    def __init__(self) -> None:
-        self.ranges = Ranges()
+    def __init__(self, ranges: Ranges) -> None:
+        self.ranges = ranges
 
     def region(self, region: Region) -> None:
+        """Look at the accesses of a region."""
         for op in region.ops:
             if op.regions:
                 self._structured(op)
             elif memory_of(op) is not None:
-                axes = tuple(self._outside(op))
-                if axes:
-                    op.attrs["guarded"] = axes
+                self.access(op)
             self.ranges.makers.update((value, op) for value in op.results)
+
+    def access(self, op: Op) -> None:
+        """Look at an access."""
+        axes = tuple(self._outside(op))
+        if axes:
+            op.attrs["guarded"] = axes
 
     def _outside(self, op: Op) -> Iterator[int]:
         """The axes on which an access may be outside."""
@@ -44,10 +49,11 @@ class _Walk:
         assert found is not None
         indices = op.operands[found[1] :]
         for axis, (index, extent) in enumerate(zip(indices, extents(op), strict=False)):
-            if not self._below(self.ranges.of(index), extent, op, axis):
+            if not self.below(self.ranges.of(index), extent, op, axis):
                 yield axis
 
-    def _below(self, index: Range, extent: int | None, op: Op, axis: int) -> bool:
+    def below(self, index: Range, extent: int | None, op: Op, axis: int) -> bool:
+        """Whether an index is certainly inside."""
         if index.lo < 0:
             return False
         if extent is not None:

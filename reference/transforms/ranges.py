@@ -65,9 +65,13 @@ class Ranges:
 
     Attributes:
         makers: the op that gives a value; whoever walks notes it.
+        fitting: whether extents are taken to fit the types that hold them.
+        fitted: then, extents (name of a place, axis) -> the greatest number that they are taken not to exceed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, fitting: bool = False) -> None:
+        self.fitting = fitting
+        self.fitted: dict[tuple[str, int], int] = {}
         self.makers: dict[Value, Op] = {}
         self._args: dict[Value, Range] = {}
         self._holds: dict[Value, Range] = {}
@@ -216,8 +220,12 @@ def _const(ranges: Ranges, op: Op, value: Value, depth: int) -> Range:
 
 def _shape(ranges: Ranges, op: Op, value: Value, depth: int) -> Range:
     """An extent; in a type that is too small for it, less."""
-    whole = of_type(value.dtype)
-    return Range(0 if value.dtype.bits == 64 else whole.lo, whole.hi, {(op.attrs["place"].name, op.attrs["axis"]): 0})
+    whole, extent = of_type(value.dtype), (op.attrs["place"].name, op.attrs["axis"])
+    if value.dtype.bits == 64:
+        return Range(0, whole.hi, {extent: 0})
+    if ranges.fitting:
+        ranges.fitted[extent] = min(whole.hi, ranges.fitted.get(extent, whole.hi))
+    return Range(0 if ranges.fitting else whole.lo, whole.hi, {extent: 0})
 
 
 def _cast(ranges: Ranges, op: Op, value: Value, depth: int) -> Range | None:
