@@ -1,4 +1,4 @@
-"""Launches whose extents and arguments say that all is inside run code without guards; all others run code with them."""
+"""Launches whose extents and arguments say that all is inside run code without guards; others run code with them."""
 
 from __future__ import annotations
 

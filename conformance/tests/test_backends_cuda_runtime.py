@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import gc
 import os
 
@@ -319,8 +320,7 @@ def test_what_is_outside_is_raised_later_and_once(cuda):
         put(1)
         assert type(put.__call__).__name__ == "builtin_function_or_method"
         with pytest.raises(AdstackOutOfBoundsError, match=r"at \(8\), outside its extents \(8\)"):
-            put(8)
-            look()
+            [step() for step in (functools.partial(put, 8), look)]
         qd.sync()
     assert x.to_numpy().tolist() == [0, 7, 0, 0, 0, 0, 0, 0]
 

@@ -61,7 +61,8 @@ INSIDE = {
     "if %t {\n%v = load @x[%u] : i32\nyield\n} else {\nyield\n}",
     "one and then the other": "%u = load @p[%i] : i32\n%s = ge %u, %0\n%f = const false : u1\n%t = if %s -> (u1) {\n"
     "%r = lt %u, %8\nyield %r\n} else {\nyield %f\n}\nif %t {\n%v = load @x[%u] : i32\nyield\n} else {\nyield\n}",
-    "equal to one": "%u = load @p[%i] : i32\n%t = eq %u, %i\nif %t {\n%v = load @x[%u] : i32\nyield\n} else {\nyield\n}",
+    "equal to one": "%u = load @p[%i] : i32\n%t = eq %u, %i\n"
+    "if %t {\n%v = load @x[%u] : i32\nyield\n} else {\nyield\n}",
     "an inner loop": "%e = add %i, %1\nfor %j = %i to %e {\n%v = load @x[%j] : i32\nyield\n}",
     "a local array": "%h = array.alloc : array<i32, 8>\n%v = array.load %h, %i\narray.store %h, %i, %v",
 }
@@ -73,7 +74,8 @@ OUTSIDE = {
     "a remainder that keeps the sign": "%u = load @p[%i] : i32\n%k = raw_mod %u, %8\n%v = load @x[%k] : i32",
     "an argument": "%v = load @x[%n] : i32",
     "past the end of the type": "%k = mul %i, %n\n%v = load @x[%k] : i32",
-    "beside its condition": "%t = gt %i, %0\n%m = sub %i, %1\nif %t {\nyield\n} else {\n%v = load @x[%m] : i32\nyield\n}",
+    "beside its condition": "%t = gt %i, %0\n%m = sub %i, %1\n"
+    "if %t {\nyield\n} else {\n%v = load @x[%m] : i32\nyield\n}",
     "below another one": "%t = gt %n, %0\n%m = sub %i, %1\nif %t {\n%v = load @x[%m] : i32\nyield\n} else {\nyield\n}",
     "either condition": "%u = load @p[%i] : i32\n%s = ge %u, %0\n%r = lt %u, %8\n%t = or %s, %r\n"
     "if %t {\n%v = load @x[%u] : i32\nyield\n} else {\nyield\n}",
@@ -159,22 +161,26 @@ COMPARE = ("lt", "le", "gt", "ge", "eq", "ne")
 @st.composite
 def bodies(draw: st.DrawFn) -> str:
     """Ops that compute %k from %i and %n, under conditions, which is kept and used as an index."""
-    lines, names, flags = [], ["%i", "%n", "%m"], []
+    lines: list[str] = []
+    names, flags = ["%i", "%n", "%m"], list[str]()
+
+    def some(of: list[str]) -> str:
+        return draw(st.sampled_from(of))
+
     for k in range(draw(st.integers(1, 7))):
         kind = draw(st.sampled_from(["binary", "binary", "const", "compare", "select", "neg"]))
-        pick = lambda: draw(st.sampled_from(names))  # noqa: E731
         if kind == "const":
             lines.append(f"%v{k} = const {draw(st.sampled_from([0, 1, 2, 3, 5, 7, 8, 31, 2**31 - 1, -1, -8]))} : i32")
         elif kind == "compare" or (kind == "select" and not flags):
-            lines.append(f"%v{k} = {draw(st.sampled_from(COMPARE))} {pick()}, {pick()}")
+            lines.append(f"%v{k} = {draw(st.sampled_from(COMPARE))} {some(names)}, {some(names)}")
             flags.append(f"%v{k}")
             continue
         elif kind == "select":
-            lines.append(f"%v{k} = select {draw(st.sampled_from(flags))}, {pick()}, {pick()}")
+            lines.append(f"%v{k} = select {some(flags)}, {some(names)}, {some(names)}")
         elif kind == "neg":
-            lines.append(f"%v{k} = neg {pick()}")
+            lines.append(f"%v{k} = neg {some(names)}")
         else:
-            lines.append(f"%v{k} = {draw(st.sampled_from(BINARY))} {pick()}, {pick()}")
+            lines.append(f"%v{k} = {draw(st.sampled_from(BINARY))} {some(names)}, {some(names)}")
         names.append(f"%v{k}")
     index = names[-1]
     used = [f"store @at[%i], {index}", f"%w = load @x[{index}] : i32", "store @out[%i], %w"]
