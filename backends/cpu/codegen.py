@@ -159,7 +159,7 @@ def _entry(program: Program, emitted: Emitted, assumed: Assumed, *, debug: bool)
         entries = " ".join(f"i64 {number + 1}, label %task.{number}" for number in emitted.rows)
         lines += [f"  switch i64 %from, label %start [ {entries} ]", "start:"]
     fits = conditions(program, emitted.context, assumed)
-    lines += [*fits, "begin:"] if fits else []
+    lines += [*fits, "fit:"] if fits else []
     lines += _zeroed(program, emitted)
     for number, task in enumerate(program.tasks):
         lines += [f"  br label %task.{number}", f"task.{number}:", *_call(number, task, emitted)]

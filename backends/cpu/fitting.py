@@ -18,7 +18,7 @@ NOTHING: Final = Assumed()
 
 
 def conditions(program: Program, context: Context, assumed: Assumed) -> list[str]:
-    """Code that goes to `%begin` if all of it is true, to `%unfit` if not; none if nothing has to be true."""
+    """Code that goes to `%fit` if all of it is true, to `%unfit` if not; none if nothing has to be true."""
     lines: list[str] = []
     numbers: dict[Term, str] = {None: "0"}
     every = "true"
@@ -26,11 +26,11 @@ def conditions(program: Program, context: Context, assumed: Assumed) -> list[str
         some = "false"
         for condition in choices:
             holds = _holds(program, context, condition, numbers, lines)
-            lines.append(f"  %some{len(lines)} = or i1 {some}, {holds}")
-            some = f"%some{len(lines) - 1}"
-        lines.append(f"  %every{len(lines)} = and i1 {every}, {some}")
-        every = f"%every{len(lines) - 1}"
-    return [*lines, f"  br i1 {every}, label %begin, label %unfit"] if lines else []
+            lines.append(f"  %unfit.some{len(lines)} = or i1 {some}, {holds}")
+            some = f"%unfit.some{len(lines) - 1}"
+        lines.append(f"  %unfit.every{len(lines)} = and i1 {every}, {some}")
+        every = f"%unfit.every{len(lines) - 1}"
+    return [*lines, f"  br i1 {every}, label %fit, label %unfit"] if lines else []
 
 
 def unfit(context: Context) -> list[str]:
@@ -38,20 +38,20 @@ def unfit(context: Context) -> list[str]:
     return [
         "unfit:",
         f"  %unfit.at = getelementptr i64, ptr %ctx, i64 {context.own['unfit']}",
-        "  %other = load ptr, ptr %unfit.at, align 8",
-        "  %none = icmp eq ptr %other, null",
-        "  br i1 %none, label %refused, label %left",
-        "left:",
-        "  %code = call i64 %other(ptr %ctx, i64 %from)",
-        "  ret i64 %code",
-        "refused:",
+        "  %unfit.other = load ptr, ptr %unfit.at, align 8",
+        "  %unfit.none = icmp eq ptr %unfit.other, null",
+        "  br i1 %unfit.none, label %unfit.refused, label %unfit.left",
+        "unfit.left:",
+        "  %unfit.code = call i64 %unfit.other(ptr %ctx, i64 %from)",
+        "  ret i64 %unfit.code",
+        "unfit.refused:",
         f"  ret i64 {UNFIT}",
     ]
 
 
 def _holds(program: Program, context: Context, condition: Condition, numbers: dict[Term, str], lines: list[str]) -> str:
     lesser, greater = (_number(program, context, t, numbers, lines) for t in (condition.lesser, condition.greater))
-    name = f"%fits{len(lines)}"
+    name = f"%unfit.fits{len(lines)}"
     # an extent, or 0, is far from where numbers wrap around; an argument need not be
     lines.append(f"  {name}.most = sub i64 {greater}, {condition.by}")
     lines.append(f"  {name} = icmp sle i64 {lesser}, {name}.most")
@@ -62,7 +62,7 @@ def _number(program: Program, context: Context, term: Term, numbers: dict[Term, 
     """A number of the launch, as i64."""
     if term in numbers:
         return numbers[term]
-    numbers[term] = name = f"%number{len(numbers)}"
+    numbers[term] = name = f"%unfit.number{len(numbers)}"
     if isinstance(term, tuple):
         slot, ty, word = context.extents[term], "i64", ""
     else:

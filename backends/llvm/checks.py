@@ -18,7 +18,7 @@ from .lanes import each_lane
 from .region import RegionEmitter, handles
 from .writer import type_text
 
-__all__ = ["check_bounds", "check_local_bounds", "check_trap", "refuse", "report"]
+__all__ = ["check_bounds", "check_local_bounds", "check_trap", "first_lane", "numbered", "record", "refuse"]
 
 
 def check_bounds(e: RegionEmitter, op: Op, place: Place, indices: Sequence[Value]) -> None:
@@ -100,9 +100,7 @@ def refuse(e: RegionEmitter, site: Site, bad: str, width: int, arguments: Sequen
     e.enter(go_on)
 
 
-def report(
-    e: RegionEmitter, site: Site, bad: str, width: int, arguments: Sequence[Value], words: Sequence[str] = ()
-) -> None:
+def report(e: RegionEmitter, site: Site, bad: str, width: int, arguments: Sequence[Value]) -> None:
     """Write the record for the first lane of a mask of running lanes, or for the first running lane if it is no mask.
 
     Args:
@@ -111,25 +109,31 @@ def report(
         bad: the mask, if `width` is not 1.
         width: its lanes.
         arguments: values to record.
-        words: what is recorded after them (i64).
     """
-    lane = _first(e, bad) if width > 1 else _first(e, e.mask) if e.mask is not None else "0"
-    site = replace(site, indices=tuple(v.dtype for v in e.frame.indices))
-    number = e.frame.site(site)
+    lane = first_lane(e, bad) if width > 1 else first_lane(e, e.mask) if e.mask is not None else "0"
+    record(e, str(numbered(e, site)), lane, (*e.frame.indices, *arguments))
+
+
+def numbered(e: RegionEmitter, site: Site) -> int:
+    """The number of a site in the loop around the code."""
+    return e.frame.site(replace(site, indices=tuple(v.dtype for v in e.frame.indices)))
+
+
+def record(e: RegionEmitter, number: str, lane: str, values: Sequence[Value], words: Sequence[str] = ()) -> None:
+    """Write one lane's values, and more words (i64), as the record of a site, unless somebody else was first."""
     first = e.w.let(f"cmpxchg ptr %errors, i64 0, i64 1{e.frame.target.scope} monotonic monotonic")
     won = e.w.let(f"extractvalue {{ i64, i1 }} {first}, 1")
-    record, leave = e.label("record"), e.label("leave")
-    e.split(won, record, leave)
-    e.enter(record)
-    numbers = [str(number), *(_raw(e, v, lane) for v in (*e.frame.indices, *arguments)), *words]
-    for k, value in enumerate(numbers):
+    write, leave = e.label("record"), e.label("leave")
+    e.split(won, write, leave)
+    e.enter(write)
+    for k, value in enumerate([number, *(_raw(e, v, lane) for v in values), *words]):
         at = e.w.let(f"getelementptr i64, ptr %errors, i64 {k + 1}")
         e.w.do(f"store i64 {value}, ptr {at}, align 8")
     e.jump(leave)
     e.enter(leave)
 
 
-def _first(e: RegionEmitter, mask: str) -> str:
+def first_lane(e: RegionEmitter, mask: str) -> str:
     """The number of the first lane of a mask that has one."""
     word = f"i{e.lanes}"
     bits = e.w.let(f"bitcast {e.mask_type} {mask} to {word}")

@@ -1,7 +1,8 @@
 """Guarded accesses: nothing outside is touched, and the first index that is outside is recorded.
 
-What hardly ever happens is kept out of the way: an access stays what it is, and has a twin beside it, of the lanes that
-are inside, for where some are not.
+What hardly ever happens is kept out of the way. An access of one lane, or of neighbours in all lanes, stays what it is,
+beside what there is to do where some lane is outside; any other has a mask, from which a jump hardly ever taken removes
+lanes.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import ArrayType, DType, i64, u1
 
-from .checks import report
+from .checks import first_lane, numbered, record
 from .region import RegionEmitter
-from .writer import scalar_type, type_text
+from .target import HOST
+from .writer import Writer, scalar_type, type_text
 
 __all__ = ["guarded", "is_guarded", "when_inside"]
 
@@ -42,7 +44,29 @@ def guarded(e: RegionEmitter, op: Op, access: Access) -> str | None:
     if width == 1:
         return _either(e, op, bad, bad, 1, access, lambda: None)
     running = e.within(bad)
-    return _either(e, op, e.any(running), running, width, access, lambda: _among(e, op, bad, access))
+    if e.mask is None and (op.name == "atomic" or _is_run(e, op)):
+        twin = lambda: _among(e, op, e.flip(bad), access)  # noqa: E731
+        return _either(e, op, e.any(running), running, width, access, twin)
+    return _among(e, op, _inside(e, op, bad, running), access)
+
+
+def _inside(e: RegionEmitter, op: Op, bad: str, running: str) -> str:
+    """The lanes that run and are inside: as a rule, those that run, without waiting for what says so."""
+    fail, after, before = e.label("outside"), e.label("guarded"), e.block
+    e.split(e.any(running), fail, after, rare=True)
+    e.enter(fail)
+    _report(e, op, running, e.lanes)
+    some, there = e.within(e.flip(bad)), e.block
+    e.jump(after)
+    e.enter(after)
+    usual = e.mask or e.w.constant(True, u1, e.lanes)
+    return e.w.let(f"phi {e.mask_type} [ {some}, %{there} ], [ {usual}, %{before} ]")
+
+
+def _is_run(e: RegionEmitter, op: Op) -> bool:
+    """Whether lanes access neighbours: like an atomic, lane by lane, that is quicker without a mask."""
+    place: Place | None = op.attrs.get("place")
+    return place is not None and e.strides is not None and e.strides.contiguous(place, _indices(op))
 
 
 def when_inside(e: RegionEmitter, op: Op, act: Callable[[], object]) -> None:
@@ -110,9 +134,8 @@ def _either(e: RegionEmitter, op: Op, rare: str, bad: str, width: int, usual: Ac
     return e.w.let(f"phi {form} [ {name}, %{here} ], [ {other or 'zeroinitializer'}, %{there} ]")
 
 
-def _among(e: RegionEmitter, op: Op, bad: str, access: Access) -> str | None:
-    """The access of the lanes that are inside, of which there may be none."""
-    inside = e.within(e.flip(bad))
+def _among(e: RegionEmitter, op: Op, inside: str, access: Access) -> str | None:
+    """The access of some lanes, or of none."""
     outer, e.missing = e.missing, "zeroinitializer"
     with e.masked(inside):
         name = access()
@@ -123,15 +146,49 @@ def _among(e: RegionEmitter, op: Op, bad: str, access: Access) -> str | None:
 
 
 def _report(e: RegionEmitter, op: Op, bad: str, width: int) -> None:
+    """Record the first lane of a mask, or the first that runs, if it is no mask."""
     indices = _indices(op)
-    types = tuple(v.dtype for v in indices)
+    types, told = tuple(v.dtype for v in indices), list[str]()
     place: Place | None = op.attrs.get("place")
     if place is None:
-        report(e, Site("local", str(_length(op)), op.loc, types), bad, width, indices)
-        return
-    told: Sequence[str] = () if None not in place.shape else _extents(e, op)
-    site = Site("bounds", "", op.loc, (*types, *[i64] * len(told)), place=place)
-    report(e, site, bad, width, indices, told)
+        site = Site("local", str(_length(op)), op.loc, types)
+    else:
+        told = _extents(e, op) if None in place.shape else told
+        site = Site("bounds", "", op.loc, (*types, *[i64] * len(told)), place=place)
+    number, values = numbered(e, site), (*e.frame.indices, *indices)
+    mask = bad if width > 1 else e.mask or (e.w.constant(True, u1, e.lanes) if e.lanes > 1 else "")
+    if e.frame.target is HOST:
+        _call(e, number, mask, values, told)
+    else:
+        record(e, str(number), first_lane(e, mask) if mask else "0", values, told)
+
+
+def _call(e: RegionEmitter, number: int, mask: str, values: Sequence[Value], told: Sequence[str]) -> None:
+    """Let a function do it: it is hardly ever called, but there are many calls."""
+    forms = [e.form(v) for v in values]
+    key = "outside", (e.lanes, tuple((v.dtype, e.width(v)) for v in values), len(told))
+    symbol = e.module.once(key, lambda symbol: _recorder(e, symbol, values, len(told)))
+    args = ["ptr %errors", f"i64 {number}", *([f"{e.mask_type} {mask}"] if mask else [])]
+    args += [f"{form} {e.at(v, e.width(v))}" for form, v in zip(forms, values, strict=True)]
+    e.w.do(f"call void @{symbol}({', '.join([*args, *(f'i64 {word}' for word in told)])})")
+
+
+def _recorder(outer: RegionEmitter, symbol: str, values: Sequence[Value], told: int) -> str:
+    """The function that records such values."""
+    inner = [Value(v.type) for v in values]
+    varying = {v for v, was in zip(inner, values, strict=True) if outer.is_varying(was)}
+    e = RegionEmitter(outer.module, Writer(), outer.lanes, varying)
+    e.task = outer.task
+    params = ["ptr %errors", "i64 %site", *([f"{e.mask_type} %mask"] if e.lanes > 1 else [])]
+    for k, v in enumerate(inner):
+        e.bind(v, f"%p{k}")
+        params.append(f"{e.form(v)} %p{k}")
+    words = [f"%w{k}" for k in range(told)]
+    record(e, "%site", first_lane(e, "%mask") if e.lanes > 1 else "0", inner, words)
+    e.w.do("ret void")
+    e.module.take(e.w)
+    head = f"define internal void @{symbol}({', '.join([*params, *(f'i64 {word}' for word in words)])})"
+    return f"{head} #1 {{\nentry:\n" + "\n".join(e.w.lines) + "\n}\n"
 
 
 def _guarded_indices(e: RegionEmitter, op: Op) -> list[Value]:

@@ -16,13 +16,11 @@ import numpy.typing as npt
 from adstack.backends.llvm import native
 from adstack.backends.shared.bits import raw_bits
 from adstack.backends.shared.kept import default_folder
-from adstack.backends.shared.outside import Outside, only_guards
-from adstack.backends.shared.sites import record_words
-from adstack.backends.spirv.context import own_size
+from adstack.backends.shared.outside import Outside
 from adstack.backends.spirv.traits import Traits
 from adstack.errors import BackendUnavailableError
 from adstack.ir.structure import Program
-from adstack.ir.types import DType, i64, u8, u64
+from adstack.ir.types import DType, u8, u64
 from adstack.runtime.adstack_heap import Heap, TaskUse
 from adstack.runtime.backend import Bindings, Capabilities, Probe
 from adstack.runtime.guards import rewired
@@ -35,7 +33,7 @@ from .adstacks import Layouts, device_heap
 from .bound import Binder, BoundStream, check_count
 from .codegen import emit_module, most_groups
 from .device import Device, opened
-from .executable import OVERFLOW, PRINT_WORDS, Executable
+from .executable import OVERFLOW, Executable
 from .extents import Extent
 from .graphs import Graph, Graphs
 from .layout import Memory, Piece, mapped
@@ -151,7 +149,7 @@ class VulkanBackend:
         layouts = Layouts(program, context.heaps, self._shared.heap, options.ad_stack_heap_limit, most)
         packer = struct.Struct(f"<{context.words}Q")
         made = Executable(program, options, emitted, pipelines, extents, words, packer, layouts)
-        self._add_records(made)
+        add_records(made, self._mapped, self._watch)
         if isinstance(self.stream, BoundStream):
             made.binder = Binder(self.stream, self._shared.heap, program, made.record, made.prints, made.sizes)
         self._look_ahead(made)
@@ -178,26 +176,8 @@ class VulkanBackend:
             groups = [p.groups(n, self._groups) for p, n in zip(made.pipelines, fixed, strict=True)]
             made.steady = tuple(zip(made.pipelines, groups, strict=True))
 
-    def _add_records(self, made: Executable) -> None:
-        """Memory for what launches report."""
-        sites, context = made.emitted.sites, made.context
-        if made.options.debug or any(site.kind != "print" for site in sites):
-            made.record = self._mapped(OVERFLOW + record_words(sites))
-            made.words[context.own["overflow"]] = made.record.address
-            made.words[context.own["errors"]] = made.record.address + 8 * OVERFLOW
-        made.unattended = only_guards(sites, debug=made.options.debug) and not context.heaps
-        if made.unattended and made.record is not None:
-            self._watch(made, made.record)
-        if any(site.kind == "print" for site in sites):
-            made.prints = self._mapped(2 + PRINT_WORDS)
-            made.words[context.own["print"]] = made.prints.address
-            mapped(made.prints)[1] = PRINT_WORDS
-        for name, slot in context.depths.items():
-            made.sizes = self._mapped(max(1, own_size(made.program.places[name]) // 8), i64)
-            made.words[slot] = made.sizes.address
-
     def _watch(self, made: Executable, record: Piece) -> None:
-        """Look at what guarded accesses report; the memory is given back when nobody looks any more."""
+        """See `records`."""
         view = mapped(record)[OVERFLOW:]
         weakref.finalize(view, _destroyed, self._shared, (), (record,)).atexit = False
         self._shared.outside.watch(view, made.emitted.sites, made)

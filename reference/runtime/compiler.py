@@ -150,7 +150,7 @@ def _uses(program: Program) -> Iterator[tuple[str, bool, bool]]:
 
 
 def stages(kernel: Kernel, options: Options, backend: Backend) -> dict[str, str]:
-    """The text of the IR after each pass, from "frontend" to "tasks", then what the backend made of it."""
+    """The text of the IR after each pass, from "frontend" to "tasks" and "guard", then what the backend made of it."""
     texts: dict[str, str] = {}
 
     def observe(stage: str, root: Kernel | Program) -> None:
