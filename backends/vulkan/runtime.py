@@ -37,6 +37,7 @@ from .executable import OVERFLOW, Executable
 from .extents import Extent
 from .graphs import Graph, Graphs
 from .layout import Memory, Piece, mapped
+from .records import add_records
 from .shortcuts import Launcher, Work
 from .stream import Stream
 from .toolchain import Pipeline, Pipelines
@@ -345,10 +346,9 @@ class VulkanBackend:
         self.stream.finish()
         launched = list(self._shared.unread.values())
         self._shared.unread.clear()
-        errors = [error for executable in launched if (error := executable.failure()) is not None]
-        outside = self._shared.outside.taken()
-        if errors or outside is not None:
-            raise errors[0] if outside is None else outside
+        found = [self._shared.outside.taken(), *(executable.failure() for executable in launched)]
+        for error in filter(None, found):
+            raise error
 
     def _seen(self, storage: Piece) -> None:
         """Wait for what may touch a piece, so that the host may."""
