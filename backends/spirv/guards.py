@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 
 from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op, Place, Value
-from adstack.ir.types import ArrayType, i64
+from adstack.ir.types import ArrayType, i64, u32, u64
 
-from .checks import outside, report
+from .checks import report
 from .code import Num
 from .region import RegionEmitter
 
@@ -50,8 +52,22 @@ def when_inside(e: RegionEmitter, op: Op, act: Callable[[], object]) -> None:
 def _outside(e: RegionEmitter, op: Op) -> Num:
     """Whether some index that is guarded is none."""
     indices, extents = _indices(op), _extents(e, op)
-    axes = op.attrs["guarded"]
-    return outside(e, [indices[axis] for axis in axes], [extents[axis] for axis in axes])
+    bad = [_over(e, indices[axis], extents[axis], _known(op, axis)) for axis in op.attrs["guarded"]]
+    return functools.reduce(operator.or_, bad)
+
+
+def _over(e: RegionEmitter, index: Value, extent: Num, known: int | None) -> Num:
+    """Whether an index is not below an extent: a negative one is a huge number without a sign, also in its own type."""
+    dtype = index.dtype
+    if known is not None and dtype.is_signed and dtype.bits == 32:
+        return e.get(index).signed(u32) >= min(known, int(dtype.max) + 1)
+    return e.index(index).signed(u64) >= extent.signed(u64)
+
+
+def _known(op: Op, axis: int) -> int | None:
+    """An extent that is known when compiling."""
+    place: Place | None = op.attrs.get("place")
+    return _length(op) if place is None else place.shape[axis]
 
 
 def _report(e: RegionEmitter, op: Op) -> None:
