@@ -117,6 +117,11 @@ class Executable:
         """Whether a launch must be over before the call returns: it has a result, or something to say."""
         return bool(self.program.results or self.prints or self.options.debug)
 
+    @property
+    def reports(self) -> bool:
+        """Whether its launches report something that is to be looked at for each of them."""
+        return self.record is not None and not self.unattended
+
     def failure(self) -> AdstackError | None:
         """What launches that are over have reported, if anything; the record is clear then."""
         assert self.record is not None

@@ -317,7 +317,7 @@ class VulkanBackend:
             piece.block.host[piece.offset : piece.offset + executable.context.size] = executable.packed
         else:
             self._fill(executable, piece, scalars, bindings)
-        if executable.record is not None and not executable.unattended:
+        if executable.reports:
             executable.shapes = bindings.shapes
             self._shared.unread[id(executable)] = executable
 
@@ -346,8 +346,7 @@ class VulkanBackend:
         self.stream.finish()
         launched = list(self._shared.unread.values())
         self._shared.unread.clear()
-        found = [self._shared.outside.taken(), *(executable.failure() for executable in launched)]
-        for error in filter(None, found):
+        for error in filter(None, [self._shared.outside.taken(), *(one.failure() for one in launched)]):
             raise error
 
     def _seen(self, storage: Piece) -> None:
@@ -378,8 +377,7 @@ class VulkanBackend:
         pipelines, extents, binder = executable.pipelines, executable.extents, executable.binder
         work = Work(executable.program, executable.context, pipelines, extents, self._groups, binder)
         foreign = any(isinstance(argument, HostArgument) for argument in wanted.arguments)
-        reports = executable.record is not None and not executable.unattended
-        if executable.waits or reports or foreign or not work.is_plain:
+        if executable.waits or executable.reports or foreign or not work.is_plain:
             return None
         with self._shared.lock:
             if executable.launcher is None:
