@@ -11,10 +11,13 @@ from adstack.backends.llvm.patience import asks
 from adstack.backends.llvm.rows import Words, heap_of
 from adstack.backends.llvm.tasks import Emitted, emit_program
 from adstack.backends.llvm.uniformity import varying_values
+from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op, Program, Region, Task, Value
 from adstack.ir.types import DType
+from adstack.runtime.assume import Assumed
 from adstack.runtime.heap import Placement
 
+from .fitting import NOTHING, conditions, unfit
 from .grain import grain
 from .layout import stack_frames
 
@@ -41,7 +44,15 @@ class Module:
 
 
 def emit_module(
-    program: Program, *, debug: bool, lanes: int, vector_bytes: int, narrow: bool = False, framed: bool = False
+    program: Program,
+    *,
+    debug: bool,
+    lanes: int,
+    vector_bytes: int,
+    narrow: bool = False,
+    framed: bool = False,
+    assumed: Assumed = NOTHING,
+    sites: list[Site] | None = None,
 ) -> Module:
     """Emit a program.
 
@@ -52,6 +63,8 @@ def emit_module(
         vector_bytes: of a register.
         narrow: whether tasks with adstacks in the heap run one lane at a time.
         framed: whether adstacks are in the stack of the thread instead of the heap.
+        assumed: which guards are left out, and what the entry looks for; it gives UNFIT if that is not so.
+        sites: of other versions, which are added to.
     """
     chosen = [_lanes(task, lanes, vector_bytes, debug=debug) for task in program.tasks]
     masked = [vector_bytes >= _MASKS_FROM and _is_heavy(task) for task in program.tasks]
@@ -60,8 +73,10 @@ def emit_module(
     frames: dict[int, Placement] = {}
     if framed:
         chosen, frames = stack_frames(program, chosen)
-    emitted = emit_program(program, chosen, debug=debug, masked=masked, framed=frames)
-    return Module(emitted, emitted.text + _entry(program, emitted, debug=debug))
+    emitted = emit_program(
+        program, chosen, debug=debug, masked=masked, framed=frames, inside=assumed.inside, sites=sites
+    )
+    return Module(emitted, emitted.text + _entry(program, emitted, assumed, debug=debug))
 
 
 # ---- lanes
@@ -126,10 +141,11 @@ def _live(region: Region, varying: set[Value]) -> int:
 # ---- the entry
 
 
-def _entry(program: Program, emitted: Emitted, *, debug: bool) -> str:
+def _entry(program: Program, emitted: Emitted, assumed: Assumed, *, debug: bool) -> str:
     """`i64 run(ptr ctx, i64 from)`: zero what lives in one launch, then the tasks in order.
 
-    It gives 0 at the end, or k + 1 where the heap is not ready for task k; called with that, it goes on there.
+    It gives 0 at the end, or k + 1 where the heap is not ready for task k; called with that, it goes on there. A
+    launch for which it was not made is left to the entry in the slot "unfit"; if there is none it gives UNFIT.
     """
     brief = all(task.kind == "serial" and not asks(task.body) for task in program.tasks)
     attributes = "#0" if brief else "#1"  # beside a loop it is not worth LLVM's time
@@ -142,6 +158,8 @@ def _entry(program: Program, emitted: Emitted, *, debug: bool) -> str:
     if emitted.rows:
         entries = " ".join(f"i64 {number + 1}, label %task.{number}" for number in emitted.rows)
         lines += [f"  switch i64 %from, label %start [ {entries} ]", "start:"]
+    fits = conditions(program, emitted.context, assumed)
+    lines += [*fits, "fit:"] if fits else []
     lines += _zeroed(program, emitted)
     for number, task in enumerate(program.tasks):
         lines += [f"  br label %task.{number}", f"task.{number}:", *_call(number, task, emitted)]
@@ -153,6 +171,7 @@ def _entry(program: Program, emitted: Emitted, *, debug: bool) -> str:
                 f"after{number}:",
             ]
     lines += ["  br label %over", "over:", "  ret i64 0"]
+    lines += unfit(emitted.context) if fits else []
     if "stop" in slots:
         lines += ["stopped:", "  store atomic i64 0, ptr %stop monotonic, align 8", "  ret i64 0"]  # a handler raised
     declarations = [

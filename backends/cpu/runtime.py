@@ -22,6 +22,7 @@ from adstack.errors import BackendUnavailableError
 from adstack.ir.structure import Program
 from adstack.ir.types import DType
 from adstack.runtime.adstack_heap import TaskUse
+from adstack.runtime.assume import Assumed, assumed
 from adstack.runtime.backend import Bindings, Capabilities, Probe, Unavailable
 from adstack.runtime.options import Options
 from adstack.runtime.shortcuts import Shortcut
@@ -29,6 +30,7 @@ from adstack.runtime.shortcuts import Shortcut
 from . import capability, layout
 from .adstacks import DeviceHeap, Layouts
 from .codegen import Module, emit_module
+from .fitting import NOTHING, UNFIT
 from .graphs import Graph, Graphs
 from .pool import pool
 from .toolchain import Code, compile_text, optimised, target_machine, warm_up
@@ -78,7 +80,7 @@ class Executable:
 
     Attributes:
         program: what was compiled.
-        compiled: makes a version; true for one whose adstacks take one lane at a time.
+        compiled: makes a version: whether its adstacks take one lane at a time, whether it is for all launches.
         uses: the heap of each task as it was laid out last, by the task's number.
         version: what runs first in every launch.
         slots: the context, filled where it does not change between launches.
@@ -88,14 +90,15 @@ class Executable:
         bound: what it was last launched on, which the context tells already; None if that differs from call to call,
             so that the arrays of the last one are not kept.
         depths: a word that says whose depths stand: 1 for Python's last launch, else see `llvm.native_record`.
-        narrow: a version for where a block of many lanes is too large; made when it is needed.
-        sites: what reports are about, in the version that runs.
+        others: versions for where a block of many lanes is too large, and for launches that the usual one is not made
+            for, by what `compiled` was told; made when they are needed.
+        sites: what reports are about, in any version.
         keep: what the machine code points to.
     """
 
     program: Program
     options: Options
-    compiled: Callable[[bool], Version]
+    compiled: Callable[[bool, bool], Version]
     uses: dict[int, TaskUse]
     version: Version
     slots: Array
@@ -106,7 +109,7 @@ class Executable:
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     bound: Bindings | None = None
     depths: ctypes.c_int64 = field(default_factory=ctypes.c_int64)
-    narrow: Version | None = None
+    others: dict[tuple[bool, bool], Version] = field(default_factory=dict)
     sites: Sequence[Site] = ()
     keep: tuple[Any, ...] = ()
 
@@ -147,27 +150,40 @@ class Executable:
     def use(self, version: Version) -> None:
         """Let the context tell where a version's adstacks are."""
         self.slots[self.context.own["rows"]] = version.layouts.table.ctypes.data
-        self.sites = version.module.emitted.sites
 
     def go_on(self, stopped: int) -> None:
-        """Run the rest of a launch that stopped because the heap was not ready for a task."""
-        version = self.version
+        """Run the rest of a launch that stopped where the heap was not ready for a task, or all of an unfit one."""
+        version, whole, narrow = self.version, stopped == UNFIT, False
         try:
-            version.layouts.check(stopped - 1)
+            if whole:
+                version = self._other(narrow, whole)
+                if not version.module.emitted.rows:
+                    self.slots[self.context.own["unfit"]] = version.code.entry  # machine code finds the way next time
+                stopped = native.run(version.code.entry, self.slots.ctypes.data)
+            if stopped:
+                version.layouts.check(stopped - 1)
             while stopped:
                 total = version.layouts.total(stopped - 1)
                 if version.layouts.lay_out(stopped - 1, total):
                     stopped = native.run(version.code.entry, self.slots.ctypes.data, stopped)
-                elif version is self.version:
+                elif not narrow:
                     self.report()
-                    version = self.narrow = self.narrow or self.compiled(True)
-                    self.use(version)
+                    narrow = True
+                    version = self._other(narrow, whole)
                     stopped = native.run(version.code.entry, self.slots.ctypes.data, stopped)
                 else:
                     raise version.layouts.limit_reached(stopped - 1, stopped - 1)
             self.report()
         finally:
             self.use(self.version)
+
+    def _other(self, narrow: bool, whole: bool) -> Version:
+        """Go on in another version."""
+        key = narrow, whole
+        if key not in self.others:
+            self.others[key] = self.compiled(*key)
+        self.use(self.others[key])
+        return self.others[key]
 
     def report(self) -> None:
         """Raise what the last launch reported, if anything."""
@@ -209,23 +225,25 @@ class CpuBackend:
 
         uses: dict[int, TaskUse] = {}
 
-        def compiled(narrow: bool) -> Version:
-            module = _module(program, options, narrow)
+        fitting, sites = assumed(program), list[Site]()
+
+        def compiled(narrow: bool, whole: bool) -> Version:
+            module = _module(program, options, narrow, NOTHING if whole else fitting, sites)
             code = compile_text(module.text, ObjectCache(default_folder()) if options.offline_cache else None)
             layouts = Layouts(program, module.emitted, depths, self.heap, options.ad_stack_heap_limit, uses)
             return Version(module, code, layouts)
 
-        version = compiled(False)
+        version = compiled(False, False)
         context = version.module.emitted.context
         slots = np.zeros(context.size, np.int64)
-        errors = np.zeros(record_words(version.module.emitted.sites), np.int64)
+        errors = np.zeros(max(record_words(sites), _guard_words(program)), np.int64)
         overflow = np.zeros(3, np.int64)
         for name, memory in own.items():
             slots[context.pointers[name]] = memory.ctypes.data
         for name, memory in (("errors", errors), ("overflow", overflow), ("heap", self.heap.record)):
             slots[context.own[name]] = memory.ctypes.data
         slots[context.own["seed"]] = options.random_seed & (2**63 - 1)
-        made = Executable(program, options, compiled, uses, version, slots, own, errors, overflow)
+        made = Executable(program, options, compiled, uses, version, slots, own, errors, overflow, sites=sites)
         made.use(version)
         printer = _printer(made)
         slots[context.own["print"]] = ctypes.cast(printer, ctypes.c_void_p).value or 0
@@ -353,7 +371,15 @@ class CpuBackend:
         storage[...] = array
 
 
-def _module(program: Program, options: Options, narrow: bool) -> Module:
+def _guard_words(program: Program) -> int:
+    """The size of the record of any guard: a flag, a site, an iteration, an index and extents."""
+    ops = [op for task in program.tasks for op in task.body.walk()]
+    ranks = [op.attrs["place"].rank if "place" in op.attrs else 1 for op in ops if "guarded" in op.attrs]
+    axes = [len(op.regions[0].args) for op in ops if op.name == "parallel_for"]
+    return 2 + max(axes, default=0) + 2 * max(ranks, default=0)
+
+
+def _module(program: Program, options: Options, narrow: bool, fitting: Assumed, sites: list[Site]) -> Module:
     _, features = capability.host()
     return emit_module(
         program,
@@ -362,6 +388,8 @@ def _module(program: Program, options: Options, narrow: bool) -> Module:
         vector_bytes=capability.vector_bytes(features),
         narrow=narrow,
         framed=options.ad_stack_storage == "stack",
+        assumed=fitting,
+        sites=sites,
     )
 
 

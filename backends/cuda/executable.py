@@ -17,7 +17,9 @@ from adstack.backends.llvm import native
 from adstack.backends.llvm.cache import ObjectCache
 from adstack.backends.llvm.context import own_size
 from adstack.backends.shared.leftovers import Leftovers
+from adstack.backends.shared.outside import only_guards
 from adstack.backends.shared.reports import failure, outgrown, overflow_error, printed
+from adstack.backends.shared.sites import record_words
 from adstack.ir.structure import Program
 from adstack.runtime.adstack_heap import Heap
 from adstack.runtime.options import Options
@@ -60,6 +62,7 @@ class Executable:
         sent: where the device sends the record of overflows.
         pinned: addresses of memory of the host that the device writes.
         repeated: whether it was a graph that launched it last.
+        outside: memory of the host in which guarded accesses report, while nobody waits.
     """
 
     program: Program
@@ -79,10 +82,11 @@ class Executable:
     sent: Array | None = None
     pinned: list[int] = field(default_factory=list)
     repeated: bool = False
+    outside: Array | None = None
 
     def __post_init__(self) -> None:
         kinds = {site.kind for site in self.module.sites}
-        self.reports_now = bool(kinds - {"stack"})
+        self.reports_now = bool(kinds - {"stack"}) and self.outside is None
         self.reports_late = "stack" in kinds
         run = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_int64] * 4)
         self.fetched = np.zeros(1, np.int64)
@@ -186,12 +190,15 @@ class Executable:
         most = block * int(self.resident[number])
         return most if total < 0 else min(most, -(-total // block) * block)
 
-    def entry(self, launches: Array, refused: Callable[[int], Any], owner: Any) -> native.Entry | None:
+    def entry(
+        self, launches: Array, refused: Callable[[int], Any], failed: Callable[[], Any], owner: Any
+    ) -> native.Entry | None:
         """For calls that machine code serves; None if Python must look after each launch.
 
         Args:
             launches: the number of launches so far.
             refused: raises the error that one of CUDA's codes stands for.
+            failed: raises what guarded accesses have reported.
             owner: what must live as long as such calls may come.
         """
         if self.reports_now or self.reports_late or self.layouts.tasks:
@@ -205,12 +212,12 @@ class Executable:
             context=self.module.context,
             run=self.launcher.symbols["enter"],
             slots=self.slots.ctypes.data,
-            errors=_NEVER.ctypes.data,
+            errors=(_NEVER if self.outside is None else self.outside).ctypes.data,
             overflow=_NEVER.ctypes.data,
             launches=launches.ctypes.data,
             results=dict.fromkeys(self.program.results, self.fetched.ctypes.data),
             long=bool(self.program.results),
-            failed=lambda: None,
+            failed=failed,
             goes_on=refused,
             keep=(owner, self),
         )
@@ -239,10 +246,8 @@ class Executable:
     def send_overflow(self, driver: Driver | Emulator) -> None:
         """Let the record of overflows come to the host when the launch has finished."""
         if self.sent is None:
-            address = driver.pinned(8 * OVERFLOW_WORDS)
-            self.pinned.append(address)
-            words = (ctypes.c_int64 * OVERFLOW_WORDS).from_address(address)
-            self.sent = np.ctypeslib.as_array(words)
+            self.sent = _pinned(driver, OVERFLOW_WORDS)
+            self.pinned.append(self.sent.ctypes.data)
         driver.send(self.own + self.layout.overflow, self.sent.ctypes.data, self.sent.nbytes)
 
     def check_overflow(self, driver: Driver | Emulator) -> None:
@@ -300,6 +305,10 @@ def build(
         slots[module.context.pointers[name]] = own + offset
     for name, at in (("errors", layout.errors), ("overflow", layout.overflow), ("print", layout.prints)):
         slots[module.context.own[name]] = own + (at or 0)
+    guards = only_guards(module.sites, debug=options.debug) and layout.prints is None
+    outside = _pinned(driver, record_words(module.sites)) if guards else None
+    if outside is not None:
+        slots[module.context.own["errors"]] = outside.ctypes.data
     for number, words in module.rows.items():
         slots[module.context.size + words.taken] = own + layout.taken + 8 * number
     slots[module.context.own["seed"]] = options.random_seed & (2**63 - 1)
@@ -309,10 +318,29 @@ def build(
     slots[module.context.own[TABLE]] = table.ctypes.data
     table[WORDS["own"]], table[WORDS["zeroed"]] = own, layout.zeroed
     layouts = Layouts(program, module.rows, slots[module.context.size :], heap, options.ad_stack_heap_limit)
-    made = Executable(program, options, module, loaded, launcher, table, resident, slots, own, layout, layouts, heap)
+    made = Executable(
+        program,
+        options,
+        module,
+        loaded,
+        launcher,
+        table,
+        resident,
+        slots,
+        own,
+        layout,
+        layouts,
+        heap,
+        outside=outside,
+    )
     end = partial(_release, driver, loaded, own, made.pinned)
     weakref.finalize(made, leftovers.add, end).atexit = False  # a process that ends gives back everything
     return made
+
+
+def _pinned(driver: Driver | Emulator, words: int) -> Array:
+    """Words of the host that the device writes while the host goes on."""
+    return np.ctypeslib.as_array((ctypes.c_int64 * words).from_address(driver.pinned(8 * words)))
 
 
 def _release(driver: Driver | Emulator, loaded: Any, own: int, pinned: Sequence[int]) -> None:

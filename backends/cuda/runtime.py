@@ -15,6 +15,7 @@ from adstack.backends.llvm.cache import ObjectCache
 from adstack.backends.shared.bits import signed_bits
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.leftovers import Leftovers
+from adstack.backends.shared.outside import Outside
 from adstack.errors import AdstackError, BackendUnavailableError
 from adstack.ir.structure import Program
 from adstack.ir.types import DType
@@ -65,6 +66,7 @@ class CudaBackend:
         self.leftovers = Leftovers(self._turn.plain)
         self._pending: dict[int, Executable] = {}
         self._recording: Recording | None = None
+        self._outside = Outside()
         self.heap = Heap(self._take, driver.free)
 
     @property
@@ -98,7 +100,10 @@ class CudaBackend:
             local = options.ad_stack_storage == "stack"
             waits = not driver.host and can_overlap(driver.device.capability)
             module = emit_module(program, debug=options.debug, adds=adds, host=driver.host, local=local, waits=waits)
-            return build(driver, program, options, module, cached, self.heap, self.leftovers)
+            made = build(driver, program, options, module, cached, self.heap, self.leftovers)
+            if made.outside is not None:
+                self._outside.watch(made.outside, module.sites, made)
+            return made
 
     def _float_adds(self, driver: Driver | Emulator, cached: ObjectCache | None) -> Mapping[str, float]:
         """How memory adds floats; it is looked at once."""
@@ -210,18 +215,28 @@ class CudaBackend:
             executable.check_overflow(self.driver)
         if finished:
             self._pending.clear()
+        if self._outside.any:
+            self.driver.synchronize()  # launches on their way may report as well
+            error = self._outside.taken()
+            if error is not None:
+                raise error
 
     def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., Any] | None:
         """A builtin that queues the launch; none where the host must look after it, or hands over its own memory."""
         if executable.options.debug or any(isinstance(argument, HostArgument) for argument in wanted.arguments):
             return None
-        entry = executable.entry(self._launches, self._refused, self)
+        entry = executable.entry(self._launches, self._refused, self._failed, self)
         return None if entry is None else native.make(entry, wanted)
 
     def _refused(self, code: int) -> None:
         """Raise what a launch gave."""
         with self._doing("launching a kernel") as driver:
             driver.check(code)
+
+    def _failed(self) -> None:
+        """Raise what guarded accesses have reported."""
+        with self._doing("running a kernel"):
+            self._settle(finished=False)
 
     def address(self, storage: DeviceArray) -> int:
         """Where a kernel finds memory."""

@@ -9,6 +9,7 @@ from adstack.ir.types import ArrayType, DType, i64, u1
 
 from . import heap
 from .checks import check_bounds, check_local_bounds
+from .guards import guarded
 from .region import RegionEmitter, handles
 from .writer import scalar_type, type_text
 
@@ -93,19 +94,26 @@ def _shape(e: RegionEmitter, op: Op) -> None:
 
 @handles("load")
 def _load(e: RegionEmitter, op: Op) -> None:
+    check_bounds(e, op, op.attrs["place"], op.operands)
+    _bind_read(e, op, guarded(e, op, lambda: _loaded(e, op)))
+
+
+def _bind_read(e: RegionEmitter, op: Op, name: str | None) -> None:
+    assert name is not None, "a load gives something"
+    e.bind(op.result, name)
+
+
+def _loaded(e: RegionEmitter, op: Op) -> str:
     place: Place = op.attrs["place"]
-    check_bounds(e, op, place, op.operands)
-    address = address_of(e, place, op.operands)
-    dtype = place.dtype
+    address, dtype = address_of(e, place, op.operands), place.dtype
     if address.kind == "one" and place.name in e.frame.fixed and e.frame.indices:
         name = read(e, address, dtype, fixed=True)
     else:
         name = read(e, address, dtype)
     if address.kind == "one":
         name = from_memory(e, name, dtype, 1)
-        e.bind(op.result, name if not e.is_varying(op.result) else e.splat(name, dtype))
-        return
-    e.bind(op.result, from_memory(e, name, dtype, e.lanes))
+        return name if not e.is_varying(op.result) else e.splat(name, dtype)
+    return from_memory(e, name, dtype, e.lanes)
 
 
 def read(e: RegionEmitter, address: Address, dtype: DType, *, fixed: bool = False) -> str:
@@ -134,7 +142,7 @@ def vector_load(e: RegionEmitter, address: Address, dtype: DType) -> str:
         name, pointers = f"llvm.masked.load.{suffix}.p0", "ptr"
     else:
         name, pointers = f"llvm.masked.gather.{suffix}.v{e.lanes}p0", f"<{e.lanes} x ptr>"
-    operands = [(pointers, f"align {size} {address.name}"), (e.mask_type, mask), (ty, "poison")]
+    operands = [(pointers, f"align {size} {address.name}"), (e.mask_type, mask), (ty, e.missing)]
     return e.w.intrinsic(name, ty, operands)
 
 
@@ -145,11 +153,14 @@ def _suffix(e: RegionEmitter, dtype: DType) -> str:
 
 @handles("store")
 def _store(e: RegionEmitter, op: Op) -> None:
+    check_bounds(e, op, op.attrs["place"], op.operands[:-1])
+    guarded(e, op, lambda: _stored(e, op))
+
+
+def _stored(e: RegionEmitter, op: Op) -> None:
     *indices, value = op.operands
     place: Place = op.attrs["place"]
-    check_bounds(e, op, place, indices)
-    address = address_of(e, place, indices)
-    dtype = place.dtype
+    address, dtype = address_of(e, place, indices), place.dtype
     if address.kind == "one":
         name = last_lane(e, value) if e.is_varying(value) else e.scalar(value)
         write(e, address, dtype, to_memory(e, name, dtype, 1))
@@ -199,7 +210,6 @@ def _element(e: RegionEmitter, op: Op) -> Address:
     """An element of a local array: element i of lane t stands at i * lanes + t."""
     array, index = op.operands[:2]
     assert isinstance(array.type, ArrayType)
-    check_local_bounds(e, op, index, array.type.length)
     ty = memory_type(array.type.dtype)
     base = e.handle(array)
     if not e.is_varying(index):
@@ -215,12 +225,17 @@ def _element(e: RegionEmitter, op: Op) -> Address:
 
 @handles("array.load")
 def _array_load(e: RegionEmitter, op: Op) -> None:
-    address, dtype = _element(e, op), op.result.dtype
-    e.bind(op.result, from_memory(e, read(e, address, dtype), dtype, e.lanes))
+    dtype = op.result.dtype
+    check_local_bounds(e, op)
+    _bind_read(e, op, guarded(e, op, lambda: from_memory(e, read(e, _element(e, op), dtype), dtype, e.lanes)))
 
 
 @handles("array.store")
 def _array_store(e: RegionEmitter, op: Op) -> None:
+    check_local_bounds(e, op)
+    guarded(e, op, lambda: _array_stored(e, op))
+
+
+def _array_stored(e: RegionEmitter, op: Op) -> None:
     value = op.operands[2]
-    address, dtype = _element(e, op), value.dtype
-    write(e, address, dtype, to_memory(e, e.vector(value), dtype, e.lanes))
+    write(e, _element(e, op), value.dtype, to_memory(e, e.vector(value), value.dtype, e.lanes))

@@ -16,6 +16,7 @@ from adstack.ir.types import DType, u1
 from .access import Address, address_of, from_memory, memory_type, read, to_memory, write
 from .checks import check_bounds
 from .emitters import emit
+from .guards import guarded
 from .lanes import each_lane
 from .region import RegionEmitter, handles
 from .writer import literal, scalar_type, type_text
@@ -54,7 +55,14 @@ def _atomic(e: RegionEmitter, op: Op) -> None:
         e.bind(op.result, _plain(e, op, e.held[op], values))
         return
     check_bounds(e, op, place, indices)
-    address = address_of(e, place, indices)
+    old = guarded(e, op, lambda: _updated(e, op, indices, values))
+    if old is not None:
+        e.bind(op.result, old)
+
+
+def _updated(e: RegionEmitter, op: Op, indices: list[Value], values: list[Value]) -> str | None:
+    """Update; the old value, if anybody wants it."""
+    address = address_of(e, op.attrs["place"], indices)
     alone = e.owned.get(op) if e.frame.parallel else ""
     if alone == "":
         e.bind(op.result, _plain(e, op, address, values))
@@ -62,6 +70,7 @@ def _atomic(e: RegionEmitter, op: Op) -> None:
         _shared(e, op, address, values)
     else:
         _either(e, op, alone, address, values)
+    return e.at(op.result, e.width(op.result)) if op.result in e.used else None
 
 
 def _either(e: RegionEmitter, op: Op, alone: str, address: Address, values: list[Value]) -> None:

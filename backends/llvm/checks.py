@@ -1,7 +1,7 @@
 """Checks of debug mode, asserts and prints: what a running task reports to the host.
 
-A failed check writes one record (the first to do so wins) and leaves the task. It is an array of i64 at
-`%errors`: flag, site, indices, arguments. A print calls the host with the same shape, a lane at a time.
+A failed check writes one record (the first to do so wins) and leaves the task; a guard (see `guards`) goes on. It is an
+array of i64 at `%errors`: flag, site, indices, arguments. A print calls the host with the same shape, a lane at a time.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import replace
 from adstack.backends.shared.sites import Site
 from adstack.ir import arithmetic
 from adstack.ir.structure import Op, Place, Value
-from adstack.ir.types import DType, i64, u1
+from adstack.ir.types import ArrayType, DType, i64, u1
 
 from .lanes import each_lane
 from .region import RegionEmitter, handles
 from .writer import type_text
 
-__all__ = ["check_bounds", "check_local_bounds", "check_trap", "refuse"]
+__all__ = ["check_bounds", "check_local_bounds", "check_trap", "first_lane", "numbered", "record", "refuse"]
 
 
 def check_bounds(e: RegionEmitter, op: Op, place: Place, indices: Sequence[Value]) -> None:
@@ -31,10 +31,13 @@ def check_bounds(e: RegionEmitter, op: Op, place: Place, indices: Sequence[Value
     refuse(e, site, _outside(e, indices, extents, width), width, indices)
 
 
-def check_local_bounds(e: RegionEmitter, op: Op, index: Value, length: int) -> None:
+def check_local_bounds(e: RegionEmitter, op: Op) -> None:
     """In debug mode, an index into a local array is below its length."""
     if not e.frame.debug:
         return
+    array, index = op.operands[:2]
+    assert isinstance(array.type, ArrayType)
+    length = array.type.length
     width = e.width(index)
     bad = _outside(e, [index], [e.w.constant(length, i64, width)], width)
     refuse(e, Site("local", str(length), op.loc, (index.dtype,)), bad, width, [index])
@@ -90,27 +93,47 @@ def refuse(e: RegionEmitter, site: Site, bad: str, width: int, arguments: Sequen
     fail, go_on = e.label("fail"), e.label("fine")
     e.split(e.any(bad) if width > 1 else bad, fail, go_on)
     e.enter(fail)
-    lane = _first(e, bad) if width > 1 else _first(e, e.mask) if e.mask is not None else "0"
-    site = replace(site, indices=tuple(v.dtype for v in e.frame.indices))
-    number = e.frame.site(site)
-    first = e.w.let(f"cmpxchg ptr %errors, i64 0, i64 1{e.frame.target.scope} monotonic monotonic")
-    won = e.w.let(f"extractvalue {{ i64, i1 }} {first}, 1")
-    record, leave = e.label("record"), e.label("leave")
-    e.split(won, record, leave)
-    e.enter(record)
-    numbers = [str(number), *(_raw(e, v, lane) for v in (*e.frame.indices, *arguments))]
-    for k, value in enumerate(numbers):
-        at = e.w.let(f"getelementptr i64, ptr %errors, i64 {k + 1}")
-        e.w.do(f"store i64 {value}, ptr {at}, align 8")
-    e.jump(leave)
-    e.enter(leave)
+    report(e, site, bad, width, arguments)
     for slot in e.frame.heap:
         e.w.do(f"call void @free(ptr {e.w.let(f'load ptr, ptr {slot}, align 8')})")
     e.w.do(e.frame.leave)
     e.enter(go_on)
 
 
-def _first(e: RegionEmitter, mask: str) -> str:
+def report(e: RegionEmitter, site: Site, bad: str, width: int, arguments: Sequence[Value]) -> None:
+    """Write the record for the first lane of a mask of running lanes, or for the first running lane if it is no mask.
+
+    Args:
+        e: where to.
+        site: what is reported.
+        bad: the mask, if `width` is not 1.
+        width: its lanes.
+        arguments: values to record.
+    """
+    lane = first_lane(e, bad) if width > 1 else first_lane(e, e.mask) if e.mask is not None else "0"
+    record(e, str(numbered(e, site)), lane, (*e.frame.indices, *arguments))
+
+
+def numbered(e: RegionEmitter, site: Site) -> int:
+    """The number of a site in the loop around the code."""
+    return e.frame.site(replace(site, indices=tuple(v.dtype for v in e.frame.indices)))
+
+
+def record(e: RegionEmitter, number: str, lane: str, values: Sequence[Value], words: Sequence[str] = ()) -> None:
+    """Write one lane's values, and more words (i64), as the record of a site, unless somebody else was first."""
+    first = e.w.let(f"cmpxchg ptr %errors, i64 0, i64 1{e.frame.target.scope} monotonic monotonic")
+    won = e.w.let(f"extractvalue {{ i64, i1 }} {first}, 1")
+    write, leave = e.label("record"), e.label("leave")
+    e.split(won, write, leave)
+    e.enter(write)
+    for k, value in enumerate([number, *(_raw(e, v, lane) for v in values), *words]):
+        at = e.w.let(f"getelementptr i64, ptr %errors, i64 {k + 1}")
+        e.w.do(f"store i64 {value}, ptr {at}, align 8")
+    e.jump(leave)
+    e.enter(leave)
+
+
+def first_lane(e: RegionEmitter, mask: str) -> str:
     """The number of the first lane of a mask that has one."""
     word = f"i{e.lanes}"
     bits = e.w.let(f"bitcast {e.mask_type} {mask} to {word}")

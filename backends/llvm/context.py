@@ -12,7 +12,10 @@ from adstack.ir.structure import Place, Program
 
 __all__ = ["Context", "own_size"]
 
-OWN: Final = ("errors", "overflow", "print", "seed", "launch", "parallel", "heap", "rows", "sized", "poll", "stop")
+OWN: Final = (
+    *("errors", "overflow", "print", "seed", "launch", "parallel"),
+    *("heap", "rows", "sized", "poll", "stop", "unfit"),
+)
 """Names of the runtime's own slots."""
 
 
@@ -28,7 +31,8 @@ class Context:
             function), "seed" and "launch" (of the random streams), "parallel" (the function that shares a loop among
             threads, or null), "heap" (where the address and the size of the adstack heap are told), "rows" (the table
             of `rows`), "sized" (whether the depths of adstacks stand, so that sizers need not run), "poll" (what long
-            loops ask whether to go on) and "stop" (the word that says that they must not).
+            loops ask whether to go on), "stop" (the word that says that they must not) and "unfit" (the entry that
+            takes launches which another one is not made for, or null).
         size: number of slots.
     """
 

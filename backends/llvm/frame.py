@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from adstack.backends.shared.sites import Site
 from adstack.ir.location import Loc
-from adstack.ir.structure import Value
+from adstack.ir.structure import Op, Value
 
 from .target import HOST, Target
 
@@ -38,6 +39,7 @@ class TaskFrame:
         lane: how many lanes a row of adstacks has, and which is this thread's, once it has claimed one.
         target: the machine.
         fixed: the places that no iteration writes to, where it gains to know.
+        inside: guarded accesses -> the axes on which they are inside in the launches that this code is for.
     """
 
     name: str
@@ -60,6 +62,7 @@ class TaskFrame:
     lane: tuple[str, str] | None = None
     target: Target = HOST
     fixed: frozenset[str] = frozenset()
+    inside: Mapping[Op, tuple[int, ...]] = field(default_factory=dict)
 
     def takes(self, size: int) -> bool:
         """Whether local arrays of so many bytes more fit into the frame: a thread's stack is small."""

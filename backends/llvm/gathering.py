@@ -13,6 +13,7 @@ from adstack.ir.structure import Op, Place, Region, Value
 
 from .access import address_of
 from .atomics import COMBINING, combine, identity, reduced, update
+from .guards import when_inside
 from .region import RegionEmitter
 from .writer import scalar_type, type_text
 
@@ -25,7 +26,7 @@ class _Slot:
     def __init__(self, e: RegionEmitter, op: Op, address: str, alone: str) -> None:
         self.kind: str = op.attrs["kind"]
         self.dtype = op.attrs["place"].dtype
-        self.address, self.alone, self.lanes = address, alone, e.lanes
+        self.op, self.address, self.alone, self.lanes = op, address, alone, e.lanes
         self.memory = e.frame.slot(self._type)
         neutral = e.repeated(identity(self.kind, self.dtype), self.dtype)
         e.w.do(f"store {self._type} {neutral}, ptr {self.memory}, align 64")
@@ -58,7 +59,8 @@ class _Slot:
         self._add(e, value)
         e.jump(after)
         e.enter(apply)
-        update(e, self.kind, self.address, self.dtype, e.scalar(value), wanted=False)
+        one = e.scalar(value)
+        when_inside(e, self.op, lambda: update(e, self.kind, self.address, self.dtype, one, wanted=False))
         e.jump(after)
         e.enter(after)
 
@@ -72,11 +74,12 @@ class _Slot:
             bits, none = e.w.let(f"bitcast {ty} {total} to {word}"), e.w.let(f"bitcast {ty} {neutral} to {word}")
         else:
             bits, none = total, neutral
+        e.frame.indices = ()  # the loop is over
         some, after = e.label("some"), e.label("applied")
         wanted = e.w.let(f"icmp ne {word} {bits}, {none}")
         e.split(e.w.let(f"and i1 {wanted}, {speaks}") if speaks else wanted, some, after)
         e.enter(some)
-        update(e, self.kind, self.address, self.dtype, total, wanted=False)
+        when_inside(e, self.op, lambda: update(e, self.kind, self.address, self.dtype, total, wanted=False))
         e.jump(after)
         e.enter(after)
 

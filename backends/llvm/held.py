@@ -12,6 +12,7 @@ from adstack.ir.structure import Op, Place, Region
 
 from .access import Address, address_of, memory_type
 from .gathering import by_place, may_overlap
+from .guards import is_guarded
 from .region import RegionEmitter
 from .writer import type_text
 
@@ -67,7 +68,7 @@ def _updates(e: RegionEmitter, body: Region) -> list[list[Op]]:
         place: Place = ops[0].attrs["place"]
         indices = [op.operands[: place.rank] for op in ops]
         if (
-            all(e.owned.get(op) == "" and op in body.ops for op in ops)
+            all(e.owned.get(op) == "" and op in body.ops and not is_guarded(e, op) for op in ops)
             and all(index == indices[0] for index in indices)
             and inner.isdisjoint(indices[0])
             and not any(may_overlap(place, o[0].attrs["place"]) for n, o in touching.items() if n != name)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from adstack.ir.structure import Function, Region
+from adstack.ir.structure import Function
 
 from .speculation import goes_far
 from .writer import Writer, any_of, type_text
@@ -33,7 +33,7 @@ class Module:
 
     Attributes:
         head: target triple and the like.
-        cold: functions that are made of regions, and never inlined: how, and of what -> symbol.
+        cold: functions that are never inlined: how they are made, and of what -> symbol.
     """
 
     def __init__(self, head: str = "") -> None:
@@ -42,7 +42,7 @@ class Module:
         self._functions: dict[str, tuple[str, str]] = {}
         self._calls: Counter[str] = Counter()
         self._inlined: set[str] = set()
-        self.cold: dict[tuple[str, Region], str] = {}
+        self.cold: dict[tuple[str, object], str] = {}
         self._definitions: list[str] = []
 
     def take(self, writer: Writer) -> None:
@@ -92,8 +92,8 @@ class Module:
         body = "\n".join([*e.slots, *w.lines])
         return f"define internal {result} @{symbol}({params})", f"{{\nentry:\n{body}\n}}\n"
 
-    def once(self, key: tuple[str, Region], text: Callable[[str], str]) -> str:
-        """The symbol of a function that is made of a region in some way; `text(symbol)` writes it, once."""
+    def once(self, key: tuple[str, object], text: Callable[[str], str]) -> str:
+        """The symbol of a function that is made of something in some way; `text(symbol)` writes it, once."""
         if key not in self.cold:
             self.cold[key] = f"cold{len(self.cold)}"
             self.define(text(self.cold[key]))

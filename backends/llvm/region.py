@@ -88,6 +88,7 @@ class RegionEmitter:
         used: the values that some op of the task takes.
         slots: allocas for the entry block of a math function; a task has its frame for them.
         strides: how values of a parallel loop grow from one iteration to the next; None in serial code.
+        missing: what is loaded for lanes that do not run.
         hurry: what code that does without what hardly ever happens must note; None elsewhere.
     """
 
@@ -97,6 +98,7 @@ class RegionEmitter:
         self.lanes = lanes
         self.varying = varying if lanes > 1 else set()
         self.mask: str | None = None
+        self.missing = "poison"
         self.block = "entry"
         self.task: TaskFrame | None = None
         self.strides: Strides | None = None

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from adstack.backends.shared.sites import Site
-from adstack.ir.structure import Program, Region, Task
+from adstack.ir.structure import Op, Program, Region, Task
 from adstack.ir.types import DType, i64
 from adstack.runtime.heap import Placement
 
@@ -67,6 +67,8 @@ def emit_program(
     target: Target = HOST,
     masked: Sequence[bool] = (),
     framed: Mapping[int, Placement] = MappingProxyType({}),
+    inside: Mapping[Op, tuple[int, ...]] = MappingProxyType({}),
+    sites: list[Site] | None = None,
 ) -> Emitted:
     """All tasks of a program in one module.
 
@@ -78,15 +80,18 @@ def emit_program(
         masked: per task, whether the last iterations, too few for all lanes, run under a mask rather than one by one:
             half the code, where the target has masks and the loop has one axis.
         framed: the tasks whose adstacks are in the frame of their function instead of the heap, and where there.
+        inside: guarded accesses -> the axes on which they need no guard.
+        sites: those of other code for the same program, which are added to.
     """
     module = Module(target.head)
-    out = Emitted("", Context.of(program), lanes=list(lanes), rows={} if framed else table(program))
+    context, known = Context.of(program), [] if sites is None else sites
+    out = Emitted("", context, known, lanes=list(lanes), rows={} if framed else table(program))
     section = 0
     for number, task in enumerate(program.tasks):
         symbol = f"task{number}"
         out.symbols.append(symbol)
         emitter = _TaskEmitter(module, out, task, symbol, debug, target)
-        emitter.words, emitter.framed = out.rows.get(number), framed.get(number)
+        emitter.words, emitter.framed, emitter.inside = out.rows.get(number), framed.get(number), inside
         if task.kind == "parallel":
             emitter.parallel(out.lanes[number], 2 * section + 1, masked=number < len(masked) and masked[number])
             section += 1
@@ -115,6 +120,7 @@ class _TaskEmitter:
         self.target = target
         self.words: Words | None = None
         self.framed: Placement | None = None
+        self.inside: Mapping[Op, tuple[int, ...]] = {}
         self.used = {v for op in task.body.walk() for v in op.operands}
 
     def serial(self, section: int) -> None:
@@ -275,13 +281,13 @@ class _TaskEmitter:
         pointers = {name: self._address(w, slot) for name, slot in context.pointers.items() if name in places}
         extents = {key: _slot(w, slot, "i64") for key, slot in context.extents.items() if key[0] in places}
         e.task = TaskFrame(self.task.name, self.debug, parallel, pointers, extents, self.out.sites, section)
-        e.task.target = self.target
+        e.task.target, e.task.inside = self.target, self.inside
         if self.target.fixed_loads and parallel:
             e.task.fixed = frozenset(unwritten(self.task.body))
         if self.target.quick and parallel and not self.debug:
             e.late = late_stores(self.task.body.ops[-2].regions[0])
         for name, slot in context.own.items():
-            if name in ("parallel", "sized", "poll", "stop"):
+            if name in ("parallel", "sized", "poll", "stop", "unfit"):
                 continue
             w.lines += self.target.own(name, slot, context.size)
         return e

@@ -81,7 +81,8 @@ def failure(sites: Sequence[Site], record: Sequence[int], extents: dict[str, tup
     loc = site.loc if site.loc.line else None
     if site.kind == "bounds":
         assert site.place is not None
-        return _bounds(_label(site.place), values, extents[site.place.name], loc, where)
+        index, told = values[: site.place.rank], values[site.place.rank :]
+        return _bounds(_label(site.place), index, told or _extents(site.place, extents), loc, where)
     if site.kind == "local":
         return _bounds("a local array", values, (int(site.message),), loc, where)
     if site.kind == "memory":
@@ -115,6 +116,12 @@ def overflow_error(sites: Sequence[Site], record: Sequence[int]) -> AdstackOverf
 
 def _label(place: Place) -> str:
     return f"{place.kind} {place.label or place.name}"
+
+
+def _extents(place: Place, extents: dict[str, tuple[int, ...]]) -> Sequence[int]:
+    """Those that are known when compiling, or of the last launch."""
+    known = [extent for extent in place.shape if extent is not None]
+    return known if len(known) == place.rank else extents[place.name]
 
 
 def _bounds(what: str, index: Sequence[Any], extents: Sequence[int], loc: Loc | None, where: str) -> AdstackError:

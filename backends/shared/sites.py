@@ -22,7 +22,8 @@ class Site:
         message: the trap's or assert's message; the length of a local array, or the slots of a thread's adstack; the
             variable that a stack keeps.
         loc: where it stands.
-        types: of the arguments that the record holds.
+        types: of the arguments that the record holds; of a place's access, its indices, then the extents if they differ
+            from launch to launch.
         parts: the text of a print.
         place: what a bounds check is about.
         indices: types of the indices of the iteration, which the record holds before the arguments.

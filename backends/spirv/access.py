@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adstack.ir.structure import Op, Place, Value
-from adstack.ir.types import ArrayType, DType, i64
+from adstack.ir.types import ArrayType, i64
 
 from .checks import check_bounds, check_local_bounds
 from .code import Num
+from .guards import guarded, when_inside
 from .memory import Address
 from .opcodes import Op as Spv
 from .opcodes import Storage
@@ -36,7 +37,7 @@ def _shape(e: RegionEmitter, op: Op) -> None:
 def _load(e: RegionEmitter, op: Op) -> None:
     place: Place = op.attrs["place"]
     check_bounds(e, op, place, op.operands)
-    e.bind(op.result, e.c.load(address_of(e, place, op.operands), place.dtype))
+    e.bind(op.result, guarded(e, op, lambda: e.c.load(address_of(e, place, op.operands), place.dtype)))
 
 
 @handles("store")
@@ -44,7 +45,7 @@ def _store(e: RegionEmitter, op: Op) -> None:
     *indices, value = op.operands
     place: Place = op.attrs["place"]
     check_bounds(e, op, place, indices)
-    e.c.store(address_of(e, place, indices), e.get(value), place.dtype)
+    when_inside(e, op, lambda: e.c.store(address_of(e, place, indices), e.get(value), place.dtype))
 
 
 # ---- local arrays
@@ -60,25 +61,24 @@ def _array_alloc(e: RegionEmitter, op: Op) -> None:
     e.c.do(Spv.Store, variable, e.m.null(ty))
 
 
-def _element(e: RegionEmitter, op: Op) -> tuple[int, DType]:
-    """A pointer to an element, and its type."""
+def _element(e: RegionEmitter, op: Op) -> int:
+    """A pointer to an element."""
     array, index = op.operands[:2]
     assert isinstance(array.type, ArrayType)
-    check_local_bounds(e, op, index, array.type.length)
     dtype = array.type.dtype
     at = e.get(index)
     pointer = e.m.pointer(Storage.Function, e.m.type(dtype))
     number = at if at.dtype.bits >= 32 else at.resize(i64)
-    return e.c.raw(Spv.AccessChain, pointer, e.arrays[array], number.id), dtype
+    return e.c.raw(Spv.AccessChain, pointer, e.arrays[array], number.id)
 
 
 @handles("array.load")
 def _array_load(e: RegionEmitter, op: Op) -> None:
-    pointer, dtype = _element(e, op)
-    e.bind(op.result, e.c.let(Spv.Load, dtype, pointer))
+    check_local_bounds(e, op)
+    e.bind(op.result, guarded(e, op, lambda: e.c.let(Spv.Load, op.result.dtype, _element(e, op))))
 
 
 @handles("array.store")
 def _array_store(e: RegionEmitter, op: Op) -> None:
-    pointer, _ = _element(e, op)
-    e.c.do(Spv.Store, pointer, e.get(op.operands[2]).id)
+    check_local_bounds(e, op)
+    when_inside(e, op, lambda: e.c.do(Spv.Store, _element(e, op), e.get(op.operands[2]).id))

@@ -10,6 +10,7 @@ from adstack.ir.types import DType, f32, u8, u16, u32, u64
 from .access import address_of
 from .checks import DEVICE, RELAXED, check_bounds
 from .code import Num, unsigned
+from .guards import guarded
 from .memory import Address
 from .module import memory_dtype
 from .opcodes import Capability
@@ -42,10 +43,10 @@ def _atomic(e: RegionEmitter, op: Op) -> None:
     place: Place = op.attrs["place"]
     indices, values = op.operands[: place.rank], op.operands[place.rank :]
     check_bounds(e, op, place, indices)
-    address = address_of(e, place, indices)
     numbers = e.all(values)
     one = update if e.frame.parallel else _plain
-    e.bind(op.result, one(e, op.attrs["kind"], address, place.dtype, *numbers))
+    kind = op.attrs["kind"]
+    e.bind(op.result, guarded(e, op, lambda: one(e, kind, address_of(e, place, indices), place.dtype, *numbers)))
 
 
 def _plain(e: RegionEmitter, kind: str, address: Address, dtype: DType, *values: Num) -> Num:

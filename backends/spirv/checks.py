@@ -1,8 +1,9 @@
 """Checks of debug mode, asserts and prints: what a running task reports to the host.
 
-A failed check writes one record (the first to do so wins) and ends the thread. It is words of 64 bits at `errors`:
-flag, site, indices, arguments. A print appends site and arguments to the words at `print`: how many are taken, how many
-there are, then the prints; what does not fit is counted all the same, so that the host can say so.
+A failed check writes one record (the first to do so wins) and ends the thread; a guard (see `guards`) goes on. It is
+words of 64 bits at `errors`: flag, site, indices, arguments. A print appends site and arguments to the words at
+`print`: how many are taken, how many there are, then the prints; what does not fit is counted all the same, so that the
+host can say so.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from dataclasses import replace
 from adstack.backends.shared.sites import Site
 from adstack.ir import arithmetic
 from adstack.ir.structure import Op, Place, Value
-from adstack.ir.types import DType, i64, u32, u64
+from adstack.ir.types import ArrayType, DType, i64, u32, u64
 
 from .code import Num, unsigned
 from .opcodes import Op as Spv
 from .region import RegionEmitter, handles
 
-__all__ = ["DEVICE", "RELAXED", "check_bounds", "check_local_bounds", "check_trap", "refuse"]
+__all__ = ["DEVICE", "RELAXED", "check_bounds", "check_local_bounds", "check_trap", "outside", "refuse", "report"]
 
 DEVICE = 1
 """The scope of an atomic: all threads of the device."""
@@ -33,17 +34,20 @@ def check_bounds(e: RegionEmitter, op: Op, place: Place, indices: Sequence[Value
         return
     extents = [e.extent(place, axis) for axis in range(place.rank)]
     site = Site("bounds", "", op.loc, tuple(v.dtype for v in indices), place=place)
-    refuse(e, site, _outside(e, indices, extents), e.all(indices))
+    refuse(e, site, outside(e, indices, extents), e.all(indices))
 
 
-def check_local_bounds(e: RegionEmitter, op: Op, index: Value, length: int) -> None:
+def check_local_bounds(e: RegionEmitter, op: Op) -> None:
     """In debug mode, an index into a local array is below its length."""
     if e.frame.debug:
+        array, index = op.operands[:2]
+        assert isinstance(array.type, ArrayType)
+        length = array.type.length
         site = Site("local", str(length), op.loc, (index.dtype,))
-        refuse(e, site, _outside(e, [index], [e.c.const(length, i64)]), [e.get(index)])
+        refuse(e, site, outside(e, [index], [e.c.const(length, i64)]), [e.get(index)])
 
 
-def _outside(e: RegionEmitter, indices: Sequence[Value], extents: Sequence[Num]) -> Num:
+def outside(e: RegionEmitter, indices: Sequence[Value], extents: Sequence[Num]) -> Num:
     """Whether some index is no index; a negative one is a huge unsigned number."""
     bad: Num | None = None
     for index, extent in zip(indices, extents, strict=True):
@@ -87,26 +91,31 @@ def _assert(e: RegionEmitter, op: Op) -> None:
 
 def refuse(e: RegionEmitter, site: Site, bad: Num, arguments: Sequence[Num]) -> None:
     """Where `bad` holds, leave the task with a record, if no other thread was first."""
-    c, frame = e.c, e.frame
-    site = replace(site, indices=tuple(v.dtype for v in frame.indices))
-    number = frame.site(site)
+    c = e.c
     fail, go_on = c.m.new(), c.m.new()
     c.do(Spv.SelectionMerge, go_on, 0)
     c.split(bad, fail, go_on)
     c.enter(fail)
+    report(e, site, arguments)
+    c.do(Spv.Return)
+    c.enter(go_on)
+
+
+def report(e: RegionEmitter, site: Site, arguments: Sequence[Num]) -> None:
+    """Write the record, if no other thread was first."""
+    c, frame = e.c, e.frame
+    number = frame.site(replace(site, indices=tuple(v.dtype for v in frame.indices)))
     record = frame.own["errors"]
     scope, order = c.m.word(DEVICE), c.m.word(RELAXED)
     swap = (scope, order, order, c.m.word(1), c.m.word(0))
     first = c.let(Spv.AtomicCompareExchange, u32, c.at(record, u32), *swap)
 
-    def report() -> None:
+    def write() -> None:
         words = [c.const(number, u64), *map(_raw, (*e.all(frame.indices), *arguments))]
         for k, word in enumerate(words):
             c.store(record + 8 * (k + 1), word, u64)
 
-    c.when(first.eq(0), report)
-    c.do(Spv.Return)
-    c.enter(go_on)
+    c.when(first.eq(0), write)
 
 
 def _raw(number: Num) -> Num:

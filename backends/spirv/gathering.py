@@ -16,6 +16,7 @@ from adstack.ir.types import DType, u1
 from .access import address_of
 from .atomics import update
 from .code import Num, unsigned
+from .guards import when_inside
 from .opcodes import Capability
 from .opcodes import Op as Spv
 from .region import RegionEmitter
@@ -88,7 +89,7 @@ class Gathered:
         def write() -> None:
             update(e, self.kind, address_of(e, place, self.op.operands[: place.rank]), place.dtype, total)
 
-        c.when(there, write)
+        c.when(there, lambda: when_inside(e, self.op, write))
 
 
 def _together(kind: str, mine: Num, there: Num) -> tuple[Num, Num]:

@@ -99,7 +99,7 @@ class _TaskEmitter:
     def shader(self, local_size: int) -> Shader:
         """The task, run by workgroups of so many threads."""
         self.local_size = local_size
-        repeats = self.task.kind != "parallel" and not {"errors", "overflow", "print"}.intersection(self._own())
+        repeats = self.task.kind != "parallel" and not self._ends_early and "print" not in self._own()
         if repeats:
             self._repeat()
         else:
@@ -200,12 +200,18 @@ class _TaskEmitter:
         memory = self.m.memory
         return memory.of(buffer, self.c.load(base + 8 * slot, memory.counts))
 
+    @property
+    def _ends_early(self) -> bool:
+        """Whether a report may end the thread."""
+        stacks = any(op.name == "stack.alloca" for op in self.task.body.walk())
+        return self.debug or stacks or not self.m.traits.endless
+
     def _own(self) -> Sequence[str]:
         """Which of the runtime's words the task needs."""
         names = {op.name for op in self.task.body.walk()}
-        stacks = "stack.alloca" in names
-        wanted = ["errors"] if self.debug or stacks or not self.m.traits.endless else []
-        wanted += ["overflow"] if stacks else []
+        guarded = any("guarded" in op.attrs for op in self.task.body.walk())
+        wanted = ["errors"] if self._ends_early or guarded else []
+        wanted += ["overflow"] if "stack.alloca" in names else []
         wanted += ["print"] if "print" in names else []
         wanted += ["seed", "launch"] if "random" in names else []
         return wanted

@@ -44,6 +44,7 @@ class Executable:
         words: what a launch hands over, filled where it does not change between launches.
         packer: writes them.
         record: where failed checks and overflows are reported: memory that the host sees.
+        unattended: only guarded accesses report, and the record is looked at whoever launches (see `shared.outside`).
         prints: where printed text is collected.
         steady: the dispatches of a launch, pipeline and workgroups, if they are always the same; else empty.
         repeats: whether launches differ in nothing but where their arrays are.
@@ -68,6 +69,7 @@ class Executable:
     packer: struct.Struct
     layouts: Layouts
     record: Piece | None = None
+    unattended: bool = False
     prints: Piece | None = None
     steady: tuple[tuple[Pipeline, int], ...] = ()
     repeats: bool = False
@@ -114,6 +116,11 @@ class Executable:
     def waits(self) -> bool:
         """Whether a launch must be over before the call returns: it has a result, or something to say."""
         return bool(self.program.results or self.prints or self.options.debug)
+
+    @property
+    def reports(self) -> bool:
+        """Whether its launches report something that is to be looked at for each of them."""
+        return self.record is not None and not self.unattended
 
     def failure(self) -> AdstackError | None:
         """What launches that are over have reported, if anything; the record is clear then."""

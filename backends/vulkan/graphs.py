@@ -207,7 +207,7 @@ class Graphs:
             made = part.executable
             made.number, made.scalars, made.repeated = launches.value + position, part.scalars, True
             made.settled = False  # its depths need not be those that stand
-            if made.record is not None:
+            if made.record is not None and not made.unattended:
                 made.shapes = part.bindings.shapes
                 self._unread[id(made)] = made
         launches.value += len(graph.parts)

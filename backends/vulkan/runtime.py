@@ -14,11 +14,9 @@ import numpy.typing as npt
 
 from adstack.backends.llvm import native
 from adstack.backends.shared.bits import raw_bits
-from adstack.backends.shared.sites import record_words
-from adstack.backends.spirv.context import own_size
 from adstack.errors import BackendUnavailableError
 from adstack.ir.structure import Program
-from adstack.ir.types import DType, i64, u8, u64
+from adstack.ir.types import DType, u8, u64
 from adstack.runtime.adstack_heap import TaskUse
 from adstack.runtime.backend import Bindings, Capabilities, Probe
 from adstack.runtime.guards import rewired
@@ -29,10 +27,11 @@ from . import capability
 from .adstacks import Layouts
 from .bound import Binder, BoundStream, check_count
 from .codegen import emit_module, most_groups
-from .executable import OVERFLOW, PRINT_WORDS, Executable
+from .executable import OVERFLOW, Executable
 from .extents import Extent
 from .graphs import Graph, Graphs
 from .layout import Piece, mapped
+from .records import add_records
 from .shared import Shared, shared
 from .shortcuts import Launcher, Work
 from .toolchain import Pipeline
@@ -110,11 +109,12 @@ class VulkanBackend:
         layouts = Layouts(program, context.heaps, self._shared.heap, options.ad_stack_heap_limit, most)
         packer = struct.Struct(f"<{context.words}Q")
         made = Executable(program, options, emitted, pipelines, extents, words, packer, layouts)
-        self._add_records(made)
+        add_records(made, self._mapped, self._watch)
         if isinstance(self.stream, BoundStream):
             made.binder = Binder(self.stream, self._shared.heap, program, made.record, made.prints, made.sizes)
         self._look_ahead(made)
-        end = partial(self._shared.destroy, pipelines, (made.record, made.prints, made.sizes))
+        record = None if made.unattended else made.record
+        end = partial(self._shared.destroy, pipelines, (record, made.prints, made.sizes))
         weakref.finalize(made, self._shared.leftovers.add, end).atexit = False
         return made
 
@@ -137,20 +137,12 @@ class VulkanBackend:
             groups = [p.groups(n, self._groups) for p, n in zip(made.pipelines, fixed, strict=True)]
             made.steady = tuple(zip(made.pipelines, groups, strict=True))
 
-    def _add_records(self, made: Executable) -> None:
-        """Memory for what launches report."""
-        sites, context = made.emitted.sites, made.context
-        if made.options.debug or any(site.kind != "print" for site in sites):
-            made.record = self._mapped(OVERFLOW + record_words(sites))
-            made.words[context.own["overflow"]] = made.record.address
-            made.words[context.own["errors"]] = made.record.address + 8 * OVERFLOW
-        if any(site.kind == "print" for site in sites):
-            made.prints = self._mapped(2 + PRINT_WORDS)
-            made.words[context.own["print"]] = made.prints.address
-            mapped(made.prints)[1] = PRINT_WORDS
-        for name, slot in context.depths.items():
-            made.sizes = self._mapped(max(1, own_size(made.program.places[name]) // 8), i64)
-            made.words[slot] = made.sizes.address
+    def _watch(self, made: Executable, record: Piece) -> None:
+        """See `records`."""
+        view = mapped(record)[OVERFLOW:]
+        end = partial(self._shared.destroy, (), (record,))
+        weakref.finalize(view, self._shared.leftovers.add, end).atexit = False
+        self._shared.outside.watch(view, made.emitted.sites, made)
 
     def _mapped(self, words: int, dtype: DType = u64) -> Piece:
         piece = self.memory.piece(dtype, (words,), visible=True)
@@ -286,7 +278,7 @@ class VulkanBackend:
             piece.block.host[piece.offset : piece.offset + executable.context.size] = executable.packed
         else:
             self._fill(executable, piece, scalars, bindings)
-        if executable.record is not None:
+        if executable.reports:
             executable.shapes = bindings.shapes
             self._shared.unread[id(executable)] = executable
 
@@ -314,9 +306,8 @@ class VulkanBackend:
         self.stream.finish()
         launched = list(self._shared.unread.values())
         self._shared.unread.clear()
-        errors = [error for executable in launched if (error := executable.failure()) is not None]
-        if errors:
-            raise errors[0]
+        for error in filter(None, [self._shared.outside.taken(), *(one.failure() for one in launched)]):
+            raise error
 
     def _seen(self, storage: Piece) -> None:
         """Wait for what may touch a piece, so that the host may."""
@@ -324,6 +315,8 @@ class VulkanBackend:
             self._settle()
         else:
             self.stream.wait(storage.batch)
+            if self._shared.outside.any:
+                self._settle()
 
     def last_launch(self, executable: Executable) -> int:
         """The number of the last launch of an executable."""
@@ -344,7 +337,7 @@ class VulkanBackend:
         pipelines, extents, binder = executable.pipelines, executable.extents, executable.binder
         work = Work(executable.program, executable.context, pipelines, extents, self._groups, binder)
         foreign = any(isinstance(argument, HostArgument) for argument in wanted.arguments)
-        if executable.waits or executable.record is not None or foreign or not work.is_plain:
+        if executable.waits or executable.reports or foreign or not work.is_plain:
             return None
         with self._shared.lock:
             if executable.launcher is None:

@@ -8,6 +8,7 @@ from functools import cache
 
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.leftovers import Leftovers
+from adstack.backends.shared.outside import Outside
 from adstack.backends.spirv.traits import Traits
 from adstack.runtime.adstack_heap import Heap
 from adstack.runtime.processes import DeviceTurn
@@ -37,6 +38,7 @@ class Shared:
     Attributes:
         unread: executables launched since anybody waited, whose records are to be looked at.
         leftovers: what Python has dropped and the device still has.
+        outside: records of guarded accesses.
     """
 
     device: Device
@@ -48,6 +50,7 @@ class Shared:
     lock: DeviceTurn
     leftovers: Leftovers
     unread: dict[int, Executable] = field(default_factory=dict)
+    outside: Outside = field(default_factory=Outside)
 
     def tidy(self) -> None:
         """Give back what was dropped, before more is taken; wait if too much of it is still in use."""

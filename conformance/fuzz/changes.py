@@ -1,4 +1,4 @@
-"""Random sequences of launches, gradients, and whatever changes memory between them, against gradients worked out by hand.
+"""Random sequences of launches, gradients, and whatever changes memory between them, against gradients by formula.
 
 Every kernel comes with a function that computes its gradient from what memory held when it was launched, with numpy, by
 formula. A gradient is right if it is that of the last launch with the same arguments, or of the launch that could be
@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 import adstack as qd
 
-__all__ = ["Difference", "World", "play"]
+__all__ = ["DifferenceError", "World", "play"]
 
 Array = npt.NDArray[Any]
 Memory = Mapping[str, Array]
@@ -31,7 +31,7 @@ VALUES: Final = (0.5, -0.5, 1.0, 2.0, -1.5, 0.25)
 """Numbers of few bits, whose products are exact."""
 
 
-class Difference(AssertionError):
+class DifferenceError(AssertionError):
     """A gradient that is neither right nor refused, or one that is refused without a reason."""
 
 
@@ -136,7 +136,8 @@ class World:
         array = self.random.choice(list(self.arrays)) if kind.array else ""
         number = self.random.randrange(3)
         args = (self.arrays[array], number) if kind.array else (number,)
-        self.told.append(f"{name}{'.grad' if what == 'gradient' else ''}({', '.join([array] * kind.array + [str(number)])})")
+        title = name if what == "launch" else f"{name}.grad"
+        self.told.append(f"{title}({', '.join([array] * kind.array + [str(number)])})")
         if what == "launch":
             self.seen[name, array, number] = self.memory()
             kind.kernel(*args)
@@ -154,18 +155,18 @@ class World:
             kind.kernel.grad(*args)
         except qd.AdstackError as error:
             if key in self.seen and all(np.array_equal(then[name], now[name]) for name in reads):
-                raise Difference(f"{self._story()}\nrefused, but nothing has changed: {error}") from error
+                raise DifferenceError(f"{self._story()}\nrefused, but nothing has changed: {error}") from error
             if not np.array_equal(self.x.grad.to_numpy(), adjoints):
-                raise Difference(f"{self._story()}\nrefused, but gradients have changed") from error
+                raise DifferenceError(f"{self._story()}\nrefused, but gradients have changed") from error
             World.refused += 1
             return
         array = {"array": then[key[1]]} if key[1] else {}
         right = kind.gradient({**then, **array}, key[2], adjoints)
         World.right += 1
         if not np.array_equal(self.x.grad.to_numpy(), right):
-            raise Difference(f"{self._story()}\nx.grad is {self.x.grad.to_numpy()}, and should be {right}")
+            raise DifferenceError(f"{self._story()}\nx.grad is {self.x.grad.to_numpy()}, and should be {right}")
         if not all(np.array_equal(now[name], value) for name, value in self.memory().items()):
-            raise Difference(f"{self._story()}\nthe gradient has changed memory")
+            raise DifferenceError(f"{self._story()}\nthe gradient has changed memory")
 
     def _story(self) -> str:
         return "\n".join(self.told)
@@ -287,7 +288,7 @@ def _writers(world: World) -> dict[str, Any]:
 
 
 def play(seed: int, steps: int = STEPS) -> None:
-    """One sequence; raises `Difference` if a gradient is wrong, or refused without a reason."""
+    """One sequence; raises `DifferenceError` if a gradient is wrong, or refused without a reason."""
     world = World(seed)
     for _ in range(steps):
         world.step()

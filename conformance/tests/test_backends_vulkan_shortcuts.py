@@ -419,3 +419,44 @@ def test_the_last_launch_is_known_whoever_made_it() -> None:
     assert list(plan.scalars) == [2, 11]
     assert numbers == sorted(set(numbers))
     assert numbers[-1] == device.launches
+
+
+def test_what_is_outside_is_raised_later_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, out = qd.field(qd.i32, shape=8), qd.field(qd.i32, shape=())
+
+    @qd.kernel
+    def put(i: qd.i32):
+        x[i] = 7
+
+    @qd.kernel
+    def after():
+        out[None] += 1
+
+    settled(put, 1)
+    for look in (qd.sync, x.to_numpy):
+        by_machine_code(lambda: put(8), monkeypatch, times=1)
+        after()
+        with pytest.raises(qd.AdstackOutOfBoundsError, match=r"at \(8\), outside its extents \(8\)"):
+            look()
+        qd.sync()
+    assert x.to_numpy().tolist() == [0, 7, 0, 0, 0, 0, 0, 0]
+    assert out[None] == 2
+
+
+def test_what_is_outside_is_raised_though_the_kernel_is_gone() -> None:
+    x = qd.field(qd.i32, shape=8)
+
+    def launched() -> Any:
+        @qd.kernel
+        def put(i: qd.i32):
+            x[i] = 7
+
+        return put
+
+    put = launched()
+    put(8)
+    del put
+    gc.collect()
+    with pytest.raises(qd.AdstackOutOfBoundsError):
+        qd.sync()
+    qd.sync()

@@ -10,7 +10,13 @@ from functools import cached_property
 
 import numpy as np
 
-from ..errors import AdstackArgumentError, AdstackMemoryError, AdstackOverflowError, InternalError
+from ..errors import (
+    AdstackArgumentError,
+    AdstackError,
+    AdstackMemoryError,
+    AdstackOverflowError,
+    InternalError,
+)
 from ..ir.structure import Kernel, Op, Place, Program
 from .cache import Prepared, prepared
 from .failures import label, located
@@ -79,6 +85,7 @@ class Launch:
         serial: the lane of serial code.
         races: the detector of the running parallel loop in debug mode.
         overflow: the adstack that overflowed, if any did.
+        outside: the error of the first guarded access that was outside, if any was.
         claims: how many iterations of the task have said that they need slots of adstacks.
     """
 
@@ -90,6 +97,7 @@ class Launch:
     serial: Team = field(default_factory=lambda: Team(0, 1))
     races: RaceDetector | None = None
     overflow: Overflow | None = None
+    outside: AdstackError | None = None
     claims: int = 0
 
     @cached_property
@@ -106,6 +114,10 @@ class Launch:
         used = self.options.used
         if used is not None and stack.op is not None:
             used[stack.op] = max(used.get(stack.op, 0), int(stack.count.max()))
+
+    def failed(self, error: AdstackError) -> None:
+        """An error to raise when the launch is over; the first one is kept."""
+        self.outside = self.outside or error
 
     def overflowed(self, stack: Stack, lanes: Array) -> None:
         """Some of the lanes pushed past the stack's capacity: the first stack and its largest depth are kept."""
@@ -134,7 +146,8 @@ def run(
         options: how to run.
 
     Raises AdstackArgumentError for buffers and arguments that do not fit, and what the program itself causes:
-    AdstackOutOfBoundsError always, AdstackOverflowError after the last task, other AdstackAssertionErrors under debug.
+    AdstackOutOfBoundsError (after the last task if the access is guarded), AdstackOverflowError after the last task,
+    other AdstackAssertionErrors under debug.
     """
     ready = prepared(program, options.debug)
     working = bind(program.places, buffers)
@@ -148,6 +161,8 @@ def run(
         raise AdstackMemoryError(f"{program.name}: {error}", do="use smaller local arrays") from error
     finally:
         write_back(working, buffers)
+    if launch.outside is not None:
+        raise launch.outside
     if launch.overflow is not None:
         raise launch.overflow.error()
     if isinstance(program, Program):

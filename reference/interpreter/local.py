@@ -10,7 +10,7 @@ from ..errors import InternalError
 from ..ir.structure import Op
 from .failures import out_of_bounds, trapped
 from .frame import Array, Frame
-from .memory import inside
+from .memory import chosen, within
 from .prepare import Scope, Step, rule
 from .stacks import Stack
 
@@ -28,12 +28,20 @@ def array_alloc(op: Op, scope: Scope) -> Step:
     return step
 
 
-def element(frame: Frame, array: Array, index: Array, op: Op) -> tuple[Array, Array]:
-    """Where each lane's element is; raises if some lane's index is outside."""
+def element(frame: Frame, array: Array, index: Array, op: Op) -> tuple[Array, Array, Array | None]:
+    """Where each lane's element is, of the lanes at some positions if the others are outside: an error, at once or, if
+    the access is guarded, when the launch is over.
+    """
     length = array.shape[1]
-    if not inside(index, length):
-        raise out_of_bounds("a local array", [index], (length,), frame, op.loc)
-    return frame.lanes, index.astype(np.intp)
+    ok = within([index], (length,), frame)
+    if ok is None:
+        return frame.lanes, index.astype(np.intp), None
+    error = out_of_bounds("a local array", [index], (length,), frame, op.loc)
+    if "guarded" not in op.attrs:
+        raise error
+    frame.launch.failed(error)
+    some = np.flatnonzero(ok)
+    return frame.lanes[some], chosen(index, some).astype(np.intp), some
 
 
 @rule("array.load")
@@ -44,7 +52,13 @@ def array_load(op: Op, scope: Scope) -> Step:
 
     def step(frame: Frame) -> None:
         values = frame.values
-        values[out] = values[array][element(frame, values[array], values[index], op)]
+        lanes, at, some = element(frame, values[array], values[index], op)
+        read = values[array][lanes, at]
+        if some is not None:
+            whole = np.zeros(frame.count, read.dtype)
+            whole[some] = read
+            read = whole
+        values[out] = read
 
     return step
 
@@ -56,7 +70,8 @@ def array_store(op: Op, scope: Scope) -> Step:
 
     def step(frame: Frame) -> None:
         values = frame.values
-        values[array][element(frame, values[array], values[index], op)] = values[value]
+        lanes, at, some = element(frame, values[array], values[index], op)
+        values[array][lanes, at] = values[value] if some is None else chosen(values[value], some)
 
     return step
 

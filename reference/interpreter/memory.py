@@ -1,4 +1,7 @@
-"""Steps that touch places: bounds are always checked, before anything is changed."""
+"""Steps that touch places: bounds are always checked, before anything is changed.
+
+An access that is guarded goes on without the lanes that are outside, and lets the launch raise when it is over.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,32 @@ def inside(index: Array, extent: int) -> bool:
     return bool(index.astype(np.uint64).max() < extent)
 
 
+def within(indices: list[Array], extents: tuple[int, ...], frame: Frame) -> Array | None:
+    """Which lanes are inside; None if all of them are."""
+    if all(map(inside, indices, extents)):
+        return None
+    ok = np.ones(frame.count, np.bool_)
+    for index, extent in zip(indices, extents, strict=True):
+        ok &= frame.spread(index).astype(np.uint64) < extent
+    return ok
+
+
+def kept(memory: Memory, indices: list[Array], frame: Frame, loc: Loc, guarded: tuple[int, ...]) -> Array | None:
+    """The positions of the lanes that an access goes on with, if some are outside on the guarded axes; None if it goes
+    on with all.
+    """
+    ok = within([indices[k] for k in guarded], tuple(memory.extents[k] for k in guarded), frame)
+    if ok is None:
+        return None
+    frame.launch.failed(out_of_bounds(label(memory.place), indices, memory.extents, frame, loc))
+    return np.flatnonzero(ok)
+
+
+def chosen(value: Array, positions: Array) -> Array:
+    """The elements of some lanes."""
+    return value if len(value) == 1 and len(positions) else value[positions]
+
+
 def observe(frame: Frame, place: int, at: Array, access: Access, loc: Loc) -> None:
     """Tell the race detector, in a parallel loop of debug mode."""
     races = frame.launch.races
@@ -42,11 +71,18 @@ def observe(frame: Frame, place: int, at: Array, access: Access, loc: Loc) -> No
 def load(op: Op, scope: Scope) -> Step:
     """Read an element."""
     place, indices, debug = scope.place(op), scope.slots(op.operands), scope.debug
-    out = scope.define(op.result)
+    out, guarded = scope.define(op.result), op.attrs.get("guarded", ())
 
     def step(frame: Frame) -> None:
         values, memory = frame.values, frame.launch.memory[place]
-        at = address(memory, [values[slot] for slot in indices], frame, op.loc)
+        index = [values[slot] for slot in indices]
+        some = kept(memory, index, frame, op.loc, guarded)
+        if some is not None:
+            values[out] = np.zeros(frame.count, memory.flat.dtype)
+            if len(some):
+                values[out][some] = memory.flat[address(memory, [chosen(i, some) for i in index], frame, op.loc)]
+            return
+        at = address(memory, index, frame, op.loc)
         if debug:
             observe(frame, place, at, Access.READ, op.loc)
         values[out] = memory.flat[at]
@@ -57,15 +93,20 @@ def load(op: Op, scope: Scope) -> Step:
 @rule("store")
 def store(op: Op, scope: Scope) -> Step:
     """Write an element. Lanes that write one element do it in lane order: the last one stays."""
-    place, debug = scope.place(op), scope.debug
+    place, debug, guarded = scope.place(op), scope.debug, op.attrs.get("guarded", ())
     *indices, value = scope.slots(op.operands)
 
     def step(frame: Frame) -> None:
         values, memory = frame.values, frame.launch.memory[place]
-        at = address(memory, [values[slot] for slot in indices], frame, op.loc)
+        index, new = [values[slot] for slot in indices], values[value]
+        some = kept(memory, index, frame, op.loc, guarded)
+        if some is not None:
+            index, new = [chosen(i, some) for i in index], chosen(new, some)
+        if some is not None and not len(some):
+            return
+        at = address(memory, index, frame, op.loc)
         if debug:
             observe(frame, place, at, Access.WRITE, op.loc)
-        new = values[value]
         memory.flat[at] = new if len(at) == len(new) or len(new) == 1 else new[-1:]
 
     return step
@@ -77,11 +118,22 @@ def atomic(op: Op, scope: Scope) -> Step:
     place, debug, rank = scope.place(op), scope.debug, op.attrs["place"].rank
     slots, kind, wanted = scope.slots(op.operands), op.attrs["kind"], scope.is_used(op.result)
     indices, operands, to = slots[:rank], slots[rank:], op.result.dtype
-    out = scope.define(op.result)
+    out, guarded = scope.define(op.result), op.attrs.get("guarded", ())
 
     def step(frame: Frame) -> None:
         values, memory = frame.values, frame.launch.memory[place]
-        at = frame.spread(address(memory, [values[slot] for slot in indices], frame, op.loc))
+        index = [values[slot] for slot in indices]
+        some = kept(memory, index, frame, op.loc, guarded)
+        if some is not None:
+            old = np.zeros(frame.count, to.numpy)
+            if len(some):
+                at = np.broadcast_to(address(memory, [chosen(i, some) for i in index], frame, op.loc), some.shape)
+                changes = [frame.spread(values[slot])[some] for slot in operands]
+                found = combine(kind, to, memory.flat, at, changes, wanted)
+                old[some] = 0 if found is None else found
+            values[out] = old
+            return
+        at = frame.spread(address(memory, index, frame, op.loc))
         if debug:
             observe(frame, place, at, Access.ATOMIC, op.loc)
         values[out] = combine(kind, to, memory.flat, at, [frame.spread(values[slot]) for slot in operands], wanted)

@@ -117,6 +117,7 @@ class OpDef:
         regions: how many regions it holds.
         terminator: it ends a region.
         attrs: names of the attributes that it must have.
+        guards: it may have the attribute "guarded": the axes (a tuple) on which its indices may be outside.
         trap: operands that are an error in debug mode.
         transcendental: lowered to a `call` of the library's function before any backend sees it; its meaning is that
             function, so its bits are defined in one place.
@@ -134,6 +135,7 @@ class OpDef:
     regions: int = 0
     terminator: bool = False
     attrs: tuple[str, ...] = ()
+    guards: bool = False
     trap: Trap | None = None
     transcendental: bool = False
     budget: Budget = exact

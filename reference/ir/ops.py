@@ -148,20 +148,23 @@ RANDOM = _row(
 )
 
 SHAPE = _row("shape", pure=True, attrs=("place", "axis", "to"), doc="an extent of a place")
-LOAD = _row("load", pure=False, reads=True, attrs=("place",), doc="read an element: one index per axis")
-STORE = _row("store", pure=False, writes=True, attrs=("place",), doc="write an element: indices, then the value")
+LOAD = _row("load", pure=False, reads=True, attrs=("place",), guards=True, doc="read an element: one index per axis")
+STORE = _row(
+    "store", pure=False, writes=True, attrs=("place",), guards=True, doc="write an element: indices, then the value"
+)
 ATOMIC = _row(
     "atomic",
     pure=False,
     reads=True,
     writes=True,
     attrs=("place", "kind"),
+    guards=True,
     doc="read, combine, write as one; the result is the old value",
 )
 
 ARRAY_ALLOC = _row("array.alloc", pure=False, attrs=("dtype", "length"), doc="a zeroed array inside the thread")
-ARRAY_LOAD = _row("array.load", pure=False, reads=True, doc="read an element: handle, index")
-ARRAY_STORE = _row("array.store", pure=False, writes=True, doc="write an element: handle, index, value")
+ARRAY_LOAD = _row("array.load", pure=False, reads=True, guards=True, doc="read an element: handle, index")
+ARRAY_STORE = _row("array.store", pure=False, writes=True, guards=True, doc="write an element: handle, index, value")
 
 STACK_ALLOCA = _row(
     "stack.alloca",

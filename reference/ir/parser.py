@@ -212,7 +212,10 @@ class Parser(Cursor):
         if word.text not in TABLE:
             self.fail(f"unknown operation {word.text}", word)
         draft = Draft(TABLE[word.text])
+        guard = self._guard() if draft.row.guards and self.accept("guarded") else None
         FORMS.get(word.text, plain)(self, draft)
+        if guard is not None:
+            draft.attrs["guarded"] = guard
         if not draft.regions:
             draft.loc = self.loc()
         if self.token.kind not in ("newline", "end") and not self.sees("}"):
@@ -222,6 +225,11 @@ class Parser(Cursor):
             self.fail(f"{word.text} has {len(types)} results, got {len(names)} names", word)
         results = [self.define(n, t) for n, t in zip(names, types, strict=True)] if names else [Value(t) for t in types]
         return Op(draft.row, draft.operands, draft.attrs, results, draft.regions, draft.loc)
+
+    def _guard(self) -> tuple[int, ...]:
+        """The axes on which an access may be outside."""
+        self.expect("(")
+        return tuple(self.many(lambda: self.integer("an axis"), ")"))
 
     def _inferred(self, draft: Draft) -> list[Type]:
         try:

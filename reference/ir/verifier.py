@@ -116,6 +116,7 @@ class _Walk:
             if value not in self.visible:
                 self._unusable(op, position, value)
         _check_row(op)
+        _check_guard(op)
         _check_position(op, frame)
         RULES[op.opdef.name](op, self.places)
         if op.regions:
@@ -141,10 +142,21 @@ def _check_row(op: Op) -> None:
     row = op.opdef
     if TABLE.get(row.name) is not row:
         expect.fail(op, "is not an operation of the table")
-    if len(op.attrs) != len(row.attrs) or not all(name in op.attrs for name in row.attrs):
+    guarded = row.guards and "guarded" in op.attrs
+    if len(op.attrs) != len(row.attrs) + guarded or not all(name in op.attrs for name in row.attrs):
         expect.fail(op, f"expected attributes ({', '.join(row.attrs)}), got ({', '.join(map(str, op.attrs))})")
     if len(op.regions) != row.regions:
         expect.fail(op, f"expected {row.regions} regions, got {len(op.regions)}")
+
+
+def _check_guard(op: Op) -> None:
+    """The axes of a guard are axes of what is accessed, in their order."""
+    axes, place = op.attrs.get("guarded"), op.attrs.get("place")
+    if axes is None:
+        return
+    known = range(place.rank if isinstance(place, Place) else 1)
+    if not isinstance(axes, tuple) or not axes or list(axes) != [axis for axis in known if axis in axes]:
+        expect.fail(op, f"attribute 'guarded' must be some of its axes, in their order, got {axes!r}")
 
 
 def _check_position(op: Op, frame: _Frame) -> None:

@@ -279,7 +279,7 @@ MODES: Final[dict[str, Callable[[Specialisation, dict[str, Place], Runtime], Der
     "rewinding": lambda made, found, runtime: reverse_mode(made.kernel, found, runtime.options, rewinds=True),
     "checked": lambda made, found, runtime: checked_mode(made.kernel, found.keys(), runtime.options),
 }
-"""Forward mode; reverse mode, and the same on memory that can be wound back; the kernel with checks of what it reads."""
+"""Forward mode; reverse mode, and the same on memory that can be wound back; the kernel with checks of its reads."""
 
 
 def parted(made: Specialisation, runtime: Runtime) -> list[Specialisation]:

@@ -52,12 +52,18 @@ class Ndarray(HostArray):
         self._grad: Ndarray | None = None
         self._dual: Ndarray | None = None
         self._of = None if primal is None else primal._unique
+        self._beside: ref[Ndarray] | None = None if primal is None else ref(primal)
         self.role = role
         self._unique: str = f"ndarray_{next(_numbers)}" if primal is None else f"{primal._unique}.{role}"
         self._shape = shape
         self._offset = (0,) * len(shape)
         self._buffer: Buffer | None = self._attach(Buffer(runtime.backend, dtype, shape + element_shape))
         runtime.adopt(self)
+
+    @property
+    def primal(self) -> Ndarray | None:
+        """The array that it is the gradient or dual of, as long as somebody has that; None for others."""
+        return None if self._beside is None else self._beside()
 
     @property
     def grad(self) -> Ndarray | None:
@@ -161,7 +167,7 @@ class Ndarray(HostArray):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Ndarray:
         """The same; in a structure that is copied, the gradient of the copy stands where that of the array stood."""
-        primal = self._primal
+        primal = self.primal
         if primal is not None:
             return cast(Ndarray, getattr(copy.deepcopy(primal, memo), self.role))
         duplicate = _duplicate(self)
@@ -171,8 +177,9 @@ class Ndarray(HostArray):
         return duplicate
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self._primal is not None:
-            return getattr, (self._primal, self.role)
+        primal = self.primal
+        if primal is not None:
+            return getattr, (primal, self.role)
         beside = {role: getattr(self, role) for role in ROLES}
         contents = {role: array.buffer.read() for role, array in beside.items() if array is not None}
         return _restored, (self.dtype, self.shape, self.element_shape, self.buffer.read(), contents)

@@ -7,6 +7,7 @@ memory.py     buffers, and the generations that tell when they changed; watches.
 guards.py     what ends shortcuts; shortcuts.py: calls that machine code serves without Python
 races.py      launches that look for races, in debug mode
 compiler.py   IR -> something to launch; plans.py: a launch with everything resolved beforehand
+assume.py     which guards of accesses a launch can do without
 modes.py      a kernel's IR in forward or reverse mode; reach.py, boxes.py, certain.py: which elements a launch touches
 racing.py     races that are certain for the arguments of a launch
 ir_program.py IR written by hand, run on numpy arrays

@@ -12,6 +12,7 @@ from ..ir.structure import Kernel, Op, Program
 from ..sizing.forced import with_capacity
 from ..sizing.sizers import Sized, with_sizers
 from ..transforms import pipeline
+from ..transforms.guard import guard
 from .backend import Backend, Bindings
 from .budget import current
 from .collection import uncollected
@@ -87,6 +88,7 @@ def compile_kernel(kernel: Kernel, options: Options, backend: Backend, *, adstac
     else:
         sized = with_sizers(program, claims=backend.capabilities.claims) if adstacks else Sized(program)
     program = sized.program
+    _guard(program, options)
     if adstacks and current().heap_limit(options.ad_stack_heap_limit):
         _refuse_held(program)
     compiled = compile_program(program, options, backend, sized)
@@ -116,6 +118,13 @@ def _is_at(op: Op, name: str) -> bool:
     return place is not None and place.name == name
 
 
+def _guard(program: Program, options: Options) -> None:
+    """Let nothing outside be touched, unless checks do that, or nobody wants it."""
+    if options.bounds == "safe" and not options.debug:
+        for task in program.tasks:
+            guard(task.body)
+
+
 def _refuse_held(program: Program) -> None:
     """Raise AdstackMemoryError if a limit on the heap would not hold, because threads keep stacks themselves."""
     for task in program.tasks:
@@ -141,11 +150,13 @@ def _uses(program: Program) -> Iterator[tuple[str, bool, bool]]:
 
 
 def stages(kernel: Kernel, options: Options, backend: Backend) -> dict[str, str]:
-    """The text of the IR after each pass, from "frontend" to "tasks", then what the backend made of it."""
+    """The text of the IR after each pass, from "frontend" to "tasks" and "guard", then what the backend made of it."""
     texts: dict[str, str] = {}
 
     def observe(stage: str, root: Kernel | Program) -> None:
         texts[stage] = print_ir(root)
 
     program = pipeline.lower(kernel, options, observe)
+    _guard(program, options)
+    texts["guard"] = print_ir(program)
     return {**texts, **backend.listing(backend.compile(program, options))}

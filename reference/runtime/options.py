@@ -61,6 +61,8 @@ class Options:
         default_ip: type of integer literals and of `int`.
         debug: check bounds, races, asserts and arithmetic while running; existing programs may also ask for it by
             check_out_of_bound.
+        bounds: what is done about an index out of bounds where `debug` is not set: "safe" lets nothing outside be
+            touched and makes it an error of the launch (spec/memory.md), "off" checks nothing: it may corrupt memory.
         fast_math: license fusing of `a * b + c`, and the fast variants of math functions (spec/math.md).
         random_seed: of the random streams.
         ad_stack_size: capacity of every adstack; 0 lets sizing decide.
@@ -84,6 +86,7 @@ class Options:
     default_fp: DType = f32
     default_ip: DType = i32
     debug: bool = False
+    bounds: str = "safe"
     fast_math: bool = False
     random_seed: int = 0
     ad_stack_size: int = 0
@@ -106,6 +109,7 @@ _CHOICES: Final[dict[str, tuple[Any, ...]]] = {
     "default_fp": FLOATS,
     "default_ip": INTS,
     "cpu_lanes": (0, *(1 << k for k in range(8))),
+    "bounds": ("safe", "off"),
     "ad_stack_storage": ("auto", "heap", "stack"),
 }
 _KINDS: Final[dict[str, type]] = {f.name: type(getattr(Options(), f.name)) for f in fields(Options)}

@@ -103,7 +103,6 @@ class Written:
         return {name: known() for name, known in self._memory.items()}
 
 
-
 class History:
     """The latest writes of one buffer: (who, the name of the place, boxes; None for all elements), oldest first."""
 

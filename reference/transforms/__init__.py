@@ -2,6 +2,7 @@
 
 pipeline.py   optimize(kernel), lower(kernel), STAGES: the passes in order
 fold.py  simplify.py  promote.py  cse.py  forward.py  licm.py  dce.py    the passes
+guard.py      guard(body): accesses that may be outside are marked; ranges.py: what integers may be
 tasks.py      split(kernel): a kernel becomes a program of tasks; crossing.py: what crosses them
 identities.py  casts.py  computed.py  patterns.py   the algebra of simplify, as a table of rules
 races.py      watched(program): tasks that leave marks, by which races are found

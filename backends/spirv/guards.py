@@ -1,0 +1,99 @@
+"""Guarded accesses: nothing outside is touched, and the first index that is outside is recorded."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+
+from adstack.backends.shared.sites import Site
+from adstack.ir.structure import Op, Place, Value
+from adstack.ir.types import ArrayType, i64, u32, u64
+
+from .checks import report
+from .code import Num
+from .region import RegionEmitter
+
+__all__ = ["guarded", "when_inside"]
+
+
+def guarded(e: RegionEmitter, op: Op, access: Callable[[], Num]) -> Num:
+    """What an access reads; 0 where it is outside."""
+    if "guarded" not in op.attrs:
+        return access()
+    bad = _outside(e, op)
+
+    def nothing() -> Sequence[Num]:
+        _report(e, op)
+        dtype = op.result.dtype
+        return [e.c.const(dtype(0), dtype)]
+
+    return e.c.either(bad, nothing, lambda: [access()])[0]
+
+
+def when_inside(e: RegionEmitter, op: Op, act: Callable[[], object]) -> None:
+    """Act where an access is inside."""
+    if "guarded" not in op.attrs:
+        act()
+        return
+    bad = _outside(e, op)
+
+    def inside() -> Sequence[Num]:
+        act()
+        return []
+
+    def nothing() -> Sequence[Num]:
+        _report(e, op)
+        return []
+
+    e.c.either(bad, nothing, inside)
+
+
+def _outside(e: RegionEmitter, op: Op) -> Num:
+    """Whether some index that is guarded is none."""
+    indices, extents = _indices(op), _extents(e, op)
+    bad = [_over(e, indices[axis], extents[axis], _known(op, axis)) for axis in op.attrs["guarded"]]
+    return functools.reduce(operator.or_, bad)
+
+
+def _over(e: RegionEmitter, index: Value, extent: Num, known: int | None) -> Num:
+    """Whether an index is not below an extent: a negative one is a huge number without a sign, also in its own type."""
+    dtype = index.dtype
+    if known is not None and dtype.is_signed and dtype.bits == 32:
+        return e.get(index).signed(u32) >= min(known, int(dtype.max) + 1)
+    return e.index(index).signed(u64) >= extent.signed(u64)
+
+
+def _known(op: Op, axis: int) -> int | None:
+    """An extent that is known when compiling."""
+    place: Place | None = op.attrs.get("place")
+    return _length(op) if place is None else place.shape[axis]
+
+
+def _report(e: RegionEmitter, op: Op) -> None:
+    indices, place = _indices(op), op.attrs.get("place")
+    types = tuple(v.dtype for v in indices)
+    if place is None:
+        report(e, Site("local", str(_length(op)), op.loc, types), e.all(indices))
+        return
+    told: Sequence[Num] = () if None not in place.shape else _extents(e, op)
+    site = Site("bounds", "", op.loc, (*types, *[i64] * len(told)), place=place)
+    report(e, site, [*e.all(indices), *told])
+
+
+def _indices(op: Op) -> Sequence[Value]:
+    place: Place | None = op.attrs.get("place")
+    return op.operands[1:2] if place is None else op.operands[: place.rank]
+
+
+def _extents(e: RegionEmitter, op: Op) -> list[Num]:
+    place: Place | None = op.attrs.get("place")
+    if place is None:
+        return [e.c.const(_length(op), i64)]
+    return [e.extent(place, axis) for axis in range(place.rank)]
+
+
+def _length(op: Op) -> int:
+    array = op.operands[0].type
+    assert isinstance(array, ArrayType)
+    return array.length

@@ -1,0 +1,117 @@
+"""Launches whose extents and arguments say that all is inside run code without guards; others run code with them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import adstack as qd
+from adstack.lang import kernel as lang
+from adstack.runtime.assume import assumed
+
+
+@pytest.fixture
+def cpu():
+    yield lambda **options: qd.init(arch=qd.cpu, offline_cache=False, **options)
+    qd.reset()
+
+
+def array(values):
+    made = qd.ndarray(qd.f32, shape=(len(values),))
+    made.from_numpy(np.array(values, np.float32))
+    return made
+
+
+def shifted():
+    @qd.kernel
+    def shift(x: qd.types.ndarray(dtype=qd.f32, ndim=1), y: qd.types.ndarray(dtype=qd.f32, ndim=1), n: qd.i32):
+        for i in range(n):
+            y[i] = x[i + 1] + 1
+
+    return shift
+
+
+def executable(kernel: lang.Kernel, *args):
+    made, _, _ = kernel.prepared(args, {})
+    return made.plan.compiled.executable
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 70), st.integers(1, 70), st.integers(-2, 72)), min_size=1, max_size=6))
+def test_every_launch_is_as_it_should_be(launches):
+    qd.init(arch=qd.cpu, offline_cache=False, cpu_lanes=8)
+    shift = shifted()
+    for long, wide, n in launches:
+        x, y = array(range(long)), array([-1] * wide)
+        outside = n > 0 and (n + 1 > long or n > wide)
+        if outside:
+            with pytest.raises(IndexError, match="outside its extents"):
+                shift(x, y, n)
+        else:
+            shift(x, y, n)
+        wanted = [(i + 2.0 if i + 1 < long else 1.0) if i < n else -1.0 for i in range(wide)]
+        assert y.to_numpy().tolist() == wanted
+    qd.reset()
+
+
+def test_code_with_all_guards_is_made_when_it_is_needed(cpu):
+    cpu()
+    shift, x, y = shifted(), array(range(9)), array([0] * 8)
+    for _ in range(3):
+        shift(x, y, 8)
+    made = executable(shift, x, y, 8)
+    assert assumed(made.program).inside
+    assert not made.others
+    for _ in range(2):
+        with pytest.raises(IndexError, match=r"ndarray x at \(9\), outside its extents \(9\), in iteration \(8\)"):
+            shift(x, y, 9)
+    assert list(made.others) == [(False, True)]
+    shift(x, y, 8)
+    assert y.to_numpy().tolist() == [*map(float, range(2, 10))]
+
+
+def test_launches_of_either_kind_stay_in_machine_code(cpu):
+    cpu()
+    shift, x, y = shifted(), array(range(9)), array([0] * 8)
+    for n in (8, 9, 8, 9):
+        if n == 9:
+            with pytest.raises(IndexError):
+                shift(x, y, n)
+        else:
+            shift(x, y, n)
+    assert type(shift.__call__).__name__ == "builtin_function_or_method"
+    made = executable(shift, x, y, 8)
+    assert made.slots[made.context.own["unfit"]]
+
+
+def test_a_gradient_that_is_unfit_has_room_for_its_adstacks(cpu):
+    cpu()
+    x, y = (qd.ndarray(qd.f32, shape=(n,), needs_grad=True) for n in (20, 16))
+
+    @qd.kernel
+    def powers(x: qd.types.ndarray(dtype=qd.f32, ndim=1), y: qd.types.ndarray(dtype=qd.f32, ndim=1), n: qd.i32):
+        for i in x:
+            s = x[i]
+            for _ in range(n):
+                s = s * s
+            y[i] = s
+
+    x.fill(1.0)
+    for _ in range(2):
+        with pytest.raises(IndexError):
+            powers(x, y, 3)
+        y.grad.fill(1.0)
+        x.grad.fill(0.0)
+        with pytest.raises(IndexError):
+            powers.grad(x, y, 3)
+        assert x.grad.to_numpy().tolist() == [8.0] * 16 + [0.0] * 4
+
+
+def test_without_guards_there_is_nothing_to_look_for(cpu):
+    cpu(bounds="off")
+    shift, x, y = shifted(), array(range(9)), array([0] * 8)
+    shift(x, y, 8)
+    assert "guarded" not in shift.stages(x, y, 8)["guard"]
+    assert "unfit" not in executable(shift, x, y, 8).module.text
