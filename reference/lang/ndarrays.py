@@ -6,6 +6,7 @@ import copy
 import ctypes
 import itertools
 from typing import Any, Final, cast
+from weakref import ref
 
 from ..errors import AdstackRuntimeError
 from ..ir.structure import Place
