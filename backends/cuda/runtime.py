@@ -142,6 +142,15 @@ class CudaBackend:
             slots[slot] = bindings.shapes[name][axis]
         executable.shapes = bindings.shapes
 
+    def exclusively(self, work: Callable[[], None]) -> None:
+        """Do work while no thread launches, or uses the device."""
+
+        def without_others() -> None:
+            with self._turn:
+                work()
+
+        native.alone(without_others)
+
     # ---- graphs
 
     def capture(self, run: Callable[[], object], executables: Sequence[Executable]) -> Graph | None:

@@ -6,8 +6,6 @@ import ctypes
 import struct
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,33 +13,29 @@ import numpy.typing as npt
 
 from adstack.backends.llvm import native
 from adstack.backends.shared.bits import raw_bits
-from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.sites import record_words
 from adstack.backends.spirv.context import own_size
-from adstack.backends.spirv.traits import Traits
 from adstack.errors import BackendUnavailableError
 from adstack.ir.structure import Program
 from adstack.ir.types import DType, i64, u8, u64
-from adstack.runtime.adstack_heap import Heap, TaskUse
+from adstack.runtime.adstack_heap import TaskUse
 from adstack.runtime.backend import Bindings, Capabilities, Probe
 from adstack.runtime.guards import rewired
+from adstack.runtime.interrupts import uninterrupted
 from adstack.runtime.options import Options
-from adstack.runtime.processes import DeviceTurn
 from adstack.runtime.shortcuts import HostArgument, Shortcut
 
 from . import capability
-from .adstacks import Layouts, device_heap
+from .adstacks import Layouts
 from .bound import Binder, BoundStream, check_count
 from .codegen import emit_module, most_groups
-from .device import Device, opened
 from .executable import OVERFLOW, PRINT_WORDS, Executable
 from .extents import Extent
 from .graphs import Graph, Graphs
-from .layout import Memory, Piece, mapped
+from .layout import Piece, mapped
+from .shared import Shared, destroyed, shared
 from .shortcuts import Launcher, Work
-from .stream import Stream
-from .toolchain import Pipeline, Pipelines
-from .traits import measured
+from .toolchain import Pipeline
 from .transfers import Transfers
 
 __all__ = ["Executable", "VulkanBackend", "open_device", "probe"]
@@ -61,56 +55,21 @@ def open_device() -> VulkanBackend:
     if isinstance(physical, tuple):
         reason, fix = physical
         raise BackendUnavailableError(reason, do=fix)
-    return VulkanBackend(capability.offered(physical), _shared(physical.number, physical.addresses))
-
-
-@dataclass(frozen=True)
-class _Shared:
-    """What all backends of a process have in common, so that opening another one costs nothing.
-
-    Attributes:
-        unread: executables launched since anybody waited, whose records are to be looked at.
-    """
-
-    device: Device
-    memory: Memory
-    pipelines: Pipelines
-    stream: Stream
-    traits: Traits
-    heap: Heap
-    lock: DeviceTurn
-    unread: dict[int, Executable] = field(default_factory=dict)
-
-
-@cache
-def _shared(number: int, addresses: bool) -> _Shared:
-    found = capability.devices()
-    assert isinstance(found, list)
-    device = opened(found[number])
-    memory = Memory(device)
-    pipelines = Pipelines(device, default_folder())
-    stream: Stream = (
-        Stream(device, memory, pipelines.layout)
-        if addresses
-        else BoundStream(device, memory, pipelines.layout, pipelines.sets)
-    )
-    traits = measured(memory, stream, pipelines, default_folder())
-    heap = device_heap(memory, stream)
-    return _Shared(device, memory, pipelines, stream, traits, heap, DeviceTurn("Vulkan"))
+    return VulkanBackend(capability.offered(physical), shared(physical.number, physical.addresses))
 
 
 class VulkanBackend:
     """Memory is pieces of Vulkan buffers, known by their addresses."""
 
-    def __init__(self, capabilities: Capabilities, shared: _Shared) -> None:
+    def __init__(self, capabilities: Capabilities, common: Shared) -> None:
         self.capabilities = capabilities
-        self._shared = shared
-        self.device, self.memory, self.stream = shared.device, shared.memory, shared.stream
+        self._shared = common
+        self.device, self.memory, self.stream = common.device, common.memory, common.stream
         self._launches = ctypes.c_int64(0)
         physical = self.device.physical
         self._groups = most_groups(physical.is_cpu, physical.limits["groups"])
         self._transfers = Transfers(self.memory, self.stream, self._seen)
-        self._graphs = Graphs(self.memory, self.stream, shared.heap, shared.lock, shared.unread, self._groups)
+        self._graphs = Graphs(self.memory, self.stream, common.heap, common.lock, common.unread, self._groups)
 
     @property
     def launches(self) -> int:
@@ -152,7 +111,7 @@ class VulkanBackend:
         if isinstance(self.stream, BoundStream):
             made.binder = Binder(self.stream, self._shared.heap, program, made.record, made.prints, made.sizes)
         self._look_ahead(made)
-        weakref.finalize(made, _destroyed, self._shared, pipelines, (made.record, made.prints, made.sizes))
+        weakref.finalize(made, destroyed, self._shared, pipelines, (made.record, made.prints, made.sizes))
         return made
 
     def _check_dtypes(self, program: Program) -> None:
@@ -203,7 +162,7 @@ class VulkanBackend:
     # ---- launching
 
     def launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
-        with self._shared.lock:
+        with self._shared.lock, uninterrupted():
             return self._launch(executable, scalars, bindings)
 
     def _launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
@@ -350,6 +309,11 @@ class VulkanBackend:
     def _settle(self) -> None:
         """Wait for everything, and raise the first thing that went wrong in it, once."""
         self.stream.finish()
+        if self._shared.unread:
+            with uninterrupted():
+                self._raise_reported()
+
+    def _raise_reported(self) -> None:
         launched = list(self._shared.unread.values())
         self._shared.unread.clear()
         errors = [error for executable in launched if (error := executable.failure()) is not None]
@@ -400,6 +364,15 @@ class VulkanBackend:
         """Where the last batch that may touch it is noted."""
         return ctypes.addressof(storage.last)
 
+    def exclusively(self, work: Callable[[], None]) -> None:
+        """Do work while no thread launches, or uses the device."""
+
+        def without_others() -> None:
+            with self._shared.lock:
+                work()
+
+        native.alone(without_others)
+
     # ---- graphs
 
     def capture(self, run: Callable[[], object], executables: Sequence[Executable]) -> Graph | None:
@@ -408,7 +381,7 @@ class VulkanBackend:
 
     def repeat(self, graph: Graph) -> bool:
         """Launch a graph; False if there is no memory for its adstacks."""
-        with self._shared.lock:
+        with self._shared.lock, uninterrupted():
             return self._graphs.repeat(graph, self._launches)
 
     def resize(self, graph: Graph, number: int) -> None:
@@ -439,7 +412,8 @@ class VulkanBackend:
         """None: the device does not address the host's memory."""
 
     def free(self, storage: Piece) -> None:
-        self._shared.lock.give_back(lambda: self.memory.free(storage))
+        with uninterrupted():
+            self._shared.lock.give_back(lambda: self.memory.free(storage))
 
     def host_view(self, storage: Piece) -> Array | None:
         with self._shared.lock:
@@ -488,18 +462,3 @@ class VulkanBackend:
 def _read(piece: Piece, at: int, dtype: DType) -> Any:
     """A returned scalar."""
     return np.frombuffer(piece.block.host, dtype.numpy, 1, piece.offset + at)[0].item()
-
-
-def _destroyed(shared: _Shared, pipelines: Sequence[Pipeline], pieces: Sequence[Piece | None]) -> None:
-    """Give back what an executable had, once the device is done with it."""
-
-    def destroy() -> None:
-        batch = shared.stream.batch
-        for pipeline in pipelines:
-            shared.device.later(batch, lambda pipeline=pipeline: shared.pipelines.destroy(pipeline))  # type: ignore[misc]
-        for piece in pieces:
-            if piece is not None:
-                piece.batch = batch
-                shared.memory.free(piece)
-
-    shared.lock.give_back(destroy)

@@ -14,6 +14,7 @@ from ..ir.types import DType
 from ..runtime import state
 from ..runtime.guards import rewired
 from ..runtime.memory import Buffer
+from ..runtime.turn import TURN
 from .hostarrays import HostArray
 from .hostvalues import extents
 from .options import scalar_type
@@ -161,10 +162,14 @@ class Field(HostArray):
 
     @property
     def buffer(self) -> Buffer:
-        if self._buffer is None:
-            shape = self._usable().shape + self.element_shape
-            self._buffer = self._attach(Buffer(state.current().backend, self.dtype, shape))
-        return self._buffer
+        buffer = self._buffer
+        if buffer is None:
+            with TURN.lock:  # the runtime does not end meanwhile, and only one thread makes memory
+                if self._buffer is None:
+                    shape = self._usable().shape + self.element_shape
+                    self._buffer = self._attach(Buffer(state.current().backend, self.dtype, shape))
+                buffer = self._buffer
+        return buffer
 
     def has_data(self) -> bool:
         """Whether memory was needed so far; a field that was never used is zero."""

@@ -7,11 +7,13 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from ..runtime.capturing import CAPTURING
-from ..runtime.guards import EPOCH, GUARD, REWIRED
+from ..runtime import state
+from ..runtime.guards import ASKING, EPOCH, GUARD, REWIRED
+from ..runtime.scopes import settle
+from ..runtime.turn import TURN
 from .ad.last_launch import reverse_last_launch
 from .differentiated import Differentiated, differentiated
-from .recording import RECORDERS, Capture, recording
+from .recording import Capture, in_charge, is_recording, recording
 from .reverse_shortcut import shortcut
 
 if TYPE_CHECKING:
@@ -53,22 +55,28 @@ class Gradient:
 
     def serve(self, *args: Any, **kwargs: Any) -> None:
         """Apply the transposed Jacobian of the launch with these arguments to the gradients, in place."""
-        with self.kernel.shown():
-            if not RECORDERS:
-                made, call, runtime = self.kernel.prepared(args, kwargs)
-                reverse_last_launch(made, call, runtime)
-                if not kwargs and (made.records is None or not made.records.notes):
-                    self._shorten(differentiated(made, "reverse", runtime), args)
-                return
-            recorder: object = RECORDERS[-1]
-            if CAPTURING and isinstance(recorder, Capture):
-                recorder.reverse(self, args, kwargs)
-                return
+        ended = state.ENDED[0]
+        with self.kernel.shown(), TURN.lock:
+            self.kernel.check_unended(ended)
+            self._serve(args, kwargs)
+
+    def _serve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        recorder: object = in_charge()
+        if recorder is not None and isinstance(recorder, Capture):
+            recorder.reverse(self, args, kwargs)
+        elif is_recording():
             with recording(None):
                 reverse_last_launch(*self.kernel.prepared(args, kwargs))
+        else:
+            made, call, runtime = self.kernel.prepared(args, kwargs)
+            reverse_last_launch(made, call, runtime)
+            if not kwargs and (made.records is None or not made.records.notes):
+                self._shorten(differentiated(made, "reverse", runtime), args)
 
     def _shorten(self, mode: Differentiated, args: tuple[Any, ...]) -> None:
         """Let machine code serve calls like this one from now on, if it can."""
+        if GUARD[ASKING]:
+            settle()
         if self._epoch != (GUARD[EPOCH], GUARD[REWIRED]):
             self.drop()
         if len(self._kinds) == MOST_SHORTCUTS:
