@@ -146,7 +146,7 @@ class CudaBackend:
         """Do work while no thread launches, or uses the device."""
 
         def without_others() -> None:
-            with self._turn:
+            with self._turn if self._turn.is_here else nullcontext():  # a forked process has no device
                 work()
 
         native.alone(without_others)

@@ -6,6 +6,7 @@ import ctypes
 import struct
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -368,7 +369,7 @@ class VulkanBackend:
         """Do work while no thread launches, or uses the device."""
 
         def without_others() -> None:
-            with self._shared.lock:
+            with self._shared.lock if self._shared.lock.is_here else nullcontext():  # a forked process has no device
                 work()
 
         native.alone(without_others)

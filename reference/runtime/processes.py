@@ -77,7 +77,7 @@ class DeviceTurn:
         return self._lock.__enter__ if threading.get_ident() == _MAIN.ident and not self._ender else self._entered
 
     @property
-    def __exit__(self) -> Callable[..., object]:
+    def __exit__(self) -> Callable[..., object]:  # noqa: PLE0302 - a property, which gives the function
         """The lock's own, a function in C: no handler of a signal keeps it from being called."""
         return self._lock.__exit__
 
