@@ -53,6 +53,8 @@ _PIECES: Final = 8
 """The least number of pieces per thread: enough to even out threads of different speed."""
 _SMALLER: Final = 16
 """By how much the first pieces are smaller than the largest: long ones stay so small, so that a launch can be ended."""
+_FIRST: Final = 1 << 20
+"""Iterations of the first pieces at most: some ms at once would do no harm, but a loop of 10^13 has long eighths."""
 _WORTH_NANOSECONDS: Final = 5_000
 """What a piece takes at least, where that was measured."""
 _PIECE_NANOSECONDS: Final = 1_000_000
@@ -280,7 +282,8 @@ entry:
   %most = mul i64 %threads, {_PIECES}
   %many = mul i64 %threads, {_PIECES * _SMALLER}
   %chunk = call i64 @chunk(i64 %left, i64 %grain, i64 %most)
-  %first = call i64 @chunk(i64 %left, i64 %grain, i64 %many)
+  %even = call i64 @chunk(i64 %left, i64 %grain, i64 %many)
+  %first = call i64 @llvm.smin.i64(i64 %even, i64 {_FIRST})
   %pieces = call i64 @pieces(i64 %left, i64 %first)
   %single = icmp eq i64 %workers, 0
   br i1 %single, label %alone, label %try

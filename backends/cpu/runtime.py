@@ -294,6 +294,10 @@ class CpuBackend:
         self._graphs.note(executable, bindings)
         return [executable.own[name][0].item() for name in executable.program.results]
 
+    def exclusively(self, work: Callable[[], None]) -> None:
+        """Do work while no thread launches."""
+        native.alone(work)
+
     def capture(self, run: Callable[[], object], executables: Sequence[Executable]) -> Graph | None:
         """Run, and keep what was launched; None if that was not a launch of each of these."""
         return self._graphs.capture(run, executables)

@@ -150,6 +150,15 @@ class CudaBackend:
             slots[slot] = bindings.shapes[name][axis]
         executable.shapes = bindings.shapes
 
+    def exclusively(self, work: Callable[[], None]) -> None:
+        """Do work while no thread launches, or uses the device."""
+
+        def without_others() -> None:
+            with self._turn if self._turn.is_here else nullcontext():  # a forked process has no device
+                work()
+
+        native.alone(without_others)
+
     # ---- graphs
 
     def capture(self, run: Callable[[], object], executables: Sequence[Executable]) -> Graph | None:

@@ -201,11 +201,11 @@ entry:
 {words(guard="ptr", epoch="i64", count="i64", lock="ptr")}
   %epoch.now = load i64, ptr %guard, align 8
   %busy.at = getelementptr i64, ptr %guard, i64 1
-  %compiling = load i64, ptr %busy.at, align 8
+  %asks = load i64, ptr %busy.at, align 8
   %ok.epoch = icmp eq i64 %epoch, %epoch.now
   %ok.count = icmp eq i64 %given, %count
   %ok.names = icmp eq ptr %names, null
-  %ok.idle = icmp eq i64 %compiling, 0
+  %ok.idle = icmp eq i64 %asks, 0
   %ok.1 = and i1 %ok.epoch, %ok.count
   %ok.2 = and i1 %ok.names, %ok.idle
   %ok = and i1 %ok.1, %ok.2
@@ -222,6 +222,14 @@ lock.it:
   %mine = extractvalue {{ i64, i1 }} %tried, 1
   br i1 %mine, label %take, label %other
 take:
+  ; what was looked at before this thread had the lock may have let others run, and they may have ended the runtime
+  %epoch.locked = load i64, ptr %guard, align 8
+  %asks.locked = load i64, ptr %busy.at, align 8
+  %still.epoch = icmp eq i64 %epoch, %epoch.locked
+  %still.idle = icmp eq i64 %asks.locked, 0
+  %still = and i1 %still.epoch, %still.idle
+  br i1 %still, label %serve, label %unlock
+serve:
   %given.at = getelementptr i64, ptr %record, i64 {RECORD["given"]}
   store ptr %args, ptr %given.at, align 8
   %taken = call i1 @arguments(ptr %record, ptr %args)

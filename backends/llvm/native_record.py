@@ -14,12 +14,12 @@ _RECORD: Final = (
     "sizings", "reductions",
 )  # fmt: skip
 RECORD: Final = {name: at for at, name in enumerate(_RECORD)}
-"""Where each word of a record stands. `guard` points to an epoch, which must be `epoch`, and a count, which must be 0;
-`written` to the words to count up when the launch is over; `distinct` to pairs of addresses of words that must differ.
-The arguments of the call under way are at `given`. Where launches compute depths of adstacks, `memo` has the words
-that they depend on, and what these were; `depths` points to a word that is the memo's address while those stand that it
-tells of, and `sized_slot` is where the launch is told so. `sizings` has counters: of launches for which they stood, of
-others, and of parallel loops that these ran, `reductions` each."""
+"""Where each word of a record stands. `guard` points to an epoch, which must be `epoch`, and a word that must be 0:
+whether calls have to ask Python; `written` to the words to count up when the launch is over; `distinct` to pairs of
+addresses of words that must differ. The arguments of the call under way are at `given`. Where launches compute depths
+of adstacks, `memo` has the words that they depend on, and what these were; `depths` points to a word that is the memo's
+address while those stand that it tells of, and `sized_slot` is where the launch is told so. `sizings` has counters: of
+launches for which they stood, of others, and of parallel loops that these ran, `reductions` each."""
 
 MEMO: Final = {name: at for at, name in enumerate(("address", "value"))}
 """The words of a memo."""

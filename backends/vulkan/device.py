@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adstack.errors import AdstackRuntimeError, InternalError
+from adstack.runtime.interrupts import let_interrupt, uninterrupted
 from adstack.runtime.processes import forked
 
 from .api import check, ffi, lib
@@ -18,7 +19,9 @@ from .instance import Instance, instance
 __all__ = ["Device", "opened"]
 
 _COMPUTE = 2
-_FOREVER = 0xFFFFFFFFFFFFFFFF
+_SLICE = 20_000_000
+"""Nanoseconds that one wait takes at most."""
+_TIMEOUT = 2
 _PATIENCE = 1e-4
 _FUNCTIONS = (
     "vkAllocateDescriptorSets", "vkAllocateMemory", "vkBeginCommandBuffer", "vkBindBufferMemory",
@@ -102,21 +105,29 @@ class Device:
         """Hand over a command buffer; the number of the batch that it is."""
         if os.getpid() != self.process:
             raise forked("Vulkan")
-        self._commands[0] = commands
-        self._signal[0] = self.submitted + 1
-        result = self.vk["vkQueueSubmit"](self.queue, 1, self._submit, ffi().NULL)
-        check(result, "run a batch of launches")
-        self.submitted += 1
+        with uninterrupted():
+            self._commands[0] = commands
+            self._signal[0] = self.submitted + 1
+            result = self.vk["vkQueueSubmit"](self.queue, 1, self._submit, ffi().NULL)
+            check(result, "run a batch of launches")
+            self.submitted += 1
         return self.submitted
 
     def wait(self, batch: int) -> None:
         """Until a batch is done."""
         if batch > self.finished:
             self._watch(batch)
-            self._target[0] = batch
-            check(self.vk["vkWaitSemaphores"](self.handle, self._wait, _FOREVER), "wait for a launch")
+            while not self._waited(batch):
+                let_interrupt()
             self.finished = batch
         self.sweep()
+
+    def _waited(self, batch: int) -> bool:
+        """Whether a batch is done, after a short wait: Python runs handlers of signals between two of these."""
+        self._target[0] = batch
+        result = self.vk["vkWaitSemaphores"](self.handle, self._wait, _SLICE)
+        check(result, "wait for a launch")
+        return bool(result != _TIMEOUT)
 
     def _watch(self, batch: int) -> None:
         """Look for a while whether a batch is done: waking up takes a thread longer than a short launch."""
@@ -131,8 +142,10 @@ class Device:
 
     def sweep(self) -> None:
         """Do what was put off until batches were done that are done now, and raise what the validation layer said."""
-        while self._later and self._later[0][0] <= self.finished:
-            self._later.pop(0)[1]()
+        if self._later and self._later[0][0] <= self.finished:
+            with uninterrupted():
+                while self._later and self._later[0][0] <= self.finished:
+                    self._later.pop(0)[1]()
         if self.instance.messages:
             text = "\n".join(self.instance.messages)
             self.instance.messages.clear()
@@ -150,8 +163,10 @@ class Device:
             self._later.append((batch, action))
 
     def idle(self) -> None:
-        """Wait for everything; at the end of the process, where nothing may be raised."""
+        """Wait for everything, at the end of the process, unless an interrupt says otherwise."""
         if os.getpid() == self.process:
+            while not self._waited(self.submitted):
+                let_interrupt()
             self.vk["vkDeviceWaitIdle"](self.handle)
 
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import bisect
 import ctypes
+import functools
 import itertools
 import math
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -21,6 +23,7 @@ import numpy.typing as npt
 
 from adstack.errors import AdstackMemoryError
 from adstack.ir.types import DType
+from adstack.runtime.interrupts import uninterrupted
 
 from .api import check, ffi, lib
 from .device import Device
@@ -173,9 +176,10 @@ class Memory:
         """
         size = max(-(-math.prod(shape) * dtype.size // ALIGNMENT) * ALIGNMENT, ALIGNMENT)
         kind: _Kind = "staging" if staging else "visible" if visible or self.mapped else "device"
-        for block, offset in self._room(size, kind):
-            self.used += size
-            return Piece(block, offset, size, dtype, shape, block.address + offset)
+        with uninterrupted():
+            for block, offset in self._room(size, kind):
+                self.used += size
+                return Piece(block, offset, size, dtype, shape, block.address + offset)
         raise AdstackMemoryError(f"no memory for {dtype} of shape {shape}")
 
     def _room(self, size: int, kind: _Kind) -> Iterator[tuple[Block, int]]:
@@ -288,8 +292,14 @@ class Memory:
             if any(block is other for other in blocks):
                 blocks[:] = [other for other in blocks if other is not block]
         vk["vkDestroyBuffer"](handle, block.buffer, ffi().NULL)
-        vk["vkFreeMemory"](handle, block.memory, ffi().NULL)
         self.taken -= block.size
+        # arrays of numpy over the memory may be in use by a thread that did not know: it stays as long as they do
+        host, block.host = block.host, None
+        freed = functools.partial(vk["vkFreeMemory"], handle, block.memory, ffi().NULL)
+        if host is None:
+            freed()
+        else:
+            weakref.finalize(host, freed).atexit = False
 
 
 def _properties(handle: Any) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:

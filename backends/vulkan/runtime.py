@@ -6,6 +6,7 @@ import ctypes
 import struct
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -20,6 +21,7 @@ from adstack.ir.types import DType, u8, u64
 from adstack.runtime.adstack_heap import TaskUse
 from adstack.runtime.backend import Bindings, Capabilities, Probe
 from adstack.runtime.guards import rewired
+from adstack.runtime.interrupts import uninterrupted
 from adstack.runtime.options import Options
 from adstack.runtime.shortcuts import HostArgument, Shortcut
 
@@ -60,16 +62,16 @@ def open_device() -> VulkanBackend:
 class VulkanBackend:
     """Memory is pieces of Vulkan buffers, known by their addresses."""
 
-    def __init__(self, capabilities: Capabilities, shared: Shared) -> None:
+    def __init__(self, capabilities: Capabilities, common: Shared) -> None:
         self.capabilities = capabilities
-        self._shared = shared
-        self.device, self.memory, self.stream = shared.device, shared.memory, shared.stream
+        self._shared = common
+        self.device, self.memory, self.stream = common.device, common.memory, common.stream
         self._launches = ctypes.c_int64(0)
         physical = self.device.physical
         self._groups = most_groups(physical.is_cpu, physical.limits["groups"])
         self._transfers = Transfers(self.memory, self.stream, self._seen)
         self._graphs = Graphs(
-            self.memory, self.stream, shared.heap, shared.lock, shared.unread, self._groups, shared.leftovers
+            self.memory, self.stream, common.heap, common.lock, common.unread, self._groups, common.leftovers
         )
 
     @property
@@ -158,7 +160,7 @@ class VulkanBackend:
     # ---- launching
 
     def launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
-        with self._shared.lock:
+        with self._shared.lock, uninterrupted():
             return self._launch(executable, scalars, bindings)
 
     def _launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
@@ -304,6 +306,11 @@ class VulkanBackend:
     def _settle(self) -> None:
         """Wait for everything, and raise the first thing that went wrong in it, once."""
         self.stream.finish()
+        if self._shared.unread:
+            with uninterrupted():
+                self._raise_reported()
+
+    def _raise_reported(self) -> None:
         launched = list(self._shared.unread.values())
         self._shared.unread.clear()
         for error in filter(None, [self._shared.outside.taken(), *(one.failure() for one in launched)]):
@@ -355,6 +362,15 @@ class VulkanBackend:
         """Where the last batch that may touch it is noted."""
         return ctypes.addressof(storage.last)
 
+    def exclusively(self, work: Callable[[], None]) -> None:
+        """Do work while no thread launches, or uses the device."""
+
+        def without_others() -> None:
+            with self._shared.lock if self._shared.lock.is_here else nullcontext():  # a forked process has no device
+                work()
+
+        native.alone(without_others)
+
     # ---- graphs
 
     def capture(self, run: Callable[[], object], executables: Sequence[Executable]) -> Graph | None:
@@ -363,7 +379,7 @@ class VulkanBackend:
 
     def repeat(self, graph: Graph) -> bool:
         """Launch a graph; False if there is no memory for its adstacks."""
-        with self._shared.lock:
+        with self._shared.lock, uninterrupted():
             return self._graphs.repeat(graph, self._launches)
 
     def resize(self, graph: Graph, number: int) -> None:
@@ -396,7 +412,8 @@ class VulkanBackend:
         """None: the device does not address the host's memory."""
 
     def free(self, storage: Piece) -> None:
-        self._shared.lock.give_back(lambda: self.memory.free(storage))
+        with uninterrupted():
+            self._shared.lock.give_back(lambda: self.memory.free(storage))
 
     def abandon(self, storage: Piece) -> None:
         """Give memory back that has lost its owner, once the device is done with it."""

@@ -15,6 +15,7 @@ from adstack.backends.llvm.native import Entry
 from adstack.backends.spirv.context import Context
 from adstack.errors import InternalError
 from adstack.ir.structure import Program
+from adstack.runtime.interrupts import uninterrupted
 
 from .bound import Binder
 from .counting import TASK, Counted
@@ -135,7 +136,7 @@ class Launcher:
         """Record the launch whose words stand ready, after what machine code does not do: wait for whoever has the
         lock, hand over a full batch and begin another, bind memory of other blocks than the last launch did.
         """
-        with self._lock:
+        with self._lock, uninterrupted():
             if self._work.binder is not None:
                 self._bind(self._work.binder)
             self._stream.room(aligned(self._work.context.size))

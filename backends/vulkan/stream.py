@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adstack.ir.types import u8
+from adstack.runtime.interrupts import uninterrupted
 
 from .api import check, ffi
 from .device import Device
@@ -89,15 +90,21 @@ class Stream:
     def _open(self) -> _Batch:
         """The batch being recorded; a new one begins once the device is done with what it was before."""
         if self._current is None:
-            batch = self._batches.pop(0)
-            self._batches.append(batch)
-            self.device.wait(batch.number)
-            check(self.device.vk["vkBeginCommandBuffer"](batch.commands, self._begin), "record launches")
-            self._current, state, host = batch, self.state, ffi().from_buffer(batch.arena.block.host)
-            state.commands, state.batch = _number(batch.commands), self.device.submitted + 1
-            state.host, state.address = _number(host) + batch.arena.offset, batch.arena.address
-            state.bound = state.pipeline = state.used = state.dispatches = 0
+            batch = self._batches[0]
+            self.device.wait(batch.number)  # which may be interrupted
+            with uninterrupted():
+                self._batches.append(self._batches.pop(0))
+                self._begun(batch)
+        assert self._current is not None
         return self._current
+
+    def _begun(self, batch: _Batch) -> None:
+        """Record from now on into a batch that nothing uses."""
+        check(self.device.vk["vkBeginCommandBuffer"](batch.commands, self._begin), "record launches")
+        self._current, state, host = batch, self.state, ffi().from_buffer(batch.arena.block.host)
+        state.commands, state.batch = _number(batch.commands), self.device.submitted + 1
+        state.host, state.address = _number(host) + batch.arena.offset, batch.arena.address
+        state.bound = state.pipeline = state.used = state.dispatches = 0
 
     def room(self, size: int) -> Piece:
         """The arena of a batch that takes one launch more, with words of so many bytes."""
@@ -150,6 +157,10 @@ class Stream:
 
     def copy(self, source: Piece, target: Piece, size: int, *, start: int = 0, to: int = 0) -> None:
         """Copy bytes from the `start`th on of a piece to the `to`th on of another."""
+        with uninterrupted():
+            self._copy(source, target, size, start, to)
+
+    def _copy(self, source: Piece, target: Piece, size: int, start: int, to: int) -> None:
         vk, commands = self.device.vk, self._ordered()
         places = {"srcOffset": source.offset + start, "dstOffset": target.offset + to, "size": size}
         region = ffi().new("VkBufferCopy *", places)
@@ -158,9 +169,10 @@ class Stream:
 
     def fill(self, target: Piece, word: int) -> None:
         """Fill a piece with 32 bits."""
-        commands = self._ordered()
-        self.device.vk["vkCmdFillBuffer"](commands, target.block.buffer, target.offset, target.size, word)
-        target.batch = self.batch
+        with uninterrupted():
+            commands = self._ordered()
+            self.device.vk["vkCmdFillBuffer"](commands, target.block.buffer, target.offset, target.size, word)
+            target.batch = self.batch
 
     def _ordered(self) -> Any:
         """The commands, after a barrier."""
@@ -176,6 +188,11 @@ class Stream:
 
     def flush(self) -> None:
         """Hand what is recorded to the device."""
+        if self._current is not None:
+            with uninterrupted():
+                self._hand_over()
+
+    def _hand_over(self) -> None:
         self._record()
         batch, self._current = self._current, None
         self.state.commands = 0

@@ -133,6 +133,51 @@ for call in ({kernel}, {kernel}.serve):
     assert in_process(body, threads=threads, script=SCRIPT + ENDLESS) == (0, "65536.0\n65536.0\n", "")
 
 
+FLAT = """
+@qd.kernel
+def flat(x: qd.types.ndarray(dtype=qd.f64, ndim=1), turns: qd.i64):
+    for i in range(turns):
+        x[i % 16] = 1.0
+
+@qd.kernel
+def grid(x: qd.types.ndarray(dtype=qd.f64, ndim=1), turns: qd.i64):
+    for i, j in qd.ndrange(turns, 1_000_000):
+        x[(i + j) % 16] = 2.0
+
+@qd.kernel
+def total(x: qd.types.ndarray(dtype=qd.f64, ndim=1), turns: qd.i64) -> qd.i64:
+    s = qd.i64(0)
+    for i in range(turns):
+        s += i % 3
+    return s
+
+@qd.kernel
+def in_order(x: qd.types.ndarray(dtype=qd.f64, ndim=1), turns: qd.i64):
+    qd.loop_config(serialize=True)
+    for i in range(turns):
+        x[i % 16] += 1.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "turns", "threads"),
+    [("flat", 10**13, 1), ("flat", 10**13, 2), ("grid", 10**7, 2), ("total", 10**13, 2), ("in_order", 10**13, 2)],
+)
+def test_ctrl_c_ends_a_loop_of_any_length(kernel: str, turns: int, threads: int) -> None:
+    """interrupts.wait"""
+    body = f"""
+{kernel}(x, 0)
+for call in ({kernel}, {kernel}.serve):
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        call(x, {turns})
+    except KeyboardInterrupt:
+        one(x)
+        print(x.to_numpy().sum())
+"""
+    assert in_process(body, threads=threads, script=SCRIPT + FLAT) == (0, "65536.0\n65536.0\n", "")
+
+
 def test_a_handler_that_does_not_raise_lets_a_long_iteration_go_on() -> None:
     body = """
 seen = []

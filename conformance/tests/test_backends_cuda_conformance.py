@@ -13,7 +13,7 @@ import pytest
 
 TOPICS = {
     "adstacks": ("adstack-machine/*", "heap/*", "safety/*"),
-    "threads": ("parallel/*", "memory/*:f32*", "memory/*:i32*", "memory/*:u8*"),
+    "threads": ("parallel/*", "threads/*", "memory/*:f32*", "memory/*:i32*", "memory/*:u8*"),
     "programs": ("programs/*", "gradients/*program*", "gradients/*step*", "gradients/*siblings*"),
     "returned": ("gradients/*returned*", "gradients/*seed*", "gradients/*linked*"),
     "errors": ("errors/*", "control/*debug*", "control/*print*"),

@@ -15,6 +15,7 @@ from ..runtime import state
 from ..runtime.copying import Uncopied
 from ..runtime.guards import rewired
 from ..runtime.memory import Buffer
+from ..runtime.turn import TURN
 from .hostarrays import HostArray
 from .hostvalues import extents
 from .options import scalar_type
@@ -181,10 +182,14 @@ class Field(Uncopied, HostArray):
 
     @property
     def buffer(self) -> Buffer:
-        if self._buffer is None:
-            shape = self._usable().shape + self.element_shape
-            self._buffer = self._attach(Buffer(state.current().backend, self.dtype, shape))
-        return self._buffer
+        buffer = self._buffer
+        if buffer is None:
+            with TURN.lock:  # the runtime does not end meanwhile, and only one thread makes memory
+                if self._buffer is None:
+                    shape = self._usable().shape + self.element_shape
+                    self._buffer = self._attach(Buffer(state.current().backend, self.dtype, shape))
+                buffer = self._buffer
+        return buffer
 
     def has_data(self) -> bool:
         """Whether memory was needed so far; a field that was never used is zero."""

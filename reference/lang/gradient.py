@@ -6,13 +6,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from ..runtime.capturing import CAPTURING
+from ..runtime import state
 from ..runtime.copying import ByName
-from ..runtime.guards import EPOCH, GUARD, REWIRED
+from ..runtime.guards import ASKING, EPOCH, GUARD, REWIRED
+from ..runtime.scopes import settle
+from ..runtime.turn import TURN
 from .ad.last_launch import reverse_last_launch
 from .ad.returned import default_seeds
 from .differentiated import Differentiated, differentiated
-from .recording import RECORDERS, Capture, recording
+from .recording import Capture, in_charge, is_recording, recording
 from .reverse_shortcut import shortcut
 from .seeds import SEED, is_real, seeds_of
 
@@ -61,19 +63,23 @@ class Gradient(ByName):
         The adjoint of what the kernel returned is `seed=`: of the shape of what is returned, and 1 unless given for one
         real number. A parameter of that name is passed by position.
         """
-        with self.kernel.shown():
-            if not RECORDERS:
-                made, call, runtime = self.prepared(args, kwargs)
-                reverse_last_launch(made, call, runtime)
-                if not kwargs and not call.seeds and (made.records is None or not made.records.notes):
-                    self._shorten(differentiated(made, "reverse", runtime), args)
-                return
-            recorder: object = RECORDERS[-1]
-            if CAPTURING and isinstance(recorder, Capture):
-                recorder.reverse(self, args, kwargs)
-                return
+        ended = state.ENDED[0]
+        with self.kernel.shown(), TURN.lock:
+            self.kernel.check_unended(ended)
+            self._serve(args, kwargs)
+
+    def _serve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        recorder: object = in_charge()
+        if recorder is not None and isinstance(recorder, Capture):
+            recorder.reverse(self, args, kwargs)
+        elif is_recording():
             with recording(None):
                 reverse_last_launch(*self.prepared(args, kwargs))
+        else:
+            made, call, runtime = self.prepared(args, kwargs)
+            reverse_last_launch(made, call, runtime)
+            if not kwargs and not call.seeds and (made.records is None or not made.records.notes):
+                self._shorten(differentiated(made, "reverse", runtime), args)
 
     def prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialisation, Call, Runtime]:
         """What would serve a call, and what the call passes, with the adjoints of what the kernel returned."""
@@ -91,6 +97,8 @@ class Gradient(ByName):
 
     def _shorten(self, mode: Differentiated, args: tuple[Any, ...]) -> None:
         """Let machine code serve calls like this one from now on, if it can."""
+        if GUARD[ASKING]:
+            settle()
         if self._epoch != (GUARD[EPOCH], GUARD[REWIRED]):
             self.drop()
         if len(self._kinds) == MOST_SHORTCUTS:

@@ -12,8 +12,7 @@ that can keeps what it did, and repeats it as one from then on. Elsewhere every 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,17 +23,19 @@ from ..errors import AdstackArgumentError, AdstackDataAccessError, AdstackRuntim
 from ..runtime import state
 from ..runtime.adstack_heap import HeapLimit
 from ..runtime.boxes import Box, intersection
-from ..runtime.capturing import CAPTURING, allowing, capturing
+from ..runtime.capturing import CAPTURING, allowing, is_capturing
 from ..runtime.copying import Uncopied
 from ..runtime.graphs import Captured, Planned, captured
 from ..runtime.memory import Buffer
 from ..runtime.plans import Plan
+from ..runtime.scopes import Entry, Scoped
+from ..runtime.turn import TURN
 from .ad.events import key_of
 from .ad.last_launch import has_changed, reverse_last_launch
 from .differentiated import Differentiated, differentiated
 from .hostarrays import HostArray
 from .protocol import current_emitter
-from .recording import RECORDERS, recording
+from .recording import RECORDERS, is_recording, recording
 
 if TYPE_CHECKING:
     from .arguments import Call
@@ -134,7 +135,7 @@ class Step:
         return has_changed(self.made, self.call, self.runtime)
 
 
-class Graph(Uncopied):
+class Graph(Scoped, Uncopied):
     """What `graph()` gives: a context in which calls are recorded, and their launch.
 
     Attributes:
@@ -147,7 +148,8 @@ class Graph(Uncopied):
     def __init__(self) -> None:
         self._steps: list[Step] = []
         self._runtime: state.Runtime | None = None
-        self._open: ExitStack | None = None
+        self._recorder: Entry[Any] | None = None
+        self._capture_entry: Entry[bool] | None = None
         self._captured: Captured | None = None
         self._first = True
         self._alone: list[Step] = []
@@ -155,24 +157,42 @@ class Graph(Uncopied):
     # ---- recording
 
     def __enter__(self) -> Graph:
-        if CAPTURING or any(recorder is not None for recorder in RECORDERS) or current_emitter() is not None:
+        if is_capturing() or is_recording() or current_emitter() is not None:
             raise AdstackRuntimeError(
                 "a graph can't be recorded inside another graph, a Tape, a FwdMode or a kernel", do="leave that first"
             )
-        self._steps, self._runtime = [], state.current()
-        self._captured, self._first = None, True
-        self._open = ExitStack()
-        self._open.enter_context(_closed(self._runtime))
-        self._open.enter_context(recording(self))
-        self._open.enter_context(capturing())
+        try:
+            with TURN.lock:
+                self._begin()
+        except BaseException:
+            self._end()
+            raise
         return self
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        assert self._open is not None
-        self._open.close()
-        self._open = None
-        if kind is not None:
-            self._steps, self._runtime = [], None
+    def _begin(self) -> None:
+        """Record the calls of this thread, and keep the host from memory meanwhile."""
+        self._steps, self._runtime = [], state.current()
+        self._captured, self._first = None, True
+        holder = self.holder()
+        self._capture_entry = CAPTURING.begin(True, holder)
+        _detach(self._runtime)
+        self._recorder = RECORDERS.begin(self, holder)
+
+    def _end(self) -> None:
+        """Record no more."""
+        if self._recorder is not None:
+            RECORDERS.end(self._recorder)
+        if self._capture_entry is not None:
+            CAPTURING.end(self._capture_entry)
+        if self._runtime is not None and not CAPTURING.anywhere():
+            _attach(self._runtime)
+
+    def leave(self, kind: Any, error: Any, trace: Any) -> None:
+        """Record no more; what an exception has broken off is no graph."""
+        with TURN.lock:
+            self._end()
+            if kind is not None:
+                self._steps, self._runtime = [], None
 
     def call(self, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Record a call of a kernel."""
@@ -210,6 +230,12 @@ class Graph(Uncopied):
         Scalar arguments are those of the block. AdstackStaleBoundError if the device has kept adstacks that are too
         small now, since a loop bound has grown: then nothing, or nothing that could be used, was computed.
         """
+        ended = state.ENDED[0]
+        with TURN.lock:
+            state.check_unended(ended, "a graph was launched")
+            self._launch()
+
+    def _launch(self) -> None:
         self._check()
         if self._first:
             self._capture()
@@ -248,9 +274,9 @@ class Graph(Uncopied):
         return self._captured is not None
 
     def _check(self) -> None:
-        if self._open is not None:
+        if self._recorder is not None and self._recorder.in_force and self._recorder in RECORDERS:
             raise AdstackRuntimeError("the graph is still being recorded", do="launch it after the block")
-        if any(recorder is not None for recorder in RECORDERS) or CAPTURING:
+        if is_recording() or is_capturing():
             raise AdstackRuntimeError(
                 "a graph can't be launched inside another one, a Tape or a FwdMode: they would not see its calls",
                 do="make the calls themselves, or launch the graph outside",
@@ -389,13 +415,8 @@ def _detach(runtime: state.Runtime) -> None:
             array.disconnect()
 
 
-@contextmanager
-def _closed(runtime: state.Runtime) -> Iterator[None]:
-    """Memory is none of the host's business inside."""
-    _detach(runtime)
-    try:
-        yield
-    finally:
-        for array in runtime.residents():
-            if isinstance(array, HostArray):
-                array.connect()
+def _attach(runtime: state.Runtime) -> None:
+    """Let the host have the quick ways to fields and ndarrays again."""
+    for array in runtime.residents():
+        if isinstance(array, HostArray):
+            array.connect()

@@ -12,7 +12,9 @@ import numpy.typing as npt
 from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..ir.types import DType
 from ..runtime.boxes import box_at
+from ..runtime.capturing import CAPTURING
 from ..runtime.memory import Array, Buffer
+from ..runtime.turn import TURN
 from . import dlpack, hostvalues, linked
 from .device_arrays import described
 from .matrices.base import Elements
@@ -67,10 +69,10 @@ class HostArray(ABC):
     # ---- elements
 
     def __getitem__(self, key: Any) -> Any:
-        if key.__class__ is int and 0 <= key < self._fast and not RECORDERS:
-            return self._item(key)
+        if key.__class__ is int and 0 <= key < self._fast and not RECORDERS and (item := self._item) is not None:
+            return item(key)
         if self._array is None:
-            self.buffer.usable()
+            self._reach()
         position = hostvalues.position(self, key)
         if self.element_shape:
             return Elements.over(ElementView(self, position), self.element_shape, self.dtype)
@@ -82,52 +84,62 @@ class HostArray(ABC):
             and 0 <= key < self._fast
             and value.__class__ is self._plain
             and self._low <= value <= self._high
-            and self._array is not None
+            and (array := self._array) is not None
+            and not RECORDERS
         ):
             buffer = self.buffer
             if buffer.watch is not None:
                 buffer.watch.before(buffer, "the host", (((key, key),),))
-            self._array[key] = value
+            array[key] = value
             buffer.touch()
-            if RECORDERS:
-                host_wrote(self, key)
             return
         if self._array is None:
-            self.buffer.usable()
+            self._reach()
         position = hostvalues.position(self, key)
         put = hostvalues.element if self.element_shape else hostvalues.scalar
         self._store(position, put(self, value), value)
 
     def _view(self) -> Array:
         """The contents, for reading; memory that the host addresses is looked up once."""
-        return self.buffer.read() if self._array is None else self._array
+        array = self._array
+        return self.buffer.read() if array is None else array
+
+    def _reach(self) -> None:
+        """Find the memory, which a graph under way may have put out of reach of the quick ways."""
+        buffer = self.buffer
+        buffer.usable()
+        if buffer.backend.capabilities.direct and not CAPTURING.anywhere():
+            with TURN.lock:  # it is not dropped meanwhile
+                self._attach(self.buffer)
 
     def _number(self, position: tuple[int, ...]) -> Any:
         """One number."""
-        value = self.buffer.item(position) if self._array is None else self._array.item(position)
+        array = self._array
+        value = self.buffer.item(position) if array is None else array.item(position)
         return linked.read(self, position, value) if RECORDERS else value
 
     def _store(self, position: tuple[int, ...], value: Any, given: Any) -> None:
         """Write one element; `given` is what the host wanted to write."""
         if RECORDERS:
             linked.wrote(self, position, given)
-        buffer = self.buffer
-        if self._array is not None:
-            if buffer.watch is not None:
-                buffer.watch.before(buffer, "the host", (box_at(position, buffer.shape),))
-            self._array[position] = value
-            buffer.touch()
+        buffer, array = self.buffer, self._array
+        if array is None:
+            buffer.put(position, value)
             return
-        buffer.put(position, value)
+        with buffer.turn():
+            buffer.announce((box_at(position, buffer.shape),))
+            array[position] = value
+            buffer.touch()
 
     def _attach(self, buffer: Buffer) -> Buffer:
         """Prepare the quick ways to `buffer`, if it lies in memory that the host may use at any time."""
-        self._array = buffer.view() if buffer.backend.capabilities.direct else None
-        if self._array is None:
+        array = buffer.view() if buffer.backend.capabilities.direct else None
+        self._array = array
+        if array is None:
             return buffer
         self._bounds = tuple(zip(self.offset, self.shape, strict=True))
-        if not self.element_shape and self._array.ndim == 1 and not self.offset[0]:
-            self._fast, self._item = len(self._array), self._array.item
+        if not self.element_shape and array.ndim == 1 and not self.offset[0]:
+            self._fast, self._item = len(array), array.item
             self._plain, self._low, self._high = hostvalues.storable(self.dtype)
         return buffer
 
@@ -175,11 +187,13 @@ class HostArray(ABC):
 
     def to_numpy(self, dtype: npt.DTypeLike | None = None, copy: bool = True) -> Array:
         """The elements as a numpy array; with `copy=False` it shares the memory, where the device allows it."""
-        contents = self.buffer.read() if self._array is None else self._array
+        if self._array is None:
+            self._reach()
         if copy:
-            with np.errstate(all="ignore"):
-                return np.array(contents, dtype)
-        if self._array is None or (dtype is not None and np.dtype(dtype) != contents.dtype):
+            with self.buffer.turn(), np.errstate(all="ignore"):
+                return np.array(self._view(), dtype)
+        contents = self._view()
+        if contents is not self._array or (dtype is not None and np.dtype(dtype) != contents.dtype):
             raise AdstackArgumentError(
                 f"{self.label} can't share its memory with numpy as {np.dtype(dtype or contents.dtype)}",
                 do="leave copy=False out",

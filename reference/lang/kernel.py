@@ -21,15 +21,17 @@ from ..errors import (
 )
 from ..runtime import state
 from ..runtime.copying import ByName
-from ..runtime.guards import EPOCH, GUARD
+from ..runtime.guards import ASKING, EPOCH, GUARD
+from ..runtime.scopes import settle
 from ..runtime.shortcuts import Argument
+from ..runtime.turn import TURN
 from . import whole
 from .ad.records import Records
 from .arguments import Call, Parameter
 from .gradient import Gradient
 from .parameters import Signature
 from .protocol import current_emitter
-from .recording import RECORDERS
+from .recording import in_charge
 from .results import result_spec
 from .specialisation import Specialisation, specialise
 from .specs import Request, Spec
@@ -71,9 +73,12 @@ class Kernel(ByName):
         return self if owner is None or not self.signature.is_method else BoundKernel(self, owner)
 
     def serve(self, *args: Any, **kwargs: Any) -> Any:
-        """Serve a call of any kind."""
+        """Serve a call of any kind; in its turn, if several threads call kernels."""
+        ended = state.ENDED[0]
         try:
-            return self._call(args, kwargs)
+            with TURN.lock:
+                self.check_unended(ended)
+                return self._call(args, kwargs)
         except InternalError:
             raise
         except AdstackError as error:
@@ -89,6 +94,11 @@ class Kernel(ByName):
             f"Python's stack is too small to compile {self.signature.name} here",
             do="call it first where fewer functions are under way, or raise sys.setrecursionlimit()",
         )
+
+    def check_unended(self, ended: int) -> None:
+        """Raise AdstackRuntimeError if the runtime has ended since so many had, while a call waited for its turn."""
+        if state.ENDED[0] != ended:
+            state.check_unended(ended, f"{self.signature.name} was called")
 
     @contextmanager
     def shown(self) -> Iterator[None]:
@@ -111,8 +121,9 @@ class Kernel(ByName):
         )
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if RECORDERS and RECORDERS[-1] is not None and current_emitter() is None:
-            return RECORDERS[-1].call(self, args, kwargs)
+        recorder = in_charge()
+        if recorder is not None and current_emitter() is None:
+            return recorder.call(self, args, kwargs)
         if kwargs and self._shortcuts:
             return self.__call__(*self._bound(args, kwargs))  # machine code knows arguments by their position
         runtime = self._entered()
@@ -132,6 +143,8 @@ class Kernel(ByName):
 
     def _shorten(self, made: Specialisation, args: tuple[Any, ...]) -> None:
         """Let machine code serve calls like this one from now on, if it can."""
+        if GUARD[ASKING]:
+            settle()
         if self._shortcuts_epoch != GUARD[EPOCH]:
             self._shortcuts, self._shortcuts_epoch, self.__call__ = set(), GUARD[EPOCH], self.serve
         if len(self._shortcuts) == MOST_SHORTCUTS:

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from ..ir.derivatives import RULES
-from .recording import RECORDERS
+from .recording import in_charge
 from .slopes import slopes
 
 __all__ = ["Chain", "Linked", "Links", "keeping", "links_in", "read", "wrote"]
@@ -213,7 +213,7 @@ def keeping(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 def read(array: Any, position: tuple[int, ...], value: Any) -> Any:
     """What the host has read, with its origin if somebody records it."""
-    recorder: Any = RECORDERS[-1]
+    recorder: Any = in_charge()
     if not isinstance(value, float) or not hasattr(recorder, "host_read"):
         return value
     return recorder.host_read(array, position, value)
@@ -221,7 +221,7 @@ def read(array: Any, position: tuple[int, ...], value: Any) -> Any:
 
 def wrote(array: Any, where: Any, given: Any) -> None:
     """Tell who is in charge that the host writes `given`: a number, or something made of numbers."""
-    recorder: Any = RECORDERS[-1]
+    recorder: Any = in_charge()
     if recorder is None:
         return
     entries = links_in(given) if hasattr(recorder, "host_linked") else []

@@ -120,11 +120,12 @@ class Ndarray(HostArray):
 
     @property
     def buffer(self) -> Buffer:
-        if self._buffer is None:
+        buffer = self._buffer
+        if buffer is None:
             raise AdstackRuntimeError(
                 "the ndarray was made before reset() or init() and its data is gone", do="make it again"
             )
-        return self._buffer
+        return buffer
 
     @property
     def name(self) -> str:

@@ -6,15 +6,12 @@ if there is none but a kernel is being compiled, to the emitter in charge; other
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from ..ir.types import DType
-from ..runtime.guards import compiling
+from ..runtime.scopes import Scopes, Within
 
-__all__ = ["AtomicTarget", "Emitter", "ExprLike", "current_emitter", "emitting", "is_expr"]
+__all__ = ["AtomicTarget", "Emitter", "ExprLike", "current_emitter", "emitting", "is_expr", "lowered", "lowering"]
 
 
 class Emitter(Protocol):
@@ -49,24 +46,29 @@ class AtomicTarget(Protocol):
         """Combine `values` into it as one step; the result is the old value. Kinds are those of `ir.ops.ATOMICS`."""
 
 
-_EMITTER: ContextVar[Emitter | None] = ContextVar("adstack_emitter", default=None)
+_EMITTERS: Final[Scopes[Emitter | None]] = Scopes(asks=True)
+"""Those who record operations now. A kernel that is called meanwhile is no launch."""
+_LOWERINGS: Final[Scopes[Any]] = Scopes()
 
 
 def current_emitter() -> Emitter | None:
     """Who records operations now; None on the host."""
-    return _EMITTER.get()
+    return _EMITTERS.innermost() if _EMITTERS else None
 
 
-@contextmanager
-def emitting(emitter: Emitter | None) -> Iterator[None]:
+def lowered() -> Any:
+    """What is being lowered: see `frontend.current`; None on the host."""
+    return _LOWERINGS.innermost() if _LOWERINGS else None
+
+
+def lowering(context: Any) -> Within[Any]:
+    """Within this block `lowered` gives the context of a lowering."""
+    return Within(_LOWERINGS, context)
+
+
+def emitting(emitter: Emitter | None) -> Within[Emitter | None]:
     """Within this block functions of plain numbers are recorded by `emitter` (None: computed at once)."""
-    token = _EMITTER.set(emitter)
-    compiling(1)
-    try:
-        yield
-    finally:
-        compiling(-1)
-        _EMITTER.reset(token)
+    return Within(_EMITTERS, emitter)
 
 
 def is_expr(value: Any) -> bool:

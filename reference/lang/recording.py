@@ -1,14 +1,12 @@
-"""Who sees launches instead of the backend: a tape, or forward mode. The innermost one does."""
+"""Who sees the launches of a thread instead of the backend: a tape, or forward mode. The innermost one does."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Final, Protocol, runtime_checkable
 
-from ..runtime.guards import compiling
+from ..runtime.scopes import Scopes, Within
 
-__all__ = ["RECORDERS", "Capture", "Recorder", "host_wrote", "recording"]
+__all__ = ["RECORDERS", "Capture", "Recorder", "host_wrote", "in_charge", "is_recording", "recording"]
 
 
 class Recorder(Protocol):
@@ -29,24 +27,27 @@ class Capture(Protocol):
         """Note a call of `gradient`."""
 
 
-RECORDERS: Final[list[Recorder | None]] = []
-"""Those in charge, the innermost last; None where calls are plain launches again."""
+RECORDERS: Final[Scopes[Recorder | None]] = Scopes(asks=True)
+"""Those in charge in all threads; each serves the calls of its own. None where calls are plain launches again."""
+
+
+def in_charge() -> Recorder | None:
+    """Who serves the calls of this thread."""
+    return RECORDERS.innermost() if RECORDERS else None
+
+
+def is_recording() -> bool:
+    """Whether anybody in this thread records, though calls may be plain launches at the moment."""
+    return bool(RECORDERS) and any(recorder is not None for recorder in RECORDERS.own())
 
 
 def host_wrote(array: Any, where: Any) -> None:
     """Tell who is in charge of a write of the host."""
-    recorder = RECORDERS[-1]
+    recorder = RECORDERS.innermost()
     if recorder is not None:
         recorder.host_wrote(array, where)
 
 
-@contextmanager
-def recording(recorder: Recorder | None) -> Iterator[None]:
-    """Put `recorder` in charge; with None, launches are plain inside."""
-    compiling(1)  # machine code that serves calls has to ask
-    RECORDERS.append(recorder)
-    try:
-        yield
-    finally:
-        RECORDERS.pop()
-        compiling(-1)
+def recording(recorder: Recorder | None) -> Within[Recorder | None]:
+    """A context in which `recorder` is in charge; with None, launches are plain inside."""
+    return Within(RECORDERS, recorder)

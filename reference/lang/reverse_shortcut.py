@@ -15,6 +15,7 @@ from ..runtime.adstack_heap import HeapLimit
 from ..runtime.guards import GUARD, REWIRED
 from ..runtime.plans import Plan
 from ..runtime.shortcuts import Argument, Before, HostArgument, Still
+from ..runtime.turn import TURN
 from .arguments import Call
 from .differentiated import Differentiated
 from .specialisation import Specialisation
@@ -46,7 +47,8 @@ def shortcut(
         return None
 
     def short(reason: HeapLimit, given: tuple[Any, ...]) -> None:
-        mode.go_on(prepare(given), reason)
+        with TURN.lock:
+            mode.go_on(prepare(given), reason)
 
     return plan.shortcut(
         arguments,

@@ -228,6 +228,9 @@ class Backend(Protocol):
     def launch(self, executable: Any, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
         """Run all tasks in order; the program's returned scalars come back (which waits), if it has any."""
 
+    def exclusively(self, work: Callable[[], None]) -> None:
+        """Do work while no thread is about to launch, by machine code or otherwise, and none begins to."""
+
     def adstacks(self, executable: Any) -> Sequence[TaskUse]:
         """The heap of each task with adstacks, as it was laid out last."""
 

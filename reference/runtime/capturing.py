@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 
 from ..errors import AdstackRuntimeError
+from .scopes import Scopes, Within
 
-__all__ = ["CAPTURING", "allowing", "capturing", "check"]
+__all__ = ["CAPTURING", "allowing", "check", "is_capturing"]
 
-CAPTURING: Final[list[bool]] = []
+CAPTURING: Final[Scopes[bool]] = Scopes()
 """While calls are recorded: whether what the host does now is the program's own doing."""
+
+
+def is_capturing() -> bool:
+    """Whether calls of this thread are being recorded."""
+    return bool(CAPTURING) and CAPTURING.innermost() is not None
 
 
 def check(what: str) -> None:
     """Raise AdstackRuntimeError if a program does this while its calls are recorded."""
-    if CAPTURING and CAPTURING[-1]:
+    if CAPTURING and CAPTURING.innermost():
         raise AdstackRuntimeError(
             f"{what} while a graph is recorded: the calls inside the block have not run yet",
             do="do it before the block, or after the graph has been launched",
         )
 
 
-@contextmanager
-def _inside(strictly: bool) -> Iterator[None]:
-    CAPTURING.append(strictly)
-    try:
-        yield
-    finally:
-        CAPTURING.pop()
-
-
-def capturing() -> AbstractContextManager[None]:
-    """A context in which calls are recorded."""
-    return _inside(True)
-
-
-def allowing() -> AbstractContextManager[None]:
+def allowing() -> Within[bool]:
     """A context, inside the other one, for what adstack does itself to record a call."""
-    return _inside(False)
+    return Within(CAPTURING, False)

@@ -7,14 +7,14 @@ import os
 import threading
 from typing import Final
 
-__all__ = ["COMPILING", "EPOCH", "GUARD", "REWIRED", "compiling", "invalidate", "rewired"]
+__all__ = ["ASKING", "EPOCH", "GUARD", "REWIRED", "invalidate", "rewired"]
 
 EPOCH: Final = 0
-COMPILING: Final = 1
+ASKING: Final = 1
 REWIRED: Final = 2
 GUARD: Final = (ctypes.c_int64 * 3)(1, 0, 1)
-"""[an epoch that ends whenever memory or a runtime goes, how many kernels are being compiled, an epoch that ends when
-a kernel comes that writes some memory, or memory for a gradient]."""
+"""[an epoch that ends whenever memory or a runtime goes, whether every call has to ask Python (see `scopes`), an epoch
+that ends when a kernel comes that writes some memory, or memory for a gradient]."""
 _LOCK: Final = threading.Lock()
 if hasattr(os, "register_at_fork"):  # a forked child would wait for a thread that it does not have
     os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
@@ -30,9 +30,3 @@ def rewired() -> None:
     """Say that there is a kernel more that writes some memory, or other memory for gradients: reverse modes ask."""
     with _LOCK:
         GUARD[REWIRED] += 1
-
-
-def compiling(more: int) -> None:
-    """Say that `more` (or, below 0, fewer) kernels are being compiled: a kernel called then is no launch."""
-    with _LOCK:
-        GUARD[COMPILING] += more

@@ -6,7 +6,8 @@ import ctypes
 import gc
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any, Final, cast
 from weakref import WeakSet, finalize
@@ -24,7 +25,8 @@ from .copying import Uncopied
 from .guards import invalidate, rewired
 from .pages import PAGE, Pages
 from .streams import ordered
-from .watches import Watch, Watcher
+from .turn import TURN
+from .watches import OBSERVERS, Watch, Watcher, tell_others
 
 __all__ = [
     "ADDRESS",
@@ -67,6 +69,7 @@ CHANGED: Final = 2
 """What stands at `HISTORY`: nobody may ask what it held; it is what it was ever since somebody may; it is not."""
 
 
+_FREE: Final = nullcontext()
 _FEW: Final = 64
 """So many components of an element are looked at, whether they are the same."""
 
@@ -199,12 +202,22 @@ class Buffer(Uncopied):
         """Whether others work on it in streams of their own, so that launches need Python's care."""
         return self.shared and isinstance(self.backend, Ordering)
 
+    def turn(self) -> AbstractContextManager[Any]:
+        """For what the host does: nobody frees the memory meanwhile, and, if others observe it, nobody launches."""
+        return TURN.lock if OBSERVERS or not self.backend.capabilities.direct else _FREE
+
+    def announce(self, where: Sequence[Box] | None = None) -> None:
+        """The host is about to write some boxes of elements, or any."""
+        if OBSERVERS:
+            tell_others(self)
+        if self.watch is not None:
+            self.watch.before(self, "the host", where)
+
     def share(self) -> None:
         """Others may write the memory from now on."""
         if self.shared:
             return
-        if self.watch is not None:
-            self.watch.before(self, "the host")
+        self.announce()
         self.shared = True
         if self._record is not None and self.is_ordered:
             self._record[TAG] = 0
@@ -262,11 +275,11 @@ class Buffer(Uncopied):
 
     def drop(self) -> None:
         """Give the memory back; a later access is an error."""
-        if self.storage is not None and self.owned:
+        storage, self.storage, self._pages = self.storage, None, None  # given back once, should it be interrupted
+        if storage is not None and self.owned:
             if self._end is not None:
                 self._end.detach()
-            self.backend.free(self.storage)
-        self.storage, self._pages = None, None
+            self.backend.free(storage)
         if self._record is not None:
             self._record[ADDRESS] = 0
             invalidate()
@@ -288,8 +301,9 @@ class Buffer(Uncopied):
 
     def read(self) -> Array:
         """The contents: a view where the host can address the memory, else a copy."""
-        view = self.view()
-        return self._downloaded() if view is None else view
+        with self.turn():
+            view = self.view()
+            return self._downloaded() if view is None else view
 
     def _downloaded(self) -> Array:
         with ordered(self.backend, (self,)):
@@ -297,10 +311,11 @@ class Buffer(Uncopied):
 
     def item(self, position: tuple[int, ...]) -> Any:
         """One number, at a position with an index for every axis."""
-        view = self.view()
-        if view is not None:
-            return view.item(position)
-        return self._looked_at().item(self._flat(position), self._fetched)
+        with self.turn():
+            view = self.view()
+            if view is not None:
+                return view.item(position)
+            return self._looked_at().item(self._flat(position), self._fetched)
 
     def _looked_at(self) -> Pages:
         """What the host has seen of it, if that holds still; of what others may write, nothing does."""
@@ -330,8 +345,11 @@ class Buffer(Uncopied):
 
     def put(self, position: tuple[int, ...], value: Any) -> None:
         """Write one element (or the last axes of one): `value` is what numpy converts to it."""
-        if self.watch is not None:
-            self.watch.before(self, "the host", (box_at(position, self.shape),))
+        with self.turn():
+            self.announce((box_at(position, self.shape),))
+            self._put(position, value)
+
+    def _put(self, position: tuple[int, ...], value: Any) -> None:
         view = self.view()
         if view is not None:
             view[position] = value
@@ -363,11 +381,11 @@ class Buffer(Uncopied):
         """Replace the contents by `array` (any shape that broadcasts, converted to the buffer's dtype)."""
         if CAPTURING:
             check("the host writes memory")
-        if self.watch is not None:
-            self.watch.before(self, "the host")
-        if not self._filled(array):
-            self._replace(np.asarray(array))
-        self.touch()
+        with self.turn():
+            self.announce()
+            if not self._filled(array):
+                self._replace(np.asarray(array))
+            self.touch()
 
     def _replace(self, array: Array) -> None:
         """Write through the host: at once where it addresses the memory and nothing can go wrong halfway."""
@@ -380,12 +398,13 @@ class Buffer(Uncopied):
 
     def part(self, box: Box) -> Array:
         """A copy of the elements in a box."""
-        view = self.view()
-        if view is None and isinstance(self.backend, Partial) and box:
-            (low, high), row = box[0], math.prod(self.shape[1:])
-            rows = self._fetched(low * row, (high - low + 1) * row).reshape((-1, *self.shape[1:]))
-            return np.array(rows[slices(((0, high - low), *box[1:]))])
-        return np.array((self._downloaded() if view is None else view)[slices(box)])
+        with self.turn():
+            view = self.view()
+            if view is None and isinstance(self.backend, Partial) and box:
+                (low, high), row = box[0], math.prod(self.shape[1:])
+                rows = self._fetched(low * row, (high - low + 1) * row).reshape((-1, *self.shape[1:]))
+                return np.array(rows[slices(((0, high - low), *box[1:]))])
+            return np.array((self._downloaded() if view is None else view)[slices(box)])
 
     def keep(self, box: Box) -> Kept | Array:
         """A copy of the elements in a box, for later: made by the device, where the host would have to wait for it."""
@@ -396,14 +415,24 @@ class Buffer(Uncopied):
         start = self._flat(tuple(low for low, _ in box))
         end = self._flat(tuple(high for _, high in box)) + 1
         target = Buffer(self.backend, self.dtype, (end - start,))
-        with ordered(self.backend, (self,)):
+        with self.turn(), ordered(self.backend, (self,)):
             self.backend.copy_at(self._alive(), start, target._alive(), end - start)
         return Kept(target, start, box, self.shape)
 
-    def exchange(self, positions: npt.NDArray[np.int64], values: Array) -> Array:
-        """Write elements at some flat positions for a while; what they were. As they come back, no watcher is told."""
-        for saver in () if self.watch is None else self.watch.savers:
-            saver.before(self)
+    def exchange(
+        self, positions: npt.NDArray[np.int64], values: Array, keep: Callable[[Array], object] | None = None
+    ) -> Array:
+        """Write elements at some flat positions for a while; what they were, which `keep` gets before anything is
+        written. As they come back, no watcher is told.
+        """
+        with self.turn():
+            if OBSERVERS:
+                tell_others(self)
+            for saver in () if self.watch is None else tuple(self.watch.savers):
+                saver.before(self)
+            return self._exchange(positions, values, keep)
+
+    def _exchange(self, positions: npt.NDArray[np.int64], values: Array, keep: Any) -> Array:
         view, start = self.view(), 0
         if view is not None:
             flat = view.reshape(-1)
@@ -413,6 +442,8 @@ class Buffer(Uncopied):
         else:
             flat = self._downloaded().reshape(-1)
         before: Array = flat[positions - start]
+        if keep is not None:
+            keep(before)
         flat[positions - start] = values
         if view is None:
             self._send(start, flat)
@@ -438,12 +469,12 @@ class Buffer(Uncopied):
             return False
         if CAPTURING:
             check("the host writes memory")
-        if self.watch is not None:
-            self.watch.before(self, "the host")
-        if other is not self:
-            with ordered(self.backend, (self, other)):
-                device.copy(other._alive(), self._alive())
-        self.touch()
+        with self.turn():
+            self.announce()
+            if other is not self:
+                with ordered(self.backend, (self, other)):
+                    device.copy(other._alive(), self._alive())
+            self.touch()
         return True
 
     def _alive(self) -> Any:

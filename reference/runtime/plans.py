@@ -15,6 +15,7 @@ from .provenance import Written
 from .shortcuts import Argument, SameAttribute, Shortcut
 from .sizes import Sizing
 from .streams import ordered
+from .watches import OBSERVERS, tell_others
 
 __all__ = ["Plan"]
 
@@ -79,6 +80,9 @@ class Plan:
 
     def _announce(self, scalars: Sequence[Any], arrays: Mapping[str, Buffer]) -> None:
         """Say what a launch is about to write."""
+        if OBSERVERS:
+            for buffer in (*self._changed, *(arrays[name] for name in self._written_arguments)):
+                tell_others(buffer)
         watched = [(name, self.buffers[name]) for name in self._written_fields if self.buffers[name].watch is not None]
         watched += [(name, arrays[name]) for name in self._written_arguments if arrays[name].watch is not None]
         if not watched:

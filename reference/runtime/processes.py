@@ -20,6 +20,7 @@ __all__ = ["DeviceTurn", "foreign", "forked", "start"]
 
 _STARTED: Final[dict[str, int]] = {}
 """The number of the process that started the driver of each interface."""
+_MAIN: Final = threading.main_thread()
 _TURNS: Final[weakref.WeakSet[DeviceTurn]] = weakref.WeakSet()
 
 
@@ -73,16 +74,23 @@ class DeviceTurn:
         """Whether this process made it, and not one that it was forked from."""
         return os.getpid() == self._process
 
-    def __enter__(self) -> None:
+    @property
+    def __enter__(self) -> Callable[[], object]:
+        """What a `with` statement calls; on the main thread, where handlers of signals run, a function in C."""
         if os.getpid() != self._process:
             raise forked(self._api)
+        return self._lock.__enter__ if threading.get_ident() == _MAIN.ident and not self._ender else self._entered
+
+    @property
+    def __exit__(self) -> Callable[..., object]:  # noqa: PLE0302 - a property, which gives the function
+        """The lock's own, a function in C: no handler of a signal keeps it from being called."""
+        return self._lock.__exit__
+
+    def _entered(self) -> None:
         self._lock.acquire()
         if self._ender and self._ender != threading.get_ident():
             self._lock.release()
             raise SystemExit
-
-    def __exit__(self, *error: object) -> None:
-        self._lock.release()
 
     def give_back(self, action: Callable[[], object]) -> None:
         """Do what frees something of the device; nothing where entering would raise, since finalizers call this."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -140,6 +140,10 @@ class ReferenceBackend:
         )
         program = executable.without if bindings.sized else executable.program
         return interpreter.run(program, {**bindings.storages, **executable.depths}, scalars, options=how)
+
+    def exclusively(self, work: Callable[[], None]) -> None:
+        """Launches go through Python, where it is one thread's turn at a time."""
+        work()
 
     def shortcut(self, executable: Executable, wanted: Shortcut) -> None:
         """None: the interpreter is Python."""

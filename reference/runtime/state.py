@@ -7,18 +7,22 @@ import os
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
-from ..errors import AdstackError
+from ..errors import AdstackError, AdstackRuntimeError
 from . import budget
 from .backend import Backend, Reclaiming
 from .capturing import check
 from .guards import invalidate
 from .options import Options, parse
 from .registry import candidates, default_arch, open_arch
+from .turn import TURN
 from .watches import limit_kept
 
-__all__ = ["Resident", "Runtime", "active", "current", "start", "stop"]
+__all__ = ["ENDED", "Resident", "Runtime", "active", "check_unended", "current", "start", "stop"]
+
+ENDED: Final = [0]
+"""How many runtimes have ended."""
 
 
 class Resident(Protocol):
@@ -44,18 +48,32 @@ class Runtime:
         self.arch = self.backend.capabilities.name
         self.options = options
         self.epoch = next(self._epochs)
+        self.ended = False
         self._residents: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def adopt(self, resident: Resident) -> None:
-        """Tell `resident` when this runtime ends."""
-        self._residents.add(resident)
+        """Tell `resident` when this runtime ends; AdstackRuntimeError if it has ended."""
+        with TURN.lock:
+            if self.ended:
+                resident.drop()
+                raise _ended("the data was being made")
+            self._residents.add(resident)
 
     def residents(self) -> list[Any]:
         """What lives in this runtime."""
-        return list(self._residents)
+        with TURN.lock:
+            return list(self._residents)
 
     def close(self) -> None:
-        """Finish what was launched, then drop all residents. An error that nobody asked about goes with its memory."""
+        """Wait for every launch, of whatever thread, then drop all residents.
+
+        An error that nobody asked about goes with its memory.
+        """
+        self.backend.exclusively(self._close)
+
+    def _close(self) -> None:
+        self.ended = True
+        ENDED[0] += 1
         try:
             with suppress(AdstackError):
                 self.backend.synchronize()
@@ -67,29 +85,53 @@ class Runtime:
                 self.backend.close()
 
 
+def check_unended(ended: int, doing: str) -> None:
+    """Raise AdstackRuntimeError if a runtime has ended since so many had, in the middle of what a thread does."""
+    if ENDED[0] != ended:
+        raise _ended(doing)
+
+
+def _ended(doing: str) -> AdstackRuntimeError:
+    return AdstackRuntimeError(
+        f"the runtime was reset while {doing}: another thread has called reset() or init()",
+        do="let threads end their launches before the runtime ends, and make the data again",
+    )
+
+
 _ACTIVE: list[Runtime] = []
 
 
 def active() -> Runtime | None:
     """The runtime in use, if there is one."""
-    return _ACTIVE[0] if _ACTIVE else None
+    try:
+        return _ACTIVE[0]
+    except IndexError:
+        return None
 
 
 def current() -> Runtime:
     """The runtime in use; the default one is started if there is none."""
-    return _ACTIVE[0] if _ACTIVE else start(None, parse({}))
+    try:
+        return _ACTIVE[0]
+    except IndexError:
+        with TURN.lock:
+            return _ACTIVE[0] if _ACTIVE else start(None, parse({}))
 
 
 def start(arch: Any, options: Options) -> Runtime:
     """End the runtime in use, then start one; without `arch`, ADSTACK_ARCH or the best that is available decides."""
-    stop()
-    wanted = arch if arch is not None else os.environ.get("ADSTACK_ARCH") or default_arch()
-    _ACTIVE.append(Runtime(candidates(wanted), options))
-    return _ACTIVE[0]
+    with TURN.lock:
+        stop()
+        wanted = arch if arch is not None else os.environ.get("ADSTACK_ARCH") or default_arch()
+        made = Runtime(candidates(wanted), options)
+        _ACTIVE[:] = [made]
+        return made
 
 
 def stop() -> None:
     """End the runtime in use, if there is one."""
     check("the runtime ends or begins anew")
-    if _ACTIVE:
-        _ACTIVE.pop().close()
+    with TURN.lock:
+        while _ACTIVE:
+            _ACTIVE[0].close()  # it stays until it is closed, should that be interrupted
+            _ACTIVE.clear()

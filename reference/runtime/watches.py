@@ -21,11 +21,26 @@ import numpy.typing as npt
 from ..errors import AdstackMemoryError
 from .boxes import Box, contains, intersection, volume
 from .provenance import History, Written
+from .scopes import Scopes
 
 if TYPE_CHECKING:
     from .memory import Buffer, Kept
 
-__all__ = ["LEDGER", "Difference", "Keeper", "Ledger", "LostError", "Saved", "Saver", "Watch", "Watcher", "limit_kept"]
+__all__ = [
+    "LEDGER",
+    "OBSERVERS",
+    "Difference",
+    "Keeper",
+    "Ledger",
+    "LostError",
+    "Observer",
+    "Saved",
+    "Saver",
+    "Watch",
+    "Watcher",
+    "limit_kept",
+    "tell_others",
+]
 
 Array = npt.NDArray[Any]
 
@@ -56,6 +71,23 @@ class Saver(Protocol):
 
     def before(self, buffer: Buffer) -> None:
         """It is about to be."""
+
+
+class Observer(Protocol):
+    """Who needs to know what other threads write."""
+
+    def before_others(self, buffer: Buffer) -> None:
+        """Another thread, whose turn it is, is about to write a buffer."""
+
+
+OBSERVERS: Final[Scopes[Observer]] = Scopes()
+"""Those of all threads."""
+
+
+def tell_others(buffer: Buffer) -> None:
+    """Before this thread writes a buffer."""
+    for observer in OBSERVERS.others():
+        observer.before_others(buffer)
 
 
 @dataclass(frozen=True)
@@ -256,7 +288,7 @@ class Watch:
             boxes: where.
             launch: which launch writes, and what it calls the buffer; None if the host does.
         """
-        for saver in self.savers:
+        for saver in tuple(self.savers):
             saver.before(buffer)
         launches = buffer.backend.launches
         self.history.settle(launches, buffer.written)

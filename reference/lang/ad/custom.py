@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ...errors import AdstackRuntimeTypeError
-from ..recording import RECORDERS
+from ..recording import in_charge
 
 __all__ = ["grad_for", "grad_replaced", "no_grad"]
 
@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def _tape() -> Any:
     """The tape in charge, or None."""
-    recorder = RECORDERS[-1] if RECORDERS else None
+    recorder = in_charge()
     return recorder if hasattr(recorder, "replaced") else None
 
 

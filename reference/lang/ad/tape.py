@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -11,26 +10,29 @@ import numpy as np
 from ...errors import AdstackRuntimeError
 from ...runtime import state
 from ...runtime.memory import Buffer
+from ...runtime.scopes import Entry, Scoped
+from ...runtime.turn import TURN
+from ...runtime.watches import OBSERVERS
 from ..arguments import Call
 from ..differentiated import companions
 from ..ndarrays import Ndarray
-from ..recording import RECORDERS, recording
+from ..recording import RECORDERS, is_recording, recording
 from ..specialisation import Specialisation
 from .access import launch_checked
 from .check import check_gradients
-from .clearing import clear_all
+from .clearing import claim, clear_all, is_another_threads
 from .events import CustomCall, Event, HostWrites, Launch, memory_of
 from .links import LinkedWrites, Links, flat_positions
 from .losses import Loss
 from .reached import check_reached, check_scalars
 from .recorded import recordable
 from .report import Kept, TapeReport
-from .undo import Change, Log, Overwritten, Touched, identity, whole
+from .undo import Change, Log, Overwritten, Rewound, Touched, identity, whole
 
 __all__ = ["Tape"]
 
 
-class Tape:
+class Tape(Scoped):
     """Computes the gradient of a loss with respect to everything that has one.
 
         with qd.ad.Tape(loss):
@@ -42,11 +44,13 @@ class Tape:
     are put back for it, and the final state is there again at the end. Leaving by an exception differentiates nothing.
     What a kernel returns, and what the host reads, knows where it came from, also where the host computes with it:
     storing it links the chain, `loss[None] = 2 * k()`. What else the host writes inside is an input like what was there
-    on entry: the gradient of an element is that of all values that it was given from outside, added up.
+    on entry: the gradient of an element is that of all values that it was given from outside, added up. It records the
+    launches of the thread that opened it; what other threads write of its memory is from outside, too.
 
     Args:
         loss: a field of rank 0, an ndarray or a torch tensor of one element, with a gradient.
-        clear_gradients: whether gradients of fields, and of the ndarrays that recorded launches get, start from zero.
+        clear_gradients: whether gradients of fields, and of the ndarrays that recorded launches get, start from zero;
+            those that a tape of another thread used last do so when a recorded launch first uses them.
         validation: whether a launch that overwrites an element that it has read is an error.
         grad_check: fields whose gradients are compared with finite differences.
 
@@ -74,58 +78,90 @@ class Tape:
         self._told: set[int] = set()
         self._links = Links()
         self._kept: list[tuple[Any, ...]] = []
-        self._open = ExitStack()
+        self._torn = ""
+        self._recorder: Entry[Any] | None = None
+        self._observer: Entry[Any] | None = None
 
     def __enter__(self) -> Tape:
-        if any(recorder is not None for recorder in RECORDERS):
+        if is_recording():
             raise AdstackRuntimeError("a Tape can't be opened inside another Tape or FwdMode", do="leave that first")
+        try:
+            with TURN.lock:
+                self._begin()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def _begin(self) -> None:
+        """Be in charge, from a moment on at which no launch is under way in another thread."""
         if self.clear_gradients:
             clear_all("grad")
         self.loss.start()
-        self._open.callback(self._links.close)
-        self._open.enter_context(recording(self))
-        return self
+        holder = self._log.holder = self.holder()
+        self._recorder = RECORDERS.begin(self, holder)
+        self._observer = OBSERVERS.begin(self, holder)
+        state.current().backend.exclusively(_nothing)
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        self._open.close()
+    def _end(self) -> None:
+        """Be in charge no longer."""
+        self._links.close()
+        if self._recorder is not None:
+            RECORDERS.end(self._recorder)
+        if self._observer is not None:
+            OBSERVERS.end(self._observer)
+        self._log.close()
+
+    def leave(self, kind: Any, error: Any, trace: Any) -> None:
+        """Differentiate, unless something has gone wrong."""
+        self._links.close()
         try:
             if kind is None:
                 self.grad()
         finally:
-            self._log.close()
+            self._end()
 
     def grad(self) -> None:
         """Differentiate what was recorded."""
-        self._note_host()
-        check_reached(self.loss, self._events, self._gradients.values(), self.calls)
-        self.loss.seed()
-        self._links.start()
-        undone: list[Change] = []
-        with recording(None), self._log.quiet():
-            try:
-                self._unwind(undone)
-                if self.grad_check:
-                    check_gradients(self.loss, self._events, self.grad_check)
-                for event in self._events:
-                    if isinstance(event, HostWrites):
-                        event.give_back()
-            finally:
-                for change in reversed(undone):
-                    change.swap()
+        with TURN.lock, recording(None):
+            self._check_whole()
+            self._note_host()
+            check_reached(self.loss, self._events, self._gradients.values(), self.calls)
+            self.loss.seed()
+            self._links.start()
+            rewound = Rewound()
+            with self._log.quiet():
+                try:
+                    self._unwind(rewound)
+                    if self.grad_check:
+                        check_gradients(self.loss, self._events, self.grad_check)
+                    for event in self._events:
+                        if isinstance(event, HostWrites):
+                            event.give_back()
+                finally:
+                    rewound.restore()
 
-    def _unwind(self, undone: list[Change]) -> None:
+    def _unwind(self, rewound: Rewound) -> None:
         for number, event in reversed(list(enumerate(self._events))):
             self._links.flush(number)
             event.reverse()
             for change in reversed(event.changes):
-                change.swap()
-                undone.append(change)
+                rewound.undo(change)
         self._links.flush(-1)
+
+    def _check_whole(self) -> None:
+        """Raise AdstackRuntimeError if something that was recorded has not come to its end."""
+        if self._torn:
+            raise AdstackRuntimeError(
+                f"{self._torn} did not come to its end inside this Tape: what it has written is not known",
+                do="leave the Tape by the exception, and begin with a new one",
+            )
 
     # ---- recording
 
     def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Launch, and record."""
+        self._check_whole()
         made, call, runtime = kernel.prepared(args, kwargs)
         check_scalars(made, call, self._links, self._events)
         if self.clear_gradients:
@@ -146,11 +182,13 @@ class Tape:
         self._log.watch(before)
         if self.grad_check:
             self._log.watch(written)
+        self._torn = f"the launch of {launch.title}"
         with self._log.launching(written):
             result = self._launched(launch, runtime)
         launch.changes = self._log.mark(written)
         self._log.watch(after)
         self._append(launch)
+        self._torn = ""
         return self._links.returned(launch, result)
 
     def _append(self, event: Event) -> None:
@@ -164,25 +202,31 @@ class Tape:
 
     def replaced(self, primal: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a function that has a gradient of its own, and record the call."""
+        self._check_whole()
         self._note_host()
         inside = _Inside(self._log if self.grad_check else None, self._links, function.__name__)
+        self._torn = f"the call of {function.__name__}"
         with recording(inside):
             result = function(*args, **kwargs)
         event = CustomCall(primal, function, args, kwargs, changes=self._log.mark())
         self._log.watch(Touched(label, buffer, whole(buffer)) for label, buffer in inside.touched.values())
         self.calls.append((primal, args))
         self._append(event)
+        self._torn = ""
         return result
 
     def constant(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a function whose launches count as constants."""
+        self._check_whole()
         self._note_host()
         inside = _Constants(self._gradients)
+        self._torn = f"the call of {function.__name__}"
         with recording(inside):
             result = function(*args, **kwargs)
         changes = self._log.mark()
         if changes or inside.overwritten:
             self._append(HostWrites(inside.overwritten, changes=changes))
+        self._torn = ""
         return result
 
     def host_wrote(self, array: Any, where: Any) -> None:
@@ -221,6 +265,16 @@ class Tape:
         self._gradients[identity(array.buffer)] = array.grad.buffer
         self._note_overwritten([])
 
+    def before_others(self, buffer: Buffer) -> None:
+        """Another thread is about to write: that is from outside, for all elements, whether launches need them or not.
+
+        Which elements these are shows when they are compared with what they are now.
+        """
+        if identity(buffer) in self._gradients:
+            self._note_host()
+            self._log.watch([Touched("memory that another thread wrote", buffer, whole(buffer))])
+            self._log.before(buffer)
+
     def _note_host(self) -> None:
         """Make an event of what the host did since the last one."""
         self._note_overwritten(self._log.mark())
@@ -228,24 +282,36 @@ class Tape:
 
     def _note_overwritten(self, changes: list[Change]) -> None:
         written, self._written_by_host = self._written_by_host, {}
+        told = set(self._told)
         self._told.update(written)
+        self._add_from_outside(changes, written, told)
         overwritten = [Overwritten(grad, mask, given=True) for grad, mask in written.values()]
-        overwritten += self._written_from_outside(changes, self._told)
         if changes or overwritten:
             self._append(HostWrites(overwritten, changes=changes))
 
-    def _written_from_outside(self, changes: list[Change], known: Collection[int]) -> list[Overwritten]:
-        """Elements that numpy or torch wrote, as far as they changed."""
-        found = []
+    def _add_from_outside(
+        self, changes: list[Change], written: dict[int, tuple[Buffer, Any]], told: Collection[int]
+    ) -> None:
+        """Add the elements that numpy, torch or other threads wrote, as far as they changed; not where it was told."""
         for change in changes:
             grad = self._gradients.get(identity(change.buffer))
-            if grad is not None and id(grad) not in known:
-                found.append(Overwritten(grad, change.mask(), given=True))
-        return found
+            if grad is not None and id(grad) not in told:
+                _, mask = written.setdefault(id(grad), (grad, np.zeros(grad.shape, bool)))
+                mask |= change.mask()
 
     def _note_gradients(self, launch: Launch) -> None:
         for primal, grad in launch.gradients:
-            self._gradients[identity(primal)] = grad
+            key = identity(primal)
+            if self._gradients.get(key) is not grad:
+                self._gradients[key] = grad
+                self._take(grad)
+
+    def _take(self, grad: Buffer) -> None:
+        """Work with gradients that may be another thread's until now."""
+        if grad.owned:
+            if self.clear_gradients and is_another_threads(grad):
+                grad.write(0)
+            claim(grad)
 
     def _clear_arrays(self, made: Specialisation, call: Call) -> None:
         """Start gradients of ndarrays from zero, once each; those of torch tensors add up, as torch has it."""
@@ -273,6 +339,10 @@ class Tape:
             return event.title
         position = sum(not isinstance(e, HostWrites) for e in self._events[:number])
         return f"launch {position}: {event.title}"
+
+
+def _nothing() -> None:
+    """There is nothing to do but to wait."""
 
 
 class _Inside:

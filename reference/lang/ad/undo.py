@@ -8,19 +8,24 @@ the host count like those of kernels.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from ...runtime.boxes import Box, contains, include, intersection, slices
 from ...runtime.memory import Array, Buffer
+from ...runtime.scopes import Scoped
 from .guarded import Guarded, differing, differing_within
 
-__all__ = ["Change", "Log", "Overwritten", "Touched", "differing", "identity", "whole"]
+__all__ = ["Change", "Log", "Overwritten", "Rewound", "Touched", "differing", "identity", "whole"]
+
+_ATTEMPTS: Final = 8
+"""How often memory is put back before a failure to do so is raised."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,41 @@ class Change:
         copy = np.array(contents)
         copy.reshape(-1)[self.positions] = self.values
         return copy
+
+
+class Rewound:
+    """Memory that was wound back, and the way to what it was: whatever interrupts it."""
+
+    def __init__(self) -> None:
+        self._steps: list[tuple[Buffer, npt.NDArray[np.int64], Array]] = []
+
+    def undo(self, change: Change) -> None:
+        """Write old values; the new ones are kept first, and the change has them from then on."""
+        buffer, positions = change.buffer, change.positions
+        keep = functools.partial(self._keep, buffer, positions)
+        change.values = buffer.exchange(positions, change.values, keep)
+
+    def _keep(self, buffer: Buffer, positions: npt.NDArray[np.int64], newer: Array) -> None:
+        self._steps.append((buffer, positions, newer))
+
+    def restore(self) -> None:
+        """Write all that was kept, from the start again when a signal handler raises; its exception comes in the end.
+
+        Writing twice is no harm. What fails time and again is raised, too.
+        """
+        raised: BaseException | None = None
+        for attempt in itertools.count(1):
+            try:
+                for buffer, positions, newer in reversed(self._steps):
+                    buffer.exchange(positions, newer)
+                self._steps.clear()
+                break
+            except BaseException as error:
+                if isinstance(error, Exception) and attempt > _ATTEMPTS:
+                    raise
+                raised = error
+        if raised is not None:
+            raise raised
 
 
 @dataclass
@@ -159,17 +199,18 @@ def identity(buffer: Buffer) -> Any:
     return contents.ctypes.data, contents.nbytes, buffer.dtype
 
 
-class _Quiet(AbstractContextManager[None]):
-    """A context that counts how deep one is inside."""
+class _Quiet(Scoped):
+    """A context in which a log is not told of writes."""
 
-    def __init__(self) -> None:
-        self.depth = 0
+    def __init__(self, log: Log) -> None:
+        self._log, self._before = log, log.silence
 
     def __enter__(self) -> None:
-        self.depth += 1
+        self._log.silence = self.holder()
 
-    def __exit__(self, *_: object) -> None:
-        self.depth -= 1
+    def leave(self, kind: Any, error: Any, trace: Any) -> None:
+        """What holds around it holds again."""
+        self._log.silence = self._before
 
 
 class Log:
@@ -178,12 +219,17 @@ class Log:
     Args:
         guarded: whether all launches announce what they write (`launching`) and everybody else does (`Watch.before`),
             as long as memory is not shared: then elements are copied only where they are about to be written.
+
+    Attributes:
+        holder: gives None once nobody needs the log any more, though nobody may have closed it.
+        silence: gives None unless writes are not to be logged.
     """
 
     def __init__(self, *, guarded: bool = False) -> None:
         self._watched: dict[Any, Watched | Guarded] = {}
         self._guards = guarded
-        self._quiet = _Quiet()
+        self.holder: Callable[[], Any] | None = None
+        self.silence: Callable[[], Any] | None = None
 
     def watch(self, touched: Iterable[Touched]) -> None:
         """From here on, changes of these elements are logged. This is a mark for them."""
@@ -200,35 +246,45 @@ class Log:
         if not self._guards or one.buffer.shared or not one.buffer.owned:
             contents = np.empty(one.buffer.shape, one.buffer.dtype.numpy)
             return Watched(one.label, one.buffer, contents, [], one.buffer.generation)
-        one.buffer.watched().savers.append(self)
+        savers = one.buffer.watched().savers
+        if self not in savers:
+            savers.append(self)
         return Guarded(one.label, one.buffer)
 
     # ---- writes that are about to come
 
-    def launching(self, written: Iterable[Touched]) -> AbstractContextManager[None]:
+    def launching(self, written: Iterable[Touched]) -> Scoped:
         """A launch inside writes at most these elements."""
         for one in written:
             known = self._watched.get(identity(one.buffer))
             if isinstance(known, Guarded):
                 known.save(one.boxes)
-        return self._quiet
+        return _Quiet(self)
 
-    def quiet(self) -> AbstractContextManager[None]:
+    def quiet(self) -> Scoped:
         """What is written inside is not to be logged, or known to be."""
-        return self._quiet
+        return _Quiet(self)
 
     def before(self, buffer: Buffer) -> None:
         """Somebody is about to write a buffer."""
-        known = None if self._quiet.depth else self._watched.get(identity(buffer))
+        if self.holder is not None and self.holder() is None:
+            self.close()
+        silent = self.silence is not None and self.silence() is not None
+        known = None if silent else self._watched.get(identity(buffer))
         if isinstance(known, Guarded):
             known.save(None)
 
     def close(self) -> None:
         """Nothing is about to come any more."""
         for known in self._watched.values():
-            if isinstance(known, Guarded) and known.buffer.watch is not None:
-                known.buffer.watch.savers.remove(self)
+            if isinstance(known, Guarded):
+                self._unsubscribe(known.buffer)
         self._watched = {}
+
+    def _unsubscribe(self, buffer: Buffer) -> None:
+        """Not be told of writes to a buffer."""
+        if buffer.watch is not None and self in buffer.watch.savers:
+            buffer.watch.savers.remove(self)
 
     # ---- marks
 
@@ -255,6 +311,5 @@ class Log:
             watched = Watched(guarded.label, guarded.buffer, contents, [], guarded.buffer.generation)
             watched.need(guarded.needed)
             self._watched[key] = watched
-            if guarded.buffer.watch is not None:
-                guarded.buffer.watch.savers.remove(self)
+            self._unsubscribe(guarded.buffer)
         return None if changed is None else Change(guarded.label, guarded.buffer, *changed)

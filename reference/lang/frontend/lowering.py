@@ -10,12 +10,12 @@ from ...ir.location import Loc
 from ...ir.structure import Kernel, Place, Region, Value
 from ...ir.verifier import verify
 from ..matrices.base import Elements
+from ..protocol import emitting, lowering
 from ..specs import Lowered, MatrixSpec, NdarraySpec, Request, ScalarSpec, Spec, StructSpec, TemplateSpec
 from . import assignment, calls, collections, control, indexing, loops, operators, printing, returns
 from .arrays import ArrayArgument
 from .context import Context, Frame
 from .control import block
-from .current import lowering
 from .expr import Expr
 from .promote import promote
 from .returns import flattened, types_of
@@ -40,7 +40,7 @@ def lower(request: Request) -> Lowered:
     context.frames.append(frame)
     context.builder.loc = source.loc(source.node)
     try:
-        with lowering(context):
+        with lowering(context), emitting(context):
             _parameters(context, request)
             block(context, source.node.body)
             _finish(context, request)

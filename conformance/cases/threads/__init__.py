@@ -1,0 +1,1 @@
+"""Threads: what each has to itself, and what they share."""
