@@ -23,6 +23,7 @@ from .budget import current
 from .capturing import CAPTURING, check
 from .copying import Uncopied
 from .guards import invalidate, rewired
+from .keeping import Kept
 from .pages import PAGE, Pages
 from .streams import ordered
 from .turn import TURN
@@ -42,7 +43,6 @@ __all__ = [
     "WRITTEN",
     "Array",
     "Buffer",
-    "Kept",
     "next_generation",
 ]
 
@@ -481,30 +481,3 @@ class Buffer(Uncopied):
         if self.storage is None:
             raise AdstackRuntimeError("this memory was dropped by reset()", do="make the data again after qd.init()")
         return self.storage
-
-
-class Kept:
-    """Elements of a buffer as they were: from one to another, in memory of its device that goes with this object.
-
-    Args:
-        memory: the elements from the `start`th on, flat.
-        start: the flat position of the first one in the buffer.
-        box: which elements are meant.
-        shape: the buffer's extents.
-    """
-
-    __slots__ = ("__weakref__", "_box", "_memory", "_shape", "_start")
-
-    def __init__(self, memory: Buffer, start: int, box: Box, shape: tuple[int, ...]) -> None:
-        self._memory, self._start, self._box, self._shape = memory, start, box, shape
-
-    @property
-    def nbytes(self) -> int:
-        """What it takes."""
-        return self._memory._bytes
-
-    def array(self) -> Array:
-        """The elements, of the box's shape."""
-        extents = tuple(high - low + 1 for low, high in self._box)
-        strides = [math.prod(self._shape[axis + 1 :]) * self._memory.dtype.size for axis in range(len(self._shape))]
-        return np.array(np.lib.stride_tricks.as_strided(self._memory.read(), extents, strides))

@@ -74,14 +74,16 @@ class Runtime:
     def _close(self) -> None:
         self.ended = True
         ENDED[0] += 1
+        finished = False
         try:
             with suppress(AdstackError):
                 self.backend.synchronize()
+            finished = True
         finally:
             invalidate()
             for resident in self.residents():
                 resident.drop()
-            if isinstance(self.backend, Reclaiming):
+            if finished and isinstance(self.backend, Reclaiming):  # otherwise it would wait once more
                 self.backend.close()
 
 

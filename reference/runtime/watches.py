@@ -24,7 +24,8 @@ from .provenance import History, Written
 from .scopes import Scopes
 
 if TYPE_CHECKING:
-    from .memory import Buffer, Kept
+    from .keeping import Kept
+    from .memory import Buffer
 
 __all__ = [
     "LEDGER",

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from ...errors import AdstackDataAccessError, InternalError
 from ...runtime.boxes import Box
-from ...runtime.memory import Array, Buffer, Kept
+from ...runtime.keeping import Kept
+from ...runtime.memory import Array, Buffer
 from ...runtime.provenance import is_recomputed
 from ...runtime.state import Runtime
 from ...runtime.watches import LEDGER, LostError

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Final
 from ...errors import AdstackDataAccessError, AdstackError
 from ...runtime.boxes import Box, include
 from ...runtime.guards import invalidate
-from ...runtime.memory import Array, Buffer, Kept
+from ...runtime.keeping import Kept
+from ...runtime.memory import Array, Buffer
 from ...runtime.state import Runtime
 from ...runtime.watches import LEDGER
 from ...transforms.autodiff.needed import needed
