@@ -4,10 +4,11 @@ The reverse pass runs what gives kernel-level locals their values again, all of 
 that read a local would then find what a later loop, or the loop itself, made of it.
 
 Requires: a verified kernel, which is changed.
-Ensures: the same meaning; no stretch of the kernel writes a temp that an earlier stretch has read, and no parallel loop
-overwrites what it has read of a temp, unless no other stretch writes that. One that would goes on with a copy, and so do all
-after it. The result says which parallel loops overwrite what they have read, and from which temps their copies come:
-whoever copies once more, and runs the iterations again, finds every value at its own time.
+Ensures: the same meaning; no stretch of the kernel writes a temp that an earlier stretch has read, and a parallel loop
+that may overwrite what it has read of a temp has a temp of its own, which other stretches only read later. A stretch
+that would do otherwise goes on with a copy, and so do all after it. The result says which parallel loops have temps of
+their own, and what these are copied from: who copies once more, and runs an iteration again, finds every value at its
+own time.
 """
 
 from __future__ import annotations
