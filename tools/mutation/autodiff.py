@@ -38,6 +38,8 @@ LIKELY: Final = {
     "*/mincut.py*": ("test_transforms_autodiff_mincut",),
     "*/conflicts.py*": ("test_transforms_autodiff_conflicts",),
     "*/replay.py*": ("test_transforms_autodiff_replay",),
+    "*/repeat.py*": ("test_transforms_autodiff_locals", "test_transforms_autodiff_replay"),
+    "*/versions.py*": ("test_transforms_autodiff_versions", "test_transforms_autodiff_locals"),
     "*/before.py*": ("test_transforms_autodiff_before",),
     "*/parts.py*": ("test_transforms_autodiff_parts",),
     "*/access.py*": ("test_transforms_autodiff_access", "test_lang_ad_access"),

@@ -69,7 +69,7 @@ class JournaledLaunch(Launch):
             self.logs[log.place.name] = Buffer(backend, log.place.dtype, shape)
         wanted = Buffer(backend, i64, (len(sizes),))
         try:
-            result = made.launch(with_arrays(self.call, {**self.logs, WANTED: wanted}))
+            result = made.run(with_arrays(self.call, {**self.logs, WANTED: wanted}))
             return result, np.array(wanted.read())
         finally:
             wanted.drop()

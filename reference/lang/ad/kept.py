@@ -16,6 +16,7 @@ import numpy as np
 from ...errors import AdstackDataAccessError, AdstackError
 from ...runtime.memory import Buffer
 from ...runtime.state import Runtime
+from ...transforms.crossing import Segment, segments
 from ..differentiated import Differentiated, derived, differentiated, journaled, parted
 from ..specialisation import Specialisation
 from .events import Launch
@@ -51,7 +52,14 @@ def _may_lose(made: Specialisation, names: Collection[str]) -> bool:
             return True
         if op.name == "atomic" and (op.attrs["kind"] != "add" or op.result in used):
             return True
-    return False
+    return any(_rewrites_local(segment) for segment in segments(made.kernel.body))
+
+
+def _rewrites_local(segment: Segment) -> bool:
+    """Whether a stretch of the kernel reads a shared local that it writes."""
+    temps = [op for op in segment.walk() if "place" in op.attrs and op.attrs["place"].kind == "temp"]
+    read = {op.attrs["place"].name for op in temps if op.name == "load"}
+    return any(op.name != "load" and op.attrs["place"].name in read for op in temps)
 
 
 def _way(made: Specialisation, runtime: Runtime) -> Way:
@@ -122,6 +130,12 @@ class KeptLaunch:
             return self.made.run(call)
         finally:
             self.number = self.made.plan.backend.launches
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Extents of what its reverse mode reads of what was kept."""
+        logs = {} if self.journaled is None else self.journaled.logs
+        return {name: buffer.shape for name, buffer in (*self.copies.items(), *logs.items())}
 
     @property
     def mode(self) -> Differentiated:

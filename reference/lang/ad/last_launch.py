@@ -19,6 +19,7 @@ from ...runtime.state import Runtime
 from ...runtime.watches import LEDGER, LostError
 from ..differentiated import Differentiated, differentiated, with_arrays
 from .events import Launch, memory_of
+from .kept import KeptLaunch
 from .records import Record, Records
 from .stale import reverse_verified
 from .undo import Change, differing
@@ -90,7 +91,7 @@ def _reverse_here(made: Specialisation, records: Records, record: Record | None,
 def _reverse_there(made: Specialisation, records: Records, record: Record, call: Call, runtime: Runtime) -> None:
     """Reverse mode in the memory of the launch's own time; afterwards memory is as it is now."""
     for piece in reversed(record.kept):
-        with _changes(records, record, call, piece.mode, piece.number) as changed, changed.undone():
+        with _changes(records, record, call, piece.mode, piece) as changed, changed.undone():
             piece.reversed(changed.call).reverse()
     if not record.kept:
         mode = differentiated(made, "reverse", runtime)
@@ -124,12 +125,12 @@ class _Changed:
 
 @contextmanager
 def _changes(
-    records: Records, record: Record | None, call: Call, mode: Differentiated, number: int | None = None
+    records: Records, record: Record | None, call: Call, mode: Differentiated, piece: KeptLaunch | None = None
 ) -> Iterator[_Changed]:
     """What of that which a reverse mode may read has changed since a launch, which may have been made in parts."""
     changed = _Changed(call)
     borrowed: list[Buffer] = []
-    shapes = {name: buffer.shape for name, buffer in call.arrays.items()}
+    shapes = {name: buffer.shape for name, buffer in call.arrays.items()} | ({} if piece is None else piece.shapes)
     buffers = {**mode.made.plan.buffers, **call.arrays}
     beside = {alias: buffers[name].shape for alias, name in mode.beside.items()}
     try:
@@ -139,7 +140,7 @@ def _changes(
             if old is not None:
                 _compare(changed, borrowed, name, buffer, _contents(old), mode)
                 continue
-            since = records.number(record, buffer) if number is None else number
+            since = records.number(record, buffer) if piece is None else piece.number
             if since is not None and buffer.watch is not None and buffer.watch.since(since, boxes):
                 _look(changed, name, buffer, since, boxes, mode)
         yield changed

@@ -16,13 +16,13 @@ from ...ir.structure import Kernel, Op, Region, Value
 
 __all__ = [
     "Order",
-    "not_repeatable",
     "overwritten",
     "refuse_lost",
     "refuse_mixed_extremes",
     "refuse_ordered",
     "refuse_overwritten",
     "same_memory",
+    "stays",
 ]
 
 
@@ -121,7 +121,7 @@ def overwritten(kernel: Kernel, repeated: list[Op]) -> Iterator[tuple[Op, Op]]:
     writes = [op for op in kernel.body.walk() if op.name in ("store", "atomic")]
     for load in repeated:
         for write in writes:
-            if same_memory(load, write) and not _stays(order, load, write):
+            if same_memory(load, write) and not stays(order, load, write):
                 yield load, write
 
 
@@ -144,7 +144,7 @@ def same_memory(load: Op, write: Op) -> bool:
     )
 
 
-def _stays(order: Order, load: Op, write: Op) -> bool:
+def stays(order: Order, load: Op, write: Op) -> bool:
     """Whether the write never changes, after the load, the element that the load read."""
     here, there = order.spots[load], order.spots[write]
     shared = [loop for loop in here.loops if loop in there.loops]
@@ -231,17 +231,6 @@ def _overwritten(load: Op, write: Op) -> AdstackDataAccessError:
         f"and it may be overwritten by the same kernel afterwards ({write.loc.file.rsplit('/', 1)[-1]}{line})",
         loc=load.loc if load.loc.line else None,
         do="write the result to another field, or to another element (x[t + 1] from x[t])",
-    )
-
-
-def not_repeatable(op: Op) -> AdstackDataAccessError:
-    """The error for serial code whose sweep can't be run twice."""
-    what = "a local array" if op.name == "array.store" else f"{_called(op)}"
-    return AdstackDataAccessError(
-        f"Breaks the global data access rule: {what} is updated by a serial loop before a parallel one, "
-        "and the derivative needs what was there on the way",
-        loc=op.loc if op.loc.line else None,
-        do="put the serial loop in a kernel of its own, or record the launch with qd.ad.Tape",
     )
 
 

@@ -15,9 +15,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 
-from ...ir.structure import Kernel, Op, Place, Region, Value
+from ...ir.structure import Kernel, Op, Place
 from ..crossing import Segment, segments
 from ..rewrite import clone_kernel
+from .repeat import decides
 
 __all__ = ["Replayed", "with_scratch"]
 
@@ -46,7 +47,7 @@ def with_scratch(kernel: Kernel, names: Collection[str]) -> Replayed:
         writers = [segment for segment in found if any(_writes(op, name) for op in segment.walk())]
         if len(writers) == 1 and _can_replay(writers[0], name):
             _move(made, found, writers[0], name)
-    if _decides(kernel.body, {place.name for place in made.scratch.values()}):
+    if decides(kernel.body, {place.name for place in made.scratch.values()}):
         return Replayed(original)
     for alias in (*made.scratch.values(), *made.before.values()):
         kernel.places[alias.name] = alias
@@ -81,37 +82,3 @@ def _move(made: Replayed, found: list[Segment], writer: Segment, name: str) -> N
 def _accesses(segment: Segment, name: str) -> Iterator[Op]:
     names = ("load", "store", "atomic")
     return (op for op in segment.walk() if op.name in names and op.attrs["place"].name == name)
-
-
-def _decides(body: Region, names: Collection[str]) -> bool:
-    """Whether what is loaded from these places decides how often a loop runs."""
-    tainted: set[Value] = set()
-    handles: set[Value] = set()
-    size = -1
-    while size != len(tainted):
-        size = len(tainted)
-        for op in body.walk():
-            _spread(op, names, tainted)
-    loops = [op for op in body.walk() if op.name in ("for", "while")]
-    for op in loops:
-        handles.update(op.operands[:2] if op.name == "for" else op.regions[0].terminator.operands[:1])
-    handles.update(op.operands[0] for op in body.walk() if op.name == "if" and _holds_loop(op))
-    return not handles.isdisjoint(tainted)
-
-
-def _holds_loop(op: Op) -> bool:
-    return any(inner.name in ("for", "while") for region in op.regions for inner in region.walk())
-
-
-def _spread(op: Op, names: Collection[str], tainted: set[Value]) -> None:
-    """What depends on such a load, in the widest sense."""
-    loaded = op.name in ("load", "atomic") and op.attrs["place"].name in names
-    if loaded or any(v in tainted for v in op.operands):
-        tainted.update(op.results)
-        tainted.update(arg for region in op.regions for arg in region.args)
-        if op.name == "array.store":
-            tainted.add(op.operands[0])
-    for region in op.regions:
-        if any(v in tainted for v in region.terminator.operands):
-            tainted.update(op.results)
-            tainted.update(arg for inner in op.regions for arg in inner.args)

@@ -31,7 +31,6 @@ from .backward import Backward
 from .checkpoint import Blocks
 from .checkpoint_schedule import Checkpoints
 from .conflicts import (
-    not_repeatable,
     overwritten,
     refuse_lost,
     refuse_mixed_extremes,
@@ -39,10 +38,11 @@ from .conflicts import (
     refuse_overwritten,
 )
 from .plan import Planner
+from .repeat import drop_effects, refuse_second_sweep, refuse_uncounted
 from .rotate import rotate
 from .state import Counted, Counters, Kept, Names, Sides, Stacks, counter, free_values, scoped
 from .sweep import Sweep, on_copies, trip_count
-from .versions import keep_versions
+from .versions import Restored, copy_place, keep_versions
 
 if TYPE_CHECKING:
     from .journal import Journal
@@ -68,12 +68,8 @@ def reverse(
     their trip counts. See `checkpoint.py`. With `journal` the launch has logged what it has overwritten since; `kernel`
     is then as the journal knows it, its `while`s rotated. See `journal.py`.
     """
-    source = kernel
-    if journal is None:
-        source = clone_kernel(kernel)
-        rotate(source.body)
-        keep_versions(source)
-    return _Reverse(source, dict(adjoints), replayed, suspects, checkpoints, journal).emit()
+    source, restored = _prepared(kernel, journal)
+    return _Reverse(source, dict(adjoints), replayed, restored, suspects, checkpoints, journal).emit()
 
 
 def checkpointed(
@@ -84,14 +80,20 @@ def checkpointed(
     levels: int = 1,
 ) -> tuple[Kernel, Blocks]:
     """The loops that `reverse` would checkpoint, and the kernel that they are in; loads of what was written pass."""
-    source = kernel
-    if journal is None:
-        source = clone_kernel(kernel)
-        rotate(source.body)
-    made = _Reverse(source, dict(adjoints), replayed, set(), Checkpoints(1, 1, levels), journal)
+    source, restored = _prepared(kernel, journal)
+    made = _Reverse(source, dict(adjoints), replayed, restored, set(), Checkpoints(1, 1, levels), journal)
     made.emit()
     assert made.blocks is not None
     return source, made.blocks
+
+
+def _prepared(kernel: Kernel, journal: Journal | None) -> tuple[Kernel, Restored]:
+    """The kernel as it is reversed, and what `keep_versions` says of it; a journal has prepared its own."""
+    if journal is not None:
+        return kernel, {}
+    source = clone_kernel(kernel)
+    rotate(source.body)
+    return source, keep_versions(source)
 
 
 class _Reverse:
@@ -102,6 +104,7 @@ class _Reverse:
         places: the gradient place of each place, those of temps made up here.
         again: serial ops that are swept once more, right before their reversal.
         returned: the real numbers that the kernel returns; `seeds`: the parameters with their adjoints.
+        restored: of parallel loops that overwrite what they have read of temps, what these hold when the loops start.
         b: writes the reverse kernel.
         branches: a number for each `if`.
         loads: of each load in the reverse kernel that stands for one of the source, which one.
@@ -112,13 +115,15 @@ class _Reverse:
         source: Kernel,
         adjoints: dict[str, Place],
         replayed: Collection[str],
+        restored: Restored,
         suspects: set[tuple[Loc, str]] | None = None,
         checkpoints: Checkpoints | None = None,
         journal: Journal | None = None,
     ) -> None:
         self.source = source
         self.journal = journal
-        self.replayed = replayed
+        self.restored = restored
+        self.replayed = {*replayed, *(temp.name for pairs in restored.values() for _, temp in pairs)}
         self.suspects = suspects
         self.places = {n: p for n, p in adjoints.items() if n in source.places}
         for place in source.places.values():
@@ -140,7 +145,7 @@ class _Reverse:
         self.again: set[Op] = set()
         self.blocks: Blocks | None = None
         if checkpoints is not None:
-            self.blocks = Blocks(self.b, self.planner, source, checkpoints, replayed, self.lost, journal)
+            self.blocks = Blocks(self.b, self.planner, source, checkpoints, self.replayed, self.lost, journal)
         refuse_mixed_extremes(source, self.places)
         refuse_ordered(source, self.activity.values)
         self.overwritten = _stored_again(source)
@@ -239,18 +244,13 @@ class _Reverse:
             o.name == "parallel_for" and self.activity.touches(o) for o in after
         ):
             return False
-        own = {v for o in Region(ops=[op]).walk() for v in o.results}
-        changing = next((o for o in Region(ops=[op]).walk() if self._has_effects(o, own)), None)
-        if changing is not None:
-            raise not_repeatable(changing)
+        refuse_second_sweep(op, after, self._repeats)
         return True
 
-    def _has_effects(self, op: Op, own: set[Value]) -> bool:
-        """Whether a sweep that repeats an op changes something from around that a second one would see."""
-        if op.name in ("store", "atomic"):
-            place = op.attrs["place"]
-            return place.name in self.replayed or (place.kind == "temp" and self.journal is None)
-        return op.name == "array.store" and op.operands[0] not in own
+    def _repeats(self, op: Op) -> bool:
+        """Whether sweeps of serial code repeat a store or an atomic update."""
+        place = op.attrs["place"]
+        return place.name in self.replayed or (place.kind == "temp" and self.journal is None)
 
     def _with_stacks(self, op: Op, names: Names, counters: Counters, stacks: Stacks, *, temps: bool) -> None:
         """An op outside loops: adstacks for what is kept in it, then the op."""
@@ -259,6 +259,7 @@ class _Reverse:
             counters[loop] = counter(self.b)
         kept = {loop: found for loop in loops if (found := self._kept_in(loop))}
         if kept:
+            refuse_uncounted(op, self._repeats, self.planner.counted)
             if self.blocks is not None:
                 self.blocks.enter(op, kept, serial=temps)
             capacities = self._capacities(op, names, counters)
@@ -318,7 +319,7 @@ class _Reverse:
         if not writes:
             return
         again = clone_op(op, dict(names))
-        self.lost.update(_drop_effects(again.regions[0]))
+        self.lost.update(drop_effects(again.regions[0]))
         self.b.region.ops.append(again)
 
     def _parallel(self, op: Op, names: Names, backward: Backward) -> None:
@@ -334,6 +335,8 @@ class _Reverse:
         counters: Counters = {}
         stacks: Stacks = {}
         bounds = [names.get(v, v) for v in op.operands]
+        for before, temp in self.restored.get(op, ()):
+            copy_place(self.b, before, temp)
         with self.b.into(body), backward.adjoints.inner():
             if self.journal is not None:
                 self.journal.start_row(self.b, args, bounds)
@@ -366,31 +369,3 @@ def _stored_again(kernel: Kernel) -> set[Op]:
         for op in region.walk()
     }
     return {op for op in stores if places[op.attrs["place"].name] > 1 or op in serial}
-
-
-def _drop_effects(region: Region) -> dict[Value, Op]:
-    """Leave no effect but on temps; gives the constants that stand for values that can't be had again."""
-    lost: dict[Value, Op] = {}
-    kept = []
-    for op in region.ops:
-        place = op.attrs.get("place")
-        if op.name in ("print", "assert") or (op.name == "store" and place is not None and place.kind != "temp"):
-            continue
-        if op.name == "random" or (op.name == "atomic" and place is not None and place.kind != "temp"):
-            lost[op.result] = op
-            kept.append(_zero(op))
-            continue
-        for inner in op.regions:
-            lost.update(_drop_effects(inner))
-        kept.append(op)
-    region.ops = kept
-    return lost
-
-
-def _zero(op: Op) -> Op:
-    """A constant in place of a value that can't be had again."""
-    made = Builder(Region(), op.loc)
-    made.const(0, op.result.dtype)
-    (const,) = made.region.ops
-    const.results = op.results
-    return const

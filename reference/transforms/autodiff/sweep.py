@@ -98,7 +98,7 @@ class Sweep:
         if self.journal is not None and op in self.journal.logs:
             names[op.result] = self.journal.read(self.b, op, self.turn)
         elif op.name in ("store", "atomic") and op.attrs["place"].name in self.replayed:
-            self._clone(op, names)
+            self._repeat(op, names)
         elif op.name in _SKIPPED:
             if self.temps and op.name == "store" and op.attrs["place"].kind == "temp":
                 self._clone(op, names)
@@ -115,6 +115,11 @@ class Sweep:
 
     def _clone(self, op: Op, names: Names) -> None:
         self.b.region.ops.append(clone_op(op, names))  # type: ignore[arg-type]
+
+    def _repeat(self, op: Op, names: Names) -> None:
+        self._clone(op, names)
+        if op.attrs["place"].kind == "temp":
+            self._lose(op, names)  # iterations that share an element may come in another order now
 
     def _atomic(self, op: Op, names: Names) -> None:
         """The update has been made; its old value can't be had again: `lost` remembers what stands for it."""
