@@ -46,6 +46,8 @@ LIKELY: Final = {
     "*/updates.py*": ("test_transforms_autodiff_updates", "test_transforms_autodiff_journal"),
     "*/journal.py*": ("test_transforms_autodiff_journal", "test_lang_ad_journal"),
     "*/seen.py*": ("test_transforms_autodiff_seen",),
+    "*/origins.py*": ("test_transforms_autodiff_seen", "test_transforms_autodiff_needed"),
+    "*/needed.py*": ("test_transforms_autodiff_needed",),
     "*/checkpoint_schedule.py*": ("test_transforms_autodiff_checkpoint_schedule",),
     "*/checkpoint_state.py*": ("test_transforms_autodiff_checkpoint_state", "test_transforms_autodiff_checkpoint_plan"),
     "*/checkpoint_snapshots.py*": ("test_transforms_autodiff_checkpoint", "test_lang_checkpointed"),

@@ -3,8 +3,8 @@
 tape.py       Tape: launches are recorded, and differentiated in reverse when it is left
 undo.py       what the tape needs to wind memory back; report.py: what it says of that
 recorded.py   how a launch is made so that it can be wound back; journal.py: launches that log; events.py: what happened
-remembered.py launches outside a tape; bounds.py: loop bounds that change; inputs.py: other elements that certainly do
-stale.py      what the reverse pass reads of what has changed
+records.py    launches outside a tape (arguments.py: which is which); kept.py: those that keep what they overwrite
+last_launch.py  their gradients; stale.py: what the reverse pass reads of what has changed
 dual.py       FwdMode: launches compute directional derivatives as well
 custom.py     grad_replaced, grad_for, no_grad
 access.py     validation: what a launch reads and overwrites; check.py: gradients against finite differences

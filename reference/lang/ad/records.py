@@ -86,9 +86,11 @@ class Records:
 
     def __init__(self, made: Specialisation, names: Collection[str], runtime: Runtime) -> None:
         self._made, self._runtime = made, runtime
+        self._way: Way = kept_way(made, names, runtime)
+        if self._way is not None:
+            names = _loaded(made)  # reverse mode may make the launch again, in memory of its own
         self.fields = {name: made.plan.buffers[name] for name in sorted(names) if name in made.plan.buffers}
         self.arrays = tuple(name for name in sorted(names) if made.kernel.places[name].kind == "ndarray")
-        self._way: Way = kept_way(made, names, runtime)
         self._records: dict[Any, Record] = {}
         self._gone: deque[tuple[Any, ...]] = deque()
         self._needs: dict[int, list[Box]] = {}
@@ -264,6 +266,12 @@ class Records:
             loc=self._made.kernel.loc,
             do=f"launch {title} on its own, outside of qd.ad.Tape, FwdMode and qd.graph(), before {title}.grad()",
         )
+
+
+def _loaded(made: Specialisation) -> set[str]:
+    """The places that the kernel reads."""
+    places = (op.attrs["place"] for op in made.kernel.body.walk() if "place" in op.attrs and op.opdef.reads)
+    return {place.name for place in places if place.role == "primal" and place.kind != "temp"}
 
 
 def _nobody(_: tuple[Any, ...]) -> None:

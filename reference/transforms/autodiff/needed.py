@@ -1,7 +1,8 @@
 """Which memory the reverse pass may look at: `needed(kernel, grads) -> names of places`.
 
 Requires: a verified kernel as the frontend made it; the names of the places that have adjoints.
-Ensures: every place that `reverse` of the kernel loads elements of, gradients aside, is among the names.
+Ensures: every place that `reverse` of the kernel loads elements of, gradients aside, is among the names; but not what
+it takes to make the launch again in scratch memory (`replay.py`).
 
 The derivative of a sum looks at nothing; that of a product at its factors. So a load matters if its value is one that
 the derivative of an active operation names, an index, or decides control flow, or if one of these is computed from it:
