@@ -306,7 +306,7 @@ class VulkanBackend:
     def _settle(self) -> None:
         """Wait for everything, and raise the first thing that went wrong in it, once."""
         self.stream.finish()
-        if self._shared.unread:
+        if self._shared.unread or self._shared.outside.any:
             with uninterrupted():
                 self._raise_reported()
 
