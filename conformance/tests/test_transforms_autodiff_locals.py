@@ -54,7 +54,7 @@ class Writer:
         for k, place in enumerate(LOCALS):
             self.b.store(place, [], self.b.load(X, [self.number(k)]))
         for _ in range(3 + self.pick(3)):
-            (self.serial, self.alone, self.several)[self.pick(3)]()
+            (self.serial, self.alone, self.alone, self.several)[self.pick(4)]()
         for k, place in enumerate(LOCALS):
             self.b.atomic("add", Y, [self.number(k)], self.b.load(place))
         self.b.parallel_for([(self.number(0), self.number(SIZE))], self.region(self.sum_up, Value(i32)))
@@ -69,7 +69,10 @@ class Writer:
     # ---- stretches
 
     def serial(self) -> None:
+        """Mostly without loops: of one that changes locals, before a parallel loop, little is differentiated."""
+        self.depth += 2 * (self.pick(3) > 0)
         self.statements()
+        self.depth = 0
 
     def alone(self) -> None:
         """A loop of one iteration, or of several of which one does something."""

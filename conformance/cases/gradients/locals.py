@@ -74,6 +74,13 @@ def again(qd, x, y):
             a = qd.sin(a) * a
         y[0] += a
 
+    kernels = [nested, straight, one_of_four, swap, updates, tasks]
+    return {**dict(zip(AGAIN, kernels)), **deciding_again(qd, x, y)}
+
+
+def deciding_again(qd, x, y):
+    """The same, with locals that decide branches, indices, and how often the loop runs that changes them."""
+
     @qd.kernel
     def while_loop(n: qd.i32):
         a = x[0]
@@ -116,8 +123,7 @@ def again(qd, x, y):
             a[i] = a[i] * a[i] + x[i]
             y[0] += a[i]
 
-    kernels = [nested, straight, one_of_four, swap, updates, tasks, while_loop, branch, index, row]
-    return dict(zip(AGAIN, kernels))
+    return {"while": while_loop, "branch": branch, "index": index, "row": row}
 
 
 def logged(qd, x, y):
