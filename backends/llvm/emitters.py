@@ -315,9 +315,13 @@ def _from_integer(s: Site, x: str) -> str:
 
 
 def _saturate(s: Site) -> str:
+    """From f16 by way of f32: where processors have instructions for f16, LLVM makes the least integer of its NaN."""
     word = "fptosi" if s.to.kind == "i" else "fptoui"
-    name = f"llvm.{word}.sat.{mangled(s.to, s.lanes)}.{mangled(s.types[0], s.lanes)}"
-    return s.w.intrinsic(name, s.text(s.to), [(s.ty, s.args[0])])
+    source, ty, x = s.types[0], s.ty, s.args[0]
+    if source.bits == 16:
+        source, ty, x = f32, s.text(f32), s.w.let(f"fpext {ty} {x} to {s.text(f32)}")
+    name = f"llvm.{word}.sat.{mangled(s.to, s.lanes)}.{mangled(source, s.lanes)}"
+    return s.w.intrinsic(name, s.text(s.to), [(ty, x)])
 
 
 def _bitcast(s: Site) -> str:

@@ -14,9 +14,10 @@ from adstack.errors import AdstackValueError, InternalError
 from adstack.ir.structure import Region, Value
 from adstack.ir.types import DType, f16, f32, f64, i8, i16, i32, i64, u1, u8, u32, u64
 from adstack.lang.frontend.context import Context
-from adstack.lang.frontend.current import current, lowering
+from adstack.lang.frontend.current import current
 from adstack.lang.frontend.expr import Expr
 from adstack.lang.frontend.promotion import common, literal
+from adstack.lang.protocol import emitting, lowering
 
 
 def _context(**options: Any) -> Context:
@@ -109,7 +110,7 @@ def test_a_runtime_value_shows_its_type() -> None:
 def _ops(run: Callable[[Expr, Expr], Any], dtype: DType = i32) -> list[str]:
     """The names of the ops that an expression emits, constants and casts aside."""
     context = _context()
-    with lowering(context):
+    with lowering(context), emitting(context):
         run(_typed(dtype), _typed(dtype))
     return [op.name for op in context.body.ops if op.name not in ("const", "cast")]
 

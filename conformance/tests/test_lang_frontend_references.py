@@ -11,9 +11,9 @@ from adstack.ir.structure import Region, Value
 from adstack.ir.types import f32, i32, i64, u1
 from adstack.lang.frontend import cells
 from adstack.lang.frontend.context import Context
-from adstack.lang.frontend.current import lowering
 from adstack.lang.frontend.expr import Expr
 from adstack.lang.frontend.references import cell_matrix, index_value, is_live
+from adstack.lang.protocol import lowering
 
 
 def _context(default_ip: object = i32) -> Context:

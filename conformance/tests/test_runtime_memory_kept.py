@@ -162,7 +162,7 @@ def test_init_and_reset_leave_nothing(arch: Any):
     qd.reset()
     gc.collect()
     if before is not None:
-        assert taken() == before
+        assert taken() <= before  # less, where what other tests left has gone meanwhile
 
 
 @qd.kernel

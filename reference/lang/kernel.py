@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -86,7 +87,9 @@ class Kernel(ByName):
             raise _shown(error) from error.__cause__
         except RecursionError as error:
             raise self._short_of_stack() from error
-        except MemoryError as error:
+        except (MemoryError, ctypes.ArgumentError) as error:
+            if isinstance(error, ctypes.ArgumentError) and "MemoryError" not in str(error):
+                raise
             raise self._short_of_memory() from error
 
     def _short_of_stack(self) -> AdstackRuntimeError:
@@ -111,7 +114,9 @@ class Kernel(ByName):
             raise _shown(error) from error.__cause__
         except RecursionError as error:
             raise self._short_of_stack() from error
-        except MemoryError as error:
+        except (MemoryError, ctypes.ArgumentError) as error:
+            if isinstance(error, ctypes.ArgumentError) and "MemoryError" not in str(error):
+                raise
             raise self._short_of_memory() from error
 
     def _short_of_memory(self) -> AdstackMemoryError:

@@ -3,13 +3,11 @@
 state.py      the one runtime in use: its backend, its options, what is dropped when it ends
 options.py    what `init` may be told; registry.py: the arches, and where their backends are
 backend.py    what a backend offers; reference_backend.py: the interpreter as one
-memory.py     buffers, and the generations that tell when they changed; watches.py: what they held before
+memory.py     buffers, and the generations that tell when they changed; watches.py: what they held; provenance.py
 guards.py     what ends shortcuts; shortcuts.py: calls that machine code serves without Python
-races.py      launches that look for races, in debug mode
-compiler.py   IR -> something to launch; plans.py: a launch with everything resolved beforehand
-assume.py     which guards of accesses a launch can do without
+compiler.py   IR -> something to launch; plans.py: a launch with everything resolved beforehand; assume.py
 modes.py      a kernel's IR in forward or reverse mode; reach.py, boxes.py, certain.py: which elements a launch touches
-racing.py     races that are certain for the arguments of a launch
+races.py      races that launches find in debug mode; racing.py: those that are certain
 ir_program.py IR written by hand, run on numpy arrays
 
 May import: `adstack.ir`, `adstack.transforms`, `adstack.sizing`, `adstack.interpreter`, `adstack.errors`. Backends are

@@ -40,6 +40,13 @@ def again(qd, x, y):
                 v = v * v
         y[0] += v
 
+    kernels = {"nested": nested, "straight": straight, "one-of-four": one_of_four}
+    return {**kernels, **several_again(qd, x, y), **deciding_again(qd, x, y)}
+
+
+def several_again(qd, x, y):
+    """The same, with several locals, or several loops."""
+
     @qd.kernel
     def swap(n: qd.i32):
         a = x[0]
@@ -74,8 +81,7 @@ def again(qd, x, y):
             a = qd.sin(a) * a
         y[0] += a
 
-    kernels = [nested, straight, one_of_four, swap, updates, tasks]
-    return {**dict(zip(AGAIN, kernels)), **deciding_again(qd, x, y)}
+    return {"swap": swap, "updates": updates, "tasks": tasks}
 
 
 def deciding_again(qd, x, y):

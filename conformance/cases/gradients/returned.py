@@ -56,7 +56,7 @@ def seeds_with_a_snapshot(qd, dtype):
     return asked_twice(qd, dtype)
 
 
-@case(rules=["grad.returned", "grad.validation"], **DEBUG)
+@case(rules=["grad.returned", "grad.changed"], **DEBUG)
 def seeds_in_debug_mode(qd, dtype):
     """An adjoint of 1, then another one of -2, of a launch that is checked."""
     return asked_twice(qd, dtype)

@@ -12,6 +12,46 @@ def step(s):
 FORMS = ["remainder", "memory", "argument", "carried", "ends", "both", "nested", "computed", "loop"]
 
 
+MASKS = [[(i * 7 + j * j) % 3 % 2 for j in range(20)] for i in range(3)]
+
+
+def trip(form, s, c, i, j, n):
+    """One trip in plain Python."""
+    if form == "carried":
+        c += MASKS[i][j]
+        return (step(s), 0) if c == 2 else (s, c)
+    if form == "both":
+        return step(s if (j + i) % 3 == 0 else s / 2), c
+    if form == "nested" and j % 2 == 0:
+        t = s * 3 / 4
+        s = t * t / 2 + s / 4 if j % 3 == 0 else s
+        s = s * s / 2 + t / 4 if s > 0.25 else s
+        return s, c
+    if form == "computed":
+        return (step(s) if s > 0.25 else s + 0.5), c
+    times = {
+        "remainder": j % 3 == 0,
+        "memory": MASKS[i][j] != 0,
+        "argument": i < j < n - 5,
+        "ends": (j == 4) + (j == n - 1),
+        "loop": j % 4 if j % 3 == 1 else 0,
+    }
+    for _ in range(int(times.get(form, 0))):
+        s = step(s)
+    return s, c
+
+
+def plain(form, x, n):
+    """The kernel in plain Python."""
+    out = []
+    for i, s in enumerate(x):
+        c = 0
+        for j in range(n):
+            s, c = trip(form, s, c, i, j, n)
+        out.append(s)
+    return out
+
+
 @case(rules=["sizing.branches"], params={"form": FORMS}, **BOUNDED)
 def branches_taken_in_some_trips(qd, dtype, form):
     """One in three; as a mask says; as integers that the loop counts say; both sides; what floats decide."""
@@ -67,41 +107,5 @@ def branches_taken_in_some_trips(qd, dtype, form):
                             s = 0.5 * s * s + 0.25 * s
             y[i] = s
 
-    masks = [[(i * 7 + j * j) % 3 % 2 for j in range(20)] for i in range(3)]
-
-    def trip(s, c, i, j, n):
-        """One trip in plain Python."""
-        if form == "carried":
-            c += masks[i][j]
-            return (step(s), 0) if c == 2 else (s, c)
-        if form == "both":
-            return step(s if (j + i) % 3 == 0 else s / 2), c
-        if form == "nested" and j % 2 == 0:
-            t = s * 3 / 4
-            s = t * t / 2 + s / 4 if j % 3 == 0 else s
-            s = s * s / 2 + t / 4 if s > 0.25 else s
-            return s, c
-        if form == "computed":
-            return (step(s) if s > 0.25 else s + 0.5), c
-        times = {
-            "remainder": j % 3 == 0,
-            "memory": masks[i][j] != 0,
-            "argument": i < j < n - 5,
-            "ends": (j == 4) + (j == n - 1),
-            "loop": j % 4 if j % 3 == 1 else 0,
-        }
-        for _ in range(int(times.get(form, 0))):
-            s = step(s)
-        return s, c
-
-    def plain(x, n):
-        out = []
-        for i, s in enumerate(x):
-            c = 0
-            for j in range(n):
-                s, c = trip(s, c, i, j, n)
-            out.append(s)
-        return out
-
     n = 17
-    return agrees(k, lambda x: plain(x, n), {x: [1.25, -0.75, 1.5]}, [y], args=(n,), constant={mask: masks})
+    return agrees(k, lambda x: plain(form, x, n), {x: [1.25, -0.75, 1.5]}, [y], args=(n,), constant={mask: MASKS})

@@ -31,7 +31,7 @@ def needed(kernel: Kernel, grads: Collection[str]) -> set[str]:
         wanted += _wanted(op, active)
         if op.name == "atomic" and op.attrs["kind"] != "add" and active.place(op.attrs["place"]):
             names.add(op.attrs["place"].name)  # which update won, and what it replaced
-    names |= {op.attrs["place"].name for op in Origins(kernel.body).loads_behind(wanted)}
+    names |= {op.attrs["place"].name for op in Origins(kernel.body, through_memory=True).loads_behind(wanted)}
     return {name for name in names if kernel.places[name].role == "primal" and kernel.places[name].kind != "temp"}
 
 

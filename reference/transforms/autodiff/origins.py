@@ -20,15 +20,19 @@ def decides(op: Op) -> list[Value]:
 
 
 class Origins:
-    """Where the values of a region come from, also through memory that the region writes. What decides whether a value
-    is made at all does not count.
+    """Where the values of a region come from. What decides whether a value is made at all does not count.
+
+    Args:
+        body: the region.
+        through_memory: whether what is loaded also comes from what the region has stored to the same place.
 
     Attributes:
         values: a value, or the name of a place -> the values that it may be made of, or places that they come from.
         loads: a value that is read from memory -> the load, or the atomic update, that reads it.
     """
 
-    def __init__(self, body: Region) -> None:
+    def __init__(self, body: Region, *, through_memory: bool = False) -> None:
+        self._through_memory = through_memory
         self.values: dict[Value | str, list[Value | str]] = {}
         self.loads: dict[Value, Op] = {}
         for op in body.walk():
@@ -55,7 +59,7 @@ class Origins:
             self.values.setdefault(op.operands[0], []).extend(op.operands[1:])
         elif not op.regions:
             self.values.update((result, [*op.operands]) for result in op.results)
-        if op.name in ("load", "store", "atomic"):
+        if self._through_memory and op.name in ("load", "store", "atomic"):
             place = op.attrs["place"]
             if op.opdef.reads:
                 self.values.update((result, [*op.operands, place.name]) for result in op.results)
