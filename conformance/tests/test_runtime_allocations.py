@@ -62,6 +62,8 @@ def outcome(work, site):
         work()
     except AdstackMemoryError:
         return "refused"
+    except MemoryError:  # Python had none for what stands around the call
+        return "lost"
     except SystemError as error:  # Python itself forgets now and then what went wrong
         assert "without exception set" in str(error)
         return "lost"

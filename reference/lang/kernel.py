@@ -152,7 +152,7 @@ class Kernel(ByName):
             settle()
         if self._shortcuts_epoch != GUARD[EPOCH]:
             self._shortcuts, self._shortcuts_epoch, self.__call__ = set(), GUARD[EPOCH], self.serve
-        if len(self._shortcuts) == MOST_SHORTCUTS:
+        if len(self._shortcuts) == MOST_SHORTCUTS or (made.records is not None and made.records.notes):
             return
         described = self.described(args)
         if described is None:

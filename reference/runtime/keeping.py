@@ -28,18 +28,18 @@ class Kept:
         shape: the buffer's extents.
     """
 
-    __slots__ = ("__weakref__", "_box", "_memory", "_shape", "_start")
+    __slots__ = ("__weakref__", "_box", "_shape", "_start", "memory")
 
     def __init__(self, memory: Buffer, start: int, box: Box, shape: tuple[int, ...]) -> None:
-        self._memory, self._start, self._box, self._shape = memory, start, box, shape
+        self.memory, self._start, self._box, self._shape = memory, start, box, shape
 
     @property
     def nbytes(self) -> int:
         """What it takes."""
-        return self._memory.taken
+        return self.memory.taken
 
     def array(self) -> Array:
         """The elements, of the box's shape."""
         extents = tuple(high - low + 1 for low, high in self._box)
-        strides = [math.prod(self._shape[axis + 1 :]) * self._memory.dtype.size for axis in range(len(self._shape))]
-        return np.array(np.lib.stride_tricks.as_strided(self._memory.read(), extents, strides))
+        strides = [math.prod(self._shape[axis + 1 :]) * self.memory.dtype.size for axis in range(len(self._shape))]
+        return np.array(np.lib.stride_tricks.as_strided(self.memory.read(), extents, strides))

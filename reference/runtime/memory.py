@@ -8,7 +8,6 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache
 from typing import Any, Final, cast
 from weakref import WeakSet, finalize
 
@@ -17,7 +16,8 @@ import numpy.typing as npt
 
 from ..errors import AdstackMemoryError, AdstackRuntimeError
 from ..ir.types import DType
-from .backend import Backend, Copying, Filling, Marking, Ordering, Partial, Reclaiming
+from .abilities import copying, filling, reclaims
+from .backend import Backend, Marking, Ordering, Partial, Reclaiming
 from .boxes import Box, box_at, slices, volume
 from .budget import current
 from .capturing import CAPTURING, check
@@ -72,21 +72,6 @@ CHANGED: Final = 2
 _FREE: Final = nullcontext()
 _FEW: Final = 64
 """So many components of an element are looked at, whether they are the same."""
-
-
-def _filling(backend: Backend) -> Filling | None:
-    """The backend, if it fills and copies memory without the host."""
-    return cast(Filling, backend) if _fills(type(backend)) else None
-
-
-@cache
-def _fills(kind: type) -> bool:
-    return issubclass(kind, Filling)
-
-
-@cache
-def _reclaims(kind: type) -> bool:
-    return issubclass(kind, Reclaiming)
 
 
 class Buffer(Uncopied):
@@ -153,7 +138,7 @@ class Buffer(Uncopied):
             if isinstance(self.backend, Reclaiming):
                 self.backend.reclaim()
             storage = self._taken_from_device()
-        if _reclaims(type(self.backend)):
+        if reclaims(type(self.backend)):
             self._end = finalize(self, cast(Reclaiming, self.backend).abandon, storage)
             self._end.atexit = False  # a process that ends gives back everything
         return storage
@@ -173,6 +158,11 @@ class Buffer(Uncopied):
     @property
     def _bytes(self) -> int:
         return math.prod(self.shape) * self.dtype.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its elements."""
+        return self._bytes
 
     @property
     def taken(self) -> int:
@@ -406,17 +396,24 @@ class Buffer(Uncopied):
                 return np.array(rows[slices(((0, high - low), *box[1:]))])
             return np.array((self._downloaded() if view is None else view)[slices(box)])
 
-    def keep(self, box: Box) -> Kept | Array:
-        """A copy of the elements in a box, for later: made by the device, where the host would have to wait for it."""
-        if self.backend.capabilities.direct or not isinstance(self.backend, Copying):
+    def keep(self, box: Box, spare: list[Buffer] | None = None) -> Kept | Array:
+        """A copy of the elements in a box, for later: made by the device, where the host would have to wait for it.
+
+        Memory in `spare`, of this device and of flat elements of this type, may be used for it.
+        """
+        device = copying(self.backend)
+        if device is None:
             return self.part(box)
         if volume(box) == 1:
             return np.full((1,) * len(box), self.item(tuple(low for low, _ in box)), self.dtype.numpy)
         start = self._flat(tuple(low for low, _ in box))
         end = self._flat(tuple(high for _, high in box)) + 1
-        target = Buffer(self.backend, self.dtype, (end - start,))
+        fitting = next((one for one in spare or () if one.shape == (end - start,) and one.alive), None)
+        if fitting is not None and spare is not None:
+            spare.remove(fitting)
+        target = fitting or Buffer(self.backend, self.dtype, (end - start,))
         with self.turn(), ordered(self.backend, (self,)):
-            self.backend.copy_at(self._alive(), start, target._alive(), end - start)
+            device.copy_at(self._alive(), start, target._alive(), end - start)
         return Kept(target, start, box, self.shape)
 
     def exchange(
@@ -452,7 +449,7 @@ class Buffer(Uncopied):
 
     def _filled(self, array: Any) -> bool:
         """Let the device write every element, if it can, and they are all the same."""
-        device, values = _filling(self.backend), np.asarray(array)
+        device, values = filling(self.backend), np.asarray(array)
         if device is None or not 0 < values.size <= _FEW or values.ndim >= max(len(self.shape), 1):
             return False
         with np.errstate(all="ignore"):
@@ -464,7 +461,7 @@ class Buffer(Uncopied):
 
     def copy_from(self, other: Buffer) -> bool:
         """Replace the contents by those of another buffer, if the device can, and they are of one kind."""
-        device, kind = _filling(self.backend), (self.backend, self.dtype, self.shape)
+        device, kind = filling(self.backend), (self.backend, self.dtype, self.shape)
         if device is None or (other.backend, other.dtype, other.shape) != kind:
             return False
         if CAPTURING:

@@ -47,6 +47,8 @@ Array = npt.NDArray[Any]
 
 SPARSE: Final = 32
 """When more than one in so many elements has been kept on its own, the rest is kept at once."""
+SPARE: Final = 4
+"""So many pieces of memory are used again for each buffer, rather than given back."""
 MOST_BYTES: Final = 1 << 30
 """How much of the past is kept for all buffers together, unless `limit_kept` says less; the oldest goes first."""
 
@@ -138,7 +140,7 @@ class Saved:
     _large: list[Box] = field(default_factory=list)
     _single: int = 0
 
-    def save(self, buffer: Buffer, box: Box) -> None:
+    def save(self, buffer: Buffer, box: Box, spare: list[Buffer]) -> None:
         """Keep what a box holds, unless it has been kept already."""
         if box in self._boxes or any(contains(one, box) for one in self._large):
             return
@@ -147,10 +149,10 @@ class Saved:
         else:
             self._single += 1
             if self._single * SPARSE > volume(buffer.box):
-                self.save(buffer, buffer.box)
+                self.save(buffer, buffer.box, spare)
                 return
         self._boxes.add(box)
-        kept = None if self.lost else _kept(buffer, box)
+        kept = None if self.lost else _kept(buffer, box, spare)
         if kept is None:
             self.lose()
         self.patches.append((box, np.empty(0) if kept is None else kept))
@@ -163,8 +165,9 @@ class Saved:
         self.lost, self.nbytes = True, 0
         self.patches = [(box, np.empty(0)) for box, _ in self.patches]
 
-    def absorb(self, later: Saved) -> None:
-        """Lead back from what was there after a later one, which nobody asks about on its own."""
+    def absorb(self, later: Saved) -> list[Kept | Array]:
+        """Lead back from what was there after a later one, which nobody asks about on its own; what is not needed."""
+        unused: list[Kept | Array] = []
         if later.lost and not self.lost:
             self.lose()
         for box, kept in later.patches:
@@ -174,13 +177,16 @@ class Saved:
                     self._large.append(box)
                 self.patches.append((box, np.empty(0) if self.lost else kept))
                 self.nbytes += 0 if self.lost else kept.nbytes
+            else:
+                unused.append(kept)
         self.writers |= later.writers
+        return unused
 
 
-def _kept(buffer: Buffer, box: Box) -> Kept | Array | None:
+def _kept(buffer: Buffer, box: Box, spare: list[Buffer]) -> Kept | Array | None:
     """What a box holds; None if there is no memory for it."""
     try:
-        return buffer.keep(box)
+        return buffer.keep(box, spare)
     except (MemoryError, AdstackMemoryError):
         return None
 
@@ -259,6 +265,7 @@ class Watch:
         self.history = History()
         self._launches = 0
         self._many = 2
+        self._spare: list[Buffer] = []
 
     @property
     def strict(self) -> bool:
@@ -309,7 +316,7 @@ class Watch:
             for box in boxes:
                 for common in (box,) if needs is None else _meeting(box, needs):
                     latest.writers[writer] = None
-                    latest.save(buffer, common)
+                    latest.save(buffer, common, self._spare)
 
     def _start(self, buffer: Buffer, launches: int) -> None:
         """There were launches since the last write: keep another state, if they were of watchers."""
@@ -366,6 +373,7 @@ class Watch:
         """Drop what nobody will ask for."""
         numbers = sorted({number for watcher in self.watchers() for number in watcher.numbers()})
         kept: list[Saved] = []
+        unused: list[Kept | Array] = []
         asked = iter(numbers)
         number = next(asked, None)
         for one in self.saved:
@@ -375,8 +383,12 @@ class Watch:
             if wanted:
                 kept.append(one)
             elif kept:
-                kept[-1].absorb(one)
+                unused += kept[-1].absorb(one)
+            else:
+                unused += [contents for _, contents in one.patches]
         self.saved = kept
+        memory = [one.memory for one in unused if not isinstance(one, np.ndarray)]
+        self._spare = [*self._spare, *memory][-SPARE:]
 
 
 def _meeting(box: Box, others: Sequence[Box]) -> list[Box]:

@@ -7,17 +7,15 @@ makes launches under a tape in the same ways.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
-from ...errors import AdstackDataAccessError, AdstackError
+from ...errors import AdstackDataAccessError, AdstackError, AdstackMemoryError
 from ...runtime.memory import Buffer
 from ...runtime.state import Runtime
 from ...transforms.crossing import Segment, segments
-from ..differentiated import Differentiated, derived, differentiated, journaled, parted
+from ..differentiated import Differentiated, accompanied, derived, differentiated, journaled, parted
 from ..specialisation import Specialisation
 from .events import Launch
 from .journal import JournaledLaunch
@@ -97,6 +95,8 @@ class KeptLaunch:
         number: the backend's, once it has been.
         copies: name of the place in reverse mode -> what the memory beside it held before.
         journaled: the launch with its log, if that is how it is made.
+        spare: memory of an earlier launch like it, which may be used for the copies.
+        complete: whether there was memory for everything.
     """
 
     made: Specialisation
@@ -104,32 +104,40 @@ class KeptLaunch:
     number: int = 0
     copies: dict[str, Buffer] = field(default_factory=dict)
     journaled: JournaledLaunch | None = None
+    spare: dict[str, Buffer] = field(default_factory=dict)
+    complete: bool = True
 
     @property
     def nbytes(self) -> int:
         """What is kept for it."""
         logs = {} if self.journaled is None else self.journaled.logs
-        return sum(int(np.prod(b.shape, dtype=object)) * b.dtype.size for b in (*self.copies.values(), *logs.values()))
+        return sum(buffer.nbytes for buffer in (*self.copies.values(), *logs.values()))
 
     def wanted(self, call: Call) -> int:
         """How many bytes it is known to keep before it is launched."""
         if self.journaled is not None:
             return 0
         buffers = {**self.made.plan.buffers, **call.arrays}
-        beside = derived(self.made, "rewinding", self.runtime).beside.values()
-        return sum(int(np.prod(buffers[n].shape, dtype=object)) * buffers[n].dtype.size for n in beside)
+        return sum(buffers[name].nbytes for name in _beside(self.made, self.runtime).values())
 
     def launch(self, call: Call) -> Any:
         """Launch; the value that the kernel returns."""
         try:
             if self.journaled is not None:
                 return self.journaled.launch()
-            buffers = {**self.made.plan.buffers, **call.arrays}
-            for alias, name in derived(self.made, "rewinding", self.runtime).beside.items():
-                self.copies[alias] = _copied(buffers[name])
+            self._copy({**self.made.plan.buffers, **call.arrays})
             return self.made.run(call)
         finally:
             self.number = self.made.plan.backend.launches
+
+    def _copy(self, buffers: dict[str, Buffer]) -> None:
+        """Copy what is about to be overwritten, if there is memory for that."""
+        try:
+            for alias, name in _beside(self.made, self.runtime).items():
+                self.copies[alias] = _copied(buffers[name], self.spare.pop(alias, None))
+        except (MemoryError, AdstackMemoryError):
+            self.complete = False
+            self.copies.clear()
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -167,9 +175,20 @@ class _WithCopies(Launch):
             _drop(scratch)
 
 
-def _copied(buffer: Buffer) -> Buffer:
-    """Memory of its own with the same contents."""
-    copy = Buffer(buffer.backend, buffer.dtype, buffer.shape)
+def _beside(made: Specialisation, runtime: Runtime) -> Mapping[str, str]:
+    """See `Derived.beside`, of the mode that reads memory from before the launch."""
+    known: tuple[Any, Mapping[str, str]] | None = made.modes.get("kept beside")
+    gradients = accompanied(made, "grad")
+    if known is None or known[0] is not gradients:
+        known = made.modes["kept beside"] = gradients, derived(made, "rewinding", runtime).beside
+    return known[1]
+
+
+def _copied(buffer: Buffer, spare: Buffer | None = None) -> Buffer:
+    """Memory of its own with the same contents, which may be some that nobody needs any more."""
+    copy = spare
+    if copy is None or not copy.alive or copy.shape != buffer.shape:
+        copy = Buffer(buffer.backend, buffer.dtype, buffer.shape)
     if not copy.copy_from(buffer):
         copy.write(buffer.read())
     return copy

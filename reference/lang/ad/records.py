@@ -64,8 +64,7 @@ class Record:
     @property
     def nbytes(self) -> int:
         """What it keeps."""
-        copies = (one._bytes if isinstance(one, Buffer) else one.nbytes for one in self.copies.values())
-        return sum(copies) + sum(piece.nbytes for piece in self.kept)
+        return sum(one.nbytes for one in self.copies.values()) + sum(piece.nbytes for piece in self.kept)
 
     def lose(self) -> None:
         """Give up what it keeps."""
@@ -98,6 +97,7 @@ class Records:
         self._served = self._forgot = False
         self._pending: Sequence[KeptLaunch] = ()
         self._last = 0
+        self._taped: tuple[int, ...] | None = None
         self._takes_arguments = bool(made.kernel.params or made.plan.arguments)
         written = made.plan.compiled.written
         in_place = self._takes_arguments and not written.isdisjoint((*self.fields, *self.arrays))
@@ -142,7 +142,12 @@ class Records:
     # ---- a watcher
 
     def last(self) -> int:
-        return max(self._last, self._made.plan.number)
+        return 0 if self._is_taped else max(self._last, self._made.plan.number)
+
+    @property
+    def _is_taped(self) -> bool:
+        """Whether the last launch was recorded by a tape, which keeps for itself what it needs."""
+        return self._taped is not None and self._made.plan.number <= self._last
 
     def numbers(self) -> Collection[int]:
         records = list(self._records.values())
@@ -153,9 +158,14 @@ class Records:
         return numbers if self._takes_arguments else {*numbers, self.last()}
 
     def needs(self, buffer: Buffer) -> Sequence[Box] | None:
-        return (
-            None if id(buffer) in self._unnoted else self._needs.get(id(buffer), () if self._takes_arguments else None)
-        )
+        if self._is_taped:
+            return ()
+        if id(buffer) in self._unnoted:
+            return None
+        if self._takes_arguments:
+            return self._needs.get(id(buffer), ())
+        nobody = self._notes and not self._records and len(self._pending) < 2  # a launch in one piece is under way
+        return () if nobody else None
 
     def changes(self, buffer: Buffer) -> None:
         if self._takes_arguments:
@@ -171,12 +181,16 @@ class Records:
         """Launch, and note it; the value that the kernel returns."""
         if not self._takes_arguments and not self.notes:
             self._records.clear()
+            self._taped = None
             return self._made.run(call)  # which is known by its number
         for name in self.arrays:
             if call.arrays[name].owned and name not in call.lent:
                 call.arrays[name].watched(self)
         record = self._record(call)
         self._pending = kept_launches(self._made, call, self._way, self._runtime)
+        earlier = self._records.pop(record.key.value, None)  # nobody will ask for that one again
+        for piece, before in zip(self._pending, () if earlier is None else earlier.kept, strict=False):
+            piece.spare = before.copies
         wanted = sum(piece.wanted(call) for piece in self._pending)
         if wanted > LEDGER.most and not self._runtime.options.ad_snapshot:
             self._pending, record.error = (), self._too_large(wanted)
@@ -186,11 +200,25 @@ class Records:
             for piece in self._pending:
                 result = piece.launch(call)
                 self._last = piece.number
-            record.kept = self._pending
+            if all(piece.complete for piece in self._pending):
+                record.kept = self._pending
+            else:
+                record.error = self._too_large(wanted)
         finally:
             self._pending = ()
         self._keep(record, call)
         return result
+
+    def note_taped(self, call: Call) -> None:
+        """A tape has launched, and differentiates it: outside, that can be done as long as nothing is written."""
+        self._records.clear()
+        self._needs.clear()
+        self._unnoted.clear()
+        self._last = self._made.plan.backend.launches
+        self._taped = self._generations(call)
+
+    def _generations(self, call: Call) -> tuple[int, ...]:
+        return tuple(self.memory(name, call).generation for name in (*self.fields, *self.arrays))
 
     def note(self, call: Call, error: AdstackError | None = None) -> None:
         """There was a launch that others made; with an error, it can't be differentiated later."""
@@ -202,6 +230,7 @@ class Records:
         """A record of a launch to come: of what it may read."""
         while self._gone:
             self._records.pop(self._gone.popleft(), None)
+        self._taped = None
         record = Record(argument_key(call, self._gone.append))
         shapes = {name: buffer.shape for name, buffer in call.arrays.items()}
         reads = self._made.plan.compiled.reach(call.scalars, shapes).read
@@ -225,8 +254,9 @@ class Records:
                 record.copies[name] = buffer.keep(buffer.box)
         self._records.pop(record.key.value, None)
         self._records[record.key.value] = record
-        if record.nbytes:
-            LEDGER.add(record, record.nbytes)
+        nbytes = record.nbytes
+        if nbytes:
+            LEDGER.add(record, nbytes)
         if len(self._records) > MOST:
             self._forgot = True
             del self._records[next(iter(self._records))]
@@ -238,7 +268,12 @@ class Records:
     # ---- what is known
 
     def find(self, call: Call) -> Record | None:
-        """The last launch with these arguments; None if none is known."""
+        """The last launch with these arguments; None if none is known.
+
+        AdstackDataAccessError if it was recorded by a tape, and what it needs may have changed since.
+        """
+        if self._is_taped and (self.keeps or self._taped != self._generations(call)):
+            raise self._unkept()
         record = self._records.get(argument_key(call, _nobody).value)
         return record if record is not None and record.key.alive else None
 
@@ -262,7 +297,7 @@ class Records:
     def _unkept(self) -> AdstackDataAccessError:
         title = self._made.kernel.name
         return AdstackDataAccessError(
-            f"{title}.grad() needs values that the launch has overwritten, and that were not kept",
+            f"{title}.grad() needs values that the launch has overwritten, or others since, and that were not kept",
             loc=self._made.kernel.loc,
             do=f"launch {title} on its own, outside of qd.ad.Tape, FwdMode and qd.graph(), before {title}.grad()",
         )

@@ -169,7 +169,7 @@ class Tape(Scoped):
         for launch in recordable(made, call, runtime, whole=self.validation):
             result = self._record(launch, runtime)
         if made.records is not None:
-            made.records.note(call)
+            made.records.note_taped(call)
         self.calls.append((kernel, (*args, *kwargs.values())))
         self._kept.append(made.life.objects())
         return result
