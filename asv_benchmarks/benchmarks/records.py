@@ -1,0 +1,80 @@
+"""What launches cost that may be differentiated later, where something that they need is overwritten in between."""
+
+import numpy as np
+
+from .common import COMPILED, called, opened
+
+SIZE = 256
+
+
+class Overwritten:
+    """Two kernels that overwrite each other's inputs, a kernel in place, and a history of steps; all over 256 numbers."""
+
+    params = (COMPILED,)
+    param_names = ("backend",)
+
+    def setup(self, backend):
+        qd = opened(backend)
+        x, y = (qd.field(qd.f32, shape=SIZE, needs_grad=True) for _ in range(2))
+        steps = qd.field(qd.f32, shape=(17, 16), needs_grad=True)
+
+        @qd.kernel
+        def there():
+            for i in x:
+                y[i] = qd.sin(x[i])
+
+        @qd.kernel
+        def back():
+            for i in x:
+                x[i] = qd.cos(y[i])
+
+        @qd.kernel
+        def square():
+            for i in x:
+                x[i] = x[i] * x[i] * 0.5
+
+        @qd.kernel
+        def step(t: qd.i32):
+            for i in range(16):
+                steps[t + 1, i] = qd.sin(steps[t, i])
+
+        def pair():
+            there()
+            back()
+
+        self.pair, self.square, self.step = pair, square, step
+        called(pair)
+        called(square)
+        called(self.time_sixteen_steps, backend)
+
+    def time_there_and_back(self, backend):
+        self.pair()
+
+    def time_in_place(self, backend):
+        self.square()
+
+    def time_sixteen_steps(self, backend):
+        list(map(self.step, range(16)))
+
+
+class HostArray:
+    """A numpy array that the reverse pass reads: what it held is copied."""
+
+    params = (COMPILED,)
+    param_names = ("backend",)
+
+    def setup(self, backend):
+        qd = opened(backend)
+        x, y = (qd.field(qd.f32, shape=SIZE, needs_grad=True) for _ in range(2))
+        self.weights = np.ones(SIZE, np.float32)
+
+        @qd.kernel
+        def weigh(w: qd.types.ndarray()):
+            for i in x:
+                y[i] = x[i] * w[i]
+
+        self.weigh = weigh
+        called(weigh, self.weights)
+
+    def time_call(self, backend):
+        self.weigh(self.weights)
