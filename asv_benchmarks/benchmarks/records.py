@@ -8,7 +8,7 @@ SIZE = 256
 
 
 class Overwritten:
-    """Two kernels that overwrite each other's inputs, a kernel in place, and a history of steps; all over 256 numbers."""
+    """Two kernels that overwrite each other's inputs, a kernel in place, a history of steps; all over 256 numbers."""
 
     params = (COMPILED,)
     param_names = ("backend",)
