@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import adstack as qd
+from adstack.runtime.guards import invalidate
 
 
 @pytest.fixture(params=["reference", "cpu"], autouse=True)
@@ -245,3 +246,14 @@ def test_old_contents_are_not_kept_for_longer_than_needed() -> None:
         world.x[k % 6] = k
         world.x[0] = k
     assert len(world.x.buffer.watch.saved) <= 8
+
+
+def test_launches_that_machine_code_served_are_not_forgotten_when_python_serves_one() -> None:
+    world = World()
+    for first in (0, 0, 1):
+        world.some(first, 4)
+    invalidate()  # so that Python is asked
+    world.some(2, 4)
+    world.x[3] = 9.0
+    world.stale(world.some, 1, 4, match=r"x\[3\] as the launch found it, 4.0")
+    world.stale(world.some, 2, 4, match=r"x\[3\] as the launch found it, 4.0")

@@ -94,7 +94,7 @@ class Records:
         self._gone: deque[tuple[Any, ...]] = deque()
         self._needs: dict[int, list[Box]] = {}
         self._unnoted: dict[int, int] = {}
-        self._served = self._forgot = False
+        self._served = self._hidden = self._forgot = False
         self._pending: Sequence[KeptLaunch] = ()
         self._last = 0
         self._taped: tuple[int, ...] | None = None
@@ -169,11 +169,16 @@ class Records:
 
     def changes(self, buffer: Buffer) -> None:
         if self._takes_arguments:
-            if self._served and self.last() != self._last and id(buffer) not in self._unnoted:
+            self._look_for_unnoted()
+            if self._hidden and id(buffer) not in self._unnoted:
                 self._unnoted[id(buffer)] = self.last()
             if not self._notes and any(buffer is one for one in self.fields.values()):
                 self._notes = True
                 invalidate()
+
+    def _look_for_unnoted(self) -> None:
+        """Machine code may have served calls since the last one that was noted."""
+        self._hidden = self._hidden or (self._served and self._made.plan.number > self._last)
 
     # ---- launches
 
@@ -230,6 +235,7 @@ class Records:
         """A record of a launch to come: of what it may read."""
         while self._gone:
             self._records.pop(self._gone.popleft(), None)
+        self._look_for_unnoted()
         self._taped = None
         record = Record(argument_key(call, self._gone.append))
         shapes = {name: buffer.shape for name, buffer in call.arrays.items()}
