@@ -13,7 +13,7 @@ from ..ir.structure import Place
 from ..ir.types import DType
 from ..runtime import state
 from ..runtime.copying import Uncopied
-from ..runtime.guards import rewired
+from ..runtime.guards import invalidate, rewired
 from ..runtime.memory import Buffer
 from ..runtime.turn import TURN
 from .hostarrays import HostArray
@@ -70,10 +70,12 @@ PLACED: Final = [0]
 """Grows whenever some field gets its memory, or loses it."""
 
 
-def placed() -> None:
-    """Say that some field has its memory now, or has none any more."""
+def placed(role: str = "primal") -> None:
+    """Say that some field, or gradient or dual of one, has its memory now, or has none any more."""
     PLACED[0] += 1
     rewired()
+    if role == "grad":
+        invalidate()  # launches leave records from now on
 
 
 class Field(Uncopied, HostArray):
@@ -120,7 +122,7 @@ class Field(Uncopied, HostArray):
         if self._spot.placement is not None:
             raise AdstackRuntimeError(f"{self.label} is placed already", do="make another field")
         self._spot.placement = placement
-        placed()
+        placed(self.role)
 
     @property
     def is_placed(self) -> bool:

@@ -29,6 +29,7 @@ from ..runtime.turn import TURN
 from . import whole
 from .ad.records import Records
 from .arguments import Call, Parameter
+from .fields import PLACED
 from .gradient import Gradient
 from .parameters import Signature
 from .protocol import current_emitter
@@ -139,6 +140,8 @@ class Kernel(ByName):
             take(value, call)
         for candidate in self._compiled.get(tuple(call.key), ()):
             if not candidate.captured or candidate.is_current():
+                if candidate.placed != PLACED[0]:
+                    _look_for_gradients(candidate, runtime)
                 if self.graph and candidate.whole is not False:
                     return whole.launch(candidate, call, runtime)
                 result = candidate.launch(call)
@@ -217,6 +220,8 @@ class Kernel(ByName):
             take(value, call)
         for candidate in self._compiled.get(tuple(call.key), ()):
             if not candidate.captured or candidate.is_current():
+                if candidate.placed != PLACED[0]:
+                    _look_for_gradients(candidate, runtime)
                 return candidate, call, runtime
         return self._compile(args, call, runtime), call, runtime
 
@@ -240,7 +245,7 @@ class Kernel(ByName):
     def _compile(self, args: tuple[Any, ...], call: Call, runtime: state.Runtime) -> Specialisation:
         specs = tuple(p.spec(value) for p, value in zip(self._parameters, args, strict=True))
         made = specialise(Request(self.function, specs, self._returns, runtime.options), runtime)
-        made.records = Records.of(made, runtime)
+        _look_for_gradients(made, runtime)
         key = tuple(call.key)
         self._compiled[key] = (*self._compiled.get(key, ()), made)[-MOST:]
         made.life.then(partial(_ended, ref(self), key, ref(made)))
@@ -292,6 +297,13 @@ def _ended(kernel: ref[Kernel], key: tuple[Any, ...], made: ref[Specialisation])
     owner, ended = kernel(), made()
     if owner is not None and ended is not None:
         owner.forget(key, ended)
+
+
+def _look_for_gradients(made: Specialisation, runtime: state.Runtime) -> None:
+    """Have records of its launches from now on, if something that it works on has a gradient by now."""
+    made.placed = PLACED[0]
+    if made.records is None:
+        made.records = Records.of(made, runtime)
 
 
 class BoundKernel(functools.partial[Any]):

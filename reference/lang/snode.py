@@ -121,7 +121,7 @@ class SNode(Uncopied):
             companion = getattr(field, role)
             if companion is not None and companion.placement is None:
                 companion.follows = True
-                placed()
+                placed(role)
 
     def _below(self) -> Iterator[Field]:
         yield from self._fields

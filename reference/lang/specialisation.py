@@ -36,6 +36,7 @@ class Specialisation:
         life: it serves calls as long as what it was made for is there.
         fields: place name -> the field or ndarray that it stands for, as long as it lives.
         modes: the same in forward or reverse mode, see `differentiated.py`.
+        placed: how many fields had been placed when it was looked whether it has a gradient.
         records: its launches, as `.grad()` asks for them, see `ad/records.py`; None if it has no gradient.
         calls: how many launches Python made; with 1, machine code has not served any yet.
         whole: its launches as graphs, see `whole.py`.
@@ -50,6 +51,7 @@ class Specialisation:
     fields: Data
     modes: dict[Any, Any] = field(default_factory=dict)
     records: Records | None = None
+    placed: int = 0
     calls: int = 0
     whole: Any = None
 

@@ -414,3 +414,79 @@ def a_launch_keeps_what_it_overwrites(qd, dtype, form):
             assert x.to_numpy().tolist() == now.tolist()
 
     return Run(program, given={x: [0.5, 1.0, -0.5, -1.0]})
+
+
+@case(rules=["grad.changed"], params={"launched": [False, True]}, **PLAIN)
+def gradients_that_are_placed_after_launches(qd, dtype, launched):
+    """What those launches read is not known: there must be another; from then on changes are noticed."""
+    x, y = qd.field(dtype), qd.field(dtype)
+    qd.root.dense(qd.i, 4).place(x)
+    qd.root.place(y)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            y[None] += x[i] * x[i]
+
+    def program():
+        for _ in range(3):
+            k()
+        qd.root.dense(qd.i, 4).place(x.grad)
+        qd.root.place(y.grad)
+        y.grad[None] = 1.0
+        if launched:
+            k()
+            k.grad()
+            assert x.grad.to_numpy().tolist() == [2 * v for v in X]
+            x[2] = 7.0
+        k.grad()
+
+    changed = f"[2] {FOUND}, -0.25; it was changed to 7.0 since by the host" if launched else "do: launch k on its own"
+    return Run(program, given={x: X}, raises=Raises("DataAccessError", changed))
+
+
+@case(rules=["grad.changed"], params={"between": [0, 1, 3]}, **PLAIN)
+def a_launch_of_a_tape_after_launches_with_other_arguments(qd, dtype, between):
+    """The tape kept what it needed; outside of it, the launch can't be differentiated once x has changed."""
+    x, y = real(qd, dtype, 4), real(qd, dtype, ())
+
+    @qd.kernel
+    def k(s: dtype):
+        for i in x:
+            y[None] += s * x[i] * x[i]
+
+    def program():
+        with qd.ad.Tape(y):
+            k(1.0)
+        assert x.grad.to_numpy().tolist() == [2 * v for v in X]
+        x.fill(9.0)
+        for _ in range(between):
+            k(2.0)
+        y.grad.fill(1.0)
+        k.grad(1.0)
+
+    unkept = Raises("DataAccessError", "its last launch has overwritten, or others since")
+    return Run(program, given={x: X}, raises=unkept)
+
+
+@case(rules=["grad.changed"], **PLAIN)
+def launches_outside_a_tape_after_one_of_it(qd, dtype):
+    """They are known by their arguments again, and so is the launch of the tape as long as nothing has changed."""
+    x, y = real(qd, dtype, 4), real(qd, dtype, ())
+
+    @qd.kernel
+    def k(s: dtype):
+        for i in x:
+            y[None] += s * x[i] * x[i]
+
+    def program():
+        with qd.ad.Tape(y):
+            k(1.0)
+        k(2.0)
+        for s in (2.0, 1.0):
+            x.grad.fill(0.0)
+            y.grad.fill(1.0)
+            k.grad(s)
+            assert x.grad.to_numpy().tolist() == [2 * s * v for v in X]
+
+    return Run(program, given={x: X})

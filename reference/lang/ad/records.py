@@ -97,7 +97,8 @@ class Records:
         self._served = self._hidden = self._forgot = False
         self._pending: Sequence[KeptLaunch] = ()
         self._last = 0
-        self._taped: tuple[int, ...] | None = None
+        self._taped = False
+        self._tape: tuple[int, ...] | None = None
         self._takes_arguments = bool(made.kernel.params or made.plan.arguments)
         written = made.plan.compiled.written
         in_place = self._takes_arguments and not written.isdisjoint((*self.fields, *self.arrays))
@@ -109,11 +110,14 @@ class Records:
 
     @staticmethod
     def of(made: Specialisation, runtime: Runtime) -> Records | None:
-        """Those of a specialisation; None if it has no gradient."""
+        """Those of a specialisation; None if it has no gradient yet."""
         if not accompanied(made, "grad"):
             return None
         real = {place.name for place in made.kernel.places.values() if place.dtype.is_float and place.role == "primal"}
-        return Records(made, needed(made.kernel, real), runtime)  # more of them may get a gradient later
+        records = Records(made, needed(made.kernel, real), runtime)  # more of them may get a gradient later
+        if made.plan.number:
+            records.begin_late()
+        return records
 
     @property
     def notes(self) -> bool:
@@ -147,7 +151,7 @@ class Records:
     @property
     def _is_taped(self) -> bool:
         """Whether the last launch was recorded by a tape, which keeps for itself what it needs."""
-        return self._taped is not None and self._made.plan.number <= self._last
+        return self._taped and self._made.plan.number <= self._last
 
     def numbers(self) -> Collection[int]:
         records = list(self._records.values())
@@ -186,7 +190,7 @@ class Records:
         """Launch, and note it; the value that the kernel returns."""
         if not self._takes_arguments and not self.notes:
             self._records.clear()
-            self._taped = None
+            self._taped, self._tape = False, None
             return self._made.run(call)  # which is known by its number
         for name in self.arrays:
             if call.arrays[name].owned and name not in call.lent:
@@ -215,12 +219,27 @@ class Records:
         return result
 
     def note_taped(self, call: Call) -> None:
-        """A tape has launched, and differentiates it: outside, that can be done as long as nothing is written."""
+        """A tape has launched, and differentiates it: outside, that can be done as long as nothing is written.
+
+        Which of its launches had which arguments is not noted: what counts is what the first of them found.
+        """
+        if not (self._taped and self._takes_arguments):
+            self._tape = self._generations(call)
+        self._forget_all()
+        if self._takes_arguments and not self._notes:
+            self._notes = True  # later launches have to be told from those
+            invalidate()
+
+    def begin_late(self) -> None:
+        """There were launches before anything had a gradient: what they found is not known."""
+        self._tape = (-1,) if self.fields or self.arrays else ()
+        self._forget_all()
+
+    def _forget_all(self) -> None:
         self._records.clear()
         self._needs.clear()
         self._unnoted.clear()
-        self._last = self._made.plan.backend.launches
-        self._taped = self._generations(call)
+        self._last, self._taped, self._hidden = self._made.plan.backend.launches, True, False
 
     def _generations(self, call: Call) -> tuple[int, ...]:
         return tuple(self.memory(name, call).generation for name in (*self.fields, *self.arrays))
@@ -236,7 +255,7 @@ class Records:
         while self._gone:
             self._records.pop(self._gone.popleft(), None)
         self._look_for_unnoted()
-        self._taped = None
+        self._taped = False
         record = Record(argument_key(call, self._gone.append))
         shapes = {name: buffer.shape for name, buffer in call.arrays.items()}
         reads = self._made.plan.compiled.reach(call.scalars, shapes).read
@@ -276,12 +295,15 @@ class Records:
     def find(self, call: Call) -> Record | None:
         """The last launch with these arguments; None if none is known.
 
-        AdstackDataAccessError if it was recorded by a tape, and what it needs may have changed since.
+        AdstackDataAccessError if it may have been recorded by a tape, and what it needs may have changed since.
         """
-        if self._is_taped and (self.keeps or self._taped != self._generations(call)):
-            raise self._unkept()
         record = self._records.get(argument_key(call, _nobody).value)
-        return record if record is not None and record.key.alive else None
+        if record is not None and record.key.alive:
+            return record
+        unclear = self._tape is not None and (self._takes_arguments or self._is_taped)
+        if unclear and (self.keeps or self._tape != self._generations(call)):
+            raise self._unkept()
+        return None
 
     def number(self, record: Record | None, buffer: Buffer) -> int | None:
         """From which launch on changes of a buffer matter; None if there was none that could matter."""
@@ -303,9 +325,10 @@ class Records:
     def _unkept(self) -> AdstackDataAccessError:
         title = self._made.kernel.name
         return AdstackDataAccessError(
-            f"{title}.grad() needs values that the launch has overwritten, or others since, and that were not kept",
+            f"{title}.grad() needs values that its last launch has overwritten, or others since, which were not kept",
             loc=self._made.kernel.loc,
-            do=f"launch {title} on its own, outside of qd.ad.Tape, FwdMode and qd.graph(), before {title}.grad()",
+            do=f"launch {title} on its own before {title}.grad(): once there are gradients, and outside of qd.ad.Tape, "
+            "FwdMode and qd.graph()",
         )
 
 
