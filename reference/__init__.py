@@ -11,6 +11,32 @@ import adstack as qd
             x[i] = a * i
 """
 
+from . import ad
+from .data.factories import Backend, field, ndarray, tensor
+from .data.fields import Field, Layout, MatrixField, ScalarField
+from .data.ndarrays import Ndarray
+from .data.snode import (
+    FieldsBuilder,
+    SNode,
+    axes,
+    i,
+    ij,
+    ijk,
+    ijkl,
+    ijl,
+    ik,
+    ikl,
+    il,
+    j,
+    jk,
+    jkl,
+    jl,
+    k,
+    kl,
+    l,
+    root,
+)
+from .data.struct_fields import StructField
 from .errors import (
     AdstackArgumentError,
     AdstackAssertionError,
@@ -41,10 +67,26 @@ from .errors import AdstackRuntimeError as QuadrantsRuntimeError
 from .errors import AdstackRuntimeTypeError as QuadrantsRuntimeTypeError
 from .errors import AdstackSyntaxError as QuadrantsSyntaxError
 from .errors import AdstackTypeError as QuadrantsTypeError
+from .frontend.compile_time import (
+    assume_in_range,
+    block_local,
+    grouped,
+    loop_config,
+    ndrange,
+    static,
+    static_assert,
+    static_print,
+    stop_grad,
+)
 from .ir.types import DType
-from .lang import ad, math, types
-from .lang.annotations import Tensor
-from .lang.atomics import (
+from .kernels.extensions import extension, is_extension_enabled, is_extension_supported
+from .kernels.graph import Graph, graph
+from .kernels.kernel import Kernel, kernel
+from .kernels.options import amdgpu, arm64, cpu, cuda, gpu, init, metal, reference, reset, sync, vulkan, x64, x86_64
+from .kernels.oriented import data_oriented
+from .runtime.stats import stats
+from .values.annotations import Tensor
+from .values.atomics import (
     atomic_add,
     atomic_and,
     atomic_cas,
@@ -56,24 +98,8 @@ from .lang.atomics import (
     atomic_sub,
     atomic_xor,
 )
-from .lang.compile_time import (
-    Template,
-    assume_in_range,
-    block_local,
-    grouped,
-    loop_config,
-    ndrange,
-    static,
-    static_assert,
-    static_print,
-    stop_grad,
-    template,
-)
-from .lang.data import Backend, field, ndarray, tensor
-from .lang.extensions import extension, is_extension_enabled, is_extension_supported
-from .lang.fields import Field, Layout, MatrixField, ScalarField
-from .lang.func import func, pyfunc, real_func
-from .lang.functions import (
+from .values.func import func, pyfunc, real_func
+from .values.functions import (
     abs,  # noqa: A004 - the language's own
     acos,
     asin,
@@ -108,36 +134,10 @@ from .lang.functions import (
     trunc,
     zero,
 )
-from .lang.graph import Graph, graph
-from .lang.kernel import Kernel, kernel
-from .lang.matrix import Matrix, Vector, eig, polar_decompose, solve, svd, sym_eig
-from .lang.ndarrays import Ndarray
-from .lang.options import amdgpu, arm64, cpu, cuda, gpu, init, metal, reference, reset, sync, vulkan, x64, x86_64
-from .lang.oriented import data_oriented
-from .lang.snode import (
-    FieldsBuilder,
-    SNode,
-    axes,
-    i,
-    ij,
-    ijk,
-    ijkl,
-    ijl,
-    ik,
-    ikl,
-    il,
-    j,
-    jk,
-    jkl,
-    jl,
-    k,
-    kl,
-    l,
-    root,
-)
-from .lang.struct import Struct, dataclass
-from .lang.struct_fields import StructField
-from .lang.types import (
+from .values.matrices import math, types
+from .values.matrices.matrix import Matrix, Vector, eig, polar_decompose, solve, svd, sym_eig
+from .values.matrices.struct import Struct, dataclass
+from .values.matrices.types import (
     f16,
     f32,
     f64,
@@ -163,7 +163,7 @@ from .lang.types import (
     uint32,
     uint64,
 )
-from .runtime.stats import stats
+from .values.templates import Template, template
 from .version import VERSION
 
 __version__ = VERSION

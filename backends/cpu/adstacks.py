@@ -12,8 +12,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.llvm.rows import Words
-from adstack.backends.llvm.tasks import Emitted
+from adstack.backends.codegen_llvm.rows import Words
+from adstack.backends.codegen_llvm.tasks import Emitted
 from adstack.backends.shared.memory_left import memory_left
 from adstack.ir.structure import Program
 from adstack.runtime.adstack_heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, known, touched, uncountable

@@ -7,7 +7,7 @@ import platform
 import llvmlite
 import llvmlite.binding as llvm
 
-from adstack.backends.llvm.jit import host
+from adstack.backends.shared.jit import host
 from adstack.runtime.backend import Capabilities, Probe, Unavailable
 
 __all__ = ["GAPS", "host", "probe", "vector_bytes"]

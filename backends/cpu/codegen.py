@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adstack.backends.llvm.box import known_extent, row_length
-from adstack.backends.llvm.context import own_size
-from adstack.backends.llvm.kept import KEPT
-from adstack.backends.llvm.patience import asks
-from adstack.backends.llvm.rows import Words, heap_of
-from adstack.backends.llvm.tasks import Emitted, emit_program
-from adstack.backends.llvm.uniformity import varying_values
+from adstack.analysis.uniformity import varying_values
+from adstack.backends.codegen_llvm.box import known_extent, row_length
+from adstack.backends.codegen_llvm.context import own_size
+from adstack.backends.codegen_llvm.kept import KEPT
+from adstack.backends.codegen_llvm.patience import asks
+from adstack.backends.codegen_llvm.rows import Words, heap_of
+from adstack.backends.codegen_llvm.tasks import Emitted, emit_program
 from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op, Program, Region, Task, Value
 from adstack.ir.types import DType

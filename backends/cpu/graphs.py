@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.llvm import native
-from adstack.backends.llvm.native_run import STEP
+from adstack.backends.hostcall import calls as native
+from adstack.backends.hostcall.run import STEP
 from adstack.runtime.adstack_heap import HeapLimit
 from adstack.runtime.backend import Bindings
 

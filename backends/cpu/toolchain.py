@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import llvmlite.binding as llvm
 
-from adstack.backends.llvm.cache import ObjectCache
-from adstack.backends.llvm.jit import LEVEL, linked, made_for, room_for_text, target_machine
+from adstack.backends.shared.jit import LEVEL, linked, made_for, room_for_text, target_machine
+from adstack.backends.shared.object_cache import ObjectCache
 from adstack.backends.shared.room import room
 from adstack.errors import InternalError
 

@@ -22,7 +22,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.llvm.cache import ObjectCache
+from adstack.backends.shared.object_cache import ObjectCache
 
 from .driver import Driver
 

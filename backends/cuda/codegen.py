@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from adstack.backends.llvm.box import deciding
-from adstack.backends.llvm.context import Context
-from adstack.backends.llvm.framed import framed
-from adstack.backends.llvm.gathering import Gathering
-from adstack.backends.llvm.rows import Words, table
-from adstack.backends.llvm.tasks import Emitted, emit_counts, emit_program
+from adstack.backends.codegen_llvm.box import deciding
+from adstack.backends.codegen_llvm.context import Context
+from adstack.backends.codegen_llvm.framed import framed
+from adstack.backends.codegen_llvm.gathering import Gathering
+from adstack.backends.codegen_llvm.rows import Words, table
+from adstack.backends.codegen_llvm.tasks import Emitted, emit_counts, emit_program
 from adstack.backends.shared.sites import Site
 from adstack.errors import AdstackCompilationError
 from adstack.ir.structure import Program, Task

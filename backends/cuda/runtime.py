@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.llvm import native
-from adstack.backends.llvm.cache import ObjectCache
+from adstack.backends.hostcall import calls as native
 from adstack.backends.shared.bits import signed_bits
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.leftovers import Leftovers
+from adstack.backends.shared.object_cache import ObjectCache
 from adstack.backends.shared.outside import Outside
 from adstack.errors import AdstackError, BackendUnavailableError
 from adstack.ir.structure import Program

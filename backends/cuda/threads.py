@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from adstack.backends.llvm.emitters import emit
-from adstack.backends.llvm.region import RegionEmitter
-from adstack.backends.llvm.rows import Words, word
-from adstack.backends.llvm.stacks import overflowed
-from adstack.backends.llvm.target import Target
-from adstack.backends.llvm.writer import Writer, type_text
+from adstack.backends.codegen_llvm.emitters import emit
+from adstack.backends.codegen_llvm.region import RegionEmitter
+from adstack.backends.codegen_llvm.rows import Words, word
+from adstack.backends.codegen_llvm.stacks import overflowed
+from adstack.backends.codegen_llvm.target import Target
+from adstack.backends.codegen_llvm.writer import Writer, type_text
 from adstack.ir.structure import Op
 from adstack.ir.types import DType
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import llvmlite.binding as llvm
 
-from adstack.backends.llvm.cache import ObjectCache
-from adstack.backends.llvm.jit import linked, made_for, room_for_text, target_machine
+from adstack.backends.shared.jit import linked, made_for, room_for_text, target_machine
+from adstack.backends.shared.object_cache import ObjectCache
 from adstack.errors import InternalError
 
 __all__ = ["NEWEST", "Code", "architecture", "host_code", "ptx", "recipe"]

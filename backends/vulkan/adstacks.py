@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from adstack.backends.spirv.rows import HeapWords
+from adstack.backends.codegen_spirv.rows import HeapWords
 from adstack.ir.structure import Program
 from adstack.ir.types import u8
 from adstack.runtime.adstack_heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, least, touched, uncountable

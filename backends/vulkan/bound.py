@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from adstack.backends.spirv.memory import HEAP, PRINT, RECORD, WORDS, buffer_of
-from adstack.backends.spirv.tasks import Shader
+from adstack.backends.codegen_spirv.memory import HEAP, PRINT, RECORD, WORDS, buffer_of
+from adstack.backends.codegen_spirv.tasks import Shader
 from adstack.errors import AdstackMemoryError, BackendUnavailableError
 from adstack.ir.structure import Program
 from adstack.ir.types import u8

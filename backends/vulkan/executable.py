@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from adstack.backends.codegen_spirv.context import Context
+from adstack.backends.codegen_spirv.tasks import Emitted
 from adstack.backends.shared.reports import failure, outgrown, overflow_error, printed
 from adstack.backends.shared.sites import Site
-from adstack.backends.spirv.context import Context
-from adstack.backends.spirv.tasks import Emitted
 from adstack.errors import AdstackError, AdstackRuntimeError
 from adstack.ir.structure import Program
 from adstack.runtime.backend import Bindings

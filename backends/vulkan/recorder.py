@@ -13,10 +13,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Final
 
-from adstack.backends.llvm.cache import ObjectCache
-from adstack.backends.llvm.jit import runtime_library
-from adstack.backends.llvm.symbols import python_symbols
+from adstack.backends.hostcall.symbols import python_symbols
+from adstack.backends.shared.jit import runtime_library
 from adstack.backends.shared.kept import default_folder
+from adstack.backends.shared.object_cache import ObjectCache
 
 from .assembly import load, loop
 from .counting import COUNT, TASK

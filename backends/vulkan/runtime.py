@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.llvm import native
+from adstack.backends.hostcall import calls as native
 from adstack.backends.shared.bits import raw_bits
 from adstack.errors import BackendUnavailableError
 from adstack.ir.structure import Program
@@ -153,7 +153,7 @@ class VulkanBackend:
 
     def listing(self, executable: Executable) -> dict[str, str]:
         """The words of each task's module, as text."""
-        from adstack.backends.spirv.text import listing
+        from adstack.backends.codegen_spirv.text import listing
 
         return {f"spirv {s.task.name}": listing(s.words) for s in executable.emitted.shaders}
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
+from adstack.backends.codegen_spirv.traits import Traits
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.leftovers import Leftovers
 from adstack.backends.shared.outside import Outside
-from adstack.backends.spirv.traits import Traits
 from adstack.runtime.adstack_heap import Heap
 from adstack.runtime.processes import DeviceTurn
 

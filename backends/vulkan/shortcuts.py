@@ -11,8 +11,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.llvm.native import Entry
-from adstack.backends.spirv.context import Context
+from adstack.backends.codegen_spirv.context import Context
+from adstack.backends.hostcall.calls import Entry
 from adstack.errors import InternalError
 from adstack.ir.structure import Program
 from adstack.runtime.interrupts import uninterrupted

@@ -15,16 +15,16 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from adstack.backends.codegen_spirv import floats
+from adstack.backends.codegen_spirv.atomics import LARGE
+from adstack.backends.codegen_spirv.code import Code, Num, unsigned
+from adstack.backends.codegen_spirv.memory import WORDS, Address
+from adstack.backends.codegen_spirv.module import Module
+from adstack.backends.codegen_spirv.opcodes import BUILTIN, Capability, Storage
+from adstack.backends.codegen_spirv.opcodes import Op as Spv
+from adstack.backends.codegen_spirv.rounding import WAYS
+from adstack.backends.codegen_spirv.traits import Traits
 from adstack.backends.shared import kept
-from adstack.backends.spirv import floats
-from adstack.backends.spirv.atomics import LARGE
-from adstack.backends.spirv.code import Code, Num, unsigned
-from adstack.backends.spirv.memory import WORDS, Address
-from adstack.backends.spirv.module import Module
-from adstack.backends.spirv.opcodes import BUILTIN, Capability, Storage
-from adstack.backends.spirv.opcodes import Op as Spv
-from adstack.backends.spirv.rounding import WAYS
-from adstack.backends.spirv.traits import Traits
 from adstack.ir.arithmetic import fma as exact_fma
 from adstack.ir.types import DType, f16, f32, f64, u1, u8, u32, u64
 

@@ -7,7 +7,7 @@ from random import Random
 from hypothesis import strategies as st
 
 from adstack.ir.structure import Kernel
-from adstack.ir.verifier import verify
+from adstack.ir.verify.verifier import verify
 
 from .generator import Generator
 from .values import random_buffers, random_params

@@ -30,7 +30,7 @@ import numpy.typing as npt
 from adstack.ir.builder import Builder
 from adstack.ir.structure import Kernel, Place, Region, Value
 from adstack.ir.types import DType, f32, f64, i32, u1
-from adstack.ir.verifier import verify
+from adstack.ir.verify.verifier import verify
 
 from .smooth_math import STEPS
 

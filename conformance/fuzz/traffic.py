@@ -12,7 +12,7 @@ from typing import Final
 from adstack.ir.builder import Builder
 from adstack.ir.structure import Kernel, Place, Region, Value
 from adstack.ir.types import DType, f64, i32
-from adstack.ir.verifier import verify
+from adstack.ir.verify.verifier import verify
 
 __all__ = ["traffic_kernel"]
 

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 import adstack as qd
+from adstack.autodiff.reverse import Checkpoints, reverse
 from adstack.interpreter import run
 from adstack.ir.structure import Kernel, Place, Program
-from adstack.ir.verifier import verify
-from adstack.transforms.autodiff.reverse import Checkpoints, reverse
+from adstack.ir.verify.verifier import verify
 from adstack.transforms.pipeline import lower, optimize
 
 Array = npt.NDArray[Any]

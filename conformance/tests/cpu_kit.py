@@ -18,8 +18,8 @@ from adstack.ir.structure import Kernel, Program
 from adstack.runtime.backend import Bindings
 from adstack.runtime.options import Options
 from adstack.transforms import pipeline
-from adstack.transforms.options import Options as PassOptions
-from adstack.transforms.tasks import split
+from adstack.transforms.rewriting.options import Options as PassOptions
+from adstack.transforms.tasks.tasks.tasks import split
 
 Array = npt.NDArray[Any]
 

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from adstack.interpreter import RunOptions, run
-from adstack.ir.parser import parse_ir
 from adstack.ir.structure import Kernel, Program
-from adstack.ir.verifier import verify
+from adstack.ir.text.parser import parse_ir
+from adstack.ir.verify.verifier import verify
 
 Array = npt.NDArray[Any]
 

@@ -19,8 +19,8 @@ from typing import Any
 import adstack
 import adstack as qd
 from adstack import backends
-from adstack.lang.recording import RECORDERS
 from adstack.runtime.interrupts import are_kept
+from adstack.runtime.recording import RECORDERS
 
 __all__ = ["Program", "at_random", "everywhere", "unraised"]
 

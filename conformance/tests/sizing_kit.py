@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 import adstack as qd
+from adstack.autodiff.reverse import reverse
 from adstack.interpreter import run
 from adstack.ir.structure import Kernel, Program
-from adstack.ir.verifier import verify
+from adstack.ir.verify.verifier import verify
 from adstack.runtime.adstack_report import TaskRow
 from adstack.sizing.sizers import Sized, with_sizers
-from adstack.transforms.autodiff.reverse import reverse
 from adstack.transforms.pipeline import lower, optimize
 
 Array = npt.NDArray[Any]

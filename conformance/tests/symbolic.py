@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adstack.ir.types import DType, f64, i32
-from adstack.lang.scalars import HOST, OPERATORS, plain
+from adstack.values.scalars import HOST, OPERATORS, plain
 
 RECORD: list[str] = []
 """The names of the operations recorded, oldest first; `recorded()` empties it."""

@@ -13,7 +13,7 @@ import adstack as qd
 from adstack.backends.cpu import passes, pool_ir
 from adstack.backends.cpu.codegen import emit_module
 from adstack.backends.cpu.runtime import CpuBackend
-from adstack.backends.llvm import native_ir
+from adstack.backends.hostcall import ir as native_ir
 from adstack.conformance.harness import execute
 from adstack.conformance.harness.loading import CASES, Entry, collect
 

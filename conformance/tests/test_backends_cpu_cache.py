@@ -20,9 +20,9 @@ from cpu_kit import backend, tasks_of
 from interpreter_kit import parallel
 
 from adstack.backends.cpu import capability, toolchain
-from adstack.backends.llvm import jit
-from adstack.backends.llvm.cache import ObjectCache
+from adstack.backends.shared import jit
 from adstack.backends.shared.kept import default_folder
+from adstack.backends.shared.object_cache import ObjectCache
 from adstack.runtime.backend import Bindings
 from adstack.runtime.options import Options
 from adstack.tools.cli import cli

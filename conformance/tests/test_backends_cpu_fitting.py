@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adstack as qd
-from adstack.lang import kernel as lang
+from adstack.kernels import kernel as lang
 from adstack.runtime.assume import assumed
 
 

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adstack.backends.cpu.pool import Pool, usable_cores
-from adstack.backends.llvm.jit import runtime_library
+from adstack.backends.shared.jit import runtime_library
 
 COUNT = """
 ; count every visit of an index, and note the piece that it was in
@@ -58,7 +58,7 @@ SCRIPT = (
 import ctypes, os, signal, sys, threading, time
 import numpy as np
 from adstack.backends.cpu.pool import pool
-from adstack.backends.llvm.jit import runtime_library
+from adstack.backends.shared.jit import runtime_library
 
 library = runtime_library(COUNT, ["count", "slow"], None)
 ENTRY = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *3 * [ctypes.c_int64])

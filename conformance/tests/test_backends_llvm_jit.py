@@ -9,7 +9,7 @@ import weakref
 import llvmlite.binding as llvm
 import pytest
 
-from adstack.backends.llvm import jit
+from adstack.backends.shared import jit
 
 
 def image(number: int) -> bytes:

@@ -7,8 +7,8 @@ import pytest
 from cuda_kit import agree_on, device_text
 from interpreter_kit import parallel
 
-from adstack.backends.llvm.late import late_stores
-from adstack.ir.parser import parse_ir
+from adstack.backends.codegen_llvm.late import late_stores
+from adstack.ir.text.parser import parse_ir
 
 N = 23
 PLACES = "place @x : f32[?] {kind}\nplace @y : f32[?] field\nplace @z : f32[?] field\nplace @n : i32[?] field"

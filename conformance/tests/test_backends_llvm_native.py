@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import adstack as qd
-from adstack.backends.llvm import native
-from adstack.lang.protocol import emitting
+from adstack.backends.hostcall import calls as native
+from adstack.values.protocol import emitting
 
 
 @pytest.fixture(autouse=True)

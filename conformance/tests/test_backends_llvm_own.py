@@ -7,7 +7,7 @@ import pytest
 from cpu_kit import agree, agree_on, run_cpu, tasks_of
 from interpreter_kit import parallel
 
-from adstack.backends.llvm.tasks import emit_program
+from adstack.backends.codegen_llvm.tasks import emit_program
 from adstack.ir.opdef import CLASSES
 from adstack.ir.ops import ATOMICS
 from adstack.ir.types import ALL, by_name

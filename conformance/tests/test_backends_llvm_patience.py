@@ -9,8 +9,8 @@ import pytest
 from cpu_kit import agree, tasks_of
 from interpreter_kit import parallel, serial
 
+from adstack.backends.codegen_llvm.tasks import emit_program
 from adstack.backends.cpu.codegen import emit_module
-from adstack.backends.llvm.tasks import emit_program
 from adstack.ir.types import by_name
 
 COUNTED = """%s, %c = for %k = %lo to %hi carry (%a = %lo, %b = %one) {

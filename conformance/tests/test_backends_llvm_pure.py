@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from adstack.backends.llvm.pure import function_text
-from adstack.backends.llvm.writer import Writer, literal, mangled, scalar_type, type_text
-from adstack.ir.parser import parse_ir
+from adstack.backends.codegen_llvm.pure import function_text
+from adstack.backends.codegen_llvm.writer import Writer, literal, mangled, scalar_type, type_text
+from adstack.ir.text.parser import parse_ir
 from adstack.ir.types import ALL, f16, f32, f64, i8, i32, u1, u64
 from adstack.tools.accuracy.jit import Compiled
 

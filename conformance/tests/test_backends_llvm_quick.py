@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from interpreter_kit import parallel
 
-from adstack.backends.llvm.speculation import goes_far, plan
+from adstack.backends.codegen_llvm.speculation import goes_far, plan
 from adstack.ir.functions import builtin
-from adstack.ir.parser import parse_ir
+from adstack.ir.text.parser import parse_ir
 
 N = 7
 PLACES = """place @x : f32[?] field

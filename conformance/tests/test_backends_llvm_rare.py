@@ -9,7 +9,7 @@ import pytest
 from cpu_kit import agree, agree_on, tasks_of
 from interpreter_kit import parallel
 
-from adstack.backends.llvm.tasks import emit_program
+from adstack.backends.codegen_llvm.tasks import emit_program
 from adstack.ir.types import by_name
 
 N = 140

@@ -7,8 +7,8 @@ import pytest
 from cpu_kit import agree, run_cpu, tasks_of
 from interpreter_kit import parallel, same_bits
 
-from adstack.backends.llvm.strides import Strides
-from adstack.backends.llvm.uniformity import varying_values
+from adstack.analysis.strides import Strides
+from adstack.analysis.uniformity import varying_values
 from adstack.ir.structure import Op, Program
 
 

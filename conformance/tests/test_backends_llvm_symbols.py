@@ -5,8 +5,8 @@ import re
 import pytest
 
 from adstack.backends.cpu import pool_ir
-from adstack.backends.llvm import native_ir
-from adstack.backends.llvm.symbols import python_symbols
+from adstack.backends.hostcall import ir as native_ir
+from adstack.backends.hostcall.symbols import python_symbols
 
 INLINE = {"PyObject_CallOneArg", "PyObject_CallMethodNoArgs", "PyObject_CallMethodOneArg", "PyObject_Vectorcall"}
 """Functions that headers of Python 3.10 define instead of its library."""

@@ -7,7 +7,7 @@ import pytest
 from cpu_kit import agree
 from interpreter_kit import parallel, read
 
-from adstack.backends.llvm.uniformity import varying_values
+from adstack.analysis.uniformity import varying_values
 from adstack.ir.structure import Kernel
 
 PLACES = "place @x : i32[?] field\nplace @y : i32[?] field"

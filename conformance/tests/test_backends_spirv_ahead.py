@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from interpreter_kit import parallel
 from vulkan_kit import agree_on
 
-from adstack.backends.shared.evenly import Evenly, few
-from adstack.ir.parser import parse_ir
+from adstack.analysis.evenly import Evenly, few
+from adstack.ir.text.parser import parse_ir
 
 N = 5
 PLACES = """place @x : f32[?] field

@@ -10,11 +10,11 @@ import pytest
 from interpreter_kit import parallel
 from vulkan_kit import agree, backend, tasks_of
 
-from adstack.backends.spirv.doubts import ORDINARY
-from adstack.backends.spirv.opcodes import Op
-from adstack.backends.spirv.tasks import emit_program
-from adstack.backends.spirv.text import instructions
-from adstack.backends.spirv.traits import IEEE
+from adstack.backends.codegen_spirv.doubts import ORDINARY
+from adstack.backends.codegen_spirv.opcodes import Op
+from adstack.backends.codegen_spirv.tasks import emit_program
+from adstack.backends.codegen_spirv.text import instructions
+from adstack.backends.codegen_spirv.traits import IEEE
 from adstack.ir.functions import builtin
 from adstack.tools.accuracy.jit import Compiled
 from adstack.tools.accuracy.ordinary import flags

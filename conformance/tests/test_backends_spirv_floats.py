@@ -8,10 +8,10 @@ from interpreter_kit import parallel
 from test_backends_llvm_emitters import SIZE, interesting
 from vulkan_kit import POOR, agree, backend, tasks_of
 
-from adstack.backends.spirv.doubts import Doubts
-from adstack.backends.spirv.opcodes import Op
-from adstack.backends.spirv.tasks import emit_program
-from adstack.backends.spirv.text import instructions
+from adstack.backends.codegen_spirv.doubts import Doubts
+from adstack.backends.codegen_spirv.opcodes import Op
+from adstack.backends.codegen_spirv.tasks import emit_program
+from adstack.backends.codegen_spirv.text import instructions
 from adstack.ir.types import f32, f64, u1
 
 WITHOUT = {"fma32": False, "fma64": False}

@@ -7,10 +7,10 @@ import pytest
 from interpreter_kit import parallel
 from vulkan_kit import POOR, STRICT, agree_on, tasks_of
 
-from adstack.backends.spirv import gathering
-from adstack.backends.spirv.opcodes import Op
-from adstack.backends.spirv.tasks import emit_program
-from adstack.backends.spirv.text import instructions
+from adstack.backends.codegen_spirv import gathering
+from adstack.backends.codegen_spirv.opcodes import Op
+from adstack.backends.codegen_spirv.tasks import emit_program
+from adstack.backends.codegen_spirv.text import instructions
 from adstack.ir.types import by_name
 
 N = 300

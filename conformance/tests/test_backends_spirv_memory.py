@@ -9,12 +9,12 @@ import pytest
 from interpreter_kit import parallel
 from vulkan_kit import STRICT, agree, bound, tasks_of, validate
 
-from adstack.backends.spirv.code import Code
-from adstack.backends.spirv.memory import ByAddress, ByBinding
-from adstack.backends.spirv.module import Module
-from adstack.backends.spirv.opcodes import Capability, Decoration, Op, Storage
-from adstack.backends.spirv.tasks import emit_program
-from adstack.backends.spirv.text import instructions
+from adstack.backends.codegen_spirv.code import Code
+from adstack.backends.codegen_spirv.memory import ByAddress, ByBinding
+from adstack.backends.codegen_spirv.module import Module
+from adstack.backends.codegen_spirv.opcodes import Capability, Decoration, Op, Storage
+from adstack.backends.codegen_spirv.tasks import emit_program
+from adstack.backends.codegen_spirv.text import instructions
 from adstack.ir.types import ALL, f32, f64, i8, i32, u8, u32, u64
 
 BOUND = replace(STRICT, addresses=False)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adstack.backends.llvm.jit import runtime_library
+from adstack.backends.shared.jit import runtime_library
 from adstack.backends.vulkan.counting import COUNT, Counted
 from adstack.backends.vulkan.extents import RULES, Extent, Step
 from adstack.backends.vulkan.toolchain import Pipeline

@@ -12,7 +12,7 @@ from test_backends_cuda_ptx import first_variants
 from vulkan_kit import POOR, STRICT, validate
 
 import adstack as qd
-from adstack.backends.spirv.tasks import emit_program
+from adstack.backends.codegen_spirv.tasks import emit_program
 from adstack.backends.vulkan.runtime import VulkanBackend
 from adstack.conformance.harness import execute
 from adstack.conformance.harness.loading import CASES

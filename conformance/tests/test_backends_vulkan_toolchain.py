@@ -10,9 +10,9 @@ from interpreter_kit import serial
 from vulkan_kit import STRICT, backend, tasks_of
 
 import adstack as qd
+from adstack.backends.codegen_spirv.opcodes import Capability
+from adstack.backends.codegen_spirv.tasks import emit_program
 from adstack.backends.shared import kept
-from adstack.backends.spirv.opcodes import Capability
-from adstack.backends.spirv.tasks import emit_program
 from adstack.backends.vulkan import api, instance, traits
 from adstack.backends.vulkan.codegen import most_groups
 from adstack.backends.vulkan.toolchain import Pipelines

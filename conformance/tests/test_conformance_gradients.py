@@ -13,13 +13,13 @@ import pytest
 from suites import no_budgets
 
 import adstack as qd
-from adstack import inspection
 from adstack.conformance.gradients import agrees, floats, real
 from adstack.conformance.harness.cells import Result, Status, Subject
 from adstack.conformance.harness.loading import collect
 from adstack.conformance.harness.plan import cells_of
 from adstack.conformance.harness.pool import run_cells
 from adstack.conformance.subjects.backends import backend_subject
+from adstack.inspection.questions import questions as inspection
 
 HEADER = """
 from adstack.conformance.case import case
@@ -117,7 +117,7 @@ def test_where_the_oracle_has_no_bounds_the_case_is_at_fault(tmp_path: Path) -> 
     ours = backend_subject("reference")
     for kernel in ("unheard_of(x[i])", "x[__import__('os')._exit(7)]"):
         found = results(
-            tmp_path / kernel[:1], kernel, "a * 1", replace(ours, name="other", module="adstack.lang"), ["reverse"]
+            tmp_path / kernel[:1], kernel, "a * 1", replace(ours, name="other", module="adstack.values"), ["reverse"]
         )
         assert {result.status for result in found.values()} == {Status.BROKEN}
         assert all("no error bounds: reference" in result.message for result in found.values())

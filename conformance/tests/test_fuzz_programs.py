@@ -14,7 +14,7 @@ from adstack.conformance.fuzz.values import random_number
 from adstack.interpreter import RunOptions, run
 from adstack.ir.arithmetic import representable
 from adstack.ir.ops import ATOMICS, TABLE
-from adstack.ir.printer import print_ir
+from adstack.ir.text.printer import print_ir
 from adstack.ir.types import ALL
 
 NOT_DRAWN = {"call", "random", "print", *(name for name in TABLE if name.startswith("stack."))}

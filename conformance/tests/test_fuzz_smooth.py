@@ -9,7 +9,7 @@ from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smo
 from adstack.conformance.fuzz.traffic import traffic_kernel
 from adstack.interpreter import RunOptions, run
 from adstack.interpreter.tape import gradient
-from adstack.ir.printer import print_ir
+from adstack.ir.text.printer import print_ir
 from adstack.ir.types import f32, f64
 
 EVERYTHING = {

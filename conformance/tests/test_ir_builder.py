@@ -7,10 +7,10 @@ import pytest
 from adstack.errors import IRError
 from adstack.ir.builder import Builder
 from adstack.ir.location import UNKNOWN, Loc
-from adstack.ir.printer import print_ir
 from adstack.ir.structure import Kernel, Place, Region, Value
+from adstack.ir.text.printer import print_ir
 from adstack.ir.types import ArrayType, StackType, f16, f32, f64, i8, i32, i64, u1, u8
-from adstack.ir.verifier import verify
+from adstack.ir.verify.verifier import verify
 
 X = Place("x", f32, (4, 4))
 M = Place("m", i32, (4,))

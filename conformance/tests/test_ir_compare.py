@@ -8,7 +8,7 @@ import pytest
 
 from adstack.ir.compare import difference, same
 from adstack.ir.location import Loc
-from adstack.ir.parser import parse_ir
+from adstack.ir.text.parser import parse_ir
 
 TEXT = """
 kernel @k(%a: f32, %n: i32) -> (f32) {

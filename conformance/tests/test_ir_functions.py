@@ -12,11 +12,11 @@ from adstack.ir.builder import Builder
 from adstack.ir.compare import difference, same
 from adstack.ir.functions import builtin, by_library, evaluate
 from adstack.ir.ops import TABLE
-from adstack.ir.parser import parse_ir
-from adstack.ir.printer import print_ir
 from adstack.ir.structure import Function, Kernel, Region, Value
+from adstack.ir.text.parser import parse_ir
+from adstack.ir.text.printer import print_ir
 from adstack.ir.types import f32, i32
-from adstack.ir.verifier import verify
+from adstack.ir.verify.verifier import verify
 
 TEXT = """\
 function @twice(%x: f32) -> (f32) {

@@ -6,11 +6,11 @@ import pytest
 
 from adstack.errors import AdstackSyntaxError
 from adstack.ir.location import UNKNOWN
-from adstack.ir.parser import parse_ir
-from adstack.ir.printer import print_ir
 from adstack.ir.structure import Kernel, Program
+from adstack.ir.text.parser import parse_ir
+from adstack.ir.text.printer import print_ir
 from adstack.ir.types import ArrayType, f32, f64, i32, u1
-from adstack.ir.verifier import verify
+from adstack.ir.verify.verifier import verify
 
 
 def wrapped(*lines):

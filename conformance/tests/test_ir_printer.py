@@ -13,9 +13,9 @@ from adstack.ir.compare import difference
 from adstack.ir.location import Loc
 from adstack.ir.opdef import OpDef
 from adstack.ir.ops import TABLE
-from adstack.ir.parser import parse_ir
-from adstack.ir.printer import print_ir
 from adstack.ir.structure import Kernel, Op, Place, Region, Value
+from adstack.ir.text.parser import parse_ir
+from adstack.ir.text.printer import print_ir
 from adstack.ir.types import f16, f32, f64, i32, u1
 
 GOLDEN = """\

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adstack.ir.parser import parse_ir
-from adstack.ir.printer import print_ir
+from adstack.ir.text.parser import parse_ir
+from adstack.ir.text.printer import print_ir
 from adstack.ir.texts import Format, as_message, count, parts_of
 
 WORDS = st.text(st.sampled_from("ab{}: .3"), min_size=1).filter(lambda text: parts_of(text) == (text,))

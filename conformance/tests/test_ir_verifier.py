@@ -15,11 +15,11 @@ from adstack.ir.builder import Builder
 from adstack.ir.location import Loc
 from adstack.ir.opdef import OpDef
 from adstack.ir.ops import TABLE
-from adstack.ir.parser import parse_ir
-from adstack.ir.rules import RULES
 from adstack.ir.structure import Kernel, Op, Place, Program, Region, Task, Value
+from adstack.ir.text.parser import parse_ir
 from adstack.ir.types import ArrayType, StackType, f32, f64, i32, u1
-from adstack.ir.verifier import verify
+from adstack.ir.verify.rules import RULES
+from adstack.ir.verify.verifier import verify
 
 GOOD = """
 kernel @good(%a: f32, %n: i32, %c: u1) -> (f32) {

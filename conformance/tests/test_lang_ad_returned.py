@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adstack as qd
-from adstack.lang.linked import Linked
+from adstack.values.linked import Linked
 
 
 @pytest.fixture(params=["reference", "cpu"])

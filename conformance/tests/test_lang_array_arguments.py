@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import adstack as qd
-from adstack.lang.arguments import Call
-from adstack.lang.parameters import parameter
-from adstack.lang.specs import NdarraySpec
+from adstack.launch.arguments import Call
+from adstack.launch.parameters import parameter
+from adstack.values.specs import NdarraySpec
 
 
 @pytest.fixture(autouse=True)

@@ -4,9 +4,9 @@ import pytest
 
 from adstack.errors import AdstackTypeError
 from adstack.ir.ops import ATOMICS
-from adstack.lang import atomics
-from adstack.lang.matrices.base import Elements
-from adstack.lang.matrix import Vector
+from adstack.values import atomics
+from adstack.values.elements import Elements
+from adstack.values.matrices.matrix import Vector
 
 
 class Slot:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adstack.errors import AdstackTypeError
-from adstack.lang import complexes as c
-from adstack.lang.matrix import Vector
+from adstack.values.matrices import complexes as c
+from adstack.values.matrices.matrix import Vector
 
 exact = st.fractions(-9, 9, max_denominator=9)
 pairs = st.tuples(exact, exact)

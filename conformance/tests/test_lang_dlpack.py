@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import adstack as qd
-from adstack.lang import dlpack
+from adstack.data import dlpack
 
 
 @pytest.fixture(autouse=True)

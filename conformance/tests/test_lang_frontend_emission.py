@@ -11,13 +11,13 @@ import pytest
 
 import adstack as qd
 from adstack.errors import AdstackValueError, InternalError
+from adstack.frontend.context import Context
+from adstack.frontend.current import current
+from adstack.frontend.expr import Expr
+from adstack.frontend.promotion import common, literal
 from adstack.ir.structure import Region, Value
 from adstack.ir.types import DType, f16, f32, f64, i8, i16, i32, i64, u1, u8, u32, u64
-from adstack.lang.frontend.context import Context
-from adstack.lang.frontend.current import current
-from adstack.lang.frontend.expr import Expr
-from adstack.lang.frontend.promotion import common, literal
-from adstack.lang.protocol import emitting, lowering
+from adstack.values.protocol import emitting, lowering
 
 
 def _context(**options: Any) -> Context:

@@ -10,9 +10,9 @@ import pytest
 
 import adstack as qd
 from adstack.errors import AdstackSyntaxError, InternalError
+from adstack.frontend import dispatch, lower
 from adstack.ir.types import f32, i32
-from adstack.lang.frontend import dispatch, lower
-from adstack.lang.specs import (
+from adstack.values.specs import (
     Lowered,
     MatrixSpec,
     NdarraySpec,
@@ -95,7 +95,7 @@ def test_an_expression_nested_too_deeply_is_refused() -> None:
     deep: ast.expr = ast.Name("a", ast.Load())
     for _ in range(3000):
         deep = ast.UnaryOp(ast.USub(), deep)
-    from adstack.lang.frontend.source import source_of
+    from adstack.frontend.source import source_of
 
     node = source_of(k).node
     statement = ast.Return(deep)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from adstack.frontend import cells
+from adstack.frontend.promote import promote
+from adstack.frontend.survey import SELECT_LIMIT
 from adstack.ir.builder import Builder
 from adstack.ir.structure import Kernel, Place, Region, Value
 from adstack.ir.types import i32, u1
-from adstack.ir.verifier import verify
-from adstack.lang.frontend import cells
-from adstack.lang.frontend.promote import promote
-from adstack.lang.frontend.survey import SELECT_LIMIT
+from adstack.ir.verify.verifier import verify
 
 
 def _finish(builder: Builder, *results: Value) -> Kernel:

@@ -7,13 +7,13 @@ from types import SimpleNamespace
 import pytest
 
 from adstack.errors import AdstackTypeError
+from adstack.frontend import cells
+from adstack.frontend.context import Context
+from adstack.frontend.expr import Expr
+from adstack.frontend.references import cell_matrix, index_value, is_live
 from adstack.ir.structure import Region, Value
 from adstack.ir.types import f32, i32, i64, u1
-from adstack.lang.frontend import cells
-from adstack.lang.frontend.context import Context
-from adstack.lang.frontend.expr import Expr
-from adstack.lang.frontend.references import cell_matrix, index_value, is_live
-from adstack.lang.protocol import lowering
+from adstack.values.protocol import lowering
 
 
 def _context(default_ip: object = i32) -> Context:

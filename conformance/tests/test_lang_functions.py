@@ -9,9 +9,9 @@ from symbolic import Term, recorded, value_of
 from adstack.errors import AdstackTypeError
 from adstack.ir.ops import TABLE
 from adstack.ir.types import f32, i32, i64, u1
-from adstack.lang import functions as f
-from adstack.lang.matrix import Matrix, Vector
-from adstack.lang.protocol import current_emitter, emitting, is_expr
+from adstack.values import functions as f
+from adstack.values.matrices.matrix import Matrix, Vector
+from adstack.values.protocol import current_emitter, emitting, is_expr
 
 UNARY = {
     "sin": math.sin,

@@ -11,7 +11,7 @@ import pytest
 
 import adstack as qd
 from adstack.ir.builder import Builder
-from adstack.lang import protocol
+from adstack.values import protocol
 
 
 @pytest.fixture(autouse=True)
@@ -391,7 +391,7 @@ def test_a_defect_of_adstack_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch
     def defect(*args: Any) -> None:
         raise qd.InternalError("impossible")
 
-    monkeypatch.setattr("adstack.lang.kernel.specialise", defect)
+    monkeypatch.setattr("adstack.kernels.kernel.specialise", defect)
     with pytest.raises(qd.InternalError) as caught:
         add(1, 2.0)
     assert caught.traceback[-1].name == "defect"

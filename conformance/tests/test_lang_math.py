@@ -9,8 +9,8 @@ from symbolic import Term, value_of
 
 from adstack.errors import AdstackTypeError
 from adstack.ir.types import u32
-from adstack.lang import math as qm
-from adstack.lang.matrix import Vector
+from adstack.values.matrices import math as qm
+from adstack.values.matrices.matrix import Vector
 
 
 def test_constants():

@@ -10,8 +10,8 @@ from symbolic import Term
 
 from adstack.errors import AdstackTypeError
 from adstack.ir.types import f32, f64, i32
-from adstack.lang.matrices.base import Elements, describe
-from adstack.lang.matrix import Matrix, Vector, is_matrix
+from adstack.values.elements import Elements, describe
+from adstack.values.matrices.matrix import Matrix, Vector, is_matrix
 
 
 def test_a_vector_has_one_axis_and_a_matrix_two():

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 import adstack as qd
-from adstack.lang.options import current_options, scalar_type
+from adstack.kernels.options import current_options
 from adstack.runtime import registry, state
 from adstack.runtime.backend import Capabilities, Unavailable
 from adstack.runtime.options import REFUSED, WITHOUT_EFFECT, Options, parse
+from adstack.values.scalars import scalar_type
 
 
 def test_init_sets_what_it_is_told() -> None:

@@ -11,7 +11,7 @@ from symbolic import Term, recorded, value_of
 
 from adstack.errors import AdstackTypeError, AdstackValueError
 from adstack.ir import types as t
-from adstack.lang.scalars import HOST, OPERATORS, dtype_of, host_cast, width_type
+from adstack.values.scalars import HOST, OPERATORS, dtype_of, host_cast, width_type
 
 op = OPERATORS
 

@@ -90,7 +90,7 @@ def test_a_tensor_parameter_takes_none() -> None:
 
 
 def test_equal_arguments_are_served_by_one_specialisation(monkeypatch: pytest.MonkeyPatch) -> None:
-    import adstack.lang.kernel as module
+    import adstack.kernels.kernel as module
 
     count = []
     monkeypatch.setattr(module, "specialise", lambda *a, real=module.specialise: count.append(a) or real(*a))
@@ -184,7 +184,7 @@ def test_a_replaced_data_attribute_specialises_again() -> None:
 
 
 def test_specialisations_by_attributes_do_not_pile_up() -> None:
-    from adstack.lang.kernel import MOST
+    from adstack.kernels.kernel import MOST
 
     machine = Machine(0)
     for machine.n in range(MOST + 5):

@@ -11,13 +11,13 @@ from symbolic import Term, value_of
 
 from adstack.errors import AdstackTypeError
 from adstack.ir.types import f32, f64, i32
-from adstack.lang.func import BoundFunc, Func
-from adstack.lang.math import mat2, vec2
-from adstack.lang.matrix import Matrix, Vector
-from adstack.lang.protocol import emitting
-from adstack.lang.specs import MatrixSpec, ScalarSpec, StructSpec
-from adstack.lang.struct import Struct, StructType, convert, dataclass
-from adstack.lang.types import struct
+from adstack.values.func import BoundFunc, Func
+from adstack.values.matrices.math import mat2, vec2
+from adstack.values.matrices.matrix import Matrix, Vector
+from adstack.values.matrices.struct import Struct, StructType, convert, dataclass
+from adstack.values.matrices.types import struct
+from adstack.values.protocol import emitting
+from adstack.values.specs import MatrixSpec, ScalarSpec, StructSpec
 
 Inner = struct(d=f32, e=i32)
 THREE: Any = {3: f32}

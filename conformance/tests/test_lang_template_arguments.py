@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import adstack as qd
-from adstack.lang.lifetimes import Same
-from adstack.lang.template_arguments import TemplateParameter, template_key
+from adstack.launch.lifetimes import Same
+from adstack.launch.template_arguments import TemplateParameter, template_key
 
 
 class Thing:

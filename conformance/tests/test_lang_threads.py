@@ -10,7 +10,7 @@ import pytest
 from threads_kit import Launching, all_at_once, work_of
 
 import adstack as qd
-from adstack.lang import kernel as kernels
+from adstack.kernels import kernel as kernels
 
 ARCHES = ["reference", "cpu", "cuda"]
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from adstack.errors import AdstackTypeError
-from adstack.lang import transformations as tr
-from adstack.lang.matrix import Vector
+from adstack.values.matrices import transformations as tr
+from adstack.values.matrices.matrix import Vector
 
 EPS = np.finfo(np.float64).eps
 ANGLES = [0.0, 0.5, -1.25, math.pi]

@@ -5,9 +5,9 @@ from symbolic import Term
 
 from adstack.errors import AdstackTypeError
 from adstack.ir.types import f16, f32, f64, i32, i64, u1, u8
-from adstack.lang import types
-from adstack.lang.matrix import Matrix, Vector
-from adstack.lang.specs import MatrixSpec
+from adstack.values.matrices import types
+from adstack.values.matrices.matrix import Matrix, Vector
+from adstack.values.specs import MatrixSpec
 
 
 def test_long_names_are_the_short_ones():

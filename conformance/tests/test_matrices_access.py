@@ -6,8 +6,8 @@ from symbolic import Term, recorded, value_of
 
 from adstack.errors import AdstackIndexError, AdstackTypeError
 from adstack.ir.types import f32, i32
-from adstack.lang.matrices.base import Elements
-from adstack.lang.matrix import Matrix, Vector
+from adstack.values.elements import Elements
+from adstack.values.matrices.matrix import Matrix, Vector
 
 
 def grid():

@@ -10,7 +10,7 @@ from symbolic import Term, recorded, value_of
 
 from adstack.errors import AdstackTypeError
 from adstack.ir.types import f32, i32
-from adstack.lang.matrix import Matrix, Vector, cross
+from adstack.values.matrices.matrix import Matrix, Vector, cross
 
 exact = st.fractions(-9, 9, max_denominator=9)
 triple = st.lists(exact, min_size=3, max_size=3).map(Vector)

@@ -6,7 +6,7 @@ from symbolic import Term, recorded, value_of
 from test_matrices_jacobi import RANDOM, bound_of
 
 from adstack.errors import AdstackTypeError
-from adstack.lang.matrix import Matrix, Vector, eig, polar_decompose
+from adstack.values.matrices.matrix import Matrix, Vector, eig, polar_decompose
 
 
 def invertible(size):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from test_matrices_jacobi import bound_of
 
-from adstack.lang.matrix import Matrix, Vector, polar_decompose, svd, sym_eig
+from adstack.values.matrices.matrix import Matrix, Vector, polar_decompose, svd, sym_eig
 
 
 class Dual:

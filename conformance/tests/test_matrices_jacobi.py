@@ -9,8 +9,8 @@ import pytest
 from symbolic import Term, recorded, value_of
 
 from adstack.errors import AdstackTypeError
-from adstack.lang.matrices.jacobi import rotation
-from adstack.lang.matrix import Matrix, svd, sym_eig
+from adstack.values.matrices.jacobi import rotation
+from adstack.values.matrices.matrix import Matrix, svd, sym_eig
 
 SPECIAL = {
     "zero": lambda n: np.zeros((n, n)),

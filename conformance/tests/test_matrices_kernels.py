@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adstack as qd
-from adstack.lang.matrices.base import Elements
+from adstack.values.elements import Elements
 
 A = [[2.0, -1.0, 0.5], [0.25, 3.0, 1.0], [-0.75, 1.5, 4.0]]
 B = [[1.0, 0.5, -2.0], [3.0, 0.125, 1.0], [0.5, 2.5, -1.5]]

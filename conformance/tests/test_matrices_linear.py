@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from symbolic import Term, value_of
 
 from adstack.errors import AdstackTypeError
-from adstack.lang.matrix import Matrix, Vector, determinant, inverse, solve
+from adstack.values.matrices.matrix import Matrix, Vector, determinant, inverse, solve
 
 exact = st.fractions(-9, 9, max_denominator=5)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from symbolic import Term, recorded, value_of
 
 from adstack.errors import AdstackTypeError, AdstackValueError
-from adstack.lang.matrix import Matrix, Vector
+from adstack.values.matrices.matrix import Matrix, Vector
 
 BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_", "xor"]
 COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]

@@ -5,8 +5,8 @@ import itertools
 import pytest
 
 from adstack.errors import AdstackCompilationError, AdstackSyntaxError, AdstackTypeError
-from adstack.lang.matrices.swizzles import GROUPS, positions_of
-from adstack.lang.matrix import Matrix, Vector
+from adstack.values.matrices.matrix import Matrix, Vector
+from adstack.values.matrices.swizzles import GROUPS, positions_of
 
 
 @pytest.mark.parametrize("group", GROUPS)

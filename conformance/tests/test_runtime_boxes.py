@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adstack.runtime.boxes import MOST, Box, include, intersection, slices
+from adstack.analysis.boxes import MOST, Box, include, intersection, slices
 
 
 def points(boxes: list[Box]) -> set[Any]:

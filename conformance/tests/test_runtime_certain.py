@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from transforms_kit import kernel_of, wrap
 
-from adstack.runtime.boxes import Box
-from adstack.runtime.certain import certain
+from adstack.analysis.boxes import Box
+from adstack.analysis.certain import certain
 from adstack.transforms.pipeline import lower
 
 HEAD = """kernel @k() {

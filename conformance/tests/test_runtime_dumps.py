@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import adstack as qd
-from adstack.ir.parser import parse_ir
+from adstack.ir.text.parser import parse_ir
 from adstack.runtime import dumps
 from adstack.runtime.backend import Unavailable
 from adstack.runtime.registry import probe

@@ -11,11 +11,11 @@ from interpreter_kit import same_bits
 from transforms_kit import kernel_of, wrap
 
 import adstack as qd
+from adstack.analysis.boxes import slices
+from adstack.analysis.reach import reach
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
 from adstack.errors import AdstackRuntimeError
 from adstack.interpreter import RunOptions, run
-from adstack.runtime.boxes import slices
-from adstack.runtime.reach import reach
 from adstack.transforms.pipeline import lower
 
 

@@ -9,7 +9,7 @@ from sizing_kit import after_forward, reverse_program
 
 from adstack.errors import AdstackOverflowError
 from adstack.interpreter import run
-from adstack.ir.verifier import verify
+from adstack.ir.verify.verifier import verify
 from adstack.sizing.forced import with_capacity
 
 RAGGED = """

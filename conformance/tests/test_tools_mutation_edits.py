@@ -107,14 +107,14 @@ def edited(file, where, old, new):
     patch(Edit(file, where, "", old + "\\n", new + "\\n", ""), ROOT / "reference")()
 
 from adstack.ir.derivatives import RULES as before
-from adstack.transforms.autodiff import mincut, state
-edited("transforms/autodiff/mincut.py", "_Network.reaching", "found, queue = {sink}, deque([sink])",
+from adstack.autodiff import mincut, state
+edited("autodiff/mincut.py", "_Network.reaching", "found, queue = {sink}, deque([sink])",
        "found, queue = {sink, -7}, deque([sink])")
 print(sorted(mincut._Network(3).reaching(2)))
 edited("ir/derivatives.py", "RULES", '"cast": _row(("", _same)),', '"cast": _row(None),')
-from adstack.transforms.autodiff import backward
+from adstack.autodiff import backward
 print(backward.RULES["cast"], before is backward.RULES)
-edited("transforms/autodiff/state.py", "Adjoints.inner", "outer, self._found = self._found, {}",
+edited("autodiff/state.py", "Adjoints.inner", "outer, self._found = self._found, {}",
        "outer, self._found = self._found, {1: 2}")
 adjoints = state.Adjoints(None)
 with adjoints.inner():
@@ -139,7 +139,7 @@ class Item:
 def test_what_killed_an_edit_before_is_tried_first_and_its_own_tests_next() -> None:
     place = order({(EDIT.row, EDIT.change): "test_lang_x.py::test_a"})
     assert [place(Item(name), EDIT) for name in ("test_lang_x.py::test_a", "test_lang_x.py::test_b")] == [0, 2]
-    mincut = Edit("transforms/autodiff/mincut.py", "f", "", "", "", "transforms/autodiff/mincut.py f")
+    mincut = Edit("autodiff/mincut.py", "f", "", "", "", "autodiff/mincut.py f")
     assert place(Item("test_transforms_autodiff_mincut.py::test_a"), mincut) == 1
 
 

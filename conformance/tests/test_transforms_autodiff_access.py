@@ -9,10 +9,10 @@ import pytest
 from interpreter_kit import same_bits
 from transforms_kit import kernel_of, wrap
 
+from adstack.autodiff.access import RECORD, checked
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
 from adstack.interpreter import RunOptions, run
-from adstack.ir.verifier import verify
-from adstack.transforms.autodiff.access import RECORD, checked
+from adstack.ir.verify.verifier import verify
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from transforms_kit import kernel_of, wrap
 
+from adstack.autodiff.activity import Activity
 from adstack.ir.structure import Kernel, Op
-from adstack.transforms.autodiff.activity import Activity
 
 HEAD = """kernel @k() {
   place @x : f32[4] field

@@ -12,13 +12,13 @@ from checkpoint_kit import LANES, Buffers, backward, buffers, gradients, kernels
 from cpu_kit import compiled
 from transforms_kit import kernel_of, wrap
 
+from adstack.autodiff.checkpoint_schedule import actions, forward_blocks
+from adstack.autodiff.reverse import Checkpoints, reverse
 from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smooth_kernel
 from adstack.interpreter import run, stacks
 from adstack.ir.structure import Kernel, Program
 from adstack.ir.types import f64
 from adstack.sizing.sizers import with_sizers
-from adstack.transforms.autodiff.checkpoint_schedule import actions, forward_blocks
-from adstack.transforms.autodiff.reverse import Checkpoints, reverse
 from adstack.transforms.pipeline import optimize
 
 NAMES = ["recurrence", "shifted", "serial", "condition", "leaving", "ragged", "inner_while", "siblings", "edges"]

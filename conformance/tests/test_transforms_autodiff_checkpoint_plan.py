@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from checkpoint_kit import backward, buffers, gradients, kernels, places
 
+from adstack.autodiff.checkpoint_plan import CheckpointPlan, plan_checkpoints
+from adstack.autodiff.checkpoint_schedule import Checkpoints, forward_blocks
 from adstack.ir.structure import Kernel
 from adstack.runtime.heap import TaskHeap
 from adstack.sizing.sizers import with_sizers
-from adstack.transforms.autodiff.checkpoint_plan import CheckpointPlan, plan_checkpoints
-from adstack.transforms.autodiff.checkpoint_schedule import Checkpoints, forward_blocks
 
 
 def planned(kernel: Kernel, levels: int = 1) -> CheckpointPlan:

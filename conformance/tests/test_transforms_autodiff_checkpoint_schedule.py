@@ -7,11 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from adstack.interpreter import run
-from adstack.ir.builder import Builder
-from adstack.ir.structure import Kernel, Place, Region, Value
-from adstack.ir.types import i64
-from adstack.transforms.autodiff.checkpoint_schedule import (
+from adstack.autodiff.checkpoint_schedule import (
     Checkpoints,
     actions,
     emit_stride,
@@ -19,6 +15,10 @@ from adstack.transforms.autodiff.checkpoint_schedule import (
     repetitions,
     stride,
 )
+from adstack.interpreter import run
+from adstack.ir.builder import Builder
+from adstack.ir.structure import Kernel, Place, Region, Value
+from adstack.ir.types import i64
 
 BLOCKS, SNAPSHOTS = range(60), range(1, 9)
 

@@ -8,14 +8,14 @@ import pytest
 from checkpoint_kit import backward, buffers, gradients, places
 from transforms_kit import kernel_of, wrap
 
+from adstack.autodiff.checkpoint_plan import plan_checkpoints
+from adstack.autodiff.checkpoint_state import outermost_loops
+from adstack.autodiff.journal import Journal
+from adstack.autodiff.reverse import Checkpoints, reverse
+from adstack.autodiff.rotate import rotate
 from adstack.errors import AdstackDataAccessError
-from adstack.ir.printer import print_ir
 from adstack.ir.structure import Kernel, Op
-from adstack.transforms.autodiff.checkpoint_plan import plan_checkpoints
-from adstack.transforms.autodiff.checkpoint_state import outermost_loops
-from adstack.transforms.autodiff.journal import Journal
-from adstack.transforms.autodiff.reverse import Checkpoints, reverse
-from adstack.transforms.autodiff.rotate import rotate
+from adstack.ir.text.printer import print_ir
 
 HEAD = """kernel @k() {
   place @x : f32[] field

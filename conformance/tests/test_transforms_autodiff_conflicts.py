@@ -6,8 +6,8 @@ import pytest
 from test_transforms_autodiff_reverse import reversed_kernel
 from transforms_kit import kernel_of, wrap
 
+from adstack.autodiff.conflicts import Order
 from adstack.errors import AdstackDataAccessError
-from adstack.transforms.autodiff.conflicts import Order
 
 HEAD = """kernel @k(%n: i32) {
   place @x : f32[9] field

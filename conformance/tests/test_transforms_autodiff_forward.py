@@ -12,12 +12,12 @@ from interpreter_kit import same_bits
 from transforms_kit import kernel_of, wrap
 
 import adstack as qd
+from adstack.autodiff.forward import forward
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
 from adstack.interpreter import RunOptions, run
-from adstack.ir.printer import print_ir
 from adstack.ir.structure import Kernel, Place
-from adstack.ir.verifier import verify
-from adstack.transforms.autodiff.forward import forward
+from adstack.ir.text.printer import print_ir
+from adstack.ir.verify.verifier import verify
 from adstack.transforms.pipeline import lower, optimize
 
 

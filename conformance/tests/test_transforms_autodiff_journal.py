@@ -12,6 +12,9 @@ from cpu_kit import agree
 from test_transforms_autodiff_reverse import gradients_of
 from transforms_kit import kernel_of, wrap
 
+from adstack.autodiff.journal import WANTED, Journaled, journaled
+from adstack.autodiff.reverse import reverse
+from adstack.autodiff.updates import ordered_updates
 from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smooth_kernel
 from adstack.conformance.fuzz.traffic import traffic_kernel
 from adstack.errors import AdstackDataAccessError
@@ -19,10 +22,7 @@ from adstack.interpreter import RunOptions, run
 from adstack.interpreter.errors_bounds import gradient_bound
 from adstack.ir.structure import Kernel
 from adstack.ir.types import f32, f64
-from adstack.ir.verifier import verify
-from adstack.transforms.autodiff.journal import WANTED, Journaled, journaled
-from adstack.transforms.autodiff.reverse import reverse
-from adstack.transforms.autodiff.updates import ordered_updates
+from adstack.ir.verify.verifier import verify
 from adstack.transforms.pipeline import lower, optimize
 
 Array = npt.NDArray[Any]

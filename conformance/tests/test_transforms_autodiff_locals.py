@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from test_transforms_autodiff_journal import check as check_journal
 from test_transforms_autodiff_reverse import Buffers, backward, gradients_of
 
+from adstack.autodiff.checkpoint_schedule import Checkpoints
+from adstack.autodiff.forward import forward
+from adstack.autodiff.reverse import reverse
 from adstack.errors import AdstackDataAccessError
 from adstack.interpreter import run
 from adstack.interpreter.errors_bounds import gradient_bound
 from adstack.ir.builder import Builder
 from adstack.ir.structure import Kernel, Place, Region, Value
 from adstack.ir.types import f64, i32
-from adstack.ir.verifier import verify
-from adstack.transforms.autodiff.checkpoint_schedule import Checkpoints
-from adstack.transforms.autodiff.forward import forward
-from adstack.transforms.autodiff.reverse import reverse
+from adstack.ir.verify.verifier import verify
 from adstack.transforms.pipeline import lower, optimize
 
 SIZE = 4

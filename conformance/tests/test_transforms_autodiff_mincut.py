@@ -8,7 +8,7 @@ from itertools import combinations
 
 import pytest
 
-from adstack.transforms.autodiff.mincut import cheapest_cut
+from adstack.autodiff.mincut import cheapest_cut
 
 Graph = Mapping[int, Sequence[int]]
 

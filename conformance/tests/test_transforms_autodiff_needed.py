@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from transforms_kit import kernel_of, wrap
 
+from adstack.autodiff.needed import needed
 from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_kernel
 from adstack.conformance.fuzz.traffic import traffic_kernel
 from adstack.errors import AdstackDataAccessError
@@ -14,7 +15,6 @@ from adstack.ir.structure import Kernel
 from adstack.ir.types import f64
 from adstack.runtime.modes import reverse_mode
 from adstack.runtime.options import Options
-from adstack.transforms.autodiff.needed import needed
 
 
 def read_by_reverse(kernel: Kernel, names: set[str]) -> set[str]:

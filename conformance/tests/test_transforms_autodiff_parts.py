@@ -9,10 +9,10 @@ import pytest
 from interpreter_kit import same_bits
 from transforms_kit import kernel_of, wrap
 
+from adstack.autodiff.parts import parts
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
 from adstack.interpreter import RunOptions, run
-from adstack.ir.verifier import verify
-from adstack.transforms.autodiff.parts import parts
+from adstack.ir.verify.verifier import verify
 
 
 @pytest.mark.parametrize("seed", range(40))

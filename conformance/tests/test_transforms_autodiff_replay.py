@@ -11,13 +11,13 @@ from interpreter_kit import same_bits
 from transforms_kit import kernel_of, wrap
 
 import adstack as qd
+from adstack.autodiff.replay import with_scratch
+from adstack.autodiff.reverse import reverse
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
 from adstack.interpreter import RunOptions, run
 from adstack.ir.structure import Place
 from adstack.ir.types import f32
-from adstack.ir.verifier import verify
-from adstack.transforms.autodiff.replay import with_scratch
-from adstack.transforms.autodiff.reverse import reverse
+from adstack.ir.verify.verifier import verify
 
 HEAD = """kernel @k() {
   place @x : f32[4] field

@@ -13,13 +13,13 @@ import pytest
 from test_transforms_autodiff_reverse import gradients_of, reversed_kernel
 from transforms_kit import kernel_of, wrap
 
+from adstack.autodiff.forward import forward
 from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smooth_kernel
 from adstack.interpreter import run
 from adstack.interpreter.errors_bounds import gradient_bound
 from adstack.ir.structure import Kernel
 from adstack.ir.types import f64
-from adstack.ir.verifier import verify
-from adstack.transforms.autodiff.forward import forward
+from adstack.ir.verify.verifier import verify
 from adstack.transforms.pipeline import lower, optimize
 
 Array = np.ndarray[Any, Any]

@@ -9,8 +9,8 @@ import pytest
 from transforms_kit import kernel_of, wrap
 
 import adstack as qd
+from adstack.autodiff.updates import ordered_updates, plain_updates
 from adstack.interpreter import run
-from adstack.transforms.autodiff.updates import ordered_updates, plain_updates
 
 NUMBERS = np.array([2.0, 0.0, 3.0])
 

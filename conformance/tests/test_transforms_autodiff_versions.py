@@ -6,13 +6,13 @@ import pytest
 from test_transforms_autodiff_reverse import check_against_oracle
 from transforms_kit import kernel_of, wrap
 
+from adstack.autodiff.versions import keep_versions
 from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smooth_kernel
 from adstack.errors import AdstackDataAccessError
 from adstack.interpreter import run
-from adstack.ir.printer import print_ir
+from adstack.ir.text.printer import print_ir
 from adstack.ir.types import f64
-from adstack.ir.verifier import verify
-from adstack.transforms.autodiff.versions import keep_versions
+from adstack.ir.verify.verifier import verify
 from adstack.transforms.pipeline import lower
 
 LOOP = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transforms_kit import PLAIN, fuzz, golden
 
-from adstack.transforms.cse import cse
+from adstack.transforms.scalar.cse import cse
 
 HEAD = "kernel @k(%x: i32, %y: i32, %f: f32, %b: u1) -> (i32) {"
 

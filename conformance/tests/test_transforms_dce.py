@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transforms_kit import DEBUG, PLAIN, fuzz, golden
 
-from adstack.transforms.dce import dce
+from adstack.transforms.scalar.dce import dce
 
 HEAD = "kernel @k(%x: i32, %y: i32, %f: f32, %b: u1) -> (i32) {"
 

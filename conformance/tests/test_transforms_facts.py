@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from adstack.analysis.facts import Touched, family
 from adstack.ir.ops import TABLE
 from adstack.ir.structure import Place, Value
 from adstack.ir.types import INTS, ArrayType, f32, i32
-from adstack.transforms.facts import Touched, family
 
 TRAPS = [row for row in TABLE.values() if row.trap is not None]
 

@@ -7,8 +7,8 @@ from transforms_kit import PLAIN, after, fuzz, golden, kernel_of, wrap
 
 from adstack.ir.functions import evaluate
 from adstack.ir.types import f64
-from adstack.transforms.fold import fold
 from adstack.transforms.math.library import function
+from adstack.transforms.scalar.fold import fold
 
 HEAD = "kernel @k(%x: i32, %y: i32, %f: f32, %b: u1) -> (i32) {"
 

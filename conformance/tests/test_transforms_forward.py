@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transforms_kit import DEBUG, PLAIN, fuzz, golden
 
-from adstack.transforms.forward import forward
+from adstack.transforms.memory.forward import forward
 
 HEAD = "kernel @k(%x: i32, %y: i32, %f: f32, %b: u1) -> (i32) {"
 

@@ -13,14 +13,14 @@ from transforms_kit import kernel_of, wrap
 
 from adstack.errors import AdstackOutOfBoundsError, IRError
 from adstack.interpreter import run
-from adstack.ir.parser import parse_ir
-from adstack.ir.printer import print_ir
 from adstack.ir.structure import Kernel, Program
-from adstack.ir.verifier import verify
+from adstack.ir.text.parser import parse_ir
+from adstack.ir.text.printer import print_ir
+from adstack.ir.verify.verifier import verify
 from adstack.runtime.assume import Condition, assumed
-from adstack.transforms.guard import guard
-from adstack.transforms.options import Options
-from adstack.transforms.tasks import split
+from adstack.transforms.memory.guard import guard
+from adstack.transforms.rewriting.options import Options
+from adstack.transforms.tasks.tasks.tasks import split
 
 HEAD = """\
 place @x : i32[8] field

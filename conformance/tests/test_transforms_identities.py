@@ -13,12 +13,12 @@ from adstack.ir.builder import Builder
 from adstack.ir.ops import TABLE
 from adstack.ir.structure import Kernel, Place, Region, Value
 from adstack.ir.types import ALL, DType, by_name, f64, i32, u1
-from adstack.ir.verifier import verify
-from adstack.transforms import identities
-from adstack.transforms import simplify as simplify_module
-from adstack.transforms.patterns import Rule
-from adstack.transforms.rewrite import clone_kernel
-from adstack.transforms.simplify import simplify
+from adstack.ir.verify.verifier import verify
+from adstack.transforms.rewriting.rewrite import clone_kernel
+from adstack.transforms.scalar import identities
+from adstack.transforms.scalar import simplify as simplify_module
+from adstack.transforms.scalar.patterns import Rule
+from adstack.transforms.scalar.simplify import simplify
 
 TYPES = [by_name(name) for name in ("u1", "i8", "u8", "i32", "u64", "f16", "f32", "f64")]
 

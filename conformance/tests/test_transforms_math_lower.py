@@ -14,13 +14,13 @@ from adstack.interpreter import run
 from adstack.ir.functions import evaluate
 from adstack.ir.ops import TABLE
 from adstack.ir.types import f16, f32, f64
-from adstack.transforms.cse import cse
-from adstack.transforms.dce import dce
-from adstack.transforms.licm import licm
 from adstack.transforms.math.library import ALGORITHMS, FAST, find, function
 from adstack.transforms.math.lower import lower_math
-from adstack.transforms.options import Options
 from adstack.transforms.pipeline import lower
+from adstack.transforms.rewriting.carried.licm import licm
+from adstack.transforms.rewriting.options import Options
+from adstack.transforms.scalar.cse import cse
+from adstack.transforms.scalar.dce import dce
 
 ROWS = [row for row in TABLE.values() if row.transcendental]
 HEAD = "kernel @k(%a: f32, %c: u1) -> (f32) {"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from adstack.ir.functions import evaluate
-from adstack.ir.parser import parse_ir
 from adstack.ir.structure import Function
+from adstack.ir.text.parser import parse_ir
 from adstack.ir.types import f16, f32, f64
 from adstack.tools.accuracy.prepared import text_of, texts, write
 from adstack.transforms.math import library, prepared

@@ -14,13 +14,13 @@ from adstack.conformance.fuzz.programs import kernels, random_buffers, random_ke
 from adstack.errors import AdstackAssertionError, AdstackOutOfBoundsError, IRError
 from adstack.ir.builder import Builder
 from adstack.ir.compare import difference
-from adstack.ir.printer import print_ir
 from adstack.ir.structure import Kernel, Op, Place, Region, Value
+from adstack.ir.text.printer import print_ir
 from adstack.ir.types import f32, i32
-from adstack.ir.verifier import verify
+from adstack.ir.verify.verifier import verify
 from adstack.transforms import pipeline
 from adstack.transforms.pipeline import STAGES, lower, optimize
-from adstack.transforms.rewrite import clone_kernel
+from adstack.transforms.rewriting.rewrite import clone_kernel
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,9 @@ from interpreter_kit import same_bits
 import adstack as qd
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
 from adstack.interpreter import run
-from adstack.ir.verifier import verify
+from adstack.ir.verify.verifier import verify
 from adstack.transforms.pipeline import lower
-from adstack.transforms.races import BASES, BOXES, MARKS, RECORD, watched
+from adstack.transforms.tasks.tasks.races import BASES, BOXES, MARKS, RECORD, watched
 
 
 def memory_for(made, buffers):

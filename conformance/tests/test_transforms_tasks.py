@@ -7,11 +7,11 @@ from transforms_kit import DEBUG, PLAIN, agree, kernel_of, outcome, wrap
 
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
 from adstack.errors import IRError
-from adstack.ir.printer import print_ir
 from adstack.ir.structure import Program
-from adstack.ir.verifier import verify
-from adstack.transforms.rewrite import clone_kernel
-from adstack.transforms.tasks import split
+from adstack.ir.text.printer import print_ir
+from adstack.ir.verify.verifier import verify
+from adstack.transforms.rewriting.rewrite import clone_kernel
+from adstack.transforms.tasks.tasks.tasks import split
 
 HEAD = "kernel @k(%x: i32, %n: i32) -> (i32) {"
 

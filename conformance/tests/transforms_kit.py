@@ -13,12 +13,12 @@ from interpreter_kit import same_bits
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
 from adstack.errors import AdstackRuntimeError
 from adstack.interpreter import RunOptions, run
-from adstack.ir.parser import parse_ir
-from adstack.ir.printer import print_ir
 from adstack.ir.structure import Kernel, Program, Region
-from adstack.ir.verifier import verify
-from adstack.transforms.options import Options
-from adstack.transforms.rewrite import clone_kernel
+from adstack.ir.text.parser import parse_ir
+from adstack.ir.text.printer import print_ir
+from adstack.ir.verify.verifier import verify
+from adstack.transforms.rewriting.options import Options
+from adstack.transforms.rewriting.rewrite import clone_kernel
 
 Pass = Callable[[Region, Options], None]
 

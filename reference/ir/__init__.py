@@ -8,8 +8,8 @@ arithmetic.py the meaning of each scalar operation, on numpy arrays
 ops.py        the table: one row per operation
 functions.py  what `call` applies: the library's names, and evaluation on numpy arrays
 builder.py    appends ops to a region, typed by the table
-verifier.py   verify(): walks a kernel; rules*.py: one rule per op; expect.py: what rules are made of
-printer.py    print_ir(): the text form; parser.py: parse_ir() reads it (forms.py per op, cursor.py, lexer.py)
+texts.py      text with values in it
+verify/       verify(): one rule per op; text/: print_ir(), parse_ir()
 compare.py    same(a, b): equal up to the names of values
 
 May import: numpy, `adstack.errors`. Nothing else of adstack.

@@ -10,7 +10,11 @@ from .location import UNKNOWN, Loc
 from .opdef import OpDef
 from .types import DType, Type
 
-__all__ = ["Function", "Kernel", "Op", "Place", "Program", "Region", "Task", "Value"]
+__all__ = ["Constant", "Function", "Kernel", "Op", "Place", "Program", "Region", "Task", "Value"]
+
+
+Constant = bool | int | float
+"""The number that a `const` op gives."""
 
 
 class Value:

@@ -6,10 +6,10 @@ backend.py    what a backend offers; reference_backend.py: the interpreter as on
 memory.py     buffers, and the generations that tell when they changed; watches.py: what they held; provenance.py
 guards.py     what ends shortcuts; shortcuts.py: calls that machine code serves without Python
 compiler.py   IR -> something to launch; plans.py: a launch with everything resolved beforehand; assume.py
-modes.py      a kernel's IR in forward or reverse mode; reach.py, boxes.py, certain.py: which elements a launch touches
+modes.py      a kernel's IR in forward or reverse mode; recording.py: who sees the launches of a thread
 races.py      races that launches find in debug mode; racing.py: those that are certain
 ir_program.py IR written by hand, run on numpy arrays
 
-May import: `adstack.ir`, `adstack.transforms`, `adstack.sizing`, `adstack.interpreter`, `adstack.errors`. Backends are
-found by name through the registry, never imported.
+May import: interpreter, sizing, autodiff, transforms, analysis, ir, errors. Backends are found by name through the
+registry, never imported.
 """

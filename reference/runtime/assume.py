@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from ..analysis.facts import extents, memory_of
+from ..analysis.ranges import Range, Ranges, is_integer
 from ..ir.structure import Op, Program, Value
-from ..transforms.facts import extents, memory_of
-from ..transforms.guard import Walk
-from ..transforms.ranges import Range, Ranges, is_integer
+from ..transforms.memory.guard import Walk
 
 __all__ = ["Assumed", "Condition", "Term", "assumed"]
 

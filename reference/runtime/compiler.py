@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from ..analysis.reach import Reach, reach
 from ..errors import AdstackMemoryError
-from ..ir.printer import print_ir
 from ..ir.structure import Kernel, Op, Program
+from ..ir.text.printer import print_ir
 from ..sizing.forced import with_capacity
 from ..sizing.sizers import Sized, with_sizers
 from ..transforms import pipeline
-from ..transforms.guard import guard
+from ..transforms.memory.guard import guard
 from .backend import Backend, Bindings
 from .budget import current
 from .collection import uncollected
@@ -20,7 +21,6 @@ from .dumps import dump_of
 from .heap import held
 from .options import Options
 from .races import RaceCheck
-from .reach import Reach, reach
 
 __all__ = ["Compiled", "compile_kernel", "compile_program", "stages"]
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from ..errors import AdstackRuntimeError
-from ..ir.printer import print_ir
 from ..ir.structure import Kernel, Program
+from ..ir.text.printer import print_ir
 
 __all__ = ["VARIABLE", "Dump", "dump_of"]
 

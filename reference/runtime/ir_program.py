@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import AdstackArgumentError
-from ..ir.parser import parse_ir
 from ..ir.structure import Place, Program
-from ..ir.verifier import verify
+from ..ir.text.parser import parse_ir
+from ..ir.verify.verifier import verify
 from .backend import Bindings
 from .compiler import compile_kernel, compile_program
 from .memory import Buffer

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .boxes import Box
+from ..analysis.boxes import Box
 
 if TYPE_CHECKING:
     from .memory import Buffer

@@ -14,11 +14,11 @@ from weakref import WeakSet, finalize
 import numpy as np
 import numpy.typing as npt
 
+from ..analysis.boxes import Box, box_at, slices, volume
 from ..errors import AdstackMemoryError, AdstackRuntimeError
 from ..ir.types import DType
 from .abilities import copying, filling, reclaims
 from .backend import Backend, Marking, Ordering, Partial, Reclaiming
-from .boxes import Box, box_at, slices, volume
 from .budget import current
 from .capturing import CAPTURING, check
 from .copying import Uncopied

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ..autodiff.access import RECORD, checked
+from ..autodiff.before import split_before
+from ..autodiff.checkpoint_plan import CheckpointPlan, plan_checkpoints
+from ..autodiff.checkpoint_schedule import Checkpoints
+from ..autodiff.forward import forward
+from ..autodiff.journal import Journal, Log, journaled
+from ..autodiff.replay import with_scratch
+from ..autodiff.reverse import reverse
+from ..autodiff.seen import seen
+from ..autodiff.updates import ordered_updates, plain_updates
 from ..errors import AdstackDataAccessError, AdstackRuntimeError
 from ..ir.location import Loc
 from ..ir.structure import Kernel, Op, Place, Region
-from ..transforms.autodiff.access import RECORD, checked
-from ..transforms.autodiff.before import split_before
-from ..transforms.autodiff.checkpoint_plan import CheckpointPlan, plan_checkpoints
-from ..transforms.autodiff.checkpoint_schedule import Checkpoints
-from ..transforms.autodiff.forward import forward
-from ..transforms.autodiff.journal import Journal, Log, journaled
-from ..transforms.autodiff.replay import with_scratch
-from ..transforms.autodiff.reverse import reverse
-from ..transforms.autodiff.seen import seen
-from ..transforms.autodiff.updates import ordered_updates, plain_updates
 from ..transforms.pipeline import optimize
-from ..transforms.rewrite import clone_kernel
+from ..transforms.rewriting.rewrite import clone_kernel
 from .collection import uncollected
 from .options import Options
 

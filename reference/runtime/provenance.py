@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from weakref import ReferenceType, ref
 
+from ..analysis.boxes import Box, contains, intersection
+from ..analysis.certain import certain
+from ..analysis.reach import Reach
 from ..ir.structure import Program
-from .boxes import Box, contains, intersection
-from .certain import certain
-from .reach import Reach
 
 if TYPE_CHECKING:
     from .memory import Buffer

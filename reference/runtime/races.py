@@ -1,7 +1,7 @@
 """Launches that look for races, in debug mode, on backends that do not look for them themselves: `RaceCheck`.
 
-The program leaves marks (`transforms/races.py`) in memory that each launch gets for them; what it has put on record is
-read when it is done, so that the call which has raced raises.
+The program leaves marks (`transforms/tasks/races.py`) in memory that each launch gets for them; what it has put on
+record is read when it is done, so that the call which has raced raises.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ..interpreter.frame import Box
 from ..interpreter.overlap import Slots, Span, numbered
 from ..interpreter.races import Access, Touch, race
 from ..ir.structure import Place, Program
-from ..ir.verifier import verify
-from ..transforms.races import BASES, BOXES, MARKS, PAIRS, RECORD, Site, Watched, watched
+from ..ir.verify.verifier import verify
+from ..transforms.tasks.races import BASES, BOXES, MARKS, PAIRS, RECORD, Site, Watched, watched
 from .backend import Backend, Bindings
 from .memory import Array, Buffer
 from .options import Options

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
+from ..analysis.reach import Reach, Walk
+from ..autodiff.racing import DISTINCT, Races
 from ..errors import AdstackDataAccessError
 from ..ir.structure import Kernel, Op, Value
-from ..transforms.autodiff.racing import DISTINCT, Races
-from .reach import Reach, Walk
 
 __all__ = ["DISTINCT", "Racing"]
 

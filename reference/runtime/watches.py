@@ -18,8 +18,8 @@ from weakref import ReferenceType, ref
 import numpy as np
 import numpy.typing as npt
 
+from ..analysis.boxes import Box, contains, intersection, volume
 from ..errors import AdstackMemoryError
-from .boxes import Box, contains, intersection, volume
 from .provenance import History, Written
 from .scopes import Scopes
 

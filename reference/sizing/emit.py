@@ -11,7 +11,7 @@ from ..errors import InternalError
 from ..ir.builder import Builder
 from ..ir.structure import Op, Region, Value
 from ..ir.types import i64, u1
-from ..transforms.rewrite import clone_op
+from ..transforms.rewriting.rewrite import clone_op
 from .expr import MOST, Branch, Const, Number, Plus, SizeExpr, SumOverRange, Times, Triangle, Trips
 from .numbers import Numbers
 

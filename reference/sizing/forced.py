@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from ..ir.builder import Builder
 from ..ir.structure import Op, Program, Region
 from ..ir.types import i64
-from ..transforms.dce import dce
-from ..transforms.options import Options
+from ..transforms.rewriting.options import Options
+from ..transforms.scalar.dce import dce
 
 __all__ = ["with_capacity"]
 

@@ -24,11 +24,11 @@ from ..ir.builder import Builder
 from ..ir.location import Loc
 from ..ir.structure import Op, Place, Program, Region, Task, Value
 from ..ir.types import i32, i64
-from ..transforms.cse import cse
-from ..transforms.dce import dce
-from ..transforms.options import Options
-from ..transforms.rewrite import clone_op
-from ..transforms.simplify import simplify
+from ..transforms.rewriting.options import Options
+from ..transforms.rewriting.rewrite import clone_op
+from ..transforms.scalar.cse import cse
+from ..transforms.scalar.dce import dce
+from ..transforms.scalar.simplify import simplify
 from .build import Builder as FormulaBuilder
 from .build import free
 from .claims import claim_formula, insert_claim

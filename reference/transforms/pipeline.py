@@ -12,18 +12,18 @@ from typing import Final, Protocol
 
 from ..errors import IRError
 from ..ir.structure import Kernel, Program, Region
-from ..ir.verifier import verify
-from .cse import cse
-from .dce import dce
-from .fold import fold
-from .forward import forward
-from .licm import licm
+from ..ir.verify.verifier import verify
+from .loops.licm import licm
 from .math.lower import lower_math
-from .options import DEFAULT, Options
-from .promote import promote
-from .rewrite import clone_kernel
-from .simplify import simplify
-from .tasks import split
+from .memory.forward import forward
+from .memory.promote import promote
+from .rewriting.options import DEFAULT, Options
+from .rewriting.rewrite import clone_kernel
+from .scalar.cse import cse
+from .scalar.dce import dce
+from .scalar.fold import fold
+from .scalar.simplify import simplify
+from .tasks.tasks import split
 
 __all__ = ["PASSES", "STAGES", "Observer", "lower", "optimize"]
 

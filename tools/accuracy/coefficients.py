@@ -17,7 +17,6 @@ from .minimax import rounded
 PRECISION = 420
 
 
-
 @dataclass(frozen=True)
 class Polynomial:
     """What to approximate: a function of one variable, analytic on the interval, and how its error weighs.

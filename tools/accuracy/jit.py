@@ -9,8 +9,8 @@ import llvmlite.binding as llvm
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.llvm.pure import function_text
-from adstack.backends.llvm.writer import scalar_type, type_text
+from adstack.backends.codegen_llvm.pure import function_text
+from adstack.backends.codegen_llvm.writer import scalar_type, type_text
 from adstack.ir.structure import Region
 from adstack.ir.types import DType
 
@@ -71,15 +71,20 @@ class Compiled:
             loads += f"  %m{k} = load {_in_memory(dtype, lanes)}, ptr %a{k}, align {dtype.size}\n"
             loads += f"  %v{k} = {_converted('trunc', f'%m{k}', _in_memory(dtype, lanes), type_text(dtype, lanes))}\n"
             operands.append(f"{type_text(dtype, lanes)} %v{k}")
-        return "\n".join(declarations.values()) + "\n" + text + (
-            f"define void @sweep({', '.join(pointers)}) {{\nentry:\n  br label %loop\nloop:\n"
-            f"  %i = phi i64 [ 0, %entry ], [ %next, %loop ]\n{loads}"
-            f"  %y = call {result} @f({', '.join(operands)})\n"
-            f"  %o = getelementptr {_element(self.output)}, ptr %out, i64 %i\n"
-            f"  %z = {_converted('zext', '%y', result, _in_memory(self.output, lanes))}\n"
-            f"  store {_in_memory(self.output, lanes)} %z, ptr %o, align {self.output.size}\n"
-            f"  %next = add i64 %i, {self.lanes}\n  %more = icmp slt i64 %next, %n\n"
-            "  br i1 %more, label %loop, label %done\ndone:\n  ret void\n}\n"
+        return (
+            "\n".join(declarations.values())
+            + "\n"
+            + text
+            + (
+                f"define void @sweep({', '.join(pointers)}) {{\nentry:\n  br label %loop\nloop:\n"
+                f"  %i = phi i64 [ 0, %entry ], [ %next, %loop ]\n{loads}"
+                f"  %y = call {result} @f({', '.join(operands)})\n"
+                f"  %o = getelementptr {_element(self.output)}, ptr %out, i64 %i\n"
+                f"  %z = {_converted('zext', '%y', result, _in_memory(self.output, lanes))}\n"
+                f"  store {_in_memory(self.output, lanes)} %z, ptr %o, align {self.output.size}\n"
+                f"  %next = add i64 %i, {self.lanes}\n  %more = icmp slt i64 %next, %n\n"
+                "  br i1 %more, label %loop, label %done\ndone:\n  ret void\n}\n"
+            )
         )
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from adstack.ir.builder import Builder
-from adstack.ir.printer import print_ir
 from adstack.ir.structure import Function, Kernel, Region, Value
+from adstack.ir.text.printer import print_ir
 from adstack.transforms.math.library import NAMES, from_source
 from adstack.transforms.math.prepared import FOLDER, FORMATS
 

@@ -10,8 +10,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Final
 
-from adstack.ir.printer import print_ir
 from adstack.ir.structure import Task
+from adstack.ir.text.printer import print_ir
 from adstack.ir.types import DType
 from adstack.transforms.math.library import traced
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import adstack as qd
-from adstack import inspection
+from adstack.inspection.questions import questions as inspection
 
 __all__ = ["main"]
 

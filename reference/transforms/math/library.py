@@ -21,10 +21,10 @@ from ...ir.builder import Builder
 from ...ir.functions import use_library
 from ...ir.structure import Function, Region, Value
 from ...ir.types import FLOATS, DType, f16, f32
-from ..cse import cse
-from ..dce import dce
-from ..fold import fold
-from ..simplify import simplify
+from ..scalar.cse import cse
+from ..scalar.dce import dce
+from ..scalar.fold import fold
+from ..scalar.simplify import simplify
 from . import exponential, inverse, logarithmic, power, prepared, roots, trigonometric, wide
 from .num import Num
 

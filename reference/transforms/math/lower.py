@@ -12,8 +12,8 @@ from typing import Final
 
 from ...ir.ops import TABLE
 from ...ir.structure import Function, Op, Region, Value
-from ..options import DEFAULT, Options
-from ..rewrite import Rewriter
+from ..rewriting.options import DEFAULT, Options
+from ..rewriting.rewrite import Rewriter
 from .library import function
 
 __all__ = ["lower_math"]

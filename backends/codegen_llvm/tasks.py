@@ -1,0 +1,321 @@
+"""Tasks as LLVM functions.
+
+A serial task is `void task(ptr ctx)`. A parallel task is `void task(ptr ctx, i64 begin, i64 end, i64 seat)`, which runs
+the iterations [begin, end) of the row-major order of its box, `lanes` at a time and the rest one by one, and
+`i64 task.count(ptr ctx)`, which says how many iterations there are. `ctx` is laid out as `context.Context` says. No two
+threads that run a task at the same time have the same seat: they count from 0, and say whose adstacks are whose.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from adstack.analysis.strides import Strides
+from adstack.analysis.uniformity import varying_values
+from adstack.backends.shared.sites import Site
+from adstack.ir.structure import Op, Program, Region, Task
+from adstack.ir.types import DType, i64
+from adstack.runtime.heap import Placement
+
+from . import access, atomics, checks, control, heap, kept, own, random, stacks
+from .box import Box, deciding, first_lanes, known_extent, stays_in_rows
+from .context import Context
+from .frame import TaskFrame
+from .gathering import Gathering, unwritten
+from .late import late_stores
+from .module import Module
+from .region import RegionEmitter
+from .rows import Rows, Words, heap_of, table
+from .target import HOST, Target
+from .writer import Writer, type_text
+
+__all__ = ["Emitted", "emit_counts", "emit_program"]
+
+_EMITTERS = (access, atomics, checks, control, random, stacks)
+"""Importing them registers what they emit."""
+
+
+@dataclass
+class Emitted:
+    """The text of a program and what is needed to run it.
+
+    Attributes:
+        text: LLVM assembly.
+        context: where its tasks find their arguments.
+        sites: what may be reported, by number.
+        lanes: per task, how many iterations run side by side.
+        symbols: per task, its function; a parallel task's count is at symbol + ".count".
+        rows: per task with adstacks in the heap, where the table tells about them.
+    """
+
+    text: str
+    context: Context
+    sites: list[Site] = field(default_factory=list)
+    lanes: list[int] = field(default_factory=list)
+    symbols: list[str] = field(default_factory=list)
+    rows: dict[int, Words] = field(default_factory=dict)
+
+
+def emit_program(
+    program: Program,
+    lanes: Sequence[int],
+    *,
+    debug: bool = False,
+    target: Target = HOST,
+    masked: Sequence[bool] = (),
+    framed: Mapping[int, Placement] = MappingProxyType({}),
+    inside: Mapping[Op, tuple[int, ...]] = MappingProxyType({}),
+    sites: list[Site] | None = None,
+) -> Emitted:
+    """All tasks of a program in one module.
+
+    Args:
+        program: verified.
+        lanes: iterations side by side, per task.
+        debug: whether checks are emitted.
+        target: the machine.
+        masked: per task, whether the last iterations, too few for all lanes, run under a mask rather than one by one:
+            half the code, where the target has masks and the loop has one axis.
+        framed: the tasks whose adstacks are in the frame of their function instead of the heap, and where there.
+        inside: guarded accesses -> the axes on which they need no guard.
+        sites: those of other code for the same program, which are added to.
+    """
+    module = Module(target.head)
+    context, known = Context.of(program), [] if sites is None else sites
+    out = Emitted("", context, known, lanes=list(lanes), rows={} if framed else table(program))
+    section = 0
+    for number, task in enumerate(program.tasks):
+        symbol = f"task{number}"
+        out.symbols.append(symbol)
+        emitter = _TaskEmitter(module, out, task, symbol, debug, target)
+        emitter.words, emitter.framed, emitter.inside = out.rows.get(number), framed.get(number), inside
+        if task.kind == "parallel":
+            emitter.parallel(out.lanes[number], 2 * section + 1, masked=number < len(masked) and masked[number])
+            section += 1
+        else:
+            emitter.serial(2 * section)
+    out.text = module.text
+    return out
+
+
+def emit_counts(program: Program, tasks: Sequence[int]) -> str:
+    """Just the functions that count the iterations of these tasks, for the host; nothing is checked in them."""
+    module = Module()
+    out = Emitted("", Context.of(program))
+    for number in tasks:
+        _TaskEmitter(module, out, program.tasks[number], f"task{number}", debug=False).count()
+    return module.text
+
+
+class _TaskEmitter:
+    """Emits the functions of one task."""
+
+    def __init__(
+        self, module: Module, out: Emitted, task: Task, symbol: str, debug: bool, target: Target = HOST
+    ) -> None:
+        self.module, self.out, self.task, self.symbol, self.debug = module, out, task, symbol, debug
+        self.target = target
+        self.words: Words | None = None
+        self.framed: Placement | None = None
+        self.inside: Mapping[Op, tuple[int, ...]] = {}
+        self.used = {v for op in task.body.walk() for v in op.operands}
+
+    def serial(self, section: int) -> None:
+        """One function that runs the task."""
+        e = self._open(parallel=False, section=section)
+        e.frame.poll = self._poll()
+        self.target.begin(e)
+        e.rows = self._rows(e, 1, parallel=False)
+        self._restart_random(e)
+        e.region(self.task.body)
+        _finish(e)
+        self._close(e, self.target.serial(self.symbol))
+
+    def parallel(self, lanes: int, section: int, *, masked: bool = False) -> None:
+        """The function that runs a range of iterations, and the one that counts them if constants don't."""
+        *header, loop, _ = self.task.body.ops
+        if self.target.counts and not known_extent(loop, header):
+            self.count()
+        e = self._open(parallel=True, section=section)
+        e.frame.poll, e.frame.seat = self._poll(), "%seat"
+        self.target.begin(e)
+        e.rows = self._rows(e, lanes, parallel=True)
+        for op in header:
+            e.op(op)
+        box = Box(e, loop)
+        gathering = Gathering(Region() if self.debug else loop.regions[0])
+        gathering.prepare(e, loop.regions[0])
+        e.owned = own.prepare(e, loop, header)
+        in_rows = stays_in_rows(loop, header, lanes)
+        masked = masked and lanes > 1 and (in_rows or (len(box.extent) == 1 and not gathering.alone))
+        start, stop, step = self.target.span(e.w, box.total)
+        if lanes > 1:
+            start = self._vector_loop(e, box, gathering, lanes, in_rows=in_rows, masked=masked)
+        if gathering.alone or not (masked or in_rows):
+            gathering.open(e)
+            self._iterate(e, start, stop, step, box.bind_one, loop.regions[0])
+            gathering.close(e)
+        _finish(e)
+        self._close(e, self.target.parallel(self.symbol))
+
+    def _rows(self, e: RegionEmitter, lanes: int, *, parallel: bool) -> Rows | None:
+        """Where the adstacks of the thread are."""
+        if self.framed is not None:
+            heap = heap_of(self.task)
+            assert heap is not None
+            taken = lanes * (self.framed.stride + self.framed.beyond)
+            return Rows(heap, e.frame.slot(f"[{taken} x i8]"), placement=self.framed)
+        if self.words is None:
+            return None
+        size = e.w.let(f"load i64, ptr {e.w.let(f'getelementptr i64, ptr %rows, i64 {self.words.block}')}, align 8")
+        return Rows(self.words.heap, self.target.block(e, size, parallel=parallel), self.words)
+
+    def _poll(self) -> int | None:
+        return self.out.context.own["poll"] if self.target is HOST else None
+
+    def count(self) -> None:
+        """The function that counts the iterations."""
+        *header, loop, _ = self.task.body.ops
+        e = self._open(parallel=False, section=0)
+        e.frame.leave = "ret i64 0"
+        for op in deciding(loop, header):
+            e.op(op)
+        e.w.do(f"ret i64 {Box(e, loop).total()}")
+        self._close(e, f'define internal i64 @"{self.symbol}.count"(ptr noalias %ctx)', inline=True)
+
+    # ---- loops over iterations
+
+    def _vector_loop(
+        self, e: RegionEmitter, box: Box, gathering: Gathering, lanes: int, *, in_rows: bool, masked: bool
+    ) -> str:
+        """Iterations `lanes` at a time, while so many are left, or to the end under a mask; gives where it stops."""
+        body = box.loop.regions[0]
+        stop = "%end" if in_rows else box.last_vector(lanes)
+        if gathering.alone:
+            stop = e.w.let(f"select i1 {gathering.alone}, i64 {stop}, i64 %begin")
+        e.lanes, e.varying = lanes, varying_values(body, body.args[-1:] if in_rows else None)
+        e.strides = Strides(box.loop, self.task.body.ops[:-2], e.varying)
+        gathering.open(e)
+        if in_rows:
+            position = self._along_rows(e, box, stop, masked=masked)
+        else:
+            bind = functools.partial(box.bind_lanes, lanes=lanes)
+            position = self._iterate(e, "%begin", stop, str(lanes), bind, body, masked=masked)
+        gathering.close(e)
+        e.lanes, e.varying, e.strides = 1, set(), None
+        return position
+
+    def _along_rows(self, e: RegionEmitter, box: Box, stop: str, *, masked: bool) -> str:
+        """Row by row, the end of each under a mask (or all of it); gives where it stops."""
+        head, inside, after = e.label("row"), e.label("along"), e.label("rows")
+        before, lanes, body = e.block, str(e.lanes), box.loop.regions[0]
+        e.jump(head)
+        e.enter(head)
+        row = e.w.let("phi i64")
+        line = len(e.w.lines) - 1
+        e.split(e.w.let(f"icmp slt i64 {row}, {stop}"), inside, after)
+        e.enter(inside)
+        bind, end = box.bind_row(row)
+        end = e.w.intrinsic("llvm.smin.i64", "i64", [("i64", end), ("i64", stop)])
+        start = row if masked else self._iterate(e, row, end, lanes, bind, body)
+        self._iterate(e, start, end, lanes, bind, body, masked=True)
+        e.w.lines[line] += f" [ %begin, %{before} ], [ {end}, %{e.block} ]"
+        e.jump(head)
+        e.enter(after)
+        return row
+
+    def _iterate(
+        self,
+        e: RegionEmitter,
+        start: str,
+        stop: str,
+        step: str,
+        bind: Callable[[str], None],
+        body: Region,
+        *,
+        masked: bool = False,
+    ) -> str:
+        """A loop over positions in the row-major order; gives the first position that it did not run."""
+        head, inside, after = e.label("chunk"), e.label("run"), e.label("ran")
+        before = e.block
+        e.jump(head)
+        e.enter(head)
+        position = e.w.let("phi i64")
+        line = len(e.w.lines) - 1
+        following = e.w.let(f"add i64 {position}, {step}")
+        whole = e.lanes > 1 and not masked
+        last = following if whole else position
+        e.split(e.w.let(f"icmp {'sle' if whole else 'slt'} i64 {last}, {stop}"), inside, after)
+        e.enter(inside)
+        e.frame.iteration, e.frame.indices = position, tuple(body.args)
+        self._restart_random(e)
+        bind(position)
+        with e.masked(first_lanes(e, position, stop) if masked else None):
+            e.region(body)
+        e.w.lines[line] += f" [ {start}, %{before} ], [ {following}, %{e.block} ]"
+        e.jump(head)
+        e.enter(after)
+        return position
+
+    def _restart_random(self, e: RegionEmitter) -> None:
+        """No number has been drawn yet."""
+        if any(op.name == "random" for op in self.task.body.walk()):
+            ty = type_text(i64, e.lanes)
+            e.w.do(f"store {ty} {e.w.constant(0, i64, e.lanes)}, ptr {e.frame.counter_of(e.lanes)}, align 64")
+
+    # ---- the function around
+
+    def _open(self, *, parallel: bool, section: int) -> RegionEmitter:
+        """A fresh function whose entry block has read the context."""
+        w = Writer()
+        e = RegionEmitter(self.module, w, 1, set())
+        e.used = self.used
+        e.counted = kept.counted_stacks(self.task.body, heap_of(self.task))
+        context = self.out.context
+        for arg, slot in zip(self.task.body.args, context.params, strict=True):
+            e.bind(arg, _parameter(e, arg.dtype, slot))
+        places = {op.attrs["place"].name for op in self.task.body.walk() if "place" in op.attrs}
+        pointers = {name: self._address(w, slot) for name, slot in context.pointers.items() if name in places}
+        extents = {key: _slot(w, slot, "i64") for key, slot in context.extents.items() if key[0] in places}
+        e.task = TaskFrame(self.task.name, self.debug, parallel, pointers, extents, self.out.sites, section)
+        e.task.target, e.task.inside = self.target, self.inside
+        if self.target.fixed_loads and parallel:
+            e.task.fixed = frozenset(unwritten(self.task.body))
+        if self.target.quick and parallel and not self.debug:
+            e.late = late_stores(self.task.body.ops[-2].regions[0])
+        for name, slot in context.own.items():
+            if name in ("parallel", "sized", "poll", "stop", "unfit"):
+                continue
+            w.lines += self.target.own(name, slot, context.size)
+        return e
+
+    def _address(self, w: Writer, slot: int) -> str:
+        return self.target.address(w, w.let(f"getelementptr i64, ptr %ctx, i64 {slot}"))
+
+    def _close(self, e: RegionEmitter, head: str, *, inline: bool = False) -> None:
+        empty = [f"  store ptr null, ptr {slot}, align 8" for slot in e.frame.heap]
+        body = "\n".join([*e.frame.slots, *empty, *e.w.lines])
+        self.module.take(e.w)
+        self.module.define(f"{head} {'#2' if inline else '#0'} {{\nentry:\n{body}\n}}\n")
+
+
+def _finish(e: RegionEmitter) -> None:
+    """Where a task ends, in full or interrupted."""
+    e.jump("finish")
+    e.enter("finish")
+    heap.release(e)
+    e.w.do("ret void")
+
+
+def _slot(w: Writer, slot: int, ty: str) -> str:
+    at = w.let(f"getelementptr i64, ptr %ctx, i64 {slot}")
+    return w.let(f"load {ty}, ptr {at}, align 8")
+
+
+def _parameter(e: RegionEmitter, dtype: DType, slot: int) -> str:
+    """A scalar argument: it stands in the first bytes of its slot."""
+    name = _slot(e.w, slot, access.memory_type(dtype))
+    return access.from_memory(e, name, dtype, 1)

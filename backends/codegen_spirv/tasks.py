@@ -1,0 +1,315 @@
+"""Tasks as compute shaders.
+
+The address of the launch's words (see `context`) comes as a push constant. A serial task is one thread. One that has
+nothing to report may be told of several launches, whose words stand one behind the other: it does one after another.
+
+In a parallel task as many threads as were dispatched share the iterations: thread t of n runs t, t + n, t + 2n... of
+the row-major order of the box. So any number of threads is right, and the extents may be known to the device alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from adstack.analysis.evenly import few
+from adstack.backends.shared.sites import Site
+from adstack.ir.structure import Op, Program, Task, Value
+from adstack.ir.types import DType, i64, u32, u64
+
+from . import access, atomics, checks, control, random, stacks
+from .code import Code, Num
+from .context import REPORTS, Context
+from .frame import TaskFrame
+from .gathering import gather
+from .memory import WORDS, Address, buffer_of
+from .module import Module
+from .opcodes import BUILTIN, Storage
+from .opcodes import Op as Spv
+from .region import RegionEmitter
+from .rows import Rows
+from .traits import IEEE, Traits
+
+__all__ = ["Emitted", "Shader", "emit_program"]
+
+_MOST_CALLS = 12
+"""With more of them, the code of functions is kept short: drivers write it out for every call."""
+_EMITTERS = (access, atomics, checks, control, random, stacks)
+"""Importing them registers what they emit."""
+
+
+@dataclass(frozen=True)
+class Shader:
+    """A task's module.
+
+    Attributes:
+        task: what it does.
+        words: SPIR-V.
+        local_size: threads of a workgroup.
+        capabilities: what the module declares.
+        repeats: whether it can be told of several launches.
+        buffers: what is bound for it, in this order (see `buffer_of`).
+    """
+
+    task: Task
+    words: list[int]
+    local_size: int
+    capabilities: frozenset[int]
+    repeats: bool = False
+    buffers: tuple[str, ...] = ()
+
+
+@dataclass
+class Emitted:
+    """The shaders of a program, and what is needed to run it.
+
+    Attributes:
+        shaders: one per task.
+        context: where tasks find their arguments.
+        sites: what may be reported, by number.
+    """
+
+    shaders: list[Shader]
+    context: Context
+    sites: list[Site] = field(default_factory=list)
+
+
+def emit_program(program: Program, traits: Traits = IEEE, *, debug: bool = False, local_size: int = 64) -> Emitted:
+    """Every task of a verified program."""
+    out = Emitted([], Context.of(program))
+    section = 0
+    for number, task in enumerate(program.tasks):
+        parallel = task.kind == "parallel"
+        emitter = _TaskEmitter(out, number, task, traits, 2 * section + parallel, debug=debug)
+        out.shaders.append(emitter.shader(local_size if parallel else 1))
+        section += parallel
+    return out
+
+
+class _TaskEmitter:
+    """Emits the module of one task."""
+
+    def __init__(self, out: Emitted, number: int, task: Task, traits: Traits, section: int, *, debug: bool) -> None:
+        self.out, self.number, self.task, self.section, self.debug = out, number, task, section, debug
+        self.local_size = 1
+        self.m = Module(traits)
+        self.m.quick = sum(op.name == "call" for op in task.body.walk()) <= _MOST_CALLS
+        self.c = Code(self.m)
+
+    def shader(self, local_size: int) -> Shader:
+        """The task, run by workgroups of so many threads."""
+        self.local_size = local_size
+        repeats = self.task.kind != "parallel" and not self._ends_early and "print" not in self._own()
+        if repeats:
+            self._repeat()
+        else:
+            (address,) = self._pushed(u64)
+            self._launch(self.m.memory.of(WORDS, address))
+        self.c.do(Spv.Return)
+        main = self.m.new()
+        self.m.add(self.c.function(main, self.m.void, self.m.signature(self.m.void)))
+        self.m.entry(main, local_size)
+        return Shader(self.task, self.m.words, local_size, self.m.capabilities, repeats, self.m.memory.buffers)
+
+    def _repeat(self) -> None:
+        """Launch by launch: pushed are the address of the first one's words, how many there are, how far apart."""
+        address, count, stride = self._pushed(u64, u32, u32)
+        memory = self.m.memory
+        first, wide = (number.resize(memory.counts) for number in (address, stride))
+
+        def turn(carried: Sequence[Num]) -> tuple[Num, Sequence[Num]]:
+            base, done = carried
+            self._launch(memory.of(WORDS, base))
+            return done + 1 < count, [base + wide, done + 1]
+
+        self.c.until([first, self.c.const(0, u32)], turn)
+
+    def _launch(self, base: Address) -> None:
+        """All of one launch."""
+        e = self._open(base)
+        if self.debug:
+            self._leave_if_failed(e)
+        if not self.m.traits.endless:
+            self._watch_loops(e)
+        if self.task.kind == "parallel":
+            self._parallel(e)
+        else:
+            self._restart_random(e)
+            e.region(self.task.body)
+
+    # ---- the start
+
+    def _pushed(self, *types: DType) -> list[Num]:
+        """The push constants."""
+        c, m = self.c, self.m
+        offsets = [sum(dtype.size for dtype in types[:k]) for k in range(len(types))]
+        block = m.push_constants(*((m.type(dtype), at) for dtype, at in zip(types, offsets, strict=True)))
+        found = []
+        for k, dtype in enumerate(types):
+            pointer = m.pointer(Storage.PushConstant, m.type(dtype))
+            found.append(c.let(Spv.Load, dtype, c.raw(Spv.AccessChain, pointer, block, m.word(k))))
+        return found
+
+    def _open(self, base: Address) -> RegionEmitter:
+        """Read what the launch hands over."""
+        c, context = self.c, self.out.context
+        e = RegionEmitter(c)
+        e.few = few(self.task.body)
+        for arg, slot in zip(self.task.body.args, context.params, strict=True):
+            if self._is_used(arg):
+                e.bind(arg, c.load(base + 8 * slot, arg.dtype))
+        e.task = self._frame(base)
+        words = context.heaps.get(self.number)
+        if words is not None:
+            e.task.rows = Rows(c, words, base, e.task.thread)
+        return e
+
+    def _is_used(self, value: Value) -> bool:
+        return any(value in op.operands for op in self.task.body.walk())
+
+    def _frame(self, base: Address) -> TaskFrame:
+        c, context = self.c, self.out.context
+        places = {op.attrs["place"].name for op in self.task.body.walk() if "place" in op.attrs}
+        outer = context.pointers | context.depths
+        pointers = {n: self._handed(base, slot, buffer_of(n)) for n, slot in outer.items() if n in places}
+        pointers |= {name: base + at for name, at in context.inside.items() if name in places}
+        extents = {k: c.load(base + 8 * slot, i64) for k, slot in context.extents.items() if k[0] in places}
+        needed = self._own()
+        own = {n: self._handed(base, context.own[n], buffer) for n, buffer in REPORTS.items() if n in needed}
+        keys = {n: c.load(base + 8 * context.own[n], u32) for n in ("seed", "launch") if n in needed}
+        zero = c.const(0, u64)
+        parallel = self.task.kind == "parallel"
+        thread, threads = self._threads() if parallel else (zero, c.const(1, u64))
+        return TaskFrame(
+            name=self.task.name,
+            debug=self.debug,
+            parallel=parallel,
+            own=own,
+            keys=keys,
+            pointers=pointers,
+            extents=extents,
+            sites=self.out.sites,
+            section=self.section,
+            iteration=zero,
+            thread=thread,
+            threads=threads,
+        )
+
+    def _handed(self, base: Address, slot: int, buffer: str) -> Address:
+        """Where something is that the launch says where it is."""
+        memory = self.m.memory
+        return memory.of(buffer, self.c.load(base + 8 * slot, memory.counts))
+
+    @property
+    def _ends_early(self) -> bool:
+        """Whether a report may end the thread."""
+        stacks = any(op.name == "stack.alloca" for op in self.task.body.walk())
+        return self.debug or stacks or not self.m.traits.endless
+
+    def _own(self) -> Sequence[str]:
+        """Which of the runtime's words the task needs."""
+        names = {op.name for op in self.task.body.walk()}
+        guarded = any("guarded" in op.attrs for op in self.task.body.walk())
+        wanted = ["errors"] if self._ends_early or guarded else []
+        wanted += ["overflow"] if "stack.alloca" in names else []
+        wanted += ["print"] if "print" in names else []
+        wanted += ["seed", "launch"] if "random" in names else []
+        return wanted
+
+    def _threads(self) -> tuple[Num, Num]:
+        """The number of this thread, and how many there are."""
+        c, m = self.c, self.m
+        three = m.vector(u32, 3)
+        found = []
+        for name in ("GlobalInvocationId", "NumWorkgroups"):
+            whole = c.raw(Spv.Load, three, m.builtin(BUILTIN[name], three))
+            found.append(c.let(Spv.CompositeExtract, u32, whole, 0).resize(u64))
+        return found[0], found[1] * self.local_size
+
+    def _leave_if_failed(self, e: RegionEmitter) -> None:
+        """A launch ends with its first failed check."""
+        c = self.c
+        failed = c.load(e.frame.own["errors"], u32).ne(0)
+        leave, go_on = c.m.new(), c.m.new()
+        c.do(Spv.SelectionMerge, go_on, 0)
+        c.split(failed, leave, go_on)
+        c.enter(leave)
+        c.do(Spv.Return)
+        c.enter(go_on)
+
+    def _watch_loops(self, e: RegionEmitter) -> None:
+        """A loop that the driver ended is reported."""
+        site = Site("loops", "", self.task.body.terminator.loc)
+
+        def watch(going: Num) -> None:
+            self.c.watch = None  # the report has none
+            checks.refuse(e, site, going, ())
+            self.c.watch = watch
+
+        self.c.watch = watch
+
+    def _restart_random(self, e: RegionEmitter) -> None:
+        """No number has been drawn yet."""
+        if any(op.name == "random" for op in self.task.body.walk()):
+            if not e.frame.counter:
+                e.frame.counter = self.c.local(self.m.type(u32))
+            self.c.do(Spv.Store, e.frame.counter, self.m.word(0))
+
+    # ---- parallel loops
+
+    def _parallel(self, e: RegionEmitter) -> None:
+        *header, loop, _ = self.task.body.ops
+        for op in header:
+            e.op(op)
+        c, frame = self.c, e.frame
+        box = _Box(e, loop)
+        total, threads = box.total(), frame.threads
+        if frame.rows is not None:
+            # threads without rows in the heap do nothing
+            threads = frame.rows.threads
+            total = (frame.thread < threads).choose(total, 0)
+
+        def turn(carried: Sequence[Num]) -> list[Num]:
+            position = carried[0]
+            frame.iteration, frame.indices = position, tuple(loop.regions[0].args)
+            self._restart_random(e)
+            box.bind(position)
+            e.region(loop.regions[0])
+            frame.indices = ()
+            return [position + threads]
+
+        gathered = () if self.debug else gather(e, loop.regions[0])
+        c.loop([frame.thread], lambda carried: (carried[0] < total, carried), turn)
+        for atomic in gathered:
+            atomic.close(e)
+
+
+class _Box:
+    """The iteration space of a `parallel_for`: per axis its lower bound and its extent."""
+
+    def __init__(self, e: RegionEmitter, loop: Op) -> None:
+        self.e, self.loop = e, loop
+        self.low: list[Num] = []
+        self.extent: list[Num] = []
+        for lo, hi in zip(loop.operands[::2], loop.operands[1::2], strict=True):
+            some = e.get(lo) < e.get(hi)
+            low = e.index(lo)
+            self.low.append(low)
+            self.extent.append(some.choose(e.index(hi) - low, 0).signed(u64))
+
+    def total(self) -> Num:
+        """How many points there are."""
+        total = self.extent[0]
+        for extent in self.extent[1:]:
+            total = total * extent
+        return total
+
+    def bind(self, position: Num) -> None:
+        """Bind the indices of one iteration."""
+        rest, found = position, []
+        for extent in reversed(self.extent[1:]):
+            found.append(rest % extent)
+            rest = rest // extent
+        found.append(rest)
+        for arg, low, at in zip(self.loop.regions[0].args, self.low, reversed(found), strict=True):
+            self.e.bind(arg, (low + at.signed(i64)).resize(arg.dtype))

@@ -1,0 +1,297 @@
+"""The way from a call in Python to a kernel's machine code, as LLVM assembly.
+
+`@adstack_call` is a function of the METH_FASTCALL | METH_KEYWORDS kind. Its `self` is a tuple: the address of a
+record, what serves the calls that it does not, what raises the error that a launch reported, and what goes on where the
+heap must be laid out for a task. The record says what the arguments must be and where they go. Whatever is not as it
+says - another type, a number out of range, memory that is gone, a keyword, a launch of another thread - is left to the
+second item, which knows every rule and every error.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .checks import CHECKS
+from .record import RECORD, RESULTS, words
+from .run import REPEAT, RUN
+
+__all__ = ["text"]
+
+_DECLARATIONS: Final = """
+declare ptr @PyTuple_GetItem(ptr, i64)
+declare ptr @PyLong_AsVoidPtr(ptr)
+declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
+declare double @PyFloat_AsDouble(ptr)
+declare ptr @PyLong_FromLongLong(i64)
+declare ptr @PyLong_FromUnsignedLongLong(i64)
+declare ptr @PyFloat_FromDouble(double)
+declare ptr @PyBool_FromLong(i64)
+declare ptr @PyObject_GetAttr(ptr, ptr)
+declare ptr @PyObject_VectorcallDict(ptr, ptr, i64, ptr)
+declare ptr @PyObject_CallNoArgs(ptr)
+declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
+declare ptr @PyDict_New()
+declare i32 @PyDict_SetItem(ptr, ptr, ptr)
+declare i64 @PyTuple_Size(ptr)
+declare i32 @PyObject_GetBuffer(ptr, ptr, i32)
+declare void @PyBuffer_Release(ptr)
+declare ptr @PyErr_Occurred()
+declare void @PyErr_Clear()
+declare void @Py_IncRef(ptr)
+declare void @Py_DecRef(ptr)
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+declare i64 @PyThread_get_thread_ident()
+"""
+
+
+def text() -> str:
+    """The module."""
+    return "\n".join((_DECLARATIONS, _SLOW, CHECKS, _launch(), _result(), _call(), _LOCK, REPEAT))
+
+
+_SLOW: Final = """
+define internal ptr @slow(ptr %self, ptr %args, i64 %count, ptr %names) {
+entry:
+  %serves = call ptr @PyTuple_GetItem(ptr %self, i64 1)
+  %plain = icmp eq ptr %names, null
+  br i1 %plain, label %call, label %named
+named:
+  %dict = call ptr @PyDict_New()
+  %failed = icmp eq ptr %dict, null
+  br i1 %failed, label %give.up, label %size
+give.up:
+  ret ptr null
+size:
+  %named.count = call i64 @PyTuple_Size(ptr %names)
+  br label %more
+more:
+  %k = phi i64 [ 0, %size ], [ %k.next, %put ]
+  %left = icmp slt i64 %k, %named.count
+  br i1 %left, label %put, label %with
+put:
+  %name = call ptr @PyTuple_GetItem(ptr %names, i64 %k)
+  %position = add i64 %count, %k
+  %value.at = getelementptr ptr, ptr %args, i64 %position
+  %value = load ptr, ptr %value.at, align 8
+  %ignored = call i32 @PyDict_SetItem(ptr %dict, ptr %name, ptr %value)
+  %k.next = add i64 %k, 1
+  br label %more
+with:
+  %answer = call ptr @PyObject_VectorcallDict(ptr %serves, ptr %args, i64 %count, ptr %dict)
+  call void @Py_DecRef(ptr %dict)
+  ret ptr %answer
+call:
+  %served = call ptr @PyObject_VectorcallDict(ptr %serves, ptr %args, i64 %count, ptr null)
+  ret ptr %served
+}
+"""
+
+
+def _launch() -> str:
+    return f"""
+; run the kernel; the interpreter's lock is held. Python goes on where it stops to have the heap laid out
+define internal void @launch(ptr %self, ptr %record) {{
+entry:
+{words(run="ptr", ctx="ptr", launches="ptr", launch_slot="ptr", release="i64")}
+{words(written="ptr", written_count="i64", depths="ptr", sized_slot="ptr", memo="i64")}
+{words(errors="ptr", overflow="ptr")}
+  %sizes = icmp ne ptr %depths, null
+  br i1 %sizes, label %size, label %begin
+size:
+  %stands = call i64 @stand(ptr %record)
+  store i64 %stands, ptr %sized_slot, align 8
+  store i64 0, ptr %depths, align 8
+  br label %begin
+begin:
+{RUN}
+  %whole = icmp eq i64 %code, 0
+  br i1 %whole, label %over, label %ask
+ask:
+  %goes.on = call ptr @PyTuple_GetItem(ptr %self, i64 3)
+  %task = call ptr @PyLong_FromLongLong(i64 %code)
+  %rest = call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr %goes.on, ptr %task, ptr null)
+  call void @Py_DecRef(ptr %task)
+  %raised = icmp eq ptr %rest, null
+  br i1 %raised, label %over, label %drop
+drop:
+  call void @Py_DecRef(ptr %rest)
+  br label %over
+over:
+  br label %more
+more:
+  %k = phi i64 [ 0, %over ], [ %k.next, %next ]
+  %left = icmp slt i64 %k, %written_count
+  br i1 %left, label %next, label %done
+next:
+  %word.at = getelementptr ptr, ptr %written, i64 %k
+  %word = load ptr, ptr %word.at, align 8
+  %times = load i64, ptr %word, align 8
+  %once.more = add i64 %times, 1
+  store i64 %once.more, ptr %word, align 8
+  %k.next = add i64 %k, 1
+  br label %more
+done:
+  br i1 %sizes, label %settle, label %end
+settle:
+  %error = load i64, ptr %errors, align 8
+  %deep = load i64, ptr %overflow, align 8
+  %reported = or i64 %error, %deep
+  %anything = or i64 %reported, %code
+  %smooth = icmp eq i64 %anything, 0
+  br i1 %smooth, label %keep, label %end
+keep:
+  store i64 %memo, ptr %depths, align 8
+  br label %end
+end:
+  ret void
+}}
+"""
+
+
+def _result() -> str:
+    def integer(name: str) -> str:
+        bits, signed = int(name[1:]), name[0] == "i"
+        wide = "%v." + name if bits == 64 else f"%w.{name}"
+        widen = "" if bits == 64 else f"  {wide} = {'sext' if signed else 'zext'} i{bits} %v.{name} to i64\n"
+        make = "PyLong_FromLongLong" if signed else "PyLong_FromUnsignedLongLong"
+        return (
+            f"{name}:\n  %v.{name} = load i{bits}, ptr %result, align 1\n{widen}"
+            f"  %o.{name} = call ptr @{make}(i64 {wide})\n  ret ptr %o.{name}\n"
+        )
+
+    integers = [name for name in RESULTS if name[0] in "iu" and name != "u1"]
+    cases = "\n".join(f"    i64 {number}, label %{name}" for name, number in RESULTS.items() if number)
+    return f"""
+define internal ptr @result(ptr %record) {{
+entry:
+{words(result_kind="i64", result="ptr", none="ptr")}
+  switch i64 %result_kind, label %nothing [
+{cases}
+  ]
+nothing:
+  call void @Py_IncRef(ptr %none)
+  ret ptr %none
+{"".join(map(integer, integers))}
+f32:
+  %single = load float, ptr %result, align 1
+  %wide = fpext float %single to double
+  %from.single = call ptr @PyFloat_FromDouble(double %wide)
+  ret ptr %from.single
+f64:
+  %double = load double, ptr %result, align 1
+  %from.double = call ptr @PyFloat_FromDouble(double %double)
+  ret ptr %from.double
+u1:
+  %byte = load i8, ptr %result, align 1
+  %set = icmp ne i8 %byte, 0
+  %bit = zext i1 %set to i64
+  %truth = call ptr @PyBool_FromLong(i64 %bit)
+  ret ptr %truth
+}}
+"""
+
+
+def _call() -> str:
+    return f"""
+define ptr @adstack_call(ptr %self, ptr %args, i64 %given, ptr %names) {{
+entry:
+  %address = call ptr @PyTuple_GetItem(ptr %self, i64 0)
+  %record = call ptr @PyLong_AsVoidPtr(ptr %address)
+{words(guard="ptr", epoch="i64", count="i64", lock="ptr")}
+  %epoch.now = load i64, ptr %guard, align 8
+  %busy.at = getelementptr i64, ptr %guard, i64 1
+  %asks = load i64, ptr %busy.at, align 8
+  %ok.epoch = icmp eq i64 %epoch, %epoch.now
+  %ok.count = icmp eq i64 %given, %count
+  %ok.names = icmp eq ptr %names, null
+  %ok.idle = icmp eq i64 %asks, 0
+  %ok.1 = and i1 %ok.epoch, %ok.count
+  %ok.2 = and i1 %ok.names, %ok.idle
+  %ok = and i1 %ok.1, %ok.2
+  br i1 %ok, label %conditions, label %other
+conditions:
+  %hold = call i1 @hold(ptr %record) ; first: they say whether the owners of attributes are there
+  br i1 %hold, label %attributes, label %other
+attributes:
+  %unchanged = call i1 @unchanged(ptr %record)
+  br i1 %unchanged, label %lock.it, label %other
+lock.it:
+  %me = call i64 @PyThread_get_thread_ident()
+  %tried = cmpxchg ptr %lock, i64 0, i64 %me acquire monotonic
+  %mine = extractvalue {{ i64, i1 }} %tried, 1
+  br i1 %mine, label %take, label %other
+take:
+  ; what was looked at before this thread had the lock may have let others run, and they may have ended the runtime
+  %epoch.locked = load i64, ptr %guard, align 8
+  %asks.locked = load i64, ptr %busy.at, align 8
+  %still.epoch = icmp eq i64 %epoch, %epoch.locked
+  %still.idle = icmp eq i64 %asks.locked, 0
+  %still = and i1 %still.epoch, %still.idle
+  br i1 %still, label %serve, label %unlock
+serve:
+  %given.at = getelementptr i64, ptr %record, i64 {RECORD["given"]}
+  store ptr %args, ptr %given.at, align 8
+  %taken = call i1 @arguments(ptr %record, ptr %args)
+  br i1 %taken, label %compare, label %unlock
+compare:
+  %apart = call i1 @apart(ptr %record)
+  br i1 %apart, label %go, label %unlock
+unlock:
+  store atomic i64 0, ptr %lock release, align 8
+  br label %other
+other:
+  %served = call ptr @slow(ptr %self, ptr %args, i64 %given, ptr %names)
+  ret ptr %served
+go:
+  call void @launch(ptr %self, ptr %record)
+{words(errors="ptr", overflow="ptr")}
+  %raised = call ptr @PyErr_Occurred()
+  %stopped = icmp ne ptr %raised, null
+  %error = load i64, ptr %errors, align 8
+  %deep = load i64, ptr %overflow, align 8
+  %reported = or i64 %error, %deep
+  %failed = icmp ne i64 %reported, 0
+  br i1 %stopped, label %stop, label %check
+stop:
+  store atomic i64 0, ptr %lock release, align 8
+  ret ptr null
+check:
+  br i1 %failed, label %fail, label %answer
+fail:
+  %raises = call ptr @PyTuple_GetItem(ptr %self, i64 2)
+  %nothing = call ptr @PyObject_CallNoArgs(ptr %raises)
+  store atomic i64 0, ptr %lock release, align 8
+  ret ptr %nothing
+answer:
+  %value = call ptr @result(ptr %record)
+  store atomic i64 0, ptr %lock release, align 8
+  ret ptr %value
+}}
+"""
+
+
+_LOCK: Final = """
+; take the lock of launches: 0 if it was free, else who holds it
+define i64 @adstack_begin(ptr %lock) {
+  %me = call i64 @PyThread_get_thread_ident()
+  %tried = cmpxchg ptr %lock, i64 0, i64 %me acquire monotonic
+  %holder = extractvalue { i64, i1 } %tried, 0
+  ret i64 %holder
+}
+
+; give the lock of launches back, if this thread has it
+define void @adstack_end(ptr %lock) {
+  %me = call i64 @PyThread_get_thread_ident()
+  %tried = cmpxchg ptr %lock, i64 %me, i64 0 release monotonic
+  ret void
+}
+
+; run a kernel without the interpreter's lock, from a task on
+define i64 @adstack_run(ptr %run, ptr %ctx, i64 %from) {
+  %saved = call ptr @PyEval_SaveThread()
+  %code = call i64 %run(ptr %ctx, i64 %from)
+  call void @PyEval_RestoreThread(ptr %saved)
+  ret i64 %code
+}
+"""

@@ -1,0 +1,127 @@
+"""Machine code of this machine, in this process."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from types import MappingProxyType
+from typing import Any, Final
+
+import llvmlite.binding as llvm
+
+from adstack.backends.shared.room import room
+
+from .object_cache import ObjectCache
+
+__all__ = ["LEVEL", "host", "jit", "linked", "made_for", "room_for_text", "runtime_library", "target_machine"]
+
+LEVEL: Final = 1
+"""How hard LLVM's code generator tries."""
+_TEXT_BYTES: Final = 8 << 20
+_BYTES_PER_LETTER: Final = 400
+_LINK_BYTES: Final = 2 << 20
+_LINK_FACTOR: Final = 8
+_NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
+_counter = itertools.count()
+
+
+def _fork_between_calls() -> None:
+    """Let a process fork only while no thread is inside LLVM: a child would wait for that thread for ever."""
+    lock = llvm.ffi.lib._lock
+    leave = partial(lock.__exit__, None, None, None)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=lock.__enter__, after_in_parent=leave, after_in_child=leave)
+
+
+_fork_between_calls()
+
+
+@cache
+def host() -> tuple[str, str]:
+    """The processor's name and features, as LLVM writes them."""
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+def made_for() -> tuple[str, ...]:
+    """What machine code kept on disk is for: machines of several kinds may share a home folder."""
+    return llvm.get_process_triple(), *host()
+
+
+@cache
+def target_machine() -> Any:
+    """LLVM's code generator for this machine."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    name, features = host()
+    return llvm.Target.from_default_triple().create_target_machine(cpu=name, features=features, opt=LEVEL, jit=True)
+
+
+MOST_LIBRARIES: Final = 16
+"""How many libraries one linker takes. What it keeps of each, 9 KiB, it keeps until all of them are gone."""
+
+
+@dataclass
+class _Linker:
+    """What links objects now, and how many it has linked."""
+
+    jit: Any = None
+    libraries: int = 0
+
+    def next(self) -> Any:
+        """For one library more."""
+        if self.jit is None or self.libraries == MOST_LIBRARIES:
+            self.jit, self.libraries = jit(), 0
+        self.libraries += 1
+        return self.jit
+
+
+_LINKER: Final = _Linker()
+
+
+def jit() -> Any:
+    """What links objects into this process; it lives as long as one of them.
+
+    On x86-64 by RuntimeDyld, which takes less time; elsewhere by JITLink: on arm64 the other gives up where code is
+    more than 4 GiB from what it calls.
+    """
+    elsewhere = platform.machine().lower() not in ("x86_64", "amd64")
+    return llvm.create_lljit_compiler(target_machine(), use_jit_link=elsewhere, suppress_errors=True)
+
+
+def room_for_text(text: str, what: str = "compiling a kernel") -> None:
+    """Raise AdstackMemoryError if LLVM may find too little memory to make code of a module: it would end the process.
+
+    What it takes was measured: 0.04 to 0.16 KiB a letter, and a MiB.
+    """
+    room(_TEXT_BYTES + _BYTES_PER_LETTER * len(text), what)
+
+
+def linked(image: bytes, symbols: Sequence[str], imports: Mapping[str, int] = _NOTHING) -> Any:
+    """An object as a library: symbol -> address, of those asked for. Its code goes when it goes."""
+    room(_LINK_BYTES + _LINK_FACTOR * len(image), "linking machine code")
+    builder = llvm.JITLibraryBuilder().add_object_img(image)
+    for symbol in symbols:
+        builder.export_symbol(symbol)
+    for symbol, address in imports.items():
+        builder.import_symbol(symbol, address)
+    return builder.add_current_process().link(_LINKER.next(), f"adstack{next(_counter)}")
+
+
+def runtime_library(
+    text: str, symbols: Sequence[str], cached: ObjectCache | None, imports: Mapping[str, int] = _NOTHING
+) -> Any:
+    """A backend's own code, written as it should run: symbol -> address, of those asked for."""
+    key = None if cached is None else cached.key(text, *made_for(), *map(str, llvm.llvm_version_info))
+    image = None if cached is None or key is None else cached.read(key)
+    if image is None:
+        room_for_text(text, "compiling adstack's own code")
+        target_machine()  # knows the target from here on
+        quick = llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)
+        image = quick.emit_object(llvm.parse_assembly(text))
+        if cached is not None and key is not None:
+            cached.write(key, image)
+    return linked(image, symbols, imports)

@@ -1,0 +1,130 @@
+"""What is known of single ops: may it raise, is it in bounds, which memory does it touch, which memory may be the same.
+
+Arguments may share memory: two ndarrays may be views of one buffer, and a field can be lent out and passed as an
+ndarray. Two fields never overlap; neither do temps, results and local arrays with anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from ..ir.ops import TABLE
+from ..ir.structure import Constant, Op, Place, Region, Value
+
+__all__ = ["Known", "Memory", "Touched", "draws_random", "family", "in_bounds", "may_raise", "memory_of", "touched"]
+
+Memory = Place | Value
+"""What holds elements: a place, or the handle of a local array."""
+
+Known = Callable[[Value], "Constant | None"]
+"""The number that a value is known to be."""
+
+
+def memory_of(op: Op) -> tuple[Memory, int] | None:
+    """The memory that an access touches, and the position of its first index among the operands; None for other ops."""
+    start = ACCESSES.get(op.name)
+    if start is None:
+        return None
+    return (op.operands[0] if start else op.attrs["place"]), start
+
+
+ACCESSES: Final = {"load": 0, "store": 0, "atomic": 0, "array.load": 1, "array.store": 1}
+
+
+def extents(op: Op) -> tuple[int | None, ...]:
+    """The extents that an access's indices must stay below."""
+    if op.name.startswith("array."):
+        return (op.operands[0].type.length,)  # type: ignore[union-attr]
+    shape: tuple[int | None, ...] = op.attrs["place"].shape
+    return shape
+
+
+def in_bounds(op: Op, known: Known) -> bool:
+    """Whether an access provably stays inside its memory."""
+    start = ACCESSES[op.name]
+    return all(
+        extent is not None and (index := known(value)) is not None and 0 <= index < extent
+        for value, extent in zip(op.operands[start:], extents(op), strict=False)
+    )
+
+
+def may_raise(op: Op, known: Known) -> bool:
+    """Whether an op without regions can be an error in debug mode: a trap of its row, or an index out of bounds."""
+    trap = op.opdef.trap
+    if trap is not None:
+        return _may_trap(op, known(op.operands[1]))
+    return op.name in ACCESSES and not in_bounds(op, known)
+
+
+def _may_trap(op: Op, second: Constant | None) -> bool:
+    """Traps look at the number of the second operand, and at nothing but the type of the first."""
+    if second is None:
+        return True
+    trap, to = op.opdef.trap, op.operands[0].dtype.numpy
+    assert trap is not None
+    return bool(np.any(trap.when(np.zeros(1, to), np.array([second], to))))
+
+
+def family(memory: Memory) -> str:
+    """Memory of different families may overlap only if both are shared ("field", "ndarray")."""
+    return memory.kind if isinstance(memory, Place) and memory.kind in ("field", "ndarray") else "private"
+
+
+OVERLAPPING: Final = {"private": (), "field": ("ndarray",), "ndarray": ("field", "ndarray")}
+"""Families of which another member may share elements with a member of this one."""
+
+
+class Touched:
+    """Which memory the ops of a region, at any depth, look at and change."""
+
+    def __init__(self) -> None:
+        self.read: set[Memory] = set()
+        self.written: set[Memory] = set()
+        self.families: set[str] = set()
+
+    def note(self, op: Op) -> None:
+        """Add an access."""
+        found = memory_of(op)
+        if found is not None:
+            if op.opdef.reads:
+                self.read.add(found[0])
+            if op.opdef.writes:
+                self.written.add(found[0])
+                self.families.add(family(found[0]))
+
+    def update(self, other: Touched) -> None:
+        """Add all that `other` touched."""
+        self.read |= other.read
+        self.written |= other.written
+        self.families |= other.families
+
+    def may_write(self, memory: Memory) -> bool:
+        """Whether a write may have changed `memory`."""
+        return memory in self.written or not self.families.isdisjoint(OVERLAPPING[family(memory)])
+
+
+def touched(body: Region) -> dict[Op, Touched]:
+    """For every op with regions: what is touched inside it."""
+    found: dict[Op, Touched] = {}
+    _touched(body, Touched(), found)
+    return found
+
+
+def _touched(region: Region, into: Touched, found: dict[Op, Touched]) -> None:
+    for op in region.ops:
+        if op.regions:
+            found[op] = inside = Touched()
+            for inner in op.regions:
+                _touched(inner, inside, found)
+            into.update(inside)
+        else:
+            into.note(op)
+
+
+def draws_random(body: Region) -> bool:
+    """Whether anything draws random numbers. A stream depends on which parallel loop of the kernel draws from it."""
+    random = TABLE["random"]
+    return any(op.opdef is random for op in body.walk())

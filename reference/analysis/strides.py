@@ -1,0 +1,154 @@
+"""Which accesses of neighbouring iterations touch neighbouring elements, so that they are one vector access."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from ..ir.structure import Op, Place, Region, Value
+from .growth import Growth, cast, minus, plus, times
+
+__all__ = ["Strides"]
+
+Monomial = tuple[tuple[str, int], ...]
+"""A product of extents not known until launch: (place, axis) pairs, sorted."""
+
+Polynomial = Mapping[Monomial, int]
+
+
+def _times(a: Polynomial, b: Polynomial) -> Counter[Monomial]:
+    product: Counter[Monomial] = Counter()
+    for m, x in a.items():
+        for n, y in b.items():
+            product[tuple(sorted(m + n))] += x * y
+    return product
+
+
+def _nonzero(p: Polynomial) -> dict[Monomial, int]:
+    return {m: c for m, c in p.items() if c}
+
+
+class Strides:
+    """Knows, for integer values of a `parallel_for` body, how they grow with each of its indices.
+
+    Args:
+        loop: the `parallel_for`.
+        header: the ops before it.
+        varying: the values that differ between iterations. If of the indices that is only the last, neighbours are
+            those in a row of the last axis.
+    """
+
+    def __init__(self, loop: Op, header: Sequence[Op], varying: set[Value]) -> None:
+        self._varying = varying
+        self._defined = {v: op for op in header for v in op.results}
+        bounds = list(zip(loop.operands[::2], loop.operands[1::2], strict=True))
+        self._growth: dict[Value, Growth] = {
+            arg: self._index(k, arg, *bounds[k]) for k, arg in enumerate(loop.regions[0].args) if arg in varying
+        }
+        self._linear: list[Polynomial | None] = []
+        stride: Polynomial | None = {(): 1}
+        for arg, (lo, hi) in zip(reversed(loop.regions[0].args), reversed(bounds), strict=True):
+            self._linear.insert(0, stride if arg in varying else {})
+            extent = self._extent(lo, hi)
+            stride = None if stride is None or extent is None else _times(stride, extent)
+        self._scan(loop.regions[0])
+
+    def _index(self, k: int, arg: Value, lo: Value, hi: Value) -> Growth:
+        """An index of the loop lies between its bounds, which lie in its type."""
+        least, most = self._number(lo), self._number(hi)
+        dtype = arg.dtype
+        return Growth({k: 1}, dtype.min if least is None else least, (dtype.max if most is None else most) - 1)
+
+    def _number(self, value: Value) -> int | None:
+        op = self._defined.get(value)
+        return int(op.attrs["value"]) if op is not None and op.name == "const" else None
+
+    def _extent(self, lo: Value, hi: Value) -> Polynomial | None:
+        low, high = self._symbol(lo), self._symbol(hi)
+        if low is None or high is None or (set(low) - {()}):
+            return None
+        return {**high, (): high.get((), 0) - low.get((), 0)}
+
+    def _symbol(self, value: Value) -> Polynomial | None:
+        """A bound as a number or an extent of a place."""
+        op = self._defined.get(value)
+        while op is not None and op.name == "cast" and _holds_extents(op.result) and _holds_extents(op.operands[0]):
+            op = self._defined.get(op.operands[0])
+        if op is not None and op.name == "const":
+            return {(): int(op.attrs["value"])}
+        if op is not None and op.name == "shape" and _holds_extents(op.result):
+            return _extent_of(op.attrs["place"], op.attrs["axis"])
+        return None
+
+    def _scan(self, region: Region) -> None:
+        for op in region.ops:
+            if op.name == "const":
+                self._defined[op.result] = op
+            elif op.name in ("add", "sub", "cast", "mul", "neg"):
+                growth = self._combine(op)
+                if growth is not None:
+                    self._growth[op.result] = growth
+            for inner in op.regions:
+                self._scan(inner)
+
+    def _of(self, value: Value) -> Growth | None:
+        """How a value grows; None if nobody knows."""
+        number = self._number(value)
+        if number is not None:
+            return Growth({}, number, number)
+        return self._growth.get(value) if value in self._varying else Growth({})
+
+    def _combine(self, op: Op) -> Growth | None:
+        if any(v.dtype.kind not in "iu" for v in (*op.operands, op.result)):
+            return None
+        known = [self._of(v) for v in op.operands]
+        dtype = op.result.dtype
+        match op.name, known:
+            case _, [None, *_] | [_, None]:
+                return None
+            case "cast", [Growth() as a]:
+                return cast(a, op.operands[0].dtype, dtype)
+            case "neg", [Growth() as a]:
+                return times(a, -1, dtype)
+            case "add", [Growth() as a, Growth() as b]:
+                return plus(a, b, dtype)
+            case "sub", [Growth() as a, Growth() as b]:
+                return minus(a, b, dtype)
+            case _, [Growth() as a, Growth() as b]:
+                return self._product(op, a, b)
+        return None
+
+    def _product(self, op: Op, a: Growth, b: Growth) -> Growth | None:
+        for known, other in ((a, op.operands[1]), (b, op.operands[0])):
+            factor = self._number(other)
+            if factor is not None:
+                return times(known, factor, op.result.dtype)
+        return None
+
+    def contiguous(self, place: Place, indices: Sequence[Value]) -> bool:
+        """Whether the element that iteration n + 1 touches always follows the one of iteration n."""
+        total: list[Counter[Monomial]] = [Counter() for _ in self._linear]
+        stride: Polynomial = {(): 1}
+        for axis in reversed(range(place.rank)):
+            index = indices[axis]
+            growth = self._of(index)
+            if growth is None or (growth.factors and not growth.linear_as_index(index.dtype)):
+                return False
+            for k, c in growth.factors.items():
+                total[k].update({m: c * v for m, v in stride.items()})
+            stride = _times(stride, _extent_of(place, axis))
+        return all(
+            wanted is not None and _nonzero(got) == _nonzero(wanted)
+            for got, wanted in zip(total, self._linear, strict=True)
+        )
+
+
+def _holds_extents(value: Value) -> bool:
+    """Whether its type is wide enough for the number of elements of anything."""
+    return value.dtype.is_integer and value.dtype.bits >= 32
+
+
+def _extent_of(place: Place, axis: int) -> Polynomial:
+    extent = place.shape[axis]
+    # a gradient has the extents of its primal
+    return {((place.of or place.name, axis),): 1} if extent is None else {(): extent}

@@ -1,0 +1,264 @@
+"""What checkpointed loops take, and the best that a limit on memory allows: `plan_checkpoints(kernel, adjoints)`.
+
+Requires: what `reverse` requires. AdstackDataAccessError if it refuses the kernel, or no loop can run again.
+Ensures: `CheckpointPlan.bytes(checkpoints)` is what one lane's adstacks take in the kernel that `reverse` makes with
+these checkpoints, laid out as in `runtime/heap.py`, if the loops inside a checkpointed one run `inner` times per trip
+of it at most; what loops keep that can't run again comes on top. The choice is the one that runs the fewest trips
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..errors import AdstackDataAccessError
+from ..ir.location import Loc
+from ..ir.structure import Kernel, Op, Place, Value
+from ..ir.types import ArrayType, i64
+from .checkpoint_schedule import Checkpoints, forward_blocks
+from .checkpoint_state import Site
+from .journal import Journal
+from .reverse import checkpointed
+from .state import Kept, Sides
+
+__all__ = ["CheckpointPlan", "LoopPlan", "plan_checkpoints"]
+
+LONG = 1 << 20
+"""The trip count to prepare for if none is known."""
+
+Rows = Mapping[int, int]
+"""Size of an element in bytes -> a number of elements."""
+
+
+@dataclass(frozen=True)
+class LoopPlan:
+    """What one loop takes.
+
+    Attributes:
+        loc: where it is.
+        task: the number of the stretch of the kernel that it is in.
+        around: the branches that it is in.
+        constant: how often it runs, if that is a number.
+        state: one snapshot.
+        once: what is copied once.
+        kept: what a trip keeps; `inner`: what a trip of the loops inside keeps that keep everything.
+        nested: the loops inside that are checkpointed, too.
+    """
+
+    loc: Loc
+    task: int
+    around: Sides
+    constant: int | None
+    state: Rows
+    once: Rows
+    kept: Rows
+    inner: Rows
+    nested: tuple[LoopPlan, ...] = ()
+
+    def whole(self, checkpoints: Checkpoints) -> bool:
+        """Whether the loop is so short that it keeps everything, with all loops inside it."""
+        short = self.constant is not None and self.constant <= checkpoints.block
+        return short and all(loop.whole(checkpoints) for loop in self.nested)
+
+    def block(self, checkpoints: Checkpoints) -> int:
+        """How many trips are reversed at a time."""
+        return checkpoints.block if all(loop.whole(checkpoints) for loop in self.nested) else 1
+
+    def rows(self, checkpoints: Checkpoints, inner: int) -> Rows:
+        """Elements of each size."""
+        whole, block = self.whole(checkpoints), self.block(checkpoints)
+        trips = (self.constant or 0) if whole else block
+        own = [(trips, self.kept), (inner * trips, self.inner)]
+        # what runs in blocks of one trip is there once, whatever keeps everything once per trip of a block
+        own += [(trips, loop.rows(checkpoints, inner)) for loop in self.nested]
+        if not whole:
+            own += [(checkpoints.snapshots_of(self.constant, block), self.state), (1, self.once)]
+        return _sum(*own)
+
+    def told(self, checkpoints: Checkpoints) -> Iterator[str]:
+        """Lines for people: of this loop, then of those inside."""
+        where = f"loop at line {self.loc.line}"
+        if self.whole(checkpoints):
+            yield f"{where}: {self.constant} trips, kept in full"
+            return
+        block = self.block(checkpoints)
+        snapshots = checkpoints.snapshots_of(self.constant, block)
+        taken = f"{snapshots} snapshot{'s' * (snapshots > 1)} of {_bytes(self.state)} bytes"
+        yield f"{where}: checkpointed, {taken}, blocks of {block} trip{'s' * (block > 1)}"
+        for loop in self.nested:
+            yield from loop.told(checkpoints)
+
+    @property
+    def depth(self) -> int:
+        """How many levels of loops are checkpointed, one inside the other."""
+        return 1 + max((loop.depth for loop in self.nested), default=0)
+
+
+@dataclass(frozen=True)
+class CheckpointPlan:
+    """What the checkpointed loops of a kernel take.
+
+    Attributes:
+        loops: those.
+        refused: why others can't be.
+        levels: of nested loops that are checkpointed.
+        deeper: whether there are loops further inside that could be.
+    """
+
+    loops: tuple[LoopPlan, ...]
+    refused: tuple[AdstackDataAccessError, ...] = ()
+    levels: int = 1
+    deeper: bool = False
+
+    def bytes(self, checkpoints: Checkpoints, inner: int = 1) -> int:
+        """Of one lane, in the stretch of the kernel that takes most."""
+        tasks: dict[int, list[tuple[Sides, Rows]]] = {}
+        for loop in self.loops:
+            tasks.setdefault(loop.task, []).append((loop.around, loop.rows(checkpoints, inner)))
+        return max((_bytes(_lay(items)) for items in tasks.values()), default=0)
+
+    @property
+    def depth(self) -> int:
+        """How many levels of loops are checkpointed, one inside the other."""
+        return max((loop.depth for loop in self.loops), default=0)
+
+    @property
+    def least(self) -> int:
+        """The bytes of a lane without which nothing goes."""
+        return self.bytes(Checkpoints(1, 1, self.levels))
+
+    def inner(self, checkpoints: Checkpoints, stride: int) -> int:
+        """How often the loops inside run, in a trip of a checkpointed one, that keep everything: read off a launch."""
+        none, one = (self.bytes(checkpoints, inner) for inner in (0, 1))
+        return 1 if none == one else max(1, -(-(stride - none) // (one - none)))
+
+    def trips(self, stride: int, inner: int = 1) -> int:
+        """The trip count, if it is the same for all loops, for which a lane takes so many bytes without checkpoints."""
+        whole = [replace(loop, constant=None, state={}, once={}, nested=()) for loop in self.loops]
+        each = CheckpointPlan(tuple(whole)).bytes(Checkpoints(1, 1), inner)
+        return max(1, -(-stride // max(1, each)))
+
+    def choose(self, limit: int, trips: int = LONG, inner: int = 1) -> Checkpoints | None:
+        """The checkpoints for which the fewest trips run again; None if nothing fits into `limit` bytes per lane.
+
+        Args:
+            limit: bytes of one lane.
+            trips: the greatest number of trips of a checkpointed loop.
+            inner: how often the loops inside it run, in one of its trips, at most.
+        """
+        found = [made for block in _blocks(trips) if (made := self._most(limit, block, trips, inner)) is not None]
+        return min(found, key=lambda made: (self.again(made, trips), -made.block), default=None)
+
+    def again(self, checkpoints: Checkpoints, trips: int = LONG) -> int:
+        """How many trips run only to get further, of each level of a nest in which every loop has so many."""
+        again = checkpoints.block * forward_blocks(-(-trips // checkpoints.block), checkpoints.snapshots)
+        return again + (self.depth - 1) * forward_blocks(trips, checkpoints.snapshots)
+
+    def _most(self, limit: int, block: int, trips: int, inner: int) -> Checkpoints | None:
+        """With as many snapshots as there is room for, and use."""
+        low, high = 0, max(1, -(-trips // block))
+        while low < high:
+            middle = (low + high + 1) // 2
+            fits = self.bytes(Checkpoints(middle, block, self.levels), inner) <= limit
+            low, high = (middle, high) if fits else (low, middle - 1)
+        return Checkpoints(low, block, self.levels) if low else None
+
+    def told(self, checkpoints: Checkpoints) -> tuple[str, ...]:
+        """A line for each loop."""
+        kept = (f"line {reason.loc.line}: {reason.message}" for reason in self.refused if reason.loc is not None)
+        return (*(line for loop in self.loops for line in loop.told(checkpoints)), *kept)
+
+
+def plan_checkpoints(
+    kernel: Kernel,
+    adjoints: Mapping[str, Place],
+    replayed: Collection[str] = (),
+    journal: Journal | None = None,
+    levels: int = 1,
+) -> CheckpointPlan:
+    """What `reverse(kernel, adjoints, replayed, checkpoints=..., journal=journal)` takes, of so many levels."""
+    source, blocks = checkpointed(kernel, adjoints, replayed, journal, levels)
+    if blocks.refused and not blocks.sites:
+        raise blocks.refused[0]
+    tasks = {inner: _task(number, op) for number, op in enumerate(source.body.ops) for inner in _within(op)}
+    inside = {site for outer in blocks.sites.values() for site in outer.nested}
+    outermost = [site for site in blocks.sites.values() if site not in inside]
+    loops = tuple(_loop(site, tasks[site.op]) for site in outermost)
+    deeper = any(isinstance(loop, Op) for site in blocks.sites.values() for loop in site.kept_whole)
+    return CheckpointPlan(loops, tuple(blocks.refused), levels, deeper)
+
+
+def _within(op: Op) -> Iterator[Op]:
+    yield op
+    for region in op.regions:
+        yield from region.walk()
+
+
+def _task(number: int, op: Op) -> int:
+    """Parallel loops by position, and all serial code as one."""
+    return number if op.name == "parallel_for" else -1
+
+
+def _blocks(trips: int) -> list[int]:
+    """Sizes of blocks to try: powers of two and what lies between."""
+    found, size = [], 1
+    while size < trips:
+        found += [size, size + size // 2] if size > 1 else [size]
+        size *= 2
+    return [size for size in found if size < trips] + [max(1, trips)]
+
+
+# ---- elements
+
+
+def _loop(site: Site, task: int) -> LoopPlan:
+    inner = [site.kept[loop] for loop in site.kept_whole]
+    state = _sum(
+        (1, {i64.size: 1}),
+        *((1, {cell.place.dtype.size: 1}) for cell in site.cells),
+        *((1, {site.args[k].dtype.size: 1}) for k in site.carried),
+        *map(_array, site.arrays),
+    )
+    once = _sum(*map(_array, site.frozen))
+    kept = _branches(site.kept_in_trips)
+    whole = _sum(*((1, _branches(values)) for values in inner))
+    nested = tuple(_loop(one, task) for one in site.nested)
+    return LoopPlan(site.op.loc, task, site.around, site.constant, state, once, kept, whole, nested)
+
+
+def _bytes(rows: Rows) -> int:
+    return sum(size * count for size, count in rows.items())
+
+
+def _array(array: Value) -> tuple[int, Rows]:
+    assert isinstance(array.type, ArrayType)
+    return 1, {array.type.dtype.size: array.type.length}
+
+
+def _branches(values: Sequence[Kept]) -> Rows:
+    """What is kept in one trip, values of branches that exclude each other in the same place."""
+    return _lay((one.inside, {one.value.dtype.size: 1}) for one in values)
+
+
+def _lay(items: Iterable[tuple[Sides, Rows]], level: int = 0) -> Rows:
+    """Of sides of one branch those that take most; everything else side by side."""
+    flat: list[tuple[int, Rows]] = []
+    branches: dict[int, dict[int, list[tuple[Sides, Rows]]]] = {}
+    for sides, rows in items:
+        if len(sides) == level:
+            flat.append((1, rows))
+        else:
+            branches.setdefault(sides[level] // 2, {}).setdefault(sides[level], []).append((sides, rows))
+    for branch in branches.values():
+        ends = [_lay(side, level + 1) for side in branch.values()]
+        flat.append((1, {size: max(end.get(size, 0) for end in ends) for end in ends for size in end}))
+    return _sum(*flat)
+
+
+def _sum(*parts: tuple[int, Rows]) -> Rows:
+    found: dict[int, int] = {}
+    for times, rows in parts:
+        for size, count in rows.items():
+            found[size] = found.get(size, 0) + times * count
+    return found

@@ -1,0 +1,240 @@
+"""Forward mode: `forward(kernel, duals) -> Kernel`, which computes what `kernel` does and the tangents of it.
+
+Requires: a verified kernel without adstacks, best optimised with `keep_accesses`; `duals` maps names of places to the
+places of their tangents, of the same type and shape. Temps get tangents of their own.
+Ensures: the new kernel returns what `kernel` returns, and behind that the tangents of the real numbers among it. It
+writes what `kernel` writes and, where memory has a dual, its directional derivative there:
+a store replaces the dual by the tangent of what is stored, an atomic add adds the tangent, other atomics leave the
+tangent of what they leave. A value that no dual reaches has a tangent of true zero: nothing is computed for it.
+
+Two atomic ops, one on the memory and one on its dual, are not one: a parallel loop with an atomic that has to choose
+between tangents (all but add and exchange) becomes a serial one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from ..ir.builder import Builder
+from ..ir.derivatives import RULES, Pull, Saved
+from ..ir.structure import Kernel, Op, Place, Region, Value
+from ..ir.types import ArrayType
+from ..transforms.math.num import Num
+from ..transforms.rewriting.rewrite import clone_kernel
+from .activity import Activity
+from .updates import serial
+
+__all__ = ["forward"]
+
+_TOGETHER: Final = ("add", "xchg")
+"""Atomics that act on the dual by an atomic of their own."""
+
+
+def forward(kernel: Kernel, duals: Mapping[str, Place]) -> Kernel:
+    """`kernel` and its tangents."""
+    kernel = clone_kernel(kernel)
+    used = {name: dual for name, dual in duals.items() if name in kernel.places}
+    used.update((p.name, _dual_of(p)) for p in kernel.places.values() if p.kind == "temp" and p.dtype.is_float)
+    returned = [k for k, dtype in enumerate(kernel.returns) if dtype.is_float]
+    made = replace(
+        kernel,
+        places={**kernel.places, **{dual.name: dual for dual in used.values()}},
+        returns=(*kernel.returns, *(kernel.returns[k] for k in returned)),
+    )
+    _Forward(Activity(made.body, used.keys()), used).region(made.body, returned)
+    return made
+
+
+def _dual_of(temp: Place) -> Place:
+    return replace(temp, name=f"{temp.name}.dual", role="dual", of=temp.name)
+
+
+class _Forward:
+    """Rebuilds regions with the tangents beside the values.
+
+    Attributes:
+        active: the values that have tangents.
+        duals: primal place name -> the place of its tangents.
+        tangents: the tangent of a value, where it is not a true zero.
+        b: where ops go.
+    """
+
+    def __init__(self, active: Activity, duals: Mapping[str, Place]) -> None:
+        self.active = active
+        self.duals = duals
+        self.tangents: dict[Value, Value] = {}
+        self.b = Builder()
+
+    def region(self, region: Region, carried: Sequence[int] = (), first: int = 0) -> None:
+        """Rebuild `region`; after what it yields come the tangents of those at the positions `first` + `carried`."""
+        ops, region.ops = region.ops, []
+        with self.b.into(region):
+            for op in ops[:-1]:
+                self._visit(op)
+            end = ops[-1]
+            with self.b.at(end.loc):
+                end.operands += [self._tangent(end.operands[first + k]) for k in carried]
+            region.ops.append(end)
+
+    def _visit(self, op: Op) -> None:
+        with self.b.at(op.loc):
+            visit = _VISITORS.get(op.name)
+            if visit is not None:
+                visit(self, op)
+                return
+            self.b.region.ops.append(op)
+            if op.name in RULES and op.results[0] in self.active:
+                self._linear(op)
+
+    def _tangent(self, value: Value) -> Value:
+        """The tangent of `value` for memory, or for a place where there has to be one."""
+        known = self.tangents.get(value)
+        return self.b.const(0.0, value.dtype) if known is None else known
+
+    # ---- scalar operations
+
+    def _linear(self, op: Op) -> None:
+        """result' = the sum of the pulls of the operands' tangents."""
+        names = zip("xyz", op.operands, strict=False)
+        primals = {"r": Num(self.b, op.result), **{name: Num(self.b, v) for name, v in names}}
+        total: Num | None = None
+        for operand, pull in zip(op.operands, RULES[op.name], strict=True):
+            if pull is not None and operand in self.tangents:
+                term = self._pulled(pull, self.tangents[operand], primals).to(op.result.dtype)
+                total = term if total is None else total + term
+        if total is not None:
+            self.tangents[op.result] = total.v
+
+    def _pulled(self, pull: Pull, tangent: Value, primals: Mapping[str, Num]) -> Num:
+        saved = Saved(**{name: primals[name] for name in pull.needs})
+        result: Num = pull.map(Num(self.b, tangent), saved)
+        return result
+
+    # ---- memory
+
+    def _load(self, op: Op) -> None:
+        self.b.region.ops.append(op)
+        if op.result in self.active and op.attrs["place"].name in self.duals:
+            self.tangents[op.result] = self.b.load(self.duals[op.attrs["place"].name], op.operands)
+
+    def _store(self, op: Op) -> None:
+        self.b.region.ops.append(op)
+        dual = self.duals.get(op.attrs["place"].name)
+        if dual is not None:
+            *indices, value = op.operands
+            self.b.store(dual, indices, self._tangent(value))
+
+    def _atomic(self, op: Op) -> None:
+        place: Place = op.attrs["place"]
+        dual = self.duals.get(place.name)
+        indices, values = op.operands[: place.rank], op.operands[place.rank :]
+        if dual is None:
+            self.b.region.ops.append(op)
+            return
+        kind = op.attrs["kind"]
+        if kind in _TOGETHER:
+            self.b.region.ops.append(op)
+            if kind == "xchg" or values[0] in self.tangents:
+                self.tangents[op.result] = self.b.atomic(kind, dual, indices, self._tangent(values[0]))
+            elif op.result in self.active:
+                self.tangents[op.result] = self.b.load(dual, indices)
+            return
+        before = self.b.load(dual, indices)
+        self.b.region.ops.append(op)
+        self.tangents[op.result] = before
+        self.b.store(dual, indices, self._combined(op, before, values))
+
+    def _combined(self, op: Op, before: Value, values: Sequence[Value]) -> Value:
+        """The tangent of what an atomic leaves: of the winner, of the product, of what was swapped in."""
+        old, change = Num(self.b, op.result), Num(self.b, before)
+        value, tangent = Num(self.b, values[-1]), Num(self.b, self._tangent(values[-1]))
+        if op.attrs["kind"] == "mul":
+            return (change * value + old * tangent).v
+        if op.attrs["kind"] == "cas":
+            return old.eq(Num(self.b, values[0])).where(tangent, change).v
+        old_wins = (old > value) if op.attrs["kind"] == "max" else (old < value)
+        return (old_wins | value.ne(value)).where(change, tangent).v
+
+    # ---- local arrays
+
+    def _array_alloc(self, op: Op) -> None:
+        self.b.region.ops.append(op)
+        if op.result in self.active:
+            assert isinstance(op.result.type, ArrayType)
+            self.tangents[op.result] = self.b.array(op.result.type.dtype, op.result.type.length)
+
+    def _array_load(self, op: Op) -> None:
+        self.b.region.ops.append(op)
+        array, index = op.operands
+        if array in self.tangents:
+            self.tangents[op.result] = self.b.array_load(self.tangents[array], index)
+
+    def _array_store(self, op: Op) -> None:
+        self.b.region.ops.append(op)
+        array, index, value = op.operands
+        if array in self.tangents:
+            self.b.array_store(self.tangents[array], index, self._tangent(value))
+
+    # ---- control
+
+    def _active_positions(self, *columns: Sequence[Value]) -> list[int]:
+        """Where at least one of the values that stand at the same position has a tangent."""
+        return [k for k, values in enumerate(zip(*columns, strict=True)) if any(v in self.active for v in values)]
+
+    def _with_tangents(self, values: list[Value], positions: Iterable[int]) -> None:
+        """Append a tangent for each of these positions: of new values, as arguments and results are."""
+        for k in positions:
+            self.tangents[values[k]] = new = Value(values[k].type)
+            values.append(new)
+
+    def _if(self, op: Op) -> None:
+        carried = self._active_positions(op.results)
+        for region in op.regions:
+            self.region(region, carried)
+        self._with_tangents(op.results, carried)
+        self.b.region.ops.append(op)
+
+    def _for(self, op: Op) -> None:
+        (body,) = op.regions
+        carried = self._active_positions(body.args[1:], op.results)
+        op.operands += [self._tangent(op.operands[2 + k]) for k in carried]
+        self._with_tangents(body.args, [k + 1 for k in carried])
+        self.region(body, carried)
+        self._with_tangents(op.results, carried)
+        self.b.region.ops.append(op)
+
+    def _while(self, op: Op) -> None:
+        test, body = op.regions
+        carried = self._active_positions(test.args, body.args, op.results)
+        op.operands += [self._tangent(op.operands[k]) for k in carried]
+        self._with_tangents(test.args, carried)
+        self.region(test, carried, first=1)
+        self._with_tangents(body.args, carried)
+        self.region(body, carried)
+        self._with_tangents(op.results, carried)
+        self.b.region.ops.append(op)
+
+    def _parallel_for(self, op: Op) -> None:
+        (body,) = op.regions
+        chooses = any(self._chooses(inner) for inner in body.walk())
+        self.region(body)
+        self.b.region.ops.append(serial(op) if chooses else op)
+
+    def _chooses(self, op: Op) -> bool:
+        return op.name == "atomic" and op.attrs["place"].name in self.duals and op.attrs["kind"] not in _TOGETHER
+
+
+_VISITORS: Final[dict[str, Callable[[_Forward, Op], None]]] = {
+    "load": _Forward._load,
+    "store": _Forward._store,
+    "atomic": _Forward._atomic,
+    "array.alloc": _Forward._array_alloc,
+    "array.load": _Forward._array_load,
+    "array.store": _Forward._array_store,
+    "if": _Forward._if,
+    "for": _Forward._for,
+    "while": _Forward._while,
+    "parallel_for": _Forward._parallel_for,
+}

@@ -1,0 +1,65 @@
+"""What a kernel looks at: `seen(kernel, names) -> Seen`, and which loads decide its control flow: `deciding(kernel)`.
+
+Requires: a verified kernel; names of places. Ensures: the kernel does what it did. Besides, each load of an element of
+these places leaves its number in a mark, a place of its own that is zero when the kernel starts; of several loads of
+one element the last in program order does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+
+from ..ir.builder import Builder
+from ..ir.structure import Kernel, Op, Place, Region
+from ..ir.types import i32
+from ..transforms.rewriting.rewrite import clone_kernel
+from .origins import Origins, decides
+
+__all__ = ["Seen", "deciding", "seen"]
+
+
+@dataclass
+class Seen:
+    """A kernel that leaves marks.
+
+    Attributes:
+        kernel: it.
+        marks: name of a place -> the place of its marks (i32, of the same shape).
+        sites: the loads by number; nothing is at 0.
+    """
+
+    kernel: Kernel
+    marks: dict[str, Place] = field(default_factory=dict)
+    sites: list[Op | None] = field(default_factory=lambda: [None])
+
+
+def seen(kernel: Kernel, names: Collection[str]) -> Seen:
+    """The kernel with marks for the places `names`."""
+    kernel = clone_kernel(kernel)
+    made = Seen(kernel)
+    loaded = {op.attrs["place"].name for op in kernel.body.walk() if op.name == "load"}
+    for name in sorted(loaded & set(names)):
+        made.marks[name] = replace(kernel.places[name], name=f"{name}.seen", dtype=i32, kind="ndarray")
+    kernel.places.update({mark.name: mark for mark in made.marks.values()})
+    _mark(kernel.body, Builder(), made)
+    return made
+
+
+def _mark(region: Region, b: Builder, made: Seen) -> None:
+    ops, region.ops = region.ops, []
+    with b.into(region):
+        for op in ops:
+            for inner in op.regions:
+                _mark(inner, b, made)
+            mark = made.marks.get(op.attrs["place"].name) if op.name == "load" else None
+            if mark is not None:
+                with b.at(op.loc):
+                    b.atomic("max", mark, op.operands, b.const(len(made.sites), i32))
+                made.sites.append(op)
+            region.ops.append(op)
+
+
+def deciding(kernel: Kernel) -> set[Op]:
+    """The loads whose values decide, or may decide, how often loops run and which branches are taken."""
+    return Origins(kernel.body).loads_behind(v for op in kernel.body.walk() for v in decides(op))

@@ -1,0 +1,323 @@
+"""Fields: global arrays that kernels see by name, with optional gradient and dual companions."""
+
+from __future__ import annotations
+
+import enum
+import itertools
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
+from ..ir.structure import Place
+from ..ir.types import DType
+from ..runtime import state
+from ..runtime.copying import Uncopied
+from ..runtime.guards import invalidate, rewired
+from ..runtime.memory import Buffer
+from ..runtime.turn import TURN
+from ..values.scalars import scalar_type
+from .hostarrays import HostArray
+from .hostvalues import extents
+
+__all__ = ["Field", "Layout", "MatrixField", "Placement", "ScalarField", "make_field"]
+
+_numbers = itertools.count()
+_AXES = "ijklmnopqrstuvwxyz"
+"""Names of the index axes, in `order`."""
+
+
+class Layout(enum.Enum):
+    """How the elements of a field of vectors or matrices stand in memory: accepted for existing programs."""
+
+    AOS = 0
+    SOA = 1
+
+
+@dataclass
+class Placement:
+    """Where a field's index axes come from.
+
+    Attributes:
+        shape: extents of the index axes.
+        offset: the least index of each.
+        ready: False until the builder that made it is finalized.
+    """
+
+    shape: tuple[int, ...]
+    offset: tuple[int, ...]
+    ready: bool = True
+
+
+@dataclass
+class Spot:
+    """Where a field was placed, if it was: its companions look here, too."""
+
+    placement: Placement | None = None
+
+
+@dataclass(frozen=True)
+class Of:
+    """What a gradient or dual knows of its field, which it does not keep: it goes when nobody else has it."""
+
+    unique: str
+    name: str
+    label: str
+    spot: Spot
+
+
+PLACED: Final = [0]
+"""Grows whenever some field gets its memory, or loses it."""
+
+
+def placed(role: str = "primal") -> None:
+    """Say that some field, or gradient or dual of one, has its memory now, or has none any more."""
+    PLACED[0] += 1
+    rewired()
+    if role == "grad":
+        invalidate()  # launches leave records from now on
+
+
+class Field(Uncopied, HostArray):
+    """A scalar field, or one of vectors or matrices; see `adstack.values.specs.FieldLike`."""
+
+    WHAT = "field"
+    COPY_WHAT = "a field"
+    COPY_DO = "make another field, and copy the contents with copy_from(), or with to_numpy() and from_numpy()"
+
+    def __init__(
+        self,
+        dtype: DType,
+        element_shape: tuple[int, ...],
+        name: str = "",
+        primal: Field | None = None,
+        role: str = "primal",
+    ) -> None:
+        self.dtype = dtype
+        self.element_shape = element_shape
+        self.name = name
+        self.role = role
+        self._spot: Spot = Spot()
+        self._of = None if primal is None else Of(primal._unique, primal.name, primal.label, primal._spot)
+        self.grad: Field | None = None
+        self.dual: Field | None = None
+        self.follows = False
+        self._buffer: Buffer | None = None
+        self._dropped = False
+        stem = re.sub(r"\W", "_", name) or "field"
+        self._unique: str = f"{primal._unique}.{role}" if primal else f"{stem}_{next(_numbers)}"
+        state.current().adopt(self)
+
+    # ---- placement
+
+    @property
+    def placement(self) -> Placement | None:
+        """Where it was placed; a companion that was asked for follows its primal."""
+        if self._spot.placement is None and self.follows and self._of is not None:
+            return self._of.spot.placement
+        return self._spot.placement
+
+    def put(self, placement: Placement) -> None:
+        """Place the field, once."""
+        if self._spot.placement is not None:
+            raise AdstackRuntimeError(f"{self.label} is placed already", do="make another field")
+        self._spot.placement = placement
+        placed(self.role)
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether the field has a shape and may be used."""
+        found = self.placement
+        return found is not None and found.ready and not self._dropped
+
+    def _usable(self) -> Placement:
+        if self._dropped:
+            raise AdstackRuntimeError(
+                f"{self.label} was made before reset() or init() and its data is gone", do="make it again"
+            )
+        found = self.placement
+        if found is None:
+            raise self.unplaced()
+        if not found.ready:
+            raise AdstackRuntimeError(f"the FieldsBuilder of {self.label} is not finalized", do="call finalize() first")
+        return found
+
+    def unplaced(self) -> AdstackRuntimeError:
+        """The error for using the field while it has no shape."""
+        if self._of is not None:
+            return AdstackRuntimeError(
+                f"{self.label} has not been placed, check whether `needs_{self.role}=True` is set",
+                do=f"make the field with needs_{self.role}=True, call root.lazy_{self.role}(), or place it",
+            )
+        return AdstackRuntimeError(
+            f"{self.label} has not been placed: it has no shape", do="give it a shape, or place it under qd.root"
+        )
+
+    # ---- what it is
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._usable().shape
+
+    @property
+    def offset(self) -> tuple[int, ...]:
+        return self._usable().offset
+
+    @property
+    def label(self) -> str:
+        if self._of is not None:
+            return f"{self._of.label}.{self.role}"
+        return f"field {self.name}" if self.name else "a field"
+
+    @property
+    def place(self) -> Place:
+        """The place it is in the IR."""
+        return Place(
+            self._unique,
+            self.dtype,
+            self.shape + self.element_shape,
+            "field",
+            self.role,
+            None if self._of is None else self._of.unique,
+            f"{self._of.name or 'field'}.{self.role}" if self._of else self.name,
+        )
+
+    @property
+    def buffer(self) -> Buffer:
+        buffer = self._buffer
+        if buffer is None:
+            with TURN.lock:  # the runtime does not end meanwhile, and only one thread makes memory
+                if self._buffer is None:
+                    shape = self._usable().shape + self.element_shape
+                    self._buffer = self._attach(Buffer(state.current().backend, self.dtype, shape))
+                buffer = self._buffer
+        return buffer
+
+    def has_data(self) -> bool:
+        """Whether memory was needed so far; a field that was never used is zero."""
+        return self._buffer is not None
+
+    def has_grad(self) -> bool:
+        """Whether there is memory for the gradient."""
+        return self.grad is not None and self.grad.is_placed
+
+    def has_dual(self) -> bool:
+        """Whether there is memory for the dual."""
+        return self.dual is not None and self.dual.is_placed
+
+    def drop(self) -> None:
+        """Give up the data for good."""
+        self._dropped = True
+        placed()
+        self.disconnect()
+        if self._buffer is not None:
+            self._buffer.drop()
+        self._buffer = None
+
+    def companions(self) -> tuple[Field, ...]:
+        """The gradient and the dual, where the dtype allows them."""
+        return tuple(c for c in (self.grad, self.dual) if c is not None)
+
+    def __str__(self) -> str:
+        return super().__str__() if self.is_placed else repr(self)
+
+    def __repr__(self) -> str:
+        where = f"shape {self.shape}" if self.is_placed else "not placed"
+        element = f" of {self.element_shape}" if self.element_shape else ""
+        return f"<adstack {self.label}: {self.dtype}{element}, {where}>"
+
+
+class ScalarField(Field):
+    """A field of numbers."""
+
+
+class MatrixField(Field):
+    """A field of vectors (n,) or matrices (n, m)."""
+
+    @property
+    def n(self) -> int:
+        """Length of the vectors, rows of the matrices."""
+        return self.element_shape[0]
+
+    @property
+    def m(self) -> int:
+        """Columns; 1 for vectors."""
+        return self.element_shape[1] if len(self.element_shape) == 2 else 1
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes of an element."""
+        return len(self.element_shape)
+
+    def get_scalar_field(self, *indices: int) -> Any:
+        """One number of every element, as a numpy array that shares the memory where that is the host's own."""
+        at: tuple[Any, ...] = (Ellipsis, *indices)
+        return self._view()[at] if self._array is not None else self._view()[at].copy()
+
+
+def make_field(
+    dtype: Any,
+    shape: Any = None,
+    element_shape: tuple[int, ...] = (),
+    *,
+    name: str = "",
+    offset: Any = None,
+    needs_grad: bool = False,
+    needs_dual: bool = False,
+    order: str | None = None,
+    layout: Any = None,
+) -> Field:
+    """A field of elements of `element_shape`; without a shape it is to be placed under `root`.
+
+    `order`, the order of axes in memory, and the `layout` of vectors and matrices are accepted for existing programs:
+    where what stands in memory is adstack's own business.
+    """
+    scalar = element_dtype(dtype, "field", needs_grad or needs_dual)
+    if offset is not None and shape is None:
+        raise AdstackArgumentError("an offset needs a shape", do="give the offset to place()")
+    kind = MatrixField if element_shape else ScalarField
+    made = kind(scalar, tuple(element_shape), name)
+    if scalar.is_float:
+        made.grad = kind(scalar, made.element_shape, primal=made, role="grad")
+        made.dual = kind(scalar, made.element_shape, primal=made, role="dual")
+        made.grad.follows, made.dual.follows = needs_grad, needs_dual
+    if layout is not None and not (element_shape and isinstance(layout, Layout)):
+        raise AdstackArgumentError(
+            f"layout={layout!r} is no layout of this field",
+            do="only vectors and matrices have one: qd.Layout.AOS or SOA",
+        )
+    if shape is not None:
+        axes = extents("a field", shape, least=1)
+        _check_order(order, len(axes))
+        made.put(Placement(axes, offsets(offset, len(axes))))
+    return made
+
+
+def _check_order(order: str | None, rank: int) -> None:
+    """It must name each axis once: "i", "j" and so on."""
+    names = _AXES[:rank]
+    if order is not None and sorted(order) != list(names):
+        raise AdstackArgumentError(f"order={order!r} must name each of the axes {', '.join(names)} once")
+
+
+def element_dtype(dtype: Any, what: str, differentiated: bool) -> DType:
+    """The scalar type that a program named; an integer one can't have gradients."""
+    scalar = scalar_type(dtype)
+    if not isinstance(scalar, DType):
+        raise AdstackRuntimeTypeError(f"{dtype!r} can't be the element type of the {what}", do="use one such as qd.f32")
+    if differentiated and not scalar.is_float:
+        raise AdstackRuntimeTypeError(
+            f"{scalar} is not supported for {what} with `needs_grad=True` or `needs_dual=True`",
+            do="only f16, f32 and f64 have gradients",
+        )
+    return scalar
+
+
+def offsets(offset: Any, rank: int) -> tuple[int, ...]:
+    """An offset as programs write it, one per axis."""
+    if offset is None:
+        return (0,) * rank
+    given = tuple(offset) if isinstance(offset, (tuple, list)) else (offset,)
+    if len(given) != rank or not all(hasattr(o, "__index__") for o in given):
+        raise AdstackArgumentError(f"the offset {offset!r} must have one integer for each of {rank} axes")
+    return tuple(int(o) for o in given)

@@ -1,0 +1,279 @@
+"""What fields and ndarrays share: elements read and written from the host, bulk copies, numpy, torch, DLPack."""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..analysis.boxes import box_at
+from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
+from ..ir.types import DType
+from ..runtime.capturing import CAPTURING
+from ..runtime.memory import Array, Buffer
+from ..runtime.recording import RECORDERS, host_wrote
+from ..runtime.turn import TURN
+from ..values import linked
+from ..values.elements import Elements
+from . import dlpack, hostvalues
+from .device_arrays import described
+
+__all__ = ["HostArray"]
+
+
+class HostArray(ABC):
+    """An array of scalars, vectors or matrices of one dtype.
+
+    Access to single elements is the hot path. While the host can address the memory, `_array` is that memory, `_bounds`
+    the (least index, extent) of each axis, and for a scalar array with one axis that starts at 0 `_fast` is its extent,
+    `_item` reads without further checks, and a `_plain` number between `_low` and `_high` may be stored as it is.
+    """
+
+    WHAT: str = "array"
+    dtype: DType
+    element_shape: tuple[int, ...] = ()
+    _array: Array | None = None
+    _bounds: tuple[tuple[int, int], ...] | None = None
+    _fast: int = 0
+    _item: Any = None
+    _plain: Any = float
+    _low: float = 0
+    _high: float = 0
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """Extents of the index axes."""
+
+    @property
+    @abstractmethod
+    def offset(self) -> tuple[int, ...]:
+        """The least index of each axis."""
+
+    @property
+    @abstractmethod
+    def buffer(self) -> Buffer:
+        """The memory; an error while there is none."""
+
+    @abstractmethod
+    def has_data(self) -> bool:
+        """Whether there is memory by now."""
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """What to call this array in messages."""
+
+    # ---- elements
+
+    def __getitem__(self, key: Any) -> Any:
+        if key.__class__ is int and 0 <= key < self._fast and not RECORDERS and (item := self._item) is not None:
+            return item(key)
+        if self._array is None:
+            self._reach()
+        position = hostvalues.position(self, key)
+        if self.element_shape:
+            return Elements.over(ElementView(self, position), self.element_shape, self.dtype)
+        return self._number(position)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if (
+            key.__class__ is int
+            and 0 <= key < self._fast
+            and value.__class__ is self._plain
+            and self._low <= value <= self._high
+            and (array := self._array) is not None
+            and not RECORDERS
+        ):
+            buffer = self.buffer
+            if buffer.watch is not None:
+                buffer.watch.before(buffer, "the host", (((key, key),),))
+            array[key] = value
+            buffer.touch()
+            return
+        if self._array is None:
+            self._reach()
+        position = hostvalues.position(self, key)
+        put = hostvalues.element if self.element_shape else hostvalues.scalar
+        self._store(position, put(self, value), value)
+
+    def _view(self) -> Array:
+        """The contents, for reading; memory that the host addresses is looked up once."""
+        array = self._array
+        return self.buffer.read() if array is None else array
+
+    def _reach(self) -> None:
+        """Find the memory, which a graph under way may have put out of reach of the quick ways."""
+        buffer = self.buffer
+        buffer.usable()
+        if buffer.backend.capabilities.direct and not CAPTURING.anywhere():
+            with TURN.lock:  # it is not dropped meanwhile
+                self._attach(self.buffer)
+
+    def _number(self, position: tuple[int, ...]) -> Any:
+        """One number."""
+        array = self._array
+        value = self.buffer.item(position) if array is None else array.item(position)
+        return linked.read(self, position, value) if RECORDERS else value
+
+    def _store(self, position: tuple[int, ...], value: Any, given: Any) -> None:
+        """Write one element; `given` is what the host wanted to write."""
+        if RECORDERS:
+            linked.wrote(self, position, given)
+        buffer, array = self.buffer, self._array
+        if array is None:
+            buffer.put(position, value)
+            return
+        with buffer.turn():
+            buffer.announce((box_at(position, buffer.shape),))
+            array[position] = value
+            buffer.touch()
+
+    def _attach(self, buffer: Buffer) -> Buffer:
+        """Prepare the quick ways to `buffer`, if it lies in memory that the host may use at any time."""
+        array = buffer.view() if buffer.backend.capabilities.direct else None
+        self._array = array
+        if array is None:
+            return buffer
+        self._bounds = tuple(zip(self.offset, self.shape, strict=True))
+        if not self.element_shape and array.ndim == 1 and not self.offset[0]:
+            self._fast, self._item = len(array), array.item
+            self._plain, self._low, self._high = hostvalues.storable(self.dtype)
+        return buffer
+
+    def connect(self) -> None:
+        """Have the quick ways again, if there is memory."""
+        if self.has_data():
+            self._attach(self.buffer)
+
+    def disconnect(self) -> None:
+        """Leave the quick ways: every access asks for the memory."""
+        self._fast, self._item, self._array, self._bounds = 0, None, None, None
+
+    def __iter__(self) -> Any:
+        raise AdstackRuntimeTypeError(
+            f"{self.label} can't be iterated over on the host", do="use to_numpy(), or index it"
+        )
+
+    # ---- all elements
+
+    def fill(self, value: Any) -> None:
+        """Set every element to `value`: a number, or a vector or matrix of the element's shape."""
+        self._replace(hostvalues.element(self, value) if self.element_shape else hostvalues.scalar(self, value), value)
+
+    def _replace(self, values: Any, given: Any) -> None:
+        """Write every element; `given` is what the host wanted to write."""
+        self.buffer.write(values)
+        if RECORDERS:
+            linked.wrote(self, ..., given)
+
+    def copy_from(self, other: HostArray) -> None:
+        """Take over the elements of a field or ndarray of the same shape."""
+        if not isinstance(other, HostArray):
+            raise AdstackRuntimeTypeError(
+                f"copy_from takes a field or an ndarray, got {type(other).__name__}", do="use from_numpy() for arrays"
+            )
+        if not self._copied(other):
+            self.from_numpy(other._view())
+
+    def _copied(self, other: HostArray) -> bool:
+        """Let the device copy, if it can."""
+        done = self.buffer.copy_from(other.buffer)
+        if done and RECORDERS:
+            host_wrote(self, ...)
+        return done
+
+    def to_numpy(self, dtype: npt.DTypeLike | None = None, copy: bool = True) -> Array:
+        """The elements as a numpy array; with `copy=False` it shares the memory, where the device allows it."""
+        if self._array is None:
+            self._reach()
+        if copy:
+            with self.buffer.turn(), np.errstate(all="ignore"):
+                return np.array(self._view(), dtype)
+        contents = self._view()
+        if contents is not self._array or (dtype is not None and np.dtype(dtype) != contents.dtype):
+            raise AdstackArgumentError(
+                f"{self.label} can't share its memory with numpy as {np.dtype(dtype or contents.dtype)}",
+                do="leave copy=False out",
+            )
+        self.buffer.share()
+        return contents
+
+    def from_numpy(self, array: Any) -> None:
+        """Take over the elements of a numpy array, or of nested lists, of shape `shape + element_shape`."""
+        listed = array if isinstance(array, (list, tuple)) else None
+        self._replace(hostvalues.bulk(self, np.asarray(array)), listed)
+
+    def to_torch(self, device: Any = None, copy: bool = True) -> Any:
+        """The elements as a torch tensor; with `copy=False` it shares the memory, where the device allows it."""
+        if not copy and self._array is None:
+            return _torch().as_tensor(self, device="cuda" if device is None else device)
+        tensor = _torch().from_numpy(self.to_numpy(copy=copy))
+        return tensor if device is None else tensor.to(device)
+
+    def from_torch(self, tensor: Any) -> None:
+        """Take over the elements of a torch tensor of shape `shape + element_shape`."""
+        if not hasattr(tensor, "detach"):
+            raise AdstackRuntimeTypeError(f"from_torch takes a torch tensor, got {type(tensor).__name__}")
+        self.from_numpy(tensor.detach().cpu().numpy())
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """How torch, cupy and numba share memory of a device; there is none elsewhere."""
+        return described(self.buffer)
+
+    def __dlpack__(self, **request: Any) -> Any:
+        if dlpack.device_of(self.buffer) is None:
+            return self.to_numpy(copy=False).__dlpack__(**request)
+        self.buffer.share()
+        return dlpack.capsule(self.buffer, **request)
+
+    def __dlpack_device__(self) -> Any:
+        return dlpack.device_of(self.buffer) or self.to_numpy(copy=False).__dlpack_device__()
+
+    def to_dlpack(self) -> Any:
+        """A DLPack capsule that shares the memory."""
+        return self.__dlpack__()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return self.to_numpy(dtype)
+
+    def __str__(self) -> str:
+        return str(self.to_numpy())
+
+
+def _torch() -> Any:
+    try:
+        return importlib.import_module("torch")
+    except ImportError as error:
+        raise AdstackRuntimeError(f"torch can't be imported: {error}", do="install torch, or use to_numpy()") from error
+
+
+class ElementView:
+    """Where the elements of a live vector or matrix lie: in one element of an array."""
+
+    __slots__ = ("owner", "position")
+
+    def __init__(self, owner: HostArray, position: tuple[int, ...]) -> None:
+        self.owner = owner
+        self.position = position
+
+    def __len__(self) -> int:
+        return int(np.prod(self.owner.element_shape))
+
+    def __getitem__(self, flat: int) -> Any:
+        return self.owner._number(self._at(flat))
+
+    def __setitem__(self, flat: int, value: Any) -> None:
+        self.owner._store(self._at(flat), hostvalues.scalar(self.owner, value), value)
+
+    def _at(self, flat: int) -> tuple[int, ...]:
+        """Where the `flat`-th number of the element lies."""
+        if not 0 <= flat < len(self):
+            raise hostvalues.outside(self.owner, (*self.position, flat))
+        if len(self.owner.element_shape) == 1:
+            return (*self.position, flat)
+        return (*self.position, *divmod(flat, self.owner.element_shape[1]))

@@ -1,0 +1,185 @@
+"""What the host may put where: indices, numbers, elements and whole arrays, checked."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from ..errors import (
+    AdstackArgumentError,
+    AdstackIndexError,
+    AdstackMemoryError,
+    AdstackOutOfBoundsError,
+    AdstackRuntimeTypeError,
+)
+from ..ir.arithmetic import cast_number
+from ..ir.types import FLOATS, DType
+from ..runtime.memory import Array
+from ..values.elements import Elements
+
+if TYPE_CHECKING:
+    from .hostarrays import HostArray
+
+__all__ = [
+    "bulk",
+    "countable",
+    "element",
+    "extents",
+    "number",
+    "outside",
+    "position",
+    "scalar",
+    "storable",
+]
+
+_LIMITS: Final = {dtype: float(np.finfo(dtype.numpy).max) for dtype in FLOATS}
+_EXACT: Final = 1 << 11
+MOST: Final = 2**56 - 1
+"""Elements that an array may have: their bytes, and those of what stands beside, are counted in 63 bits."""
+
+
+def position(array: HostArray, key: Any) -> tuple[int, ...]:
+    """The position in memory that a key of the host means; every index is checked."""
+    keys = key if key.__class__ is tuple else _keys(key)
+    bounds = array._bounds
+    if bounds is None:
+        bounds = tuple(zip(array.offset, array.shape, strict=True))
+    if len(keys) != len(bounds):
+        raise AdstackIndexError(
+            f"Slicing is not supported on a {array.WHAT}: {array.label} has {len(bounds)} axes, "
+            f"got {len(keys)} indices",
+            do="give one index per axis ([None] if there is none), or use to_numpy()",
+        )
+    found = []
+    for k, (least, extent) in zip(keys, bounds, strict=True):
+        at = (k if k.__class__ is int else _index(array, k)) - least
+        if not 0 <= at < extent:
+            raise outside(array, keys)
+        found.append(at)
+    return tuple(found)
+
+
+def _keys(key: Any) -> tuple[Any, ...]:
+    if key is None:
+        return ()
+    return tuple(key) if isinstance(key, (list, Elements)) else (key,)
+
+
+def _index(array: HostArray, index: Any) -> int:
+    if isinstance(index, slice):
+        raise AdstackIndexError(f"Slicing is not supported on a {array.WHAT}", do="use to_numpy()")
+    try:
+        return operator.index(index)
+    except TypeError:
+        raise AdstackRuntimeTypeError(
+            f"an index of {array.label} must be an integer, got {index!r}", do="convert it with int()"
+        ) from None
+
+
+def outside(array: HostArray, keys: tuple[Any, ...]) -> AdstackOutOfBoundsError:
+    """The error for an access beyond the array's domain."""
+    domain = " x ".join(f"[{o}, {o + n})" for o, n in zip(array.offset, array.shape, strict=True))
+    domain += "".join(f" x [0, {n})" for n in array.element_shape)
+    return AdstackOutOfBoundsError(f"Accessing {array.label} at {keys}: out of its bounds {domain}")
+
+
+def scalar(array: HostArray, value: Any) -> Any:
+    """A number of the host as an element of `array`."""
+    return number(value, array.dtype, array.label)
+
+
+def storable(dtype: DType) -> tuple[Any, float, float]:
+    """(kind, least, greatest) of the Python numbers that can be stored as `dtype` without a closer look."""
+    if dtype.is_float:
+        return float, -_LIMITS[dtype], _LIMITS[dtype]
+    return (bool, 0, 1) if dtype.is_bool else (int, dtype.min, dtype.max)
+
+
+def number(value: Any, dtype: DType, where: str) -> Any:
+    """A number of the host as a Python number that `dtype` holds; a float where an integer belongs is an error."""
+    if not isinstance(value, (bool, int, float)):
+        value = _plain(value, where)
+    if dtype.is_float:
+        # numpy rounds what is within range as `cast` does; only beyond it would it warn, or round an integer twice
+        limit = _LIMITS[dtype] if isinstance(value, float) else _EXACT
+        return value if -limit <= value <= limit else cast_number(value, dtype)
+    if isinstance(value, float):
+        raise AdstackRuntimeTypeError(
+            f"a float ({value!r}) can't be stored into {where} of type {dtype}", do="convert it with int() first"
+        )
+    if dtype.is_bool:
+        return bool(value)
+    if not dtype.min <= value <= dtype.max:
+        raise AdstackArgumentError(f"{value} is out of range for {where} of type {dtype}")
+    return int(value)
+
+
+def _plain(value: Any, where: str) -> Any:
+    """The Python number in a numpy scalar, a 0-d array or a one-element tensor."""
+    if isinstance(value, (np.generic, np.ndarray)) or hasattr(value, "item"):
+        found = value.item() if getattr(value, "shape", None) == () else value
+        if isinstance(found, (bool, int, float)):
+            return found
+    raise AdstackRuntimeTypeError(f"{where} takes a number, got {type(value).__name__}: {value!r}")
+
+
+def element(array: HostArray, value: Any) -> Array:
+    """A vector, matrix, list or numpy array of the host as an element of `array`; a number stands for all of it."""
+    if isinstance(value, (bool, int, float)):
+        return np.full(array.element_shape, scalar(array, value), array.dtype.numpy)
+    entries = value.entries if isinstance(value, Elements) else np.asarray(value).reshape(-1).tolist()
+    shape = value.shape if isinstance(value, Elements) else np.shape(value)
+    if tuple(shape) != array.element_shape:
+        raise AdstackArgumentError(
+            f"an element of {array.label} has shape {array.element_shape}, got a value of shape {tuple(shape)}"
+        )
+    made = np.empty(len(entries), array.dtype.numpy)
+    made[:] = [scalar(array, e) for e in entries]
+    return made.reshape(array.element_shape)
+
+
+def bulk(array: HostArray, values: Array) -> Array:
+    """A numpy array as the whole contents of `array`: the shape must match, and the numbers fit."""
+    wanted = array.shape + array.element_shape
+    if values.shape != wanted:
+        raise AdstackArgumentError(
+            f"the shape {wanted} of {array.label} does not match the shape {values.shape} of the array given"
+        )
+    dtype = array.dtype
+    if values.dtype.kind not in "biuf":
+        raise AdstackRuntimeTypeError(f"{array.label} takes numbers, got an array of {values.dtype}")
+    if dtype.is_float or dtype.is_bool or not values.size:
+        return values
+    if values.dtype.kind == "f":
+        raise AdstackRuntimeTypeError(
+            f"an array of {values.dtype} can't be stored into {array.label} of type {dtype}",
+            do=f"convert it with .astype(np.{dtype.numpy})",
+        )
+    if int(values.min()) < dtype.min or int(values.max()) > dtype.max:
+        raise AdstackArgumentError(f"the array has values out of range for {array.label} of type {dtype}")
+    return values
+
+
+def extents(what: str, shape: Any, *, least: int) -> tuple[int, ...]:
+    """A shape as programs write it: an integer, a tuple, a list or a vector of integers."""
+    axes = tuple(shape) if isinstance(shape, (tuple, list, Elements, np.ndarray)) else (shape,)
+    try:
+        found = tuple(operator.index(n) for n in axes)
+    except TypeError:
+        raise AdstackRuntimeTypeError(f"the shape of {what} must be of integers, got {shape!r}") from None
+    if any(n < least for n in found):
+        raise AdstackArgumentError(f"every axis of {what} must be at least {least} long, got the shape {found}")
+    return countable(what, found)
+
+
+def countable(what: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape, if there can be so many elements; AdstackMemoryError if not."""
+    if math.prod(shape) > MOST:
+        raise AdstackMemoryError(
+            f"{what} of shape {shape} has more than 2**{MOST.bit_length()} elements, which no memory holds",
+            do="use a smaller shape",
+        )
+    return shape

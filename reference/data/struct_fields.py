@@ -1,0 +1,191 @@
+"""Struct fields: one field per member, seen as a field of structs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from typing import Any, Final
+
+from ..errors import AdstackArgumentError, AdstackRuntimeTypeError
+from ..runtime.copying import Uncopied
+from ..values.matrices.struct import Struct, StructType
+from ..values.matrices.types import MatrixType
+from .fields import Field
+
+__all__ = ["StructField"]
+
+_COMPANIONS: Final = frozenset({"grad", "dual"})
+
+
+class StructField(Uncopied):
+    """A field of structs: `f[i].x` is an element of the member field `f.x`.
+
+    `f.grad` and `f.dual` are struct fields of the gradients and duals of the members that have them.
+
+    Args:
+        type_: the type of its elements.
+        shape: extents of the index axes; without them it is to be placed under `root`.
+        options: as for `field`.
+    """
+
+    COPY_WHAT = Field.COPY_WHAT
+    COPY_DO = Field.COPY_DO
+
+    def __init__(self, type_: StructType, shape: Any = None, name: str = "", **options: Any) -> None:
+        self.type = type_
+        self.name = name
+        self._members = {
+            member: _member(to, shape, f"{name}.{member}" if name else member, options)
+            for member, to in type_.members.items()
+        }
+
+    @classmethod
+    def over(cls, type_: StructType, members: dict[str, Any], name: str = "") -> StructField:
+        """Fields that are there already, seen as one."""
+        made = cls.__new__(cls)
+        made.type, made.name, made._members = type_, name, members
+        return made
+
+    @property
+    def field_dict(self) -> dict[str, Any]:
+        """Member name -> its field."""
+        return self._members
+
+    @property
+    def member_fields(self) -> tuple[Any, ...]:
+        """The fields of the members, in order."""
+        return tuple(self._members.values())
+
+    @property
+    def keys(self) -> list[str]:
+        """The names of the members."""
+        return list(self._members)
+
+    def get_member_field(self, name: str) -> Any:
+        """The field of a member."""
+        return self._members[name]
+
+    def __getattr__(self, name: str) -> Any:
+        members = self.__dict__.get("_members", {})
+        if name in members:
+            return members[name]
+        beside = self._beside(name) if name in _COMPANIONS else None
+        if beside is not None:
+            return beside
+        raise AttributeError(f"the struct field has no member {name!r}; its members are {', '.join(members)}")
+
+    def _beside(self, which: str) -> StructField | None:
+        """The gradients or duals of the members, None where no member has any."""
+        found = {member: getattr(field, which, None) for member, field in self._members.items()}
+        members = {member: field for member, field in found.items() if field is not None}
+        if not members:
+            return None
+        type_ = StructType({member: self.type.members[member] for member in members}, name=f"{self.type.name}.{which}")
+        return StructField.over(type_, members, f"{self.name}.{which}" if self.name else which)
+
+    @property
+    def _first(self) -> Any:
+        return self.member_fields[0]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents of the index axes."""
+        return tuple(self._first.shape)
+
+    @property
+    def offset(self) -> tuple[int, ...]:
+        """The least index of each axis."""
+        return tuple(self._first.offset)
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether it has a shape and may be used."""
+        return all(field.is_placed for field in self.member_fields)
+
+    def __getitem__(self, key: Any) -> Struct:
+        for field in self.member_fields:
+            field[key]
+        return Struct.over(LiveMembers(self._members, key), self.type)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self[key].assign(value if isinstance(value, (Struct, dict)) else self.type(value))
+
+    def fill(self, value: Any) -> None:
+        """Set all elements: to the members of a struct or dict, or every number in them to one number."""
+        members = dict(value.items()) if isinstance(value, (Struct, dict)) else dict.fromkeys(self._members, value)
+        self._check_names(members)
+        for name, member in members.items():
+            self._members[name].fill(member)
+
+    def copy_from(self, other: StructField) -> None:
+        """Take over the elements of a struct field with the same members."""
+        if not isinstance(other, StructField) or other.keys != self.keys:
+            raise AdstackRuntimeTypeError(f"copy_from takes a struct field with the members {', '.join(self.keys)}")
+        for name, field in self._members.items():
+            field.copy_from(other.get_member_field(name))
+
+    def to_numpy(self) -> dict[str, Any]:
+        """Member name -> numpy array."""
+        return {name: field.to_numpy() for name, field in self._members.items()}
+
+    def from_numpy(self, arrays: dict[str, Any]) -> None:
+        """Take over a numpy array per member."""
+        self._check_names(arrays)
+        for name, field in self._members.items():
+            field.from_numpy(arrays[name])
+
+    def to_torch(self, device: Any = None) -> dict[str, Any]:
+        """Member name -> torch tensor."""
+        return {name: field.to_torch(device) for name, field in self._members.items()}
+
+    def from_torch(self, tensors: dict[str, Any]) -> None:
+        """Take over a torch tensor per member."""
+        self._check_names(tensors)
+        for name, field in self._members.items():
+            field.from_torch(tensors[name])
+
+    def _check_names(self, given: dict[str, Any]) -> None:
+        if not isinstance(given, dict) or set(given) != set(self._members):
+            got = ", ".join(map(str, given)) if isinstance(given, dict) else type(given).__name__
+            raise AdstackArgumentError(f"a dict with the keys {', '.join(self._members)} is needed, got {got}")
+
+    def __repr__(self) -> str:
+        return f"<adstack struct field: {', '.join(self.keys)}>"
+
+
+def _member(to: Any, shape: Any, name: str, options: dict[str, Any]) -> Field | StructField:
+    from .factories import field
+
+    if isinstance(to, StructType):
+        return StructField(to, shape, name, **options)
+    scalar = to.dtype if isinstance(to, MatrixType) else to
+    if not _differentiable(scalar):
+        options = {k: v for k, v in options.items() if k not in ("needs_grad", "needs_dual")}
+    made: Field | StructField = field(to, shape, name=name, **options)
+    return made
+
+
+def _differentiable(dtype: Any) -> bool:
+    return dtype is float or bool(getattr(dtype, "is_float", False))
+
+
+class LiveMembers(MutableMapping[str, Any]):
+    """The members of one element of a struct field."""
+
+    def __init__(self, fields: dict[str, Any], key: Any) -> None:
+        self._fields = fields
+        self._key = key
+
+    def __getitem__(self, name: str) -> Any:
+        return self._fields[name][self._key]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._fields[name][self._key] = value
+
+    def __delitem__(self, name: str) -> None:
+        raise AdstackRuntimeTypeError("a member of a struct can't be deleted")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)

@@ -1,0 +1,63 @@
+"""Validation: whether a launch overwrites elements that it has read, and what a launch looks at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import AdstackDataAccessError
+from ..ir.structure import Op
+from ..ir.types import i32
+from ..runtime.memory import Buffer
+from ..runtime.modes import RECORD
+from ..runtime.state import Runtime
+from .differentiated import Differentiated, differentiated
+from .events import Launch, memory_of
+
+__all__ = ["launch_checked", "zeros"]
+
+
+def launch_checked(launch: Launch, runtime: Runtime) -> Any:
+    """Launch; AdstackDataAccessError if an element with a gradient was read and then overwritten."""
+    result, error = _launched(launch, differentiated(launch.made, "checked", runtime, strict=False))
+    if error is not None:
+        raise error
+    return result
+
+
+def _launched(launch: Launch, mode: Differentiated) -> tuple[Any, AdstackDataAccessError | None]:
+    if not mode.derived.marks:
+        return launch.made.launch(launch.call), None
+    buffers = zeros(mode, launch)
+    try:
+        result = mode.launch(launch.call, buffers)
+        found, read, written, *element = buffers[RECORD].read().tolist()
+        sites = mode.derived.sites
+        return result, _error(launch, sites[read], sites[written], element) if found else None
+    finally:
+        for buffer in buffers.values():
+            buffer.drop()
+
+
+def zeros(mode: Differentiated, launch: Launch) -> dict[str, Buffer]:
+    """Marks for each place, and the record."""
+    made: dict[str, Buffer] = {}
+    for mark, name in mode.derived.marks.items():
+        if mark == RECORD:
+            made[mark] = Buffer(mode.plan.backend, i32, mode.derived.kernel.places[RECORD].shape)  # type: ignore[arg-type]
+        else:
+            ((_, buffer),) = memory_of(launch.made, launch.call, frozenset((name,)))
+            made[mark] = Buffer(buffer.backend, i32, buffer.shape)
+    return made
+
+
+def _error(launch: Launch, read: Op | None, write: Op | None, element: list[int]) -> AdstackDataAccessError:
+    assert read is not None
+    assert write is not None
+    place = write.attrs["place"]
+    at = ", ".join(map(str, element[: place.rank])) or "None"
+    return AdstackDataAccessError(
+        f"Breaks the global data access rule: {launch.title} overwrites an element of {place.label or place.name} "
+        f"that it has read at {read.loc}: [{at}]",
+        loc=write.loc,
+        do="write to another field, put the read and the write in kernels of their own, or record with qd.ad.Tape",
+    )

@@ -1,0 +1,57 @@
+"""Setting gradients and duals to zero, each thread those that it works with.
+
+Memory that a tape or a forward mode of another thread used last has results that are that thread's: it is set to zero
+only when this thread comes to use it.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from ..data.fields import Field
+from ..data.ndarrays import Ndarray
+from ..runtime import state
+from ..runtime.memory import Buffer
+
+__all__ = ["claim", "clear_all", "clear_all_gradients", "is_another_threads"]
+
+
+class _Me(threading.local):
+    """Which thread this is; no other one ever equals it."""
+
+    def __init__(self) -> None:
+        self.mark = object()
+
+
+_ME: Final = _Me()
+_USERS: Final[WeakKeyDictionary[Buffer, object]] = WeakKeyDictionary()
+"""Who used memory of gradients or duals last."""
+
+
+def claim(buffer: Buffer) -> None:
+    """This thread uses it from now on."""
+    _USERS[buffer] = _ME.mark
+
+
+def is_another_threads(buffer: Buffer) -> bool:
+    """Whether another thread used it last."""
+    return _USERS.get(buffer, _ME.mark) is not _ME.mark
+
+
+def clear_all_gradients() -> None:
+    """Set the gradients of all fields to zero, whichever threads use them."""
+    clear_all("grad", everyones=True)
+
+
+def clear_all(role: str, *, everyones: bool = False) -> None:
+    """Set the gradients ("grad") of all fields, or the duals ("dual") of all fields and ndarrays, to zero; those that
+    another thread used last only with `everyones`.
+    """
+    kinds = (Field, Ndarray) if role == "dual" else (Field,)
+    for resident in state.current().residents():
+        if isinstance(resident, kinds) and resident.role == role and resident.has_data():
+            buffer = resident.buffer
+            if everyones or not is_another_threads(buffer):
+                buffer.write(0)

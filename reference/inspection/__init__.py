@@ -1,0 +1,31 @@
+"""What tools may ask adstack about itself: backends, gaps, the cache, budgets of operations, hand-written IR."""
+
+from .questions import (
+    ARCHES,
+    Cache,
+    Capabilities,
+    IRProgram,
+    Probe,
+    Unavailable,
+    budget,
+    cache,
+    clear_cache,
+    error_bounds,
+    gaps,
+    probe,
+)
+
+__all__ = [
+    "ARCHES",
+    "Cache",
+    "Capabilities",
+    "IRProgram",
+    "Probe",
+    "Unavailable",
+    "budget",
+    "cache",
+    "clear_cache",
+    "error_bounds",
+    "gaps",
+    "probe",
+]

@@ -1,0 +1,248 @@
+"""Reads the text form of IR that `printer` writes: `parse_ir(text)`.
+
+Made to be written by hand as well: result types may be left out where they follow from the operands, locations always,
+`#` starts a comment. The parser knows the grammar; whether the IR makes sense is for `verify` to say.
+"""
+
+from __future__ import annotations
+
+from ...errors import IRError
+from ..functions import builtin
+from ..ops import TABLE
+from ..structure import Function, Kernel, Op, Place, Program, Region, Task, Value
+from ..types import DType, Type
+from .cursor import Cursor
+from .forms import FORMS, Draft, plain
+
+__all__ = ["parse_ir"]
+
+
+def parse_ir(text: str, file: str = "<ir>") -> Kernel | Program:
+    """The kernel or program that `text` describes; AdstackSyntaxError shows where it does not."""
+    return Parser(text, file).root()
+
+
+class Parser(Cursor):
+    """A recursive descent over the tokens; `env` maps the `visible` names to values, inner regions' last."""
+
+    def __init__(self, text: str, file: str) -> None:
+        super().__init__(text, file)
+        self.env: dict[str, Value] = {}
+        self.visible: list[str] = []
+        self.places: dict[str, Place] = {}
+        self.functions: dict[str, Function] = {}
+
+    def root(self) -> Kernel | Program:
+        while self.sees("function"):
+            self._function()
+        root = self._kernel() if self.expect("kernel", "program") == "kernel" else self._program()
+        self.end_of_line()
+        if self.token.kind != "end":
+            self.fail(f"expected the end of the text, got {self.token}")
+        return root
+
+    # ---- kernels, programs, tasks
+
+    def _function(self) -> None:
+        self.take()
+        token, (self.env, self.visible) = self.token, ({}, [])
+        name, args = self.symbol("the function's name"), self._params()
+        returns = self._returns()
+        self._open()
+        function = Function(name, self._body(args))
+        self.end_of_line()
+        if name in self.functions or builtin(name):
+            self.fail(f"@{name} is defined already", token)
+        if not function.body.ops or function.returns != list(returns):
+            self.fail(f"@{name} must yield what it says: {', '.join(map(str, returns))}", token)
+        self.functions[name] = function
+        self.env, self.visible = {}, []
+
+    def _kernel(self) -> Kernel:
+        name, args = self.symbol("the kernel's name"), self._params()
+        returns, loc = self._returns(), self.loc()
+        self._open()
+        self._place_lines()
+        return Kernel(name, self._body(args), self.places, returns, loc)
+
+    def _program(self) -> Program:
+        name = self.symbol("the program's name")
+        params = tuple(self.many(self.dtype, ")")) if self.accept("(") else ()
+        returns = self._returns()
+        results: list[str] = []
+        if self.accept("results"):
+            self.expect("(")
+            results = self.many(lambda: self.symbol("a result place"), ")")
+        loc = self.loc()
+        self._open()
+        self._place_lines()
+        tasks = []
+        while not self.accept("}"):
+            tasks.append(self._task())
+        return Program(name, tasks, self.places, returns, tuple(results), loc, params)
+
+    def _task(self) -> Task:
+        self.expect("task", "}")
+        self.env, self.visible = {}, []
+        name, kind = self.symbol("the task's name"), self.expect(*Task.KINDS)
+        sizes: list[int] = []
+        if self.accept("sizes"):
+            self.expect("(")
+            sizes = self.many(lambda: self.integer("an element of the depths"), ")")
+        args = self._params()
+        self._open()
+        task = Task(name, self._body(args), kind, tuple(sizes))
+        self.end_of_line()
+        return task
+
+    def _body(self, args: list[Value]) -> Region:
+        region = Region(args)
+        self._ops(region)
+        return region
+
+    def _params(self) -> list[Value]:
+        self.expect("(")
+        return self.many(self._param, ")")
+
+    def _param(self) -> Value:
+        token = self.kind("value", "a parameter (like %x)")
+        self.expect(":")
+        return self.define(token.text, self.type())
+
+    def _returns(self) -> tuple[DType, ...]:
+        if not self.accept("->"):
+            return ()
+        self.expect("(")
+        return tuple(self.many(self.dtype, ")"))
+
+    def _open(self) -> None:
+        self.expect("{")
+        self.end_of_line()
+
+    def _place_lines(self) -> None:
+        while self.accept("place"):
+            token = self.token
+            place = self._place()
+            if place.name in self.places:
+                self.fail(f"@{place.name} is declared twice", token)
+            self.places[place.name] = place
+            self.end_of_line()
+
+    def _place(self) -> Place:
+        name = self.symbol("the place's name")
+        self.expect(":")
+        dtype = self.dtype()
+        self.expect("[")
+        shape = tuple(self.many(self._extent, "]"))
+        kind = self.expect(*Place.KINDS)
+        role, of = "primal", None
+        if self.sees(*Place.ROLES):
+            role = self.take().text
+            self.expect("of")
+            of = self.symbol("the primal's name")
+        label = self.string("a label in quotes") if self.accept("label") else ""
+        return Place(name, dtype, shape, kind, role, of, label)
+
+    def _extent(self) -> int | None:
+        return None if self.accept("?") else self.integer("an extent, or ? for one known at launch")
+
+    # ---- values
+
+    def define(self, text: str, type_: Type) -> Value:
+        """A new value under its name; a number is no name."""
+        if text in self.env:
+            self.fail(f"{text} is defined twice", self.source.tokens[self.at - 1])
+        self.visible.append(text)
+        self.env[text] = value = Value(type_, "" if text[1:].isdigit() else text[1:])
+        return value
+
+    def value(self) -> Value:
+        """The value that a name stands for."""
+        token = self.kind("value", "a value (like %x)")
+        if token.text not in self.env:
+            self.fail(f"{token.text} is not defined here", token)
+        return self.env[token.text]
+
+    def values(self) -> list[Value]:
+        """Values with commas between, none at all included."""
+        found = []
+        if self.token.kind == "value":
+            found.append(self.value())
+            while self.accept(","):
+                found.append(self.value())
+        return found
+
+    def place(self) -> Place:
+        """The declared place that a symbol stands for."""
+        token = self.token
+        name = self.symbol("a place")
+        if name not in self.places:
+            self.fail(f"@{name} is not declared: expected a line 'place @{name} : ...' at the top", token)
+        return self.places[name]
+
+    def function(self) -> Function:
+        """The function that a symbol stands for: one defined above, or the library's."""
+        token = self.token
+        name = self.symbol("a function")
+        found = self.functions.get(name) or builtin(name)
+        if found is None:
+            self.fail(f"@{name} is no function: expected one of the library's, or of those defined above", token)
+        return found
+
+    # ---- ops and regions
+
+    def region(self, names: list[str], types: list[Type]) -> Region:
+        """What stands after an opening brace, with these arguments; reads the closing brace."""
+        outer = len(self.visible)
+        region = Region([self.define(name, t) for name, t in zip(names, types, strict=True)])
+        self._ops(region)
+        while len(self.visible) > outer:
+            del self.env[self.visible.pop()]
+        return region
+
+    def _ops(self, region: Region) -> None:
+        while not self.accept("}"):
+            region.ops.append(self._op())
+            if self.token.kind == "newline":
+                self.take()
+
+    def _op(self) -> Op:
+        names = self._result_names()
+        word = self.kind("word", "an operation")
+        if word.text not in TABLE:
+            self.fail(f"unknown operation {word.text}", word)
+        draft = Draft(TABLE[word.text])
+        guard = self._guard() if draft.row.guards and self.accept("guarded") else None
+        FORMS.get(word.text, plain)(self, draft)
+        if guard is not None:
+            draft.attrs["guarded"] = guard
+        if not draft.regions:
+            draft.loc = self.loc()
+        if self.token.kind not in ("newline", "end") and not self.sees("}"):
+            self.fail(f"expected the end of the line, got {self.token}")
+        types = self._inferred(draft) if draft.types is None else draft.types
+        if names and len(names) != len(types):
+            self.fail(f"{word.text} has {len(types)} results, got {len(names)} names", word)
+        results = [self.define(n, t) for n, t in zip(names, types, strict=True)] if names else [Value(t) for t in types]
+        return Op(draft.row, draft.operands, draft.attrs, results, draft.regions, draft.loc)
+
+    def _guard(self) -> tuple[int, ...]:
+        """The axes on which an access may be outside."""
+        self.expect("(")
+        return tuple(self.many(lambda: self.integer("an axis"), ")"))
+
+    def _inferred(self, draft: Draft) -> list[Type]:
+        try:
+            return draft.inferred()
+        except IRError as error:
+            self.fail(error.message, self.source.tokens[self.at - 1])
+
+    def _result_names(self) -> list[str]:
+        names: list[str] = []
+        if self.token.kind != "value":
+            return names
+        names.append(self.take().text)
+        while self.accept(","):
+            names.append(self.kind("value", "the name of a result").text)
+        self.expect("=")
+        return names

@@ -1,0 +1,9 @@
+"""What a user calls: `@kernel`, `kernel.grad`, `graph`, and `init`, `reset`, `sync`.
+
+kernel.py     kernels; oriented.py: classes whose methods are kernels; explain.py: what `kernel.explain()` says
+gradient.py   kernel.grad; reverse_shortcut.py: reverse modes served by machine code
+graph.py      calls recorded and launched together; whole.py: a kernel's tasks launched as one
+options.py    init, reset, sync; extensions.py: what a backend is asked for by name
+
+May import: gradients, launch, data, values, runtime, ir, errors.
+"""

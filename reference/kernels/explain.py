@@ -1,0 +1,115 @@
+"""What `kernel.explain()` says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..gradients.differentiated import Differentiated
+from ..ir.structure import Op, Place, Task, Value
+from ..launch.specialisation import Specialisation
+from ..runtime.state import Runtime
+from ..values.specs import MatrixSpec, NdarraySpec, ScalarSpec, Spec
+
+__all__ = ["explain"]
+
+
+def explain(made: Specialisation, runtime: Runtime, names: tuple[str, ...]) -> str:
+    """How a specialisation runs: its tasks, over what the parallel ones range, and what each reads and writes."""
+    return "\n".join(_lines(made, runtime, names))
+
+
+def _lines(made: Specialisation, runtime: Runtime, names: tuple[str, ...]) -> Iterator[str]:
+    device = runtime.backend.capabilities
+    program = made.plan.compiled.program
+    yield f"kernel {made.kernel.name} on {device.name} ({device.kind}: {device.device})"
+    for name, spec in zip(names, made.specs, strict=True):
+        yield f"  parameter {name}: {_parameter(spec)}"
+    yield f"  returns: {', '.join(t.name for t in program.returns) or 'nothing'}"
+    for task in program.tasks:
+        yield from _task(task)
+    yield from _reverse(made)
+    for place in program.places.values():
+        yield f"  place {place.name}: {_place(place)}, {_use(made, place.name)}"
+
+
+def _reverse(made: Specialisation) -> Iterator[str]:
+    """What reverse mode keeps, if there has been a call of it."""
+    for mode in made.modes.values():
+        if isinstance(mode, Differentiated) and mode.derived.recipe is not None:
+            kept = mode.adstack_report()
+            yield from (f"  reverse mode: {line}" for line in (*kept.rows, *kept.tasks, *kept.checkpoints))
+
+
+def _parameter(spec: Spec) -> str:
+    if isinstance(spec, ScalarSpec):
+        return spec.dtype.name
+    if isinstance(spec, MatrixSpec):
+        return f"{spec.dtype} of shape {spec.shape}"
+    if isinstance(spec, NdarraySpec):
+        elements = f" of elements of shape {spec.element_shape}" if spec.element_shape else ""
+        beside = (", with a gradient" if spec.has_grad else "") + (", with a dual" if spec.has_dual else "")
+        return f"array of {spec.dtype}, {spec.ndim} axes{elements}{beside}"
+    return str(spec)
+
+
+def _task(task: Task) -> Iterator[str]:
+    loop = next((op for op in task.body.ops if op.name == "parallel_for"), None)
+    inside = sum(1 for _ in task.body.walk())
+    if loop is None:
+        first = task.body.ops[0]
+        yield f"  task {task.name}: serial, {inside} ops, from {_line(first)}"
+    else:
+        yield f"  task {task.name}: parallel over {_domain(loop, task)}, {inside} ops, from {_line(loop)}"
+    uses: dict[str, list[str]] = {}
+    for op in task.body.walk():
+        place = op.attrs.get("place")
+        if isinstance(place, Place) and (op.opdef.reads or op.opdef.writes):
+            uses.setdefault(_verb(op), []).append(place.label or place.name)
+    for verb, places in uses.items():
+        yield f"    {verb} {', '.join(dict.fromkeys(places))}"
+
+
+def _verb(op: Op) -> str:
+    if op.name == "atomic":
+        return f"updates by atomic {op.attrs['kind']}"
+    return "writes" if op.opdef.writes else "reads"
+
+
+def _line(op: Op) -> str:
+    return f"{Path(op.loc.file).name}:{op.loc.line}"
+
+
+def _domain(loop: Op, task: Task) -> str:
+    """The ranges of a parallel loop: "i in 0 .. n, j in 2 .. 5"; the end is outside."""
+    made_by = {result: op for op in task.body.ops for result in op.results}
+    indices = loop.regions[0].args
+    bounds = [_expression(value, made_by) for value in loop.operands]
+    names = [index.name or f"axis {axis}" for axis, index in enumerate(indices)]
+    return ", ".join(f"{name} in {bounds[2 * axis]} .. {bounds[2 * axis + 1]}" for axis, name in enumerate(names))
+
+
+def _expression(value: Value, made_by: dict[Value, Op]) -> str:
+    op = made_by.get(value)
+    if op is None:
+        return value.name or "a value of the header"
+    if op.name == "const":
+        return str(op.attrs["value"])
+    if op.name == "shape":
+        return f"{op.attrs['place'].name}.shape[{op.attrs['axis']}]"
+    operands = ", ".join(_expression(operand, made_by) for operand in op.operands)
+    if op.name == "load":
+        return f"{op.attrs['place'].label or op.attrs['place'].name}[{operands}]"
+    return f"{op.name}({operands})"
+
+
+def _place(place: Place) -> str:
+    shape = ", ".join("?" if n is None else str(n) for n in place.shape)
+    called = f" ({place.label})" if place.label else ""
+    return f"{place.kind}{called}, {place.dtype}[{shape}]"
+
+
+def _use(made: Specialisation, name: str) -> str:
+    compiled = made.plan.compiled
+    uses = [word for word, names in (("read", compiled.read), ("written", compiled.written)) if name in names]
+    return " and ".join(uses) or "unused"

@@ -1,0 +1,151 @@
+"""`kernel.grad`: a kernel in reverse mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from ..gradients.differentiated import Differentiated, differentiated
+from ..gradients.last_launch import reverse_last_launch
+from ..gradients.returned import default_seeds
+from ..gradients.seeds import SEED, is_real, seeds_of
+from ..runtime import state
+from ..runtime.copying import ByName
+from ..runtime.guards import ASKING, EPOCH, GUARD, REWIRED
+from ..runtime.recording import Capture, in_charge, is_recording, recording
+from ..runtime.scopes import settle
+from ..runtime.turn import TURN
+from .reverse_shortcut import shortcut
+
+if TYPE_CHECKING:
+    from ..launch.arguments import Call
+    from ..launch.specialisation import Specialisation
+    from ..runtime.adstack_report import AdstackReport
+    from ..runtime.state import Runtime
+    from .kernel import Kernel
+
+__all__ = ["Gradient"]
+
+MOST_SHORTCUTS: Final = 8
+"""How many kinds of calls are tried one after another in machine code."""
+
+
+class Gradient(ByName):
+    """What `kernel.grad` is: it propagates adjoints through one launch of the kernel.
+
+    Args:
+        kernel: which.
+        bound: arguments that come first: the object, for a method.
+
+    Attributes:
+        __call__: what serves a call: `serve`, or a shortcut of the backend which leaves the rest to it.
+    """
+
+    __slots__ = ("__call__", "_epoch", "_kinds", "bound", "kernel")
+    __call__: Callable[..., None]
+
+    def __init__(self, kernel: Kernel, bound: tuple[Any, ...] = ()) -> None:
+        self.kernel = kernel
+        self.bound = bound
+        self._epoch: tuple[int, int] = (0, 0)
+        self._kinds: set[tuple[Any, ...]] = set()
+        self.drop()
+
+    def drop(self) -> None:
+        """Forget what serves calls."""
+        self._epoch, self._kinds = (GUARD[EPOCH], GUARD[REWIRED]), set()
+        self.__call__ = partial(self.kernel.grad, *self.bound) if self.bound else self.serve
+
+    def serve(self, *args: Any, **kwargs: Any) -> None:
+        """Apply the transposed Jacobian of the launch with these arguments to the gradients, in place.
+
+        The adjoint of what the kernel returned is `seed=`: of the shape of what is returned, and 1 unless given for one
+        real number. A parameter of that name is passed by position.
+        """
+        ended = state.ENDED[0]
+        with self.kernel.shown(), TURN.lock:
+            self.kernel.check_unended(ended)
+            self._serve(args, kwargs)
+
+    def _serve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        recorder: object = in_charge()
+        if recorder is not None and isinstance(recorder, Capture):
+            recorder.reverse(self, args, kwargs)
+        elif is_recording():
+            with recording(None):
+                reverse_last_launch(*self.prepared(args, kwargs))
+        else:
+            made, call, runtime = self.prepared(args, kwargs)
+            reverse_last_launch(made, call, runtime)
+            if not kwargs and not call.seeds and (made.records is None or not made.records.notes):
+                self._shorten(differentiated(made, "reverse", runtime), args)
+
+    def prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialisation, Call, Runtime]:
+        """What would serve a call, and what the call passes, with the adjoints of what the kernel returned."""
+        kwargs, seed = self._parted(kwargs)
+        made, call, runtime = self.kernel.prepared(args, kwargs)
+        if is_real(made.returns):
+            call.seeds = default_seeds(made, call) if seed is None else seeds_of(made.returns, seed, made.kernel.name)
+        return made, call, runtime
+
+    def _parted(self, kwargs: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+        """What is passed to parameters by name; the adjoint of what the kernel returned, None if none is given."""
+        if SEED not in kwargs or not is_real(self.kernel.returns):
+            return kwargs, None
+        return {name: value for name, value in kwargs.items() if name != SEED}, kwargs[SEED]
+
+    def _shorten(self, mode: Differentiated, args: tuple[Any, ...]) -> None:
+        """Let machine code serve calls like this one from now on, if it can."""
+        if GUARD[ASKING]:
+            settle()
+        if self._epoch != (GUARD[EPOCH], GUARD[REWIRED]):
+            self.drop()
+        if len(self._kinds) == MOST_SHORTCUTS:
+            return
+        described = self.kernel.described(args)
+        if described is None:
+            return
+        kind = mode.made, *map(type, described)
+        if kind not in self._kinds:
+            self._kinds.add(kind)
+            self.__call__ = shortcut(mode, described, self.__call__, self._called) or self.__call__
+
+    def _called(self, args: tuple[Any, ...]) -> Call:
+        return self.kernel.prepared(args, {})[1]
+
+    def stages(self, *args: Any, **kwargs: Any) -> dict[str, str]:
+        """The IR of reverse mode as text, and what the backend made of it, for arguments like these: nothing is run."""
+        from ..ir.text.printer import print_ir
+
+        mode, _ = self._prepared(args, kwargs)
+        compiled = mode.plan.compiled
+        return {"tasks": print_ir(compiled.program), **mode.plan.backend.listing(compiled.executable)}
+
+    def adstack_report(self, *args: Any, use: bool = False, **kwargs: Any) -> AdstackReport:
+        """What the reverse pass keeps on adstacks for a call with these arguments: why, how deep, in how much memory.
+
+        Nothing is launched, and no memory changes: depths are computed by the reference interpreter. With `use` it runs
+        the whole reverse pass on copies, to see how deep the stacks really get.
+        """
+        from ..runtime.adstack_report import measured
+
+        mode, call = self._prepared(args, kwargs)
+        plan = mode.plan
+        found = mode.adstack_report()
+        wanted = {p.name for p in plan.compiled.program.places.values() if p.kind in ("field", "ndarray")}
+        buffers = {**plan.buffers, **call.arrays}
+        if not wanted <= buffers.keys():
+            return found  # memory that only a tape has
+        memory = {name: buffers[name].read() for name in wanted}
+        return measured(plan.compiled, found, memory, mode.scalars(call), use=use)
+
+    def _prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Differentiated, Call]:
+        made, call, runtime = self.kernel.prepared((*self.bound, *args), self._parted(kwargs)[0])
+        return differentiated(made, "reverse", runtime), call
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Gradient, (self.kernel, self.bound)
+
+    def __repr__(self) -> str:
+        return f"{self.kernel!r}.grad"

@@ -1,0 +1,373 @@
+"""`@kernel`: functions that are compiled and launched."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from types import FunctionType
+from typing import Any, Final, cast, overload
+from weakref import ref
+
+from ..data.fields import PLACED
+from ..errors import (
+    AdstackCallError,
+    AdstackError,
+    AdstackMemoryError,
+    AdstackRuntimeError,
+    AdstackSyntaxError,
+    InternalError,
+)
+from ..gradients.records import Records
+from ..launch.arguments import Call, Parameter
+from ..launch.parameters import Signature
+from ..launch.results import result_spec
+from ..launch.specialisation import Specialisation, specialise
+from ..runtime import state
+from ..runtime.copying import ByName
+from ..runtime.guards import ASKING, EPOCH, GUARD
+from ..runtime.recording import in_charge
+from ..runtime.scopes import settle
+from ..runtime.shortcuts import Argument
+from ..runtime.turn import TURN
+from ..values.protocol import current_emitter
+from ..values.specs import Request, Spec
+from . import whole
+from .gradient import Gradient
+
+__all__ = ["BoundKernel", "Kernel", "kernel"]
+
+MOST: Final = 32
+"""How many specialisations are kept that differ in nothing but attributes that were baked in."""
+MOST_SHORTCUTS: Final = 8
+"""How many kinds of calls are tried one after another in machine code."""
+
+
+class Kernel(ByName):
+    """A kernel: compiled when it is first called with arguments of a new kind, launched by each call.
+
+    Attributes:
+        __call__: what serves a call: `serve`, or a shortcut of the backend which leaves the rest to it.
+    """
+
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+    __call__: Callable[..., Any]
+
+    def __init__(self, function: Callable[..., Any], around: Mapping[str, Any], graph: bool = False) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.signature = Signature(function, around)
+        self.graph = graph
+        self._epoch = 0
+        self._parameters: tuple[Parameter, ...] = ()
+        self._takes: tuple[Callable[[Any, Call], None], ...] = ()
+        self._returns: Spec | None = None
+        self._compiled: dict[tuple[Any, ...], tuple[Specialisation, ...]] = {}
+        self._shortcuts: set[tuple[Any, ...]] = set()
+        self._shortcuts_epoch = 0
+        self.__call__ = self.serve
+        self._gradient = Gradient(self)
+
+    def __get__(self, owner: Any, owner_type: Any = None) -> Any:
+        return self if owner is None or not self.signature.is_method else BoundKernel(self, owner)
+
+    def serve(self, *args: Any, **kwargs: Any) -> Any:
+        """Serve a call of any kind; in its turn, if several threads call kernels."""
+        ended = state.ENDED[0]
+        try:
+            with TURN.lock:
+                self.check_unended(ended)
+                return self._call(args, kwargs)
+        except InternalError:
+            raise
+        except AdstackError as error:
+            # the way through the compiler or the backend says nothing about the user's mistake: the message does
+            raise _shown(error) from error.__cause__
+        except RecursionError as error:
+            raise self._short_of_stack() from error
+        except (MemoryError, ctypes.ArgumentError) as error:
+            if isinstance(error, ctypes.ArgumentError) and "MemoryError" not in str(error):
+                raise
+            raise self._short_of_memory() from error
+
+    def _short_of_stack(self) -> AdstackRuntimeError:
+        return AdstackRuntimeError(
+            f"Python's stack is too small to compile {self.signature.name} here",
+            do="call it first where fewer functions are under way, or raise sys.setrecursionlimit()",
+        )
+
+    def check_unended(self, ended: int) -> None:
+        """Raise AdstackRuntimeError if the runtime has ended since so many had, while a call waited for its turn."""
+        if state.ENDED[0] != ended:
+            state.check_unended(ended, f"{self.signature.name} was called")
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """Errors of the user's inside are shown as `serve` shows them."""
+        try:
+            yield
+        except InternalError:
+            raise
+        except AdstackError as error:
+            raise _shown(error) from error.__cause__
+        except RecursionError as error:
+            raise self._short_of_stack() from error
+        except (MemoryError, ctypes.ArgumentError) as error:
+            if isinstance(error, ctypes.ArgumentError) and "MemoryError" not in str(error):
+                raise
+            raise self._short_of_memory() from error
+
+    def _short_of_memory(self) -> AdstackMemoryError:
+        return AdstackMemoryError(
+            f"kernel {self.signature.name}: this process has no memory left to compile or to launch it",
+            do="free memory, or raise the limits of the process, and call it again",
+        )
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        recorder = in_charge()
+        if recorder is not None and current_emitter() is None:
+            return recorder.call(self, args, kwargs)
+        if kwargs and self._shortcuts:
+            return self.__call__(*self._bound(args, kwargs))  # machine code knows arguments by their position
+        runtime = self._entered()
+        if kwargs or len(args) != len(self._takes):
+            args = self._bound(args, kwargs)
+        call = Call()
+        for take, value in zip(self._takes, args, strict=True):
+            take(value, call)
+        for candidate in self._compiled.get(tuple(call.key), ()):
+            if not candidate.captured or candidate.is_current():
+                if candidate.placed != PLACED[0]:
+                    _look_for_gradients(candidate, runtime)
+                if self.graph and candidate.whole is not False:
+                    return whole.launch(candidate, call, runtime)
+                result = candidate.launch(call)
+                self._shorten(candidate, args)
+                return result
+        return self._compile(args, call, runtime).launch(call)
+
+    def _shorten(self, made: Specialisation, args: tuple[Any, ...]) -> None:
+        """Let machine code serve calls like this one from now on, if it can."""
+        if GUARD[ASKING]:
+            settle()
+        if self._shortcuts_epoch != GUARD[EPOCH]:
+            self._shortcuts, self._shortcuts_epoch, self.__call__ = set(), GUARD[EPOCH], self.serve
+        if len(self._shortcuts) == MOST_SHORTCUTS or (made.records is not None and made.records.notes):
+            return
+        described = self.described(args)
+        if described is None:
+            return
+        kind = made, *map(type, described)
+        if kind not in self._shortcuts:
+            self._shortcuts.add(kind)
+            self.__call__ = made.shortcut(described, self.__call__) or self.__call__
+
+    def described(self, args: tuple[Any, ...]) -> tuple[Argument, ...] | None:
+        """Arguments, one for each parameter, as machine code may take them; None if it can't."""
+        found = []
+        for parameter, value in zip(self._parameters, args, strict=True):
+            argument = parameter.described(value)
+            if argument is None:
+                return None
+            found.append(argument)
+        return tuple(found)
+
+    def _entered(self) -> state.Runtime:
+        """The runtime in use; what was compiled for an earlier one is forgotten."""
+        if current_emitter() is not None:
+            raise AdstackSyntaxError(
+                f"kernel {self.signature.name} is called inside a kernel",
+                do="make it a @func, or call it from the host",
+            )
+        runtime = state.current()
+        if runtime.epoch != self._epoch:
+            self._restart(runtime)
+        return runtime
+
+    @property
+    def grad(self) -> Gradient:
+        """The kernel's reverse mode."""
+        return self._gradient
+
+    @property
+    def returns(self) -> Spec | None:
+        """What it returns under the default types in force; None if it returns nothing."""
+        self._entered()
+        return self._returns
+
+    def stages(self, *args: Any, **kwargs: Any) -> dict[str, str]:
+        """The text of the IR at each stage, for arguments like these: title -> text. Nothing is launched."""
+        made, _, runtime = self.prepared(args, kwargs)
+        return made.stages(runtime)
+
+    def explain(self, *args: Any, **kwargs: Any) -> str:
+        """How arguments like these are served: the specialisation, its tasks, its places. Nothing is launched."""
+        from .explain import explain
+
+        made, _, runtime = self.prepared(args, kwargs)
+        return explain(made, runtime, self.signature.names)
+
+    def prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialisation, Call, state.Runtime]:
+        """What would serve a call, and what the call passes."""
+        runtime = self._entered()
+        if kwargs or len(args) != len(self._takes):
+            args = self._bound(args, kwargs)
+        call = Call()
+        for take, value in zip(self._takes, args, strict=True):
+            take(value, call)
+        for candidate in self._compiled.get(tuple(call.key), ()):
+            if not candidate.captured or candidate.is_current():
+                if candidate.placed != PLACED[0]:
+                    _look_for_gradients(candidate, runtime)
+                return candidate, call, runtime
+        return self._compile(args, call, runtime), call, runtime
+
+    def _restart(self, runtime: state.Runtime) -> None:
+        """Forget what was compiled for an earlier runtime."""
+        self._parameters = self.signature.parameters()
+        self._takes = tuple(parameter.take for parameter in self._parameters)
+        returns = self.signature.returns()
+        self._returns = None if returns is None else result_spec(returns)
+        self.drop()
+        self._epoch = runtime.epoch
+        runtime.adopt(self)
+
+    def drop(self) -> None:
+        """Forget what was compiled, and with it the memory it holds."""
+        ended, self._compiled = self._compiled, {}
+        self._unserve()
+        for made in (one for several in ended.values() for one in several):
+            made.end()
+
+    def _compile(self, args: tuple[Any, ...], call: Call, runtime: state.Runtime) -> Specialisation:
+        specs = tuple(p.spec(value) for p, value in zip(self._parameters, args, strict=True))
+        made = specialise(Request(self.function, specs, self._returns, runtime.options), runtime)
+        _look_for_gradients(made, runtime)
+        key = tuple(call.key)
+        self._compiled[key] = (*self._compiled.get(key, ()), made)[-MOST:]
+        made.life.then(partial(_ended, ref(self), key, ref(made)))
+        return made
+
+    def forget(self, key: tuple[Any, ...], made: Specialisation) -> None:
+        """A specialisation has ended."""
+        known = tuple(one for one in self._compiled.get(key, ()) if one is not made)
+        if known:
+            self._compiled[key] = known
+        else:
+            self._compiled.pop(key, None)
+        self._unserve()
+        made.end()
+
+    def _unserve(self) -> None:
+        """Have no shortcuts."""
+        self._shortcuts = set()
+        self.__call__ = self.serve
+        self._gradient.drop()
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments in the order of the parameters."""
+        names = self.signature.names
+        if len(args) > len(names):
+            raise self._refused(f"Too many arguments: it takes {len(names)}, got {len(args)}")
+        bound = dict(zip(names, args, strict=False))
+        for name, value in kwargs.items():
+            if name not in names:
+                raise self._refused(f"Unexpected argument {name!r}")
+            if name in bound:
+                raise self._refused(f"Multiple values for argument {name!r}")
+            bound[name] = value
+        missing = [name for name in names if name not in bound]
+        if missing:
+            raise self._refused(f"Missing argument {', '.join(map(repr, missing))}")
+        return tuple(bound[name] for name in names)
+
+    def _refused(self, message: str) -> AdstackCallError:
+        taken = ", ".join(self.signature.names)
+        return AdstackCallError(f"{message} (kernel {self.signature.name}({taken}))")
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.function.__qualname__}>"
+
+
+def _ended(kernel: ref[Kernel], key: tuple[Any, ...], made: ref[Specialisation]) -> None:
+    """What a specialisation was made for is gone."""
+    owner, ended = kernel(), made()
+    if owner is not None and ended is not None:
+        owner.forget(key, ended)
+
+
+def _look_for_gradients(made: Specialisation, runtime: state.Runtime) -> None:
+    """Have records of its launches from now on, if something that it works on has a gradient by now."""
+    made.placed = PLACED[0]
+    if made.records is None:
+        made.records = Records.of(made, runtime)
+
+
+class BoundKernel(functools.partial[Any]):
+    """A kernel that is a method, with its object."""
+
+    __slots__ = ()
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel."""
+        return cast(Kernel, self.func)
+
+    @property
+    def owner(self) -> Any:
+        """Its object."""
+        return self.args[0]
+
+    @property
+    def grad(self) -> Gradient:
+        """The kernel's reverse mode."""
+        return Gradient(self.kernel, (self.owner,))
+
+    def stages(self, *args: Any, **kwargs: Any) -> dict[str, str]:
+        """See `Kernel.stages`."""
+        found: dict[str, str] = self.kernel.stages(self.owner, *args, **kwargs)
+        return found
+
+    def explain(self, *args: Any, **kwargs: Any) -> str:
+        """See `Kernel.explain`."""
+        told: str = self.kernel.explain(self.owner, *args, **kwargs)
+        return told
+
+    def __repr__(self) -> str:
+        return f"<bound {self.kernel!r}>"
+
+
+@overload
+def kernel(function: Callable[..., Any]) -> Kernel: ...
+@overload
+def kernel(*, graph: bool = ..., fastcache: bool = ...) -> Callable[[Callable[..., Any]], Kernel]: ...
+def kernel(function: Callable[..., Any] | None = None, *, graph: bool = False, fastcache: bool = False) -> Any:
+    """Decorator: compile a Python function of the kernel language and launch it when it is called.
+
+    Args:
+        function: what to compile.
+        graph: launch the tasks of the kernel as one, where the device can; it does not change results.
+        fastcache: a hint of existing programs; compiled kernels are kept on disk in any case (`init(offline_cache=)`).
+    """
+    if function is None:
+        return lambda decorated: _made(decorated, sys._getframe(1).f_locals, graph)
+    return _made(function, sys._getframe(1).f_locals)
+
+
+def _shown(error: AdstackError) -> AdstackError:
+    """An error without the way that it took through adstack, unless the user wants to see that."""
+    runtime = state.active()
+    return error if runtime is not None and runtime.options.print_full_traceback else error.with_traceback(None)
+
+
+def _made(function: Callable[..., Any], around: Mapping[str, Any], graph: bool = False) -> Kernel:
+    if isinstance(function, (staticmethod, classmethod)):
+        raise AdstackSyntaxError("@kernel goes below @staticmethod", do="write @staticmethod above @kernel")
+    if not isinstance(function, FunctionType):
+        raise AdstackSyntaxError(
+            f"@kernel decorates a function, got {function!r}", do="define one with def, and call other objects in it"
+        )
+    return Kernel(function, around, graph)

@@ -1,0 +1,90 @@
+"""Reverse modes served by machine code, as long as it can tell that there is nothing for Python to look at.
+
+Between a launch and its `.grad()` memory may change that loop bounds are read from, or that the reverse pass reads.
+Python looks at what has changed, and may refuse: see `ad/records.py`. Machine code compares numbers of launches: nobody
+kept an old state of such memory since the launch.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+from ..gradients.differentiated import Differentiated
+from ..launch.arguments import Call
+from ..launch.specialisation import Specialisation
+from ..runtime.adstack_heap import HeapLimit
+from ..runtime.guards import GUARD, REWIRED
+from ..runtime.plans import Plan
+from ..runtime.shortcuts import Argument, Before, HostArgument, Still
+from ..runtime.turn import TURN
+
+__all__ = ["shortcut"]
+
+Prepare = Callable[[tuple[Any, ...]], Call]
+Conditions = tuple[Still | Before, ...]
+
+
+def shortcut(
+    mode: Differentiated, arguments: tuple[Argument, ...], otherwise: Callable[..., Any], prepare: Prepare
+) -> Callable[..., Any] | None:
+    """A callable that serves reverse mode without Python; None if the backend has none, or Python must look each time.
+
+    Args:
+        mode: what is launched.
+        arguments: what such calls pass.
+        otherwise: serves all others.
+        prepare: makes a call of arguments.
+    """
+    made, plan, grads = mode.made, mode.plan, mode.companions
+    sizes = _sizes(plan)
+    if mode.racing or plan.is_watched or (sizes is None and plan.sizing is not None and plan.sizing.reductions):
+        return None  # whether iterations race, or all are looked at again, is Python's to say
+    conditions = _conditions(made)
+    hosts = {argument.place for argument in arguments if isinstance(argument, HostArgument)}
+    if conditions is None or (made.records is not None and not made.records.may_serve(hosts)):
+        return None
+
+    def short(reason: HeapLimit, given: tuple[Any, ...]) -> None:
+        with TURN.lock:
+            mode.go_on(prepare(given), reason)
+
+    return plan.shortcut(
+        arguments,
+        made.attributes,
+        False,
+        otherwise,
+        conditions=conditions,
+        distinct=(*mode.distinct, *((grads[one].name, grads[other].name) for one, other in mode.apart)),
+        sizes=sizes,
+        reductions=0 if plan.sizing is None else plan.sizing.reductions,
+        short=short,
+        keep=(mode, *(() if made.records is None else made.records.fields.values())),
+        needed=frozenset(() if made.records is None else made.records.arrays),
+    )
+
+
+def _sizes(plan: Plan) -> tuple[str, ...] | None:
+    """The memory that depths of adstacks depend on; None if it is not the same in every launch, or not ours alone."""
+    sizing = plan.sizing
+    if sizing is None:
+        return ()
+    buffers = [plan.buffers.get(name) for name in sizing.reads]
+    if sizing.transient or any(buffer is None or buffer.shared for buffer in buffers):
+        return None
+    return sizing.reads
+
+
+def _conditions(made: Specialisation) -> Conditions | None:
+    """What holds as long as nothing has changed since the last launch; None if that can't be told."""
+    launched = made.plan.number_word
+    records = made.records
+    if not launched or (records is not None and records.notes):
+        return None
+    rewired = ctypes.addressof(GUARD) + ctypes.sizeof(ctypes.c_int64) * REWIRED
+    conditions: list[Still | Before] = [*made.life.conditions, Still(rewired, GUARD[REWIRED])]
+    fields = () if records is None else records.fields.values()
+    watches = [buffer.watch for buffer in fields if buffer.watch is not None]
+    conditions += [Before(ctypes.addressof(watch.last), launched) for watch in watches]
+    return tuple(dict.fromkeys(conditions))

@@ -1,0 +1,213 @@
+"""What a kernel's parameters take: one object per parameter, made from its annotation.
+
+`take` checks an argument of a call, adds what tells specialisations apart to the call's key, and what is passed at
+launch to its scalars and arrays. `spec` describes the argument to the frontend, once per specialisation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..data.hostarrays import HostArray
+from ..data.hostvalues import number, storable
+from ..errors import AdstackArgumentError, AdstackRuntimeTypeError
+from ..ir.types import DType
+from ..runtime.memory import Array, Buffer
+from ..runtime.shortcuts import Argument, NumberArgument
+from ..values.elements import Elements, as_elements
+from ..values.specs import MatrixSpec, ScalarSpec, Spec, StructSpec
+
+__all__ = ["Call", "Loan", "MatrixParameter", "Parameter", "ScalarParameter", "StructParameter", "invalid"]
+
+
+class Call:
+    """What one call passes.
+
+    Attributes:
+        key: equal keys are served by the same specialisation.
+        scalars: the kernel's scalar parameters, flattened in order.
+        arrays: place name -> memory of the array arguments.
+        loans: arrays that need care because their memory is not adstack's; usually there are none.
+        owners: place name -> the object that owns the memory of a numpy array, where one can tell.
+        seeds: for reverse mode, the adjoints of the real numbers that the kernel returned; empty: nothing is connected.
+    """
+
+    __slots__ = ("arrays", "key", "loans", "owners", "scalars", "seeds")
+
+    def __init__(self) -> None:
+        self.key: list[Any] = []
+        self.scalars: list[Any] = []
+        self.arrays: dict[str, Buffer] = {}
+        self.loans: list[Loan] | None = None
+        self.owners: dict[str, Any] | None = None
+        self.seeds: tuple[float, ...] = ()
+
+    @property
+    def lent(self) -> frozenset[str]:
+        """The places for which launches work on copies."""
+        return frozenset(loan.place for loan in self.loans or () if loan.copy is not None)
+
+    def lend(self, loan: Loan) -> None:
+        """Note an array that may not be written, or that the device works on a copy of."""
+        self.loans = [loan] if self.loans is None else [*self.loans, loan]
+
+
+@dataclass(frozen=True)
+class Loan:
+    """Memory of someone else that a launch can't use as its own.
+
+    Attributes:
+        place: the place that it stands for.
+        original: the array that was passed.
+        copy: what the launch works on instead, or None.
+    """
+
+    place: str
+    original: Array
+    copy: Buffer | None = None
+
+    def check(self, call: Call, written: frozenset[str]) -> None:
+        """An error if the launch would write what may not be written, or lose a write that goes to a copy."""
+        if self.place in written and not self.original.flags.writeable:
+            raise AdstackArgumentError(
+                f"Invalid value for argument {self.place} - the array is read-only and the kernel writes it",
+                do="pass a copy",
+            )
+        if self.copy is None:
+            return
+        for place in self._neighbours(call):
+            if not written.isdisjoint((self.place, place)):
+                raise AdstackArgumentError(
+                    f"Invalid value for argument {self.place} - it is not C-contiguous and shares memory with {place}, "
+                    "and the kernel writes one of them",
+                    do="pass a copy",
+                )
+
+    def _neighbours(self, call: Call) -> list[str]:
+        """Other places in the same memory."""
+        originals = {loan.place: loan.original for loan in call.loans or () if loan.copy is not None}
+        arrays = {place: originals.get(place, buffer.view()) for place, buffer in call.arrays.items()}
+        return [
+            p for p, a in arrays.items() if p != self.place and a is not None and np.shares_memory(a, self.original)
+        ]
+
+    def give_back(self, written: frozenset[str]) -> None:
+        """Bring what the launch wrote to where it belongs."""
+        if self.copy is not None and self.place in written:
+            self.original[...] = self.copy.read()
+
+
+class Parameter(Protocol):
+    """A kernel parameter; `name` is dotted for a member of a struct."""
+
+    name: str
+
+    def take(self, value: Any, call: Call) -> None:
+        """Check an argument and add it to the call."""
+
+    def spec(self, value: Any) -> Spec:
+        """What the frontend is told about an argument that `take` accepted."""
+
+    def described(self, value: Any) -> Argument | None:
+        """The arguments that machine code may take as it takes this one, without Python; None if it may take none."""
+
+
+def invalid(name: str, expected: str, got: Any) -> AdstackRuntimeTypeError:
+    """The error for an argument of a type that the parameter does not take."""
+    shown = repr(got)
+    shown = shown if len(shown) <= 60 else shown[:57] + "..."
+    return AdstackRuntimeTypeError(
+        f"Invalid value for argument {name} - expected {expected}, got {type(got).__name__}: {shown}"
+    )
+
+
+class ScalarParameter:
+    """A number, converted to `dtype`."""
+
+    def __init__(self, name: str, dtype: DType) -> None:
+        self.name = name
+        self.dtype = dtype
+        self._plain = storable(dtype)
+
+    def take(self, value: Any, call: Call) -> None:
+        kind, low, high = self._plain
+        call.scalars.append(value if value.__class__ is kind and low <= value <= high else self.convert(value))
+
+    def convert(self, value: Any) -> Any:
+        """A number of any other kind."""
+        if isinstance(value, (str, bytes, HostArray, Elements, type(None))):
+            raise invalid(self.name, f"a number for {self.dtype}", value)
+        try:
+            return number(value, self.dtype, f"argument {self.name}")
+        except AdstackArgumentError as error:
+            raise AdstackArgumentError(f"Invalid value for argument {self.name} - {error.message}") from None
+        except AdstackRuntimeTypeError:
+            raise invalid(self.name, f"a number for {self.dtype}", value) from None
+
+    def spec(self, value: Any) -> Spec:
+        return ScalarSpec(self.dtype)
+
+    def described(self, value: Any) -> Argument | None:
+        return NumberArgument(self.dtype, *self._plain)
+
+
+class MatrixParameter:
+    """A vector or matrix by value."""
+
+    def __init__(self, name: str, dtype: DType, shape: tuple[int, ...]) -> None:
+        self.name = name
+        self.dtype = dtype
+        self.shape = shape
+        self.element = ScalarParameter(name, dtype)
+
+    def take(self, value: Any, call: Call) -> None:
+        given = as_elements(value)
+        if not isinstance(given, Elements):
+            raise invalid(self.name, f"{self.dtype} elements of shape {self.shape}", value)
+        if given.shape != self.shape:
+            raise AdstackArgumentError(
+                f"Invalid value for argument {self.name} - expected shape {self.shape}, got shape {given.shape}"
+            )
+        for entry in given.entries:
+            self.element.take(entry, call)
+
+    def spec(self, value: Any) -> Spec:
+        return MatrixSpec(self.dtype, self.shape)
+
+    def described(self, value: Any) -> Argument | None:
+        return None
+
+
+class StructParameter:
+    """A struct or a dataclass instance: its members are passed one by one."""
+
+    def __init__(
+        self,
+        name: str,
+        type_: Any,
+        members: dict[str, Parameter],
+        accepts: Callable[[Any], bool],
+        get: Callable[[Any, str], Any] = getattr,
+    ) -> None:
+        self.name = name
+        self.type = type_
+        self.members = members
+        self.accepts = accepts
+        self.get = get
+
+    def take(self, value: Any, call: Call) -> None:
+        if not self.accepts(value):
+            raise invalid(self.name, f"a {getattr(self.type, '__name__', self.type)}", value)
+        for member, parameter in self.members.items():
+            parameter.take(self.get(value, member), call)
+
+    def spec(self, value: Any) -> Spec:
+        members = ((m, p.spec(self.get(value, m))) for m, p in self.members.items())
+        return StructSpec(self.type, tuple(members))
+
+    def described(self, value: Any) -> Argument | None:
+        return None

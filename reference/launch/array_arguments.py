@@ -1,0 +1,229 @@
+"""Array arguments: Ndarrays, numpy arrays and torch tensors, checked against their annotation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from ..data.device_arrays import is_device_array, taken
+from ..data.hostarrays import HostArray
+from ..data.ndarrays import Ndarray
+from ..errors import AdstackArgumentError
+from ..ir.types import DType, from_numpy
+from ..runtime import state
+from ..runtime.memory import Array, Buffer
+from ..runtime.shortcuts import Argument, ArrayArgument, HostArgument
+from ..values.specs import NdarraySpec, Spec
+from .arguments import Call, Loan, invalid
+
+__all__ = ["NdarrayParameter", "is_array"]
+
+
+_READ_ONLY: Final = np.zeros(0)
+"""Stands for memory of others that may not be written."""
+_READ_ONLY.flags.writeable = False
+
+
+@dataclass
+class Given:
+    """An argument as memory: index axes first, then the element's."""
+
+    dtype: DType
+    shape: tuple[int, ...]
+    element_shape: tuple[int, ...] | None
+    buffer: Buffer | Array
+    grad: Buffer | Array | None = None
+    dual: Buffer | None = None
+    read_only: bool = False
+
+
+def is_torch(value: Any) -> bool:
+    """Whether `value` is a torch tensor; torch is not imported for it."""
+    return type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach")
+
+
+def is_array(value: Any) -> bool:
+    """Whether `value` can be passed as an array argument."""
+    return isinstance(value, (Ndarray, np.ndarray)) or is_torch(value) or _is_foreign(value)
+
+
+def _owner(array: Array) -> Any:
+    """The object whose memory an array is, or is a view of."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array if array.base is None else array.base
+
+
+def _is_foreign(value: Any) -> bool:
+    """Whether it is somebody else's array in the memory of a device."""
+    return not isinstance(value, HostArray) and is_device_array(value)
+
+
+class NdarrayParameter:
+    """An array that shares memory with its argument.
+
+    Args:
+        name: of the parameter.
+        dtype: element type demanded, or None.
+        element_shape: shape of the elements demanded, or None where the annotation does not say.
+        ndim: number of index axes demanded, or None.
+        needs_grad: True demands a gradient, False cuts it, None takes what comes.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        dtype: DType | None = None,
+        element_shape: tuple[int, ...] | None = None,
+        ndim: int | None = None,
+        needs_grad: bool | None = None,
+    ) -> None:
+        self.name = name
+        self.dtype = dtype
+        self.element_shape = element_shape
+        self.ndim = ndim
+        self.needs_grad = needs_grad
+        self._grad_name, self._dual_name = f"{name}.grad", f"{name}.dual"
+        self._accepted: dict[Any, Any] = {}
+
+    def take(self, value: Any, call: Call) -> None:
+        if value.__class__ is Ndarray and value.signature in self._accepted:
+            self._take_known(value, call)
+            return
+        given = self._given(value)
+        spec = self._checked(given)
+        signature = (spec.dtype, spec.ndim, spec.element_shape, spec.has_grad, spec.has_dual)
+        call.key.append(signature)
+        if isinstance(value, Ndarray):
+            self._accepted[value.signature] = signature
+        elif isinstance(value, np.ndarray):
+            call.owners = {**(call.owners or {}), self.name: _owner(value)}
+        self._pass(self.name, given.buffer, call)
+        if given.read_only:
+            call.lend(Loan(self.name, _READ_ONLY))
+        if spec.has_grad and given.grad is not None:
+            self._pass(self._grad_name, given.grad, call)
+        if spec.has_dual and given.dual is not None:
+            self._pass(self._dual_name, given.dual, call)
+
+    def _take_known(self, array: Ndarray, call: Call) -> None:
+        """Take an ndarray of a kind that was checked before."""
+        signature = self._accepted[array.signature]
+        if not array._record_address:
+            array.marked()
+        call.key.append(signature)
+        call.arrays[self.name] = array.buffer
+        if signature[3] and array.grad is not None:
+            call.arrays[self._grad_name] = array.grad.buffer
+        if signature[4] and array.dual is not None:
+            call.arrays[self._dual_name] = array.dual.buffer
+
+    def spec(self, value: Any) -> Spec:
+        return self._checked(self._given(value))
+
+    def described(self, value: Any) -> Argument | None:
+        """Ndarrays like this one, or numpy arrays that need no care."""
+        if value.__class__ is Ndarray:
+            tag = value.marked()
+            beside = "" if value.grad is None else self._grad_name
+            return ArrayArgument(self.name, Ndarray, tag, beside) if tag else None
+        if value.__class__ is not np.ndarray or self.element_shape or not value.dtype.isnative:
+            return None
+        return HostArgument(self.name, np.ndarray, value.data.format, value.ndim)
+
+    def _given(self, value: Any) -> Given:
+        if isinstance(value, Ndarray):
+            grad, dual = (None if beside is None else beside.buffer for beside in (value.grad, value.dual))
+            return Given(value.dtype, value.shape, value.element_shape, value.buffer, grad, dual)
+        if isinstance(value, np.ndarray):
+            return self._numpy(value)
+        if _is_foreign(value):
+            return self._on_device(value)
+        if is_torch(value):
+            return self._torch(value)
+        raise invalid(self.name, "an ndarray, a numpy array or a torch tensor", value)
+
+    def _numpy(self, array: Array) -> Given:
+        try:
+            dtype = from_numpy(array.dtype)
+        except KeyError:
+            raise self._mismatch("dtype", "one of numpy's bool, int, uint and float types", array.dtype) from None
+        return Given(dtype, array.shape, None, array)
+
+    def _on_device(self, value: Any) -> Given:
+        buffer, read_only = taken(self.name, value)
+        given = Given(buffer.dtype, buffer.shape, None, buffer, read_only=read_only)
+        if getattr(value, "requires_grad", False) and self.needs_grad is not False:
+            if value.grad is None:
+                value.grad = value.detach() * 0
+            given.grad, _ = taken(f"{self.name}.grad", value.grad)
+        return given
+
+    def _torch(self, tensor: Any) -> Given:
+        if tensor.device.type != "cpu":
+            raise self._mismatch("device", "cpu", tensor.device)
+        given = self._numpy(tensor.detach().numpy())
+        if tensor.requires_grad and self.needs_grad is not False:
+            if tensor.grad is None:
+                import torch
+
+                tensor.grad = torch.zeros_like(tensor)
+            given.grad = tensor.grad.detach().numpy()
+        return given
+
+    def _checked(self, given: Given) -> NdarraySpec:
+        if self.dtype is not None and given.dtype is not self.dtype:
+            raise self._mismatch("dtype", self.dtype, given.dtype)
+        element, rank = self._split(given)
+        if self.ndim is not None and rank != self.ndim:
+            raise self._mismatch("ndim", self.ndim, rank)
+        if self.needs_grad and given.grad is None:
+            raise self._mismatch("needs_grad", True, False)
+        beside = (part is not None and self.needs_grad is not False for part in (given.grad, given.dual))
+        return NdarraySpec(given.dtype, rank, element, *beside)
+
+    def _split(self, given: Given) -> tuple[tuple[int, ...], int]:
+        """The element's shape, and the number of index axes."""
+        wanted = self.element_shape
+        if given.element_shape is not None:
+            if wanted is not None and given.element_shape != wanted:
+                raise self._mismatch("element shape", wanted, given.element_shape)
+            return given.element_shape, len(given.shape)
+        wanted = wanted or ()
+        trailing = given.shape[len(given.shape) - len(wanted) :]
+        if trailing != wanted:
+            raise self._mismatch("element shape", wanted, f"{trailing} as its trailing axes")
+        return wanted, len(given.shape) - len(wanted)
+
+    def _pass(self, place: str, memory: Buffer | Array, call: Call) -> None:
+        if isinstance(memory, Buffer):
+            call.arrays[place] = memory
+            return
+        array = memory if memory.flags.c_contiguous else self._contiguous(memory)
+        backend = state.current().backend
+        storage = backend.adopt(array)
+        buffer = Buffer(backend, from_numpy(array.dtype), array.shape, storage, shared=storage is not None)
+        if storage is None:
+            buffer.write(array)
+        if storage is None or array is not memory:
+            call.lend(Loan(place, memory, buffer))
+        elif not memory.flags.writeable:
+            call.lend(Loan(place, memory))
+        call.arrays[place] = buffer
+
+    def _contiguous(self, array: Array) -> Array:
+        if not array.flags.f_contiguous:
+            raise AdstackArgumentError(
+                f"Invalid value for argument {self.name} - the array is neither C nor Fortran contiguous "
+                f"(strides {array.strides} for shape {array.shape})",
+                do="pass np.ascontiguousarray(array)",
+            )
+        return np.ascontiguousarray(array)
+
+    def _mismatch(self, what: str, wanted: Any, got: Any) -> AdstackArgumentError:
+        return AdstackArgumentError(
+            f"Invalid value for argument {self.name} - required array has {what}={wanted}, "
+            f"array with {what}={got} is provided"
+        )

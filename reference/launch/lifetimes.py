@@ -1,0 +1,186 @@
+"""How long a specialisation lives: no longer than the objects that it was made for.
+
+A specialisation knows the fields and other objects that came as template arguments, and what it read from their
+attributes, without keeping them alive. When the first of them goes, no call can ask for the specialisation any more: it
+ends, and what was compiled for it, and memory that nothing else has, go with it. What a kernel names itself (globals,
+variables of enclosing functions) it keeps.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+from weakref import ref
+
+from ..runtime.shortcuts import SameAttribute, Still
+from ..values.specs import Spec, StructSpec, TemplateSpec
+
+__all__ = ["Attribute", "Data", "Life", "Same", "attributes", "objects_of", "valueless"]
+
+
+class Same:
+    """An object as a key: equal to itself only, and to nothing once it is gone. What has no weak references is kept.
+
+    Attributes:
+        is_weak: whether the object is not kept.
+    """
+
+    __slots__ = ("_hash", "_refer", "is_weak")
+
+    def __init__(self, value: Any) -> None:
+        self._hash = id(value)
+        weak = _weak(value)
+        self.is_weak = weak is not None
+        self._refer = weak or _kept(value)
+
+    @property
+    def value(self) -> Any:
+        """The object; None if it is gone."""
+        return self._refer()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Same):
+            return False
+        return self is other or ((value := self.value) is not None and other.value is value)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+def _weak(value: Any) -> Callable[[], Any] | None:
+    """A weak reference; None if there can't be one."""
+    try:
+        return ref(value)
+    except TypeError:
+        return None
+
+
+def _kept(value: Any) -> Callable[[], Any]:
+    """What gives the value, and keeps it."""
+    return lambda: value
+
+
+class Life:
+    """Of one specialisation: it ends with the first of some objects.
+
+    Attributes:
+        word: 1; 0 once it has ended. Machine code looks at it, before it looks at any of the objects.
+    """
+
+    def __init__(self, objects: Iterable[Any]) -> None:
+        self.word = ctypes.c_int64(1)
+        self._objects = {id(one): ref(one, self._end) for one in objects}
+        self._then: Callable[[], None] | None = None
+
+    def knows(self, value: Any) -> bool:
+        """Whether the object is one of them."""
+        return id(value) in self._objects
+
+    @property
+    def conditions(self) -> tuple[Still, ...]:
+        """What machine code looks at."""
+        return (Still(ctypes.addressof(self.word), 1),) if self._objects else ()
+
+    def objects(self) -> tuple[Any, ...]:
+        """The objects: who has them keeps the specialisation in use."""
+        return tuple(one for known in list(self._objects.values()) if (one := known()) is not None)
+
+    def then(self, action: Callable[[], None]) -> None:
+        """Do this when it ends."""
+        self._then = action
+
+    def _end(self, _: Any) -> None:
+        if self.word.value:
+            self.word.value = 0
+            if self._then is not None:
+                self._then()
+
+    def refer(self, value: Any) -> Callable[[], Any]:
+        """What gives an object: one of those without keeping it, any other."""
+        return self._objects[id(value)] if self.knows(value) else _kept(value)
+
+
+class Data(Mapping[str, Any]):
+    """Place name -> the field or ndarray that it stands for."""
+
+    def __init__(self, found: Mapping[str, Any], life: Life) -> None:
+        self._found = {name: life.refer(data) for name, data in found.items()}
+
+    def __getitem__(self, name: str) -> Any:
+        return self._found[name]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An attribute that was baked in: of which object, and what it was."""
+
+    owner: Callable[[], Any]
+    name: str
+    was: Callable[[], Any]
+
+    def is_same(self) -> bool:
+        """Whether it still is that; numbers and texts are compared by value."""
+        now, was = getattr(self.owner(), self.name, None), self.was()
+        if now is was:
+            return True
+        return type(now) is type(was) and isinstance(now, (bool, int, float, str)) and repr(now) == repr(was)
+
+    def described(self, life: Life) -> SameAttribute:
+        """The same for machine code, which finds the objects by their addresses."""
+        objects = self.owner(), self.was()
+        keep = tuple(one for one in objects if not life.knows(one))
+        return SameAttribute(id(objects[0]), self.name, id(objects[1]), keep)
+
+
+Read = tuple[partial[Any], Any]
+
+
+def attributes(captured: Sequence[Read], life: Life) -> tuple[Attribute, ...]:
+    """Of what the frontend has read."""
+    return tuple(Attribute(life.refer(read.args[0]), read.args[1], life.refer(was)) for read, was in captured)
+
+
+def objects_of(specs: Iterable[Spec], captured: Sequence[Read]) -> list[Any]:
+    """What a specialisation depends on and need not keep: template arguments, and what their attributes hold."""
+    found = {id(value): value for spec in specs for value in _arguments(spec)}
+    for read, was in captured:  # those of an object come after the object itself
+        owner, name = read.args[:2]
+        if id(owner) in found and getattr(owner, "__dict__", {}).get(name) is was and _weak(was) is not None:
+            found[id(was)] = was
+    return list(found.values())
+
+
+def _arguments(spec: Spec) -> Iterator[Any]:
+    if isinstance(spec, StructSpec):
+        for _, member in spec.members:
+            yield from _arguments(member)
+    elif isinstance(spec, TemplateSpec):
+        yield from _leaves(spec.key)
+
+
+def _leaves(key: Any) -> Iterator[Any]:
+    """The objects that a key is about."""
+    if isinstance(key, tuple):
+        for one in key:
+            yield from _leaves(one)
+    elif isinstance(key, Same) and key.is_weak:
+        yield key.value
+
+
+def valueless(spec: Spec) -> Spec:
+    """The same, without template arguments themselves."""
+    if isinstance(spec, StructSpec):
+        return replace(spec, members=tuple((name, valueless(member)) for name, member in spec.members))
+    return replace(spec, value=None) if isinstance(spec, TemplateSpec) else spec

@@ -1,0 +1,169 @@
+"""One kernel, compiled for one kind of arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ..errors import AdstackError
+from ..ir.structure import Kernel
+from ..runtime.collection import uncollected
+from ..runtime.compiler import compile_kernel, stages
+from ..runtime.memory import Buffer
+from ..runtime.plans import Plan
+from ..runtime.shortcuts import Argument, HostArgument, SameAttribute
+from ..runtime.state import Runtime
+from ..values.specs import Lowered, Request, ScalarSpec, Spec
+from .arguments import Call
+from .lifetimes import Attribute, Data, Life, attributes, objects_of, valueless
+from .results import result_value
+
+__all__ = ["LaunchRecords", "Specialisation", "run_plan", "specialise"]
+
+
+class LaunchRecords(Protocol):
+    """Notes the launches of a specialisation, so that `.grad()` knows what each of them read: `gradients/records.py`."""
+
+    @property
+    def fields(self) -> Mapping[str, Buffer]:
+        """The memory that the reverse pass may read and that is the same in every call, by the name of the place."""
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """The places of array arguments that the reverse pass may read."""
+
+    @property
+    def notes(self) -> bool:
+        """Whether Python must serve every call."""
+
+    @property
+    def keeps(self) -> bool:
+        """Whether launches keep what they overwrite."""
+
+    def may_serve(self, hosts: Collection[str]) -> bool:
+        """Whether machine code may serve calls from now on; `hosts` are the parameters that take numpy arrays."""
+
+    def are_untouched(self, call: Call) -> bool:
+        """Whether nothing that matters to a call has been written since it is watched."""
+
+    def launch(self, call: Call) -> Any:
+        """Launch, and note it; the value that the kernel returns."""
+
+    def note(self, call: Call, error: AdstackError | None = None) -> None:
+        """Note a launch that others made; with an error, it can't be differentiated later."""
+
+    def note_taped(self, call: Call) -> None:
+        """Note that a tape has launched, and differentiates the launch itself."""
+
+
+@dataclass(eq=False)
+class Specialisation:
+    """What serves all calls with an equal key.
+
+    Attributes:
+        kernel: the IR as the frontend made it.
+        plan: how it is launched.
+        returns: spec of what it returns, or None.
+        specs: of the parameters, without the values of template arguments.
+        captured: attributes that were baked in.
+        life: it serves calls as long as what it was made for is there.
+        fields: place name -> the field or ndarray that it stands for, as long as it lives.
+        modes: the same in forward or reverse mode, see `gradients/differentiated.py`.
+        placed: how many fields had been placed when it was looked whether it has a gradient.
+        records: its launches, as `.grad()` asks for them, see `gradients/records.py`; None if it has no gradient.
+        calls: how many launches Python made; with 1, machine code has not served any yet.
+        whole: its launches as graphs, see `kernels/whole.py`.
+    """
+
+    specs: tuple[Spec, ...]
+    kernel: Kernel
+    plan: Plan
+    returns: Spec | None
+    captured: tuple[Attribute, ...]
+    life: Life
+    fields: Data
+    modes: dict[Any, Any] = field(default_factory=dict)
+    records: LaunchRecords | None = None
+    placed: int = 0
+    calls: int = 0
+    whole: Any = None
+
+    def is_current(self) -> bool:
+        """Whether what was baked in has not changed since."""
+        return all(one.is_same() for one in self.captured)
+
+    def shortcut(self, arguments: tuple[Argument, ...], otherwise: Callable[..., Any]) -> Callable[..., Any] | None:
+        """A callable that serves calls with such arguments without Python, and leaves others to `otherwise`."""
+        if not (self.returns is None or isinstance(self.returns, ScalarSpec)):
+            return None
+        hosts = {argument.place for argument in arguments if isinstance(argument, HostArgument)}
+        if self.plan.is_watched or (self.records is not None and not self.records.may_serve(hosts)):
+            return None
+        returns, conditions = self.returns is not None, self.life.conditions
+        needed = frozenset(() if self.records is None else self.records.arrays)
+        return self.plan.shortcut(
+            arguments,
+            self.attributes,
+            returns,
+            otherwise,
+            conditions=conditions,
+            keep=(self.life.word,),
+            needed=needed,
+        )
+
+    @property
+    def attributes(self) -> tuple[SameAttribute, ...]:
+        """What attributes must be, for machine code."""
+        return tuple(one.described(self.life) for one in self.captured)
+
+    def end(self) -> None:
+        """Nobody can ask for it any more: let go of what was compiled for it besides."""
+        self.modes.clear()
+        self.records = self.whole = None
+
+    def launch(self, call: Call) -> Any:
+        """Run it, so that it can be differentiated later; the value that the kernel returns."""
+        self.calls += 1
+        records = self.records
+        return self.run(call) if records is None else records.launch(call)
+
+    def run(self, call: Call) -> Any:
+        """Run it, and nothing else; the value that the kernel returns."""
+        scalars = run_plan(self.plan, call)
+        return None if self.returns is None else result_value(self.returns, scalars)
+
+    def stages(self, runtime: Runtime) -> dict[str, str]:
+        """The IR at each stage, as text."""
+        return stages(self.kernel, runtime.options, runtime.backend)
+
+
+def run_plan(plan: Plan, call: Call) -> Sequence[Any]:
+    """Launch with a call's arguments; the returned scalars."""
+    if call.loans is None:
+        return plan.launch(call.scalars, call.arrays)
+    written = plan.compiled.written
+    for loan in call.loans:
+        loan.check(call, written)
+    scalars = plan.launch(call.scalars, call.arrays)
+    for loan in call.loans:
+        loan.give_back(written)
+    return scalars
+
+
+@uncollected()
+def specialise(request: Request, runtime: Runtime) -> Specialisation:
+    """Compile."""
+    from ..frontend import lower
+
+    lowered: Lowered = lower(request)
+    compiled = compile_kernel(lowered.kernel, runtime.options, runtime.backend)
+    buffers = {name: data.buffer for name, data in lowered.fields.items()}
+    plan = Plan(runtime.backend, compiled, buffers)
+    life = Life(objects_of(request.specs, lowered.captured))
+    specs, captured = tuple(map(valueless, request.specs)), attributes(lowered.captured, life)
+    made = Specialisation(specs, lowered.kernel, plan, request.returns, captured, life, Data(lowered.fields, life))
+    if runtime.options.print_ir:
+        for title, text in made.stages(runtime).items():
+            print(f"==== {lowered.kernel.name}: {title}\n{text}")
+    return made

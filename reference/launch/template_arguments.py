@@ -1,0 +1,71 @@
+"""Arguments that are compile-time objects, and those of `Tensor` parameters, which are whatever comes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..data.fields import Field
+from ..errors import AdstackRuntimeTypeError
+from ..ir.types import DType
+from ..runtime.shortcuts import Argument, SameArgument
+from ..runtime.state import current
+from ..values.elements import Elements
+from ..values.specs import Spec, TemplateSpec
+from .arguments import Call, invalid
+from .array_arguments import NdarrayParameter, is_array
+from .lifetimes import Same
+
+__all__ = ["TemplateParameter", "TensorParameter", "template_key"]
+
+
+def template_key(value: Any) -> Any:
+    """Equal for values that the frontend treats alike: numbers by value, everything else by identity."""
+    if isinstance(value, (bool, int, float, str)):
+        return type(value), repr(value)
+    if value is None or isinstance(value, DType):
+        return value
+    if isinstance(value, (tuple, list)):
+        return type(value), tuple(template_key(v) for v in value)
+    if isinstance(value, Elements):
+        return value.shape, value.dtype, tuple(template_key(e) for e in value.entries)
+    return Same(value)
+
+
+class TemplateParameter:
+    """A compile-time object; arrays are passed as arrays."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.array = NdarrayParameter(name)
+
+    def take(self, value: Any, call: Call) -> None:
+        if is_array(value):
+            self.array.take(value, call)
+        else:
+            if isinstance(value, float) and current().options.raise_on_templated_floats:
+                raise AdstackRuntimeTypeError(
+                    f"argument {self.name} is a template, and a float is passed: {value!r}",
+                    do="annotate it with a float type, or leave out raise_on_templated_floats",
+                )
+            call.key.append(template_key(value))
+
+    def spec(self, value: Any) -> Spec:
+        return self.array.spec(value) if is_array(value) else TemplateSpec(value, template_key(value))
+
+    def described(self, value: Any) -> Argument | None:
+        """This very object, where no other key can come of it."""
+        if is_array(value):
+            return self.array.described(value)
+        if isinstance(value, (tuple, list, Elements)):
+            return None
+        key = template_key(value)
+        return SameArgument(id(value), None if isinstance(key, Same) and key.is_weak else value)
+
+
+class TensorParameter(TemplateParameter):
+    """A tensor, field, ndarray, numpy array, torch tensor, or None."""
+
+    def take(self, value: Any, call: Call) -> None:
+        if not (value is None or isinstance(value, Field) or is_array(value)):
+            raise invalid(self.name, "a tensor, a field, an ndarray or None", value)
+        super().take(value, call)

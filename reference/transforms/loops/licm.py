@@ -1,0 +1,187 @@
+"""Loop-invariant code motion: `licm(body)`.
+
+Requires: verified IR.
+Ensures: what gives the same in every round stands before its loop, as far out as its operands allow:
+
+- pure ops that can't be an error in debug mode, constants too, out of `for` and `while`. They may then run where they
+  did not (a loop without rounds, a branch not taken), which nobody can see. Costly ones stay in a branch;
+- out of `parallel_for`, only costly ops and what they are made of. A value that a loop takes from outside is recomputed
+  or loaded by every thread: cheaper than a division, dearer than an addition;
+- loads of places that nothing in the loop may write: if they can't be out of bounds, or if the loop is known to run and
+  the load comes first in it (before anything that may stop, raise or print). Never out of `parallel_for`: every thread
+  would load it all the same.
+
+Local arrays and adstacks stay: their ops are cheap, and their order matters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from ...analysis.facts import Known, Touched, in_bounds, may_raise, touched
+from ...ir.ops import TABLE
+from ...ir.structure import Op, Place, Region, Value
+from ..rewriting.options import DEFAULT, Options
+from ..rewriting.rewrite import Rewriter
+
+__all__ = ["licm"]
+
+COSTLY: Final = frozenset(
+    {TABLE[name] for name in ("div", "sqrt", "floordiv", "mod", "raw_div", "raw_mod", "ipow")}
+    | {row for row in TABLE.values() if row.transcendental or "function" in row.attrs}
+)
+
+IF, FOR, WHILE, PARALLEL, LOAD = (TABLE[name] for name in ("if", "for", "while", "parallel_for", "load"))
+
+
+def licm(body: Region, options: Options = DEFAULT) -> None:
+    """Move loop-invariant ops in place."""
+    mover = Mover(body)
+    mover.run(body)
+
+
+@dataclass
+class Loop:
+    """A loop around the op at hand.
+
+    Attributes:
+        inside: what its regions touch.
+        runs: it has a first round for sure, if it is reached.
+        straight: everything met so far in it is met in its first round, and lets the next op be reached.
+        branches: how many `if`s of it stand around.
+        parallel: a `parallel_for`, which gives nothing out before it is complete.
+        before: what goes in front of it.
+    """
+
+    inside: Touched
+    runs: bool
+    parallel: bool = False
+    straight: bool = True
+    branches: int = 0
+    before: list[Op] = field(default_factory=list)
+
+    def writes_from_elsewhere(self, place: Place) -> bool:
+        """Whether other iterations may write the place meanwhile."""
+        return self.parallel and self.inside.may_write(place)
+
+
+class Mover(Rewriter):
+    """Walks with the loops around; `level` says inside how many of them a value is defined."""
+
+    def __init__(self, body: Region) -> None:
+        super().__init__()
+        self.touched = touched(body)
+        self.loops: list[Loop] = []
+        self.level: dict[Value, int] = {}
+
+    def run(self, region: Region) -> None:
+        self.level.update(dict.fromkeys(region.args, len(self.loops)))
+        super().run(region)
+
+    def plain(self, op: Op) -> None:
+        level = self._target(op) if self.loops else len(self.loops)
+        for value in op.results:
+            self.level[value] = level
+            self.defs[value] = op
+        if level == len(self.loops):
+            self.out.append(op)
+            self._note(op)
+        else:
+            self.loops[level].before.append(op)
+
+    def _note(self, op: Op) -> None:
+        """After an op that may stop or speak, a load is not moved to the front."""
+        if self.loops and (op.opdef.writes or may_raise(op, self.constant)):
+            self.loops[-1].straight = False
+
+    def structured(self, op: Op) -> None:
+        level = len(self.loops)
+        self.level.update(dict.fromkeys(op.results, level))
+        if op.opdef is IF:
+            self._branch(op)
+            return
+        loop = self._loop(op)
+        self.loops.append(loop)
+        for region in op.regions:
+            self.run(region)
+            loop.straight = False
+        self.loops.pop()
+        self.out.extend(take_costly(op.regions[0], self.constant) if loop.parallel else loop.before)
+        self.append(op)
+        if self.loops:
+            self.loops[-1].straight = False
+
+    def _branch(self, op: Op) -> None:
+        if self.loops:
+            self.loops[-1].branches += 1
+        for region in op.regions:
+            self.run(region)
+        self.append(op)
+        if self.loops:
+            self.loops[-1].branches -= 1
+            self.loops[-1].straight = False
+
+    def _loop(self, op: Op) -> Loop:
+        inside = self.touched[op]
+        if op.opdef is PARALLEL:
+            return Loop(inside, runs=False, parallel=True)
+        return Loop(inside, runs=op.opdef is WHILE or self._has_rounds(op))
+
+    def _has_rounds(self, op: Op) -> bool:
+        lo, hi = self.constant(op.operands[0]), self.constant(op.operands[1])
+        return lo is not None and hi is not None and lo < hi
+
+    # ---- where to
+
+    def _target(self, op: Op) -> int:
+        """Inside how many loops the op will stand."""
+        here = len(self.loops)
+        if op.opdef is LOAD:
+            return self._load_target(op)
+        if not op.opdef.pure or may_raise(op, self.constant):
+            return here
+        least = max((self.level.get(v, 0) for v in op.operands), default=0)
+        while here > least and self._lets_out(self.loops[here - 1], op):
+            here -= 1
+        return here
+
+    def _lets_out(self, loop: Loop, op: Op) -> bool:
+        return not loop.parallel and not (loop.branches and op.opdef in COSTLY)
+
+    def _load_target(self, op: Op) -> int:
+        here, place = len(self.loops), op.attrs["place"]
+        least = max((self.level.get(v, 0) for v in op.operands), default=0)
+        # a load that did not run before must not race with other iterations
+        safe = in_bounds(op, self.constant) and not self.loops[0].writes_from_elsewhere(place)
+        while here > least:
+            loop = self.loops[here - 1]
+            first = loop.runs and loop.straight and not loop.branches
+            if loop.parallel or not (safe or first) or loop.inside.may_write(place):
+                break
+            here -= 1
+        return here
+
+
+def take_costly(body: Region, known: Known) -> list[Op]:
+    """Take out of a parallel body the costly ops that don't depend on the iteration, and what they are made of."""
+    varying: set[Value] = set(body.args)
+    makers: dict[Value, Op] = {}
+    wanted: list[Op] = []
+    for op in body.ops:
+        if op.opdef.pure and varying.isdisjoint(op.operands) and not may_raise(op, known):
+            makers.update(dict.fromkeys(op.results, op))
+            if op.opdef in COSTLY:
+                wanted.append(op)
+        else:
+            varying.update(op.results)
+    chosen: set[Op] = set()
+    while wanted:
+        op = wanted.pop()
+        if op not in chosen:
+            chosen.add(op)
+            wanted.extend(makers[v] for v in op.operands if v in makers)
+    taken = [op for op in body.ops if op in chosen]
+    if taken:
+        body.ops = [op for op in body.ops if op not in chosen]
+    return taken

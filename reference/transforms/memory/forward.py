@@ -1,0 +1,166 @@
+"""Memory inside a thread: `forward(body)`.
+
+Requires: verified IR; best after `simplify` and `cse`, which make equal indices one value.
+Ensures: a load of an element that this thread has stored or loaded before, with nothing in between that may have
+changed it, is gone: its value is known. A store that is overwritten before anything may look at it is gone, and so is
+one of the value that stands there already (not with `options.debug`: it may be a race worth reporting).
+
+Other iterations of a parallel loop can't come in between: they would race. Serial code and parallel loops know nothing
+of each other: a value handed from task to task costs as much as a load. Branches and loops forget what they may have
+changed. With `options.keep_accesses`, of the accesses to places only loads go, after loads of the same element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from ...analysis.facts import Memory, memory_of, touched
+from ...ir.ops import TABLE
+from ...ir.structure import Op, Place, Region, Value
+from ..rewriting.options import DEFAULT, Options
+from ..rewriting.rewrite import Rewriter
+from .memo import Element, Memo, element
+
+__all__ = ["forward"]
+
+LOOPS_LIKE: Final = frozenset({TABLE["for"], TABLE["while"]})
+PARALLEL: Final = TABLE["parallel_for"]
+
+ROUNDS: Final = 4
+"""A loop without its useless stores changes less, so more is known in it: it is walked again, but not for ever."""
+
+
+def forward(body: Region, options: Options = DEFAULT) -> None:
+    """Forward and drop accesses in place."""
+    for _ in range(ROUNDS):
+        forwarder = Forwarder(body, options)
+        forwarder.run(body)
+        remove(body, forwarder.dead)
+        if not forwarder.again:
+            return
+
+
+class Forwarder(Rewriter):
+    """Walks with what is known.
+
+    Attributes:
+        values: what stands in an element.
+        unseen: the last store to an element, while nothing has looked at it.
+        dead: stores to remove.
+        read: what the loads that stay, in the region at hand and inside it, look at.
+        again: a store inside a loop or branch has gone.
+    """
+
+    def __init__(self, body: Region, options: Options) -> None:
+        super().__init__()
+        self.options = options
+        self.touched = touched(body)
+        self.values: Memo[Value] = Memo()
+        self.unseen: Memo[Op] = Memo()
+        self.dead: set[Op] = set()
+        self.read: set[Memory] = set()
+        self.depth = 0
+        self.again = False
+
+    def plain(self, op: Op) -> None:
+        found = memory_of(op)
+        if found is None:
+            self.append(op)
+            return
+        memory, start = found
+        rank = memory.rank if isinstance(memory, Place) else 1
+        at = element(op.operands[start : start + rank], self.defs, self.constant)
+        access = KEPT if self.options.keep_accesses and isinstance(memory, Place) else ACCESS
+        access[op.name](self, op, memory, at)
+
+    def load(self, op: Op, memory: Memory, at: Element) -> None:
+        """Take the known value, or know this one from now on."""
+        value = self.values.get(memory, at)
+        if value is not None:
+            self.renamed[op.result] = value
+            return
+        self.read.add(memory)
+        self.unseen.drop(memory, at)
+        self.values.put(memory, at, op.result)
+        self.append(op)
+
+    def store(self, op: Op, memory: Memory, at: Element) -> None:
+        """Know the value; the store before was for nothing."""
+        value = op.operands[-1]
+        if self.values.get(memory, at) is value and not self.options.debug:
+            self.again = self.again or self.depth > 0
+            return
+        before = self.unseen.get(memory, at)
+        if before is not None:
+            self.dead.add(before)
+            self.again = self.again or self.depth > 0
+        self.unseen.put(memory, at, op)
+        self.values.drop(memory, at)
+        self.values.put(memory, at, value)
+        self.append(op)
+
+    def atomic(self, op: Op, memory: Memory, at: Element) -> None:
+        """It reads, and what it leaves is not known."""
+        self.read.add(memory)
+        self.unseen.drop(memory, at)
+        self.values.drop(memory, at)
+        self.append(op)
+
+    def kept(self, op: Op, memory: Memory, at: Element) -> None:
+        """It stays; what it leaves is not known."""
+        self.values.drop(memory, at)
+        self.append(op)
+
+    # ---- control
+
+    def structured(self, op: Op) -> None:
+        written = self.touched[op].written
+        if op.opdef is PARALLEL:
+            self.values.forget()
+            self.unseen.forget()
+        elif op.opdef in LOOPS_LIKE:
+            self._changed(written)
+        outer, self.read = self.read, set()
+        self.depth += 1
+        for region in op.regions:
+            self._inside(region)
+        self.depth -= 1
+        self._changed(written)
+        for memory in self.read:
+            self.unseen.drop_all(memory)
+        self.read |= outer
+        self.append(op)
+
+    def _inside(self, region: Region) -> None:
+        with self.values.scope(), self.unseen.scope():
+            self.unseen.forget()
+            self.run(region)
+
+    def _changed(self, written: set[Memory]) -> None:
+        for memory in written:
+            self.values.drop_all(memory)
+
+
+ACCESS: Final[dict[str, Callable[[Forwarder, Op, Memory, Element], None]]] = {
+    "load": Forwarder.load,
+    "store": Forwarder.store,
+    "atomic": Forwarder.atomic,
+    "array.load": Forwarder.load,
+    "array.store": Forwarder.store,
+}
+KEPT: Final[dict[str, Callable[[Forwarder, Op, Memory, Element], None]]] = {
+    "load": Forwarder.load,
+    "store": Forwarder.kept,
+    "atomic": Forwarder.kept,
+}
+
+
+def remove(region: Region, dead: set[Op]) -> None:
+    """Drop these ops, wherever they stand."""
+    if not dead:
+        return
+    region.ops = [op for op in region.ops if op not in dead]
+    for op in region.ops:
+        for inner in op.regions:
+            remove(inner, dead)

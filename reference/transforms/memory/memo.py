@@ -1,0 +1,117 @@
+"""What is known per element of memory, kept up to date in constant time per access."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final, Generic, TypeVar
+
+from ...analysis.facts import OVERLAPPING, Known, Memory, family
+from ...ir.ops import TABLE
+from ...ir.structure import Op, Value
+
+__all__ = ["Element", "Memo", "element"]
+
+T = TypeVar("T")
+
+Bases = tuple["Value | None", ...]
+Offsets = tuple[int, ...]
+Element = tuple[Bases, Offsets]
+"""An element by its indices, each a value (None: zero) plus a number.
+
+Elements of the same bases are the same exactly if their offsets are; of different bases nothing is known."""
+
+ADD: Final = TABLE["add"]
+MISSING: Final = object()
+
+
+def element(indices: list[Value], defs: dict[Value, Op], known: Known) -> Element:
+    """The element at `indices`."""
+    parts = [_part(index, defs, known) for index in indices]
+    return tuple(base for base, _ in parts), tuple(offset for _, offset in parts)
+
+
+def _part(index: Value, defs: dict[Value, Op], known: Known) -> tuple[Value | None, int]:
+    number = known(index)
+    if number is not None:
+        return None, int(number)
+    op = defs.get(index)
+    if op is not None and op.opdef is ADD:
+        number = known(op.operands[1])
+        if number is not None:
+            return op.operands[0], int(number)
+    return index, 0
+
+
+class Memo(Generic[T]):
+    """family -> memory -> bases -> offsets -> T. Changes inside `scope` are undone at its end."""
+
+    def __init__(self) -> None:
+        self.families: dict[str, dict[Memory, dict[Bases, dict[Offsets, T]]]] = {name: {} for name in OVERLAPPING}
+        self.log: list[tuple[dict[Any, Any], Any, Any]] = []
+
+    def get(self, memory: Memory, at: Element) -> T | None:
+        """What is known of an element."""
+        return self.families[family(memory)].get(memory, {}).get(at[0], {}).get(at[1])
+
+    def put(self, memory: Memory, at: Element, what: T) -> None:
+        """Note what is known of an element now."""
+        members = self.families[family(memory)]
+        groups = self._inner(members, memory)
+        self._set(self._inner(groups, at[0]), at[1], what)
+
+    def drop(self, memory: Memory, at: Element) -> None:
+        """Forget the element, and all that may be the same."""
+        kind = family(memory)
+        own = self.families[kind].get(memory, {})
+        group = own.get(at[0])
+        if group is not None and at[1] in group:
+            self._delete(group, at[1])
+        self._drop_others(memory, {} if group is None else {at[0]: group}, len(own) > (group is not None))
+
+    def drop_all(self, memory: Memory) -> None:
+        """Forget all elements of `memory`, and all that may be the same."""
+        self._drop_others(memory, {}, memory in self.families[family(memory)])
+
+    def _drop_others(self, memory: Memory, stays: dict[Bases, dict[Offsets, T]], changed: bool) -> None:
+        kind = family(memory)
+        for other in OVERLAPPING[kind]:
+            if self.families[other] and other != kind:
+                self._set(self.families, other, {})
+        members = self.families[kind]
+        if kind in OVERLAPPING[kind] and any(member is not memory and member != memory for member in members):
+            self._set(self.families, kind, {memory: stays})
+        elif changed:
+            self._set(members, memory, stays)
+
+    def forget(self) -> None:
+        """Forget everything."""
+        for kind, members in self.families.items():
+            if members:
+                self._set(self.families, kind, {})
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Undo, at the end of the `with` block, every change made in it."""
+        mark = len(self.log)
+        yield
+        while len(self.log) > mark:
+            container, key, was = self.log.pop()
+            if was is MISSING:
+                del container[key]
+            else:
+                container[key] = was
+
+    def _inner(self, outer: dict[Any, dict[Any, Any]], key: Any) -> dict[Any, Any]:
+        inner = outer.get(key)
+        if inner is None:
+            inner = {}
+            self._set(outer, key, inner)
+        return inner
+
+    def _set(self, container: dict[Any, Any], key: Any, what: Any) -> None:
+        self.log.append((container, key, container.get(key, MISSING)))
+        container[key] = what
+
+    def _delete(self, container: dict[Any, Any], key: Any) -> None:
+        self.log.append((container, key, container.pop(key)))

@@ -1,0 +1,66 @@
+"""Carried values of `for` and `while`, wherever they stand: operands, region arguments, yields, results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from ...ir.structure import Op, Value
+
+__all__ = ["LOOPS", "Carried", "add_carried", "carried", "keep", "keep_carried"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Positions of the first carried value: among the operands; per region, among its arguments and its yields."""
+
+    operand: int
+    regions: tuple[tuple[int, int], ...]
+
+
+LOOPS: Final[dict[str, Layout]] = {"for": Layout(2, ((1, 0),)), "while": Layout(0, ((0, 1), (0, 0)))}
+
+
+@dataclass(frozen=True)
+class Carried:
+    """One carried value: `init` goes in, each region takes one of `args`, gives one of `yields`; `result` comes out."""
+
+    init: Value
+    args: tuple[Value, ...]
+    yields: tuple[Value, ...]
+    result: Value
+
+
+def carried(op: Op) -> Iterator[Carried]:
+    """The carried values of a loop, in order."""
+    layout = LOOPS[op.name]
+    for k, result in enumerate(op.results):
+        args = tuple(region.args[at + k] for region, (at, _) in zip(op.regions, layout.regions, strict=True))
+        yields = tuple(r.terminator.operands[at + k] for r, (_, at) in zip(op.regions, layout.regions, strict=True))
+        yield Carried(op.operands[layout.operand + k], args, yields, result)
+
+
+def keep(items: list[T], wanted: Sequence[bool], start: int = 0) -> None:
+    """Drop the items from `start` on that are not wanted."""
+    items[start:] = [item for item, stays in zip(items[start:], wanted, strict=True) if stays]
+
+
+def keep_carried(op: Op, wanted: Sequence[bool]) -> None:
+    """Drop the carried values of a loop that are not wanted."""
+    layout = LOOPS[op.name]
+    keep(op.operands, wanted, layout.operand)
+    keep(op.results, wanted)
+    for region, (args, yields) in zip(op.regions, layout.regions, strict=True):
+        keep(region.args, wanted, args)
+        keep(region.terminator.operands, wanted, yields)
+
+
+def add_carried(op: Op, init: Value, args: Sequence[Value], result: Value) -> None:
+    """One more carried value, the last; its yields are the caller's to append."""
+    op.operands.append(init)
+    op.results.append(result)
+    for region, arg in zip(op.regions, args, strict=True):
+        region.args.append(arg)

@@ -1,0 +1,132 @@
+"""Shared by the passes: walking and rebuilding regions, renaming, cloning.
+
+Passes work in place. A definition stands before its uses in program order, so one walk that renames operands as it goes
+carries every replacement to every use; nothing is scanned twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ...ir.ops import TABLE
+from ...ir.structure import Constant, Kernel, Op, Region, Value
+
+__all__ = [
+    "CONST",
+    "Renaming",
+    "Rewriter",
+    "clone_kernel",
+    "clone_op",
+    "constant_op",
+    "rename_operands",
+]
+
+Renaming = dict[Value, Value]
+
+
+class Rewriter:
+    """Rebuilds a region op by op. A pass overrides `plain` (ops without regions) and `structured` (ops with).
+
+    Attributes:
+        out: the ops of the region being rebuilt, so far.
+        renamed: values that are gone, and what stands for them; never a chain.
+        defs: the op that defines a value; region arguments have none.
+    """
+
+    def __init__(self) -> None:
+        self.out: list[Op] = []
+        self.renamed: Renaming = {}
+        self.defs: dict[Value, Op] = {}
+
+    def run(self, region: Region) -> None:
+        """Rebuild `region`: visit its ops in order; what they append becomes its new content."""
+        outer, self.out = self.out, []
+        self.visit_all(region.ops)
+        region.ops, self.out = self.out, outer
+
+    def visit_all(self, ops: Iterable[Op]) -> None:
+        """Visit ops one after the other, with their operands renamed."""
+        renamed = self.renamed
+        for op in ops:
+            if renamed:
+                op.operands = [renamed.get(v, v) for v in op.operands]
+            if op.regions:
+                self.structured(op)
+            else:
+                self.plain(op)
+
+    def plain(self, op: Op) -> None:
+        """Handle an op without regions."""
+        self.append(op)
+
+    def structured(self, op: Op) -> None:
+        """Handle an op with regions."""
+        for region in op.regions:
+            self.run(region)
+        self.append(op)
+
+    def append(self, op: Op) -> None:
+        """Put `op` into the region being rebuilt."""
+        self.out.append(op)
+        for value in op.results:
+            self.defs[value] = op
+
+    def now(self, value: Value) -> Value:
+        """What stands for `value` by now."""
+        return self.renamed.get(value, value)
+
+    def rename(self, old: Iterable[Value], new: Iterable[Value]) -> None:
+        """From here on `new` stands for `old`."""
+        for was, value in zip(old, new, strict=True):
+            self.renamed[was] = self.now(value)
+
+    def inline(self, op: Op, region: Region, args: Iterable[Value], results_from: int = 0) -> None:
+        """Put the ops of one of `op`'s regions in its place; what the region yields becomes the results."""
+        self.rename(region.args, args)
+        self.visit_all(region.ops[:-1])
+        self.rename(op.results, region.terminator.operands[results_from:])
+
+    def constant(self, value: Value) -> Constant | None:
+        """The number that `value` is known to be."""
+        op = self.defs.get(value)
+        if op is None or op.opdef is not CONST:
+            return None
+        number: Constant = op.attrs["value"]
+        return number
+
+
+CONST = TABLE["const"]
+
+
+def constant_op(number: Constant, result: Value, like: Op) -> Op:
+    """A `const` that defines `result`, at the location of `like`."""
+    return Op(CONST, [], {"to": result.dtype, "value": number}, [result], [], like.loc)
+
+
+def rename_operands(ops: Iterable[Op], renamed: Renaming) -> None:
+    """Rename the operands of `ops` and of all inside them."""
+    for op in Region(ops=list(ops)).walk():
+        op.operands = [renamed.get(v, v) for v in op.operands]
+
+
+def clone_op(op: Op, renamed: Renaming) -> Op:
+    """A copy with values of its own; its operands, and in `renamed` its results, are mapped."""
+    operands = [renamed.get(v, v) for v in op.operands]
+    regions = [_clone_region(region, renamed) for region in op.regions]
+    return Op(op.opdef, operands, dict(op.attrs), [_fresh(v, renamed) for v in op.results], regions, op.loc)
+
+
+def _clone_region(region: Region, renamed: Renaming) -> Region:
+    args = [_fresh(v, renamed) for v in region.args]
+    return Region(args, [clone_op(op, renamed) for op in region.ops])
+
+
+def _fresh(value: Value, renamed: Renaming) -> Value:
+    renamed[value] = copy = Value(value.type, value.name)
+    return copy
+
+
+def clone_kernel(kernel: Kernel) -> Kernel:
+    """A kernel that shares nothing mutable with `kernel`."""
+    return replace(kernel, body=_clone_region(kernel.body, {}), places=dict(kernel.places))

@@ -1,0 +1,9 @@
+"""Passes over scalar values.
+
+fold.py      constant folding
+simplify.py  algebra, as a table of rules: identities.py, casts.py, computed.py, patterns.py
+cse.py       common subexpressions
+dce.py       dead code
+
+May import: ir, analysis, transforms.rewriting, errors.
+"""

@@ -1,0 +1,103 @@
+"""Rules for chains of conversions, and for comparisons of a u1 that was converted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ...ir.structure import Op, Value
+from ...ir.types import ALL, INTS, NUMERIC, DType
+from .fold import compute
+from .patterns import Found, Maker, taken
+
+if TYPE_CHECKING:
+    from .identities import Row
+
+__all__ = ["BITCASTS", "CASTS", "COMPARED_FLAG", "holds_all"]
+
+FRACTION: Final = {"f16": 11, "f32": 24, "f64": 53}
+EXPONENT: Final = {"f16": 16, "f32": 128, "f64": 1024}
+
+
+def holds_all(wide: DType, narrow: DType) -> bool:
+    """Whether every value of `narrow` is a value of `wide`."""
+    if narrow.is_float:
+        return wide.is_float and wide.bits >= narrow.bits
+    if wide.is_float:
+        return narrow.bits - (narrow.kind == "i") <= min(FRACTION[wide.name], EXPONENT[wide.name] - 1)
+    return wide.min <= narrow.min and wide.max >= narrow.max
+
+
+def skips(source: DType, middle: DType, to: DType) -> bool:
+    """Whether source -> middle -> to is source -> to, for every value."""
+    ints = source in INTS and middle in INTS and to in INTS
+    if ints and to.bits <= middle.bits:
+        return True  # the low bits of the low bits
+    if not holds_all(middle, source):
+        return False
+    # the middle holds the number itself, but a float is saturated on its way to an integer where an integer wraps
+    return source.is_float == middle.is_float or to.is_float or to.is_bool or holds_all(to, source)
+
+
+def _cast_source(maker: Maker, op: Op) -> Found | None:
+    """A cast of a cast whose middle does not matter; gives what the first one converts."""
+    inner = maker.source(op.operands[0], "cast")
+    if inner is None:
+        return None
+    x = inner.operands[0]
+    return (x,) if skips(x.dtype, op.operands[0].dtype, op.result.dtype) else None
+
+
+def _same_type(maker: Maker, op: Op) -> Found | None:
+    return (op.operands[0],) if op.operands[0].type is op.result.type else None
+
+
+def _convert(name: str, maker: Maker, op: Op, found: Found) -> Value:
+    (x,), to = found, op.result.dtype
+    return x if x.type is to else maker.make(name, x, to=to)
+
+
+def _direct_cast(maker: Maker, op: Op, found: Found) -> Value:
+    return _convert("cast", maker, op, found)
+
+
+def _direct_bitcast(maker: Maker, op: Op, found: Found) -> Value:
+    return _convert("bitcast", maker, op, found)
+
+
+def _bitcast_source(maker: Maker, op: Op) -> Found | None:
+    inner = maker.source(op.operands[0], "bitcast")
+    return None if inner is None else (inner.operands[0],)
+
+
+def _flag_and_number(maker: Maker, op: Op) -> Found | None:
+    """A comparison of a converted u1 with a number; gives the u1."""
+    inner = maker.source(op.operands[0], "cast")
+    if inner is None or not inner.operands[0].dtype.is_bool or maker.constant(op.operands[1]) is None:
+        return None
+    return (inner.operands[0],)
+
+
+def _by_cases(maker: Maker, op: Op, found: Found) -> Value | None:
+    """The comparison is computed for false and for true."""
+    (flag,), to = found, op.operands[0].dtype
+    limit = maker.constant(op.operands[1])
+    assert limit is not None
+    low, high = (compute(op, [to(n), limit]) for n in (0, 1))
+    if low == high:
+        return maker.number(bool(low), op.result.dtype)
+    return flag if high else maker.make("not", flag)
+
+
+CASTS: Final[tuple[Row, ...]] = (
+    ("cast", ALL, _same_type, taken(), "the same type"),
+    ("cast", ALL, _cast_source, _direct_cast, "the type between holds every value, or is a wrapping of a wrapping"),
+)
+
+BITCASTS: Final[tuple[Row, ...]] = (
+    ("bitcast", ALL, _same_type, taken(), "the same type"),
+    ("bitcast", ALL, _bitcast_source, _direct_bitcast, "the same bits all along"),
+)
+
+COMPARED_FLAG: Final[tuple[Row, ...]] = (
+    ("eq ne lt le gt ge", NUMERIC, _flag_and_number, _by_cases, "two cases, computed"),
+)

@@ -1,0 +1,155 @@
+"""Dead code: `dce(body)`.
+
+Requires: verified IR.
+Ensures: every op left has an effect, or gives something that such an op needs. A carried value that only feeds itself
+is gone; so are results and yields nobody uses, arrays nobody reads, loops and branches without content. A `while`
+stays, because it may not end; so do random draws, because they move the stream, and parallel loops where anything is
+drawn, because a loop's number is part of the stream's name. With `options.debug`, ops that may raise stay as well;
+without it, asserts go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...analysis.facts import draws_random, may_raise
+from ...ir.ops import TABLE
+from ...ir.structure import Constant, Op, Region, Value
+from ..rewriting.carried import LOOPS, Carried, carried, keep, keep_carried
+from ..rewriting.options import DEFAULT, Options
+from ..rewriting.rewrite import CONST
+
+__all__ = ["dce"]
+
+IF, WHILE, PARALLEL, ASSERT = (TABLE[name] for name in ("if", "while", "parallel_for", "assert"))
+ARRAY_LOAD, ARRAY_STORE = TABLE["array.load"], TABLE["array.store"]
+
+
+def dce(body: Region, options: Options = DEFAULT) -> None:
+    """Remove dead code in place."""
+    liveness = Liveness(body, options)
+    liveness.close()
+    sweep(body, liveness)
+
+
+class Liveness:
+    """What is needed: found by following needs backwards from effects.
+
+    Attributes:
+        ops: live ops.
+        values: needed values. A carried value is needed as a whole, in all its places, or not at all.
+    """
+
+    def __init__(self, body: Region, options: Options) -> None:
+        self.ops: set[Op] = set()
+        self.values: set[Value] = set()
+        self.debug = options.debug
+        self.keep_loops = options.keep_loops or draws_random(body)
+        self._source: dict[Value, Op] = {}
+        self._around: dict[Op, Op] = {}
+        self._carried: dict[Value, Carried] = {}
+        self._sides: dict[Value, tuple[Value, Value]] = {}
+        self._stores: dict[Value, list[Op]] = {}
+        self._pending: list[Value] = []
+        self._roots: list[Op] = []
+        self._collect(body, None)
+
+    def _collect(self, region: Region, around: Op | None) -> None:
+        for op in region.ops:
+            if around is not None:
+                self._around[op] = around
+            for value in op.results:
+                self._source[value] = op
+            if op.regions:
+                self._note_structure(op)
+                for inner in op.regions:
+                    self._collect(inner, op)
+            if self._is_root(op, around):
+                self._roots.append(op)
+
+    def _note_structure(self, op: Op) -> None:
+        if op.name in LOOPS:
+            for one in carried(op):
+                for value in (*one.args, one.result):
+                    self._carried[value] = one
+        elif op.opdef is IF:
+            sides = zip(*(region.terminator.operands for region in op.regions), strict=True)
+            self._sides.update(zip(op.results, sides, strict=True))
+
+    def _is_root(self, op: Op, around: Op | None) -> bool:
+        if op.opdef is ARRAY_STORE:
+            self._stores.setdefault(op.operands[0], []).append(op)
+        elif op.opdef is ASSERT:
+            return self.debug
+        elif op.opdef.writes or op.opdef is WHILE or (op.opdef.terminator and around is None):
+            return True
+        if op.opdef is PARALLEL:
+            return self.keep_loops
+        return self.debug and not op.regions and may_raise(op, self.constant)
+
+    def constant(self, value: Value) -> Constant | None:
+        """The number that `value` is known to be."""
+        op = self._source.get(value)
+        return op.attrs["value"] if op is not None and op.opdef is CONST else None
+
+    def need_op(self, op: Op) -> None:
+        """The op runs: so does all around it, and its operands are needed."""
+        inner: Op | None = op
+        while inner is not None and inner not in self.ops:
+            self.ops.add(inner)
+            self._need_operands(inner)
+            inner = self._around.get(inner)
+
+    def _need_operands(self, op: Op) -> None:
+        layout = LOOPS.get(op.name)
+        self.need(op.operands if layout is None else op.operands[: layout.operand])
+        if op.opdef is WHILE:
+            self.need(op.regions[0].terminator.operands[:1])
+        if op.opdef is ARRAY_LOAD:
+            self._need_stores(op.operands[0])
+
+    def _need_stores(self, handle: Value) -> None:
+        for store in self._stores.pop(handle, ()):
+            self.need_op(store)
+
+    def need(self, values: Iterable[Value]) -> None:
+        """Something live uses these."""
+        for value in values:
+            if value not in self.values:
+                self.values.add(value)
+                self._pending.append(value)
+
+    def close(self) -> None:
+        """Follow every need to its end."""
+        for op in self._roots:
+            self.need_op(op)
+        while self._pending:
+            value = self._pending.pop()
+            one = self._carried.get(value)
+            if one is not None:
+                self.need((one.init, *one.args, *one.yields, one.result))
+            self.need(self._sides.get(value, ()))
+            source = self._source.get(value)
+            if source is not None:
+                self.need_op(source)
+
+
+def sweep(region: Region, liveness: Liveness) -> None:
+    """Keep what is live, in the region and all inside it."""
+    region.ops = [op for op in region.ops if op in liveness.ops or op.opdef.terminator]
+    for op in region.ops:
+        if op.regions:
+            _prune(op, [value in liveness.values for value in op.results])
+            for inner in op.regions:
+                sweep(inner, liveness)
+
+
+def _prune(op: Op, wanted: list[bool]) -> None:
+    if all(wanted):
+        return
+    if op.name in LOOPS:
+        keep_carried(op, wanted)
+        return
+    keep(op.results, wanted)
+    for region in op.regions:
+        keep(region.terminator.operands, wanted)

@@ -1,0 +1,143 @@
+"""Constant folding: `fold(body)`.
+
+Requires: verified IR.
+Ensures: pure ops of constants are constants, computed by the meaning of their row, so not a bit changes; an `if` of a
+constant is the region it takes; a `for` or `parallel_for` over a constant empty range is gone, a `for` over a range of
+one is its body; a `while` that is false at once is its condition region.
+
+Transcendentals, whose meaning is the math library's function, fold like the rest, and so do calls with one result.
+
+Left alone: ops that are an error in debug mode for these operands, bitcasts to a NaN (its payload would be lost), and
+parallel loops where random numbers are drawn (a loop's number is part of the stream's name).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ...analysis.facts import draws_random
+from ...ir.functions import evaluate
+from ...ir.ops import TABLE
+from ...ir.structure import Constant, Op, Region, Value
+from ..rewriting.options import DEFAULT, Options
+from ..rewriting.rewrite import Rewriter, constant_op
+
+__all__ = ["Folder", "fold"]
+
+SHAPE, CALL = TABLE["shape"], TABLE["call"]
+
+
+def fold(body: Region, options: Options = DEFAULT) -> None:
+    """Fold constants in place."""
+    with np.errstate(all="ignore"):
+        Folder(body, options).run(body)
+
+
+class Folder(Rewriter):
+    """Replaces what it can compute."""
+
+    def __init__(self, body: Region, options: Options) -> None:
+        super().__init__()
+        self.keep_loops = options.keep_loops or draws_random(body)
+
+    def plain(self, op: Op) -> None:
+        self.append(self.folded(op))
+
+    def folded(self, op: Op) -> Op:
+        """`op`, or the constant that it gives."""
+        number = self.evaluate(op)
+        return op if number is None else constant_op(number, op.result, op)
+
+    def structured(self, op: Op) -> None:
+        rule = CONTROL.get(op.name)
+        if rule is None or not rule(self, op):
+            super().structured(op)
+
+    def evaluate(self, op: Op) -> Constant | None:
+        """The number that a pure op of constants gives; None if it can't be known, or should not be."""
+        if not op.opdef.pure or len(op.results) != 1:
+            return None
+        if op.opdef.meaning is None and op.opdef is not CALL:
+            return self._extent(op) if op.opdef is SHAPE else None
+        numbers = []
+        for value in op.operands:
+            number = self.constant(value)
+            if number is None:
+                return None
+            numbers.append(number)
+        return compute(op, numbers)
+
+    def _extent(self, op: Op) -> Constant | None:
+        extent = op.attrs["place"].shape[op.attrs["axis"]]
+        number: Constant | None = None if extent is None else op.attrs["to"](extent)
+        return number
+
+    def empty(self, lo: Value, hi: Value) -> bool:
+        """Whether no index is in [lo, hi)."""
+        first, end = self.constant(lo), self.constant(hi)
+        return lo is hi or (first is not None and end is not None and first >= end)
+
+    def single(self, lo: Value, hi: Value) -> bool:
+        """Whether exactly one index is in [lo, hi)."""
+        first, end = self.constant(lo), self.constant(hi)
+        return first is not None and end is not None and first + 1 == end
+
+
+def compute(op: Op, numbers: list[Constant]) -> Constant | None:
+    """The meaning of a scalar op for these operands; None where it traps or makes a NaN whose payload may matter."""
+    arrays = [np.array([n], v.dtype.numpy) for n, v in zip(numbers, op.operands, strict=True)]
+    trap, meaning = op.opdef.trap, op.opdef.meaning
+    if op.opdef is CALL:
+        returned: Constant = evaluate(op.attrs["function"], arrays)[0].item()
+        return returned
+    assert meaning is not None
+    if trap is not None and np.any(trap.when(*arrays)):
+        return None
+    number: Constant = meaning(op.result.dtype, *arrays).item()
+    return None if number != number and op.name == "bitcast" else number
+
+
+def _if(folder: Folder, op: Op) -> bool:
+    condition = folder.constant(op.operands[0])
+    if condition is None:
+        return False
+    folder.inline(op, op.regions[0 if condition else 1], ())
+    return True
+
+
+def _for(folder: Folder, op: Op) -> bool:
+    lo, hi, *carried = op.operands
+    if folder.empty(lo, hi):
+        folder.rename(op.results, carried)
+        return True
+    if folder.single(lo, hi):
+        folder.inline(op, op.regions[0], (lo, *carried))
+        return True
+    return False
+
+
+def _while(folder: Folder, op: Op) -> bool:
+    condition, body = op.regions
+    folder.run(condition)
+    if folder.constant(condition.terminator.operands[0]) is False:
+        folder.inline(op, condition, op.operands, results_from=1)
+    else:
+        folder.run(body)
+        folder.append(op)
+    return True
+
+
+def _parallel_for(folder: Folder, op: Op) -> bool:
+    bounds = op.operands
+    return not folder.keep_loops and any(folder.empty(lo, hi) for lo, hi in zip(bounds[::2], bounds[1::2], strict=True))
+
+
+CONTROL: dict[str, Callable[[Folder, Op], bool]] = {
+    "if": _if,
+    "for": _for,
+    "while": _while,
+    "parallel_for": _parallel_for,
+}
+"""How structured ops of constants go; each says whether it did."""

@@ -1,0 +1,208 @@
+"""The vocabulary of simplification rules: when a rule applies, and what it gives.
+
+A rule is a row: the ops and operand types it is for, a pattern, an outcome, and the license: why no bit changes.
+Patterns look at an op and give the values they matched, or None. Outcomes make a value of those.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ...ir.structure import Constant, Op, Value
+from ...ir.types import DType
+
+__all__ = ["Found", "Maker", "Outcome", "Pattern", "Rule", "same_bits"]
+
+
+class Maker(Protocol):
+    """What rules need of the pass."""
+
+    def constant(self, value: Value) -> Constant | None: ...
+    def source(self, value: Value, name: str) -> Op | None: ...
+    def make(self, name: str, *operands: Value, **attrs: Any) -> Value: ...
+    def number(self, number: Constant, to: DType) -> Value: ...
+
+
+Found = tuple[Value, ...]
+Pattern = Callable[[Maker, Op], "Found | None"]
+Outcome = Callable[[Maker, Op, Found], "Value | None"]
+Number = Callable[[DType], Constant]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One row: `why` is its license."""
+
+    pattern: Pattern
+    outcome: Outcome
+    why: str
+
+
+def same_bits(a: Constant, b: Constant) -> bool:
+    """Equality of numbers of one type that tells -0.0 from 0.0."""
+    return a == b and (a != 0 or math.copysign(1.0, a) == math.copysign(1.0, b))
+
+
+# ---- numbers that depend on the type
+
+
+def zero(to: DType) -> Constant:
+    return to(0)  # type: ignore[no-any-return]
+
+
+def one(to: DType) -> Constant:
+    return to(1)  # type: ignore[no-any-return]
+
+
+def two(to: DType) -> Constant:
+    return to(2)  # type: ignore[no-any-return]
+
+
+def minus_one(to: DType) -> Constant:
+    return to(-1)  # type: ignore[no-any-return]
+
+
+def minus_zero(to: DType) -> Constant:
+    return -0.0
+
+
+def ones(to: DType) -> Constant:
+    """All bits set."""
+    return True if to.is_bool else minus_one(to)
+
+
+def least(to: DType) -> Constant:
+    return bool(to.min) if to.is_bool else to.min
+
+
+def greatest(to: DType) -> Constant:
+    return bool(to.max) if to.is_bool else to.max
+
+
+def true(to: DType) -> Constant:
+    return True
+
+
+def false(to: DType) -> Constant:
+    return False
+
+
+# ---- patterns
+
+
+def _is(maker: Maker, value: Value, number: Number) -> bool:
+    known = maker.constant(value)
+    return known is not None and same_bits(known, number(value.dtype))
+
+
+def right(number: Number) -> Pattern:
+    """The second operand is this number; gives the others."""
+
+    def match(maker: Maker, op: Op) -> Found | None:
+        return (op.operands[0], *op.operands[2:]) if _is(maker, op.operands[1], number) else None
+
+    return match
+
+
+def left(number: Number) -> Pattern:
+    """The first operand is this number; gives the second."""
+
+    def match(maker: Maker, op: Op) -> Found | None:
+        return (op.operands[1],) if _is(maker, op.operands[0], number) else None
+
+    return match
+
+
+def third(number: Number) -> Pattern:
+    """The third operand is this number; gives the first two."""
+
+    def match(maker: Maker, op: Op) -> Found | None:
+        return (op.operands[0], op.operands[1]) if _is(maker, op.operands[2], number) else None
+
+    return match
+
+
+def choices(a: Number, b: Number) -> Pattern:
+    """A select between these two numbers; gives the condition."""
+
+    def match(maker: Maker, op: Op) -> Found | None:
+        condition, x, y = op.operands
+        return (condition,) if _is(maker, x, a) and _is(maker, y, b) else None
+
+    return match
+
+
+def same(first: int = 0, second: int = 1) -> Pattern:
+    """Two operands are one value; gives it."""
+
+    def match(maker: Maker, op: Op) -> Found | None:
+        return (op.operands[first],) if op.operands[first] is op.operands[second] else None
+
+    return match
+
+
+def of(name: str, position: int = 0) -> Pattern:
+    """An operand is made by the op `name`; gives that op's operands, then this op's others."""
+
+    def match(maker: Maker, op: Op) -> Found | None:
+        inner = maker.source(op.operands[position], name)
+        if inner is None:
+            return None
+        return (*inner.operands, *op.operands[:position], *op.operands[position + 1 :])
+
+    return match
+
+
+def both_of(name: str) -> Pattern:
+    """The first two operands are each made by the unary op `name`; gives its operands, then this op's others."""
+
+    def match(maker: Maker, op: Op) -> Found | None:
+        a, b = maker.source(op.operands[0], name), maker.source(op.operands[1], name)
+        return None if a is None or b is None else (a.operands[0], b.operands[0], *op.operands[2:])
+
+    return match
+
+
+def any_of(*names: str) -> Pattern:
+    """The only operand is made by one of these ops; gives the operand."""
+
+    def match(maker: Maker, op: Op) -> Found | None:
+        return (op.operands[0],) if any(maker.source(op.operands[0], name) for name in names) else None
+
+    return match
+
+
+def constant_left(maker: Maker, op: Op) -> Found | None:
+    """The first operand is a constant and the second is not; gives them swapped, then the others."""
+    a, b, *rest = op.operands
+    return (b, a, *rest) if maker.constant(a) is not None and maker.constant(b) is None else None
+
+
+# ---- outcomes
+
+
+def taken(position: int = 0) -> Outcome:
+    """A value that was matched."""
+    return lambda maker, op, found: found[position]
+
+
+def number(value: Number) -> Outcome:
+    """A constant of the result's type."""
+    return lambda maker, op, found: maker.number(value(op.result.dtype), op.result.dtype)
+
+
+def made(name: str, *order: int) -> Outcome:
+    """Another op of the values matched, in this order (default: as matched)."""
+
+    def outcome(maker: Maker, op: Op, found: Found) -> Value:
+        return maker.make(name, *([found[i] for i in order] or found))
+
+    return outcome
+
+
+def again(maker: Maker, op: Op, found: Found) -> Value:
+    """The same op of the values matched."""
+    return maker.make(op.name, *found, **op.attrs)

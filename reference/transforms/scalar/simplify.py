@@ -1,0 +1,172 @@
+"""Algebraic simplification: `simplify(body)`.
+
+Requires: verified IR.
+Ensures: everything `fold` ensures; no op matches a row of `identities`; an `if` yields only what one of its regions
+computes (the rest is a `select`, or the value itself); no loop carries a value that never changes. Not a bit changes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...ir.ops import TABLE
+from ...ir.structure import Constant, Op, Region, Value
+from ...ir.types import DType
+from ..rewriting.carried import LOOPS, Carried, carried, keep, keep_carried
+from ..rewriting.options import DEFAULT, Options
+from ..rewriting.rewrite import constant_op
+from .fold import Folder
+from .identities import INDEX
+
+__all__ = ["simplify"]
+
+IF = TABLE["if"]
+
+
+def simplify(body: Region, options: Options = DEFAULT) -> None:
+    """Simplify in place."""
+    with np.errstate(all="ignore"):
+        again = True
+        while again:
+            # a loop's constancy can show only after its body is simplified: then the body is worth another look
+            simplifier = Simplifier(body, options)
+            simplifier.run(body)
+            again = simplifier.again
+
+
+class Simplifier(Folder):
+    """Applies the rows; is the `Maker` of their outcomes.
+
+    Attributes:
+        again: a second walk would find more.
+        depth: how many regions stand around the ops visited.
+        level: at what depth a value was defined, if not at 0.
+    """
+
+    def __init__(self, body: Region, options: Options) -> None:
+        super().__init__(body, options)
+        self.again = False
+        self.depth = 0
+        self.level: dict[Value, int] = {}
+        self.cause: Op | None = None
+
+    def run(self, region: Region) -> None:
+        self.depth += 1
+        self.level.update(dict.fromkeys(region.args, self.depth))
+        super().run(region)
+        self.depth -= 1
+
+    def append(self, op: Op) -> None:
+        super().append(op)
+        for value in op.results:
+            self.level[value] = self.depth
+
+    def plain(self, op: Op) -> None:
+        if not op.opdef.pure or len(op.results) != 1:
+            self.append(op)
+            return
+        value = self.simplified(op)
+        if value is not op.result:
+            self.renamed[op.result] = value
+
+    def simplified(self, op: Op) -> Value:
+        """The value of a pure op that is not yet appended: an older one, or its own result after it is appended."""
+        folded = self.folded(op)
+        value = self._by_rule(op) if folded is op and op.operands else None
+        if value is None:
+            self.append(folded)
+            value = folded.result
+        return value
+
+    def _by_rule(self, op: Op) -> Value | None:
+        outer, self.cause = self.cause, op
+        try:
+            for rule in INDEX.get((op.name, op.operands[-1].dtype), ()):
+                found = rule.pattern(self, op)
+                value = None if found is None else rule.outcome(self, op, found)
+                if value is not None:
+                    return value
+        finally:
+            self.cause = outer
+        return None
+
+    # ---- what rules call
+
+    def source(self, value: Value, name: str) -> Op | None:
+        """The op that makes `value`, if it is called `name`."""
+        op = self.defs.get(value)
+        return op if op is not None and op.name == name else None
+
+    def make(self, name: str, *operands: Value, **attrs: Any) -> Value:
+        """The value of a new op, simplified in turn."""
+        cause, row = self.cause, TABLE[name]
+        assert cause is not None
+        (to,) = row.signature.infer(name, [v.type for v in operands], attrs)
+        named = cause.results[0].name if len(cause.results) == 1 else ""
+        return self.simplified(Op(row, list(operands), attrs, [Value(to, named)], [], cause.loc))
+
+    def number(self, number: Constant, to: DType) -> Value:
+        """A constant."""
+        assert self.cause is not None
+        op = constant_op(number, Value(to), self.cause)
+        self.append(op)
+        return op.result
+
+    # ---- ops with regions
+
+    def structured(self, op: Op) -> None:
+        if op.name in LOOPS:
+            self._drop_unchanging(op)
+        if op.opdef is IF and self.constant(op.operands[0]) is None:
+            for region in op.regions:
+                self.run(region)
+            self._settle_if(op)
+            return
+        super().structured(op)
+        if op.name in LOOPS and self.out and self.out[-1] is op:
+            self.again = self.again or any(self._is_unchanging(one) for one in carried(op))
+
+    def _drop_unchanging(self, op: Op) -> None:
+        """A carried value that every round hands on as it came is what it was before the loop."""
+        wanted = []
+        for one in carried(op):
+            wanted.append(not self._is_unchanging(one))
+            if not wanted[-1]:
+                self.rename((*one.args, one.result), [one.init] * (len(one.args) + 1))
+        if not all(wanted):
+            keep_carried(op, wanted)
+
+    def _is_unchanging(self, one: Carried) -> bool:
+        given = zip(one.args, map(self.now, one.yields), strict=True)
+        return all(value is arg or value is one.init for arg, value in given)
+
+    def _settle_if(self, op: Op) -> None:
+        """What both sides take from outside is selected after the `if`, and yielded no more."""
+        then, orelse = (region.terminator for region in op.regions)
+        outside = [
+            self._is_outside(a) and self._is_outside(b) for a, b in zip(then.operands, orelse.operands, strict=True)
+        ]
+        each = zip(op.results, then.operands, orelse.operands, outside, strict=True)
+        moved = [(result, a, b) for result, a, b, out in each if out]
+        stays = [not out for out in outside]
+        keep(op.results, stays)
+        for end in (then, orelse):
+            keep(end.operands, stays)
+        if op.results or any(len(region.ops) > 1 for region in op.regions):
+            self.append(op)
+        outer, self.cause = self.cause, op
+        for result, a, b in moved:
+            self.renamed[result] = self.make("select", op.operands[0], self._outer(a), self._outer(b))
+        self.cause = outer
+
+    def _is_outside(self, value: Value) -> bool:
+        return self.level.get(value, 0) <= self.depth or self.constant(value) is not None
+
+    def _outer(self, value: Value) -> Value:
+        """A value that may be used here: a constant of a closed region is made anew."""
+        known = self.constant(value)
+        if known is None or self.level.get(value, 0) <= self.depth:
+            return value
+        return self.number(known, value.dtype)

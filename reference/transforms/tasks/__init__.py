@@ -1,0 +1,7 @@
+"""Kernels become programs of tasks.
+
+tasks.py     split(kernel): each outermost loop is a parallel task; crossing.py: values that cross tasks
+races.py     watched(program): tasks that leave marks, by which races are found
+
+May import: ir, analysis, the transforms of scalars and loops, errors.
+"""

@@ -1,0 +1,90 @@
+"""Atomic read-combine-write on elements of places and on locals of kernels; each gives back the old value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from ..errors import AdstackTypeError
+from .elements import Elements, as_elements, zip_elements
+
+__all__ = [
+    "KIND_OF",
+    "atomic_add",
+    "atomic_and",
+    "atomic_cas",
+    "atomic_exchange",
+    "atomic_max",
+    "atomic_min",
+    "atomic_mul",
+    "atomic_or",
+    "atomic_sub",
+    "atomic_xor",
+]
+
+
+def _called(kind: str) -> str:
+    return "atomic_exchange" if kind == "xchg" else f"atomic_{kind}"
+
+
+def _combine(kind: str, target: Any, values: tuple[Any, ...]) -> Any:
+    if not hasattr(target, "_atomic"):
+        raise AdstackTypeError(
+            f"the first argument of {_called(kind)} must be an element of a field or ndarray, or a local, in a kernel",
+            note=f"got a {type(target).__name__}",
+            do="name the element itself, such as x[i]",
+        )
+    return target._atomic(kind, values)
+
+
+def atomic(kind: str, target: Any, *values: Any) -> Any:
+    """The atomic `kind` (of `ir.ops.ATOMICS`, or "sub"), elementwise on vectors and matrices."""
+    if not isinstance(target, Elements):
+        return _combine(kind, target, values)
+    values = tuple(as_elements(v) for v in values)
+    return zip_elements(_called(kind), lambda t, *vs: _combine(kind, t, vs), targets_of(target), *values)
+
+
+def targets_of(target: Elements) -> Any:
+    """The elements as targets: a live view's storage gives them as `target(position)`."""
+    find = getattr(target.storage, "target", None)
+    return target if find is None else Elements.over([find(k) for k in range(len(target.storage))], target.shape)
+
+
+def _atomic(kind: str, doc: str) -> Callable[[Any, Any], Any]:
+    def function(x: Any, y: Any) -> Any:
+        return atomic(kind, x, y)
+
+    function.__doc__ = doc + "; the old value."
+    return function
+
+
+atomic_add: Final = _atomic("add", "x = x + y as one step")
+atomic_sub: Final = _atomic("sub", "x = x - y as one step")
+atomic_mul: Final = _atomic("mul", "x = x * y as one step")
+atomic_min: Final = _atomic("min", "x = min(x, y) as one step")
+atomic_max: Final = _atomic("max", "x = max(x, y) as one step")
+atomic_and: Final = _atomic("and", "x = x & y as one step")
+atomic_or: Final = _atomic("or", "x = x | y as one step")
+atomic_xor: Final = _atomic("xor", "x = x ^ y as one step")
+atomic_exchange: Final = _atomic("xchg", "x = y as one step")
+
+
+def atomic_cas(x: Any, expected: Any, desired: Any) -> Any:
+    """x = desired if x == expected, as one step; the old value."""
+    return atomic("cas", x, expected, desired)
+
+
+KIND_OF: Final[dict[Callable[..., Any], str]] = {
+    atomic_add: "add",
+    atomic_sub: "sub",
+    atomic_mul: "mul",
+    atomic_min: "min",
+    atomic_max: "max",
+    atomic_and: "and",
+    atomic_or: "or",
+    atomic_xor: "xor",
+    atomic_exchange: "xchg",
+    atomic_cas: "cas",
+}
+"""The kind of each atomic function: how the frontend knows a call whose first argument is a place to change."""

@@ -1,0 +1,155 @@
+"""What vectors and matrices are made of: a shape and a sequence of elements, row by row.
+
+The elements may be numbers (on the host), runtime values of the frontend (in kernels), or anything else that has
+arithmetic, such as `fractions.Fraction`. They lie in a `Storage`: a plain list, or an object that makes a vector a live
+view of an element of a field or of a kernel's local variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, Protocol
+
+from ..errors import AdstackTypeError
+from ..ir.types import DType
+
+__all__ = ["Elements", "Storage", "as_elements", "describe", "zip_elements"]
+
+
+class Storage(Protocol):
+    """Where elements lie. A list is one; a live view's reads and writes go to what it is a view of.
+
+    A storage may also have `get_at(indices, shape)` and `set_at(indices, shape, value)`: how to reach an element by
+    runtime indices (one per axis). Without them, runtime indices become chains of selects.
+    """
+
+    def __getitem__(self, position: int, /) -> Any: ...
+    def __setitem__(self, position: int, value: Any, /) -> None: ...
+    def __len__(self) -> int: ...
+
+
+class Elements:
+    """A vector (one axis) or matrix (two axes) of elements; the base of `Matrix`.
+
+    Attributes:
+        shape: (n,) or (n, m).
+        storage: the elements, row by row.
+    """
+
+    __slots__ = ("_dtype", "shape", "storage")
+
+    _dtype: DType | None
+    shape: tuple[int, ...]
+    storage: Storage
+    kinds: ClassVar[dict[int, Any]] = {}
+    """The class for each number of axes; filled in by the module that assembles the classes."""
+
+    @classmethod
+    def over(cls, storage: Storage, shape: Sequence[int], dtype: DType | None = None) -> Any:
+        """A vector or matrix whose elements are those of `storage`, not a copy of them."""
+        made = object.__new__(cls.kinds[len(shape)])
+        object.__setattr__(made, "storage", storage)
+        object.__setattr__(made, "shape", tuple(shape))
+        object.__setattr__(made, "_dtype", dtype)
+        return made
+
+    @property
+    def dtype(self) -> DType | None:
+        """The elements' type: as declared, or the common type of runtime elements, or None for plain numbers."""
+        if self._dtype is not None:
+            return self._dtype
+        found = {id(t): t for t in (getattr(e, "dtype", None) for e in self.entries)}
+        only = next(iter(found.values()), None)
+        return only if len(found) == 1 and isinstance(only, DType) else None
+
+    @property
+    def entries(self) -> list[Any]:
+        """The elements, row by row, as they are now."""
+        return [self.storage[k] for k in range(len(self.storage))]
+
+    @property
+    def n(self) -> int:
+        """Length of a vector, rows of a matrix."""
+        return self.shape[0]
+
+    @property
+    def m(self) -> int:
+        """Columns; 1 for a vector."""
+        return self.shape[1] if len(self.shape) == 2 else 1
+
+    @property
+    def ndim(self) -> int:
+        """1 for a vector, 2 for a matrix."""
+        return len(self.shape)
+
+    @property
+    def is_vector(self) -> bool:
+        return len(self.shape) == 1
+
+    def get_shape(self) -> tuple[int, ...]:
+        """(n,) or (n, m)."""
+        return self.shape
+
+    def copy(self) -> Any:
+        """A vector or matrix of its own with the elements of now."""
+        return self.over(self.entries, self.shape, self._dtype)
+
+    def map(self, function: Callable[[Any], Any]) -> Any:
+        """Elementwise `function`."""
+        return self.over([function(e) for e in self.entries], self.shape)
+
+    def rows_of_entries(self) -> list[list[Any]]:
+        """The elements, one list per row; a vector is a column."""
+        flat = self.entries
+        return [flat[i * self.m : (i + 1) * self.m] for i in range(self.n)]
+
+    def to_list(self) -> list[Any]:
+        """The elements in lists nested like the axes."""
+        return self.entries if self.is_vector else self.rows_of_entries()
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.to_list())
+
+
+def describe(value: Any) -> str:
+    """What `value` is, for messages: "a 3-vector", "a 2x2 matrix", "i32", "a str"."""
+    if isinstance(value, Elements):
+        return f"a {value.n}-vector" if value.is_vector else f"a {value.n}x{value.m} matrix"
+    dtype = getattr(value, "dtype", None)
+    return dtype.name if isinstance(dtype, DType) else f"a {type(value).__name__}"
+
+
+def as_elements(value: Any) -> Any:
+    """Lists, tuples and numpy arrays as vectors or matrices; anything else as it is."""
+    if isinstance(value, Elements):
+        return value
+    if isinstance(value, (list, tuple)) or (hasattr(value, "tolist") and getattr(value, "ndim", 0) > 0):
+        return Elements.kinds[2](value)
+    return value
+
+
+def common_shape(what: str, values: Iterable[Any]) -> tuple[int, ...] | None:
+    """The one shape of the vectors and matrices among `values`; None if all are scalars."""
+    shapes = [v for v in values if isinstance(v, Elements)]
+    for other in shapes[1:]:
+        if other.shape != shapes[0].shape:
+            raise AdstackTypeError(
+                f"operands of {what} must share a shape",
+                note=f"got {describe(shapes[0])} and {describe(other)}",
+                do="make both shapes equal; only scalars are broadcast",
+            )
+    return shapes[0].shape if shapes else None
+
+
+def zip_elements(what: str, function: Callable[..., Any], *values: Any) -> Any:
+    """`function` of scalars applied elementwise, scalars broadcast; on scalars alone, `function` itself."""
+    values = tuple(as_elements(v) for v in values)
+    shape = common_shape(what, values)
+    if shape is None:
+        return function(*values)
+    count = len(next(v for v in values if isinstance(v, Elements)).storage)
+    columns = [v.entries if isinstance(v, Elements) else [v] * count for v in values]
+    return Elements.over([function(*row) for row in zip(*columns, strict=True)], shape)

@@ -1,0 +1,201 @@
+"""The functions of the language: on numbers, runtime values, vectors and matrices, on the host and in kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial, reduce
+from typing import Any, Final
+
+from ..errors import AdstackTypeError
+from .elements import Elements, zip_elements
+from .protocol import current_emitter, is_expr
+from .scalars import HOST, OPERATORS, check_number, dtype_of, plain
+
+Value = Any
+"""A number, a runtime value, a vector or a matrix."""
+
+
+def apply(name: str, *args: Value, **attrs: Any) -> Value:
+    """The function `name` of scalars: recorded if a runtime value or an emitter is at hand, else computed."""
+    for a in args:
+        check_number(name, a)
+    args = tuple(plain(a) for a in args)
+    emitter = next((a for a in args if is_expr(a)), current_emitter())
+    if emitter is not None:
+        return emitter._emit(name, args, **attrs)
+    if name not in HOST:
+        raise AdstackTypeError(f"{name} is available in kernels only", do="call it inside a @kernel or @func")
+    return HOST[name](*args, **attrs)
+
+
+def elementwise(name: str, *args: Value, **attrs: Any) -> Value:
+    """The function `name`, elementwise on vectors and matrices, scalars broadcast."""
+    return zip_elements(name, partial(apply, name, **attrs), *args)
+
+
+def operate(name: str, *args: Value) -> Value:
+    """The operator `name` of the table of operations, elementwise on vectors and matrices, scalars broadcast."""
+    return zip_elements(name, OPERATORS[name], *args)
+
+
+def _unary(name: str, doc: str) -> Callable[[Value], Value]:
+    def function(x: Value) -> Value:
+        return elementwise(name, x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+sin: Final = _unary("sin", "Sine of an angle in radians.")
+cos: Final = _unary("cos", "Cosine of an angle in radians.")
+tan: Final = _unary("tan", "Tangent of an angle in radians.")
+asin: Final = _unary("asin", "The angle in [-pi/2, pi/2] whose sine is x.")
+acos: Final = _unary("acos", "The angle in [0, pi] whose cosine is x.")
+atan: Final = _unary("atan", "The angle in [-pi/2, pi/2] whose tangent is x.")
+sinh: Final = _unary("sinh", "Hyperbolic sine.")
+cosh: Final = _unary("cosh", "Hyperbolic cosine.")
+tanh: Final = _unary("tanh", "Hyperbolic tangent.")
+exp: Final = _unary("exp", "e to the power x.")
+exp2: Final = _unary("exp2", "2 to the power x.")
+expm1: Final = _unary("expm1", "e to the power x, minus 1, without cancellation near 0.")
+log: Final = _unary("log", "Natural logarithm: -inf at 0, NaN below.")
+log2: Final = _unary("log2", "Logarithm to base 2.")
+log10: Final = _unary("log10", "Logarithm to base 10.")
+log1p: Final = _unary("log1p", "Natural logarithm of 1 + x, without cancellation near 0.")
+sqrt: Final = _unary("sqrt", "Square root, correctly rounded: NaN below 0.")
+rsqrt: Final = _unary("rsqrt", "1 / sqrt(x).")
+cbrt: Final = _unary("cbrt", "Cube root.")
+popcnt: Final = _unary("popcnt", "How many bits of an integer are set.")
+clz: Final = _unary("clz", "How many zero bits stand above the highest set bit of an integer.")
+abs_: Final = _unary("abs", "Magnitude; its derivative at 0 is 0.")
+logical_not: Final = _unary("logical_not", "Whether x is zero.")
+
+
+def _rounding(name: str, doc: str) -> Callable[..., Value]:
+    def function(x: Value, dtype: Any = None) -> Value:
+        whole = elementwise(name, x)
+        return whole if dtype is None else cast(whole, dtype)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc + "\n\nThe result has the type of x, or `dtype` if that is given."
+    return function
+
+
+floor: Final = _rounding("floor", "The largest integral value not above x.")
+ceil: Final = _rounding("ceil", "The least integral value not below x.")
+round_: Final = _rounding("round", "The nearest integral value, halves away from zero.")
+trunc: Final = _rounding("trunc", "The integral part of x.")
+
+
+def atan2(y: Value, x: Value) -> Value:
+    """The angle of the point (x, y), in [-pi, pi]."""
+    return elementwise("atan2", y, x)
+
+
+def hypot(x: Value, y: Value) -> Value:
+    """sqrt(x * x + y * y) without overflow on the way."""
+    return elementwise("hypot", x, y)
+
+
+def fma(a: Value, b: Value, c: Value) -> Value:
+    """a * b + c, rounded once."""
+    return elementwise("fma", a, b, c)
+
+
+def pow_(base: Value, exponent: Value) -> Value:
+    """`base ** exponent`: an integer if both are."""
+    return operate("pow", base, exponent)
+
+
+def _folded(name: str, args: tuple[Value, ...]) -> Value:
+    if not args:
+        raise AdstackTypeError(f"{name} needs at least one argument", do=f"write {name}(a, b)")
+    return reduce(lambda right, left: elementwise(name, left, right), reversed(args))
+
+
+def max_(*args: Value) -> Value:
+    """The largest argument: a NaN loses, the right one wins a tie; `max(a, b, c)` is `max(a, max(b, c))`."""
+    return _folded("max", args)
+
+
+def min_(*args: Value) -> Value:
+    """The smallest argument: a NaN loses, the right one wins a tie; `min(a, b, c)` is `min(a, min(b, c))`."""
+    return _folded("min", args)
+
+
+def select(condition: Value, if_true: Value, if_false: Value) -> Value:
+    """`if_true` where the condition holds, else `if_false`; both are evaluated."""
+    return elementwise("select", condition, if_true, if_false)
+
+
+def cast(x: Value, dtype: Any) -> Value:
+    """x converted to `dtype`: floats round to nearest, to integers they truncate and saturate; integers wrap."""
+    return elementwise("cast", x, to=dtype_of(dtype))
+
+
+def bit_cast(x: Value, dtype: Any) -> Value:
+    """The bits of x read as a value of `dtype`, which has the same width."""
+    return elementwise("bitcast", x, to=dtype_of(dtype))
+
+
+def raw_div(a: Value, b: Value) -> Value:
+    """Quotient as in C: integers truncate toward zero, floats divide."""
+    return elementwise("raw_div", a, b)
+
+
+def raw_mod(a: Value, b: Value) -> Value:
+    """Remainder as in C: it has the sign of a."""
+    return elementwise("raw_mod", a, b)
+
+
+def bit_shr(x: Value, amount: Value) -> Value:
+    """x shifted right, zeros coming in at the top (`>>` keeps the sign)."""
+    return elementwise("bit_shr", x, amount)
+
+
+def logical_and(a: Value, b: Value) -> Value:
+    """Whether both are nonzero; both are evaluated."""
+    return elementwise("logical_and", a, b)
+
+
+def logical_or(a: Value, b: Value) -> Value:
+    """Whether one is nonzero; both are evaluated."""
+    return elementwise("logical_or", a, b)
+
+
+def like(x: Value, number: int) -> Value:
+    """`number` in the type and shape of x."""
+    x = plain(x)
+    if isinstance(x, Elements):
+        return x.map(partial(like, number=number))
+    check_number("a constant", x)
+    return x._emit("cast", (number,), to=x.dtype) if is_expr(x) else type(x)(number)
+
+
+def zero(x: Value) -> Value:
+    """0 in the type and shape of x."""
+    return like(x, 0)
+
+
+def one(x: Value) -> Value:
+    """1 in the type and shape of x."""
+    return like(x, 1)
+
+
+def random(dtype: Any = float) -> Value:
+    """The next number of the thread's stream: floats uniform in [0, 1), integers over their whole range."""
+    return apply("random", to=dtype_of(dtype))
+
+
+def randn(dtype: Any = float) -> Value:
+    """A normally distributed number (Box and Muller's method); 1 - u keeps the logarithm's argument above 0."""
+    radius = sqrt(-2.0 * log(1 - random(dtype)))
+    return radius * cos(6.283185307179586 * random(dtype))
+
+
+abs = abs_
+max = max_
+min = min_
+pow = pow_
+round = round_

@@ -1,0 +1,247 @@
+"""Numbers of the host that remember what they were computed from: `Linked`.
+
+Under a Tape or in forward mode what a kernel returns, and what is read of memory that has a gradient, is a float like
+any other that also knows where it came from. Python's arithmetic, the functions of the language and those of numpy that
+are the same keep that. `float()`, `math`, arrays of numpy and formatting give plain numbers, which are constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from ..ir.derivatives import RULES
+from ..runtime.recording import in_charge
+from .slopes import slopes
+
+__all__ = ["Chain", "Linked", "Links", "keeping", "links_in", "read", "wrote"]
+
+
+class Chain(Protocol):
+    """What the numbers of one Tape, or of one block in forward mode, belong to."""
+
+    @property
+    def open(self) -> bool:
+        """Whether it still goes on; afterwards its numbers are constants."""
+
+    def combined(self, parts: Sequence[tuple[Any, float]]) -> Any:
+        """The node of a number that depends on these nodes, by these derivatives."""
+
+
+class Links(Protocol):
+    """A recorder that knows what numbers of the host come from."""
+
+    def host_read(self, array: Any, position: tuple[int, ...], value: float) -> Any:
+        """The number that the host has read of an array at a position of its buffer, with where it came from."""
+
+    def host_linked(self, array: Any, where: Any, entries: Sequence[Any]) -> None:
+        """The host writes numbers of which some know where they came from: `entries`, again and again, in order."""
+
+
+class Linked(float):
+    """A float that knows where it came from.
+
+    Attributes:
+        chain: what it belongs to.
+        node: what it is there.
+    """
+
+    __slots__ = ("chain", "node")
+    chain: Chain
+    node: Any
+
+    @classmethod
+    def of(cls, value: float, chain: Chain, node: Any) -> Linked:
+        """`value` at a node of a chain."""
+        made = cls(value)
+        made.chain, made.node = chain, node
+        return made
+
+    @property
+    def dual(self) -> float:
+        """In forward mode: its directional derivative."""
+        return float(self.node) if isinstance(self.node, float) else 0.0
+
+    def __add__(self, other: Any) -> Any:
+        return _operated("add", float.__add__, self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _operated("add", float.__add__, other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _operated("sub", float.__sub__, self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _operated("sub", float.__sub__, other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _operated("mul", float.__mul__, self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _operated("mul", float.__mul__, other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _operated("div", float.__truediv__, self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _operated("div", float.__truediv__, other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return _remainder(self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _remainder(other, self)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __pow__(self, other: Any, modulus: None = None) -> Any:
+        return _operated("pow", float.__pow__, self, other)
+
+    def __rpow__(self, other: Any, modulus: None = None) -> Any:
+        return _operated("pow", float.__pow__, other, self)
+
+    def __neg__(self) -> Any:
+        return kept("neg", float.__neg__, self)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        return kept("abs", float.__abs__, self)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """What numpy computes is a function of the language, or a plain number."""
+        plain = [float(x) if isinstance(x, Linked) else x for x in inputs]
+        name = _UFUNCS.get(ufunc.__name__)
+        if name is None or method != "__call__" or options or not all(_is_number(x) for x in inputs):
+            return getattr(ufunc, method)(*plain, **options)
+        return kept(name, lambda *args: float(ufunc(*args)), *inputs)
+
+    def __copy__(self) -> Linked:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Linked:
+        return self
+
+    def __reduce__(self) -> Any:
+        return float, (float(self),)
+
+
+_UFUNCS: Final = {
+    "add": "add",
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "div",
+    "true_divide": "div",
+    "power": "pow",
+    "float_power": "pow",
+    "negative": "neg",
+    "absolute": "abs",
+    "fabs": "abs",
+    "maximum": "max",
+    "minimum": "min",
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arctan2": "atan2",
+} | {
+    name: name
+    for name in "sqrt cbrt hypot sin cos tan sinh cosh tanh exp exp2 expm1 log log2 log10 log1p".split()  # noqa: SIM905
+}
+"""What numpy's functions are in the language."""
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating))
+
+
+def _operated(name: str, function: Callable[..., Any], *args: Any) -> Any:
+    """An operator of Python on two numbers; others know what to do with a float themselves."""
+    if not all(_is_number(a) for a in args):
+        return NotImplemented
+    first, second = (a if isinstance(a, Linked) else float(a) for a in args)
+    return kept(name, function, first, second)
+
+
+def _remainder(a: Any, b: Any) -> Any:
+    """`a % b`: what is left of a, less a whole number of times b."""
+    if not (_is_number(a) and _is_number(b)):
+        return NotImplemented
+    value, whole = float(a) % float(b), float(a) // float(b)
+    return _linked(value, [(a, 1.0), (b, -whole)])
+
+
+def kept(name: str, function: Callable[..., Any], *args: Any, **attrs: Any) -> Any:
+    """`function`, which is the operation `name` of the table of derivatives, of numbers that may know their origin."""
+    plain = [float(a) if isinstance(a, Linked) else a for a in args]
+    value = function(*plain, **attrs)
+    if not isinstance(value, float):
+        return value
+    return _linked(value, zip(args, slopes(name, plain, value), strict=False))
+
+
+def _linked(value: float, slopes: Iterable[tuple[Any, float]]) -> float:
+    """A number that depends on others, as far as they belong to something that still goes on."""
+    live = [(a, slope) for a, slope in slopes if isinstance(a, Linked) and a.chain.open]
+    if not live:
+        return value
+    chain = live[-1][0].chain
+    return Linked.of(value, chain, chain.combined([(a.node, slope) for a, slope in live if a.chain is chain]))
+
+
+def keeping(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the language on host numbers that keeps what they know; `name` is that of its operation."""
+    if name not in RULES or name in ("abs", "max", "min", "select"):
+        return function  # they hand one of their operands on, or use its operators
+
+    def compute(*args: Any, **attrs: Any) -> Any:
+        if any(isinstance(a, Linked) for a in args):
+            return kept(name, function, *args, **attrs)
+        return function(*args, **attrs)
+
+    return compute
+
+
+# ---- reads and writes of memory
+
+
+def read(array: Any, position: tuple[int, ...], value: Any) -> Any:
+    """What the host has read, with its origin if somebody records it."""
+    recorder: Any = in_charge()
+    if not isinstance(value, float) or not hasattr(recorder, "host_read"):
+        return value
+    return recorder.host_read(array, position, value)
+
+
+def wrote(array: Any, where: Any, given: Any) -> None:
+    """Tell who is in charge that the host writes `given`: a number, or something made of numbers."""
+    recorder: Any = in_charge()
+    if recorder is None:
+        return
+    entries = links_in(given) if hasattr(recorder, "host_linked") else []
+    if entries:
+        recorder.host_linked(array, where, entries)
+    else:
+        recorder.host_wrote(array, where)
+
+
+def links_in(given: Any) -> list[Any]:
+    """The numbers that something is made of, in order, if one of them knows where it came from."""
+    flat = list(_flat(given))
+    return flat if any(isinstance(e, Linked) and e.chain.open for e in flat) else []
+
+
+def _flat(given: Any) -> Iterator[Any]:
+    """The numbers of a vector, matrix or nested list; of a number itself."""
+    if isinstance(given, (int, float)):
+        yield given
+        return
+    entries = getattr(given, "entries", given)
+    for entry in entries if isinstance(entries, (list, tuple)) else ():
+        yield from _flat(entry)

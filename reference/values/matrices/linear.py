@@ -1,0 +1,99 @@
+"""Determinant, inverse and small linear systems, in closed form up to 4x4.
+
+Closed forms have no branches, so that they vectorise and differentiate as they stand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import AdstackTypeError
+from ..elements import Elements, as_elements, describe
+from ..functions import operate
+from .algebra import Algebra, square_rows
+from .operators import matmul
+
+Rows = list[list[Any]]
+LARGEST = 4
+
+
+def _mul(a: Any, b: Any) -> Any:
+    return operate("mul", a, b)
+
+
+def _minor_rows(rows: Rows, i: int, j: int) -> Rows:
+    return [[e for column, e in enumerate(row) if column != j] for line, row in enumerate(rows) if line != i]
+
+
+def _alternating_sum(terms: list[Any]) -> Any:
+    total = terms[0]
+    for k, term in enumerate(terms[1:], 1):
+        total = operate("sub" if k % 2 else "add", total, term)
+    return total
+
+
+def determinant_of(rows: Rows) -> Any:
+    """The determinant by expansion along the first row."""
+    if len(rows) == 1:
+        return rows[0][0]
+    return _alternating_sum([_mul(e, determinant_of(_minor_rows(rows, 0, j))) for j, e in enumerate(rows[0])])
+
+
+def _cofactor(rows: Rows, i: int, j: int) -> Any:
+    minor = determinant_of(_minor_rows(rows, i, j)) if len(rows) > 1 else 1
+    return operate("neg", minor) if (i + j) % 2 else minor
+
+
+def _small_rows(what: str, value: Any) -> Rows:
+    rows = square_rows(what, value)
+    if len(rows) > LARGEST:
+        raise AdstackTypeError(f"{what} is defined up to {LARGEST}x{LARGEST}", note=f"got {describe(value)}")
+    return rows
+
+
+def determinant(value: Any) -> Any:
+    """The determinant of a square matrix up to 4x4."""
+    return determinant_of(_small_rows("determinant", value))
+
+
+def inverse(value: Any) -> Any:
+    """The inverse of a square matrix up to 4x4: the transposed cofactors over the determinant."""
+    rows = _small_rows("inverse", value)
+    size = len(rows)
+    cofactors = [[_cofactor(rows, i, j) for j in range(size)] for i in range(size)]
+    scale = operate("div", 1, dot(rows[0], cofactors[0]))
+    return Elements.over([_mul(scale, cofactors[j][i]) for i in range(size) for j in range(size)], (size, size))
+
+
+def dot(left: list[Any], right: list[Any]) -> Any:
+    """The sum of products, from the left."""
+    total = _mul(left[0], right[0])
+    for a, b in zip(left[1:], right[1:], strict=True):
+        total = operate("add", total, _mul(a, b))
+    return total
+
+
+def solve(matrix: Any, right: Any) -> Any:
+    """x with `matrix @ x == right`, for a square matrix up to 4x4 and a vector or matrix on the right."""
+    _small_rows("solve", matrix)
+    matrix, right = as_elements(matrix), as_elements(right)
+    if not isinstance(right, Elements) or right.n != matrix.n:
+        raise AdstackTypeError(
+            "the right side of solve must have as many rows as the matrix",
+            note=f"got {describe(matrix)} and {describe(right)}",
+        )
+    return matmul(inverse(matrix), right)
+
+
+class Linear(Algebra):
+    """Methods of square matrices."""
+
+    __slots__ = ()
+
+    def determinant(self) -> Any:
+        """The determinant of a square matrix up to 4x4."""
+        return determinant(self)
+
+    def inverse(self) -> Any:
+        """The inverse of a square matrix up to 4x4."""
+        return inverse(self)

@@ -1,0 +1,189 @@
+"""`qd.math`: constants, short names of vector and matrix types, and the functions of shading languages."""
+
+from __future__ import annotations
+
+import math as _math
+from typing import Any, Final
+
+from ..elements import as_elements
+from ..functions import (
+    acos,
+    asin,
+    atan,
+    atan2,
+    cbrt,
+    ceil,
+    clz,
+    cos,
+    cosh,
+    elementwise,
+    exp,
+    exp2,
+    expm1,
+    floor,
+    hypot,
+    like,
+    log,
+    log1p,
+    log2,
+    log10,
+    operate,
+    popcnt,
+    rsqrt,
+    select,
+    sin,
+    sinh,
+    sqrt,
+    tan,
+    tanh,
+)
+from ..functions import max_ as max
+from ..functions import min_ as min
+from ..functions import pow_ as pow
+from ..functions import round_ as round
+from ..scalars import uint
+from . import complexes as _complexes
+from .matrix import Matrix, cross, determinant, inverse
+from .transformations import (
+    eye,
+    rot_by_axis,
+    rot_yaw_pitch_roll,
+    rotation2d,
+    rotation3d,
+    scale,
+    translate,
+    vdir,
+)
+from .types import MatrixType, matrix, vector
+
+__all__ = [
+    "acos", "asin", "atan", "atan2", "cbrt", "cconj", "cdiv", "ceil", "cexp", "cinv", "clamp", "clog", "clz",
+    "cmul", "cos", "cosh", "cpow", "cross", "csqrt", "degrees", "determinant", "distance", "dot", "e", "exp",
+    "exp2", "expm1", "eye", "ffs", "floor", "fract", "hypot", "inf", "inverse", "isinf", "isnan", "ivec2",
+    "ivec3", "ivec4", "length", "log", "log1p", "log2", "log10", "mat2", "mat3", "mat4", "max", "min", "mix",
+    "mod", "nan", "normalize", "pi", "popcnt", "pow", "radians", "reflect", "refract", "rot_by_axis",
+    "rot_yaw_pitch_roll", "rotation2d", "rotation3d", "round", "rsqrt", "scale", "sign", "sin", "sinh",
+    "smoothstep", "sqrt", "step", "tan", "tanh", "translate", "uvec2", "uvec3", "uvec4", "vdir", "vec2", "vec3",
+    "vec4",
+]  # fmt: skip
+
+pi: Final = _math.pi
+e: Final = _math.e
+inf: Final = _math.inf
+nan: Final = _math.nan
+
+vec2: Final[MatrixType] = vector(2, float)
+vec3: Final[MatrixType] = vector(3, float)
+vec4: Final[MatrixType] = vector(4, float)
+ivec2: Final[MatrixType] = vector(2, int)
+ivec3: Final[MatrixType] = vector(3, int)
+ivec4: Final[MatrixType] = vector(4, int)
+uvec2: Final[MatrixType] = vector(2, uint)
+uvec3: Final[MatrixType] = vector(3, uint)
+uvec4: Final[MatrixType] = vector(4, uint)
+mat2: Final[MatrixType] = matrix(2, 2, float)
+mat3: Final[MatrixType] = matrix(3, 3, float)
+mat4: Final[MatrixType] = matrix(4, 4, float)
+
+cconj, cmul, cdiv, cinv = _complexes.cconj, _complexes.cmul, _complexes.cdiv, _complexes.cinv
+cexp, clog, csqrt, cpow = _complexes.cexp, _complexes.clog, _complexes.csqrt, _complexes.cpow
+
+
+def clamp(x: Any, xmin: Any, xmax: Any) -> Any:
+    """x held between xmin and xmax."""
+    return min(xmax, max(xmin, x))
+
+
+def mix(x: Any, y: Any, a: Any) -> Any:
+    """From x (a = 0) to y (a = 1) in a straight line."""
+    rest = operate("sub", 1.0, a)
+    return operate("add", operate("mul", x, rest), operate("mul", y, a))
+
+
+def step(edge: Any, x: Any) -> Any:
+    """0 where x is below the edge, else 1."""
+    return select(operate("lt", x, edge), 0.0, 1.0)
+
+
+def smoothstep(edge0: Any, edge1: Any, x: Any) -> Any:
+    """From 0 at edge0 to 1 at edge1 along a cubic with flat ends."""
+    t = clamp(operate("div", operate("sub", x, edge0), operate("sub", edge1, edge0)), 0.0, 1.0)
+    return t * t * (3.0 - 2.0 * t)
+
+
+def sign(x: Any) -> Any:
+    """-1, 0 or 1 like x, in the type of x; 0 for NaN. Its derivative is 0."""
+    x = as_elements(x)
+    above, below = operate("gt", x, 0), operate("lt", x, 0)
+    return select(above, like(x, 1), select(below, like(x, -1), like(x, 0)))
+
+
+def fract(x: Any) -> Any:
+    """x - floor(x): at least 0 and below 1."""
+    return operate("sub", x, floor(x))
+
+
+def mod(x: Any, y: Any) -> Any:
+    """x - y * floor(x / y): the remainder with the sign of y."""
+    return operate("sub", x, operate("mul", y, floor(operate("div", x, y))))
+
+
+def isnan(x: Any) -> Any:
+    """Whether x is not a number."""
+    return operate("ne", x, x)
+
+
+def isinf(x: Any) -> Any:
+    """Whether x is an infinity."""
+    return operate("eq", elementwise("abs", x), inf)
+
+
+def degrees(x: Any) -> Any:
+    """An angle in radians, in degrees."""
+    return operate("mul", x, 180.0 / pi)
+
+
+def radians(x: Any) -> Any:
+    """An angle in degrees, in radians."""
+    return operate("mul", x, pi / 180.0)
+
+
+def ffs(x: Any) -> Any:
+    """The position, from 1, of the lowest set bit of an integer; 0 if none is set."""
+    # x ^ (x - 1) has ones from the bottom up to the lowest set bit of x.
+    return select(operate("eq", x, 0), 0, popcnt(operate("xor", x, operate("sub", x, 1))))
+
+
+def dot(x: Any, y: Any) -> Any:
+    """The sum of the products of the components of two vectors."""
+    return Matrix(x).dot(y)
+
+
+def length(x: Any) -> Any:
+    """The Euclidean norm of a vector."""
+    return Matrix(x).norm()
+
+
+def normalize(v: Any) -> Any:
+    """The vector divided by its length."""
+    return Matrix(v).normalized()
+
+
+def distance(x: Any, y: Any) -> Any:
+    """The length of x - y."""
+    return length(operate("sub", x, y))
+
+
+def reflect(x: Any, n: Any) -> Any:
+    """The direction x mirrored at a surface with the unit normal n."""
+    return Matrix(x) - 2.0 * dot(x, n) * Matrix(n)
+
+
+def refract(x: Any, n: Any, eta: Any) -> Any:
+    """The unit direction x bent at a surface with the unit normal n and ratio of indices eta; 0 if all is reflected."""
+    x, n = Matrix(x), Matrix(n)
+    along = x.dot(n)
+    inside = 1.0 - eta * eta * (1.0 - along * along)
+    passes = operate("ge", inside, 0)
+    bent = eta * x - (eta * along + sqrt(select(passes, inside, 0.0))) * n
+    return select(passes, bent, 0.0)

@@ -1,0 +1,193 @@
+"""`Matrix` and `Vector`: small arrays of scalars that live in registers.
+
+A `Vector` is a `Matrix` with one axis. On the host the elements are numbers; in kernels they are runtime values or
+numbers that have not met a type yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import AdstackTypeError
+from ..elements import Elements, as_elements, describe
+from ..making import factories
+from ..nested import as_list, nested, size, typed
+from ..protocol import is_expr
+from .access import Access
+from .algebra import cross
+from .decompositions import eig, polar_decompose
+from .jacobi import svd, sym_eig
+from .linear import Linear, determinant, inverse, solve
+from .swizzles import Swizzles
+
+__all__ = [
+    "Matrix",
+    "Vector",
+    "as_elements",
+    "cross",
+    "describe",
+    "determinant",
+    "eig",
+    "inverse",
+    "is_matrix",
+    "polar_decompose",
+    "solve",
+    "svd",
+    "sym_eig",
+]
+
+
+class Matrix(Linear, Swizzles, Access):
+    """A matrix `Matrix([[1, 2], [3, 4]])`, or, of a list of scalars, a vector.
+
+    Args:
+        values: rows of equal length; a list of scalars makes a vector.
+        dt: type that the elements are converted to; by default they stay what they are.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, values: Any = None, dt: Any = None) -> Any:
+        entries, shape = nested(values)
+        if cls is Vector and len(shape) != 1:
+            raise AdstackTypeError(
+                "a vector is made of a list of scalars", note=f"got {len(shape)} axes", do="use Matrix for rows"
+            )
+        if dt is None and isinstance(values, Elements):
+            dt = values.dtype
+        converted, dtype = typed(entries, dt)
+        return cls.over(converted, shape, dtype)
+
+    def __reduce__(self) -> Any:
+        return _rebuild, (self.entries, self.shape, self._dtype)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
+
+    def __str__(self) -> str:
+        return str(self.to_list())
+
+    def __repr__(self) -> str:
+        typed_as = f", dt={self._dtype}" if self._dtype is not None else ""
+        return f"{type(self).__name__}({self.to_list()}{typed_as})"
+
+    def to_numpy(self) -> Any:
+        """The elements as a numpy array of the same shape."""
+        if any(is_expr(e) for e in self.entries):
+            raise AdstackTypeError("the elements are not known while compiling", do="call to_numpy outside of kernels")
+        return np.asarray(self.to_list(), None if self._dtype is None else self._dtype.numpy)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.to_numpy() if dtype is None else self.to_numpy().astype(dtype)
+
+    @staticmethod
+    def rows(rows: Sequence[Any]) -> Any:
+        """The matrix with these rows."""
+        return Matrix([as_list(row) or row for row in rows])
+
+    @staticmethod
+    def cols(cols: Sequence[Any]) -> Any:
+        """The matrix with these columns."""
+        return Matrix.rows(cols).transpose()
+
+    @staticmethod
+    def diag(dim: int, val: Any) -> Any:
+        """A square matrix with `val` (a scalar, or one per row) on the diagonal and 0 elsewhere."""
+        dim = size("the size of a matrix", dim)
+        values = as_list(val) or [val] * dim
+        if len(values) != dim:
+            raise AdstackTypeError(f"the diagonal has {dim} elements", note=f"got {len(values)}")
+        return Matrix([[values[i] if i == j else 0 for j in range(dim)] for i in range(dim)])
+
+    @staticmethod
+    def identity(dt: Any, n: int) -> Any:
+        """The identity matrix of n rows, in type `dt`."""
+        return Matrix(Matrix.diag(n, 1), dt)
+
+    @staticmethod
+    def filled(value: Any, dt: Any, n: int, m: int | None = None) -> Any:
+        """A vector of n elements, or a matrix of n rows and m columns, all `value`."""
+        columns = 1 if m is None else size("m", m)
+        entries, dtype = typed([value] * (size("n", n) * columns), dt)
+        shape = (n,) if m is None else (n, m)
+        return Elements.over(entries, shape, dtype)
+
+    @staticmethod
+    def zero(dt: Any, n: int, m: int | None = None) -> Any:
+        """A vector of n zeros, or a matrix of n rows and m columns of zeros."""
+        return Matrix.filled(0, dt, n, m)
+
+    @staticmethod
+    def one(dt: Any, n: int, m: int | None = None) -> Any:
+        """A vector of n ones, or a matrix of n rows and m columns of ones."""
+        return Matrix.filled(1, dt, n, m)
+
+    @staticmethod
+    def unit(n: int, i: int, dt: Any = None) -> Any:
+        """The vector of n elements that is 1 at i and 0 elsewhere; of type i32 or as `dt` says."""
+        n = size("n", n)
+        if not 0 <= i < n:
+            raise AdstackTypeError(f"there is no axis {i} in {n} dimensions", do=f"use 0 to {n - 1}")
+        return Matrix([int(k == i) for k in range(n)], dt)
+
+    @staticmethod
+    def field(n: int, m: int, dtype: Any, shape: Any = None, **options: Any) -> Any:
+        """A field of n x m matrices; options as for `field`."""
+        return factories().make_field(dtype, element_shape=(size("n", n), size("m", m)), shape=shape, **options)
+
+    @staticmethod
+    def ndarray(n: int, m: int, dtype: Any, shape: Any, needs_grad: bool = False, needs_dual: bool = False) -> Any:
+        """An ndarray of n x m matrices."""
+        return factories().make_ndarray(dtype, shape, (size("n", n), size("m", m)), needs_grad, needs_dual)
+
+    @staticmethod
+    def tensor(n: int, m: int, dtype: Any, shape: Any, **options: Any) -> Any:
+        """A tensor of n x m matrices; options as for `tensor`."""
+        from .types import matrix
+
+        return factories().tensor(matrix(n, m, dtype), shape, **options)
+
+
+class Vector(Matrix):
+    """A vector `Vector([1, 2, 3])`.
+
+    Args:
+        values: the components.
+        dt: type that they are converted to; by default they stay what they are.
+    """
+
+    __slots__ = ()
+
+    @staticmethod
+    def field(n: int, dtype: Any, shape: Any = None, **options: Any) -> Any:  # type: ignore[override]
+        """A field of vectors of n components; options as for `field`."""
+        return factories().make_field(dtype, element_shape=(size("n", n),), shape=shape, **options)
+
+    @staticmethod
+    def ndarray(  # type: ignore[override]
+        n: int, dtype: Any, shape: Any, needs_grad: bool = False, needs_dual: bool = False
+    ) -> Any:
+        """An ndarray of vectors of n components."""
+        return factories().make_ndarray(dtype, shape, (size("n", n),), needs_grad, needs_dual)
+
+    @staticmethod
+    def tensor(n: int, dtype: Any, shape: Any, **options: Any) -> Any:  # type: ignore[override]
+        """A tensor of vectors of n components; options as for `tensor`."""
+        from .types import vector
+
+        return factories().tensor(vector(n, dtype), shape, **options)
+
+
+Elements.kinds.update({1: Vector, 2: Matrix})
+
+
+def is_matrix(value: Any) -> bool:
+    """Whether `value` is a vector or matrix."""
+    return isinstance(value, Elements)
+
+
+def _rebuild(entries: list[Any], shape: tuple[int, ...], dtype: Any) -> Any:
+    return Elements.over(entries, shape, dtype)

@@ -1,0 +1,344 @@
+"""The operators and functions of the language on single elements, host numbers included.
+
+Runtime values bring their own operators. Numbers on the host mean what they mean in a kernel as far as a number without
+a width can: floats are f64 and follow IEEE 754 (1 / 0 is infinity, not an exception), integer division by zero is 0.
+Transcendental functions are numpy's, quick for single numbers; a kernel's may differ from them in the last place.
+Numbers of other kinds (`fractions.Fraction`) keep their own arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from ..errors import AdstackTypeError, AdstackValueError
+from ..ir import arithmetic
+from ..ir.ops import TABLE
+from ..ir.types import ALL, DType, by_name, f64, i32, i64, u1, u32, u64, unsigned
+from ..runtime.state import active, current
+from .linked import keeping
+from .protocol import is_expr
+
+__all__ = ["HOST", "OPERATORS", "dtype_of", "host_cast", "quotient", "settled", "uint"]
+
+Number = Any
+
+
+def plain(value: Any) -> Any:
+    """A numpy scalar as the Python number it is."""
+    return value.item() if isinstance(value, (np.generic, np.ndarray)) and value.shape == () else value
+
+
+def check_number(what: str, value: Any) -> None:
+    """An error unless `value` is a number or a runtime value."""
+    if not (isinstance(value, (numbers.Real, np.generic)) or is_expr(value)):
+        raise AdstackTypeError(
+            f"{what} takes numbers, vectors and matrices", note=f"got a {type(value).__name__}", do="pass a number"
+        )
+
+
+def _in_f64(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of numpy arrays on Python numbers, which are taken as f64."""
+
+    def compute(*args: Any) -> float:
+        with np.errstate(all="ignore"):
+            return float(function(*(np.asarray(float(a), np.float64) for a in args)))
+
+    return compute
+
+
+def _ieee(name: str) -> Callable[..., Any]:
+    """The table's meaning of `name` in f64, on Python numbers."""
+    meaning = TABLE[name].meaning
+    assert meaning is not None
+    return _in_f64(partial(meaning, f64))
+
+
+def _is_float(*args: Any) -> bool:
+    return any(isinstance(a, float) for a in args)
+
+
+def _is_int(*args: Any) -> bool:
+    return all(isinstance(a, int) for a in args)
+
+
+_divide = _ieee("div")
+_power = _in_f64(np.power)
+
+
+def quotient(a: Number, b: Number) -> Number:
+    """`a / b`; floats and integers by zero give infinity or NaN."""
+    return _divide(a, b) if b == 0 and (_is_float(a, b) or _is_int(a, b)) else a / b
+
+
+def _floordiv(a: Number, b: Number) -> Number:
+    if b == 0 and _is_int(a, b):
+        return 0
+    return _ieee("floor")(quotient(a, b)) if b == 0 and _is_float(a, b) else a // b
+
+
+def _mod(a: Number, b: Number) -> Number:
+    if b == 0 and _is_int(a, b):
+        return 0
+    return math.nan if b == 0 and _is_float(a, b) else a % b
+
+
+def _pow(a: Number, b: Number) -> Number:
+    if not (_is_int(a, b) or _is_float(a, b)):
+        return a**b
+    if _is_float(a, b):
+        return _power(a, b)
+    return a**b if b >= 0 else (a if b % 2 else 1) if a in (1, -1) else 0
+
+
+def _shl(a: Number, b: Number) -> Number:
+    return 0 if b < 0 else a << b
+
+
+def _shr(a: Number, b: Number) -> Number:
+    return 0 if b < 0 else a >> b
+
+
+def _invert(a: Number) -> Number:
+    return not a if isinstance(a, bool) else ~a
+
+
+_NUMBER_OPERATORS: Final[dict[str, Callable[..., Any]]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": quotient,
+    "floordiv": _floordiv,
+    "mod": _mod,
+    "pow": _pow,
+    "shl": _shl,
+    "shr": _shr,
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "neg": operator.neg,
+    "pos": operator.pos,
+    "not": _invert,
+}
+_EXPR_OPERATORS: Final[dict[str, Callable[..., Any]]] = {
+    **_NUMBER_OPERATORS,
+    "div": operator.truediv,
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "pow": operator.pow,
+    "shl": operator.lshift,
+    "shr": operator.rshift,
+    "not": operator.invert,
+}
+
+
+def _operator(name: str) -> Callable[..., Any]:
+    of_linked, of_exprs = keeping(name, _NUMBER_OPERATORS[name]), _EXPR_OPERATORS[name]
+
+    def apply(*args: Any) -> Any:
+        for a in args:
+            check_number(name, a)
+        return of_exprs(*args) if any(is_expr(a) for a in args) else of_linked(*args)
+
+    apply.__name__ = name
+    return apply
+
+
+OPERATORS: Final = {name: _operator(name) for name in _NUMBER_OPERATORS}
+"""Operators of two (or one) elements, by the names of the table of operations."""
+
+
+class uint:  # noqa: N801 - it stands beside Python's int
+    """The unsigned type as wide as the default integer type (`init(default_ip=...)`), as `int` stands for that type."""
+
+
+def default_unsigned() -> DType:
+    """What `uint` means on the host: without a runtime, u32."""
+    runtime = active()
+    return unsigned(i32 if runtime is None else runtime.options.default_ip)
+
+
+def scalar_type(dtype: Any) -> Any:
+    """A scalar type as programs write it: float, int and uint are default types, bool is u1; others unchanged."""
+    if dtype is float:
+        return current().options.default_fp
+    if dtype is int:
+        return current().options.default_ip
+    if dtype is uint:
+        return default_unsigned()
+    return u1 if dtype is bool else dtype
+
+
+def settled(to: Any) -> Any:
+    """`uint` as the type that it means now; other types unchanged."""
+    return default_unsigned() if to is uint else to
+
+
+def dtype_of(to: Any) -> Any:
+    """A scalar type as it may be written: a `DType`, or int, float, bool or `uint`, which stand for defaults."""
+    if isinstance(to, DType) or any(to is t for t in (int, float, bool, uint)):
+        return to
+    raise AdstackTypeError(
+        f"{to!r} is not a scalar type", do="use one of " + ", ".join(t.name for t in ALL) + ", or int, float, bool"
+    )
+
+
+def host_cast(value: Number, to: Any) -> Number:
+    """`cast` on the host; int and float do not round to a width there."""
+    if isinstance(to, DType):
+        return arithmetic.cast_number(plain(value), to)
+    if to is uint:
+        return arithmetic.cast_number(plain(value), default_unsigned())
+    if to is int and isinstance(value, float):
+        return arithmetic.cast_number(value, i64)
+    return to(value)
+
+
+def _bit_source(value: Number, to: Any) -> DType:
+    """The type that a host number has when its bits are taken as `to`: a float or signed integer of that width."""
+    if not isinstance(to, DType) or to.is_bool:
+        raise AdstackTypeError(f"bit_cast to {to!r} is not defined", do="name a type with a width, such as i32 or f32")
+    if isinstance(value, float) and to.bits < 16:
+        raise AdstackTypeError(f"no float type is as narrow as {to.name}", do="cast to an integer type first")
+    return by_name(("f" if isinstance(value, float) else "i") + str(to.bits))
+
+
+def _host_bitcast(value: Number, to: Any) -> Number:
+    source = _bit_source(value, to)
+    bits = np.asarray(arithmetic.cast_number(value, source), source.numpy)
+    return arithmetic.bitcast(to, bits).item()
+
+
+def width_type(value: int) -> DType:
+    """The integer type that a host number is taken to have where bits count: the narrowest of i32 u32 i64 u64."""
+    for dtype in (i32, u32, i64, u64):
+        if dtype.min <= value <= dtype.max:
+            return dtype
+    raise AdstackValueError(f"{value} does not fit in 64 bits", do="use a smaller number")
+
+
+def _bits(name: str) -> Callable[..., Any]:
+    """An operation on the bits of an integer of 32 or 64 bits."""
+
+    def compute(value: Any, *rest: Any) -> int:
+        if not isinstance(value, int):
+            raise AdstackTypeError(f"the operand of {name} must be an integer", note=f"got a {type(value).__name__}")
+        dtype = width_type(value)
+        meaning = TABLE[name].meaning
+        assert meaning is not None
+        return int(meaning(i32, np.asarray(value, dtype.numpy)).item())
+
+    return compute
+
+
+def _bit_shr(value: int, amount: int) -> int:
+    bits = width_type(value).bits
+    return 0 if not 0 <= amount < bits else (value & ((1 << bits) - 1)) >> amount
+
+
+def _integers(name: str) -> Callable[..., Any]:
+    """Truncating division and its remainder; 0 by zero."""
+
+    def compute(a: Any, b: Any) -> Any:
+        if not _is_int(a, b):
+            raise AdstackTypeError(f"each operand of {name} must be an integer", do="cast to an integer type")
+        whole = 0 if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+        return whole if name == "raw_div" else 0 if b == 0 else a - whole * b
+
+    return compute
+
+
+def _raw_div(a: Any, b: Any) -> Any:
+    return _integers("raw_div")(a, b) if _is_int(a, b) else quotient(a, b)
+
+
+def _whole(name: str, exact: Callable[[Any], Any]) -> Callable[..., Any]:
+    """floor, ceil, round, trunc: a float stays a float, an integer is itself."""
+    of_floats = _ieee(name)
+
+    def compute(value: Any) -> Any:
+        if isinstance(value, int):
+            return value
+        return of_floats(value) if isinstance(value, float) else type(value)(exact(value))
+
+    return compute
+
+
+def _round_half_away(value: Any) -> Any:
+    return math.floor(value + type(value)(1) / 2) if value >= 0 else math.ceil(value - type(value)(1) / 2)
+
+
+def _max(a: Any, b: Any) -> Any:
+    return a if a > b or b != b else b
+
+
+def _min(a: Any, b: Any) -> Any:
+    return a if a < b or b != b else b
+
+
+def _select(condition: Any, a: Any, b: Any) -> Any:
+    return a if condition else b
+
+
+_TRANSCENDENTAL: Final[dict[str, Callable[..., Any]]] = {
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "cbrt": np.cbrt,
+    "atan2": np.arctan2,
+    "hypot": np.hypot,
+}
+
+_PLAIN: Final[dict[str, Callable[..., Any]]] = {
+    **{name: _in_f64(function) for name, function in _TRANSCENDENTAL.items()},
+    "sqrt": _ieee("sqrt"),
+    "fma": _ieee("fma"),
+    "pow": OPERATORS["pow"],
+    "floor": _whole("floor", math.floor),
+    "ceil": _whole("ceil", math.ceil),
+    "trunc": _whole("trunc", math.trunc),
+    "round": _whole("round", _round_half_away),
+    "abs": abs,
+    "max": _max,
+    "min": _min,
+    "select": _select,
+    "raw_div": _raw_div,
+    "raw_mod": _integers("raw_mod"),
+    "bit_shr": _bit_shr,
+    "popcnt": _bits("popcnt"),
+    "clz": _bits("clz"),
+    "cast": host_cast,
+    "bitcast": _host_bitcast,
+    "logical_not": operator.not_,
+    "logical_and": lambda a, b: bool(a) and bool(b),
+    "logical_or": lambda a, b: bool(a) or bool(b),
+}
+
+HOST: Final = {name: keeping(name, function) for name, function in _PLAIN.items()}
+"""What the functions of the language compute on host numbers, by the names that emitters get."""
