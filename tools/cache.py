@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from adstack.inspection.questions import questions as inspection
+from adstack import inspection
 
 from .console import console
 

@@ -13,6 +13,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from adstack import inspection
 from adstack.conformance.case import MODES
 from adstack.conformance.harness.cells import Cell, Result, Subject
 from adstack.conformance.harness.loading import Entry, collect
@@ -25,7 +26,6 @@ from adstack.conformance.report.summary import Report, record
 from adstack.conformance.report.terminal import show
 from adstack.conformance.subjects.backends import backend_subject, backend_subjects
 from adstack.conformance.subjects.peers import PEERS, peer_subject
-from adstack.inspection.questions import questions as inspection
 
 from .console import console
 from .pythons import pythons_of

@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from adstack import inspection
 from adstack.conformance.harness.cells import Result, Status, Subject
 from adstack.conformance.harness.loading import collect
 from adstack.conformance.harness.plan import cells_of, select
 from adstack.conformance.harness.pool import run_cells
 from adstack.conformance.report.summary import machine
 from adstack.conformance.subjects.backends import backend_subject
-from adstack.inspection.questions import questions as inspection
 
 from .console import console
 

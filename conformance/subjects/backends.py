@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import metadata
 
-from adstack.inspection.questions import questions as inspection
+from adstack import inspection
 
 from ..harness.cells import Gap, Subject
 

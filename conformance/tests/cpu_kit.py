@@ -19,7 +19,7 @@ from adstack.runtime.backend import Bindings
 from adstack.runtime.options import Options
 from adstack.transforms import pipeline
 from adstack.transforms.rewriting.options import Options as PassOptions
-from adstack.transforms.tasks.tasks.tasks import split
+from adstack.transforms.tasks.tasks import split
 
 Array = npt.NDArray[Any]
 

@@ -17,8 +17,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adstack import inspection
 from adstack.backends.shared import kept
-from adstack.inspection.questions import questions as inspection
 from adstack.tools.cli import cli
 
 NAME = "a/one"

@@ -13,13 +13,13 @@ import pytest
 from suites import no_budgets
 
 import adstack as qd
+from adstack import inspection
 from adstack.conformance.gradients import agrees, floats, real
 from adstack.conformance.harness.cells import Result, Status, Subject
 from adstack.conformance.harness.loading import collect
 from adstack.conformance.harness.plan import cells_of
 from adstack.conformance.harness.pool import run_cells
 from adstack.conformance.subjects.backends import backend_subject
-from adstack.inspection.questions import questions as inspection
 
 HEADER = """
 from adstack.conformance.case import case

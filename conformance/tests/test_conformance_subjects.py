@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from suites import MODULE, no_budgets, write_suite
 
+from adstack import inspection
 from adstack.conformance.harness import standalone
 from adstack.conformance.harness.cells import Cell, Gap, Status
 from adstack.conformance.harness.loading import collect
@@ -20,7 +21,6 @@ from adstack.conformance.harness.pool import run_cells
 from adstack.conformance.subjects import record
 from adstack.conformance.subjects.backends import backend_subjects
 from adstack.conformance.subjects.peers import PEERS, peer_subject, variable
-from adstack.inspection.questions import questions as inspection
 
 
 def test_every_arch_is_a_subject_with_a_reason_if_it_cannot_run():

@@ -18,7 +18,7 @@ from adstack.ir.builder import Builder
 from adstack.ir.structure import Function, Kernel, Place, Region, Value
 from adstack.ir.types import f16, f32, f64, i32, u1
 from adstack.transforms.math.lower import lower_math
-from adstack.transforms.tasks.tasks import tasks
+from adstack.transforms.tasks import tasks
 
 X, Y, Z = (Place(name, f64, (4,)) for name in "xyz")
 L, M = Place("l", f64), Place("m", f64)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import adstack as qd
-from adstack.inspection.questions.questions import error_bounds
+from adstack.inspection import error_bounds
 
 START = np.array([0.1, 0.7, 1.3], np.float32)
 STEPS = 4

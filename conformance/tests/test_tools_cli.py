@@ -11,7 +11,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 from click.testing import CliRunner
 
-from adstack.inspection.questions import questions as inspection
+from adstack import inspection
 from adstack.tools.cli import cli
 
 COMMANDS = ["cache", "doctor", "conformance", "explain", "dump", "completion"]

@@ -20,7 +20,7 @@ from adstack.ir.verify.verifier import verify
 from adstack.runtime.assume import Condition, assumed
 from adstack.transforms.memory.guard import guard
 from adstack.transforms.rewriting.options import Options
-from adstack.transforms.tasks.tasks.tasks import split
+from adstack.transforms.tasks.tasks import split
 
 HEAD = """\
 place @x : i32[8] field

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transforms_kit import PLAIN, fuzz, golden
 
-from adstack.transforms.rewriting.carried.licm import licm
+from adstack.transforms.loops.licm import licm
 
 HEAD = "kernel @k(%x: i32, %y: i32, %f: f32, %b: u1) -> (i32) {"
 

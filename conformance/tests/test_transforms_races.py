@@ -13,7 +13,7 @@ from adstack.conformance.fuzz.programs import random_buffers, random_kernel, ran
 from adstack.interpreter import run
 from adstack.ir.verify.verifier import verify
 from adstack.transforms.pipeline import lower
-from adstack.transforms.tasks.tasks.races import BASES, BOXES, MARKS, RECORD, watched
+from adstack.transforms.tasks.races import BASES, BOXES, MARKS, RECORD, watched
 
 
 def memory_for(made, buffers):

@@ -11,7 +11,7 @@ from adstack.ir.structure import Program
 from adstack.ir.text.printer import print_ir
 from adstack.ir.verify.verifier import verify
 from adstack.transforms.rewriting.rewrite import clone_kernel
-from adstack.transforms.tasks.tasks.tasks import split
+from adstack.transforms.tasks.tasks import split
 
 HEAD = "kernel @k(%x: i32, %n: i32) -> (i32) {"
 

@@ -23,7 +23,7 @@ __all__ = ["LaunchRecords", "Specialisation", "run_plan", "specialise"]
 
 
 class LaunchRecords(Protocol):
-    """Notes the launches of a specialisation, so that `.grad()` knows what each of them read: `gradients/records.py`."""
+    """Notes the launches of a specialisation, so that `.grad()` knows what each read: `gradients/records.py`."""
 
     @property
     def fields(self) -> Mapping[str, Buffer]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from adstack.inspection.questions import questions as inspection
+from adstack import inspection
 
 from .workers import Worker, WorkerError
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import adstack as qd
-from adstack.inspection.questions import questions as inspection
+from adstack import inspection
 
 __all__ = ["main"]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from adstack import inspection
 from adstack.conformance.harness.capture import Capture
 from adstack.conformance.harness.cells import Cell
 from adstack.conformance.harness.execute import Request, Target, perform
@@ -13,7 +14,6 @@ from adstack.conformance.harness.judge import judge
 from adstack.conformance.harness.loading import CASES, collect
 from adstack.conformance.harness.plan import cells_of, select
 from adstack.conformance.subjects.backends import backend_subject
-from adstack.inspection.questions import questions as inspection
 
 CELLS = cells_of(select(collect(), ["gradients/*"]), [backend_subject("reference")])
 
