@@ -43,7 +43,7 @@ def by_machine_code(call: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) ->
         raise AssertionError("Python was asked")
 
     with monkeypatch.context() as patch:
-        patch.setattr(qd.lang.kernel.Kernel, "_call", refuse)
+        patch.setattr(qd.kernels.kernel.Kernel, "_call", refuse)
         return call()
 
 
@@ -133,7 +133,7 @@ def test_more_kinds_of_calls_than_are_kept_are_still_served() -> None:
         return n
 
     for _ in range(3):
-        for n in range(3 * qd.lang.kernel.MOST_SHORTCUTS):
+        for n in range(3 * qd.kernels.kernel.MOST_SHORTCUTS):
             assert constant(n) == n
 
 
@@ -434,7 +434,7 @@ def test_kernels_and_arguments_are_freed() -> None:
 
     def count() -> int:
         gc.collect()
-        return sum(type(o) is qd.lang.kernel.Kernel for o in gc.get_objects())
+        return sum(type(o) is qd.kernels.kernel.Kernel for o in gc.get_objects())
 
     once()
     before = count()

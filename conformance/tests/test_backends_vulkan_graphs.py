@@ -181,7 +181,7 @@ def test_launches_are_counted():
         program.step(5)
         program.step(6)
     g.launch()
-    device = qd.lang.kernel.state.active().backend
+    device = qd.kernels.kernel.state.active().backend
     before = device.launches
     (made,) = [c for several in program.step._compiled.values() for c in several]
     g.launch()

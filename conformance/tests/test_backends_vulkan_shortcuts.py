@@ -52,7 +52,7 @@ def by_machine_code(call: Callable[[], Any], monkeypatch: pytest.MonkeyPatch, ti
         raise AssertionError("Python was asked")
 
     with monkeypatch.context() as patch:
-        patch.setattr(qd.lang.kernel.Kernel, "_call", refuse)
+        patch.setattr(qd.kernels.kernel.Kernel, "_call", refuse)
         patch.setattr(stream, "room", lambda size: asked.append(size) or room(size))
         found = call()
     assert len(asked) <= times
@@ -407,7 +407,7 @@ def test_threads_launch_and_read_at_the_same_time() -> None:
 def test_the_last_launch_is_known_whoever_made_it() -> None:
     x = qd.ndarray(qd.i64, 3)
     settled(put, x, 0, 1)
-    device = qd.lang.kernel.state.active().backend
+    device = qd.kernels.kernel.state.active().backend
     (made,) = [c for several in put._compiled.values() for c in several]
     plan, numbers = made.plan, []
     for k in range(4):
