@@ -31,8 +31,8 @@ def fresh_runtime() -> Iterator[None]:
     qd.reset()
 
 
-_ON_VULKAN = ("test_backends_vulkan_", "test_backends_spirv_")
-"""Tests that run on a Vulkan device, or hand SPIR-V to its validator: CI installs a driver that needs no GPU."""
+_ON_VULKAN = ("vulkan", "codegen_spirv")
+"""Folders of tests that run on a Vulkan device, or hand SPIR-V to its validator: CI has a driver that needs no GPU."""
 
 
 @cache
@@ -47,5 +47,5 @@ def _without_vulkan() -> str:
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
     """Say of tests that need a device which is not there that they were skipped, and why."""
     for item in items:
-        if item.path.name.startswith(_ON_VULKAN) and _without_vulkan():
+        if item.path.parent.name in _ON_VULKAN and _without_vulkan():
             item.add_marker(pytest.mark.skip(reason=_without_vulkan()))

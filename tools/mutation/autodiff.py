@@ -14,47 +14,47 @@ from .edits import Edit, StaleEditError, applied, read_edits
 from .mutants import Mutant
 from .patches import patch
 from .rules import FILE, rules
-from .run import ROOT, Wrong
+from .run import ROOT, Wrong, file_of
 
 __all__ = ["TESTS", "edits", "mutants_of", "order", "stale"]
 
 REFERENCE: Final = ROOT / "reference"
 TESTS: Final = (
-    "test_ir_derivatives",
-    "test_transforms_autodiff_*",
-    "test_lang_ad_*",
-    "test_lang_gradient",
-    "test_interpreter_tape*",
-    "test_conformance_gradients",
+    "ir/test_derivatives",
+    "autodiff/test_*",
+    "gradients/test_*",
+    "kernels/test_gradient",
+    "interpreter/test_tape*",
+    "conformance/test_gradients",
     "../../tools/mutation/cases",
 )
 LIKELY: Final = {
-    "ir/derivatives.py*": ("test_ir_derivatives",),
-    "derivative of *": ("test_ir_derivatives",),
-    "gradients/undo.py*": ("test_lang_ad_undo",),
-    "gradients/guarded.py*": ("test_lang_ad_undo",),
-    "gradients/*": ("test_lang_ad_tape", "test_lang_ad_custom", "test_lang_gradient"),
-    "*/activity.py*": ("test_transforms_autodiff_activity",),
-    "*/mincut.py*": ("test_transforms_autodiff_mincut",),
-    "*/order.py*": ("test_transforms_autodiff_conflicts",),
-    "*/conflicts.py*": ("test_transforms_autodiff_conflicts",),
-    "*/replay.py*": ("test_transforms_autodiff_replay",),
-    "*/repeat.py*": ("test_transforms_autodiff_locals", "test_transforms_autodiff_replay"),
-    "*/versions.py*": ("test_transforms_autodiff_versions", "test_transforms_autodiff_locals"),
-    "*/before.py*": ("test_transforms_autodiff_before",),
-    "*/parts.py*": ("test_transforms_autodiff_parts",),
-    "*/access.py*": ("test_transforms_autodiff_access", "test_lang_ad_access"),
-    "*/updates.py*": ("test_transforms_autodiff_updates", "test_transforms_autodiff_journal"),
-    "*/journal.py*": ("test_transforms_autodiff_journal", "test_lang_ad_journal"),
-    "*/seen.py*": ("test_transforms_autodiff_seen",),
-    "*/origins.py*": ("test_transforms_autodiff_seen", "test_transforms_autodiff_needed"),
-    "*/needed.py*": ("test_transforms_autodiff_needed",),
-    "*/checkpoint_schedule.py*": ("test_transforms_autodiff_checkpoint_schedule",),
-    "*/checkpoint_state.py*": ("test_transforms_autodiff_checkpoint_state", "test_transforms_autodiff_checkpoint_plan"),
-    "*/checkpoint_snapshots.py*": ("test_transforms_autodiff_checkpoint", "test_lang_checkpointed"),
-    "*/checkpoint_cells.py*": ("test_transforms_autodiff_checkpoint_state", "test_lang_checkpointed"),
-    "*/checkpoint.py*": ("test_transforms_autodiff_checkpoint", "test_lang_checkpointed"),
-    "*": ("test_transforms_autodiff_plan", "test_transforms_autodiff_backward", "test_transforms_autodiff_reverse"),
+    "ir/derivatives.py*": ("ir/test_derivatives",),
+    "derivative of *": ("ir/test_derivatives",),
+    "gradients/undo.py*": ("gradients/test_undo",),
+    "gradients/guarded.py*": ("gradients/test_undo",),
+    "gradients/*": ("gradients/test_tape", "gradients/test_custom", "kernels/test_gradient"),
+    "*/activity.py*": ("autodiff/test_activity",),
+    "*/mincut.py*": ("autodiff/test_mincut",),
+    "*/order.py*": ("autodiff/test_conflicts",),
+    "*/conflicts.py*": ("autodiff/test_conflicts",),
+    "*/replay.py*": ("autodiff/test_replay",),
+    "*/repeat.py*": ("autodiff/test_locals", "autodiff/test_replay"),
+    "*/versions.py*": ("autodiff/test_versions", "autodiff/test_locals"),
+    "*/before.py*": ("autodiff/test_before",),
+    "*/parts.py*": ("autodiff/test_parts",),
+    "*/access.py*": ("autodiff/test_access", "gradients/test_access"),
+    "*/updates.py*": ("autodiff/test_updates", "autodiff/test_journal"),
+    "*/journal.py*": ("autodiff/test_journal", "gradients/test_journal"),
+    "*/seen.py*": ("autodiff/test_seen",),
+    "*/origins.py*": ("autodiff/test_seen", "autodiff/test_needed"),
+    "*/needed.py*": ("autodiff/test_needed",),
+    "*/checkpoint_schedule.py*": ("autodiff/test_checkpoint_schedule",),
+    "*/checkpoint_state.py*": ("autodiff/test_checkpoint_state", "autodiff/test_checkpoint_plan"),
+    "*/checkpoint_snapshots.py*": ("autodiff/test_checkpoint", "gradients/test_checkpointed"),
+    "*/checkpoint_cells.py*": ("autodiff/test_checkpoint_state", "gradients/test_checkpointed"),
+    "*/checkpoint.py*": ("autodiff/test_checkpoint", "gradients/test_checkpointed"),
+    "*": ("autodiff/test_plan", "autodiff/test_backward", "autodiff/test_reverse"),
 }
 """Per row, the files of tests to try first."""
 
@@ -92,7 +92,7 @@ def order(hints: Mapping[tuple[str, str], str]) -> Callable[[pytest.Item, Wrong]
     def place(item: pytest.Item, mutant: Wrong) -> int:
         if item.nodeid == hints.get((mutant.row, mutant.change)):
             return 0
-        return 1 if _is_likely(item.path.stem, mutant.row) else 2
+        return 1 if _is_likely(file_of(item), mutant.row) else 2
 
     return place
 

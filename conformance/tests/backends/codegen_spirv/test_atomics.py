@@ -1,0 +1,37 @@
+"""Additions of f32 are left to memory that flushes subnormal numbers only where that does not show."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from interpreter_kit import parallel
+from programs_kit import interesting
+from vulkan_kit import STRICT, agree, backend, tasks_of
+
+from adstack.backends.codegen_spirv.tasks import emit_program
+from adstack.backends.codegen_spirv.text import listing
+from adstack.ir.types import f32
+
+NUMBERS = interesting(f32, 3)
+EDGES = np.array([2.0**-100, np.nextafter(np.float32(2.0**-100), np.float32(0)), -(2.0**-100), 0.0, -0.0], np.float32)
+N = len(NUMBERS)
+PLACES = f"place @x : f32[{N}] field\nplace @y : f32[{N}] field\nplace @z : f32[{N}] field"
+ADD = parallel("%v = load @x[%i] : f32\n%o = atomic add @y[%i], %v : f32\nstore @z[%i], %o", N, PLACES)
+
+
+@pytest.mark.parametrize("traits", [{}, {"float_add": False}, {"float_add": False, "float_add_large": False}], ids=str)
+def test_sums_and_old_values_are_the_interpreters(traits):
+    added, there = NUMBERS.copy(), np.roll(NUMBERS, 1)
+    added[: len(EDGES)] = EDGES
+    there[: len(EDGES)] = np.float32(1e-45)
+    agree(tasks_of(ADD), {"x": added, "y": there, "z": np.zeros(N, np.float32)}, device=backend(**traits))
+
+
+def test_memory_adds_where_it_can():
+    for large, found in ((True, True), (False, False)):
+        traits = dataclasses.replace(STRICT, float_add=False, float_add_large=large)
+        (shader,) = emit_program(tasks_of(ADD), traits).shaders
+        assert ("AtomicFAddEXT" in listing(shader.words)) is found
+        assert "AtomicCompareExchange" in listing(shader.words)
