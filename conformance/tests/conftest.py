@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Iterator, Sequence
 from functools import cache
 
@@ -16,6 +17,10 @@ from adstack.runtime.registry import probe
 
 # Every pass is checked: the verifier runs before the first and after each one.
 os.environ["ADSTACK_VERIFY"] = "1"
+
+# A shell starts its background jobs with SIGINT ignored, and so would be the processes that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Deadlines measure the machine; the first call of a kernel compiles it.
 _DEV = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
