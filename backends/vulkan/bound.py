@@ -30,15 +30,15 @@ class BoundStream(Stream):
 
     def __init__(self, device: Device, memory: Memory, layout: Any, sets: Sets) -> None:
         super().__init__(device, memory, layout)
-        self._sets = sets
+        self.sets = sets
         self._handed = ffi().new("VkDescriptorSet *")
 
     def bind(self, pipeline: Pipeline, blocks: tuple[Block, ...]) -> None:
-        self.hand(pipeline, self._sets.of(blocks))
+        self.hand(pipeline, self.sets.of(blocks))
 
     def set_of(self, blocks: tuple[Block, ...]) -> int:
         """The descriptor set that binds these blocks."""
-        return self._sets.of(blocks)
+        return self.sets.of(blocks)
 
     @property
     def arena(self) -> Block:

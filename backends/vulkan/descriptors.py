@@ -41,6 +41,14 @@ class Sets:
         found = self._made.get(blocks)
         return self._make(blocks) if found is None else found
 
+    def in_use(self) -> int:
+        """How many sets bind blocks."""
+        return len(self._made)
+
+    def spare(self, count: int) -> int:
+        """How many sets of so many buffers were made and bind nothing now."""
+        return len(self._spare[count])
+
     def _make(self, blocks: tuple[Block, ...]) -> int:
         spare = self._spare.setdefault(len(blocks), [])
         if not spare:

@@ -189,7 +189,7 @@ class Memory:
             if offset is not None:
                 yield block, offset
                 return
-        block = self._take(max(size, _BLOCK), kind)
+        block = self.take_block(max(size, _BLOCK), kind)
         blocks.append(block)
         offset = block.take(size)
         assert offset is not None
@@ -206,7 +206,7 @@ class Memory:
         self.waiting -= piece.size
         block.give(piece.offset, piece.size)
         if block.is_empty and (block.size > _BLOCK or self._has_spare(block)):
-            self._drop(block)
+            self.drop_block(block)
 
     def _has_spare(self, block: Block) -> bool:
         """Whether another block of its kind is empty: one is kept, so that memory that comes and goes costs nothing."""
@@ -219,7 +219,7 @@ class Memory:
         """The block with a number."""
         return next(block for blocks in self._blocks.values() for block in blocks if block.number == number)
 
-    def _take(self, size: int, kind: _Kind) -> Block:
+    def take_block(self, size: int, kind: _Kind) -> Block:
         if size > _MOST_BYTES:
             raise self._full(size)  # the driver would be handed what is left of it in 64 bits
         vk, handle = self.device.vk, self.device.handle
@@ -284,7 +284,7 @@ class Memory:
             do="use a smaller shape or a narrower type, or reset() to free what is no longer needed",
         )
 
-    def _drop(self, block: Block) -> None:
+    def drop_block(self, block: Block) -> None:
         vk, handle = self.device.vk, self.device.handle
         for end in block.ends:
             end()

@@ -5,12 +5,23 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import gc
+from typing import Any
 
 import numpy as np
 import pytest
 
 import adstack as qd
 from adstack.data import dlpack
+
+
+def lent() -> int:
+    """How many tensors others have of us."""
+    return len(dlpack._LENT)
+
+
+def tensor_in(capsule: Any) -> Any:
+    """What a capsule that nobody has taken yet says of memory."""
+    return dlpack._Managed.from_address(dlpack._POINTER(id(capsule), b"dltensor")).tensor
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +50,7 @@ def test_writes_of_others_are_seen_by_kernels():
         for i in x:
             y[None] += x[i][0] * 10 + x[i][1]
 
-    tensor = dlpack._Managed.from_address(dlpack._POINTER(id(capsule := x.__dlpack__()), b"dltensor")).tensor
+    tensor = tensor_in(capsule := x.__dlpack__())
     assert capsule is not None
     there = (ctypes.c_float * 6).from_address(tensor.data)
     there[:] = [1, 2, 3, 4, 5, 6]
@@ -49,20 +60,20 @@ def test_writes_of_others_are_seen_by_kernels():
 
 
 def test_memory_lives_until_everybody_has_let_go_of_it():
-    before = len(dlpack._LENT)
+    before = lent()
     x = qd.ndarray(qd.i32, (4,))
     x.fill(7)
     taken, unused = np.from_dlpack(x), x.__dlpack__()
-    assert len(dlpack._LENT) == before + 2
+    assert lent() == before + 2
     del x
     gc.collect()
     assert taken.tolist() == [7] * 4
     del unused
     gc.collect()
-    assert len(dlpack._LENT) == before + 1
+    assert lent() == before + 1
     del taken
     gc.collect()
-    assert len(dlpack._LENT) == before
+    assert lent() == before
 
 
 def test_a_stream_of_others_waits_for_what_was_launched(monkeypatch):
@@ -91,14 +102,14 @@ def test_the_device_is_told():
     backend.capabilities = dataclasses.replace(backend.capabilities, dlpack=(2, 3))
     assert x.__dlpack_device__() == (2, 3)
     made = x.__dlpack__()
-    tensor = dlpack._Managed.from_address(dlpack._POINTER(id(made), b"dltensor")).tensor
+    tensor = tensor_in(made)
     assert (tensor.device_kind, tensor.device_number) == (2, 3)
 
 
 def test_memory_of_the_host_is_numpys_to_hand_over():
     qd.init(arch=qd.cpu)
     x = qd.field(qd.f32, shape=3)
-    before = len(dlpack._LENT)
+    before = lent()
     np.from_dlpack(x)[1] = 5
     assert x[1] == 5
-    assert len(dlpack._LENT) == before
+    assert lent() == before

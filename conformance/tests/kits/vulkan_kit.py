@@ -28,13 +28,19 @@ from adstack.runtime.options import Options
 Array = npt.NDArray[Any]
 
 
+def shared_of(device: Any) -> Any:
+    """What all runtimes of the process have of a device: the driver, memory, pipelines."""
+    return device._shared
+
+
 @cache
 def backend(**traits: bool) -> VulkanBackend:
     """The device; with traits, as if it had those."""
     device = open_device()
     if not traits:
         return device
-    shared = dataclasses.replace(device._shared, traits=dataclasses.replace(device._shared.traits, **traits))
+    shared = shared_of(device)
+    shared = dataclasses.replace(shared, traits=dataclasses.replace(shared.traits, **traits))
     return VulkanBackend(device.capabilities, shared)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from memory_kit import ARCHES, device_bytes
+from specialisation_kit import specialisations
 
 import adstack as qd
 from adstack.errors import AdstackMemoryError
@@ -199,10 +200,10 @@ def test_fields_that_were_template_arguments_go_with_what_was_compiled_for_them(
             double(x)  # machine code serves the last of them
             assert x[5] == 2 * number
         known = weakref.ref(x), weakref.ref(x.buffer)
-        assert len(double._compiled) == 1
+        assert len(specialisations(double)) == 1
         del x
         assert [one() for one in known] == [None, None]
-    assert len(double._compiled) == 0
+    assert len(specialisations(double)) == 0
     assert taken() == before
 
 
@@ -222,7 +223,7 @@ def test_so_do_those_of_gradients(arch: Any, without_collector: None):
         known = weakref.ref(x), weakref.ref(x.grad.buffer), weakref.ref(n.buffer)
         del x, y, n
         assert [one() for one in known] == [None] * 3
-    assert len(wave._compiled) == 0
+    assert len(specialisations(wave)) == 0
     state.current().backend.heap.drop() if arch is qd.cuda else None
     if arch is not qd.vulkan:  # whose heap stays until reset()
         assert taken() == before
@@ -256,7 +257,7 @@ def test_an_object_takes_its_fields_along_and_so_does_a_field_that_it_replaces(a
         object_known = weakref.ref(owner)
         del owner
         assert object_known() is None
-    assert len(Owner.scale._compiled) == 0
+    assert len(specialisations(Owner.scale)) == 0
     assert taken() == before
 
 
@@ -274,7 +275,7 @@ def test_tuples_of_fields_and_tensors_do_too(arch: Any, without_collector: None)
     known = weakref.ref(y)
     del y
     assert known() is None
-    assert len(add._compiled) == 0
+    assert len(specialisations(add)) == 0
 
 
 def test_a_kernel_keeps_what_it_names_itself(arch: Any):
@@ -334,7 +335,7 @@ def test_a_tape_keeps_what_it_has_to_differentiate(arch: Any):
         gc.collect()
     assert x.grad.to_numpy().tolist() == [1.0] * 4
     gc.collect()
-    assert len(total._compiled) == 0
+    assert len(specialisations(total)) == 0
 
 
 def test_in_debug_mode_nothing_is_remembered_of_fields_that_are_gone(arch: Any):
@@ -363,7 +364,7 @@ def test_what_was_compiled_goes_with_the_kernel(arch: Any):
 
         for _ in range(3):
             add(x, float(number))
-        ((made,),) = add._compiled.values()
+        (made,) = specialisations(add)
         known.append(weakref.ref(made.plan))
         del made, add
     gc.collect()

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
+from suites import without_bounds
 
 import adstack as qd
 from adstack.backends.cpu import passes, pool_ir
@@ -64,7 +65,7 @@ def texts(monkeypatch):
     monkeypatch.setattr(CpuBackend, "last_scalars", lambda self, program: [])
     monkeypatch.setattr(CpuBackend, "adstacks", lambda self, program: [])
     monkeypatch.setattr(CpuBackend, "shortcut", lambda self, program, wanted: None)
-    monkeypatch.setattr(execute._Launch, "_bounds", lambda self, of, expectations: [])
+    without_bounds(monkeypatch)
     yield found
     qd.reset()
 

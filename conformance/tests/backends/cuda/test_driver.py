@@ -139,24 +139,24 @@ def test_structures_are_those_of_the_header(header, name, made):
 def test_numbers_are_those_of_the_header(header):
     numbers = dict(re.findall(r"^\s*(CU\w+)\s*=\s*(0x[0-9a-fA-F]+|\d+)", header, re.MULTILINE))
     wanted = {
-        "CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT": driver._ATTRIBUTES["multiprocessors"],
-        "CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR": driver._ATTRIBUTES["threads"],
-        "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR": driver._ATTRIBUTES["major"],
-        "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR": driver._ATTRIBUTES["minor"],
-        "CU_JIT_ERROR_LOG_BUFFER": driver._ERROR_LOG,
-        "CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES": driver._ERROR_LOG_BYTES,
-        "CU_JIT_TARGET_FROM_CUCONTEXT": driver._TARGET_FROM_CONTEXT,
-        "CU_JIT_INPUT_PTX": driver._PTX,
-        "CU_LIMIT_MALLOC_HEAP_SIZE": driver._HEAP_LIMIT,
-        "CU_EVENT_DISABLE_TIMING": driver._NO_TIMING,
-        "CUDA_ERROR_INVALID_VALUE": driver._REFUSED,
-        "CUDA_ERROR_OUT_OF_MEMORY": driver._OUT_OF_MEMORY,
-        "CUDA_ERROR_NOT_INITIALIZED": driver._NOT_STARTED,
+        "CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT": driver.ATTRIBUTES["multiprocessors"],
+        "CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR": driver.ATTRIBUTES["threads"],
+        "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR": driver.ATTRIBUTES["major"],
+        "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR": driver.ATTRIBUTES["minor"],
+        "CU_JIT_ERROR_LOG_BUFFER": driver.ERROR_LOG,
+        "CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES": driver.ERROR_LOG_BYTES,
+        "CU_JIT_TARGET_FROM_CUCONTEXT": driver.TARGET_FROM_CONTEXT,
+        "CU_JIT_INPUT_PTX": driver.PTX,
+        "CU_LIMIT_MALLOC_HEAP_SIZE": driver.HEAP_LIMIT,
+        "CU_EVENT_DISABLE_TIMING": driver.NO_TIMING,
+        "CUDA_ERROR_INVALID_VALUE": driver.REFUSED,
+        "CUDA_ERROR_OUT_OF_MEMORY": driver.OUT_OF_MEMORY,
+        "CUDA_ERROR_NOT_INITIALIZED": driver.NOT_STARTED,
     }
     assert {name: int(numbers[name], 0) for name in wanted} == wanted
     assert {
         int(numbers[f"CUDA_ERROR_{name}"]) for name in ("ILLEGAL_ADDRESS", "LAUNCH_TIMEOUT", "UNKNOWN")
-    } <= driver._LOST
+    } <= driver.LOST
 
 
 def test_code_that_the_driver_does_not_take_is_told(monkeypatch):

@@ -13,7 +13,7 @@ import pytest
 from cpu_kit import tasks_of
 from cuda_kit import ADDS, assemble, device_code, device_text, joined
 from interpreter_kit import parallel
-from suites import first_variants
+from suites import first_variants, without_bounds
 
 import adstack as qd
 from adstack.backends.cuda.adds import ALWAYS, LEAST
@@ -50,7 +50,7 @@ def texts(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     monkeypatch.setattr(CudaBackend, "last_scalars", lambda self, program: [])
     monkeypatch.setattr(CudaBackend, "adstacks", lambda self, program: [])
     monkeypatch.setattr(CudaBackend, "shortcut", lambda self, program, wanted: None)
-    monkeypatch.setattr(execute._Launch, "_bounds", lambda self, of, expectations: [])
+    without_bounds(monkeypatch)
     yield found
     qd.reset()
 

@@ -114,11 +114,11 @@ def test_arrays_of_several_blocks_are_bound_in_turn(vulkan):
             k(array, 10 * n + turn)
     for n, array in enumerate(arrays):
         assert array.to_numpy()[-4:].tolist() == [3 * (10 * n + i) + 3 for i in range(4)]
-    sets = len(vulkan.stream._sets._made)
+    sets = vulkan.stream.sets.in_use()
     for n, array in enumerate(arrays):
         k(array, n)
     qd.sync()
-    assert len(vulkan.stream._sets._made) == sets  # all of them were there
+    assert vulkan.stream.sets.in_use() == sets  # all of them were there
 
 
 def wrapped(number: int) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from vulkan_kit import backend
+from vulkan_kit import backend, shared_of
 
 from adstack.backends.vulkan import recorder, state
 from adstack.backends.vulkan.api import ffi
@@ -71,7 +71,7 @@ def calls_of(log: Log) -> dict[str, Any]:
 @pytest.fixture
 def stream() -> Iterator[Stream]:
     """A stream of its own, with nothing on it."""
-    shared = backend()._shared
+    shared = shared_of(backend())
     made = Stream(shared.device, shared.memory, shared.pipelines.layout)
     made._open()
     yield made

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from vulkan_kit import backend, run
+from vulkan_kit import backend, run, shared_of
 
 import adstack as qd
 from adstack.backends.vulkan import transfers
@@ -362,7 +362,7 @@ class TestFailures:
 def test_what_a_device_does_not_keep_is_refused_by_name():
     device = backend()
     poor = replace(device.capabilities, dtypes=(f32, i32))
-    other = type(device)(poor, device._shared)
+    other = type(device)(poor, shared_of(device))
     with pytest.raises(BackendUnavailableError, match="does not keep u8 in memory"):
         other.allocate(u8, (3,))
 

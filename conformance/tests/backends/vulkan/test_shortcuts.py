@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from vulkan_kit import backend
+from specialisation_kit import specialisations
+from vulkan_kit import backend, shared_of
 
 import adstack as qd
 from adstack.backends.vulkan.shortcuts import Launcher
@@ -350,7 +351,7 @@ def test_what_interrupts_a_call_is_raised_and_the_next_call_goes_on(monkeypatch:
 def test_a_call_waits_for_the_thread_that_has_the_stream() -> None:
     x = qd.ndarray(qd.i64, 3)
     settled(put, x, 0, 1)
-    lock, held, order = backend()._shared.lock, threading.Event(), []
+    lock, held, order = shared_of(backend()).lock, threading.Event(), []
 
     def hold() -> None:
         with lock:
@@ -408,7 +409,7 @@ def test_the_last_launch_is_known_whoever_made_it() -> None:
     x = qd.ndarray(qd.i64, 3)
     settled(put, x, 0, 1)
     device = qd.kernels.kernel.state.active().backend
-    (made,) = [c for several in put._compiled.values() for c in several]
+    (made,) = specialisations(put)
     plan, numbers = made.plan, []
     for k in range(4):
         put(x, k % 3, k)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from suites import first_variants
+from suites import first_variants, without_bounds
 from vulkan_kit import POOR, STRICT, validate
 
 import adstack as qd
@@ -34,7 +34,7 @@ def shaders(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[tuple[int, ...], N
 
     monkeypatch.setattr(VulkanBackend, "compile", compile_)
     monkeypatch.setattr(VulkanBackend, "launch", lambda self, program, scalars, bindings: [0 for _ in program.results])
-    monkeypatch.setattr(execute._Launch, "_bounds", lambda self, of, expectations: [])
+    without_bounds(monkeypatch)
     yield found
     qd.reset()
 

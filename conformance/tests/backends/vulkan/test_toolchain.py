@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from interpreter_kit import serial
-from vulkan_kit import STRICT, backend, tasks_of
+from vulkan_kit import STRICT, backend, shared_of, tasks_of
 
 import adstack as qd
 from adstack.backends.codegen_spirv.opcodes import Capability
@@ -116,7 +116,7 @@ def test_a_lost_device_is_raised_by_whoever_waits(monkeypatch):
 
 
 def test_what_a_device_does_is_found_out_once(tmp_path, monkeypatch):
-    shared = backend()._shared
+    shared = shared_of(backend())
     arguments = shared.memory, shared.stream, shared.pipelines, tmp_path
     first = traits.measured(*arguments)
     assert first == shared.traits
@@ -131,7 +131,7 @@ def test_what_a_device_does_is_found_out_once(tmp_path, monkeypatch):
 
 
 def test_a_device_that_cuts_loops_short_is_found_out(tmp_path, monkeypatch):
-    shared = backend()._shared
+    shared = shared_of(backend())
     trial = next(t for t in traits.TRIALS if t.name == "endless")
     monkeypatch.setattr(trial, "wanted", lambda a, b, c: a + 1)
     assert not traits.measured(shared.memory, shared.stream, shared.pipelines, tmp_path).endless
@@ -160,7 +160,7 @@ def test_a_kernel_whose_pipeline_is_refused_launches_nothing_and_can_be_called_a
         for i in x:
             x[i] = 3.0 * qd.sin(x[i]) + 7.0
 
-    vk = state.current().backend._shared.device.vk
+    vk = shared_of(state.current().backend).device.vk
     with monkeypatch.context() as refused:
         refused.setitem(vk, "vkCreateComputePipelines", lambda *rest: -3)
         for _ in range(2):

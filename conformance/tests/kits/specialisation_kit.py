@@ -1,0 +1,10 @@
+"""What was compiled for a kernel's calls so far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def specialisations(kernel: Any) -> list[Any]:
+    """The specialisations that a kernel has."""
+    return [made for several in kernel._compiled.values() for made in several]
