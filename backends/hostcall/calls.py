@@ -25,7 +25,6 @@ from adstack.errors import AdstackRuntimeError
 from adstack.ir.structure import Program
 from adstack.runtime.adstack_heap import HeapLimit
 from adstack.runtime.guards import GUARD, invalidate
-from adstack.runtime.memory import ADDRESS, CHANGED, EXTENTS, GENERATION, MARK, UNCHANGED, UNWATCHED, WRITTEN
 from adstack.runtime.shortcuts import (
     RECORD_NAME,
     ArrayArgument,
@@ -36,6 +35,7 @@ from adstack.runtime.shortcuts import (
     Still,
 )
 from adstack.runtime.stats import SIZINGS
+from adstack.runtime.words import ADDRESS, CHANGED, EXTENTS, GENERATION, MARK, UNCHANGED, UNWATCHED, WRITTEN
 
 from .ir import text
 from .record import ARGUMENT, CONDITION, KINDS, MEMO, RECORD, RESULTS

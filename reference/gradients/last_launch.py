@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from ..analysis.boxes import Box
 from ..errors import AdstackDataAccessError, InternalError
 from ..runtime.keeping import Kept
+from ..runtime.ledger import LEDGER
 from ..runtime.memory import Array, Buffer
 from ..runtime.provenance import is_recomputed
 from ..runtime.state import Runtime
-from ..runtime.watches import LEDGER, LostError
+from ..runtime.watches import LostError
 from .differentiated import Differentiated, differentiated, with_arrays
 from .events import Launch, memory_of
 from .kept import KeptLaunch

@@ -11,11 +11,11 @@ from ..ir.structure import Place
 from .backend import Backend, Bindings, Counting, Numbering, Ordering
 from .compiler import Compiled
 from .memory import Buffer
+from .observers import OBSERVERS, tell_others
 from .provenance import Written
 from .shortcuts import Argument, SameAttribute, Shortcut
 from .sizes import Sizing
 from .streams import ordered
-from .watches import OBSERVERS, tell_others
 
 __all__ = ["Plan"]
 

@@ -11,16 +11,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 from weakref import ReferenceType, ref
 
 from ..analysis.boxes import Box, contains, intersection
 from ..analysis.certain import certain
 from ..analysis.reach import Reach
 from ..ir.structure import Program
-
-if TYPE_CHECKING:
-    from .memory import Buffer
+from .backend import Backend
 
 __all__ = ["History", "Written", "is_recomputed"]
 
@@ -42,6 +40,35 @@ class CompiledProgram(Protocol):
     def reach(self, scalars: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> Reach: ...
 
 
+class Remembered(Protocol):
+    """Memory whose writes may be on record: see `buffers.Buffer`."""
+
+    @property
+    def backend(self) -> Backend: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def shared(self) -> bool: ...
+
+    @property
+    def generation(self) -> int: ...
+
+    @property
+    def written(self) -> int: ...
+
+    @property
+    def watch(self) -> Remembering | None: ...
+
+
+class Remembering(Protocol):
+    """A watch with a history."""
+
+    @property
+    def history(self) -> History: ...
+
+
 class Launched(Protocol):
     """What launches a program: see `plans.Plan`."""
 
@@ -49,7 +76,7 @@ class Launched(Protocol):
     def compiled(self) -> CompiledProgram: ...
 
     @property
-    def buffers(self) -> Mapping[str, Buffer]: ...
+    def buffers(self) -> Mapping[str, Remembered]: ...
 
 
 class Written:
@@ -73,11 +100,11 @@ class Written:
         number: int,
         plan: Launched | None = None,
         scalars: Sequence[Any] = (),
-        arrays: Mapping[str, Buffer] | None = None,
+        arrays: Mapping[str, Remembered] | None = None,
     ) -> None:
         self.number, self.scalars = number, tuple(scalars)
         self._plan = None if plan is None else ref(plan)
-        self._memory: dict[str, ReferenceType[Buffer]] = {}
+        self._memory: dict[str, ReferenceType[Remembered]] = {}
         self.shapes = {name: buffer.shape for name, buffer in (arrays or {}).items()}
         self.unwatched: dict[str, Any] = {}
         if plan is not None:
@@ -98,7 +125,7 @@ class Written:
         return None if self._plan is None else self._plan()
 
     @property
-    def memory(self) -> dict[str, Buffer | None]:
+    def memory(self) -> dict[str, Remembered | None]:
         """What it read, as far as it is still there: memory by the names of places."""
         return {name: known() for name, known in self._memory.items()}
 
@@ -142,7 +169,7 @@ def _covers(written: Written, name: str, boxes: Sequence[Box]) -> bool:
     return all(any(contains(one, box) for one in stored) for box in boxes)
 
 
-def is_recomputed(buffer: Buffer, boxes: Sequence[Box], number: int) -> bool:
+def is_recomputed(buffer: Remembered, boxes: Sequence[Box], number: int) -> bool:
     """Whether the elements in some boxes were computed again as they were for a launch."""
     return _Comparison().alike(buffer, boxes, number, None, DEPTH)
 
@@ -153,7 +180,7 @@ class _Comparison:
     def __init__(self) -> None:
         self._known: dict[tuple[Written, Written], bool] = {}
 
-    def alike(self, buffer: Buffer, boxes: Sequence[Box], one: int | None, other: int | None, depth: int) -> bool:
+    def alike(self, buffer: Remembered, boxes: Sequence[Box], one: int | None, other: int | None, depth: int) -> bool:
         """Whether the same launches made what was in some boxes at two launches (None: what is there now)."""
         if buffer.watch is None or buffer.shared:
             return False

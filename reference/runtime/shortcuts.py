@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from ..ir.types import DType
 from .adstack_heap import HeapLimit
-from .memory import Buffer
+from .words import Recorded
 
 __all__ = [
     "RECORD_NAME",
@@ -138,7 +138,7 @@ class Shortcut:
     arguments: tuple[Argument, ...]
     attributes: tuple[SameAttribute, ...]
     returns: bool
-    buffers: Mapping[str, Buffer]
+    buffers: Mapping[str, Recorded]
     written: frozenset[str]
     otherwise: Callable[..., Any]
     conditions: tuple[Still | Before, ...] = ()

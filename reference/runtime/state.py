@@ -14,10 +14,10 @@ from . import budget
 from .backend import Backend, Reclaiming
 from .capturing import check
 from .guards import invalidate
+from .ledger import limit_kept
 from .options import Options, parse
 from .registry import candidates, default_arch, open_arch
 from .turn import TURN
-from .watches import limit_kept
 
 __all__ = ["ENDED", "Resident", "Runtime", "active", "check_unended", "current", "start", "stop"]
 

@@ -10,14 +10,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from .backend import Ordering
 
-if TYPE_CHECKING:
-    from .memory import Buffer
-
-__all__ = ["DEFAULT", "current", "ordered"]
+__all__ = ["DEFAULT", "Shared", "current", "ordered"]
 
 DEFAULT: Final = (None, 0, 1)
 """The default stream, as interfaces call it."""
@@ -39,7 +36,17 @@ def _cupy(cupy: Any) -> Any:
     return None if cuda is None else cuda.get_current_stream().ptr
 
 
-def ordered(backend: Any, buffers: Iterable[Buffer]) -> AbstractContextManager[None]:
+class Shared(Protocol):
+    """Memory that others may work on: see `blocks.Block`."""
+
+    @property
+    def shared(self) -> bool: ...
+
+    @property
+    def stream(self) -> int | None: ...
+
+
+def ordered(backend: object, buffers: Iterable[Shared]) -> AbstractContextManager[None]:
     """What is done inside with these buffers comes after what others have done with them, and before what they will."""
     shared = [buffer for buffer in buffers if buffer.shared]
     return _ordered(backend, shared) if shared and isinstance(backend, Ordering) else _NOTHING
@@ -49,7 +56,7 @@ _NOTHING: Final = nullcontext()
 
 
 @contextmanager
-def _ordered(backend: Ordering, shared: list[Buffer]) -> Iterator[None]:
+def _ordered(backend: Ordering, shared: list[Shared]) -> Iterator[None]:
     streams = dict.fromkeys(current())
     streams |= {buffer.stream: None for buffer in shared if buffer.stream not in DEFAULT}
     for stream in streams:

@@ -9,48 +9,24 @@ nothing, and a write costs a copy of the elements that meet what is needed.
 from __future__ import annotations
 
 import ctypes
-from collections import deque
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from dataclasses import dataclass
+from typing import Final, Protocol
 from weakref import ReferenceType, ref
 
 import numpy as np
 import numpy.typing as npt
 
-from ..analysis.boxes import Box, contains, intersection, volume
-from ..errors import AdstackMemoryError
+from ..analysis.boxes import Box, intersection
+from .blocks import Array, Block
+from .keeping import Kept
 from .provenance import History, Written
-from .scopes import Scopes
+from .saved import Saved
 
-if TYPE_CHECKING:
-    from .keeping import Kept
-    from .memory import Buffer
+__all__ = ["Difference", "LostError", "Saver", "Watch", "Watcher"]
 
-__all__ = [
-    "LEDGER",
-    "OBSERVERS",
-    "Difference",
-    "Keeper",
-    "Ledger",
-    "LostError",
-    "Observer",
-    "Saved",
-    "Saver",
-    "Watch",
-    "Watcher",
-    "limit_kept",
-    "tell_others",
-]
-
-Array = npt.NDArray[Any]
-
-SPARSE: Final = 32
-"""When more than one in so many elements has been kept on its own, the rest is kept at once."""
 SPARE: Final = 4
 """So many pieces of memory are used again for each buffer, rather than given back."""
-MOST_BYTES: Final = 1 << 30
-"""How much of the past is kept for all buffers together, unless `limit_kept` says less; the oldest goes first."""
 
 
 class Watcher(Protocol):
@@ -62,35 +38,18 @@ class Watcher(Protocol):
     def numbers(self) -> Collection[int]:
         """The numbers of all launches that it may ask about."""
 
-    def needs(self, buffer: Buffer) -> Sequence[Box] | None:
+    def needs(self, buffer: Block) -> Sequence[Box] | None:
         """The elements of a buffer that these launches need; None for all."""
 
-    def changes(self, buffer: Buffer) -> None:
+    def changes(self, buffer: Block) -> None:
         """A buffer that it watches is about to be written after its last launch."""
 
 
 class Saver(Protocol):
     """Who saves what a buffer holds before it is written."""
 
-    def before(self, buffer: Buffer) -> None:
+    def before(self, buffer: Block) -> None:
         """It is about to be."""
-
-
-class Observer(Protocol):
-    """Who needs to know what other threads write."""
-
-    def before_others(self, buffer: Buffer) -> None:
-        """Another thread, whose turn it is, is about to write a buffer."""
-
-
-OBSERVERS: Final[Scopes[Observer]] = Scopes()
-"""Those of all threads."""
-
-
-def tell_others(buffer: Buffer) -> None:
-    """Before this thread writes a buffer."""
-    for observer in OBSERVERS.others():
-        observer.before_others(buffer)
 
 
 @dataclass(frozen=True)
@@ -120,133 +79,6 @@ class LostError(Exception):
         self.writers = tuple(writers)
 
 
-@dataclass(eq=False)
-class Saved:
-    """Elements as they were before a stretch of writes with no launch of a watcher in between.
-
-    Attributes:
-        number: of the last launch before these writes.
-        patches: (box, what it held), in the order of the writes: where two overlap the first one counts.
-        writers: who wrote.
-        lost: whether the contents were given up.
-    """
-
-    number: int
-    patches: list[tuple[Box, Kept | Array]] = field(default_factory=list)
-    writers: dict[str, None] = field(default_factory=dict)
-    lost: bool = False
-    nbytes: int = 0
-    _boxes: set[Box] = field(default_factory=set)
-    _large: list[Box] = field(default_factory=list)
-    _single: int = 0
-
-    def save(self, buffer: Buffer, box: Box, spare: list[Buffer]) -> None:
-        """Keep what a box holds, unless it has been kept already."""
-        if box in self._boxes or any(contains(one, box) for one in self._large):
-            return
-        if volume(box) > 1 or box == buffer.box:
-            self._large.append(box)
-        else:
-            self._single += 1
-            if self._single * SPARSE > volume(buffer.box):
-                self.save(buffer, buffer.box, spare)
-                return
-        self._boxes.add(box)
-        kept = None if self.lost else _kept(buffer, box, spare)
-        if kept is None:
-            self.lose()
-        self.patches.append((box, np.empty(0) if kept is None else kept))
-        if kept is not None:
-            self.nbytes += kept.nbytes
-            LEDGER.add(self, kept.nbytes)
-
-    def lose(self) -> None:
-        """Give up the contents; where writes were is still known."""
-        self.lost, self.nbytes = True, 0
-        self.patches = [(box, np.empty(0)) for box, _ in self.patches]
-
-    def absorb(self, later: Saved) -> list[Kept | Array]:
-        """Lead back from what was there after a later one, which nobody asks about on its own; what is not needed."""
-        unused: list[Kept | Array] = []
-        if later.lost and not self.lost:
-            self.lose()
-        for box, kept in later.patches:
-            if box not in self._boxes and not any(contains(one, box) for one in self._large):
-                self._boxes.add(box)
-                if volume(box) > 1:
-                    self._large.append(box)
-                self.patches.append((box, np.empty(0) if self.lost else kept))
-                self.nbytes += 0 if self.lost else kept.nbytes
-            else:
-                unused.append(kept)
-        self.writers |= later.writers
-        return unused
-
-
-def _kept(buffer: Buffer, box: Box, spare: list[Buffer]) -> Kept | Array | None:
-    """What a box holds; None if there is no memory for it."""
-    try:
-        return buffer.keep(box, spare)
-    except (MemoryError, AdstackMemoryError):
-        return None
-
-
-class Keeper(Protocol):
-    """Who keeps something that it can do without."""
-
-    @property
-    def nbytes(self) -> int:
-        """What it takes now."""
-
-    @property
-    def lost(self) -> bool:
-        """Whether it was given up."""
-
-    def lose(self) -> None:
-        """Give it up."""
-
-
-class Ledger:
-    """How much of the past is kept by everybody.
-
-    Attributes:
-        most: how many bytes may be.
-    """
-
-    def __init__(self) -> None:
-        self.most = MOST_BYTES
-        self._bytes = 0
-        self._order: deque[ReferenceType[Keeper]] = deque()
-
-    def add(self, keeper: Keeper, nbytes: int) -> None:
-        """Somebody keeps more."""
-        if not self._order or self._order[-1]() is not keeper:
-            self._order.append(ref(keeper))
-        self._bytes += nbytes
-        if self._bytes > self.most or len(self._order) > 1 << 16:
-            self._settle(keeper)
-
-    def _settle(self, latest: Keeper) -> None:
-        """Count what is really there, and give up the oldest until there is room; what was kept last stays."""
-        alive = {id(one): one for known in self._order if (one := known()) is not None and not one.lost}
-        self._bytes = sum(one.nbytes for one in alive.values())
-        for one in alive.values():
-            if self._bytes <= self.most or one is latest:
-                break
-            self._bytes -= one.nbytes
-            one.lose()
-        self._order = deque(ref(one) for one in alive.values() if not one.lost)
-
-
-LEDGER: Final = Ledger()
-"""What all buffers and records share."""
-
-
-def limit_kept(most: int) -> None:
-    """Keep at most so many bytes of the past of all buffers together; 0 stands for the default, 1 GiB."""
-    LEDGER.most = min(most, MOST_BYTES) if most else MOST_BYTES
-
-
 class Watch:
     """The past of one buffer, as far as its watchers may ask for it.
 
@@ -265,7 +97,7 @@ class Watch:
         self.history = History()
         self._launches = 0
         self._many = 2
-        self._spare: list[Buffer] = []
+        self._spare: list[Block] = []
 
     @property
     def strict(self) -> bool:
@@ -283,7 +115,7 @@ class Watch:
 
     def before(
         self,
-        buffer: Buffer,
+        buffer: Block,
         writer: str,
         boxes: Sequence[Box] | None = None,
         launch: tuple[Written, str] | None = None,
@@ -309,7 +141,7 @@ class Watch:
         if self.saved:
             self._save(buffer, writer, (buffer.box,) if boxes is None else boxes)
 
-    def _save(self, buffer: Buffer, writer: str, boxes: Sequence[Box]) -> None:
+    def _save(self, buffer: Block, writer: str, boxes: Sequence[Box]) -> None:
         latest = self.saved[-1]
         for watcher in self.watchers():
             needs = watcher.needs(buffer)
@@ -318,7 +150,7 @@ class Watch:
                     latest.writers[writer] = None
                     latest.save(buffer, common, self._spare)
 
-    def _start(self, buffer: Buffer, launches: int) -> None:
+    def _start(self, buffer: Block, launches: int) -> None:
         """There were launches since the last write: keep another state, if they were of watchers."""
         known = self.saved[-1].number if self.saved else 0
         later = [watcher for watcher in self.watchers() if watcher.last() > known]
@@ -343,7 +175,7 @@ class Watch:
             return any(True for _ in later)
         return any(intersection(box, one) is not None for box in later for one in within)
 
-    def difference(self, buffer: Buffer, number: int, within: Sequence[Box]) -> Difference | None:
+    def difference(self, buffer: Block, number: int, within: Sequence[Box]) -> Difference | None:
         """How the elements in some boxes differ from what a launch found, by bits; None if they don't.
 
         Raises `LostError` if that is not known any more.
