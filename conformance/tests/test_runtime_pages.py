@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import adstack as qd
 from adstack.runtime import blocks
-from adstack.runtime.memory import Buffer
+from adstack.runtime.buffers import Buffer
 from adstack.runtime.pages import Pages
 from adstack.runtime.reference_backend import ReferenceBackend
 

@@ -9,8 +9,8 @@ from adstack.errors import AdstackRuntimeError
 from adstack.ir.builder import Builder
 from adstack.ir.structure import Kernel, Place, Region, Value
 from adstack.ir.types import f32, i32
+from adstack.runtime.buffers import Buffer
 from adstack.runtime.compiler import compile_kernel, stages
-from adstack.runtime.memory import Buffer
 from adstack.runtime.options import Options
 from adstack.runtime.plans import Plan
 from adstack.runtime.reference_backend import ReferenceBackend, open_device

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import AdstackArgumentError
 from ..ir.types import DType, from_numpy
 from ..runtime import state
-from ..runtime.memory import Buffer
+from ..runtime.buffers import Buffer
 
 __all__ = ["INTERFACE", "described", "is_device_array", "taken"]
 

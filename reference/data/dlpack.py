@@ -11,7 +11,7 @@ import itertools
 from typing import Any, Final
 
 from ..runtime.backend import Ordering
-from ..runtime.memory import Buffer
+from ..runtime.buffers import Buffer
 
 __all__ = ["capsule", "device_of"]
 

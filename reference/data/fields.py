@@ -12,9 +12,9 @@ from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTy
 from ..ir.structure import Place
 from ..ir.types import DType
 from ..runtime import state
+from ..runtime.buffers import Buffer
 from ..runtime.copying import Uncopied
 from ..runtime.guards import invalidate, rewired
-from ..runtime.memory import Buffer
 from ..runtime.turn import TURN
 from ..values.scalars import scalar_type
 from .hostarrays import HostArray

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from ..analysis.boxes import box_at
 from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..ir.types import DType
+from ..runtime.buffers import Array, Buffer
 from ..runtime.capturing import CAPTURING
-from ..runtime.memory import Array, Buffer
 from ..runtime.recording import RECORDERS, host_wrote
 from ..runtime.turn import TURN
 from ..values import linked

@@ -12,7 +12,7 @@ from ..errors import AdstackRuntimeError
 from ..ir.structure import Place
 from ..ir.types import DType
 from ..runtime import state
-from ..runtime.memory import Buffer
+from ..runtime.buffers import Buffer
 from ..runtime.words import BESIDE, TAG
 from .fields import element_dtype
 from .hostarrays import HostArray

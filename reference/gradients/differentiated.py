@@ -17,8 +17,8 @@ from ..launch.arguments import Call
 from ..launch.results import result_value
 from ..launch.specialisation import Specialisation, run_plan
 from ..runtime.adstack_heap import HeapLimit
+from ..runtime.buffers import Buffer
 from ..runtime.compiler import compile_kernel
-from ..runtime.memory import Buffer
 from ..runtime.modes import (
     Derived,
     JournalMode,

@@ -14,7 +14,7 @@ from ..data.ndarrays import Ndarray
 from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..launch.specialisation import Specialisation
 from ..runtime.blocks import Block
-from ..runtime.memory import Array, Buffer
+from ..runtime.buffers import Array, Buffer
 from ..runtime.observers import OBSERVERS
 from ..runtime.recording import RECORDERS, is_recording
 from ..runtime.scopes import Entry, Scoped

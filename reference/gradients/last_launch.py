@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from ..analysis.boxes import Box
 from ..errors import AdstackDataAccessError, InternalError
+from ..runtime.buffers import Array, Buffer
 from ..runtime.keeping import Kept
 from ..runtime.ledger import LEDGER
-from ..runtime.memory import Array, Buffer
 from ..runtime.provenance import is_recomputed
 from ..runtime.state import Runtime
 from ..runtime.watches import LostError

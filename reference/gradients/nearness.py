@@ -12,7 +12,7 @@ from ..ir.structure import Kernel
 from ..launch.arguments import Call
 from ..launch.specialisation import Specialisation
 from ..runtime import state
-from ..runtime.memory import Array, Buffer
+from ..runtime.buffers import Array, Buffer
 from ..runtime.modes import forward_mode
 from ..runtime.recording import recording
 from .differentiated import companions

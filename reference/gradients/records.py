@@ -21,10 +21,10 @@ from ..analysis.boxes import Box, include
 from ..autodiff.needed import needed
 from ..errors import AdstackDataAccessError, AdstackError
 from ..runtime.blocks import Block
+from ..runtime.buffers import Array, Buffer
 from ..runtime.guards import invalidate
 from ..runtime.keeping import Kept, keep
 from ..runtime.ledger import LEDGER
-from ..runtime.memory import Array, Buffer
 from ..runtime.state import Runtime
 from .arguments import ArgumentKey, argument_key
 from .differentiated import accompanied

@@ -13,7 +13,7 @@ from ..launch.arguments import Call
 from ..launch.specialisation import Specialisation
 from ..runtime import state
 from ..runtime.blocks import Block
-from ..runtime.memory import Buffer
+from ..runtime.buffers import Buffer
 from ..runtime.observers import OBSERVERS
 from ..runtime.recording import RECORDERS, is_recording, recording
 from ..runtime.scopes import Entry, Scoped

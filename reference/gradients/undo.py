@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from ..analysis.boxes import Box, contains, include, intersection, slices
 from ..runtime.blocks import Block
-from ..runtime.memory import Array, Buffer
+from ..runtime.buffers import Array, Buffer
 from ..runtime.scopes import Scoped
 from .guarded import Guarded, differing, differing_within
 

@@ -27,10 +27,10 @@ from ..gradients.events import key_of
 from ..gradients.last_launch import has_changed, reverse_last_launch
 from ..runtime import state
 from ..runtime.adstack_heap import HeapLimit
+from ..runtime.buffers import Buffer
 from ..runtime.capturing import CAPTURING, allowing, is_capturing
 from ..runtime.copying import Uncopied
 from ..runtime.graphs import Captured, Planned, captured
-from ..runtime.memory import Buffer
 from ..runtime.plans import Plan
 from ..runtime.recording import RECORDERS, is_recording, recording
 from ..runtime.scopes import Entry, Scoped

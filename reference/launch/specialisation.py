@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from ..errors import AdstackError
 from ..ir.structure import Kernel
+from ..runtime.buffers import Buffer
 from ..runtime.collection import uncollected
 from ..runtime.compiler import compile_kernel, stages
-from ..runtime.memory import Buffer
 from ..runtime.plans import Plan
 from ..runtime.shortcuts import Argument, HostArgument, SameAttribute
 from ..runtime.state import Runtime

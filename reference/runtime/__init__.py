@@ -3,7 +3,7 @@
 state.py      the one runtime in use: its backend, its options, what is dropped when it ends
 options.py    what `init` may be told; registry.py: the arches, and where their backends are
 backend.py    what a backend offers; reference_backend.py: the interpreter as one
-blocks.py     memory, and the generations that tell when it changed; memory.py: buffers; watches.py: what they held
+blocks.py     memory, and generations that tell when it changed; buffers.py: fields and arrays; watches.py: what they held
 words.py      what machine code reads and writes of them; provenance.py: whether memory was computed again
 guards.py     what ends shortcuts; shortcuts.py: calls that machine code serves without Python
 compiler.py   IR -> something to launch; plans.py: a launch with everything resolved beforehand; assume.py

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from .backend import Capturing, Rebinding
+from .buffers import Buffer
 from .guards import EPOCH, GUARD
-from .memory import Buffer
 from .plans import Plan
 from .stats import count
 from .streams import ordered

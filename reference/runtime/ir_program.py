@@ -13,8 +13,8 @@ from ..ir.structure import Place, Program
 from ..ir.text.parser import parse_ir
 from ..ir.verify.verifier import verify
 from .backend import Bindings
+from .buffers import Buffer
 from .compiler import compile_kernel, compile_program
-from .memory import Buffer
 from .state import current
 
 __all__ = ["IRProgram"]

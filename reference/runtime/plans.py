@@ -9,8 +9,8 @@ from typing import Any
 from ..errors import AdstackRuntimeError
 from ..ir.structure import Place
 from .backend import Backend, Bindings, Counting, Numbering, Ordering
+from .buffers import Buffer
 from .compiler import Compiled
-from .memory import Buffer
 from .observers import OBSERVERS, tell_others
 from .provenance import Written
 from .shortcuts import Argument, SameAttribute, Shortcut

@@ -23,7 +23,7 @@ from ..ir.structure import Place, Program
 from ..ir.verify.verifier import verify
 from ..transforms.tasks.races import BASES, BOXES, MARKS, PAIRS, RECORD, Site, Watched, watched
 from .backend import Backend, Bindings
-from .memory import Array, Buffer
+from .buffers import Array, Buffer
 from .options import Options
 
 __all__ = ["RaceCheck"]

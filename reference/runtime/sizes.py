@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .buffers import Buffer
 from .compiler import Compiled
-from .memory import Buffer
 from .stats import count
 
 __all__ = ["Sizing"]
