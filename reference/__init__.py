@@ -84,7 +84,7 @@ from .kernels.graph import Graph, graph
 from .kernels.kernel import Kernel, kernel
 from .kernels.options import amdgpu, arm64, cpu, cuda, gpu, init, metal, reference, reset, sync, vulkan, x64, x86_64
 from .kernels.oriented import data_oriented
-from .runtime.stats import stats
+from .runtime.adstacks.stats import stats
 from .values.annotations import Tensor
 from .values.atomics import (
     atomic_add,

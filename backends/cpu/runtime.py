@@ -21,11 +21,11 @@ from adstack.backends.shared.sites import Site, record_words
 from adstack.errors import BackendUnavailableError
 from adstack.ir.structure import Program
 from adstack.ir.types import DType
-from adstack.runtime.adstack_heap import TaskUse
+from adstack.runtime.adstacks.heap import TaskUse
 from adstack.runtime.assume import Assumed, assumed
-from adstack.runtime.backend import Bindings, Capabilities, Probe, Unavailable
-from adstack.runtime.options import Options
-from adstack.runtime.shortcuts import Shortcut
+from adstack.runtime.protocol.backend import Bindings, Capabilities, Probe, Unavailable
+from adstack.runtime.protocol.options import Options
+from adstack.runtime.protocol.shortcuts import Shortcut
 
 from . import capability, layout
 from .adstacks import DeviceHeap, Layouts

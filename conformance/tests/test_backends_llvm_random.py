@@ -9,8 +9,8 @@ from interpreter_kit import parallel, same_bits
 
 from adstack import interpreter
 from adstack.ir.types import ALL
-from adstack.runtime.backend import Bindings
-from adstack.runtime.options import Options
+from adstack.runtime.protocol.backend import Bindings
+from adstack.runtime.protocol.options import Options
 
 
 def both(text: str, y: np.ndarray, lanes: int, seed: int, launches: int = 1) -> None:

@@ -13,7 +13,7 @@ from cpu_kit import backend, tasks_of
 from adstack.backends.codegen_llvm.context import Context
 from adstack.backends.cpu import toolchain
 from adstack.backends.shared.jit import jit
-from adstack.runtime.options import Options
+from adstack.runtime.protocol.options import Options
 
 _numbers = count()
 

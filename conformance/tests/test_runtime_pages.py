@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adstack as qd
-from adstack.runtime import blocks
-from adstack.runtime.buffers import Buffer
-from adstack.runtime.pages import Pages
+from adstack.runtime.memory import blocks
+from adstack.runtime.memory.buffers import Buffer
+from adstack.runtime.memory.pages import Pages
 from adstack.runtime.reference_backend import ReferenceBackend
 
 

@@ -2,7 +2,7 @@
 
 Both sides speak `__cuda_array_interface__`: an address, a shape, a type. Launches are queued on the default stream.
 What the current streams of torch and cupy, and the stream that an array names, do with shared memory is kept in order
-with them (`runtime/streams.py`). Who works on yet another stream has to wait.
+with them (`runtime/memory/streams.py`). Who works on yet another stream has to wait.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import AdstackArgumentError
 from ..ir.types import DType, from_numpy
 from ..runtime import state
-from ..runtime.buffers import Buffer
+from ..runtime.memory.buffers import Buffer
 
 __all__ = ["INTERFACE", "described", "is_device_array", "taken"]
 

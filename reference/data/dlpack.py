@@ -10,8 +10,8 @@ import ctypes
 import itertools
 from typing import Any, Final
 
-from ..runtime.backend import Ordering
-from ..runtime.buffers import Buffer
+from ..runtime.memory.buffers import Buffer
+from ..runtime.protocol.backend import Ordering
 
 __all__ = ["capsule", "device_of"]
 

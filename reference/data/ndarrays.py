@@ -12,8 +12,8 @@ from ..errors import AdstackRuntimeError
 from ..ir.structure import Place
 from ..ir.types import DType
 from ..runtime import state
-from ..runtime.buffers import Buffer
-from ..runtime.words import BESIDE, TAG
+from ..runtime.memory.buffers import Buffer
+from ..runtime.protocol.words import BESIDE, TAG
 from .fields import element_dtype
 from .hostarrays import HostArray
 from .hostvalues import extents

@@ -13,12 +13,12 @@ from ..data.hostvalues import number
 from ..data.ndarrays import Ndarray
 from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..launch.specialisation import Specialisation
-from ..runtime.blocks import Block
-from ..runtime.buffers import Array, Buffer
-from ..runtime.observers import OBSERVERS
-from ..runtime.recording import RECORDERS, is_recording
-from ..runtime.scopes import Entry, Scoped
-from ..runtime.turn import TURN
+from ..runtime.memory.blocks import Block
+from ..runtime.memory.buffers import Array, Buffer
+from ..runtime.memory.observers import OBSERVERS
+from ..runtime.threads.recording import RECORDERS, is_recording
+from ..runtime.threads.scopes import Entry, Scoped
+from ..runtime.threads.turn import TURN
 from ..values.linked import Linked
 from .clearing import claim, clear_all, is_another_threads
 from .differentiated import companions, differentiated

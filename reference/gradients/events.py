@@ -11,8 +11,8 @@ from ..analysis.boxes import Box
 from ..errors import AdstackRuntimeError
 from ..launch.arguments import Call
 from ..launch.specialisation import Specialisation
-from ..runtime.buffers import Array, Buffer
 from ..runtime.compiler import MOST_REACHES
+from ..runtime.memory.buffers import Array, Buffer
 from .differentiated import Differentiated, accompanied
 from .undo import Change, Overwritten, Touched, identity
 

@@ -3,7 +3,7 @@
 `kernel.grad(args)` is about the last launch with these arguments. A launch leaves a *record*: its number, the boxes of
 elements that its reverse pass may read, and copies of what others may write without saying so (numpy arrays, torch
 tensors). Fields and ndarrays are watched: whoever writes elements that a record needs has them kept first
-(`runtime/watches.py`). So `.grad()` knows which elements differ from what the launch found. It refuses where the
+(`runtime/memory/watches.py`). So `.grad()` knows which elements differ from what the launch found. It refuses where the
 reverse pass looks at one of them, or puts them back for as long as it runs: under `ad_snapshot`, and for launches that
 kept what they overwrote themselves (`kept.py`).
 
@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, Final
 from ..analysis.boxes import Box, include
 from ..autodiff.needed import needed
 from ..errors import AdstackDataAccessError, AdstackError
-from ..runtime.blocks import Block
-from ..runtime.buffers import Array, Buffer
-from ..runtime.guards import invalidate
-from ..runtime.keeping import Kept, keep
-from ..runtime.ledger import LEDGER
+from ..runtime.memory.blocks import Block
+from ..runtime.memory.buffers import Array, Buffer
+from ..runtime.memory.keeping import Kept, keep
+from ..runtime.memory.ledger import LEDGER
 from ..runtime.state import Runtime
+from ..runtime.threads.guards import invalidate
 from .arguments import ArgumentKey, argument_key
 from .differentiated import accompanied
 from .kept import KeptLaunch, Way, kept_launches, kept_way

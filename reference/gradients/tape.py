@@ -12,12 +12,12 @@ from ..errors import AdstackRuntimeError
 from ..launch.arguments import Call
 from ..launch.specialisation import Specialisation
 from ..runtime import state
-from ..runtime.blocks import Block
-from ..runtime.buffers import Buffer
-from ..runtime.observers import OBSERVERS
-from ..runtime.recording import RECORDERS, is_recording, recording
-from ..runtime.scopes import Entry, Scoped
-from ..runtime.turn import TURN
+from ..runtime.memory.blocks import Block
+from ..runtime.memory.buffers import Buffer
+from ..runtime.memory.observers import OBSERVERS
+from ..runtime.threads.recording import RECORDERS, is_recording, recording
+from ..runtime.threads.scopes import Entry, Scoped
+from ..runtime.threads.turn import TURN
 from .access import launch_checked
 from .check import check_gradients
 from .clearing import claim, clear_all, is_another_threads

@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..analysis.boxes import Box, contains, include, intersection, slices
-from ..runtime.blocks import Block
-from ..runtime.buffers import Array, Buffer
-from ..runtime.scopes import Scoped
+from ..runtime.memory.blocks import Block
+from ..runtime.memory.buffers import Array, Buffer
+from ..runtime.threads.scopes import Scoped
 from .guarded import Guarded, differing, differing_within
 
 __all__ = ["Change", "Log", "Overwritten", "Rewound", "Touched", "differing", "identity", "whole"]

@@ -9,9 +9,9 @@ from typing import Any
 
 from ..ir.ops import TABLE
 from ..ir.types import by_name
-from ..runtime.backend import Capabilities, Probe, Unavailable
 from ..runtime.ir_program import IRProgram
-from ..runtime.registry import ARCHES, probe
+from ..runtime.protocol.backend import Capabilities, Probe, Unavailable
+from ..runtime.protocol.registry import ARCHES, probe
 
 __all__ = [
     "ARCHES",

@@ -7,8 +7,9 @@ from typing import Any
 
 from ..errors import AdstackRuntimeTypeError
 from ..ir.types import f64, i64
-from ..runtime import registry, state
-from ..runtime.backend import Capabilities
+from ..runtime import state
+from ..runtime.protocol import registry
+from ..runtime.protocol.backend import Capabilities
 
 __all__ = ["Extension", "extension", "is_extension_enabled", "is_extension_supported"]
 

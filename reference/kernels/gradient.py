@@ -11,11 +11,11 @@ from ..gradients.last_launch import reverse_last_launch
 from ..gradients.returned import default_seeds
 from ..gradients.seeds import SEED, is_real, seeds_of
 from ..runtime import state
-from ..runtime.copying import ByName
-from ..runtime.guards import ASKING, EPOCH, GUARD, REWIRED
-from ..runtime.recording import Capture, in_charge, is_recording, recording
-from ..runtime.scopes import settle
-from ..runtime.turn import TURN
+from ..runtime.memory.copying import ByName
+from ..runtime.threads.guards import ASKING, EPOCH, GUARD, REWIRED
+from ..runtime.threads.recording import Capture, in_charge, is_recording, recording
+from ..runtime.threads.scopes import settle
+from ..runtime.threads.turn import TURN
 from .reverse_shortcut import shortcut
 
 if TYPE_CHECKING:

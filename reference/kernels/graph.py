@@ -26,15 +26,15 @@ from ..gradients.differentiated import Differentiated, differentiated
 from ..gradients.events import key_of
 from ..gradients.last_launch import has_changed, reverse_last_launch
 from ..runtime import state
-from ..runtime.adstack_heap import HeapLimit
-from ..runtime.buffers import Buffer
-from ..runtime.capturing import CAPTURING, allowing, is_capturing
-from ..runtime.copying import Uncopied
+from ..runtime.adstacks.heap import HeapLimit
 from ..runtime.graphs import Captured, Planned, captured
+from ..runtime.memory.buffers import Buffer
+from ..runtime.memory.copying import Uncopied
 from ..runtime.plans import Plan
-from ..runtime.recording import RECORDERS, is_recording, recording
-from ..runtime.scopes import Entry, Scoped
-from ..runtime.turn import TURN
+from ..runtime.threads.capturing import CAPTURING, allowing, is_capturing
+from ..runtime.threads.recording import RECORDERS, is_recording, recording
+from ..runtime.threads.scopes import Entry, Scoped
+from ..runtime.threads.turn import TURN
 from ..values.protocol import current_emitter
 
 if TYPE_CHECKING:

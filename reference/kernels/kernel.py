@@ -27,12 +27,12 @@ from ..launch.parameters import Signature
 from ..launch.results import result_spec
 from ..launch.specialisation import Specialisation, specialise
 from ..runtime import state
-from ..runtime.copying import ByName
-from ..runtime.guards import ASKING, EPOCH, GUARD
-from ..runtime.recording import in_charge
-from ..runtime.scopes import settle
-from ..runtime.shortcuts import Argument
-from ..runtime.turn import TURN
+from ..runtime.memory.copying import ByName
+from ..runtime.protocol.shortcuts import Argument
+from ..runtime.threads.guards import ASKING, EPOCH, GUARD
+from ..runtime.threads.recording import in_charge
+from ..runtime.threads.scopes import settle
+from ..runtime.threads.turn import TURN
 from ..values.protocol import current_emitter
 from ..values.specs import Request, Spec
 from . import whole

@@ -14,11 +14,11 @@ from typing import Any
 from ..gradients.differentiated import Differentiated
 from ..launch.arguments import Call
 from ..launch.specialisation import Specialisation
-from ..runtime.adstack_heap import HeapLimit
-from ..runtime.guards import GUARD, REWIRED
+from ..runtime.adstacks.heap import HeapLimit
 from ..runtime.plans import Plan
-from ..runtime.shortcuts import Argument, Before, HostArgument, Still
-from ..runtime.turn import TURN
+from ..runtime.protocol.shortcuts import Argument, Before, HostArgument, Still
+from ..runtime.threads.guards import GUARD, REWIRED
+from ..runtime.threads.turn import TURN
 
 __all__ = ["shortcut"]
 

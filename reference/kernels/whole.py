@@ -6,8 +6,8 @@ from typing import Any
 
 from ..launch.arguments import Call
 from ..launch.specialisation import Specialisation
-from ..runtime.backend import Rebinding
 from ..runtime.graphs import Planned, captured
+from ..runtime.protocol.backend import Rebinding
 from ..runtime.state import Runtime
 
 __all__ = ["launch"]

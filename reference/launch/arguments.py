@@ -16,8 +16,8 @@ from ..data.hostarrays import HostArray
 from ..data.hostvalues import number, storable
 from ..errors import AdstackArgumentError, AdstackRuntimeTypeError
 from ..ir.types import DType
-from ..runtime.buffers import Array, Buffer
-from ..runtime.shortcuts import Argument, NumberArgument
+from ..runtime.memory.buffers import Array, Buffer
+from ..runtime.protocol.shortcuts import Argument, NumberArgument
 from ..values.elements import Elements, as_elements
 from ..values.specs import MatrixSpec, ScalarSpec, Spec, StructSpec
 

@@ -13,8 +13,8 @@ from ..data.ndarrays import Ndarray
 from ..errors import AdstackArgumentError
 from ..ir.types import DType, from_numpy
 from ..runtime import state
-from ..runtime.buffers import Array, Buffer
-from ..runtime.shortcuts import Argument, ArrayArgument, HostArgument
+from ..runtime.memory.buffers import Array, Buffer
+from ..runtime.protocol.shortcuts import Argument, ArrayArgument, HostArgument
 from ..values.specs import NdarraySpec, Spec
 from .arguments import Call, Loan, invalid
 

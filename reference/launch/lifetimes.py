@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 from weakref import ref
 
-from ..runtime.shortcuts import SameAttribute, Still
+from ..runtime.protocol.shortcuts import SameAttribute, Still
 from ..values.specs import Spec, StructSpec, TemplateSpec
 
 __all__ = ["Attribute", "Data", "Life", "Same", "attributes", "objects_of", "valueless"]

@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 from ..errors import AdstackError
 from ..ir.structure import Kernel
-from ..runtime.buffers import Buffer
-from ..runtime.collection import uncollected
 from ..runtime.compiler import compile_kernel, stages
+from ..runtime.memory.buffers import Buffer
 from ..runtime.plans import Plan
-from ..runtime.shortcuts import Argument, HostArgument, SameAttribute
+from ..runtime.protocol.shortcuts import Argument, HostArgument, SameAttribute
 from ..runtime.state import Runtime
+from ..runtime.threads.collection import uncollected
 from ..values.specs import Lowered, Request, ScalarSpec, Spec
 from .arguments import Call
 from .lifetimes import Attribute, Data, Life, attributes, objects_of, valueless

@@ -7,7 +7,7 @@ from typing import Any
 from ..data.fields import Field
 from ..errors import AdstackRuntimeTypeError
 from ..ir.types import DType
-from ..runtime.shortcuts import Argument, SameArgument
+from ..runtime.protocol.shortcuts import Argument, SameArgument
 from ..runtime.state import current
 from ..values.elements import Elements
 from ..values.specs import Spec, TemplateSpec

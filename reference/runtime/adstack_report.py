@@ -19,9 +19,9 @@ from ..ir.structure import Op, Task, Value
 from ..ir.types import DType
 from ..sizing.numbers import Numbers
 from ..sizing.sizers import Size
-from .adstack_heap import TaskUse
+from .adstacks.heap import TaskUse
+from .adstacks.layout import MACHINE, Placement, TaskHeap
 from .compiler import Compiled
-from .heap import MACHINE, Placement, TaskHeap
 
 __all__ = ["AdstackReport", "StackRow", "TaskRow", "measured", "report"]
 

@@ -14,13 +14,13 @@ from ..sizing.forced import with_capacity
 from ..sizing.sizers import Sized, with_sizers
 from ..transforms import pipeline
 from ..transforms.memory.guard import guard
-from .backend import Backend, Bindings
-from .budget import current
-from .collection import uncollected
+from .adstacks.budget import current
+from .adstacks.layout import held
 from .dumps import dump_of
-from .heap import held
-from .options import Options
+from .protocol.backend import Backend, Bindings
+from .protocol.options import Options
 from .races import RaceCheck
+from .threads.collection import uncollected
 
 __all__ = ["Compiled", "compile_kernel", "compile_program", "stages"]
 

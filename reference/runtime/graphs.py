@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from .backend import Capturing, Rebinding
-from .buffers import Buffer
-from .guards import EPOCH, GUARD
+from .adstacks.stats import count
+from .memory.buffers import Buffer
+from .memory.streams import ordered
 from .plans import Plan
-from .stats import count
-from .streams import ordered
+from .protocol.backend import Capturing, Rebinding
+from .threads.guards import EPOCH, GUARD
 
 __all__ = ["Captured", "Planned", "captured"]
 

@@ -12,9 +12,9 @@ from ..errors import AdstackArgumentError
 from ..ir.structure import Place, Program
 from ..ir.text.parser import parse_ir
 from ..ir.verify.verifier import verify
-from .backend import Bindings
-from .buffers import Buffer
 from .compiler import compile_kernel, compile_program
+from .memory.buffers import Buffer
+from .protocol.backend import Bindings
 from .state import current
 
 __all__ = ["IRProgram"]

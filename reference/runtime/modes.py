@@ -20,8 +20,8 @@ from ..ir.location import Loc
 from ..ir.structure import Kernel, Op, Place, Region
 from ..transforms.pipeline import optimize
 from ..transforms.rewriting.rewrite import clone_kernel
-from .collection import uncollected
-from .options import Options
+from .protocol.options import Options
+from .threads.collection import uncollected
 
 __all__ = [
     "RECORD",

@@ -8,14 +8,14 @@ from typing import Any
 
 from ..errors import AdstackRuntimeError
 from ..ir.structure import Place
-from .backend import Backend, Bindings, Counting, Numbering, Ordering
-from .buffers import Buffer
 from .compiler import Compiled
-from .observers import OBSERVERS, tell_others
-from .provenance import Written
-from .shortcuts import Argument, SameAttribute, Shortcut
+from .memory.buffers import Buffer
+from .memory.observers import OBSERVERS, tell_others
+from .memory.provenance import Written
+from .memory.streams import ordered
+from .protocol.backend import Backend, Bindings, Counting, Numbering, Ordering
+from .protocol.shortcuts import Argument, SameAttribute, Shortcut
 from .sizes import Sizing
-from .streams import ordered
 
 __all__ = ["Plan"]
 

@@ -22,9 +22,9 @@ from ..interpreter.races import Access, Touch, race
 from ..ir.structure import Place, Program
 from ..ir.verify.verifier import verify
 from ..transforms.tasks.races import BASES, BOXES, MARKS, PAIRS, RECORD, Site, Watched, watched
-from .backend import Backend, Bindings
-from .buffers import Array, Buffer
-from .options import Options
+from .memory.buffers import Array, Buffer
+from .protocol.backend import Backend, Bindings
+from .protocol.options import Options
 
 __all__ = ["RaceCheck"]
 

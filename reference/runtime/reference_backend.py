@@ -14,12 +14,12 @@ from .. import interpreter
 from ..errors import AdstackMemoryError
 from ..ir.structure import Program
 from ..ir.types import DType
-from .adstack_heap import UNCOUNTABLE, HeapLimit, TaskUse, known, touched, uncountable
-from .backend import Bindings, Capabilities, Probe
-from .budget import current
-from .heap import TaskHeap
-from .options import Options
-from .shortcuts import Shortcut
+from .adstacks.budget import current
+from .adstacks.heap import UNCOUNTABLE, HeapLimit, TaskUse, known, touched, uncountable
+from .adstacks.layout import TaskHeap
+from .protocol.backend import Bindings, Capabilities, Probe
+from .protocol.options import Options
+from .protocol.shortcuts import Shortcut
 
 __all__ = ["ReferenceBackend", "open_device", "probe"]
 

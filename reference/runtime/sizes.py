@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .buffers import Buffer
+from .adstacks.stats import count
 from .compiler import Compiled
-from .stats import count
+from .memory.buffers import Buffer
 
 __all__ = ["Sizing"]
 

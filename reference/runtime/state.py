@@ -10,14 +10,14 @@ from contextlib import suppress
 from typing import Any, Final, Protocol
 
 from ..errors import AdstackError, AdstackRuntimeError
-from . import budget
-from .backend import Backend, Reclaiming
-from .capturing import check
-from .guards import invalidate
-from .ledger import limit_kept
-from .options import Options, parse
-from .registry import candidates, default_arch, open_arch
-from .turn import TURN
+from .adstacks import budget
+from .memory.ledger import limit_kept
+from .protocol.backend import Backend, Reclaiming
+from .protocol.options import Options, parse
+from .protocol.registry import candidates, default_arch, open_arch
+from .threads.capturing import check
+from .threads.guards import invalidate
+from .threads.turn import TURN
 
 __all__ = ["ENDED", "Resident", "Runtime", "active", "check_unended", "current", "start", "stop"]
 

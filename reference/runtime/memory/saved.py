@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from ..analysis.boxes import Box, contains, volume
-from ..errors import AdstackMemoryError
+from ...analysis.boxes import Box, contains, volume
+from ...errors import AdstackMemoryError
 from .blocks import Array, Block
 from .keeping import Kept, keep
 from .ledger import LEDGER

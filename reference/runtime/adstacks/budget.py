@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Protocol
 from weakref import WeakSet
 
-from ..errors import AdstackMemoryError
+from ...errors import AdstackMemoryError
 
 __all__ = ["Budget", "begin", "current"]
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.structure import Program
-from ..ir.types import ALL, DType
+from ...ir.structure import Program
+from ...ir.types import ALL, DType
 from .options import Options
 
 if TYPE_CHECKING:
-    from .adstack_heap import TaskUse
+    from ..adstacks.heap import TaskUse
     from .shortcuts import Shortcut
 
 __all__ = [

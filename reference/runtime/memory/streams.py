@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Final, Protocol
 
-from .backend import Ordering
+from ..protocol.backend import Ordering
 
 __all__ = ["DEFAULT", "Shared", "current", "ordered"]
 

@@ -10,18 +10,18 @@ from weakref import WeakSet
 import numpy as np
 import numpy.typing as npt
 
-from ..analysis.boxes import Box, box_at
-from ..ir.types import DType
-from .abilities import filling
-from .backend import Backend, Partial
+from ...analysis.boxes import Box, box_at
+from ...ir.types import DType
+from ..protocol.abilities import filling
+from ..protocol.backend import Backend, Partial
+from ..protocol.words import CHANGED, HISTORY, TAG, UNCHANGED, Words
+from ..threads.capturing import CAPTURING, check
+from ..threads.guards import invalidate, rewired
+from ..threads.turn import TURN
 from .blocks import Array, Block
-from .capturing import CAPTURING, check
-from .guards import invalidate, rewired
 from .observers import OBSERVERS, tell_others
 from .streams import ordered
-from .turn import TURN
 from .watches import Watch, Watcher
-from .words import CHANGED, HISTORY, TAG, UNCHANGED, Words
 
 __all__ = ["Array", "Buffer"]
 

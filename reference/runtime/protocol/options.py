@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
-from ..errors import AdstackArgumentError, AdstackRuntimeTypeError
-from ..ir.types import FLOATS, INTS, DType, f32, i32
+from ...errors import AdstackArgumentError, AdstackRuntimeTypeError
+from ...ir.types import FLOATS, INTS, DType, f32, i32
 
 __all__ = ["REFUSED", "WITHOUT_EFFECT", "Options", "parse"]
 

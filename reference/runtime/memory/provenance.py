@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 from weakref import ReferenceType, ref
 
-from ..analysis.boxes import Box, contains, intersection
-from ..analysis.certain import certain
-from ..analysis.reach import Reach
-from ..ir.structure import Program
-from .backend import Backend
+from ...analysis.boxes import Box, contains, intersection
+from ...analysis.certain import certain
+from ...analysis.reach import Reach
+from ...ir.structure import Program
+from ..protocol.backend import Backend
 
 __all__ = ["History", "Written", "is_recomputed"]
 

@@ -17,7 +17,7 @@ from weakref import ReferenceType, ref
 import numpy as np
 import numpy.typing as npt
 
-from ..analysis.boxes import Box, intersection
+from ...analysis.boxes import Box, intersection
 from .blocks import Array, Block
 from .keeping import Kept
 from .provenance import History, Written

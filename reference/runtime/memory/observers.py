@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
+from ..threads.scopes import Scopes
 from .blocks import Block
-from .scopes import Scopes
 
 __all__ = ["OBSERVERS", "Observer", "tell_others"]
 

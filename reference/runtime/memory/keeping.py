@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from ..analysis.boxes import Box, volume
-from .abilities import copying
+from ...analysis.boxes import Box, volume
+from ..protocol.abilities import copying
 from .blocks import Array, Block
 from .streams import ordered
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, TypeVar
 
-from ..errors import AdstackRuntimeTypeError
+from ...errors import AdstackRuntimeTypeError
 
 __all__ = ["ByName", "Uncopied"]
 

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from ..errors import AdstackMemoryError, SourceSpan
-from ..ir.structure import Program, Task
+from ...errors import AdstackMemoryError, SourceSpan
+from ...ir.structure import Program, Task
 from .budget import current
-from .heap import TaskHeap
+from .layout import TaskHeap
 from .stats import count
 
 __all__ = [

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable
 from typing import Final
 
-from ..errors import AdstackRuntimeError
+from ...errors import AdstackRuntimeError
 
 __all__ = ["DeviceTurn", "foreign", "forked", "start"]
 

@@ -22,8 +22,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..ir.structure import Op, Task, Value
-from ..ir.types import DType, StackType
+from ...ir.structure import Op, Task, Value
+from ...ir.types import DType, StackType
 
 __all__ = ["MACHINE", "Group", "Part", "Placement", "Slot", "TaskHeap", "held"]
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..ir.types import DType
-from .adstack_heap import HeapLimit
+from ...ir.types import DType
+from ..adstacks.heap import HeapLimit
 from .words import Recorded
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..errors import AdstackRuntimeError
+from ...errors import AdstackRuntimeError
 from .scopes import Scopes, Within
 
 __all__ = ["CAPTURING", "allowing", "check", "is_capturing"]

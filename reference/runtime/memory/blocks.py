@@ -14,19 +14,19 @@ from weakref import finalize
 import numpy as np
 import numpy.typing as npt
 
-from ..analysis.boxes import Box, slices
-from ..errors import AdstackMemoryError, AdstackRuntimeError
-from ..ir.types import DType
-from .abilities import reclaims
-from .backend import Backend, Marking, Ordering, Partial, Reclaiming
-from .budget import current
-from .capturing import CAPTURING, check
+from ...analysis.boxes import Box, slices
+from ...errors import AdstackMemoryError, AdstackRuntimeError
+from ...ir.types import DType
+from ..adstacks.budget import current
+from ..protocol.abilities import reclaims
+from ..protocol.backend import Backend, Marking, Ordering, Partial, Reclaiming
+from ..protocol.words import ADDRESS, CHANGED, EXTENTS, GENERATION, HISTORY, MARK, WRITTEN, Words
+from ..threads.capturing import CAPTURING, check
+from ..threads.guards import invalidate
+from ..threads.turn import TURN
 from .copying import Uncopied
-from .guards import invalidate
 from .pages import PAGE, Pages
 from .streams import ordered
-from .turn import TURN
-from .words import ADDRESS, CHANGED, EXTENTS, GENERATION, HISTORY, MARK, WRITTEN, Words
 
 __all__ = ["Array", "Block", "next_generation"]
 

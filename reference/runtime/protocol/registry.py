@@ -6,7 +6,7 @@ import importlib
 import warnings
 from typing import Any, Final
 
-from ..errors import AdstackArgumentError, BackendUnavailableError
+from ...errors import AdstackArgumentError, BackendUnavailableError
 from .backend import Backend, Probe, Unavailable
 
 __all__ = ["ALIASES", "ARCHES", "GPUS", "candidates", "canonical", "default_arch", "open_arch", "probe", "probe_all"]
