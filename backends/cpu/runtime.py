@@ -319,6 +319,10 @@ class CpuBackend:
         """Where that number stands."""
         return executable.address + 8 * executable.launch_slot
 
+    def mark(self, storage: Any) -> int:
+        """0: launches need not note what they use."""
+        return 0
+
     def last_scalars(self, executable: Executable) -> Sequence[Any]:
         """The scalar arguments of its last launch; None for floats."""
         slots = executable.slots

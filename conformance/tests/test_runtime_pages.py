@@ -40,6 +40,15 @@ class Parts(Whole):
         assert array.flags.c_contiguous
         storage.reshape(-1)[start : start + len(array)] = array
 
+    def copy_at(self, source: Any, start: int, target: Any, count: int) -> None:
+        target[...] = source.reshape(-1)[start : start + count]
+
+    def fill(self, storage: Any, element: bytes) -> bool:
+        return False
+
+    def copy(self, source: Any, target: Any) -> None:
+        target[...] = source
+
 
 def test_pages_are_fetched_once_and_changed_where_they_are_kept():
     fetched = []

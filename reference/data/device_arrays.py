@@ -15,6 +15,7 @@ from ..errors import AdstackArgumentError
 from ..ir.types import DType, from_numpy
 from ..runtime import state
 from ..runtime.memory.buffers import Buffer
+from ..runtime.protocol.abilities import sharing
 
 __all__ = ["INTERFACE", "described", "is_device_array", "taken"]
 
@@ -32,7 +33,8 @@ def is_device_array(value: Any) -> bool:
 def taken(name: str, value: Any) -> tuple[Buffer, bool]:
     """The memory of an argument as a buffer, shared with its owner, and whether it may only be read."""
     backend = state.current().backend
-    if not backend.capabilities.addressed:
+    device = sharing(backend)
+    if device is None or not backend.capabilities.addressed:
         arch = backend.capabilities.name
         raise _refused(name, f"it is in the memory of a device, and arch {arch} has none", "copy it to the host first")
     _check_device(name, value, backend.capabilities.dlpack)
@@ -44,7 +46,7 @@ def taken(name: str, value: Any) -> tuple[Buffer, bool]:
     if about.get("mask") is not None:
         raise _refused(name, "some of its elements are masked", "pass an array of all elements")
     address, read_only = about["data"]
-    made = Buffer(backend, dtype, shape, backend.foreign(address or 0, dtype, shape, value), shared=True)
+    made = Buffer(backend, dtype, shape, device.foreign(address or 0, dtype, shape, value), shared=True)
     made.stream = about.get("stream")
     return made, bool(read_only)
 

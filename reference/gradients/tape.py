@@ -15,6 +15,7 @@ from ..runtime import state
 from ..runtime.memory.blocks import Block
 from ..runtime.memory.buffers import Buffer
 from ..runtime.memory.observers import OBSERVERS
+from ..runtime.protocol.abilities import exclusively
 from ..runtime.threads.recording import RECORDERS, is_recording, recording
 from ..runtime.threads.scopes import Entry, Scoped
 from ..runtime.threads.turn import TURN
@@ -102,7 +103,7 @@ class Tape(Scoped):
         holder = self._log.holder = self.holder()
         self._recorder = RECORDERS.begin(self, holder)
         self._observer = OBSERVERS.begin(self, holder)
-        state.current().backend.exclusively(_nothing)
+        exclusively(state.current().backend, _nothing)
 
     def _end(self) -> None:
         """Be in charge no longer."""

@@ -16,7 +16,7 @@ from ..ir.ops import TABLE
 from ..ir.types import by_name
 from ..runtime.ir_program import IRProgram
 from ..runtime.protocol.backend import Capabilities, Probe, Unavailable
-from ..runtime.protocol.registry import ARCHES, probe
+from ..runtime.protocol.registry import ARCHES, BACKENDS, probe
 
 __all__ = [
     "ARCHES",
@@ -36,10 +36,12 @@ __all__ = [
 
 def gaps(arch: str) -> tuple[tuple[str, str], ...]:
     """What a backend is known not to do: (rule or pattern of case ids, reason), `GAPS` of its capability module."""
+    runtime = BACKENDS.get(arch, f"adstack.backends.{arch}.runtime")
+    name = f"{runtime.rpartition('.')[0]}.capability"
     try:
-        module = importlib.import_module(f"adstack.backends.{arch}.capability")
+        module = importlib.import_module(name)
     except ModuleNotFoundError as missing:
-        if missing.name is None or not f"adstack.backends.{arch}.capability".startswith(missing.name):
+        if missing.name is None or not name.startswith(missing.name):
             raise
         return ()
     return tuple((covers, reason) for covers, reason in getattr(module, "GAPS", ()))

@@ -7,7 +7,7 @@ from typing import Any
 from ..launch.arguments import Call
 from ..launch.specialisation import Specialisation
 from ..runtime.graphs import Planned, captured
-from ..runtime.protocol.backend import Rebinding
+from ..runtime.protocol.abilities import rebinding
 from ..runtime.state import Runtime
 
 __all__ = ["launch"]
@@ -36,7 +36,7 @@ def launch(made: Specialisation, call: Call, runtime: Runtime) -> Any:
 
 def _first(made: Specialisation, call: Call, runtime: Runtime) -> Any:
     """Launch, and keep what the device does; a kernel of one task, or with a result, is nothing to keep."""
-    repeats = isinstance(runtime.backend, Rebinding) and len(made.plan.compiled.program.tasks) > 1
+    repeats = rebinding(runtime.backend) is not None and len(made.plan.compiled.program.tasks) > 1
     if made.returns is not None or not repeats:
         made.whole = False
         return made.launch(call)

@@ -13,7 +13,8 @@ from .memory.buffers import Buffer
 from .memory.observers import OBSERVERS, tell_others
 from .memory.provenance import Written
 from .memory.streams import ordered
-from .protocol.backend import Backend, Bindings, Counting, Numbering, Ordering
+from .protocol.abilities import serving, sharing
+from .protocol.backend import Backend, Bindings
 from .protocol.shortcuts import Argument, SameAttribute, Shortcut
 from .sizes import Sizing
 
@@ -46,8 +47,8 @@ class Plan:
         self._written_arguments = tuple(n for n in self._arguments if n in compiled.written)
         self.sizing = Sizing.of(compiled)
         self._number = 0
-        self._orders = isinstance(backend, Ordering)
-        self._counting = backend if isinstance(backend, Counting) else None
+        self._orders = sharing(backend) is not None
+        self._serving = serving(backend)
         self._scalars: Sequence[Any] = ()
         for buffer in self._changed:
             buffer.written_by(self)
@@ -102,20 +103,20 @@ class Plan:
     @property
     def number(self) -> int:
         """The backend's number of its last launch; 0 if there was none."""
-        counting = self._counting
-        return self._number if counting is None else counting.last_launch(self.compiled.executable)
+        backend = self._serving
+        return self._number if backend is None else backend.last_launch(self.compiled.executable)
 
     @property
     def number_word(self) -> int:
         """The address of that number; 0 if the backend has it nowhere."""
-        backend = self.backend
-        return backend.launch_word(self.compiled.executable) if isinstance(backend, Numbering) else 0
+        backend = self._serving
+        return 0 if backend is None else backend.launch_word(self.compiled.executable)
 
     @property
     def scalars(self) -> Sequence[Any]:
         """The scalar arguments of its last launch; floats may be missing (None)."""
-        counting = self._counting
-        return self._scalars if counting is None else counting.last_scalars(self.compiled.executable)
+        backend = self._serving
+        return self._scalars if backend is None else backend.last_scalars(self.compiled.executable)
 
     def bind(self, arrays: Mapping[str, Buffer]) -> Bindings:
         """What a launch with these array arguments works on."""
@@ -141,7 +142,8 @@ class Plan:
         **more: Any,
     ) -> Callable[..., Any] | None:
         """A callable that serves such calls without Python, if the backend has one: see `shortcuts`."""
-        if self.compiled.races is not None:
+        backend = self._serving
+        if self.compiled.races is not None or backend is None:
             return None
         wanted = Shortcut(arguments, attributes, returns, self.buffers, self.compiled.written, otherwise, **more)
-        return self.backend.shortcut(self.compiled.executable, wanted)
+        return backend.shortcut(self.compiled.executable, wanted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +19,6 @@ from .adstacks.heap import UNCOUNTABLE, HeapLimit, TaskUse, known, touched, unco
 from .adstacks.layout import TaskHeap
 from .protocol.backend import Bindings, Capabilities, Probe
 from .protocol.options import Options
-from .protocol.shortcuts import Shortcut
 
 __all__ = ["ReferenceBackend", "open_device", "probe"]
 
@@ -140,13 +139,6 @@ class ReferenceBackend:
         )
         program = executable.without if bindings.sized else executable.program
         return interpreter.run(program, {**bindings.storages, **executable.depths}, scalars, options=how)
-
-    def exclusively(self, work: Callable[[], None]) -> None:
-        """Launches go through Python, where it is one thread's turn at a time."""
-        work()
-
-    def shortcut(self, executable: Executable, wanted: Shortcut) -> None:
-        """None: the interpreter is Python."""
 
     def synchronize(self) -> None:
         """Nothing to wait for."""

@@ -12,7 +12,8 @@ from typing import Any, Final, Protocol
 from ..errors import AdstackError, AdstackRuntimeError
 from .adstacks import budget
 from .memory.ledger import limit_kept
-from .protocol.backend import Backend, Reclaiming
+from .protocol.abilities import exclusively, reclaiming
+from .protocol.backend import Backend
 from .protocol.options import Options, parse
 from .protocol.registry import candidates, default_arch, open_arch
 from .threads.capturing import check
@@ -69,7 +70,7 @@ class Runtime:
 
         An error that nobody asked about goes with its memory.
         """
-        self.backend.exclusively(self._close)
+        exclusively(self.backend, self._close)
 
     def _close(self) -> None:
         self.ended = True
@@ -83,8 +84,9 @@ class Runtime:
             invalidate()
             for resident in self.residents():
                 resident.drop()
-            if finished and isinstance(self.backend, Reclaiming):  # otherwise it would wait once more
-                self.backend.close()
+            device = reclaiming(self.backend)
+            if finished and device is not None:  # otherwise it would wait once more
+                device.close()
 
 
 def check_unended(ended: int, doing: str) -> None:

@@ -8,18 +8,17 @@ import itertools
 import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Final, cast
+from typing import Any, Final
 from weakref import finalize
 
 import numpy as np
-import numpy.typing as npt
 
 from ...analysis.boxes import Box, slices
 from ...errors import AdstackMemoryError, AdstackRuntimeError
 from ...ir.types import DType
 from ..adstacks.budget import current
-from ..protocol.abilities import reclaims
-from ..protocol.backend import Backend, Marking, Ordering, Partial, Reclaiming
+from ..protocol.abilities import reclaiming, serving, sharing, transferring
+from ..protocol.backend import Array, Backend, Storage
 from ..protocol.words import ADDRESS, CHANGED, EXTENTS, GENERATION, HISTORY, MARK, WRITTEN, Words
 from ..threads.capturing import CAPTURING, check
 from ..threads.guards import invalidate
@@ -29,8 +28,6 @@ from .pages import PAGE, Pages
 from .streams import ordered
 
 __all__ = ["Array", "Block", "next_generation"]
-
-Array = npt.NDArray[Any]
 
 next_generation: Callable[[], int] = itertools.count(1).__next__
 """A number never given before: two equal generations are the same contents of the same block."""
@@ -70,13 +67,13 @@ class Block(Uncopied):
     )
 
     def __init__(
-        self, backend: Backend, dtype: DType, shape: tuple[int, ...], storage: Any = None, *, shared: bool = False
+        self, backend: Backend, dtype: DType, shape: tuple[int, ...], storage: Storage = None, *, shared: bool = False
     ) -> None:
         self.backend = backend
         self.dtype = dtype
         self.shape = shape
         self.owned = storage is None
-        self._end: finalize[..., Any] | None = None
+        self._end: finalize[[Storage], Block] | None = None
         self.storage = self._allocated() if self.owned else storage
         self.shared = shared
         self.stream: int | None = None
@@ -85,23 +82,24 @@ class Block(Uncopied):
         self._seen = 0
         self._pages: Pages | None = None
 
-    def _allocated(self) -> Any:
+    def _allocated(self) -> Storage:
         """New memory. Where there is none, that of blocks which only wait for Python's collector is had back first."""
         if CAPTURING:
             check("memory is allocated")
+        device = reclaiming(self.backend)
         try:
             storage = self._taken_from_device()
         except AdstackMemoryError:
             gc.collect()
-            if isinstance(self.backend, Reclaiming):
-                self.backend.reclaim()
+            if device is not None:
+                device.reclaim()
             storage = self._taken_from_device()
-        if reclaims(type(self.backend)):
-            self._end = finalize(self, cast(Reclaiming, self.backend).abandon, storage)
+        if device is not None:
+            self._end = finalize(self, device.abandon, storage)
             self._end.atexit = False  # a process that ends gives back everything
         return storage
 
-    def _taken_from_device(self) -> Any:
+    def _taken_from_device(self) -> Storage:
         self._admit()
         return self.backend.allocate(self.dtype, self.shape)
 
@@ -133,7 +131,7 @@ class Block(Uncopied):
     @property
     def is_ordered(self) -> bool:
         """Whether others work on it in streams of their own, so that launches need Python's care."""
-        return self.shared and isinstance(self.backend, Ordering)
+        return self.shared and sharing(self.backend) is not None
 
     def flat(self, position: tuple[int, ...]) -> int:
         """Which element, in C order, is the first one at a position."""
@@ -160,13 +158,13 @@ class Block(Uncopied):
         """Whether the memory is still there."""
         return self.storage is not None
 
-    def handle(self) -> Any:
+    def handle(self) -> Storage:
         """The backend's handle; AdstackRuntimeError if the memory was dropped."""
         if self.storage is None:
             raise AdstackRuntimeError("this memory was dropped by reset()", do="make the data again after qd.init()")
         return self.storage
 
-    def usable(self) -> Any:
+    def usable(self) -> Storage:
         """The backend's handle; an error if the host may not use the memory now."""
         if CAPTURING:
             check("the host reads or writes memory")
@@ -201,9 +199,10 @@ class Block(Uncopied):
     def record(self) -> Words:
         """Words about this memory for machine code of the host, which addresses it."""
         if self._record is None:
+            served = serving(self.backend)
             words = (ctypes.c_int64 * (EXTENTS + len(self.shape)))()
             words[ADDRESS] = self.backend.address(self.handle())
-            words[MARK] = self.backend.mark(self.storage) if isinstance(self.backend, Marking) else 0
+            words[MARK] = 0 if served is None else served.mark(self.storage)
             words[EXTENTS:] = list(self.shape)
             words[GENERATION] = self._generation
             self._record = words
@@ -211,7 +210,7 @@ class Block(Uncopied):
 
     # ---- what it holds
 
-    def turn(self) -> AbstractContextManager[Any]:
+    def turn(self) -> AbstractContextManager[object]:
         """For what the host does: nobody frees the memory meanwhile."""
         return _FREE if self.backend.capabilities.direct else TURN.lock
 
@@ -241,7 +240,7 @@ class Block(Uncopied):
         """A copy of the elements in a box."""
         with self.turn():
             view = self.view()
-            if view is None and isinstance(self.backend, Partial) and box:
+            if view is None and box and transferring(self.backend) is not None:
                 (low, high), row = box[0], math.prod(self.shape[1:])
                 rows = self._fetched(low * row, (high - low + 1) * row).reshape((-1, *self.shape[1:]))
                 return np.array(rows[slices(((0, high - low), *box[1:]))])
@@ -252,7 +251,7 @@ class Block(Uncopied):
         pages = self._pages
         if pages is None or pages.generation != self.generation or self.shared:
             elements, length = math.prod(self.shape), 1
-            if not isinstance(self.backend, Partial):
+            if transferring(self.backend) is None:
                 length = max(elements, 1)
             elif not self.shared:
                 length = PAGE // self.dtype.size
@@ -261,7 +260,8 @@ class Block(Uncopied):
 
     def _fetched(self, start: int, count: int) -> Array:
         """A copy of some elements."""
-        if not isinstance(self.backend, Partial):
+        device = transferring(self.backend)
+        if device is None:
             return self._downloaded().reshape(-1)
         with ordered(self.backend, (self,)):
-            return self.backend.download_at(self.handle(), start, count)
+            return device.download_at(self.handle(), start, count)

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from ...analysis.boxes import Box, box_at
 from ...ir.types import DType
-from ..protocol.abilities import filling
-from ..protocol.backend import Backend, Partial
+from ..protocol.abilities import transferring
+from ..protocol.backend import Backend, Storage
 from ..protocol.words import CHANGED, HISTORY, TAG, UNCHANGED, Words
 from ..threads.capturing import CAPTURING, check
 from ..threads.guards import invalidate, rewired
@@ -41,7 +41,7 @@ class Buffer(Block):
     __slots__ = ("watch", "writers")
 
     def __init__(
-        self, backend: Backend, dtype: DType, shape: tuple[int, ...], storage: Any = None, *, shared: bool = False
+        self, backend: Backend, dtype: DType, shape: tuple[int, ...], storage: Storage = None, *, shared: bool = False
     ) -> None:
         super().__init__(backend, dtype, shape, storage, shared=shared)
         self.watch: Watch | None = None
@@ -59,7 +59,7 @@ class Buffer(Block):
         """Whether kernels may only write it with Python's knowledge."""
         return self.watch is not None and self.watch.strict
 
-    def turn(self) -> AbstractContextManager[Any]:
+    def turn(self) -> AbstractContextManager[object]:
         """For what the host does: nobody frees the memory meanwhile, and, if others observe it, nobody launches."""
         return TURN.lock if OBSERVERS or not self.backend.capabilities.direct else _FREE
 
@@ -126,13 +126,14 @@ class Buffer(Block):
 
     def _send(self, start: int, values: Array) -> None:
         """Write elements from the `start`th on."""
-        if not isinstance(self.backend, Partial):
+        device = transferring(self.backend)
+        if device is None:
             contents = self._downloaded()
             contents.reshape(-1)[start : start + len(values)] = values
             self._upload(contents)
             return
         with ordered(self.backend, (self,)):
-            self.backend.upload_at(self.handle(), start, values)
+            device.upload_at(self.handle(), start, values)
 
     def _upload(self, contents: Array) -> None:
         with ordered(self.backend, (self,)):
@@ -174,7 +175,7 @@ class Buffer(Block):
         view, start = self.view(), 0
         if view is not None:
             flat = view.reshape(-1)
-        elif isinstance(self.backend, Partial):
+        elif transferring(self.backend) is not None:
             start = int(positions.min())
             flat = self._fetched(start, int(positions.max()) + 1 - start)
         else:
@@ -190,7 +191,7 @@ class Buffer(Block):
 
     def _filled(self, array: Any) -> bool:
         """Let the device write every element, if it can, and they are all the same."""
-        device, values = filling(self.backend), np.asarray(array)
+        device, values = transferring(self.backend), np.asarray(array)
         if device is None or not 0 < values.size <= _FEW or values.ndim >= max(len(self.shape), 1):
             return False
         with np.errstate(all="ignore"):
@@ -202,7 +203,7 @@ class Buffer(Block):
 
     def copy_from(self, other: Buffer) -> bool:
         """Replace the contents by those of another buffer, if the device can, and they are of one kind."""
-        device, kind = filling(self.backend), (self.backend, self.dtype, self.shape)
+        device, kind = transferring(self.backend), (self.backend, self.dtype, self.shape)
         if device is None or (other.backend, other.dtype, other.shape) != kind:
             return False
         if CAPTURING:

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Final, Protocol
 
-from ..protocol.backend import Ordering
+from ..protocol.abilities import Sharing, sharing
+from ..protocol.backend import Backend
 
 __all__ = ["DEFAULT", "Shared", "current", "ordered"]
 
@@ -46,17 +47,18 @@ class Shared(Protocol):
     def stream(self) -> int | None: ...
 
 
-def ordered(backend: object, buffers: Iterable[Shared]) -> AbstractContextManager[None]:
+def ordered(backend: Backend, buffers: Iterable[Shared]) -> AbstractContextManager[None]:
     """What is done inside with these buffers comes after what others have done with them, and before what they will."""
     shared = [buffer for buffer in buffers if buffer.shared]
-    return _ordered(backend, shared) if shared and isinstance(backend, Ordering) else _NOTHING
+    device = sharing(backend) if shared else None
+    return _NOTHING if device is None else _ordered(device, shared)
 
 
 _NOTHING: Final = nullcontext()
 
 
 @contextmanager
-def _ordered(backend: Ordering, shared: list[Shared]) -> Iterator[None]:
+def _ordered(backend: Sharing, shared: list[Shared]) -> Iterator[None]:
     streams = dict.fromkeys(current())
     streams |= {buffer.stream: None for buffer in shared if buffer.stream not in DEFAULT}
     for stream in streams:

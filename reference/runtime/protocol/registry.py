@@ -4,38 +4,54 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from typing import Any, Final
+from typing import Final, Protocol, cast
 
 from ...errors import AdstackArgumentError, BackendUnavailableError
 from .backend import Backend, Probe, Unavailable
 
-__all__ = ["ALIASES", "ARCHES", "GPUS", "candidates", "canonical", "default_arch", "open_arch", "probe", "probe_all"]
+__all__ = [
+    "ALIASES",
+    "ARCHES",
+    "BACKENDS",
+    "GPUS",
+    "Room",
+    "candidates",
+    "canonical",
+    "default_arch",
+    "open_arch",
+    "probe",
+    "probe_all",
+]
 
+BACKENDS: Final[dict[str, str]] = {
+    "reference": "adstack.runtime.reference_backend",
+    "cpu": "adstack.backends.cpu.runtime",
+    "cuda": "adstack.backends.cuda.runtime",
+    "amdgpu": "adstack.backends.amdgpu.runtime",
+    "metal": "adstack.backends.metal.runtime",
+    "vulkan": "adstack.backends.vulkan.runtime",
+}
+"""Arch -> the module that drives its backend: a line registers it."""
 GPUS: Final = ("cuda", "amdgpu", "metal", "vulkan")
 """In the order in which `gpu` tries them."""
-ARCHES: Final = ("reference", "cpu", *GPUS)
+ARCHES: Final = tuple(BACKENDS)
 ALIASES: Final = {"x64": "cpu", "x86_64": "cpu", "arm64": "cpu"}
 
 
-def canonical(arch: Any) -> str:
+def canonical(arch: object) -> str:
     """The name of an arch, aliases resolved; "gpu" stays."""
     name = str(arch).lower()
     name = ALIASES.get(name, name)
-    if name not in (*ARCHES, "gpu"):
-        known = ", ".join((*ARCHES, *ALIASES, "gpu"))
+    if name not in (*BACKENDS, "gpu"):
+        known = ", ".join((*BACKENDS, *ALIASES, "gpu"))
         raise AdstackArgumentError(f"there is no arch {arch!r}", do=f"use one of {known}")
     return name
 
 
 def probe(arch: str) -> Probe:
     """What a backend can do here, or why it can't be used. Never raises for a backend that is merely absent."""
-    module = _room(arch)
-    return module if isinstance(module, Unavailable) else _probed(module)
-
-
-def _probed(module: Any) -> Probe:
-    found: Probe = module.probe()
-    return found
+    room = _room(arch)
+    return room if isinstance(room, Unavailable) else room.probe()
 
 
 def probe_all() -> dict[str, Probe]:
@@ -48,7 +64,7 @@ def default_arch() -> str:
     return "reference" if isinstance(probe("cpu"), Unavailable) else "cpu"
 
 
-def candidates(arch: Any) -> tuple[str, ...]:
+def candidates(arch: object) -> tuple[str, ...]:
     """The names of what is to be tried, in order: of one arch, or of a list of arches."""
     wanted = arch if isinstance(arch, (list, tuple)) else (arch,)
     if not wanted:
@@ -63,10 +79,10 @@ def open_arch(*arches: str, fallback: bool = False) -> Backend:
     names = dict.fromkeys(name for arch in arches for name in (GPUS if arch == "gpu" else (arch,)))
     missing = []
     for name in names:
-        found = probe(name)
-        if not isinstance(found, Unavailable):
-            return _open(found.name)
-        missing.append(found)
+        capabilities = probe(name)
+        if not isinstance(capabilities, Unavailable):
+            return _open(capabilities.name)
+        missing.append(capabilities)
     if not fallback:
         raise _unavailable(arches, missing)
     instead = default_arch()
@@ -76,8 +92,10 @@ def open_arch(*arches: str, fallback: bool = False) -> Backend:
 
 
 def _open(arch: str) -> Backend:
-    backend: Backend = _room(arch).open_device()
-    return backend
+    room = _room(arch)
+    if isinstance(room, Unavailable):
+        raise BackendUnavailableError(room.reason, do=room.fix)
+    return room.open_device()
 
 
 def _unavailable(arches: tuple[str, ...], missing: list[Unavailable]) -> BackendUnavailableError:
@@ -88,13 +106,19 @@ def _unavailable(arches: tuple[str, ...], missing: list[Unavailable]) -> Backend
     return BackendUnavailableError(f"{none} ({reasons})", do=missing[0].fix)
 
 
-def _room(arch: str) -> Any:
+class Room(Protocol):
+    """The module that drives a backend."""
+
+    def probe(self) -> Probe: ...
+
+    def open_device(self) -> Backend: ...
+
+
+def _room(arch: str) -> Room | Unavailable:
     """The module that drives a backend, or why there is none."""
-    if arch == "reference":
-        return importlib.import_module("adstack.runtime.reference_backend")
-    name = f"adstack.backends.{arch}.runtime"
+    name = BACKENDS.get(arch, f"adstack.backends.{arch}.runtime")
     try:
-        return importlib.import_module(name)
+        return cast(Room, importlib.import_module(name))
     except ModuleNotFoundError as missing:
         if not f"{name}.".startswith(f"{missing.name}."):
             return Unavailable(arch, f"its backend needs the Python module {missing.name}", f"install {missing.name}")
