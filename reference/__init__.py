@@ -137,7 +137,7 @@ from .values.functions import (
 from .values.matrices import math, types
 from .values.matrices.matrix import Matrix, Vector, eig, polar_decompose, solve, svd, sym_eig
 from .values.matrices.struct import Struct, dataclass
-from .values.matrices.types import (
+from .values.scalar_types import (
     f16,
     f32,
     f64,
@@ -344,3 +344,8 @@ __all__ = [
     "x86_64",
     "zero",
 ]
+
+
+def __dir__() -> list[str]:
+    """The names that users are to use: submodules can be imported, and are left out."""
+    return [*__all__, "__version__"]
