@@ -35,7 +35,7 @@ from ..runtime.threads.scopes import settle
 from ..runtime.threads.turn import TURN
 from ..values.protocol import current_emitter
 from ..values.specs import Request, Spec
-from . import whole
+from . import as_graph
 from .gradient import Gradient
 
 __all__ = ["BoundKernel", "Kernel", "kernel"]
@@ -56,25 +56,25 @@ class Kernel(ByName):
     __slots__ = ("__call__", "__dict__", "__weakref__")
     __call__: Callable[..., Any]
 
-    def __init__(self, function: Callable[..., Any], around: Mapping[str, Any], graph: bool = False) -> None:
+    def __init__(self, function: Callable[..., object], around: Mapping[str, object], graph: bool = False) -> None:
         functools.update_wrapper(self, function)
         self.function = function
         self.signature = Signature(function, around)
         self.graph = graph
         self._epoch = 0
         self._parameters: tuple[Parameter, ...] = ()
-        self._takes: tuple[Callable[[Any, Call], None], ...] = ()
+        self._takes: tuple[Callable[[object, Call], None], ...] = ()
         self._returns: Spec | None = None
-        self._compiled: dict[tuple[Any, ...], tuple[Specialisation, ...]] = {}
-        self._shortcuts: set[tuple[Any, ...]] = set()
+        self._compiled: dict[tuple[object, ...], tuple[Specialisation, ...]] = {}
+        self._shortcuts: set[tuple[object, ...]] = set()
         self._shortcuts_epoch = 0
         self.__call__ = self.serve
         self._gradient = Gradient(self)
 
-    def __get__(self, owner: Any, owner_type: Any = None) -> Any:
+    def __get__(self, owner: object, owner_type: Any = None) -> Any:
         return self if owner is None or not self.signature.is_method else BoundKernel(self, owner)
 
-    def serve(self, *args: Any, **kwargs: Any) -> Any:
+    def serve(self, *args: object, **kwargs: object) -> object:
         """Serve a call of any kind; in its turn, if several threads call kernels."""
         ended = state.ENDED[0]
         try:
@@ -126,7 +126,7 @@ class Kernel(ByName):
             do="free memory, or raise the limits of the process, and call it again",
         )
 
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         recorder = in_charge()
         if recorder is not None and current_emitter() is None:
             return recorder.call(self, args, kwargs)
@@ -142,14 +142,14 @@ class Kernel(ByName):
             if not candidate.captured or candidate.is_current():
                 if candidate.placed != PLACED[0]:
                     _look_for_gradients(candidate, runtime)
-                if self.graph and candidate.whole is not False:
-                    return whole.launch(candidate, call, runtime)
+                if self.graph and candidate.graph is not False:
+                    return as_graph.launch(candidate, call, runtime)
                 result = candidate.launch(call)
                 self._shorten(candidate, args)
                 return result
         return self._compile(args, call, runtime).launch(call)
 
-    def _shorten(self, made: Specialisation, args: tuple[Any, ...]) -> None:
+    def _shorten(self, made: Specialisation, args: tuple[object, ...]) -> None:
         """Let machine code serve calls like this one from now on, if it can."""
         if GUARD[ASKING]:
             settle()
@@ -165,7 +165,7 @@ class Kernel(ByName):
             self._shortcuts.add(kind)
             self.__call__ = made.shortcut(described, self.__call__) or self.__call__
 
-    def described(self, args: tuple[Any, ...]) -> tuple[Argument, ...] | None:
+    def described(self, args: tuple[object, ...]) -> tuple[Argument, ...] | None:
         """Arguments, one for each parameter, as machine code may take them; None if it can't."""
         found = []
         for parameter, value in zip(self._parameters, args, strict=True):
@@ -198,19 +198,21 @@ class Kernel(ByName):
         self._entered()
         return self._returns
 
-    def stages(self, *args: Any, **kwargs: Any) -> dict[str, str]:
+    def stages(self, *args: object, **kwargs: object) -> dict[str, str]:
         """The text of the IR at each stage, for arguments like these: title -> text. Nothing is launched."""
         made, _, runtime = self.prepared(args, kwargs)
         return made.stages(runtime)
 
-    def explain(self, *args: Any, **kwargs: Any) -> str:
+    def explain(self, *args: object, **kwargs: object) -> str:
         """How arguments like these are served: the specialisation, its tasks, its places. Nothing is launched."""
         from .explain import explain
 
         made, _, runtime = self.prepared(args, kwargs)
         return explain(made, runtime, self.signature.names)
 
-    def prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialisation, Call, state.Runtime]:
+    def prepared(
+        self, args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> tuple[Specialisation, Call, state.Runtime]:
         """What would serve a call, and what the call passes."""
         runtime = self._entered()
         if kwargs or len(args) != len(self._takes):
@@ -242,7 +244,7 @@ class Kernel(ByName):
         for made in (one for several in ended.values() for one in several):
             made.end()
 
-    def _compile(self, args: tuple[Any, ...], call: Call, runtime: state.Runtime) -> Specialisation:
+    def _compile(self, args: tuple[object, ...], call: Call, runtime: state.Runtime) -> Specialisation:
         specs = tuple(p.spec(value) for p, value in zip(self._parameters, args, strict=True))
         made = specialise(Request(self.function, specs, self._returns, runtime.options), runtime)
         _look_for_gradients(made, runtime)
@@ -251,7 +253,7 @@ class Kernel(ByName):
         made.life.then(partial(_ended, ref(self), key, ref(made)))
         return made
 
-    def forget(self, key: tuple[Any, ...], made: Specialisation) -> None:
+    def forget(self, key: tuple[object, ...], made: Specialisation) -> None:
         """A specialisation has ended."""
         known = tuple(one for one in self._compiled.get(key, ()) if one is not made)
         if known:
@@ -267,7 +269,7 @@ class Kernel(ByName):
         self.__call__ = self.serve
         self._gradient.drop()
 
-    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    def _bound(self, args: tuple[object, ...], kwargs: dict[str, object]) -> tuple[object, ...]:
         """The arguments in the order of the parameters."""
         names = self.signature.names
         if len(args) > len(names):
@@ -292,7 +294,7 @@ class Kernel(ByName):
         return f"<kernel {self.function.__qualname__}>"
 
 
-def _ended(kernel: ref[Kernel], key: tuple[Any, ...], made: ref[Specialisation]) -> None:
+def _ended(kernel: ref[Kernel], key: tuple[object, ...], made: ref[Specialisation]) -> None:
     """What a specialisation was made for is gone."""
     owner, ended = kernel(), made()
     if owner is not None and ended is not None:
@@ -326,12 +328,12 @@ class BoundKernel(functools.partial[Any]):
         """The kernel's reverse mode."""
         return Gradient(self.kernel, (self.owner,))
 
-    def stages(self, *args: Any, **kwargs: Any) -> dict[str, str]:
+    def stages(self, *args: object, **kwargs: object) -> dict[str, str]:
         """See `Kernel.stages`."""
         found: dict[str, str] = self.kernel.stages(self.owner, *args, **kwargs)
         return found
 
-    def explain(self, *args: Any, **kwargs: Any) -> str:
+    def explain(self, *args: object, **kwargs: object) -> str:
         """See `Kernel.explain`."""
         told: str = self.kernel.explain(self.owner, *args, **kwargs)
         return told
@@ -341,10 +343,10 @@ class BoundKernel(functools.partial[Any]):
 
 
 @overload
-def kernel(function: Callable[..., Any]) -> Kernel: ...
+def kernel(function: Callable[..., object]) -> Kernel: ...
 @overload
-def kernel(*, graph: bool = ..., fastcache: bool = ...) -> Callable[[Callable[..., Any]], Kernel]: ...
-def kernel(function: Callable[..., Any] | None = None, *, graph: bool = False, fastcache: bool = False) -> Any:
+def kernel(*, graph: bool = ..., fastcache: bool = ...) -> Callable[[Callable[..., object]], Kernel]: ...
+def kernel(function: Callable[..., object] | None = None, *, graph: bool = False, fastcache: bool = False) -> Any:
     """Decorator: compile a Python function of the kernel language and launch it when it is called.
 
     Args:
@@ -363,7 +365,7 @@ def _shown(error: AdstackError) -> AdstackError:
     return error if runtime is not None and runtime.options.print_full_traceback else error.with_traceback(None)
 
 
-def _made(function: Callable[..., Any], around: Mapping[str, Any], graph: bool = False) -> Kernel:
+def _made(function: Callable[..., object], around: Mapping[str, object], graph: bool = False) -> Kernel:
     if isinstance(function, (staticmethod, classmethod)):
         raise AdstackSyntaxError("@kernel goes below @staticmethod", do="write @staticmethod above @kernel")
     if not isinstance(function, FunctionType):

@@ -36,7 +36,7 @@ amdgpu: Final = "amdgpu"
 gpu: Final = "gpu"
 
 
-def init(arch: Any = None, default_fp: Any = f32, default_ip: Any = i32, **options: Any) -> None:
+def init(arch: object = None, default_fp: Any = f32, default_ip: Any = i32, **options: object) -> None:
     """Start over: drop all data, then open `arch`.
 
     Args:

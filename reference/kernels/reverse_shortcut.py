@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
 
 from ..gradients.differentiated import Differentiated
 from ..launch.arguments import Call
@@ -22,13 +21,13 @@ from ..runtime.threads.turn import TURN
 
 __all__ = ["shortcut"]
 
-Prepare = Callable[[tuple[Any, ...]], Call]
+Prepare = Callable[[tuple[object, ...]], Call]
 Conditions = tuple[Still | Before, ...]
 
 
 def shortcut(
-    mode: Differentiated, arguments: tuple[Argument, ...], otherwise: Callable[..., Any], prepare: Prepare
-) -> Callable[..., Any] | None:
+    mode: Differentiated, arguments: tuple[Argument, ...], otherwise: Callable[..., object], prepare: Prepare
+) -> Callable[..., None] | None:
     """A callable that serves reverse mode without Python; None if the backend has none, or Python must look each time.
 
     Args:
@@ -46,7 +45,7 @@ def shortcut(
     if conditions is None or (made.records is not None and not made.records.may_serve(hosts)):
         return None
 
-    def short(reason: HeapLimit, given: tuple[Any, ...]) -> None:
+    def short(reason: HeapLimit, given: tuple[object, ...]) -> None:
         with TURN.lock:
             mode.go_on(prepare(given), reason)
 

@@ -39,24 +39,24 @@ class Given:
     read_only: bool = False
 
 
-def is_torch(value: Any) -> bool:
+def is_torch(value: object) -> bool:
     """Whether `value` is a torch tensor; torch is not imported for it."""
     return type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach")
 
 
-def is_array(value: Any) -> bool:
+def is_array(value: object) -> bool:
     """Whether `value` can be passed as an array argument."""
     return isinstance(value, (Ndarray, np.ndarray)) or is_torch(value) or _is_foreign(value)
 
 
-def _owner(array: Array) -> Any:
+def _owner(array: Array) -> object:
     """The object whose memory an array is, or is a view of."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array if array.base is None else array.base
 
 
-def _is_foreign(value: Any) -> bool:
+def _is_foreign(value: object) -> bool:
     """Whether it is somebody else's array in the memory of a device."""
     return not isinstance(value, HostArray) and is_device_array(value)
 
@@ -88,7 +88,7 @@ class NdarrayParameter:
         self._grad_name, self._dual_name = f"{name}.grad", f"{name}.dual"
         self._accepted: dict[Any, Any] = {}
 
-    def take(self, value: Any, call: Call) -> None:
+    def take(self, value: object, call: Call) -> None:
         if value.__class__ is Ndarray and value.signature in self._accepted:
             self._take_known(value, call)
             return
@@ -120,10 +120,10 @@ class NdarrayParameter:
         if signature[4] and array.dual is not None:
             call.arrays[self._dual_name] = array.dual.buffer
 
-    def spec(self, value: Any) -> Spec:
+    def spec(self, value: object) -> Spec:
         return self._checked(self._given(value))
 
-    def described(self, value: Any) -> Argument | None:
+    def described(self, value: object) -> Argument | None:
         """Ndarrays like this one, or numpy arrays that need no care."""
         if value.__class__ is Ndarray:
             tag = value.marked()
@@ -133,7 +133,7 @@ class NdarrayParameter:
             return None
         return HostArgument(self.name, np.ndarray, value.data.format, value.ndim)
 
-    def _given(self, value: Any) -> Given:
+    def _given(self, value: object) -> Given:
         if isinstance(value, Ndarray):
             grad, dual = (None if beside is None else beside.buffer for beside in (value.grad, value.dual))
             return Given(value.dtype, value.shape, value.element_shape, value.buffer, grad, dual)
@@ -222,7 +222,7 @@ class NdarrayParameter:
             )
         return np.ascontiguousarray(array)
 
-    def _mismatch(self, what: str, wanted: Any, got: Any) -> AdstackArgumentError:
+    def _mismatch(self, what: str, wanted: object, got: object) -> AdstackArgumentError:
         return AdstackArgumentError(
             f"Invalid value for argument {self.name} - required array has {what}={wanted}, "
             f"array with {what}={got} is provided"

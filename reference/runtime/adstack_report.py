@@ -22,6 +22,7 @@ from ..sizing.sizers import Size
 from .adstacks.heap import TaskUse
 from .adstacks.layout import MACHINE, Placement, TaskHeap
 from .compiler import Compiled
+from .protocol.backend import Scalars
 
 __all__ = ["AdstackReport", "StackRow", "TaskRow", "measured", "report"]
 
@@ -160,7 +161,7 @@ def measured(
     compiled: Compiled,
     found: AdstackReport,
     memory: Mapping[str, Array],
-    scalars: Sequence[Any],
+    scalars: Scalars,
     *,
     use: bool = False,
 ) -> AdstackReport:

@@ -17,7 +17,7 @@ from ..transforms.memory.guard import guard
 from .adstacks.budget import current
 from .adstacks.layout import held
 from .dumps import dump_of
-from .protocol.backend import Backend, Bindings
+from .protocol.backend import Backend, Bindings, Scalars
 from .protocol.options import Options
 from .races import RaceCheck
 from .threads.collection import uncollected
@@ -50,13 +50,13 @@ class Compiled:
     _reaches: dict[Any, Reach] = field(default_factory=dict, repr=False, compare=False)
     _writers: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
-    def launch(self, backend: Backend, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
+    def launch(self, backend: Backend, scalars: Scalars, bindings: Bindings) -> Sequence[Any]:
         """Run it; the returned scalars."""
         if self.races is not None:
             return self.races.launch(scalars, bindings)
         return backend.launch(self.executable, scalars, bindings)
 
-    def reach(self, scalars: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> Reach:
+    def reach(self, scalars: Scalars, shapes: Mapping[str, tuple[int, ...]]) -> Reach:
         """Which elements a launch with these scalars, and array arguments of these shapes, may touch."""
         key: Any = None
         if scalars or shapes:

@@ -16,7 +16,7 @@ from .memory.buffers import Buffer
 from .memory.streams import ordered
 from .plans import Plan
 from .protocol.abilities import Capturing, Graph, capturing, rebinding
-from .protocol.backend import Backend
+from .protocol.backend import Backend, Scalars
 from .threads.guards import EPOCH, GUARD
 
 __all__ = ["Captured", "Planned", "captured"]
@@ -27,7 +27,7 @@ class Planned:
     """A launch of a plan, with its arguments."""
 
     plan: Plan
-    scalars: Sequence[Any]
+    scalars: Scalars
     arrays: Mapping[str, Buffer]
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from ..ir.text.parser import parse_ir
 from ..ir.verify.verifier import verify
 from .compiler import compile_kernel, compile_program
 from .memory.buffers import Buffer
-from .protocol.backend import Bindings
+from .protocol.backend import Bindings, Scalars
 from .state import current
 
 __all__ = ["IRProgram"]
@@ -34,7 +34,7 @@ class IRProgram:
         self.root = parse_ir(text, file)
         verify(self.root)
 
-    def __call__(self, arrays: Mapping[str, Array] | None = None, scalars: Sequence[Any] = ()) -> tuple[Any, ...]:
+    def __call__(self, arrays: Mapping[str, Array] | None = None, scalars: Scalars = ()) -> tuple[object, ...]:
         """Launch with an array for each field and ndarray place; arrays change in place, returned scalars come back."""
         runtime = current()
         backend = runtime.backend

@@ -14,7 +14,7 @@ from .memory.observers import OBSERVERS, tell_others
 from .memory.provenance import Written
 from .memory.streams import ordered
 from .protocol.abilities import serving, sharing
-from .protocol.backend import Backend, Bindings
+from .protocol.backend import Backend, Bindings, Scalars
 from .protocol.shortcuts import Argument, SameAttribute, Shortcut
 from .sizes import Sizing
 
@@ -49,11 +49,11 @@ class Plan:
         self._number = 0
         self._orders = sharing(backend) is not None
         self._serving = serving(backend)
-        self._scalars: Sequence[Any] = ()
+        self._scalars: Scalars = ()
         for buffer in self._changed:
             buffer.written_by(self)
 
-    def launch(self, scalars: Sequence[Any], arrays: Mapping[str, Buffer]) -> Sequence[Any]:
+    def launch(self, scalars: Scalars, arrays: Mapping[str, Buffer]) -> Sequence[Any]:
         """Run with these scalar arguments and array arguments; the returned scalars."""
         for buffer in self._fixed:
             if buffer.storage is None:
@@ -79,7 +79,7 @@ class Plan:
             for name in self._written_arguments:
                 arrays[name].touch()
 
-    def _announce(self, scalars: Sequence[Any], arrays: Mapping[str, Buffer]) -> None:
+    def _announce(self, scalars: Scalars, arrays: Mapping[str, Buffer]) -> None:
         """Say what a launch is about to write."""
         if OBSERVERS:
             for buffer in (*self._changed, *(arrays[name] for name in self._written_arguments)):
@@ -138,7 +138,7 @@ class Plan:
         arguments: tuple[Argument, ...],
         attributes: tuple[SameAttribute, ...],
         returns: bool,
-        otherwise: Callable[..., Any],
+        otherwise: Callable[..., object],
         **more: Any,
     ) -> Callable[..., Any] | None:
         """A callable that serves such calls without Python, if the backend has one: see `shortcuts`."""

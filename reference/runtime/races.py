@@ -23,7 +23,7 @@ from ..ir.structure import Place, Program
 from ..ir.verify.verifier import verify
 from ..transforms.tasks.races import BASES, BOXES, MARKS, PAIRS, RECORD, Site, Watched, watched
 from .memory.buffers import Array, Buffer
-from .protocol.backend import Backend, Bindings
+from .protocol.backend import Backend, Bindings, Scalars
 from .protocol.options import Options
 
 __all__ = ["RaceCheck"]
@@ -70,7 +70,7 @@ class RaceCheck:
             self._overlapping = form, self._compiled(form)
         return self._overlapping
 
-    def launch(self, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
+    def launch(self, scalars: Scalars, bindings: Bindings) -> Sequence[Any]:
         """Launch; AdstackRaceError if two iterations of a loop have raced."""
         slots, counts = numbered(dict(self._spans(bindings)))
         everywhere = len({own.memory for own in slots.values()}) < len(slots)

@@ -17,7 +17,7 @@ from ..ir.types import DType
 from .adstacks.budget import current
 from .adstacks.heap import UNCOUNTABLE, HeapLimit, TaskUse, known, touched, uncountable
 from .adstacks.layout import TaskHeap
-from .protocol.backend import Bindings, Capabilities, Probe
+from .protocol.backend import Bindings, Capabilities, Probe, Scalars
 from .protocol.options import Options
 
 __all__ = ["ReferenceBackend", "open_device", "probe"]
@@ -126,7 +126,7 @@ class ReferenceBackend:
         """Nothing: the interpreter runs the tasks as they are."""
         return {}
 
-    def launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
+    def launch(self, executable: Executable, scalars: Scalars, bindings: Bindings) -> Sequence[Any]:
         self.launches += 1
         options = executable.options
         executable.ran.clear()

@@ -104,13 +104,13 @@ class Buffer(Block):
 
     # ---- what the host writes
 
-    def put(self, position: tuple[int, ...], value: Any) -> None:
+    def put(self, position: tuple[int, ...], value: object) -> None:
         """Write one element (or the last axes of one): `value` is what numpy converts to it."""
         with self.turn():
             self.announce((box_at(position, self.shape),))
             self._put(position, value)
 
-    def _put(self, position: tuple[int, ...], value: Any) -> None:
+    def _put(self, position: tuple[int, ...], value: object) -> None:
         view = self.view()
         if view is not None:
             view[position] = value
@@ -139,7 +139,7 @@ class Buffer(Block):
         with ordered(self.backend, (self,)):
             self.backend.upload(self.handle(), contents)
 
-    def write(self, array: Any) -> None:
+    def write(self, array: object) -> None:
         """Replace the contents by `array` (any shape that broadcasts, converted to the buffer's dtype)."""
         if CAPTURING:
             check("the host writes memory")
@@ -189,7 +189,7 @@ class Buffer(Block):
         self.touch()
         return before
 
-    def _filled(self, array: Any) -> bool:
+    def _filled(self, array: object) -> bool:
         """Let the device write every element, if it can, and they are all the same."""
         device, values = transferring(self.backend), np.asarray(array)
         if device is None or not 0 < values.size <= _FEW or values.ndim >= max(len(self.shape), 1):

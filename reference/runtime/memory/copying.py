@@ -27,7 +27,7 @@ class ByName:
     def __deepcopy__(self: Self, memo: dict[int, Any]) -> Self:
         return self
 
-    def __reduce__(self) -> str | tuple[Any, ...]:
+    def __reduce__(self) -> str | tuple[object, ...]:
         name: str = self.__qualname__  # type: ignore[attr-defined]
         return name
 
@@ -50,5 +50,5 @@ class Uncopied:
     def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
         raise AdstackRuntimeTypeError(f"{self.COPY_WHAT} can't be deep-copied", do=self.COPY_DO)
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise AdstackRuntimeTypeError(f"{self.COPY_WHAT} can't be pickled", do=self.COPY_DO)

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 from weakref import ReferenceType, ref
 
 from ...analysis.boxes import Box, contains, intersection
 from ...analysis.certain import certain
 from ...analysis.reach import Reach
 from ...ir.structure import Program
-from ..protocol.backend import Backend
+from ..protocol.backend import Backend, Scalars
 
 __all__ = ["History", "Written", "is_recomputed"]
 
@@ -37,7 +37,7 @@ class CompiledProgram(Protocol):
     @property
     def read(self) -> frozenset[str]: ...
 
-    def reach(self, scalars: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> Reach: ...
+    def reach(self, scalars: Scalars, shapes: Mapping[str, tuple[int, ...]]) -> Reach: ...
 
 
 class Remembered(Protocol):
@@ -99,14 +99,14 @@ class Written:
         self,
         number: int,
         plan: Launched | None = None,
-        scalars: Sequence[Any] = (),
+        scalars: Scalars = (),
         arrays: Mapping[str, Remembered] | None = None,
     ) -> None:
         self.number, self.scalars = number, tuple(scalars)
         self._plan = None if plan is None else ref(plan)
         self._memory: dict[str, ReferenceType[Remembered]] = {}
         self.shapes = {name: buffer.shape for name, buffer in (arrays or {}).items()}
-        self.unwatched: dict[str, Any] = {}
+        self.unwatched: dict[str, object] = {}
         if plan is not None:
             memory = {**plan.buffers, **(arrays or {})}
             for name in plan.compiled.read & memory.keys():

@@ -105,7 +105,7 @@ class Options:
     enable_fallback: bool = False
 
 
-_CHOICES: Final[dict[str, tuple[Any, ...]]] = {
+_CHOICES: Final[dict[str, tuple[object, ...]]] = {
     "default_fp": FLOATS,
     "default_ip": INTS,
     "cpu_lanes": (0, *(1 << k for k in range(8))),
@@ -115,7 +115,7 @@ _CHOICES: Final[dict[str, tuple[Any, ...]]] = {
 _KINDS: Final[dict[str, type]] = {f.name: type(getattr(Options(), f.name)) for f in fields(Options)}
 
 
-def parse(given: Mapping[str, Any]) -> Options:
+def parse(given: Mapping[str, object]) -> Options:
     """Options from keywords; an unknown name, a wrong type or value is an error that says what would be right."""
     for name, remedy in REFUSED.items():
         if given.get(name):
@@ -127,7 +127,7 @@ def parse(given: Mapping[str, Any]) -> Options:
     return replace(Options(), **known)
 
 
-def _checked(name: str, value: Any) -> Any:
+def _checked(name: str, value: object) -> Any:
     if name not in _KINDS:
         near = difflib.get_close_matches(name, [*_KINDS, *WITHOUT_EFFECT], n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else f"known options: {', '.join(_KINDS)}"
@@ -137,21 +137,23 @@ def _checked(name: str, value: Any) -> Any:
     return _of_kind(name, value, _KINDS[name])
 
 
-def _one_of(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
+def _one_of(name: str, value: object, choices: tuple[object, ...]) -> object:
     if not any(value is c or (isinstance(c, (str, int)) and value == c) for c in choices):
         raise AdstackArgumentError(f"option {name} is {value!r}", do=f"use one of {', '.join(map(str, choices))}")
     return value
 
 
-def _of_kind(name: str, value: Any, kind: type) -> Any:
+def _of_kind(name: str, value: object, kind: type) -> object:
     if kind is bool and value in (0, 1):
         return bool(value)
     most = _MOST.get(name, LARGEST)
-    is_number = (isinstance(value, int) and kind is not bool) or (isinstance(value, float) and kind is float)
-    if is_number and 0 <= value <= most:
-        return kind(value)
+    number: float | None = None
+    if (isinstance(value, int) and kind is not bool) or (isinstance(value, float) and kind is float):
+        number = value
+    if number is not None and 0 <= number <= most:
+        return kind(number)
     range_ = "" if kind is bool else " >= 0"
-    if is_number and value > 0:
+    if number is not None and number > 0:
         range_ = f" up to {most}"
     raise AdstackRuntimeTypeError(
         f"option {name} takes {'an' if kind is int else 'a'} {kind.__name__}{range_}, got {value!r}"

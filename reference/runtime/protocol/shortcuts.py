@@ -92,7 +92,7 @@ class SameAttribute:
     owner: int
     name: str
     value: int
-    keep: tuple[Any, ...] = ()
+    keep: tuple[object, ...] = ()
 
 
 Argument = NumberArgument | ArrayArgument | HostArgument | SameArgument
@@ -145,6 +145,6 @@ class Shortcut:
     distinct: tuple[tuple[str, str], ...] = ()
     sizes: tuple[str, ...] | None = ()
     reductions: int = 0
-    short: Callable[[HeapLimit, tuple[Any, ...]], None] | None = None
-    keep: tuple[Any, ...] = field(default=(), repr=False)
+    short: Callable[[HeapLimit, tuple[object, ...]], None] | None = None
+    keep: tuple[object, ...] = field(default=(), repr=False)
     needed: frozenset[str] = frozenset()

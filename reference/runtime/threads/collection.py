@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 from contextlib import ContextDecorator
-from typing import Any, Final
+from types import TracebackType
+from typing import Final
 
 from .scopes import Entry, Scoped, Scopes
 
@@ -32,7 +33,7 @@ class uncollected(Scoped, ContextDecorator):  # noqa: N801 - a context that is c
         self._entry = _PAUSES.begin(None, self.holder())
         gc.disable()
 
-    def leave(self, kind: Any, error: Any, trace: Any) -> None:
+    def leave(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Let the collector go on."""
         if self._entry is not None:
             gc.enable()

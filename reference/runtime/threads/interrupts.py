@@ -10,6 +10,7 @@ import importlib
 import signal
 import threading
 from collections.abc import Callable
+from types import TracebackType
 from typing import Any, Final
 
 from .scopes import Entry, Scoped, Scopes
@@ -23,7 +24,7 @@ _QUICK: Final = importlib.import_module("_signal")
 """The functions that those of `signal` call, without the names that they make of numbers: a tenth of the time."""
 _MAIN: Final = threading.main_thread()
 _OPEN: Final[Scopes[None]] = Scopes()
-_REPLACED: Final[dict[int, Callable[..., Any]]] = {}
+_REPLACED: Final[dict[int, Callable[..., object]]] = {}
 """The handlers that gave way."""
 _CAME: Final[list[tuple[int, Any]]] = []
 """Signals that were noted, and where."""
@@ -45,7 +46,7 @@ class uninterrupted(Scoped):  # noqa: N801 - reads like contextlib's contexts
             self.leave(None, None, None)
             raise
 
-    def leave(self, kind: Any, error: Any, trace: Any) -> None:
+    def leave(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Let handlers run."""
         if self._entry is not None:
             _OPEN.end(self._entry)

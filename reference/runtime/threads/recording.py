@@ -12,10 +12,10 @@ __all__ = ["RECORDERS", "Capture", "Recorder", "host_wrote", "in_charge", "is_re
 class Recorder(Protocol):
     """Serves calls of kernels while it is in charge."""
 
-    def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(self, kernel: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
         """Launch `kernel` in whatever way; what it returns."""
 
-    def host_wrote(self, array: Any, where: Any) -> None:
+    def host_wrote(self, array: object, where: object) -> None:
         """The host wrote to a field or ndarray, at an index (or slice, or ellipsis) of its buffer."""
 
 
@@ -23,7 +23,7 @@ class Recorder(Protocol):
 class Capture(Protocol):
     """Serves calls of reverse modes, too, while it is in charge."""
 
-    def reverse(self, gradient: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def reverse(self, gradient: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         """Note a call of `gradient`."""
 
 
@@ -41,7 +41,7 @@ def is_recording() -> bool:
     return bool(RECORDERS) and any(recorder is not None for recorder in RECORDERS.own())
 
 
-def host_wrote(array: Any, where: Any) -> None:
+def host_wrote(array: object, where: object) -> None:
     """Tell who is in charge of a write of the host."""
     recorder = RECORDERS.innermost()
     if recorder is not None:

@@ -12,6 +12,7 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from types import TracebackType
 from typing import Any, Final, Generic, TypeVar
 from weakref import ref
 
@@ -133,7 +134,7 @@ def settle() -> None:
 class _Exit:
     """`__exit__`: an object of its own for each `with` statement, which is all that holds it."""
 
-    def __get__(self, context: Scoped | None, kind: type[Scoped]) -> Callable[..., Any]:
+    def __get__(self, context: Scoped | None, kind: type[Scoped]) -> Callable[..., object]:
         if context is None:
             return kind.leave  # an ExitStack calls it with the context, which it keeps
         leave = context.leave
@@ -152,7 +153,7 @@ class Scoped(ABC):
         """Put things in force, as long as `holder` says."""
 
     @abstractmethod
-    def leave(self, kind: Any, error: Any, trace: Any) -> Any:
+    def leave(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> Any:
         """What is to be done at the end; it may be interrupted, or not called at all."""
 
     def holder(self) -> ref[Any]:
@@ -175,7 +176,7 @@ class Within(Scoped, Generic[T]):
             self.leave(None, None, None)
             raise
 
-    def leave(self, kind: Any, error: Any, trace: Any) -> None:
+    def leave(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """The value is in force no longer."""
         entry, self._entry = self._entry, None
         if entry is not None:
