@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import sys
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from types import FunctionType
+from types import FrameType, FunctionType
 from typing import Any, Final, cast, overload
 from weakref import ref
 
@@ -355,8 +355,14 @@ def kernel(function: Callable[..., object] | None = None, *, graph: bool = False
         fastcache: a hint of existing programs; compiled kernels are kept on disk in any case (`init(offline_cache=)`).
     """
     if function is None:
-        return lambda decorated: _made(decorated, sys._getframe(1).f_locals, graph)
-    return _made(function, sys._getframe(1).f_locals)
+        return lambda decorated: _made(decorated, _names_of(inspect.currentframe()), graph)
+    return _made(function, _names_of(inspect.currentframe()))
+
+
+def _names_of(frame: FrameType | None) -> Mapping[str, object]:
+    """The local names where a function was called; none where Python has no frames."""
+    caller = None if frame is None else frame.f_back
+    return {} if caller is None else caller.f_locals
 
 
 def _shown(error: AdstackError) -> AdstackError:

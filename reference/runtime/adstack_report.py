@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import interpreter
 from ..ir.location import Loc
@@ -22,11 +21,9 @@ from ..sizing.sizers import Size
 from .adstacks.heap import TaskUse
 from .adstacks.layout import MACHINE, Placement, TaskHeap
 from .compiler import Compiled
-from .protocol.backend import Scalars
+from .protocol.backend import Array, Scalars
 
 __all__ = ["AdstackReport", "StackRow", "TaskRow", "measured", "report"]
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from .adstacks.stats import count
 from .memory.buffers import Buffer
@@ -39,7 +38,7 @@ class Planned:
         """That of some places."""
         return [buffer for name, buffer in self.buffers.items() if name in names]
 
-    def depends(self) -> Any:
+    def depends(self) -> object:
         """Equal as long as what decides about depths is the same; None if that can't be told."""
         sizing = self.plan.sizing
         return None if sizing is None else sizing.key(self.scalars, self.buffers)
@@ -51,7 +50,7 @@ class _Sized:
 
     number: int
     launch: Planned
-    known: Any
+    known: object
 
 
 class Captured:

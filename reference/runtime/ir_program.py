@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import AdstackArgumentError
 from ..ir.structure import Place, Program
@@ -14,12 +12,10 @@ from ..ir.text.parser import parse_ir
 from ..ir.verify.verifier import verify
 from .compiler import compile_kernel, compile_program
 from .memory.buffers import Buffer
-from .protocol.backend import Bindings, Scalars
+from .protocol.backend import Array, Bindings, Scalars
 from .state import current
 
 __all__ = ["IRProgram"]
-
-Array = npt.NDArray[Any]
 
 
 class IRProgram:

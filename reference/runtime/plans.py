@@ -14,7 +14,7 @@ from .memory.observers import OBSERVERS, tell_others
 from .memory.provenance import Written
 from .memory.streams import ordered
 from .protocol.abilities import serving, sharing
-from .protocol.backend import Backend, Bindings, Scalars
+from .protocol.backend import Backend, Bindings, Scalar, Scalars
 from .protocol.shortcuts import Argument, SameAttribute, Shortcut
 from .sizes import Sizing
 
@@ -53,7 +53,7 @@ class Plan:
         for buffer in self._changed:
             buffer.written_by(self)
 
-    def launch(self, scalars: Scalars, arrays: Mapping[str, Buffer]) -> Sequence[Any]:
+    def launch(self, scalars: Scalars, arrays: Mapping[str, Buffer]) -> Scalars:
         """Run with these scalar arguments and array arguments; the returned scalars."""
         for buffer in self._fixed:
             if buffer.storage is None:
@@ -113,7 +113,7 @@ class Plan:
         return 0 if backend is None else backend.launch_word(self.compiled.executable)
 
     @property
-    def scalars(self) -> Sequence[Any]:
+    def scalars(self) -> Sequence[Scalar | None]:
         """The scalar arguments of its last launch; floats may be missing (None)."""
         backend = self._serving
         return self._scalars if backend is None else backend.last_scalars(self.compiled.executable)

@@ -10,7 +10,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from ..ir.structure import Place, Program
 from ..ir.verify.verifier import verify
 from ..transforms.tasks.races import BASES, BOXES, MARKS, PAIRS, RECORD, Site, Watched, watched
 from .memory.buffers import Array, Buffer
-from .protocol.backend import Backend, Bindings, Scalars
+from .protocol.backend import Backend, Bindings, Executable, Scalars
 from .protocol.options import Options
 
 __all__ = ["RaceCheck"]
@@ -43,7 +43,7 @@ class RaceCheck:
     def __init__(self, program: Program, options: Options, backend: Backend, form: Watched | None) -> None:
         self._program, self._options, self._backend = program, options, backend
         self._apart = form, self._compiled(form)
-        self._overlapping: tuple[Watched | None, Any] | None = None
+        self._overlapping: tuple[Watched | None, Executable] | None = None
         self.executable = self._apart[1]
 
     @staticmethod
@@ -55,13 +55,13 @@ class RaceCheck:
         arguments = any(place.kind == "ndarray" for place in program.places.values())
         return None if form is None and not arguments else RaceCheck(program, options, backend, form)
 
-    def _compiled(self, form: Watched | None) -> Any:
+    def _compiled(self, form: Watched | None) -> Executable:
         program = self._program if form is None else form.program
         if os.environ.get("ADSTACK_VERIFY") == "1":
             verify(program)
         return self._backend.compile(program, self._options)
 
-    def _form(self, *, everywhere: bool) -> tuple[Watched | None, Any]:
+    def _form(self, *, everywhere: bool) -> tuple[Watched | None, Executable]:
         """The program with marks, and compiled; `everywhere` if arguments overlap."""
         if not everywhere:
             return self._apart
@@ -70,7 +70,7 @@ class RaceCheck:
             self._overlapping = form, self._compiled(form)
         return self._overlapping
 
-    def launch(self, scalars: Scalars, bindings: Bindings) -> Sequence[Any]:
+    def launch(self, scalars: Scalars, bindings: Bindings) -> Scalars:
         """Launch; AdstackRaceError if two iterations of a loop have raced."""
         slots, counts = numbered(dict(self._spans(bindings)))
         everywhere = len({own.memory for own in slots.values()}) < len(slots)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, Final
+from typing import Final
 
 from ..analysis.reach import Reach, Walk
 from ..autodiff.racing import DISTINCT, Races
@@ -28,7 +28,7 @@ class Racing:
 
     def __init__(self, kernel: Kernel, names: Collection[str], aliases: Mapping[str, str] = DISTINCT) -> None:
         self._kernel, self._races = kernel, Races(kernel, names, aliases)
-        self._known: dict[Any, AdstackDataAccessError | None] = {}
+        self._known: dict[object, AdstackDataAccessError | None] = {}
 
     def __bool__(self) -> bool:
         """Whether there are arguments for which some race may be certain."""
@@ -71,4 +71,5 @@ class _Numbers(Walk):
     def _memory(self, op: Op) -> None:
         """Only extents matter."""
         if op.name == "shape":
-            super()._memory(op)
+            extent = self._extents(op.attrs["place"])[op.attrs["axis"]]
+            self.know(op.result, (extent, extent))

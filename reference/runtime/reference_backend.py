@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import interpreter
 from ..errors import AdstackMemoryError
@@ -17,7 +14,7 @@ from ..ir.types import DType
 from .adstacks.budget import current
 from .adstacks.heap import UNCOUNTABLE, HeapLimit, TaskUse, known, touched, uncountable
 from .adstacks.layout import TaskHeap
-from .protocol.backend import Bindings, Capabilities, Probe, Scalars
+from .protocol.backend import Array, Bindings, Capabilities, Probe, Scalars
 from .protocol.options import Options
 
 __all__ = ["ReferenceBackend", "open_device", "probe"]
@@ -58,7 +55,7 @@ class Executable:
     program: Program
     options: Options
     without: Program
-    depths: dict[str, npt.NDArray[Any]]
+    depths: dict[str, Array]
     heaps: dict[int, TaskHeap]
     ran: dict[str, int] = field(default_factory=dict)
 
@@ -126,7 +123,7 @@ class ReferenceBackend:
         """Nothing: the interpreter runs the tasks as they are."""
         return {}
 
-    def launch(self, executable: Executable, scalars: Scalars, bindings: Bindings) -> Sequence[Any]:
+    def launch(self, executable: Executable, scalars: Scalars, bindings: Bindings) -> Scalars:
         self.launches += 1
         options = executable.options
         executable.ran.clear()
@@ -143,27 +140,27 @@ class ReferenceBackend:
     def synchronize(self) -> None:
         """Nothing to wait for."""
 
-    def allocate(self, dtype: DType, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    def allocate(self, dtype: DType, shape: tuple[int, ...]) -> Array:
         try:
             return np.zeros(shape, dtype.numpy)
         except (MemoryError, ValueError) as error:
             raise AdstackMemoryError(f"no memory for {dtype} of shape {shape}: {error}") from error
 
-    def adopt(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def adopt(self, array: Array) -> Array:
         return array
 
-    def free(self, storage: Any) -> None:
+    def free(self, storage: Array) -> None:
         """Python frees it."""
 
-    def address(self, storage: npt.NDArray[Any]) -> int:
+    def address(self, storage: Array) -> int:
         address: int = storage.ctypes.data
         return address
 
-    def host_view(self, storage: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def host_view(self, storage: Array) -> Array:
         return storage
 
-    def download(self, storage: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def download(self, storage: Array) -> Array:
         return np.array(storage)
 
-    def upload(self, storage: npt.NDArray[Any], array: npt.NDArray[Any]) -> None:
+    def upload(self, storage: Array, array: Array) -> None:
         storage[...] = array

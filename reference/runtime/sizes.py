@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from .adstacks.stats import count
 from .compiler import Compiled
@@ -26,7 +25,7 @@ class Sizing:
         self.reads = tuple(sorted(reads))
         self.reductions = reductions
         self.transient = transient
-        self._known: Any = None
+        self._known: object = None
 
     @classmethod
     def of(cls, compiled: Compiled) -> Sizing | None:
@@ -55,7 +54,7 @@ class Sizing:
         """The launch failed: who knows what it has computed."""
         self._known = None
 
-    def key(self, scalars: Scalars, buffers: Mapping[str, Buffer]) -> Any:
+    def key(self, scalars: Scalars, buffers: Mapping[str, Buffer]) -> object:
         """Equal while nothing has changed that depths depend on; None if others may change it without notice."""
         looked_at = [buffers[name] for name in self.reads]
         if any(buffer.shared for buffer in looked_at):

@@ -7,7 +7,7 @@ import os
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from ..errors import AdstackError, AdstackRuntimeError
 from .adstacks import budget
@@ -50,7 +50,7 @@ class Runtime:
         self.options = options
         self.epoch = next(self._epochs)
         self.ended = False
-        self._residents: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._residents: weakref.WeakSet[Resident] = weakref.WeakSet()
 
     def adopt(self, resident: Resident) -> None:
         """Tell `resident` when this runtime ends; AdstackRuntimeError if it has ended."""
@@ -60,7 +60,7 @@ class Runtime:
                 raise _ended("the data was being made")
             self._residents.add(resident)
 
-    def residents(self) -> list[Any]:
+    def residents(self) -> list[Resident]:
         """What lives in this runtime."""
         with TURN.lock:
             return list(self._residents)
@@ -122,7 +122,7 @@ def current() -> Runtime:
             return _ACTIVE[0] if _ACTIVE else start(None, parse({}))
 
 
-def start(arch: Any, options: Options) -> Runtime:
+def start(arch: object, options: Options) -> Runtime:
     """End the runtime in use, then start one; without `arch`, ADSTACK_ARCH or the best that is available decides."""
     with TURN.lock:
         stop()

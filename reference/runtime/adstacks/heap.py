@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from ...errors import AdstackMemoryError, SourceSpan
 from ...ir.structure import Program, Task
@@ -27,6 +27,7 @@ __all__ = [
     "Figures",
     "Heap",
     "HeapLimit",
+    "Storage",
     "Synchronous",
     "TaskUse",
     "known",
@@ -34,6 +35,9 @@ __all__ = [
     "touched",
     "uncountable",
 ]
+
+Storage: TypeAlias = Any
+"""A backend's own handle of memory. The runtime looks at nothing in it, and gives it to nobody but the backend."""
 
 UNCOUNTABLE: Final = 2**63 - 1
 """A depth that is not less than this is too large to count."""
@@ -202,12 +206,12 @@ class Heap:
     """
 
     def __init__(
-        self, allocate: Callable[[int], Any], free: Callable[[Any], object], clock: Clock | None = None
+        self, allocate: Callable[[int], Storage], free: Callable[[Storage], object], clock: Clock | None = None
     ) -> None:
         self._allocate, self._free = allocate, free
         self._clock: Clock = clock or Synchronous()
-        self._old: list[tuple[int, Any, int]] = []
-        self.storage: Any = None
+        self._old: list[tuple[int, Storage, int]] = []
+        self.storage: Storage = None
         self.size = 0
         self.figures = Figures()
 
@@ -287,6 +291,6 @@ class Heap:
         count("heap_growths")
         return True
 
-    def _give(self, storage: Any, size: int) -> None:
+    def _give(self, storage: Storage, size: int) -> None:
         self.figures.allocated -= size
         self._free(storage)

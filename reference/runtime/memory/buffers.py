@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Final
+from typing import Final
 from weakref import WeakSet
 
 import numpy as np
@@ -45,9 +45,9 @@ class Buffer(Block):
     ) -> None:
         super().__init__(backend, dtype, shape, storage, shared=shared)
         self.watch: Watch | None = None
-        self.writers: WeakSet[Any] | None = None
+        self.writers: WeakSet[object] | None = None
 
-    def written_by(self, plan: Any) -> None:
+    def written_by(self, plan: object) -> None:
         """Launches of a plan write it."""
         if self.writers is None:
             self.writers = WeakSet()
@@ -171,7 +171,9 @@ class Buffer(Block):
                 saver.before(self)
             return self._exchange(positions, values, keep)
 
-    def _exchange(self, positions: npt.NDArray[np.int64], values: Array, keep: Any) -> Array:
+    def _exchange(
+        self, positions: npt.NDArray[np.int64], values: Array, keep: Callable[[Array], object] | None
+    ) -> Array:
         view, start = self.view(), 0
         if view is not None:
             flat = view.reshape(-1)

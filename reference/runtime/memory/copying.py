@@ -7,7 +7,7 @@ copied.
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 from ...errors import AdstackRuntimeTypeError
 
@@ -24,7 +24,7 @@ class ByName:
     def __copy__(self: Self) -> Self:
         return self
 
-    def __deepcopy__(self: Self, memo: dict[int, Any]) -> Self:
+    def __deepcopy__(self: Self, memo: dict[int, object]) -> Self:
         return self
 
     def __reduce__(self) -> str | tuple[object, ...]:
@@ -47,7 +47,7 @@ class Uncopied:
     def __copy__(self: Self) -> Self:
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
+    def __deepcopy__(self, memo: dict[int, object]) -> NoReturn:
         raise AdstackRuntimeTypeError(f"{self.COPY_WHAT} can't be deep-copied", do=self.COPY_DO)
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-import numpy.typing as npt
+from ..protocol.backend import Array
 
 __all__ = ["PAGE", "Pages"]
-
-Array = npt.NDArray[Any]
 
 PAGE: Final = 1 << 16
 """Bytes that a device sends in about the time that it takes to ask it for anything: fewer save nothing, and reading all

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from ..protocol.abilities import Sharing, sharing
 from ..protocol.backend import Backend
@@ -23,16 +23,16 @@ DEFAULT: Final = (None, 0, 1)
 
 def current() -> list[int]:
     """The current streams of torch and cupy, as far as they are loaded and are not the default stream."""
-    found = (_torch(sys.modules.get("torch")), _cupy(sys.modules.get("cupy")))
-    return list({stream: None for stream in found if stream not in DEFAULT})
+    streams = (_torch(sys.modules.get("torch")), _cupy(sys.modules.get("cupy")))
+    return list({stream: None for stream in streams if stream not in DEFAULT})
 
 
-def _torch(torch: Any) -> Any:
+def _torch(torch: object) -> int | None:
     cuda = getattr(torch, "cuda", None)
     return cuda.current_stream().cuda_stream if cuda is not None and cuda.is_initialized() else None
 
 
-def _cupy(cupy: Any) -> Any:
+def _cupy(cupy: object) -> int | None:
     cuda = getattr(cupy, "cuda", None)
     return None if cuda is None else cuda.get_current_stream().ptr
 

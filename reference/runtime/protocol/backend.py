@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ...ir.structure import Program
 from ...ir.types import ALL, DType
-from ..adstacks.heap import TaskUse
+from ..adstacks.heap import Storage, TaskUse
 from .options import Options
 
 __all__ = [
@@ -34,9 +34,6 @@ __all__ = [
 
 Array: TypeAlias = npt.NDArray[Any]
 """Elements as numpy has them, of whatever type the memory is of."""
-
-Storage: TypeAlias = Any
-"""A backend's own handle of memory. The runtime looks at nothing in it, and gives it to nobody but the backend."""
 
 Executable: TypeAlias = Any
 """What a backend made of a program: a handle like `Storage`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from ...ir.types import DType
 from ..adstacks.heap import HeapLimit
@@ -27,7 +27,7 @@ __all__ = [
     "Still",
 ]
 
-RECORD_NAME: Final = "_record_address"
+RECORD_NAME: Final = "record_address"
 """The attribute of an array argument that says where the record of its buffer is; 0 while it has none."""
 
 
@@ -78,7 +78,7 @@ class SameArgument:
     """
 
     address: int
-    keep: Any = None
+    keep: object = None
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Shortcut:
     returns: bool
     buffers: Mapping[str, Recorded]
     written: frozenset[str]
-    otherwise: Callable[..., Any]
+    otherwise: Callable[..., object]
     conditions: tuple[Still | Before, ...] = ()
     distinct: tuple[tuple[str, str], ...] = ()
     sizes: tuple[str, ...] | None = ()

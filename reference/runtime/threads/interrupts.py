@@ -10,8 +10,8 @@ import importlib
 import signal
 import threading
 from collections.abc import Callable
-from types import TracebackType
-from typing import Any, Final
+from types import FrameType, TracebackType
+from typing import Final
 
 from .scopes import Entry, Scoped, Scopes
 
@@ -26,7 +26,7 @@ _MAIN: Final = threading.main_thread()
 _OPEN: Final[Scopes[None]] = Scopes()
 _REPLACED: Final[dict[int, Callable[..., object]]] = {}
 """The handlers that gave way."""
-_CAME: Final[list[tuple[int, Any]]] = []
+_CAME: Final[list[tuple[int, FrameType | None]]] = []
 """Signals that were noted, and where."""
 
 
@@ -68,7 +68,7 @@ def let_interrupt() -> None:
             handler(number, frame)
 
 
-def _note(number: int, frame: Any) -> None:
+def _note(number: int, frame: FrameType | None) -> None:
     _CAME.append((number, frame))
 
 

@@ -13,7 +13,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 from weakref import ref
 
 from .guards import ASKING, GUARD
@@ -22,6 +22,10 @@ from .turn import Turn
 __all__ = ["Entry", "Scoped", "Scopes", "Within", "settle"]
 
 T = TypeVar("T")
+
+
+Holder: TypeAlias = "ref[Any]"
+"""Of what keeps something in force: it gives None once the `with` statement is over."""
 
 
 class Entry(Generic[T]):
@@ -34,7 +38,7 @@ class Entry(Generic[T]):
 
     __slots__ = ("holder", "stack", "value")
 
-    def __init__(self, value: T, holder: ref[Any], stack: list[Entry[T]]) -> None:
+    def __init__(self, value: T, holder: Holder, stack: list[Entry[T]]) -> None:
         self.value, self.holder, self.stack = value, holder, stack
 
     @property
@@ -89,7 +93,7 @@ class Scopes(list[Entry[T]]):
         mine = self._own.entries
         return [entry.value for entry in list(self) if entry.stack is not mine and entry.in_force]
 
-    def begin(self, value: T, holder: ref[Any]) -> Entry[T]:
+    def begin(self, value: T, holder: Holder) -> Entry[T]:
         """Put a value in force in this thread, until its holder is gone or `end`."""
         with _WRITING.lock:
             entry = Entry(value, holder, self._own.entries)
@@ -138,27 +142,29 @@ class _Exit:
         if context is None:
             return kind.leave  # an ExitStack calls it with the context, which it keeps
         leave = context.leave
-        context._way_out = ref(leave)
+        context.way_out = ref(leave)
         return leave
 
 
 class Scoped(ABC):
     """A context manager that puts things in force: `leave` in the place of `__exit__`."""
 
-    _way_out: ref[Any] | None = None
+    way_out: Holder | None = None
     __exit__ = _Exit()
 
     @abstractmethod
-    def __enter__(self) -> Any:
+    def __enter__(self) -> object:
         """Put things in force, as long as `holder` says."""
 
     @abstractmethod
-    def leave(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> Any:
+    def leave(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> object:
         """What is to be done at the end; it may be interrupted, or not called at all."""
 
-    def holder(self) -> ref[Any]:
+    def holder(self) -> Holder:
         """For what is put in force by `__enter__`: gone once the statement is over."""
-        way = self._way_out
+        way = self.way_out
         return ref(self) if way is None or way() is None else way
 
 
