@@ -12,36 +12,36 @@ from ..runtime.state import Runtime
 __all__ = ["launch"]
 
 
-def launch(made: Specialisation, call: Call, runtime: Runtime) -> object:
+def launch(specialisation: Specialisation, call: Call, runtime: Runtime) -> object:
     """Launch, as one where the device can; the value that the kernel returns."""
-    graphed = made.graph
-    if call.loans is not None or made.plan.is_watched or (made.records is not None and made.records.keeps):
-        return made.launch(call)
+    graphed = specialisation.graph
+    if call.loans is not None or specialisation.plan.is_watched or specialisation.keeps:
+        return specialisation.launch(call)
     if graphed is None or graphed is False:
-        return _first(made, call, runtime)
+        return _first(specialisation, call, runtime)
     known, graph = graphed
     arguments = _arguments(call)
     if known != arguments or not graph.alive:
-        if not graph.alive or not graph.rebind(Planned(made.plan, arguments[0], call.arrays)):
-            made.graph = None
-            return launch(made, call, runtime)
-        made.graph = arguments, graph
+        if not graph.alive or not graph.rebind(Planned(specialisation.plan, arguments[0], call.arrays)):
+            specialisation.graph = None
+            return launch(specialisation, call, runtime)
+        specialisation.graph = arguments, graph
     graph.launch()
-    made.calls += 1
-    if made.records is not None:
-        made.records.note(call)
+    specialisation.calls += 1
+    if specialisation.records is not None:
+        specialisation.records.note(call)
     return None
 
 
-def _first(made: Specialisation, call: Call, runtime: Runtime) -> object:
+def _first(specialisation: Specialisation, call: Call, runtime: Runtime) -> object:
     """Launch, and keep what the device does; a kernel of one task, or with a result, is nothing to keep."""
-    repeats = rebinding(runtime.backend) is not None and len(made.plan.compiled.program.tasks) > 1
-    if made.returns is not None or not repeats:
-        made.graph = False
-        return made.launch(call)
-    planned = Planned(made.plan, tuple(call.scalars), call.arrays)
-    found = captured(runtime.backend, [planned], lambda: made.launch(call))
-    made.graph = False if found is None else (_arguments(call), found)
+    repeats = rebinding(runtime.backend) is not None and len(specialisation.plan.compiled.program.tasks) > 1
+    if specialisation.returns is not None or not repeats:
+        specialisation.graph = False
+        return specialisation.launch(call)
+    planned = Planned(specialisation.plan, tuple(call.scalars), call.arrays)
+    graph = captured(runtime.backend, [planned], lambda: specialisation.launch(call))
+    specialisation.graph = False if graph is None else (_arguments(call), graph)
     return None
 
 

@@ -76,18 +76,22 @@ class Gradient(ByName):
             with recording(None):
                 reverse_last_launch(*self.prepared(args, kwargs))
         else:
-            made, call, runtime = self.prepared(args, kwargs)
-            reverse_last_launch(made, call, runtime)
-            if not kwargs and not call.seeds and (made.records is None or not made.records.notes):
-                self._shorten(differentiated(made, "reverse", runtime), args)
+            specialisation, call, runtime = self.prepared(args, kwargs)
+            reverse_last_launch(specialisation, call, runtime)
+            if not kwargs and not call.seeds and (specialisation.records is None or not specialisation.records.notes):
+                self._shorten(differentiated(specialisation, "reverse", runtime), args)
 
     def prepared(self, args: tuple[object, ...], kwargs: dict[str, object]) -> tuple[Specialisation, Call, Runtime]:
         """What would serve a call, and what the call passes, with the adjoints of what the kernel returned."""
         kwargs, seed = self._parted(kwargs)
-        made, call, runtime = self.kernel.prepared(args, kwargs)
-        if is_real(made.returns):
-            call.seeds = default_seeds(made, call) if seed is None else seeds_of(made.returns, seed, made.kernel.name)
-        return made, call, runtime
+        specialisation, call, runtime = self.kernel.prepared(args, kwargs)
+        if is_real(specialisation.returns):
+            call.seeds = (
+                default_seeds(specialisation, call)
+                if seed is None
+                else seeds_of(specialisation.returns, seed, specialisation.kernel.name)
+            )
+        return specialisation, call, runtime
 
     def _parted(self, kwargs: dict[str, object]) -> tuple[dict[str, object], object]:
         """What is passed to parameters by name; the adjoint of what the kernel returned, None if none is given."""
@@ -132,17 +136,17 @@ class Gradient(ByName):
 
         mode, call = self._prepared(args, kwargs)
         plan = mode.plan
-        found = mode.adstack_report()
+        report = mode.adstack_report()
         wanted = {p.name for p in plan.compiled.program.places.values() if p.kind in ("field", "ndarray")}
         buffers = {**plan.buffers, **call.arrays}
         if not wanted <= buffers.keys():
-            return found  # memory that only a tape has
+            return report  # memory that only a tape has
         memory = {name: buffers[name].read() for name in wanted}
-        return measured(plan.compiled, found, memory, mode.scalars(call), use=use)
+        return measured(plan.compiled, report, memory, mode.scalars(call), use=use)
 
     def _prepared(self, args: tuple[object, ...], kwargs: dict[str, object]) -> tuple[Differentiated, Call]:
-        made, call, runtime = self.kernel.prepared((*self.bound, *args), self._parted(kwargs)[0])
-        return differentiated(made, "reverse", runtime), call
+        specialisation, call, runtime = self.kernel.prepared((*self.bound, *args), self._parted(kwargs)[0])
+        return differentiated(specialisation, "reverse", runtime), call
 
     def __reduce__(self) -> tuple[object, ...]:
         return Gradient, (self.kernel, self.bound)

@@ -114,12 +114,14 @@ class Graph(Scoped, Uncopied):
         title = kernel.signature.name
         _check_arguments(title, (*args, *kwargs.values()))
         with allowing(), recording(None):
-            made, call, runtime = (kernel if gradient is None else gradient).prepared(args, kwargs)
-            step = Step(made, call, gradient, runtime, (*args, *kwargs.values(), *made.life.objects()))
-            if not runtime.options.ad_snapshot and not (made.records is not None and made.records.keeps):
+            specialisation, call, runtime = (kernel if gradient is None else gradient).prepared(args, kwargs)
+            step = Step(
+                specialisation, call, gradient, runtime, (*args, *kwargs.values(), *specialisation.life.objects())
+            )
+            if not runtime.options.ad_snapshot and not specialisation.keeps:
                 step.planned  # noqa: B018 - what can't be differentiated is refused here
         if gradient is None:
-            _check_silent(title, made)
+            _check_silent(title, specialisation)
         _detach(runtime)
         self._steps.append(step)
 
@@ -216,10 +218,10 @@ class Graph(Scoped, Uncopied):
         """There were launches, as far as somebody wants to know."""
         for number, step in enumerate(self._steps):
             if step.gradient is None:
-                step.made.calls += 1
-                if step.made.records is not None:
+                step.specialisation.calls += 1
+                if step.specialisation.records is not None:
                     later = next((one for one in self._steps[number + 1 :] if one.overwrites(step)), None)
-                    step.made.records.note(step.call, None if later is None else overwritten(step, later))
+                    step.specialisation.records.note(step.call, None if later is None else overwritten(step, later))
 
     def __repr__(self) -> str:
         return f"<graph: {', '.join(step.title for step in self._steps)}>"
@@ -244,13 +246,13 @@ def _check_arguments(title: str, args: tuple[object, ...]) -> None:
             )
 
 
-def _check_silent(title: str, made: Specialisation) -> None:
-    if made.returns is not None:
+def _check_silent(title: str, specialisation: Specialisation) -> None:
+    if specialisation.returns is not None:
         raise AdstackRuntimeError(
             f"a graph can't take the call of {title}: it returns a value, and nothing has run yet",
             do="store the value in a field, and read it after the launch",
         )
-    if any(op.name == "print" for op in made.kernel.body.walk()):
+    if any(op.name == "print" for op in specialisation.kernel.body.walk()):
         raise AdstackRuntimeError(
             f"a graph can't take the call of {title}: it prints", do="leave the print out, or call it outside"
         )

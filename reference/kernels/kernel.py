@@ -149,31 +149,33 @@ class Kernel(ByName):
                 return result
         return self._compile(args, call, runtime).launch(call)
 
-    def _shorten(self, made: Specialisation, args: tuple[object, ...]) -> None:
+    def _shorten(self, specialisation: Specialisation, args: tuple[object, ...]) -> None:
         """Let machine code serve calls like this one from now on, if it can."""
         if GUARD[ASKING]:
             settle()
         if self._shortcuts_epoch != GUARD[EPOCH]:
             self._shortcuts, self._shortcuts_epoch, self.__call__ = set(), GUARD[EPOCH], self.serve
-        if len(self._shortcuts) == MOST_SHORTCUTS or (made.records is not None and made.records.notes):
+        if len(self._shortcuts) == MOST_SHORTCUTS or (
+            specialisation.records is not None and specialisation.records.notes
+        ):
             return
         described = self.described(args)
         if described is None:
             return
-        kind = made, *map(type, described)
+        kind = specialisation, *map(type, described)
         if kind not in self._shortcuts:
             self._shortcuts.add(kind)
-            self.__call__ = made.shortcut(described, self.__call__) or self.__call__
+            self.__call__ = specialisation.shortcut(described, self.__call__) or self.__call__
 
     def described(self, args: tuple[object, ...]) -> tuple[Argument, ...] | None:
         """Arguments, one for each parameter, as machine code may take them; None if it can't."""
-        found = []
+        arguments = []
         for parameter, value in zip(self._parameters, args, strict=True):
             argument = parameter.described(value)
             if argument is None:
                 return None
-            found.append(argument)
-        return tuple(found)
+            arguments.append(argument)
+        return tuple(arguments)
 
     def _entered(self) -> state.Runtime:
         """The runtime in use; what was compiled for an earlier one is forgotten."""
@@ -200,15 +202,15 @@ class Kernel(ByName):
 
     def stages(self, *args: object, **kwargs: object) -> dict[str, str]:
         """The text of the IR at each stage, for arguments like these: title -> text. Nothing is launched."""
-        made, _, runtime = self.prepared(args, kwargs)
-        return made.stages(runtime)
+        specialisation, _, runtime = self.prepared(args, kwargs)
+        return specialisation.stages(runtime)
 
     def explain(self, *args: object, **kwargs: object) -> str:
         """How arguments like these are served: the specialisation, its tasks, its places. Nothing is launched."""
         from .explain import explain
 
-        made, _, runtime = self.prepared(args, kwargs)
-        return explain(made, runtime, self.signature.names)
+        specialisation, _, runtime = self.prepared(args, kwargs)
+        return explain(specialisation, runtime, self.signature.names)
 
     def prepared(
         self, args: tuple[object, ...], kwargs: dict[str, object]
@@ -241,27 +243,27 @@ class Kernel(ByName):
         """Forget what was compiled, and with it the memory it holds."""
         ended, self._compiled = self._compiled, {}
         self._unserve()
-        for made in (one for several in ended.values() for one in several):
-            made.end()
+        for specialisation in (one for several in ended.values() for one in several):
+            specialisation.end()
 
     def _compile(self, args: tuple[object, ...], call: Call, runtime: state.Runtime) -> Specialisation:
         specs = tuple(p.spec(value) for p, value in zip(self._parameters, args, strict=True))
-        made = specialise(Request(self.function, specs, self._returns, runtime.options), runtime)
-        _look_for_gradients(made, runtime)
+        specialisation = specialise(Request(self.function, specs, self._returns, runtime.options), runtime)
+        _look_for_gradients(specialisation, runtime)
         key = tuple(call.key)
-        self._compiled[key] = (*self._compiled.get(key, ()), made)[-MOST:]
-        made.life.then(partial(_ended, ref(self), key, ref(made)))
-        return made
+        self._compiled[key] = (*self._compiled.get(key, ()), specialisation)[-MOST:]
+        specialisation.life.then(partial(_ended, ref(self), key, ref(specialisation)))
+        return specialisation
 
-    def forget(self, key: tuple[object, ...], made: Specialisation) -> None:
+    def forget(self, key: tuple[object, ...], specialisation: Specialisation) -> None:
         """A specialisation has ended."""
-        known = tuple(one for one in self._compiled.get(key, ()) if one is not made)
+        known = tuple(one for one in self._compiled.get(key, ()) if one is not specialisation)
         if known:
             self._compiled[key] = known
         else:
             self._compiled.pop(key, None)
         self._unserve()
-        made.end()
+        specialisation.end()
 
     def _unserve(self) -> None:
         """Have no shortcuts."""
@@ -294,18 +296,18 @@ class Kernel(ByName):
         return f"<kernel {self.function.__qualname__}>"
 
 
-def _ended(kernel: ref[Kernel], key: tuple[object, ...], made: ref[Specialisation]) -> None:
+def _ended(kernel: ref[Kernel], key: tuple[object, ...], specialisation: ref[Specialisation]) -> None:
     """What a specialisation was made for is gone."""
-    owner, ended = kernel(), made()
+    owner, ended = kernel(), specialisation()
     if owner is not None and ended is not None:
         owner.forget(key, ended)
 
 
-def _look_for_gradients(made: Specialisation, runtime: state.Runtime) -> None:
+def _look_for_gradients(specialisation: Specialisation, runtime: state.Runtime) -> None:
     """Have records of its launches from now on, if something that it works on has a gradient by now."""
-    made.placed = PLACED[0]
-    if made.records is None:
-        made.records = Records.of(made, runtime)
+    specialisation.placed = PLACED[0]
+    if specialisation.records is None:
+        specialisation.records = Records.of(specialisation, runtime)
 
 
 class BoundKernel(functools.partial[Any]):
@@ -330,8 +332,8 @@ class BoundKernel(functools.partial[Any]):
 
     def stages(self, *args: object, **kwargs: object) -> dict[str, str]:
         """See `Kernel.stages`."""
-        found: dict[str, str] = self.kernel.stages(self.owner, *args, **kwargs)
-        return found
+        texts: dict[str, str] = self.kernel.stages(self.owner, *args, **kwargs)
+        return texts
 
     def explain(self, *args: object, **kwargs: object) -> str:
         """See `Kernel.explain`."""

@@ -31,13 +31,13 @@ class Step:
     """A recorded call.
 
     Attributes:
-        made, call: the specialisation that serves it, and what is passed.
+        specialisation, call: what serves it, and what is passed.
         gradient: the kernel's reverse mode, if that is what was called.
         runtime: in which.
         keep: the arguments, whose memory must stay.
     """
 
-    made: Specialisation
+    specialisation: Specialisation
     call: Call
     gradient: Gradient | None
     runtime: state.Runtime
@@ -46,16 +46,16 @@ class Step:
     @property
     def title(self) -> str:
         """What was called, as it is written."""
-        return self.made.kernel.name + (".grad" if self.gradient is not None else "")
+        return self.specialisation.kernel.name + (".grad" if self.gradient is not None else "")
 
     @cached_property
     def plan(self) -> Plan:
         """How it is launched."""
-        return self.made.plan if self.gradient is None else self._reverse.plan
+        return self.specialisation.plan if self.gradient is None else self._reverse.plan
 
     @property
     def _reverse(self) -> Differentiated:
-        return differentiated(self.made, "reverse", self.runtime)
+        return differentiated(self.specialisation, "reverse", self.runtime)
 
     @cached_property
     def planned(self) -> Planned:
@@ -66,9 +66,9 @@ class Step:
     @cached_property
     def needed(self) -> dict[int, list[Box]]:
         """The elements that its reverse mode may read, by memory."""
-        records = self.made.records
+        records = self.specialisation.records
         names = () if records is None else (*records.fields, *records.arrays)
-        return self._regions(self.made.plan.compiled.reach(self.call.scalars, self._shapes).read, names)
+        return self._regions(self.specialisation.plan.compiled.reach(self.call.scalars, self._shapes).read, names)
 
     @cached_property
     def written(self) -> dict[int, list[Box]]:
@@ -79,7 +79,9 @@ class Step:
     def _regions(self, reach: Mapping[str, list[Box]], names: Collection[str]) -> dict[int, list[Box]]:
         regions: dict[int, list[Box]] = {}
         for name in names:
-            buffer = self.call.arrays.get(name) or self.plan.buffers.get(name) or self.made.plan.buffers.get(name)
+            buffer = (
+                self.call.arrays.get(name) or self.plan.buffers.get(name) or self.specialisation.plan.buffers.get(name)
+            )
             if buffer is not None and reach.get(name):
                 regions.setdefault(_memory(buffer), []).extend(reach[name])
         return regions
@@ -95,14 +97,14 @@ class Step:
     @property
     def buffers(self) -> list[Buffer]:
         """All memory that it works on."""
-        return [*self.made.plan.buffers.values(), *self.call.arrays.values()]
+        return [*self.specialisation.plan.buffers.values(), *self.call.arrays.values()]
 
     def run(self) -> None:
         """Do what was called."""
         if self.gradient is not None:
-            reverse_last_launch(self.made, self.call, self.runtime)
+            reverse_last_launch(self.specialisation, self.call, self.runtime)
         else:
-            self.made.launch(self.call)
+            self.specialisation.launch(self.call)
 
     def go_on(self, short: HeapLimit) -> None:
         """Do a launch that found no room for its adstacks."""
@@ -112,7 +114,7 @@ class Step:
 
     def changed(self) -> bool:
         """For a gradient of a call that is not in the graph: whether memory is not as that call found it."""
-        return has_changed(self.made, self.call, self.runtime)
+        return has_changed(self.specialisation, self.call, self.runtime)
 
 
 def is_repeatable(steps: Sequence[Step], apart: Sequence[Step]) -> bool:
@@ -122,14 +124,14 @@ def is_repeatable(steps: Sequence[Step], apart: Sequence[Step]) -> bool:
         steps: the calls, in order.
         apart: those of them that `alone` gives.
     """
-    reversed_ = {key_of(step.made, step.call) for step in steps if step.gradient is not None}
+    reversed_ = {key_of(step.specialisation, step.call) for step in steps if step.gradient is not None}
     for number, step in enumerate(steps):
         if step.gradient is not None:
-            if step.made.records is not None and step.made.records.keeps:
+            if step.specialisation.keeps:
                 return False  # a launch by itself keeps what it overwrites
             if step in apart and any(one.overwrites(step) for one in steps[:number]):
                 return False
-        elif key_of(step.made, step.call) in reversed_ and _is_overwritten(steps, number):
+        elif key_of(step.specialisation, step.call) in reversed_ and _is_overwritten(steps, number):
             return False  # elements would have to be compared
     return True
 
@@ -137,9 +139,9 @@ def is_repeatable(steps: Sequence[Step], apart: Sequence[Step]) -> bool:
 def _is_overwritten(steps: Sequence[Step], number: int) -> bool:
     """Whether a later call may write what the gradient of one needs, before that gradient or another such call."""
     step = steps[number]
-    key, last = key_of(step.made, step.call), number
+    key, last = key_of(step.specialisation, step.call), number
     for later, one in enumerate(steps[number + 1 :], number + 1):
-        if key_of(one.made, one.call) == key:
+        if key_of(one.specialisation, one.call) == key:
             if one.gradient is None:
                 break
             last = later
@@ -150,7 +152,7 @@ def alone(steps: Sequence[Step]) -> list[Step]:
     """Gradients of calls that are not among the steps before them."""
     seen, apart = set(), []
     for step in steps:
-        key = key_of(step.made, step.call)
+        key = key_of(step.specialisation, step.call)
         if step.gradient is None:
             seen.add(key)
         elif key is None or key not in seen:
@@ -163,7 +165,7 @@ def overwritten(step: Step, later: Step) -> AdstackDataAccessError:
     return AdstackDataAccessError(
         f"{step.title}.grad() needs what {step.title} found, and {later.title} may have overwritten it, which was "
         "launched with it in a graph",
-        loc=step.made.kernel.loc,
+        loc=step.specialisation.kernel.loc,
         do=f"record {step.title}.grad() in the graph, before {later.title}, or call the kernels one by one",
     )
 

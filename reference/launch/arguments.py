@@ -167,14 +167,14 @@ class MatrixParameter:
         self.element = ScalarParameter(name, dtype)
 
     def take(self, value: object, call: Call) -> None:
-        given = as_elements(value)
-        if not isinstance(given, Elements):
+        elements = as_elements(value)
+        if not isinstance(elements, Elements):
             raise invalid(self.name, f"{self.dtype} elements of shape {self.shape}", value)
-        if given.shape != self.shape:
+        if elements.shape != self.shape:
             raise AdstackArgumentError(
-                f"Invalid value for argument {self.name} - expected shape {self.shape}, got shape {given.shape}"
+                f"Invalid value for argument {self.name} - expected shape {self.shape}, got shape {elements.shape}"
             )
-        for entry in given.entries:
+        for entry in elements.entries:
             self.element.take(entry, call)
 
     def spec(self, value: object) -> Spec:

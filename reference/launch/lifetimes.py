@@ -154,12 +154,12 @@ def attributes(captured: Sequence[Read], life: Life) -> tuple[Attribute, ...]:
 
 def objects_of(specs: Iterable[Spec], captured: Sequence[Read]) -> list[object]:
     """What a specialisation depends on and need not keep: template arguments, and what their attributes hold."""
-    found = {id(value): value for spec in specs for value in _arguments(spec)}
+    objects = {id(value): value for spec in specs for value in _arguments(spec)}
     for read, was in captured:  # those of an object come after the object itself
         owner, name = read.args[:2]
-        if id(owner) in found and getattr(owner, "__dict__", {}).get(name) is was and _weak(was) is not None:
-            found[id(was)] = was
-    return list(found.values())
+        if id(owner) in objects and getattr(owner, "__dict__", {}).get(name) is was and _weak(was) is not None:
+            objects[id(was)] = was
+    return list(objects.values())
 
 
 def _arguments(spec: Spec) -> Iterator[object]:

@@ -43,11 +43,11 @@ class Signature:
     def __init__(self, function: Callable[..., object], around: Mapping[str, object]) -> None:
         self.function = function
         self.loc = Loc(function.__code__.co_filename, function.__code__.co_firstlineno, 1)
-        found = inspect.signature(function)
-        self.names = tuple(found.parameters)
-        self.is_method = _is_method(function, next(iter(found.parameters.values()), None))
-        self._raw = [self._annotation(p) for p in found.parameters.values()]
-        self._raw_return = None if found.return_annotation is found.empty else found.return_annotation
+        signature = inspect.signature(function)
+        self.names = tuple(signature.parameters)
+        self.is_method = _is_method(function, next(iter(signature.parameters.values()), None))
+        self._raw = [self._annotation(p) for p in signature.parameters.values()]
+        self._raw_return = None if signature.return_annotation is signature.empty else signature.return_annotation
         used = {name for raw in (*self._raw, self._raw_return) for name in _names_in(raw)}
         self._around = {name: around[name] for name in used if name in around}
 
@@ -92,13 +92,13 @@ class Signature:
             ) from None
 
     def _parameter(self, name: str, annotation: object) -> Parameter:
-        made = parameter(name, annotation)
-        if made is None:
+        taken = parameter(name, annotation)
+        if taken is None:
             raise self._error(
                 f"parameter {name!r} of kernel {self.name} has the annotation {annotation!r}, which is not a type",
                 "use a scalar type, types.vector, types.ndarray, a dataclass, or template()",
             )
-        return made
+        return taken
 
     def _error(self, message: str, do: str) -> AdstackSyntaxError:
         return AdstackSyntaxError(message, loc=self.loc, do=do)
@@ -184,6 +184,6 @@ def _struct(
     accepts: Callable[[object], bool],
     get: Callable[[Any, str], Any] = getattr,
 ) -> Parameter | None:
-    made = {member: parameter(f"{name}.{member}", annotation) for member, annotation in members.items()}
-    complete = {member: p for member, p in made.items() if p is not None}
-    return StructParameter(name, type_, complete, accepts, get) if len(complete) == len(made) else None
+    parameters = {member: parameter(f"{name}.{member}", annotation) for member, annotation in members.items()}
+    complete = {member: p for member, p in parameters.items() if p is not None}
+    return StructParameter(name, type_, complete, accepts, get) if len(complete) == len(parameters) else None

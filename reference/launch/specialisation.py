@@ -95,6 +95,11 @@ class Specialisation:
     calls: int = 0
     graph: tuple[Arguments, Captured] | Literal[False] | None = None
 
+    @property
+    def keeps(self) -> bool:
+        """Whether launches keep what they overwrite."""
+        return self.records is not None and self.records.keeps
+
     def is_current(self) -> bool:
         """Whether what was baked in has not changed since."""
         return all(one.is_same() for one in self.captured)
@@ -170,8 +175,10 @@ def specialise(request: Request, runtime: Runtime) -> Specialisation:
     plan = Plan(runtime.backend, compiled, buffers)
     life = Life(objects_of(request.specs, lowered.captured))
     specs, captured = tuple(map(valueless, request.specs)), attributes(lowered.captured, life)
-    made = Specialisation(specs, lowered.kernel, plan, request.returns, captured, life, Data(lowered.fields, life))
+    specialisation = Specialisation(
+        specs, lowered.kernel, plan, request.returns, captured, life, Data(lowered.fields, life)
+    )
     if runtime.options.print_ir:
-        for title, text in made.stages(runtime).items():
+        for title, text in specialisation.stages(runtime).items():
             print(f"==== {lowered.kernel.name}: {title}\n{text}")
-    return made
+    return specialisation

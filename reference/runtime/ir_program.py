@@ -38,11 +38,11 @@ class IRProgram:
             compiled = compile_program(self.root, runtime.options, backend)
         else:
             compiled = compile_kernel(self.root, runtime.options, backend)
-        given = {place.name: _array(place, arrays or {}) for place in self._outer()}
-        buffers = {name: Buffer(backend, self.root.places[name].dtype, a.shape) for name, a in given.items()}
+        inputs = {place.name: _array(place, arrays or {}) for place in self._outer()}
+        buffers = {name: Buffer(backend, self.root.places[name].dtype, a.shape) for name, a in inputs.items()}
         try:
             for name, buffer in buffers.items():
-                buffer.write(given[name])
+                buffer.write(inputs[name])
             bindings = Bindings(
                 {name: b.storage for name, b in buffers.items()}, {name: b.shape for name, b in buffers.items()}
             )
@@ -51,7 +51,7 @@ class IRProgram:
                 backend.synchronize()
             finally:
                 for name, buffer in buffers.items():
-                    given[name][...] = buffer.read()
+                    inputs[name][...] = buffer.read()
             return returned
         finally:
             for buffer in buffers.values():

@@ -109,22 +109,22 @@ class RaceCheck:
     def _buffers(self, form: Watched, layout: _Layout) -> dict[str, Buffer]:
         """Zeros for what the program leaves, and where its marks begin."""
         shapes = {MARKS: (max(layout.count, 1), 2 * len(form.kinds))}
-        made: dict[str, Buffer] = {}
+        buffers: dict[str, Buffer] = {}
         try:
             for name in (MARKS, BASES, BOXES, RECORD):
                 place = form.program.places[name]
                 shape = shapes.get(name) or _shape(place, {})
-                made[name] = Buffer(self._backend, place.dtype, shape)
-            made[BASES].write(np.array(layout.bases, np.int64))
+                buffers[name] = Buffer(self._backend, place.dtype, shape)
+            buffers[BASES].write(np.array(layout.bases, np.int64))
         except AdstackMemoryError as error:
-            for buffer in made.values():
+            for buffer in buffers.values():
                 buffer.drop()
             raise AdstackMemoryError(
                 f"{self._program.name}: looking for races takes {2 * len(form.kinds)} words of {form.dtype.bits} bits "
                 f"for each of {layout.count} elements ({error.message})",
                 do="launch it on less, or without debug=True",
             ) from error
-        return made
+        return buffers
 
 
 def _shape(place: Place, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:

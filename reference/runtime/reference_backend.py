@@ -62,7 +62,7 @@ class Executable:
     def use(self, number: int, iterations: int | None = None) -> TaskUse:
         """The heap that a task takes with the depths there are; `iterations` if it is known how many there are."""
         task, heap = self.program.tasks[number], self.heaps[number]
-        depths = next((found.tolist() for found in self.depths.values()), ())
+        depths = next((place.tolist() for place in self.depths.values()), ())
         placement = heap.place(depths)
         for group, capacity in zip(heap.groups, placement.capacities, strict=True):
             if capacity >= UNCOUNTABLE:

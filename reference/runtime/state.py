@@ -127,9 +127,9 @@ def start(arch: object, options: Options) -> Runtime:
     with TURN.lock:
         stop()
         wanted = arch if arch is not None else os.environ.get("ADSTACK_ARCH") or default_arch()
-        made = Runtime(candidates(wanted), options)
-        _ACTIVE[:] = [made]
-        return made
+        runtime = Runtime(candidates(wanted), options)
+        _ACTIVE[:] = [runtime]
+        return runtime
 
 
 def stop() -> None:

@@ -59,8 +59,8 @@ class Budget:
         return min(limit, left) if limit else left
 
 
-def _total(found: Iterable[Sized]) -> int:
-    return sum(one.taken for one in found)
+def _total(holders: Iterable[Sized]) -> int:
+    return sum(one.taken for one in holders)
 
 
 _CURRENT = [Budget()]

@@ -120,11 +120,11 @@ class TaskHeap:
         slots: dict[Value, Slot] = {}
         for number, group in enumerate(groups):
             positions, counts = _inside(group)
-            found = {size: len(parts) + k for k, size in enumerate(s for s in SIZES if counts[s])}
-            parts += [Part(number, size, counts[size]) for size in found]
+            numbers = {size: len(parts) + k for k, size in enumerate(s for s in SIZES if counts[s])}
+            parts += [Part(number, size, counts[size]) for size in numbers]
             for op in group.stacks:
                 dtype = _dtype(op)
-                slots[op.result] = Slot(found[dtype.size], positions[op], dtype)
+                slots[op.result] = Slot(numbers[dtype.size], positions[op], dtype)
         return cls(groups, tuple(parts), slots, _claims(task))
 
     def group_of(self, stack: Value) -> int:
@@ -192,13 +192,13 @@ def _dtype(op: Op) -> DType:
 def _groups(task: Task) -> Iterable[Group]:
     makers = {v: op for op in task.body.walk() for v in op.results}
     machines = {op.operands[0] for op in task.body.walk() if op.name in MACHINE}
-    found: dict[tuple[Source, tuple[int, ...]], list[Op]] = {}
+    stacks: dict[tuple[Source, tuple[int, ...]], list[Op]] = {}
     for op in task.body.walk():
         if op.name == "stack.alloca" and op.result not in machines:
             source = _source(op.operands[0], makers)
             if source is not None:
-                found.setdefault((source, op.attrs["around"]), []).append(op)
-    for ((depth, constant), around), ops in found.items():
+                stacks.setdefault((source, op.attrs["around"]), []).append(op)
+    for ((depth, constant), around), ops in stacks.items():
         yield Group(ops[0].operands[0], depth, constant, around, tuple(ops))
 
 
