@@ -82,7 +82,7 @@ class Graph(Scoped, Uncopied):
         self._recorder = RECORDERS.begin(self, holder)
 
     def _end(self) -> None:
-        """Record no more."""
+        """Stop recording the calls of this thread."""
         if self._recorder is not None:
             RECORDERS.end(self._recorder)
         if self._capture_entry is not None:
@@ -215,7 +215,7 @@ class Graph(Scoped, Uncopied):
         self._first = False
 
     def _note(self) -> None:
-        """There were launches, as far as somebody wants to know."""
+        """Count the launches of a repetition, and note them where a gradient may ask for them."""
         for number, step in enumerate(self._steps):
             if step.gradient is None:
                 step.specialisation.calls += 1

@@ -266,7 +266,7 @@ class Kernel(ByName):
         specialisation.end()
 
     def _unserve(self) -> None:
-        """Have no shortcuts."""
+        """Forget the shortcuts: calls go through `serve` again."""
         self._shortcuts = set()
         self.__call__ = self.serve
         self._gradient.drop()

@@ -59,7 +59,7 @@ class Step:
 
     @cached_property
     def planned(self) -> Planned:
-        """The launch."""
+        """The launch with its arguments, as the runtime repeats it."""
         scalars = self.call.scalars if self.gradient is None else self._reverse.scalars(self.call)
         return Planned(self.plan, tuple(scalars), self.call.arrays)
 

@@ -67,7 +67,7 @@ def _kept(value: object) -> Callable[[], object]:
 
 
 class Life:
-    """Of one specialisation: it ends with the first of some objects.
+    """The life of one specialisation: it ends with the first of some objects.
 
     Attributes:
         word: 1; 0 once it has ended. Machine code looks at it, before it looks at any of the objects.
@@ -148,7 +148,7 @@ Read = tuple[partial[object], object]
 
 
 def attributes(captured: Sequence[Read], life: Life) -> tuple[Attribute, ...]:
-    """Of what the frontend has read."""
+    """The attributes among what the frontend has read."""
     return tuple(Attribute(life.refer(read.args[0]), read.args[1], life.refer(was)) for read, was in captured)
 
 

@@ -166,7 +166,10 @@ def run_plan(plan: Plan, call: Call) -> Scalars:
 
 @uncollected()
 def specialise(request: Request, runtime: Runtime) -> Specialisation:
-    """Compile."""
+    """Compile a kernel for the kind of arguments that a request describes.
+
+    Raises what the frontend finds wrong with the kernel's source, and what the compiler refuses.
+    """
     from ..frontend import lower
 
     lowered: Lowered = lower(request)

@@ -35,7 +35,7 @@ class Planned:
         return {**self.plan.buffers, **self.arrays}
 
     def memory(self, names: frozenset[str]) -> list[Buffer]:
-        """That of some places."""
+        """The memory of the places with these names."""
         return [buffer for name, buffer in self.buffers.items() if name in names]
 
     def depends(self) -> object:

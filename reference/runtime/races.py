@@ -48,7 +48,9 @@ class RaceCheck:
 
     @staticmethod
     def of(program: Program, options: Options, backend: Backend) -> RaceCheck | None:
-        """None if nobody wants to know, if the backend says, or if no arguments can make the program race."""
+        """How a program is launched in debug mode; None without debug mode, on a backend that looks for races itself,
+        and for a program that races with no arguments.
+        """
         if not options.debug or backend.capabilities.races or not program.tasks:
             return None
         form = watched(program, wide=backend.capabilities.wide_atomics)

@@ -16,15 +16,15 @@ __all__ = ["Budget", "begin", "current"]
 
 
 class Sized(Protocol):
-    """What takes memory."""
+    """What takes memory of the device: a buffer, a heap."""
 
     @property
     def taken(self) -> int:
-        """Bytes, as of now."""
+        """Bytes that it takes now."""
 
 
 class Budget:
-    """Of one runtime.
+    """The memory that one runtime may use.
 
     Args:
         limit: bytes; 0 for no limit but the device's.
@@ -67,7 +67,7 @@ _CURRENT = [Budget()]
 
 
 def current() -> Budget:
-    """That of the runtime in use."""
+    """The budget of the runtime in use."""
     return _CURRENT[0]
 
 

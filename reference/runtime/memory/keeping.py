@@ -31,7 +31,7 @@ class Kept:
 
     @property
     def nbytes(self) -> int:
-        """What it takes."""
+        """Bytes that it takes."""
         return self.memory.taken
 
     def array(self) -> Array:

@@ -17,14 +17,14 @@ class Keeper(Protocol):
 
     @property
     def nbytes(self) -> int:
-        """What it takes now."""
+        """Bytes that it takes now."""
 
     @property
     def lost(self) -> bool:
         """Whether it was given up."""
 
     def lose(self) -> None:
-        """Give it up."""
+        """Free what it keeps: `lost` from now on."""
 
 
 class Ledger:

@@ -138,13 +138,18 @@ class History:
         self._unseen = 0
 
     def settle(self, number: int, unseen: int) -> None:
-        """There were so many launches, and so many writes that machine code made without a word, up to now."""
+        """Add the writes of machine code since the last call, which it does not announce: as one of all elements.
+
+        Args:
+            number: how many launches there were up to now.
+            unseen: how many such writes there were up to now.
+        """
         if unseen != self._unseen:
             self._unseen = unseen
             self._writes.append((Written(number - 1), "", None))
 
     def add(self, written: Written, name: str, boxes: Sequence[Box] | None) -> None:
-        """There is one more."""
+        """Add a write of some boxes of elements (None: of any), by a launch that calls the buffer `name`."""
         self._writes.append((written, name, boxes))
 
     def writers(self, boxes: Sequence[Box], number: int | None) -> list[Written] | None:

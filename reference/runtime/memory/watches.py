@@ -49,7 +49,7 @@ class Saver(Protocol):
     """Who saves what a buffer holds before it is written."""
 
     def before(self, buffer: Block) -> None:
-        """It is about to be."""
+        """Save what it may need of a buffer, which is about to be written."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Watch:
             self._watchers = [ref(one) for one in (*self.watchers(), watcher)]
 
     def watchers(self) -> list[Watcher]:
-        """Who may have to know."""
+        """The watchers that are alive."""
         return [one for known in self._watchers if (one := known()) is not None]
 
     def before(
@@ -151,7 +151,7 @@ class Watch:
                     latest.save(buffer, common, self._spare)
 
     def _start(self, buffer: Block, launches: int) -> None:
-        """There were launches since the last write: keep another state, if they were of watchers."""
+        """Begin to keep another state before the first write after launches, if any of these were made by watchers."""
         known = self.saved[-1].number if self.saved else 0
         later = [watcher for watcher in self.watchers() if watcher.last() > known]
         for watcher in later:

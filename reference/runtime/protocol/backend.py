@@ -110,7 +110,7 @@ class Bindings:
 
 
 class Backend(Protocol):
-    """One opened device."""
+    """One opened device: what every backend offers. `abilities` has what only some do."""
 
     @property
     def capabilities(self) -> Capabilities: ...

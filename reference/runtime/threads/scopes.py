@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 Holder: TypeAlias = "ref[Any]"
-"""Of what keeps something in force: it gives None once the `with` statement is over."""
+"""A weak reference to what keeps a value in force: it gives None once the `with` statement is over."""
 
 
 class Entry(Generic[T]):
