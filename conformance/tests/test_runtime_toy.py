@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import toy.runtime
 
 import adstack as qd
 from adstack import inspection
 from adstack.runtime import state
 from adstack.runtime.protocol import abilities, registry
 
-FOLDER = Path(__file__).with_name("toy")
+FOLDER = Path(toy.runtime.__file__).parent
 
 
 @pytest.fixture(autouse=True)
