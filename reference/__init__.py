@@ -84,7 +84,7 @@ from .kernels.graph import Graph, graph
 from .kernels.kernel import Kernel, kernel
 from .kernels.options import amdgpu, arm64, cpu, cuda, gpu, init, metal, reference, reset, sync, vulkan, x64, x86_64
 from .kernels.oriented import data_oriented
-from .runtime.stats import stats
+from .runtime.adstacks.stats import stats
 from .values.annotations import Tensor
 from .values.atomics import (
     atomic_add,
@@ -137,7 +137,7 @@ from .values.functions import (
 from .values.matrices import math, types
 from .values.matrices.matrix import Matrix, Vector, eig, polar_decompose, solve, svd, sym_eig
 from .values.matrices.struct import Struct, dataclass
-from .values.matrices.types import (
+from .values.scalar_types import (
     f16,
     f32,
     f64,
@@ -344,3 +344,8 @@ __all__ = [
     "x86_64",
     "zero",
 ]
+
+
+def __dir__() -> list[str]:
+    """The names that users are to use: submodules can be imported, and are left out."""
+    return [*__all__, "__version__"]

@@ -66,7 +66,7 @@ def workloads(arch: str) -> dict[str, Callable[[], Any]]:
             a[i] = s + i
 
     @qd.kernel
-    def total(s: qd.f32) -> qd.f32:  # type: ignore[valid-type]
+    def total(s: qd.f32) -> qd.f32:
         found = 0.0
         for i in many:
             found += many[i] * s

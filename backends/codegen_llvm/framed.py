@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adstack.errors import AdstackCompilationError
 from adstack.ir.structure import Op, Program, Task
-from adstack.runtime.heap import Placement
+from adstack.runtime.adstacks.layout import Placement
 
 from .kept import counted_stacks
 from .rows import heap_of

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from adstack.ir.location import Loc
 from adstack.ir.structure import Op, Region, Value
 from adstack.ir.types import DType, StackType, i64
-from adstack.runtime.heap import TaskHeap
+from adstack.runtime.adstacks.layout import TaskHeap
 
 from . import heap
 from .access import Address, from_memory, memory_type, to_memory, vector_load, vector_store

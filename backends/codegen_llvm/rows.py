@@ -1,7 +1,7 @@
 """What a task is told about its adstacks in the heap: words of a table, and code that reads them.
 
 The table belongs to a program; the runtime writes it where the depths of stacks have changed (see
-`adstack.runtime.heap` for what the words mean), and a task reads its own part.
+`adstack.runtime.adstacks.layout` for what the words mean), and a task reads its own part.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adstack.ir.structure import Program, Task
-from adstack.runtime.heap import Placement, TaskHeap
+from adstack.runtime.adstacks.layout import Placement, TaskHeap
 
 if TYPE_CHECKING:
     from .region import RegionEmitter

@@ -18,7 +18,7 @@ from adstack.analysis.uniformity import varying_values
 from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op, Program, Region, Task
 from adstack.ir.types import DType, i64
-from adstack.runtime.heap import Placement
+from adstack.runtime.adstacks.layout import Placement
 
 from . import access, atomics, checks, control, heap, kept, own, random, stacks
 from .box import Box, deciding, first_lanes, known_extent, stays_in_rows

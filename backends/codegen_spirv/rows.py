@@ -1,4 +1,4 @@
-"""What a task is told about its adstacks in the heap, and where its thread's rows are (see `adstack.runtime.heap`).
+"""What a task is told about its adstacks in the heap, and where its thread's rows are (`runtime/adstacks/layout.py`).
 
 A thread is a lane; or, where only some iterations push, a thread that comes to one takes the next lane and keeps it.
 The words are: the heap's address, how many lanes it has, how many threads run, how many lanes are taken, the bytes of
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from adstack.ir.structure import Task, Value
 from adstack.ir.types import i64, u32, u64
-from adstack.runtime.heap import TaskHeap
+from adstack.runtime.adstacks.layout import TaskHeap
 
 from .code import Code, Num
 from .memory import HEAP, Address

@@ -16,9 +16,9 @@ from adstack.backends.codegen_llvm.rows import Words
 from adstack.backends.codegen_llvm.tasks import Emitted
 from adstack.backends.shared.memory_left import memory_left
 from adstack.ir.structure import Program
-from adstack.runtime.adstack_heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, known, touched, uncountable
-from adstack.runtime.budget import current
-from adstack.runtime.heap import Placement
+from adstack.runtime.adstacks.budget import current
+from adstack.runtime.adstacks.heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, known, touched, uncountable
+from adstack.runtime.adstacks.layout import Placement
 
 from . import layout
 from .grain import grain

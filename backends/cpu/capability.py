@@ -8,7 +8,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from adstack.backends.shared.jit import host
-from adstack.runtime.backend import Capabilities, Probe, Unavailable
+from adstack.runtime.protocol.backend import Capabilities, Probe, Unavailable
 
 __all__ = ["GAPS", "host", "probe", "vector_bytes"]
 

@@ -14,8 +14,8 @@ from adstack.backends.codegen_llvm.tasks import Emitted, emit_program
 from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op, Program, Region, Task, Value
 from adstack.ir.types import DType
+from adstack.runtime.adstacks.layout import Placement
 from adstack.runtime.assume import Assumed
-from adstack.runtime.heap import Placement
 
 from .fitting import NOTHING, conditions, unfit
 from .grain import grain

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from adstack.backends.hostcall import calls as native
 from adstack.backends.hostcall.run import STEP
-from adstack.runtime.adstack_heap import HeapLimit
-from adstack.runtime.backend import Bindings
+from adstack.runtime.adstacks.heap import HeapLimit
+from adstack.runtime.protocol.backend import Bindings
 
 from .pool import pool
 

@@ -13,7 +13,7 @@ from adstack.backends.codegen_llvm.framed import framed
 from adstack.errors import AdstackMemoryError
 from adstack.ir.structure import Program, Task
 from adstack.ir.types import DType
-from adstack.runtime.heap import Placement
+from adstack.runtime.adstacks.layout import Placement
 
 __all__ = ["ALIGNMENT", "MOST_FRAME_BYTES", "allocate", "stack_frames", "take"]
 

@@ -20,7 +20,7 @@ from adstack.backends.hostcall.symbols import python_symbols
 from adstack.backends.shared.jit import runtime_library
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.object_cache import ObjectCache
-from adstack.runtime.guards import invalidate
+from adstack.runtime.threads.guards import invalidate
 
 from .pool_ir import WORDS, text
 

@@ -21,11 +21,11 @@ from adstack.backends.shared.sites import Site, record_words
 from adstack.errors import BackendUnavailableError
 from adstack.ir.structure import Program
 from adstack.ir.types import DType
-from adstack.runtime.adstack_heap import TaskUse
+from adstack.runtime.adstacks.heap import TaskUse
 from adstack.runtime.assume import Assumed, assumed
-from adstack.runtime.backend import Bindings, Capabilities, Probe, Unavailable
-from adstack.runtime.options import Options
-from adstack.runtime.shortcuts import Shortcut
+from adstack.runtime.protocol.backend import Bindings, Capabilities, Probe, Unavailable
+from adstack.runtime.protocol.options import Options
+from adstack.runtime.protocol.shortcuts import Shortcut
 
 from . import capability, layout
 from .adstacks import DeviceHeap, Layouts
@@ -318,6 +318,10 @@ class CpuBackend:
     def launch_word(self, executable: Executable) -> int:
         """Where that number stands."""
         return executable.address + 8 * executable.launch_slot
+
+    def mark(self, storage: Any) -> int:
+        """0: launches need not note what they use."""
+        return 0
 
     def last_scalars(self, executable: Executable) -> Sequence[Any]:
         """The scalar arguments of its last launch; None for floats."""

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from adstack.backends.codegen_llvm.rows import Words
 from adstack.ir.structure import Program
-from adstack.runtime.adstack_heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, touched, uncountable
-from adstack.runtime.heap import Placement
+from adstack.runtime.adstacks.heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, touched, uncountable
+from adstack.runtime.adstacks.layout import Placement
 
 __all__ = ["Layouts"]
 

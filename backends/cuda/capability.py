@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from adstack.runtime.backend import Capabilities, Probe, Unavailable
-from adstack.runtime.processes import foreign, start
+from adstack.runtime.protocol.backend import Capabilities, Probe, Unavailable
+from adstack.runtime.threads.processes import foreign, start
 
 from .driver import Device, Driver, DriverError, library
 from .emulator import Emulator

@@ -21,9 +21,9 @@ from adstack.backends.shared.outside import only_guards
 from adstack.backends.shared.reports import failure, outgrown, overflow_error, printed
 from adstack.backends.shared.sites import record_words
 from adstack.ir.structure import Program
-from adstack.runtime.adstack_heap import Heap
-from adstack.runtime.options import Options
-from adstack.runtime.processes import foreign
+from adstack.runtime.adstacks.heap import Heap
+from adstack.runtime.protocol.options import Options
+from adstack.runtime.threads.processes import foreign
 
 from .adstacks import Layouts
 from .codegen import BLOCK, FUNCTION, HEAD, IDLE, MOST, ROW, TABLE, WORDS, Module

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy.typing as npt
 
 from adstack.backends.shared.reports import check_room
-from adstack.runtime.adstack_heap import Heap, TaskUse
+from adstack.runtime.adstacks.heap import Heap, TaskUse
 
 from .codegen import FUNCTION, WORDS
 from .graph_calls import Launch, Node, Zero

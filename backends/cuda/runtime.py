@@ -19,11 +19,11 @@ from adstack.backends.shared.outside import Outside
 from adstack.errors import AdstackError, BackendUnavailableError
 from adstack.ir.structure import Program
 from adstack.ir.types import DType
-from adstack.runtime.adstack_heap import Heap, TaskUse
-from adstack.runtime.backend import Bindings, Capabilities, Probe, Unavailable
-from adstack.runtime.options import Options
-from adstack.runtime.processes import DeviceTurn
-from adstack.runtime.shortcuts import HostArgument, Shortcut
+from adstack.runtime.adstacks.heap import Heap, TaskUse
+from adstack.runtime.protocol.backend import Bindings, Capabilities, Probe, Unavailable
+from adstack.runtime.protocol.options import Options
+from adstack.runtime.protocol.shortcuts import HostArgument, Shortcut
+from adstack.runtime.threads.processes import DeviceTurn
 
 from . import capability
 from .adds import float_adds
@@ -213,6 +213,10 @@ class CudaBackend:
     def launch_word(self, executable: Executable) -> int:
         """Where that number stands."""
         return int(executable.slots.ctypes.data) + 8 * executable.module.context.own["launch"]
+
+    def mark(self, storage: Any) -> int:
+        """0: launches need not note what they use."""
+        return 0
 
     def last_scalars(self, executable: Executable) -> Sequence[Any]:
         """The scalar arguments of its last launch; None for floats."""

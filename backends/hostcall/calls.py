@@ -23,10 +23,9 @@ from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.object_cache import ObjectCache
 from adstack.errors import AdstackRuntimeError
 from adstack.ir.structure import Program
-from adstack.runtime.adstack_heap import HeapLimit
-from adstack.runtime.guards import GUARD, invalidate
-from adstack.runtime.memory import ADDRESS, CHANGED, EXTENTS, GENERATION, MARK, UNCHANGED, UNWATCHED, WRITTEN
-from adstack.runtime.shortcuts import (
+from adstack.runtime.adstacks.heap import HeapLimit
+from adstack.runtime.adstacks.stats import SIZINGS
+from adstack.runtime.protocol.shortcuts import (
     RECORD_NAME,
     ArrayArgument,
     Before,
@@ -35,7 +34,8 @@ from adstack.runtime.shortcuts import (
     Shortcut,
     Still,
 )
-from adstack.runtime.stats import SIZINGS
+from adstack.runtime.protocol.words import ADDRESS, CHANGED, EXTENTS, GENERATION, MARK, UNCHANGED, UNWATCHED, WRITTEN
+from adstack.runtime.threads.guards import GUARD, invalidate
 
 from .ir import text
 from .record import ARGUMENT, CONDITION, KINDS, MEMO, RECORD, RESULTS

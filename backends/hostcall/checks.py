@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from adstack.runtime.memory import ADDRESS, BESIDE, EXTENTS, HISTORY, TAG, WRITTEN
+from adstack.runtime.protocol.words import ADDRESS, BESIDE, EXTENTS, HISTORY, TAG, WRITTEN
 
 from .record import ARGUMENT, ATTRIBUTE, CONDITION, KINDS, MEMO, RECORD, word, words
 

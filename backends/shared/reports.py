@@ -22,8 +22,8 @@ from adstack.ir.location import Loc
 from adstack.ir.structure import Place
 from adstack.ir.texts import Format, Part, parts_of
 from adstack.ir.types import DType
-from adstack.runtime.adstack_heap import TaskUse
-from adstack.runtime.heap import TaskHeap
+from adstack.runtime.adstacks.heap import TaskUse
+from adstack.runtime.adstacks.layout import TaskHeap
 
 from .sites import Site
 

@@ -13,9 +13,9 @@ from typing import Any, Final
 from adstack.backends.codegen_spirv.rows import HeapWords
 from adstack.ir.structure import Program
 from adstack.ir.types import u8
-from adstack.runtime.adstack_heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, least, touched, uncountable
-from adstack.runtime.budget import current
-from adstack.runtime.heap import Placement
+from adstack.runtime.adstacks.budget import current
+from adstack.runtime.adstacks.heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, least, touched, uncountable
+from adstack.runtime.adstacks.layout import Placement
 
 from .layout import Memory
 from .stream import Stream

@@ -10,7 +10,7 @@ from adstack.backends.codegen_spirv.tasks import Shader
 from adstack.errors import AdstackMemoryError, BackendUnavailableError
 from adstack.ir.structure import Program
 from adstack.ir.types import u8
-from adstack.runtime.adstack_heap import Heap
+from adstack.runtime.adstacks.heap import Heap
 
 from .api import ffi
 from .capability import Physical

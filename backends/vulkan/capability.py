@@ -15,7 +15,7 @@ from typing import Any
 
 from adstack.backends.codegen_spirv.opcodes import Capability
 from adstack.ir.types import DType, f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64
-from adstack.runtime.backend import Capabilities, Probe, Unavailable
+from adstack.runtime.protocol.backend import Capabilities, Probe, Unavailable
 
 from .api import Missing, ffi, lib, loader
 from .instance import LAYER, Instance, instance

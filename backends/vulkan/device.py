@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from adstack.errors import AdstackRuntimeError, InternalError
-from adstack.runtime.interrupts import let_interrupt, uninterrupted
-from adstack.runtime.processes import forked
+from adstack.runtime.threads.interrupts import let_interrupt, uninterrupted
+from adstack.runtime.threads.processes import forked
 
 from .api import check, ffi, lib
 from .capability import FLOAT_ATOMICS, Physical, extensions_of, feature_chain, feature_names

@@ -14,8 +14,8 @@ from adstack.backends.shared.reports import failure, outgrown, overflow_error, p
 from adstack.backends.shared.sites import Site
 from adstack.errors import AdstackError, AdstackRuntimeError
 from adstack.ir.structure import Program
-from adstack.runtime.backend import Bindings
-from adstack.runtime.options import Options
+from adstack.runtime.protocol.backend import Bindings
+from adstack.runtime.protocol.options import Options
 
 from .adstacks import Layouts
 from .bound import Binder

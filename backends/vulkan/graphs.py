@@ -19,8 +19,8 @@ from typing import Any, Final
 from adstack.backends.shared.leftovers import Leftovers
 from adstack.backends.shared.reports import check_room
 from adstack.ir.types import u8
-from adstack.runtime.adstack_heap import Heap, TaskUse
-from adstack.runtime.backend import Bindings
+from adstack.runtime.adstacks.heap import Heap, TaskUse
+from adstack.runtime.protocol.backend import Bindings
 
 from .api import check, ffi
 from .executable import Executable

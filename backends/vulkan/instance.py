@@ -12,7 +12,7 @@ import sys
 from functools import cache
 from typing import Any
 
-from adstack.runtime.processes import foreign, start
+from adstack.runtime.threads.processes import foreign, start
 
 from .api import Missing, ffi, lib, result_name
 from .lavapipe import widen

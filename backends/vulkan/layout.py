@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from adstack.errors import AdstackMemoryError
 from adstack.ir.types import DType
-from adstack.runtime.interrupts import uninterrupted
+from adstack.runtime.threads.interrupts import uninterrupted
 
 from .api import check, ffi, lib
 from .device import Device

@@ -18,12 +18,12 @@ from adstack.backends.shared.bits import raw_bits
 from adstack.errors import BackendUnavailableError
 from adstack.ir.structure import Program
 from adstack.ir.types import DType, u8, u64
-from adstack.runtime.adstack_heap import TaskUse
-from adstack.runtime.backend import Bindings, Capabilities, Probe
-from adstack.runtime.guards import rewired
-from adstack.runtime.interrupts import uninterrupted
-from adstack.runtime.options import Options
-from adstack.runtime.shortcuts import HostArgument, Shortcut
+from adstack.runtime.adstacks.heap import TaskUse
+from adstack.runtime.protocol.backend import Bindings, Capabilities, Probe
+from adstack.runtime.protocol.options import Options
+from adstack.runtime.protocol.shortcuts import HostArgument, Shortcut
+from adstack.runtime.threads.guards import rewired
+from adstack.runtime.threads.interrupts import uninterrupted
 
 from . import capability
 from .adstacks import Layouts

@@ -10,8 +10,8 @@ from adstack.backends.codegen_spirv.traits import Traits
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.leftovers import Leftovers
 from adstack.backends.shared.outside import Outside
-from adstack.runtime.adstack_heap import Heap
-from adstack.runtime.processes import DeviceTurn
+from adstack.runtime.adstacks.heap import Heap
+from adstack.runtime.threads.processes import DeviceTurn
 
 from . import capability
 from .adstacks import device_heap

@@ -15,7 +15,7 @@ from adstack.backends.codegen_spirv.context import Context
 from adstack.backends.hostcall.calls import Entry
 from adstack.errors import InternalError
 from adstack.ir.structure import Program
-from adstack.runtime.interrupts import uninterrupted
+from adstack.runtime.threads.interrupts import uninterrupted
 
 from .bound import Binder
 from .counting import TASK, Counted

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adstack.ir.types import u8
-from adstack.runtime.interrupts import uninterrupted
+from adstack.runtime.threads.interrupts import uninterrupted
 
 from .api import check, ffi
 from .device import Device

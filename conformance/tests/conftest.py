@@ -12,8 +12,8 @@ import hypothesis
 import pytest
 
 import adstack as qd
-from adstack.runtime.backend import Unavailable
-from adstack.runtime.registry import probe
+from adstack.runtime.protocol.backend import Unavailable
+from adstack.runtime.protocol.registry import probe
 
 # Every pass is checked: the verifier runs before the first and after each one.
 os.environ["ADSTACK_VERIFY"] = "1"

@@ -7,3 +7,8 @@ from ..gradients.dual import FwdMode
 from ..gradients.tape import Tape
 
 __all__ = ["FwdMode", "Tape", "clear_all_gradients", "grad_for", "grad_replaced", "no_grad", "stop_grad"]
+
+
+def __dir__() -> list[str]:
+    """The names that users are to use."""
+    return [*__all__]

@@ -2,9 +2,9 @@
 
 Requires: what `reverse` requires. AdstackDataAccessError if it refuses the kernel, or no loop can run again.
 Ensures: `CheckpointPlan.bytes(checkpoints)` is what one lane's adstacks take in the kernel that `reverse` makes with
-these checkpoints, laid out as in `runtime/heap.py`, if the loops inside a checkpointed one run `inner` times per trip
-of it at most; what loops keep that can't run again comes on top. The choice is the one that runs the fewest trips
-again.
+these checkpoints, laid out as in `runtime/adstacks/layout.py`, if the loops inside a checkpointed one run `inner` times
+per trip of it at most; what loops keep that can't run again comes on top. The choice is the one that runs the fewest
+trips again.
 """
 
 from __future__ import annotations

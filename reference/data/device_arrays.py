@@ -2,7 +2,7 @@
 
 Both sides speak `__cuda_array_interface__`: an address, a shape, a type. Launches are queued on the default stream.
 What the current streams of torch and cupy, and the stream that an array names, do with shared memory is kept in order
-with them (`runtime/streams.py`). Who works on yet another stream has to wait.
+with them (`runtime/memory/streams.py`). Who works on yet another stream has to wait.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 from ..errors import AdstackArgumentError
 from ..ir.types import DType, from_numpy
 from ..runtime import state
-from ..runtime.memory import Buffer
+from ..runtime.memory.buffers import Buffer
+from ..runtime.protocol.abilities import sharing
 
 __all__ = ["INTERFACE", "described", "is_device_array", "taken"]
 
@@ -32,7 +33,8 @@ def is_device_array(value: Any) -> bool:
 def taken(name: str, value: Any) -> tuple[Buffer, bool]:
     """The memory of an argument as a buffer, shared with its owner, and whether it may only be read."""
     backend = state.current().backend
-    if not backend.capabilities.addressed:
+    device = sharing(backend)
+    if device is None or not backend.capabilities.addressed:
         arch = backend.capabilities.name
         raise _refused(name, f"it is in the memory of a device, and arch {arch} has none", "copy it to the host first")
     _check_device(name, value, backend.capabilities.dlpack)
@@ -44,7 +46,7 @@ def taken(name: str, value: Any) -> tuple[Buffer, bool]:
     if about.get("mask") is not None:
         raise _refused(name, "some of its elements are masked", "pass an array of all elements")
     address, read_only = about["data"]
-    made = Buffer(backend, dtype, shape, backend.foreign(address or 0, dtype, shape, value), shared=True)
+    made = Buffer(backend, dtype, shape, device.foreign(address or 0, dtype, shape, value), shared=True)
     made.stream = about.get("stream")
     return made, bool(read_only)
 

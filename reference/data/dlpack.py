@@ -10,8 +10,8 @@ import ctypes
 import itertools
 from typing import Any, Final
 
-from ..runtime.backend import Ordering
-from ..runtime.memory import Buffer
+from ..runtime.memory.buffers import Buffer
+from ..runtime.protocol.abilities import sharing
 
 __all__ = ["capsule", "device_of"]
 
@@ -82,8 +82,9 @@ def capsule(buffer: Buffer, stream: Any = None, dl_device: Any = None, copy: Any
     assert device is not None
     if copy or dl_device not in (None, device):
         raise BufferError(f"memory of DLPack's device {device} is shared, not copied: leave out copy and dl_device")
-    if stream not in _DEFAULT_STREAMS and isinstance(buffer.backend, Ordering):
-        buffer.backend.let_wait(stream)
+    device_of_others = sharing(buffer.backend)
+    if stream not in _DEFAULT_STREAMS and device_of_others is not None:
+        device_of_others.let_wait(stream)
     dtype, rank = buffer.dtype, len(buffer.shape)
     shape = (ctypes.c_int64 * max(rank, 1))(*buffer.shape)
     counts = [1, *itertools.accumulate(reversed(buffer.shape[1:]), int.__mul__)] if rank else []

@@ -12,10 +12,10 @@ from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTy
 from ..ir.structure import Place
 from ..ir.types import DType
 from ..runtime import state
-from ..runtime.copying import Uncopied
-from ..runtime.guards import invalidate, rewired
-from ..runtime.memory import Buffer
-from ..runtime.turn import TURN
+from ..runtime.memory.buffers import Buffer
+from ..runtime.memory.copying import Uncopied
+from ..runtime.threads.guards import invalidate, rewired
+from ..runtime.threads.turn import TURN
 from ..values.scalars import scalar_type
 from .hostarrays import HostArray
 from .hostvalues import extents

@@ -12,10 +12,10 @@ import numpy.typing as npt
 from ..analysis.boxes import box_at
 from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..ir.types import DType
-from ..runtime.capturing import CAPTURING
-from ..runtime.memory import Array, Buffer
-from ..runtime.recording import RECORDERS, host_wrote
-from ..runtime.turn import TURN
+from ..runtime.memory.buffers import Array, Buffer
+from ..runtime.threads.capturing import CAPTURING
+from ..runtime.threads.recording import RECORDERS, host_wrote
+from ..runtime.threads.turn import TURN
 from ..values import linked
 from ..values.elements import Elements
 from . import dlpack, hostvalues

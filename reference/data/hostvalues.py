@@ -17,7 +17,7 @@ from ..errors import (
 )
 from ..ir.arithmetic import cast_number
 from ..ir.types import FLOATS, DType
-from ..runtime.memory import Array
+from ..runtime.memory.buffers import Array
 from ..values.elements import Elements
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from ..errors import AdstackRuntimeError
 from ..ir.structure import Place
 from ..ir.types import DType
 from ..runtime import state
-from ..runtime.memory import BESIDE, TAG, Buffer
+from ..runtime.memory.buffers import Buffer
+from ..runtime.protocol.words import BESIDE, TAG
 from .fields import element_dtype
 from .hostarrays import HostArray
 from .hostvalues import extents
@@ -36,7 +37,7 @@ class Ndarray(HostArray):
     """
 
     WHAT = "ndarray"
-    _record_address: int = 0
+    record_address: int = 0
     """For machine code: see `runtime.shortcuts`."""
 
     def __init__(
@@ -74,7 +75,7 @@ class Ndarray(HostArray):
     @grad.setter
     def grad(self, grad: Ndarray | None) -> None:
         self._grad = grad
-        self._record_address = 0  # it is of another kind now
+        self.record_address = 0  # it is of another kind now
 
     @property
     def dual(self) -> Ndarray | None:
@@ -84,7 +85,7 @@ class Ndarray(HostArray):
     @dual.setter
     def dual(self, dual: Ndarray | None) -> None:
         self._dual = dual
-        self._record_address = 0
+        self.record_address = 0
 
     def marked(self) -> int:
         """The mark of its signature, which machine code finds in the buffer's record from now on; 0 if it can't."""
@@ -96,9 +97,9 @@ class Ndarray(HostArray):
         if self._grad is not None and not self._grad.marked():
             return 0
         record = self.buffer.record()
-        record[BESIDE] = 0 if self._grad is None else self._grad._record_address
+        record[BESIDE] = 0 if self._grad is None else self._grad.record_address
         record[TAG] = _MARKS.setdefault(self.signature, len(_MARKS) + 1)
-        self._record_address = ctypes.addressof(record)
+        self.record_address = ctypes.addressof(record)
         return record[TAG]
 
     @property
@@ -161,7 +162,7 @@ class Ndarray(HostArray):
         if self._buffer is not None:
             self._buffer.drop()
         self._buffer = None
-        self._record_address = 0
+        self.record_address = 0
 
     def __copy__(self) -> Ndarray:
         """Another array with the same contents, those of its gradient and dual included."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..runtime import state
-from ..runtime.copying import Uncopied
+from ..runtime.memory.copying import Uncopied
 from .fields import Field, Placement, offsets, placed
 from .hostvalues import countable, extents
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, MutableMapping
 from typing import Any, Final
 
 from ..errors import AdstackArgumentError, AdstackRuntimeTypeError
-from ..runtime.copying import Uncopied
+from ..runtime.memory.copying import Uncopied
 from ..values.matrices.struct import Struct, StructType
 from ..values.matrices.types import MatrixType
 from .fields import Field

@@ -7,7 +7,7 @@ from typing import Any
 from ..errors import AdstackDataAccessError
 from ..ir.structure import Op
 from ..ir.types import i32
-from ..runtime.memory import Buffer
+from ..runtime.memory.buffers import Buffer
 from ..runtime.modes import RECORD
 from ..runtime.state import Runtime
 from .differentiated import Differentiated, differentiated

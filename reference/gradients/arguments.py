@@ -50,7 +50,7 @@ def argument_key(call: Call, gone: Callable[[tuple[Any, ...]], None]) -> Argumen
         gone(value)
 
     owned = (buffer for name, buffer in call.arrays.items() if buffer.owned and name not in call.lent)
-    owners = [weakref.ref(buffer, forget) for buffer in owned]
+    owners: list[weakref.ReferenceType[Any]] = [weakref.ref(buffer, forget) for buffer in owned]
     owners += [weakref.ref(owner, forget) for owner in (call.owners or {}).values() if _is_referable(owner)]
     return ArgumentKey(value, owners)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import AdstackAssertionError
 from ..ir.types import from_numpy
-from ..runtime.memory import Array
+from ..runtime.memory.buffers import Array
 from .losses import Loss
 from .nearness import value_bound
 from .undo import identity

@@ -11,10 +11,10 @@ from ..autodiff.checkpoint_schedule import Checkpoints
 from ..errors import AdstackDataAccessError
 from ..launch.arguments import Call
 from ..launch.specialisation import run_plan
-from ..runtime.adstack_heap import HeapLimit
+from ..runtime.adstacks.heap import HeapLimit
+from ..runtime.adstacks.stats import count
 from ..runtime.modes import Derived, Recipe
 from ..runtime.plans import Plan
-from ..runtime.stats import count
 
 __all__ = ["Checkpointed"]
 

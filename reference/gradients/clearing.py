@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from ..data.fields import Field
 from ..data.ndarrays import Ndarray
 from ..runtime import state
-from ..runtime.memory import Buffer
+from ..runtime.memory.buffers import Buffer
 
 __all__ = ["claim", "clear_all", "clear_all_gradients", "is_another_threads"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..errors import AdstackRuntimeTypeError
-from ..runtime.recording import in_charge
+from ..runtime.threads.recording import in_charge
 
 __all__ = ["grad_for", "grad_replaced", "no_grad"]
 

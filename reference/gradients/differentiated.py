@@ -16,9 +16,9 @@ from ..ir.structure import Kernel, Place
 from ..launch.arguments import Call
 from ..launch.results import result_value
 from ..launch.specialisation import Specialisation, run_plan
-from ..runtime.adstack_heap import HeapLimit
+from ..runtime.adstacks.heap import HeapLimit
 from ..runtime.compiler import compile_kernel
-from ..runtime.memory import Buffer
+from ..runtime.memory.buffers import Buffer
 from ..runtime.modes import (
     Derived,
     JournalMode,

@@ -13,11 +13,12 @@ from ..data.hostvalues import number
 from ..data.ndarrays import Ndarray
 from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..launch.specialisation import Specialisation
-from ..runtime.memory import Array, Buffer
-from ..runtime.recording import RECORDERS, is_recording
-from ..runtime.scopes import Entry, Scoped
-from ..runtime.turn import TURN
-from ..runtime.watches import OBSERVERS
+from ..runtime.memory.blocks import Block
+from ..runtime.memory.buffers import Array, Buffer
+from ..runtime.memory.observers import OBSERVERS
+from ..runtime.threads.recording import RECORDERS, is_recording
+from ..runtime.threads.scopes import Entry, Scoped
+from ..runtime.threads.turn import TURN
 from ..values.linked import Linked
 from .clearing import claim, clear_all, is_another_threads
 from .differentiated import companions, differentiated
@@ -150,7 +151,7 @@ class FwdMode(Scoped):
 
     # ---- what other threads write
 
-    def before_others(self, buffer: Buffer) -> None:
+    def before_others(self, buffer: Block) -> None:
         """Another thread is about to write: what changes is constant from then on."""
         key = identity(buffer)
         if key in self._duals and key not in self._before:

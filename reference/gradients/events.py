@@ -12,7 +12,7 @@ from ..errors import AdstackRuntimeError
 from ..launch.arguments import Call
 from ..launch.specialisation import Specialisation
 from ..runtime.compiler import MOST_REACHES
-from ..runtime.memory import Array, Buffer
+from ..runtime.memory.buffers import Array, Buffer
 from .differentiated import Differentiated, accompanied
 from .undo import Change, Overwritten, Touched, identity
 

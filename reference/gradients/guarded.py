@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..analysis.boxes import Box, include, intersection, slices
-from ..runtime.memory import Array, Buffer
+from ..runtime.memory.buffers import Array, Buffer
 
 __all__ = ["Guarded", "differing", "differing_within"]
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..autodiff.journal import WANTED
 from ..ir.types import i64
 from ..launch.specialisation import Specialisation
-from ..runtime.memory import Array, Buffer
+from ..runtime.memory.buffers import Array, Buffer
 from .differentiated import Differentiated, Journaled, with_arrays
 from .events import Launch, memory_of
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import AdstackDataAccessError, AdstackError, AdstackMemoryError
 from ..launch.specialisation import Specialisation
-from ..runtime.memory import Buffer
+from ..runtime.memory.buffers import Buffer
 from ..runtime.state import Runtime
 from ..transforms.tasks.crossing import Segment, segments
 from .differentiated import Differentiated, accompanied, derived, differentiated, journaled, parted

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from ..analysis.boxes import Box
 from ..errors import AdstackDataAccessError, InternalError
-from ..runtime.keeping import Kept
-from ..runtime.memory import Array, Buffer
-from ..runtime.provenance import is_recomputed
+from ..runtime.memory.buffers import Array, Buffer
+from ..runtime.memory.keeping import Kept
+from ..runtime.memory.ledger import LEDGER
+from ..runtime.memory.provenance import is_recomputed
+from ..runtime.memory.watches import LostError
 from ..runtime.state import Runtime
-from ..runtime.watches import LEDGER, LostError
 from .differentiated import Differentiated, differentiated, with_arrays
 from .events import Launch, memory_of
 from .kept import KeptLaunch

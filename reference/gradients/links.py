@@ -22,7 +22,7 @@ from ..data.hostvalues import number
 from ..errors import AdstackRuntimeError
 from ..ir.types import DType
 from ..launch.results import mapped
-from ..runtime.memory import Buffer
+from ..runtime.memory.buffers import Buffer
 from ..values.linked import Linked
 from .events import HostWrites, Launch
 from .seeds import real_scalars

@@ -12,9 +12,9 @@ from ..ir.structure import Kernel
 from ..launch.arguments import Call
 from ..launch.specialisation import Specialisation
 from ..runtime import state
-from ..runtime.memory import Array, Buffer
+from ..runtime.memory.buffers import Array, Buffer
 from ..runtime.modes import forward_mode
-from ..runtime.recording import recording
+from ..runtime.threads.recording import recording
 from .differentiated import companions
 from .events import Event, HostWrites, Launch
 from .undo import identity

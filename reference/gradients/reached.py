@@ -13,7 +13,7 @@ from ..ir.structure import Value
 from ..launch.arguments import Call
 from ..launch.array_arguments import is_torch
 from ..launch.specialisation import Specialisation
-from ..runtime.memory import Buffer
+from ..runtime.memory.buffers import Buffer
 from ..values.linked import Linked
 from .differentiated import companions
 from .events import CustomCall, Event, HostWrites, Launch

@@ -3,7 +3,7 @@
 `kernel.grad(args)` is about the last launch with these arguments. A launch leaves a *record*: its number, the boxes of
 elements that its reverse pass may read, and copies of what others may write without saying so (numpy arrays, torch
 tensors). Fields and ndarrays are watched: whoever writes elements that a record needs has them kept first
-(`runtime/watches.py`). So `.grad()` knows which elements differ from what the launch found. It refuses where the
+(`runtime/memory/watches.py`). So `.grad()` knows which elements differ from what the launch found. It refuses where the
 reverse pass looks at one of them, or puts them back for as long as it runs: under `ad_snapshot`, and for launches that
 kept what they overwrote themselves (`kept.py`).
 
@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any, Final
 from ..analysis.boxes import Box, include
 from ..autodiff.needed import needed
 from ..errors import AdstackDataAccessError, AdstackError
-from ..runtime.guards import invalidate
-from ..runtime.keeping import Kept
-from ..runtime.memory import Array, Buffer
+from ..runtime.memory.blocks import Block
+from ..runtime.memory.buffers import Array, Buffer
+from ..runtime.memory.keeping import Kept, keep
+from ..runtime.memory.ledger import LEDGER
 from ..runtime.state import Runtime
-from ..runtime.watches import LEDGER
+from ..runtime.threads.guards import invalidate
 from .arguments import ArgumentKey, argument_key
 from .differentiated import accompanied
 from .kept import KeptLaunch, Way, kept_launches, kept_way
@@ -161,7 +162,7 @@ class Records:
         numbers.update(self._unnoted.values())
         return numbers if self._takes_arguments else {*numbers, self.last()}
 
-    def needs(self, buffer: Buffer) -> Sequence[Box] | None:
+    def needs(self, buffer: Block) -> Sequence[Box] | None:
         if self._is_taped:
             return ()
         if id(buffer) in self._unnoted:
@@ -171,7 +172,7 @@ class Records:
         nobody = self._notes and not self._records and len(self._pending) < 2  # a launch in one piece is under way
         return () if nobody else None
 
-    def changes(self, buffer: Buffer) -> None:
+    def changes(self, buffer: Block) -> None:
         if self._takes_arguments:
             self._look_for_unnoted()
             if self._hidden and id(buffer) not in self._unnoted:
@@ -276,7 +277,7 @@ class Records:
             if name in call.lent:
                 record.copies[name] = buffer
             elif buffer.shared or not buffer.owned:
-                record.copies[name] = buffer.keep(buffer.box)
+                record.copies[name] = keep(buffer, buffer.box)
         self._records.pop(record.key.value, None)
         self._records[record.key.value] = record
         nbytes = record.nbytes

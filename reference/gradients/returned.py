@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from ..errors import AdstackRuntimeError
 from ..launch.arguments import Call
 from ..launch.specialisation import Specialisation
-from ..runtime.capturing import CAPTURING
-from ..runtime.memory import Buffer
+from ..runtime.memory.buffers import Buffer
+from ..runtime.threads.capturing import CAPTURING
 from ..values.specs import ScalarSpec
 from .differentiated import companions
 from .seeds import SEED

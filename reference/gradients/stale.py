@@ -10,7 +10,7 @@ import numpy as np
 from ..analysis.boxes import Box
 from ..autodiff.seen import deciding
 from ..errors import AdstackDataAccessError, AdstackError, AdstackStaleBoundError
-from ..runtime.memory import Array, Buffer
+from ..runtime.memory.buffers import Array, Buffer
 from ..runtime.state import Runtime
 from .access import zeros
 from .differentiated import Differentiated, differentiated

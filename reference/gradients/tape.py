@@ -12,11 +12,13 @@ from ..errors import AdstackRuntimeError
 from ..launch.arguments import Call
 from ..launch.specialisation import Specialisation
 from ..runtime import state
-from ..runtime.memory import Buffer
-from ..runtime.recording import RECORDERS, is_recording, recording
-from ..runtime.scopes import Entry, Scoped
-from ..runtime.turn import TURN
-from ..runtime.watches import OBSERVERS
+from ..runtime.memory.blocks import Block
+from ..runtime.memory.buffers import Buffer
+from ..runtime.memory.observers import OBSERVERS
+from ..runtime.protocol.abilities import exclusively
+from ..runtime.threads.recording import RECORDERS, is_recording, recording
+from ..runtime.threads.scopes import Entry, Scoped
+from ..runtime.threads.turn import TURN
 from .access import launch_checked
 from .check import check_gradients
 from .clearing import claim, clear_all, is_another_threads
@@ -101,7 +103,7 @@ class Tape(Scoped):
         holder = self._log.holder = self.holder()
         self._recorder = RECORDERS.begin(self, holder)
         self._observer = OBSERVERS.begin(self, holder)
-        state.current().backend.exclusively(_nothing)
+        exclusively(state.current().backend, _nothing)
 
     def _end(self) -> None:
         """Be in charge no longer."""
@@ -265,12 +267,12 @@ class Tape(Scoped):
         self._gradients[identity(array.buffer)] = array.grad.buffer
         self._note_overwritten([])
 
-    def before_others(self, buffer: Buffer) -> None:
+    def before_others(self, buffer: Block) -> None:
         """Another thread is about to write: that is from outside, for all elements, whether launches need them or not.
 
         Which elements these are shows when they are compared with what they are now.
         """
-        if identity(buffer) in self._gradients:
+        if isinstance(buffer, Buffer) and identity(buffer) in self._gradients:
             self._note_host()
             self._log.watch([Touched("memory that another thread wrote", buffer, whole(buffer))])
             self._log.before(buffer)

@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..analysis.boxes import Box, contains, include, intersection, slices
-from ..runtime.memory import Array, Buffer
-from ..runtime.scopes import Scoped
+from ..runtime.memory.blocks import Block
+from ..runtime.memory.buffers import Array, Buffer
+from ..runtime.threads.scopes import Scoped
 from .guarded import Guarded, differing, differing_within
 
 __all__ = ["Change", "Log", "Overwritten", "Rewound", "Touched", "differing", "identity", "whole"]
@@ -189,7 +190,7 @@ class Overwritten:
         return taken
 
 
-def identity(buffer: Buffer) -> Any:
+def identity(buffer: Block) -> Any:
     """Equal for buffers over the same memory: every call with a numpy array makes one."""
     if buffer.owned:
         return id(buffer)
@@ -265,7 +266,7 @@ class Log:
         """What is written inside is not to be logged, or known to be."""
         return _Quiet(self)
 
-    def before(self, buffer: Buffer) -> None:
+    def before(self, buffer: Block) -> None:
         """Somebody is about to write a buffer."""
         if self.holder is not None and self.holder() is None:
             self.close()

@@ -5,13 +5,18 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Protocol, cast
 
+import numpy as np
+import numpy.typing as npt
+
+from ..data.hostarrays import HostArray
 from ..ir.ops import TABLE
 from ..ir.types import by_name
-from ..runtime.backend import Capabilities, Probe, Unavailable
 from ..runtime.ir_program import IRProgram
-from ..runtime.registry import ARCHES, probe
+from ..runtime.protocol.backend import Capabilities, Probe, Unavailable
+from ..runtime.protocol.registry import ARCHES, BACKENDS, probe
 
 __all__ = [
     "ARCHES",
@@ -31,10 +36,12 @@ __all__ = [
 
 def gaps(arch: str) -> tuple[tuple[str, str], ...]:
     """What a backend is known not to do: (rule or pattern of case ids, reason), `GAPS` of its capability module."""
+    runtime = BACKENDS.get(arch, f"adstack.backends.{arch}.runtime")
+    name = f"{runtime.rpartition('.')[0]}.capability"
     try:
-        module = importlib.import_module(f"adstack.backends.{arch}.capability")
+        module = importlib.import_module(name)
     except ModuleNotFoundError as missing:
-        if missing.name is None or not f"adstack.backends.{arch}.capability".startswith(missing.name):
+        if missing.name is None or not name.startswith(missing.name):
             raise
         return ()
     return tuple((covers, reason) for covers, reason in getattr(module, "GAPS", ()))
@@ -64,32 +71,62 @@ class Cache:
     refusal: str = ""
 
 
+class _Objects(Protocol):
+    """The kernels in a folder: `ObjectCache` of `backends/shared/object_cache.py`."""
+
+    folder: Path
+
+    def entries(self) -> list[tuple[str, int]]: ...
+
+    def clear(self) -> int: ...
+
+
+class _ObjectCache(Protocol):
+    """The module that keeps them."""
+
+    MOST_BYTES: int
+
+    def ObjectCache(self, folder: Path) -> _Objects: ...  # noqa: N802 - a class
+
+
+class _Files(Protocol):
+    """The module that keeps files of a folder: `backends/shared/kept.py`."""
+
+    def default_folder(self) -> Path: ...
+
+    def refusal(self, folder: Path) -> str: ...
+
+    def device_files(self, folder: Path) -> list[tuple[str, int]]: ...
+
+    def remove(self, folder: Path, name: str) -> None: ...
+
+
 def cache() -> Cache:
     """What is kept on disk."""
-    room, files = _kept()
-    objects = room.ObjectCache(files.default_folder())
+    kernels, files = _modules()
+    objects = kernels.ObjectCache(files.default_folder())
     refusal = files.refusal(objects.folder)
     if refusal:
-        return Cache(str(objects.folder), 0, 0, room.MOST_BYTES, refusal=refusal)
+        return Cache(str(objects.folder), 0, 0, kernels.MOST_BYTES, refusal=refusal)
     sizes = [size for _, size in objects.entries()]
     others = [size for _, size in files.device_files(objects.folder)]
-    return Cache(str(objects.folder), len(sizes), sum(sizes), room.MOST_BYTES, len(others), sum(others))
+    return Cache(str(objects.folder), len(sizes), sum(sizes), kernels.MOST_BYTES, len(others), sum(others))
 
 
 def clear_cache() -> tuple[int, int]:
     """Remove what is kept on disk: how many kernels there were, and how many files about devices."""
-    room, files = _kept()
-    objects = room.ObjectCache(files.default_folder())
+    kernels, files = _modules()
+    objects = kernels.ObjectCache(files.default_folder())
     others = [name for name, _ in files.device_files(objects.folder)]
     for name in others:
         files.remove(objects.folder, name)
     return objects.clear(), len(others)
 
 
-def _kept() -> tuple[Any, Any]:
-    names = ("llvm.cache", "shared.kept")
-    room, files = (importlib.import_module(f"adstack.backends.{name}") for name in names)
-    return room, files
+def _modules() -> tuple[_ObjectCache, _Files]:
+    """The backends' modules that keep files, found by name."""
+    kernels, files = (importlib.import_module(f"adstack.backends.shared.{name}") for name in ("object_cache", "kept"))
+    return cast(_ObjectCache, kernels), cast(_Files, files)
 
 
 def budget(op: str, dtype: str) -> float:
@@ -100,11 +137,11 @@ def budget(op: str, dtype: str) -> float:
     return TABLE[op].budget.of(by_name(dtype))
 
 
-def error_bounds(run: Callable[[], Any], of: str, data: Sequence[Any]) -> list[Any]:
+def error_bounds(run: Callable[[], object], of: str, data: Sequence[HostArray]) -> list[npt.NDArray[np.float64]]:
     """How far rounding can carry the "value", "grad" or "dual" of fields and ndarrays that `run()` computes.
 
     An array of bounds on |computed - exact| for each of `data`, by running error analysis of what the launches do.
     """
-    from ..gradients.nearness import error_bounds as found
+    from ..gradients import nearness
 
-    return found(run, of, data)
+    return nearness.error_bounds(run, of, data)

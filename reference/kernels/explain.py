@@ -14,28 +14,28 @@ from ..values.specs import MatrixSpec, NdarraySpec, ScalarSpec, Spec
 __all__ = ["explain"]
 
 
-def explain(made: Specialisation, runtime: Runtime, names: tuple[str, ...]) -> str:
+def explain(specialisation: Specialisation, runtime: Runtime, names: tuple[str, ...]) -> str:
     """How a specialisation runs: its tasks, over what the parallel ones range, and what each reads and writes."""
-    return "\n".join(_lines(made, runtime, names))
+    return "\n".join(_lines(specialisation, runtime, names))
 
 
-def _lines(made: Specialisation, runtime: Runtime, names: tuple[str, ...]) -> Iterator[str]:
+def _lines(specialisation: Specialisation, runtime: Runtime, names: tuple[str, ...]) -> Iterator[str]:
     device = runtime.backend.capabilities
-    program = made.plan.compiled.program
-    yield f"kernel {made.kernel.name} on {device.name} ({device.kind}: {device.device})"
-    for name, spec in zip(names, made.specs, strict=True):
+    program = specialisation.plan.compiled.program
+    yield f"kernel {specialisation.kernel.name} on {device.name} ({device.kind}: {device.device})"
+    for name, spec in zip(names, specialisation.specs, strict=True):
         yield f"  parameter {name}: {_parameter(spec)}"
     yield f"  returns: {', '.join(t.name for t in program.returns) or 'nothing'}"
     for task in program.tasks:
         yield from _task(task)
-    yield from _reverse(made)
+    yield from _reverse(specialisation)
     for place in program.places.values():
-        yield f"  place {place.name}: {_place(place)}, {_use(made, place.name)}"
+        yield f"  place {place.name}: {_place(place)}, {_use(specialisation, place.name)}"
 
 
-def _reverse(made: Specialisation) -> Iterator[str]:
+def _reverse(specialisation: Specialisation) -> Iterator[str]:
     """What reverse mode keeps, if there has been a call of it."""
-    for mode in made.modes.values():
+    for mode in specialisation.modes.values():
         if isinstance(mode, Differentiated) and mode.derived.recipe is not None:
             kept = mode.adstack_report()
             yield from (f"  reverse mode: {line}" for line in (*kept.rows, *kept.tasks, *kept.checkpoints))
@@ -109,7 +109,7 @@ def _place(place: Place) -> str:
     return f"{place.kind}{called}, {place.dtype}[{shape}]"
 
 
-def _use(made: Specialisation, name: str) -> str:
-    compiled = made.plan.compiled
+def _use(specialisation: Specialisation, name: str) -> str:
+    compiled = specialisation.plan.compiled
     uses = [word for word, names in (("read", compiled.read), ("written", compiled.written)) if name in names]
     return " and ".join(uses) or "unused"

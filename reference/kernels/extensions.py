@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
 
 from ..errors import AdstackRuntimeTypeError
 from ..ir.types import f64, i64
-from ..runtime import registry, state
-from ..runtime.backend import Capabilities
+from ..runtime import state
+from ..runtime.protocol import registry
+from ..runtime.protocol.backend import Capabilities
 
 __all__ = ["Extension", "extension", "is_extension_enabled", "is_extension_supported"]
 
@@ -33,7 +33,7 @@ class Extension(enum.Enum):
 extension = Extension
 
 
-def is_extension_supported(arch: Any, wanted: Extension) -> bool:
+def is_extension_supported(arch: object, wanted: Extension) -> bool:
     """Whether an arch has a feature on this machine; False for an arch that is not available."""
     if not isinstance(wanted, Extension):
         raise AdstackRuntimeTypeError(

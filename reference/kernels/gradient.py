@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ..gradients.differentiated import Differentiated, differentiated
 from ..gradients.last_launch import reverse_last_launch
 from ..gradients.returned import default_seeds
 from ..gradients.seeds import SEED, is_real, seeds_of
 from ..runtime import state
-from ..runtime.copying import ByName
-from ..runtime.guards import ASKING, EPOCH, GUARD, REWIRED
-from ..runtime.recording import Capture, in_charge, is_recording, recording
-from ..runtime.scopes import settle
-from ..runtime.turn import TURN
+from ..runtime.memory.copying import ByName
+from ..runtime.threads.guards import ASKING, EPOCH, GUARD, REWIRED
+from ..runtime.threads.recording import Capture, in_charge, is_recording, recording
+from ..runtime.threads.scopes import settle
+from ..runtime.threads.turn import TURN
 from .reverse_shortcut import shortcut
 
 if TYPE_CHECKING:
@@ -45,11 +45,11 @@ class Gradient(ByName):
     __slots__ = ("__call__", "_epoch", "_kinds", "bound", "kernel")
     __call__: Callable[..., None]
 
-    def __init__(self, kernel: Kernel, bound: tuple[Any, ...] = ()) -> None:
+    def __init__(self, kernel: Kernel, bound: tuple[object, ...] = ()) -> None:
         self.kernel = kernel
         self.bound = bound
         self._epoch: tuple[int, int] = (0, 0)
-        self._kinds: set[tuple[Any, ...]] = set()
+        self._kinds: set[tuple[object, ...]] = set()
         self.drop()
 
     def drop(self) -> None:
@@ -57,7 +57,7 @@ class Gradient(ByName):
         self._epoch, self._kinds = (GUARD[EPOCH], GUARD[REWIRED]), set()
         self.__call__ = partial(self.kernel.grad, *self.bound) if self.bound else self.serve
 
-    def serve(self, *args: Any, **kwargs: Any) -> None:
+    def serve(self, *args: object, **kwargs: object) -> None:
         """Apply the transposed Jacobian of the launch with these arguments to the gradients, in place.
 
         The adjoint of what the kernel returned is `seed=`: of the shape of what is returned, and 1 unless given for one
@@ -68,7 +68,7 @@ class Gradient(ByName):
             self.kernel.check_unended(ended)
             self._serve(args, kwargs)
 
-    def _serve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _serve(self, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         recorder: object = in_charge()
         if recorder is not None and isinstance(recorder, Capture):
             recorder.reverse(self, args, kwargs)
@@ -76,26 +76,30 @@ class Gradient(ByName):
             with recording(None):
                 reverse_last_launch(*self.prepared(args, kwargs))
         else:
-            made, call, runtime = self.prepared(args, kwargs)
-            reverse_last_launch(made, call, runtime)
-            if not kwargs and not call.seeds and (made.records is None or not made.records.notes):
-                self._shorten(differentiated(made, "reverse", runtime), args)
+            specialisation, call, runtime = self.prepared(args, kwargs)
+            reverse_last_launch(specialisation, call, runtime)
+            if not kwargs and not call.seeds and (specialisation.records is None or not specialisation.records.notes):
+                self._shorten(differentiated(specialisation, "reverse", runtime), args)
 
-    def prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialisation, Call, Runtime]:
+    def prepared(self, args: tuple[object, ...], kwargs: dict[str, object]) -> tuple[Specialisation, Call, Runtime]:
         """What would serve a call, and what the call passes, with the adjoints of what the kernel returned."""
         kwargs, seed = self._parted(kwargs)
-        made, call, runtime = self.kernel.prepared(args, kwargs)
-        if is_real(made.returns):
-            call.seeds = default_seeds(made, call) if seed is None else seeds_of(made.returns, seed, made.kernel.name)
-        return made, call, runtime
+        specialisation, call, runtime = self.kernel.prepared(args, kwargs)
+        if is_real(specialisation.returns):
+            call.seeds = (
+                default_seeds(specialisation, call)
+                if seed is None
+                else seeds_of(specialisation.returns, seed, specialisation.kernel.name)
+            )
+        return specialisation, call, runtime
 
-    def _parted(self, kwargs: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    def _parted(self, kwargs: dict[str, object]) -> tuple[dict[str, object], object]:
         """What is passed to parameters by name; the adjoint of what the kernel returned, None if none is given."""
         if SEED not in kwargs or not is_real(self.kernel.returns):
             return kwargs, None
         return {name: value for name, value in kwargs.items() if name != SEED}, kwargs[SEED]
 
-    def _shorten(self, mode: Differentiated, args: tuple[Any, ...]) -> None:
+    def _shorten(self, mode: Differentiated, args: tuple[object, ...]) -> None:
         """Let machine code serve calls like this one from now on, if it can."""
         if GUARD[ASKING]:
             settle()
@@ -111,10 +115,10 @@ class Gradient(ByName):
             self._kinds.add(kind)
             self.__call__ = shortcut(mode, described, self.__call__, self._called) or self.__call__
 
-    def _called(self, args: tuple[Any, ...]) -> Call:
+    def _called(self, args: tuple[object, ...]) -> Call:
         return self.kernel.prepared(args, {})[1]
 
-    def stages(self, *args: Any, **kwargs: Any) -> dict[str, str]:
+    def stages(self, *args: object, **kwargs: object) -> dict[str, str]:
         """The IR of reverse mode as text, and what the backend made of it, for arguments like these: nothing is run."""
         from ..ir.text.printer import print_ir
 
@@ -122,7 +126,7 @@ class Gradient(ByName):
         compiled = mode.plan.compiled
         return {"tasks": print_ir(compiled.program), **mode.plan.backend.listing(compiled.executable)}
 
-    def adstack_report(self, *args: Any, use: bool = False, **kwargs: Any) -> AdstackReport:
+    def adstack_report(self, *args: object, use: bool = False, **kwargs: object) -> AdstackReport:
         """What the reverse pass keeps on adstacks for a call with these arguments: why, how deep, in how much memory.
 
         Nothing is launched, and no memory changes: depths are computed by the reference interpreter. With `use` it runs
@@ -132,19 +136,19 @@ class Gradient(ByName):
 
         mode, call = self._prepared(args, kwargs)
         plan = mode.plan
-        found = mode.adstack_report()
+        report = mode.adstack_report()
         wanted = {p.name for p in plan.compiled.program.places.values() if p.kind in ("field", "ndarray")}
         buffers = {**plan.buffers, **call.arrays}
         if not wanted <= buffers.keys():
-            return found  # memory that only a tape has
+            return report  # memory that only a tape has
         memory = {name: buffers[name].read() for name in wanted}
-        return measured(plan.compiled, found, memory, mode.scalars(call), use=use)
+        return measured(plan.compiled, report, memory, mode.scalars(call), use=use)
 
-    def _prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Differentiated, Call]:
-        made, call, runtime = self.kernel.prepared((*self.bound, *args), self._parted(kwargs)[0])
-        return differentiated(made, "reverse", runtime), call
+    def _prepared(self, args: tuple[object, ...], kwargs: dict[str, object]) -> tuple[Differentiated, Call]:
+        specialisation, call, runtime = self.kernel.prepared((*self.bound, *args), self._parted(kwargs)[0])
+        return differentiated(specialisation, "reverse", runtime), call
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Gradient, (self.kernel, self.bound)
 
     def __repr__(self) -> str:

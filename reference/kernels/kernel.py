@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import sys
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from types import FunctionType
+from types import FrameType, FunctionType
 from typing import Any, Final, cast, overload
 from weakref import ref
 
@@ -27,15 +27,15 @@ from ..launch.parameters import Signature
 from ..launch.results import result_spec
 from ..launch.specialisation import Specialisation, specialise
 from ..runtime import state
-from ..runtime.copying import ByName
-from ..runtime.guards import ASKING, EPOCH, GUARD
-from ..runtime.recording import in_charge
-from ..runtime.scopes import settle
-from ..runtime.shortcuts import Argument
-from ..runtime.turn import TURN
+from ..runtime.memory.copying import ByName
+from ..runtime.protocol.shortcuts import Argument
+from ..runtime.threads.guards import ASKING, EPOCH, GUARD
+from ..runtime.threads.recording import in_charge
+from ..runtime.threads.scopes import settle
+from ..runtime.threads.turn import TURN
 from ..values.protocol import current_emitter
 from ..values.specs import Request, Spec
-from . import whole
+from . import as_graph
 from .gradient import Gradient
 
 __all__ = ["BoundKernel", "Kernel", "kernel"]
@@ -56,25 +56,25 @@ class Kernel(ByName):
     __slots__ = ("__call__", "__dict__", "__weakref__")
     __call__: Callable[..., Any]
 
-    def __init__(self, function: Callable[..., Any], around: Mapping[str, Any], graph: bool = False) -> None:
+    def __init__(self, function: Callable[..., object], around: Mapping[str, object], graph: bool = False) -> None:
         functools.update_wrapper(self, function)
         self.function = function
         self.signature = Signature(function, around)
         self.graph = graph
         self._epoch = 0
         self._parameters: tuple[Parameter, ...] = ()
-        self._takes: tuple[Callable[[Any, Call], None], ...] = ()
+        self._takes: tuple[Callable[[object, Call], None], ...] = ()
         self._returns: Spec | None = None
-        self._compiled: dict[tuple[Any, ...], tuple[Specialisation, ...]] = {}
-        self._shortcuts: set[tuple[Any, ...]] = set()
+        self._compiled: dict[tuple[object, ...], tuple[Specialisation, ...]] = {}
+        self._shortcuts: set[tuple[object, ...]] = set()
         self._shortcuts_epoch = 0
         self.__call__ = self.serve
         self._gradient = Gradient(self)
 
-    def __get__(self, owner: Any, owner_type: Any = None) -> Any:
+    def __get__(self, owner: object, owner_type: Any = None) -> Any:
         return self if owner is None or not self.signature.is_method else BoundKernel(self, owner)
 
-    def serve(self, *args: Any, **kwargs: Any) -> Any:
+    def serve(self, *args: object, **kwargs: object) -> object:
         """Serve a call of any kind; in its turn, if several threads call kernels."""
         ended = state.ENDED[0]
         try:
@@ -126,7 +126,7 @@ class Kernel(ByName):
             do="free memory, or raise the limits of the process, and call it again",
         )
 
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         recorder = in_charge()
         if recorder is not None and current_emitter() is None:
             return recorder.call(self, args, kwargs)
@@ -142,38 +142,40 @@ class Kernel(ByName):
             if not candidate.captured or candidate.is_current():
                 if candidate.placed != PLACED[0]:
                     _look_for_gradients(candidate, runtime)
-                if self.graph and candidate.whole is not False:
-                    return whole.launch(candidate, call, runtime)
+                if self.graph and candidate.graph is not False:
+                    return as_graph.launch(candidate, call, runtime)
                 result = candidate.launch(call)
                 self._shorten(candidate, args)
                 return result
         return self._compile(args, call, runtime).launch(call)
 
-    def _shorten(self, made: Specialisation, args: tuple[Any, ...]) -> None:
+    def _shorten(self, specialisation: Specialisation, args: tuple[object, ...]) -> None:
         """Let machine code serve calls like this one from now on, if it can."""
         if GUARD[ASKING]:
             settle()
         if self._shortcuts_epoch != GUARD[EPOCH]:
             self._shortcuts, self._shortcuts_epoch, self.__call__ = set(), GUARD[EPOCH], self.serve
-        if len(self._shortcuts) == MOST_SHORTCUTS or (made.records is not None and made.records.notes):
+        if len(self._shortcuts) == MOST_SHORTCUTS or (
+            specialisation.records is not None and specialisation.records.notes
+        ):
             return
         described = self.described(args)
         if described is None:
             return
-        kind = made, *map(type, described)
+        kind = specialisation, *map(type, described)
         if kind not in self._shortcuts:
             self._shortcuts.add(kind)
-            self.__call__ = made.shortcut(described, self.__call__) or self.__call__
+            self.__call__ = specialisation.shortcut(described, self.__call__) or self.__call__
 
-    def described(self, args: tuple[Any, ...]) -> tuple[Argument, ...] | None:
+    def described(self, args: tuple[object, ...]) -> tuple[Argument, ...] | None:
         """Arguments, one for each parameter, as machine code may take them; None if it can't."""
-        found = []
+        arguments = []
         for parameter, value in zip(self._parameters, args, strict=True):
             argument = parameter.described(value)
             if argument is None:
                 return None
-            found.append(argument)
-        return tuple(found)
+            arguments.append(argument)
+        return tuple(arguments)
 
     def _entered(self) -> state.Runtime:
         """The runtime in use; what was compiled for an earlier one is forgotten."""
@@ -198,19 +200,21 @@ class Kernel(ByName):
         self._entered()
         return self._returns
 
-    def stages(self, *args: Any, **kwargs: Any) -> dict[str, str]:
+    def stages(self, *args: object, **kwargs: object) -> dict[str, str]:
         """The text of the IR at each stage, for arguments like these: title -> text. Nothing is launched."""
-        made, _, runtime = self.prepared(args, kwargs)
-        return made.stages(runtime)
+        specialisation, _, runtime = self.prepared(args, kwargs)
+        return specialisation.stages(runtime)
 
-    def explain(self, *args: Any, **kwargs: Any) -> str:
+    def explain(self, *args: object, **kwargs: object) -> str:
         """How arguments like these are served: the specialisation, its tasks, its places. Nothing is launched."""
         from .explain import explain
 
-        made, _, runtime = self.prepared(args, kwargs)
-        return explain(made, runtime, self.signature.names)
+        specialisation, _, runtime = self.prepared(args, kwargs)
+        return explain(specialisation, runtime, self.signature.names)
 
-    def prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialisation, Call, state.Runtime]:
+    def prepared(
+        self, args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> tuple[Specialisation, Call, state.Runtime]:
         """What would serve a call, and what the call passes."""
         runtime = self._entered()
         if kwargs or len(args) != len(self._takes):
@@ -239,35 +243,35 @@ class Kernel(ByName):
         """Forget what was compiled, and with it the memory it holds."""
         ended, self._compiled = self._compiled, {}
         self._unserve()
-        for made in (one for several in ended.values() for one in several):
-            made.end()
+        for specialisation in (one for several in ended.values() for one in several):
+            specialisation.end()
 
-    def _compile(self, args: tuple[Any, ...], call: Call, runtime: state.Runtime) -> Specialisation:
+    def _compile(self, args: tuple[object, ...], call: Call, runtime: state.Runtime) -> Specialisation:
         specs = tuple(p.spec(value) for p, value in zip(self._parameters, args, strict=True))
-        made = specialise(Request(self.function, specs, self._returns, runtime.options), runtime)
-        _look_for_gradients(made, runtime)
+        specialisation = specialise(Request(self.function, specs, self._returns, runtime.options), runtime)
+        _look_for_gradients(specialisation, runtime)
         key = tuple(call.key)
-        self._compiled[key] = (*self._compiled.get(key, ()), made)[-MOST:]
-        made.life.then(partial(_ended, ref(self), key, ref(made)))
-        return made
+        self._compiled[key] = (*self._compiled.get(key, ()), specialisation)[-MOST:]
+        specialisation.life.then(partial(_ended, ref(self), key, ref(specialisation)))
+        return specialisation
 
-    def forget(self, key: tuple[Any, ...], made: Specialisation) -> None:
+    def forget(self, key: tuple[object, ...], specialisation: Specialisation) -> None:
         """A specialisation has ended."""
-        known = tuple(one for one in self._compiled.get(key, ()) if one is not made)
+        known = tuple(one for one in self._compiled.get(key, ()) if one is not specialisation)
         if known:
             self._compiled[key] = known
         else:
             self._compiled.pop(key, None)
         self._unserve()
-        made.end()
+        specialisation.end()
 
     def _unserve(self) -> None:
-        """Have no shortcuts."""
+        """Forget the shortcuts: calls go through `serve` again."""
         self._shortcuts = set()
         self.__call__ = self.serve
         self._gradient.drop()
 
-    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    def _bound(self, args: tuple[object, ...], kwargs: dict[str, object]) -> tuple[object, ...]:
         """The arguments in the order of the parameters."""
         names = self.signature.names
         if len(args) > len(names):
@@ -292,18 +296,18 @@ class Kernel(ByName):
         return f"<kernel {self.function.__qualname__}>"
 
 
-def _ended(kernel: ref[Kernel], key: tuple[Any, ...], made: ref[Specialisation]) -> None:
+def _ended(kernel: ref[Kernel], key: tuple[object, ...], specialisation: ref[Specialisation]) -> None:
     """What a specialisation was made for is gone."""
-    owner, ended = kernel(), made()
+    owner, ended = kernel(), specialisation()
     if owner is not None and ended is not None:
         owner.forget(key, ended)
 
 
-def _look_for_gradients(made: Specialisation, runtime: state.Runtime) -> None:
+def _look_for_gradients(specialisation: Specialisation, runtime: state.Runtime) -> None:
     """Have records of its launches from now on, if something that it works on has a gradient by now."""
-    made.placed = PLACED[0]
-    if made.records is None:
-        made.records = Records.of(made, runtime)
+    specialisation.placed = PLACED[0]
+    if specialisation.records is None:
+        specialisation.records = Records.of(specialisation, runtime)
 
 
 class BoundKernel(functools.partial[Any]):
@@ -326,12 +330,12 @@ class BoundKernel(functools.partial[Any]):
         """The kernel's reverse mode."""
         return Gradient(self.kernel, (self.owner,))
 
-    def stages(self, *args: Any, **kwargs: Any) -> dict[str, str]:
+    def stages(self, *args: object, **kwargs: object) -> dict[str, str]:
         """See `Kernel.stages`."""
-        found: dict[str, str] = self.kernel.stages(self.owner, *args, **kwargs)
-        return found
+        texts: dict[str, str] = self.kernel.stages(self.owner, *args, **kwargs)
+        return texts
 
-    def explain(self, *args: Any, **kwargs: Any) -> str:
+    def explain(self, *args: object, **kwargs: object) -> str:
         """See `Kernel.explain`."""
         told: str = self.kernel.explain(self.owner, *args, **kwargs)
         return told
@@ -341,10 +345,10 @@ class BoundKernel(functools.partial[Any]):
 
 
 @overload
-def kernel(function: Callable[..., Any]) -> Kernel: ...
+def kernel(function: Callable[..., object]) -> Kernel: ...
 @overload
-def kernel(*, graph: bool = ..., fastcache: bool = ...) -> Callable[[Callable[..., Any]], Kernel]: ...
-def kernel(function: Callable[..., Any] | None = None, *, graph: bool = False, fastcache: bool = False) -> Any:
+def kernel(*, graph: bool = ..., fastcache: bool = ...) -> Callable[[Callable[..., object]], Kernel]: ...
+def kernel(function: Callable[..., object] | None = None, *, graph: bool = False, fastcache: bool = False) -> Any:
     """Decorator: compile a Python function of the kernel language and launch it when it is called.
 
     Args:
@@ -353,8 +357,14 @@ def kernel(function: Callable[..., Any] | None = None, *, graph: bool = False, f
         fastcache: a hint of existing programs; compiled kernels are kept on disk in any case (`init(offline_cache=)`).
     """
     if function is None:
-        return lambda decorated: _made(decorated, sys._getframe(1).f_locals, graph)
-    return _made(function, sys._getframe(1).f_locals)
+        return lambda decorated: _made(decorated, _names_of(inspect.currentframe()), graph)
+    return _made(function, _names_of(inspect.currentframe()))
+
+
+def _names_of(frame: FrameType | None) -> Mapping[str, object]:
+    """The local names where a function was called; none where Python has no frames."""
+    caller = None if frame is None else frame.f_back
+    return {} if caller is None else caller.f_locals
 
 
 def _shown(error: AdstackError) -> AdstackError:
@@ -363,7 +373,7 @@ def _shown(error: AdstackError) -> AdstackError:
     return error if runtime is not None and runtime.options.print_full_traceback else error.with_traceback(None)
 
 
-def _made(function: Callable[..., Any], around: Mapping[str, Any], graph: bool = False) -> Kernel:
+def _made(function: Callable[..., object], around: Mapping[str, object], graph: bool = False) -> Kernel:
     if isinstance(function, (staticmethod, classmethod)):
         raise AdstackSyntaxError("@kernel goes below @staticmethod", do="write @staticmethod above @kernel")
     if not isinstance(function, FunctionType):

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from ..ir.types import f32, i32
 from ..runtime import state
-from ..runtime.options import Options, parse
+from ..runtime.protocol.options import Options, parse
 
 __all__ = [
     "amdgpu",
@@ -36,7 +36,7 @@ amdgpu: Final = "amdgpu"
 gpu: Final = "gpu"
 
 
-def init(arch: Any = None, default_fp: Any = f32, default_ip: Any = i32, **options: Any) -> None:
+def init(arch: object = None, default_fp: Any = f32, default_ip: Any = i32, **options: object) -> None:
     """Start over: drop all data, then open `arch`.
 
     Args:
@@ -45,7 +45,7 @@ def init(arch: Any = None, default_fp: Any = f32, default_ip: Any = i32, **optio
             ADSTACK_ARCH, then the best one that is available, decides.
         default_fp: the type of float literals, f16, f32 or f64.
         default_ip: the type of integer literals.
-        options: see `adstack.runtime.options.Options`.
+        options: see `adstack.runtime.protocol.options.Options`.
     """
     from ..frontend import emission  # noqa: F401 - the first call of a kernel should not wait for it
 

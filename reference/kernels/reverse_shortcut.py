@@ -9,26 +9,25 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
 
 from ..gradients.differentiated import Differentiated
 from ..launch.arguments import Call
 from ..launch.specialisation import Specialisation
-from ..runtime.adstack_heap import HeapLimit
-from ..runtime.guards import GUARD, REWIRED
+from ..runtime.adstacks.heap import HeapLimit
 from ..runtime.plans import Plan
-from ..runtime.shortcuts import Argument, Before, HostArgument, Still
-from ..runtime.turn import TURN
+from ..runtime.protocol.shortcuts import Argument, Before, HostArgument, Still
+from ..runtime.threads.guards import GUARD, REWIRED
+from ..runtime.threads.turn import TURN
 
 __all__ = ["shortcut"]
 
-Prepare = Callable[[tuple[Any, ...]], Call]
+Prepare = Callable[[tuple[object, ...]], Call]
 Conditions = tuple[Still | Before, ...]
 
 
 def shortcut(
-    mode: Differentiated, arguments: tuple[Argument, ...], otherwise: Callable[..., Any], prepare: Prepare
-) -> Callable[..., Any] | None:
+    mode: Differentiated, arguments: tuple[Argument, ...], otherwise: Callable[..., object], prepare: Prepare
+) -> Callable[..., None] | None:
     """A callable that serves reverse mode without Python; None if the backend has none, or Python must look each time.
 
     Args:
@@ -37,22 +36,22 @@ def shortcut(
         otherwise: serves all others.
         prepare: makes a call of arguments.
     """
-    made, plan, grads = mode.made, mode.plan, mode.companions
+    specialisation, plan, grads = mode.made, mode.plan, mode.companions
     sizes = _sizes(plan)
     if mode.racing or plan.is_watched or (sizes is None and plan.sizing is not None and plan.sizing.reductions):
         return None  # whether iterations race, or all are looked at again, is Python's to say
-    conditions = _conditions(made)
+    conditions = _conditions(specialisation)
     hosts = {argument.place for argument in arguments if isinstance(argument, HostArgument)}
-    if conditions is None or (made.records is not None and not made.records.may_serve(hosts)):
+    if conditions is None or (specialisation.records is not None and not specialisation.records.may_serve(hosts)):
         return None
 
-    def short(reason: HeapLimit, given: tuple[Any, ...]) -> None:
+    def short(reason: HeapLimit, args: tuple[object, ...]) -> None:
         with TURN.lock:
-            mode.go_on(prepare(given), reason)
+            mode.go_on(prepare(args), reason)
 
     return plan.shortcut(
         arguments,
-        made.attributes,
+        specialisation.attributes,
         False,
         otherwise,
         conditions=conditions,
@@ -60,8 +59,8 @@ def shortcut(
         sizes=sizes,
         reductions=0 if plan.sizing is None else plan.sizing.reductions,
         short=short,
-        keep=(mode, *(() if made.records is None else made.records.fields.values())),
-        needed=frozenset(() if made.records is None else made.records.arrays),
+        keep=(mode, *(() if specialisation.records is None else specialisation.records.fields.values())),
+        needed=frozenset(() if specialisation.records is None else specialisation.records.arrays),
     )
 
 
@@ -76,14 +75,14 @@ def _sizes(plan: Plan) -> tuple[str, ...] | None:
     return sizing.reads
 
 
-def _conditions(made: Specialisation) -> Conditions | None:
+def _conditions(specialisation: Specialisation) -> Conditions | None:
     """What holds as long as nothing has changed since the last launch; None if that can't be told."""
-    launched = made.plan.number_word
-    records = made.records
+    launched = specialisation.plan.number_word
+    records = specialisation.records
     if not launched or (records is not None and records.notes):
         return None
     rewired = ctypes.addressof(GUARD) + ctypes.sizeof(ctypes.c_int64) * REWIRED
-    conditions: list[Still | Before] = [*made.life.conditions, Still(rewired, GUARD[REWIRED])]
+    conditions: list[Still | Before] = [*specialisation.life.conditions, Still(rewired, GUARD[REWIRED])]
     fields = () if records is None else records.fields.values()
     watches = [buffer.watch for buffer in fields if buffer.watch is not None]
     conditions += [Before(ctypes.addressof(watch.last), launched) for watch in watches]

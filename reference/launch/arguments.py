@@ -16,8 +16,9 @@ from ..data.hostarrays import HostArray
 from ..data.hostvalues import number, storable
 from ..errors import AdstackArgumentError, AdstackRuntimeTypeError
 from ..ir.types import DType
-from ..runtime.memory import Array, Buffer
-from ..runtime.shortcuts import Argument, NumberArgument
+from ..runtime.memory.buffers import Array, Buffer
+from ..runtime.protocol.backend import Scalar
+from ..runtime.protocol.shortcuts import Argument, NumberArgument
 from ..values.elements import Elements, as_elements
 from ..values.specs import MatrixSpec, ScalarSpec, Spec, StructSpec
 
@@ -39,11 +40,11 @@ class Call:
     __slots__ = ("arrays", "key", "loans", "owners", "scalars", "seeds")
 
     def __init__(self) -> None:
-        self.key: list[Any] = []
-        self.scalars: list[Any] = []
+        self.key: list[object] = []
+        self.scalars: list[Scalar] = []
         self.arrays: dict[str, Buffer] = {}
         self.loans: list[Loan] | None = None
-        self.owners: dict[str, Any] | None = None
+        self.owners: dict[str, object] | None = None
         self.seeds: tuple[float, ...] = ()
 
     @property
@@ -106,17 +107,17 @@ class Parameter(Protocol):
 
     name: str
 
-    def take(self, value: Any, call: Call) -> None:
+    def take(self, value: object, call: Call) -> None:
         """Check an argument and add it to the call."""
 
-    def spec(self, value: Any) -> Spec:
+    def spec(self, value: object) -> Spec:
         """What the frontend is told about an argument that `take` accepted."""
 
-    def described(self, value: Any) -> Argument | None:
+    def described(self, value: object) -> Argument | None:
         """The arguments that machine code may take as it takes this one, without Python; None if it may take none."""
 
 
-def invalid(name: str, expected: str, got: Any) -> AdstackRuntimeTypeError:
+def invalid(name: str, expected: str, got: object) -> AdstackRuntimeTypeError:
     """The error for an argument of a type that the parameter does not take."""
     shown = repr(got)
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
@@ -137,21 +138,22 @@ class ScalarParameter:
         kind, low, high = self._plain
         call.scalars.append(value if value.__class__ is kind and low <= value <= high else self.convert(value))
 
-    def convert(self, value: Any) -> Any:
+    def convert(self, value: object) -> Scalar:
         """A number of any other kind."""
         if isinstance(value, (str, bytes, HostArray, Elements, type(None))):
             raise invalid(self.name, f"a number for {self.dtype}", value)
         try:
-            return number(value, self.dtype, f"argument {self.name}")
+            converted: Scalar = number(value, self.dtype, f"argument {self.name}")
         except AdstackArgumentError as error:
             raise AdstackArgumentError(f"Invalid value for argument {self.name} - {error.message}") from None
         except AdstackRuntimeTypeError:
             raise invalid(self.name, f"a number for {self.dtype}", value) from None
+        return converted
 
-    def spec(self, value: Any) -> Spec:
+    def spec(self, value: object) -> Spec:
         return ScalarSpec(self.dtype)
 
-    def described(self, value: Any) -> Argument | None:
+    def described(self, value: object) -> Argument | None:
         return NumberArgument(self.dtype, *self._plain)
 
 
@@ -164,21 +166,21 @@ class MatrixParameter:
         self.shape = shape
         self.element = ScalarParameter(name, dtype)
 
-    def take(self, value: Any, call: Call) -> None:
-        given = as_elements(value)
-        if not isinstance(given, Elements):
+    def take(self, value: object, call: Call) -> None:
+        elements = as_elements(value)
+        if not isinstance(elements, Elements):
             raise invalid(self.name, f"{self.dtype} elements of shape {self.shape}", value)
-        if given.shape != self.shape:
+        if elements.shape != self.shape:
             raise AdstackArgumentError(
-                f"Invalid value for argument {self.name} - expected shape {self.shape}, got shape {given.shape}"
+                f"Invalid value for argument {self.name} - expected shape {self.shape}, got shape {elements.shape}"
             )
-        for entry in given.entries:
+        for entry in elements.entries:
             self.element.take(entry, call)
 
-    def spec(self, value: Any) -> Spec:
+    def spec(self, value: object) -> Spec:
         return MatrixSpec(self.dtype, self.shape)
 
-    def described(self, value: Any) -> Argument | None:
+    def described(self, value: object) -> Argument | None:
         return None
 
 
@@ -188,9 +190,9 @@ class StructParameter:
     def __init__(
         self,
         name: str,
-        type_: Any,
+        type_: object,
         members: dict[str, Parameter],
-        accepts: Callable[[Any], bool],
+        accepts: Callable[[object], bool],
         get: Callable[[Any, str], Any] = getattr,
     ) -> None:
         self.name = name
@@ -199,15 +201,15 @@ class StructParameter:
         self.accepts = accepts
         self.get = get
 
-    def take(self, value: Any, call: Call) -> None:
+    def take(self, value: object, call: Call) -> None:
         if not self.accepts(value):
             raise invalid(self.name, f"a {getattr(self.type, '__name__', self.type)}", value)
         for member, parameter in self.members.items():
             parameter.take(self.get(value, member), call)
 
-    def spec(self, value: Any) -> Spec:
+    def spec(self, value: object) -> Spec:
         members = ((m, p.spec(self.get(value, m))) for m, p in self.members.items())
         return StructSpec(self.type, tuple(members))
 
-    def described(self, value: Any) -> Argument | None:
+    def described(self, value: object) -> Argument | None:
         return None

@@ -13,8 +13,8 @@ from ..data.ndarrays import Ndarray
 from ..errors import AdstackArgumentError
 from ..ir.types import DType, from_numpy
 from ..runtime import state
-from ..runtime.memory import Array, Buffer
-from ..runtime.shortcuts import Argument, ArrayArgument, HostArgument
+from ..runtime.memory.buffers import Array, Buffer
+from ..runtime.protocol.shortcuts import Argument, ArrayArgument, HostArgument
 from ..values.specs import NdarraySpec, Spec
 from .arguments import Call, Loan, invalid
 
@@ -27,7 +27,7 @@ _READ_ONLY.flags.writeable = False
 
 
 @dataclass
-class Given:
+class ArgumentMemory:
     """An argument as memory: index axes first, then the element's."""
 
     dtype: DType
@@ -39,24 +39,24 @@ class Given:
     read_only: bool = False
 
 
-def is_torch(value: Any) -> bool:
+def is_torch(value: object) -> bool:
     """Whether `value` is a torch tensor; torch is not imported for it."""
     return type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach")
 
 
-def is_array(value: Any) -> bool:
+def is_array(value: object) -> bool:
     """Whether `value` can be passed as an array argument."""
     return isinstance(value, (Ndarray, np.ndarray)) or is_torch(value) or _is_foreign(value)
 
 
-def _owner(array: Array) -> Any:
+def _owner(array: Array) -> object:
     """The object whose memory an array is, or is a view of."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array if array.base is None else array.base
 
 
-def _is_foreign(value: Any) -> bool:
+def _is_foreign(value: object) -> bool:
     """Whether it is somebody else's array in the memory of a device."""
     return not isinstance(value, HostArray) and is_device_array(value)
 
@@ -88,30 +88,30 @@ class NdarrayParameter:
         self._grad_name, self._dual_name = f"{name}.grad", f"{name}.dual"
         self._accepted: dict[Any, Any] = {}
 
-    def take(self, value: Any, call: Call) -> None:
+    def take(self, value: object, call: Call) -> None:
         if value.__class__ is Ndarray and value.signature in self._accepted:
             self._take_known(value, call)
             return
-        given = self._given(value)
-        spec = self._checked(given)
+        memory = self._memory(value)
+        spec = self._checked(memory)
         signature = (spec.dtype, spec.ndim, spec.element_shape, spec.has_grad, spec.has_dual)
         call.key.append(signature)
         if isinstance(value, Ndarray):
             self._accepted[value.signature] = signature
         elif isinstance(value, np.ndarray):
             call.owners = {**(call.owners or {}), self.name: _owner(value)}
-        self._pass(self.name, given.buffer, call)
-        if given.read_only:
+        self._pass(self.name, memory.buffer, call)
+        if memory.read_only:
             call.lend(Loan(self.name, _READ_ONLY))
-        if spec.has_grad and given.grad is not None:
-            self._pass(self._grad_name, given.grad, call)
-        if spec.has_dual and given.dual is not None:
-            self._pass(self._dual_name, given.dual, call)
+        if spec.has_grad and memory.grad is not None:
+            self._pass(self._grad_name, memory.grad, call)
+        if spec.has_dual and memory.dual is not None:
+            self._pass(self._dual_name, memory.dual, call)
 
     def _take_known(self, array: Ndarray, call: Call) -> None:
         """Take an ndarray of a kind that was checked before."""
         signature = self._accepted[array.signature]
-        if not array._record_address:
+        if not array.record_address:
             array.marked()
         call.key.append(signature)
         call.arrays[self.name] = array.buffer
@@ -120,10 +120,10 @@ class NdarrayParameter:
         if signature[4] and array.dual is not None:
             call.arrays[self._dual_name] = array.dual.buffer
 
-    def spec(self, value: Any) -> Spec:
-        return self._checked(self._given(value))
+    def spec(self, value: object) -> Spec:
+        return self._checked(self._memory(value))
 
-    def described(self, value: Any) -> Argument | None:
+    def described(self, value: object) -> Argument | None:
         """Ndarrays like this one, or numpy arrays that need no care."""
         if value.__class__ is Ndarray:
             tag = value.marked()
@@ -133,10 +133,10 @@ class NdarrayParameter:
             return None
         return HostArgument(self.name, np.ndarray, value.data.format, value.ndim)
 
-    def _given(self, value: Any) -> Given:
+    def _memory(self, value: object) -> ArgumentMemory:
         if isinstance(value, Ndarray):
             grad, dual = (None if beside is None else beside.buffer for beside in (value.grad, value.dual))
-            return Given(value.dtype, value.shape, value.element_shape, value.buffer, grad, dual)
+            return ArgumentMemory(value.dtype, value.shape, value.element_shape, value.buffer, grad, dual)
         if isinstance(value, np.ndarray):
             return self._numpy(value)
         if _is_foreign(value):
@@ -145,57 +145,57 @@ class NdarrayParameter:
             return self._torch(value)
         raise invalid(self.name, "an ndarray, a numpy array or a torch tensor", value)
 
-    def _numpy(self, array: Array) -> Given:
+    def _numpy(self, array: Array) -> ArgumentMemory:
         try:
             dtype = from_numpy(array.dtype)
         except KeyError:
             raise self._mismatch("dtype", "one of numpy's bool, int, uint and float types", array.dtype) from None
-        return Given(dtype, array.shape, None, array)
+        return ArgumentMemory(dtype, array.shape, None, array)
 
-    def _on_device(self, value: Any) -> Given:
+    def _on_device(self, value: Any) -> ArgumentMemory:
         buffer, read_only = taken(self.name, value)
-        given = Given(buffer.dtype, buffer.shape, None, buffer, read_only=read_only)
+        memory = ArgumentMemory(buffer.dtype, buffer.shape, None, buffer, read_only=read_only)
         if getattr(value, "requires_grad", False) and self.needs_grad is not False:
             if value.grad is None:
                 value.grad = value.detach() * 0
-            given.grad, _ = taken(f"{self.name}.grad", value.grad)
-        return given
+            memory.grad, _ = taken(f"{self.name}.grad", value.grad)
+        return memory
 
-    def _torch(self, tensor: Any) -> Given:
+    def _torch(self, tensor: Any) -> ArgumentMemory:
         if tensor.device.type != "cpu":
             raise self._mismatch("device", "cpu", tensor.device)
-        given = self._numpy(tensor.detach().numpy())
+        memory = self._numpy(tensor.detach().numpy())
         if tensor.requires_grad and self.needs_grad is not False:
             if tensor.grad is None:
                 import torch
 
                 tensor.grad = torch.zeros_like(tensor)
-            given.grad = tensor.grad.detach().numpy()
-        return given
+            memory.grad = tensor.grad.detach().numpy()
+        return memory
 
-    def _checked(self, given: Given) -> NdarraySpec:
-        if self.dtype is not None and given.dtype is not self.dtype:
-            raise self._mismatch("dtype", self.dtype, given.dtype)
-        element, rank = self._split(given)
+    def _checked(self, memory: ArgumentMemory) -> NdarraySpec:
+        if self.dtype is not None and memory.dtype is not self.dtype:
+            raise self._mismatch("dtype", self.dtype, memory.dtype)
+        element, rank = self._split(memory)
         if self.ndim is not None and rank != self.ndim:
             raise self._mismatch("ndim", self.ndim, rank)
-        if self.needs_grad and given.grad is None:
+        if self.needs_grad and memory.grad is None:
             raise self._mismatch("needs_grad", True, False)
-        beside = (part is not None and self.needs_grad is not False for part in (given.grad, given.dual))
-        return NdarraySpec(given.dtype, rank, element, *beside)
+        beside = (part is not None and self.needs_grad is not False for part in (memory.grad, memory.dual))
+        return NdarraySpec(memory.dtype, rank, element, *beside)
 
-    def _split(self, given: Given) -> tuple[tuple[int, ...], int]:
+    def _split(self, memory: ArgumentMemory) -> tuple[tuple[int, ...], int]:
         """The element's shape, and the number of index axes."""
         wanted = self.element_shape
-        if given.element_shape is not None:
-            if wanted is not None and given.element_shape != wanted:
-                raise self._mismatch("element shape", wanted, given.element_shape)
-            return given.element_shape, len(given.shape)
+        if memory.element_shape is not None:
+            if wanted is not None and memory.element_shape != wanted:
+                raise self._mismatch("element shape", wanted, memory.element_shape)
+            return memory.element_shape, len(memory.shape)
         wanted = wanted or ()
-        trailing = given.shape[len(given.shape) - len(wanted) :]
+        trailing = memory.shape[len(memory.shape) - len(wanted) :]
         if trailing != wanted:
             raise self._mismatch("element shape", wanted, f"{trailing} as its trailing axes")
-        return wanted, len(given.shape) - len(wanted)
+        return wanted, len(memory.shape) - len(wanted)
 
     def _pass(self, place: str, memory: Buffer | Array, call: Call) -> None:
         if isinstance(memory, Buffer):
@@ -222,7 +222,7 @@ class NdarrayParameter:
             )
         return np.ascontiguousarray(array)
 
-    def _mismatch(self, what: str, wanted: Any, got: Any) -> AdstackArgumentError:
+    def _mismatch(self, what: str, wanted: object, got: object) -> AdstackArgumentError:
         return AdstackArgumentError(
             f"Invalid value for argument {self.name} - required array has {what}={wanted}, "
             f"array with {what}={got} is provided"

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 from weakref import ref
 
-from ..runtime.shortcuts import SameAttribute, Still
+from ..runtime.protocol.shortcuts import SameAttribute, Still
 from ..values.specs import Spec, StructSpec, TemplateSpec
 
 __all__ = ["Attribute", "Data", "Life", "Same", "attributes", "objects_of", "valueless"]
@@ -30,7 +30,7 @@ class Same:
 
     __slots__ = ("_hash", "_refer", "is_weak")
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self._hash = id(value)
         weak = _weak(value)
         self.is_weak = weak is not None
@@ -53,7 +53,7 @@ class Same:
         return repr(self.value)
 
 
-def _weak(value: Any) -> Callable[[], Any] | None:
+def _weak(value: object) -> Callable[[], object] | None:
     """A weak reference; None if there can't be one."""
     try:
         return ref(value)
@@ -61,24 +61,24 @@ def _weak(value: Any) -> Callable[[], Any] | None:
         return None
 
 
-def _kept(value: Any) -> Callable[[], Any]:
+def _kept(value: object) -> Callable[[], object]:
     """What gives the value, and keeps it."""
     return lambda: value
 
 
 class Life:
-    """Of one specialisation: it ends with the first of some objects.
+    """The life of one specialisation: it ends with the first of some objects.
 
     Attributes:
         word: 1; 0 once it has ended. Machine code looks at it, before it looks at any of the objects.
     """
 
-    def __init__(self, objects: Iterable[Any]) -> None:
+    def __init__(self, objects: Iterable[object]) -> None:
         self.word = ctypes.c_int64(1)
         self._objects = {id(one): ref(one, self._end) for one in objects}
         self._then: Callable[[], None] | None = None
 
-    def knows(self, value: Any) -> bool:
+    def knows(self, value: object) -> bool:
         """Whether the object is one of them."""
         return id(value) in self._objects
 
@@ -87,7 +87,7 @@ class Life:
         """What machine code looks at."""
         return (Still(ctypes.addressof(self.word), 1),) if self._objects else ()
 
-    def objects(self) -> tuple[Any, ...]:
+    def objects(self) -> tuple[object, ...]:
         """The objects: who has them keeps the specialisation in use."""
         return tuple(one for known in list(self._objects.values()) if (one := known()) is not None)
 
@@ -101,7 +101,7 @@ class Life:
             if self._then is not None:
                 self._then()
 
-    def refer(self, value: Any) -> Callable[[], Any]:
+    def refer(self, value: object) -> Callable[[], object]:
         """What gives an object: one of those without keeping it, any other."""
         return self._objects[id(value)] if self.knows(value) else _kept(value)
 
@@ -109,26 +109,26 @@ class Life:
 class Data(Mapping[str, Any]):
     """Place name -> the field or ndarray that it stands for."""
 
-    def __init__(self, found: Mapping[str, Any], life: Life) -> None:
-        self._found = {name: life.refer(data) for name, data in found.items()}
+    def __init__(self, fields: Mapping[str, object], life: Life) -> None:
+        self._fields = {name: life.refer(data) for name, data in fields.items()}
 
     def __getitem__(self, name: str) -> Any:
-        return self._found[name]()
+        return self._fields[name]()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
+        return iter(self._fields)
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._fields)
 
 
 @dataclass(frozen=True)
 class Attribute:
     """An attribute that was baked in: of which object, and what it was."""
 
-    owner: Callable[[], Any]
+    owner: Callable[[], object]
     name: str
-    was: Callable[[], Any]
+    was: Callable[[], object]
 
     def is_same(self) -> bool:
         """Whether it still is that; numbers and texts are compared by value."""
@@ -144,25 +144,25 @@ class Attribute:
         return SameAttribute(id(objects[0]), self.name, id(objects[1]), keep)
 
 
-Read = tuple[partial[Any], Any]
+Read = tuple[partial[object], object]
 
 
 def attributes(captured: Sequence[Read], life: Life) -> tuple[Attribute, ...]:
-    """Of what the frontend has read."""
+    """The attributes among what the frontend has read."""
     return tuple(Attribute(life.refer(read.args[0]), read.args[1], life.refer(was)) for read, was in captured)
 
 
-def objects_of(specs: Iterable[Spec], captured: Sequence[Read]) -> list[Any]:
+def objects_of(specs: Iterable[Spec], captured: Sequence[Read]) -> list[object]:
     """What a specialisation depends on and need not keep: template arguments, and what their attributes hold."""
-    found = {id(value): value for spec in specs for value in _arguments(spec)}
+    objects = {id(value): value for spec in specs for value in _arguments(spec)}
     for read, was in captured:  # those of an object come after the object itself
         owner, name = read.args[:2]
-        if id(owner) in found and getattr(owner, "__dict__", {}).get(name) is was and _weak(was) is not None:
-            found[id(was)] = was
-    return list(found.values())
+        if id(owner) in objects and getattr(owner, "__dict__", {}).get(name) is was and _weak(was) is not None:
+            objects[id(was)] = was
+    return list(objects.values())
 
 
-def _arguments(spec: Spec) -> Iterator[Any]:
+def _arguments(spec: Spec) -> Iterator[object]:
     if isinstance(spec, StructSpec):
         for _, member in spec.members:
             yield from _arguments(member)
@@ -170,7 +170,7 @@ def _arguments(spec: Spec) -> Iterator[Any]:
         yield from _leaves(spec.key)
 
 
-def _leaves(key: Any) -> Iterator[Any]:
+def _leaves(key: object) -> Iterator[object]:
     """The objects that a key is about."""
     if isinstance(key, tuple):
         for one in key:

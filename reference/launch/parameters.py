@@ -40,18 +40,18 @@ class Signature:
         is_method: whether the first parameter is the object: it is called `self`, or has no annotation in a class.
     """
 
-    def __init__(self, function: Callable[..., Any], around: Mapping[str, Any]) -> None:
+    def __init__(self, function: Callable[..., object], around: Mapping[str, object]) -> None:
         self.function = function
         self.loc = Loc(function.__code__.co_filename, function.__code__.co_firstlineno, 1)
-        found = inspect.signature(function)
-        self.names = tuple(found.parameters)
-        self.is_method = _is_method(function, next(iter(found.parameters.values()), None))
-        self._raw = [self._annotation(p) for p in found.parameters.values()]
-        self._raw_return = None if found.return_annotation is found.empty else found.return_annotation
+        signature = inspect.signature(function)
+        self.names = tuple(signature.parameters)
+        self.is_method = _is_method(function, next(iter(signature.parameters.values()), None))
+        self._raw = [self._annotation(p) for p in signature.parameters.values()]
+        self._raw_return = None if signature.return_annotation is signature.empty else signature.return_annotation
         used = {name for raw in (*self._raw, self._raw_return) for name in _names_in(raw)}
         self._around = {name: around[name] for name in used if name in around}
 
-    def _annotation(self, parameter: inspect.Parameter) -> Any:
+    def _annotation(self, parameter: inspect.Parameter) -> object:
         if self.is_method and parameter.name == self.names[0] and parameter.annotation is parameter.empty:
             return Template()
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.POSITIONAL_ONLY, parameter.KEYWORD_ONLY):
@@ -77,11 +77,11 @@ class Signature:
         pairs = zip(self.names, self._raw, strict=True)
         return tuple(self._parameter(name, self._evaluated(raw)) for name, raw in pairs)
 
-    def returns(self) -> Any:
+    def returns(self) -> object:
         """What the return annotation evaluates to; None if there is none."""
         return self._evaluated(self._raw_return)
 
-    def _evaluated(self, annotation: Any) -> Any:
+    def _evaluated(self, annotation: object) -> object:
         names = {**self.function.__globals__, **self._around, **_closure(self.function)}
         try:
             return evaluated(annotation, names)
@@ -91,26 +91,26 @@ class Signature:
                 "define the names it uses at module level, or drop `from __future__ import annotations`",
             ) from None
 
-    def _parameter(self, name: str, annotation: Any) -> Parameter:
-        made = parameter(name, annotation)
-        if made is None:
+    def _parameter(self, name: str, annotation: object) -> Parameter:
+        taken = parameter(name, annotation)
+        if taken is None:
             raise self._error(
                 f"parameter {name!r} of kernel {self.name} has the annotation {annotation!r}, which is not a type",
                 "use a scalar type, types.vector, types.ndarray, a dataclass, or template()",
             )
-        return made
+        return taken
 
     def _error(self, message: str, do: str) -> AdstackSyntaxError:
         return AdstackSyntaxError(message, loc=self.loc, do=do)
 
 
-def _is_method(function: Callable[..., Any], first: inspect.Parameter | None) -> bool:
+def _is_method(function: Callable[..., object], first: inspect.Parameter | None) -> bool:
     around = function.__qualname__.rpartition(".")[0]
     in_class = bool(around) and not around.endswith("<locals>")
     return first is not None and (first.name == "self" or (in_class and first.annotation is first.empty))
 
 
-def _names_in(annotation: Any) -> tuple[str, ...]:
+def _names_in(annotation: object) -> tuple[str, ...]:
     """The names that a postponed annotation uses."""
     try:
         return compile(annotation, "<annotation>", "eval").co_names if isinstance(annotation, str) else ()
@@ -118,20 +118,20 @@ def _names_in(annotation: Any) -> tuple[str, ...]:
         return ()
 
 
-def evaluated(annotation: Any, names: dict[str, Any]) -> Any:
+def evaluated(annotation: object, names: dict[str, object]) -> object:
     """An annotation as an object; postponed ones are strings, and may have been quoted before that."""
     while isinstance(annotation, str):
         annotation = eval(annotation, names)  # the user's own annotation
     return annotation
 
 
-def _closure(function: Callable[..., Any]) -> dict[str, Any]:
+def _closure(function: Callable[..., object]) -> dict[str, object]:
     """The variables of enclosing functions that have a value by now."""
     pairs = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     return {name: cell.cell_contents for name, cell in pairs if cell != CellType()}
 
 
-def parameter(name: str, annotation: Any) -> Parameter | None:
+def parameter(name: str, annotation: object) -> Parameter | None:
     """What an annotation takes; None if it is not one of a kernel parameter."""
     if annotation in (template, Template) or isinstance(annotation, Template):
         return TemplateParameter(name)
@@ -149,12 +149,12 @@ def parameter(name: str, annotation: Any) -> Parameter | None:
     return ScalarParameter(name, dtype) if isinstance(dtype, DType) else None
 
 
-def _members(cls: Any) -> dict[str, Any]:
+def _members(cls: type[Any]) -> dict[str, object]:
     """Member name -> annotation, of a Python dataclass."""
     return {member.name: _member(cls, member) for member in dataclasses.fields(cls)}
 
 
-def _member(cls: Any, member: dataclasses.Field[Any]) -> Any:
+def _member(cls: type[object], member: dataclasses.Field[Any]) -> object:
     try:
         return evaluated(member.type, vars(sys.modules[cls.__module__]))
     except (NameError, AttributeError, SyntaxError, TypeError) as error:
@@ -173,17 +173,17 @@ def _ndarray(name: str, annotation: NdarrayType) -> Parameter:
     return NdarrayParameter(name, scalar_type(dtype), element, annotation.ndim, annotation.needs_grad)
 
 
-def _has_members(type_: StructType, value: Any) -> bool:
+def _has_members(type_: StructType, value: object) -> bool:
     return isinstance(value, (Struct, dict)) and set(value.keys()) == set(type_.members)
 
 
 def _struct(
     name: str,
-    type_: Any,
-    members: dict[str, Any],
-    accepts: Callable[[Any], bool],
+    type_: object,
+    members: dict[str, object],
+    accepts: Callable[[object], bool],
     get: Callable[[Any, str], Any] = getattr,
 ) -> Parameter | None:
-    made = {member: parameter(f"{name}.{member}", annotation) for member, annotation in members.items()}
-    complete = {member: p for member, p in made.items() if p is not None}
-    return StructParameter(name, type_, complete, accepts, get) if len(complete) == len(made) else None
+    parameters = {member: parameter(f"{name}.{member}", annotation) for member, annotation in members.items()}
+    complete = {member: p for member, p in parameters.items() if p is not None}
+    return StructParameter(name, type_, complete, accepts, get) if len(complete) == len(parameters) else None

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import AdstackSyntaxError
 from ..ir.types import DType
+from ..runtime.protocol.backend import Scalar, Scalars
 from ..values.elements import Elements
 from ..values.matrices.types import MatrixType, StructType
 from ..values.scalars import scalar_type
@@ -16,7 +17,7 @@ from ..values.specs import MatrixSpec, ScalarSpec, Spec, StructSpec, TupleSpec
 __all__ = ["mapped", "result_spec", "result_value"]
 
 
-def result_spec(annotation: Any) -> Spec:
+def result_spec(annotation: object) -> Spec:
     """The spec of a return annotation: a scalar type, a vector, matrix or struct type, or a tuple of them."""
     members = _members(annotation)
     if members is not None:
@@ -33,24 +34,24 @@ def result_spec(annotation: Any) -> Spec:
     )
 
 
-def _members(annotation: Any) -> Sequence[Any] | None:
+def _members(annotation: object) -> Sequence[object] | None:
     """The members of a tuple annotation: `(i32, f32)`, `tuple[i32, f32]`."""
     if isinstance(annotation, (tuple, list)):
         return annotation
     return typing.get_args(annotation) if typing.get_origin(annotation) is tuple else None
 
 
-def result_value(spec: Spec, scalars: Sequence[Any]) -> Any:
+def result_value(spec: Spec, scalars: Scalars) -> Any:
     """The value that the returned scalars make up."""
     return _value(spec, iter(scalars))
 
 
-def mapped(spec: Spec, value: Any, function: Callable[[Any], Any]) -> Any:
+def mapped(spec: Spec, value: object, function: Callable[[Scalar], Scalar]) -> Any:
     """A value that was returned, with `function` of each of its scalars in their place, in order."""
     return _value(spec, iter([function(scalar) for scalar in _scalars(spec, value)]))
 
 
-def _scalars(spec: Spec, value: Any) -> Iterator[Any]:
+def _scalars(spec: Spec, value: Any) -> Iterator[Scalar]:
     """The scalars that make up a value."""
     if isinstance(spec, MatrixSpec):
         yield from value.entries
@@ -64,7 +65,7 @@ def _scalars(spec: Spec, value: Any) -> Iterator[Any]:
         yield value
 
 
-def _value(spec: Spec, scalars: Iterator[Any]) -> Any:
+def _value(spec: Spec, scalars: Iterator[Scalar]) -> Any:
     if isinstance(spec, MatrixSpec):
         count = 1
         for extent in spec.shape:

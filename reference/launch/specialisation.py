@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from ..errors import AdstackError
 from ..ir.structure import Kernel
-from ..runtime.collection import uncollected
 from ..runtime.compiler import compile_kernel, stages
-from ..runtime.memory import Buffer
+from ..runtime.graphs import Captured
+from ..runtime.memory.buffers import Buffer
 from ..runtime.plans import Plan
-from ..runtime.shortcuts import Argument, HostArgument, SameAttribute
+from ..runtime.protocol.backend import Scalars
+from ..runtime.protocol.shortcuts import Argument, HostArgument, SameAttribute
 from ..runtime.state import Runtime
+from ..runtime.threads.collection import uncollected
 from ..values.specs import Lowered, Request, ScalarSpec, Spec
 from .arguments import Call
 from .lifetimes import Attribute, Data, Life, attributes, objects_of, valueless
 from .results import result_value
 
 __all__ = ["LaunchRecords", "Specialisation", "run_plan", "specialise"]
+
+
+Arguments = tuple[Scalars, dict[str, int]]
+"""What a call passed: its scalars, and which memory, by the names of places."""
 
 
 class LaunchRecords(Protocol):
@@ -47,7 +53,7 @@ class LaunchRecords(Protocol):
     def are_untouched(self, call: Call) -> bool:
         """Whether nothing that matters to a call has been written since it is watched."""
 
-    def launch(self, call: Call) -> Any:
+    def launch(self, call: Call) -> object:
         """Launch, and note it; the value that the kernel returns."""
 
     def note(self, call: Call, error: AdstackError | None = None) -> None:
@@ -73,7 +79,7 @@ class Specialisation:
         placed: how many fields had been placed when it was looked whether it has a gradient.
         records: its launches, as `.grad()` asks for them, see `gradients/records.py`; None if it has no gradient.
         calls: how many launches Python made; with 1, machine code has not served any yet.
-        whole: its launches as graphs, see `kernels/whole.py`.
+        graph: its launches as one, and with which arguments, see `kernels/as_graph.py`; False if that can't be.
     """
 
     specs: tuple[Spec, ...]
@@ -87,13 +93,20 @@ class Specialisation:
     records: LaunchRecords | None = None
     placed: int = 0
     calls: int = 0
-    whole: Any = None
+    graph: tuple[Arguments, Captured] | Literal[False] | None = None
+
+    @property
+    def keeps(self) -> bool:
+        """Whether launches keep what they overwrite."""
+        return self.records is not None and self.records.keeps
 
     def is_current(self) -> bool:
         """Whether what was baked in has not changed since."""
         return all(one.is_same() for one in self.captured)
 
-    def shortcut(self, arguments: tuple[Argument, ...], otherwise: Callable[..., Any]) -> Callable[..., Any] | None:
+    def shortcut(
+        self, arguments: tuple[Argument, ...], otherwise: Callable[..., object]
+    ) -> Callable[..., object] | None:
         """A callable that serves calls with such arguments without Python, and leaves others to `otherwise`."""
         if not (self.returns is None or isinstance(self.returns, ScalarSpec)):
             return None
@@ -120,15 +133,15 @@ class Specialisation:
     def end(self) -> None:
         """Nobody can ask for it any more: let go of what was compiled for it besides."""
         self.modes.clear()
-        self.records = self.whole = None
+        self.records = self.graph = None
 
-    def launch(self, call: Call) -> Any:
+    def launch(self, call: Call) -> object:
         """Run it, so that it can be differentiated later; the value that the kernel returns."""
         self.calls += 1
         records = self.records
         return self.run(call) if records is None else records.launch(call)
 
-    def run(self, call: Call) -> Any:
+    def run(self, call: Call) -> object:
         """Run it, and nothing else; the value that the kernel returns."""
         scalars = run_plan(self.plan, call)
         return None if self.returns is None else result_value(self.returns, scalars)
@@ -138,7 +151,7 @@ class Specialisation:
         return stages(self.kernel, runtime.options, runtime.backend)
 
 
-def run_plan(plan: Plan, call: Call) -> Sequence[Any]:
+def run_plan(plan: Plan, call: Call) -> Scalars:
     """Launch with a call's arguments; the returned scalars."""
     if call.loans is None:
         return plan.launch(call.scalars, call.arrays)
@@ -153,7 +166,10 @@ def run_plan(plan: Plan, call: Call) -> Sequence[Any]:
 
 @uncollected()
 def specialise(request: Request, runtime: Runtime) -> Specialisation:
-    """Compile."""
+    """Compile a kernel for the kind of arguments that a request describes.
+
+    Raises what the frontend finds wrong with the kernel's source, and what the compiler refuses.
+    """
     from ..frontend import lower
 
     lowered: Lowered = lower(request)
@@ -162,8 +178,10 @@ def specialise(request: Request, runtime: Runtime) -> Specialisation:
     plan = Plan(runtime.backend, compiled, buffers)
     life = Life(objects_of(request.specs, lowered.captured))
     specs, captured = tuple(map(valueless, request.specs)), attributes(lowered.captured, life)
-    made = Specialisation(specs, lowered.kernel, plan, request.returns, captured, life, Data(lowered.fields, life))
+    specialisation = Specialisation(
+        specs, lowered.kernel, plan, request.returns, captured, life, Data(lowered.fields, life)
+    )
     if runtime.options.print_ir:
-        for title, text in made.stages(runtime).items():
+        for title, text in specialisation.stages(runtime).items():
             print(f"==== {lowered.kernel.name}: {title}\n{text}")
-    return made
+    return specialisation

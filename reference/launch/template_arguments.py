@@ -7,7 +7,7 @@ from typing import Any
 from ..data.fields import Field
 from ..errors import AdstackRuntimeTypeError
 from ..ir.types import DType
-from ..runtime.shortcuts import Argument, SameArgument
+from ..runtime.protocol.shortcuts import Argument, SameArgument
 from ..runtime.state import current
 from ..values.elements import Elements
 from ..values.specs import Spec, TemplateSpec
@@ -18,7 +18,7 @@ from .lifetimes import Same
 __all__ = ["TemplateParameter", "TensorParameter", "template_key"]
 
 
-def template_key(value: Any) -> Any:
+def template_key(value: object) -> Any:
     """Equal for values that the frontend treats alike: numbers by value, everything else by identity."""
     if isinstance(value, (bool, int, float, str)):
         return type(value), repr(value)
@@ -38,7 +38,7 @@ class TemplateParameter:
         self.name = name
         self.array = NdarrayParameter(name)
 
-    def take(self, value: Any, call: Call) -> None:
+    def take(self, value: object, call: Call) -> None:
         if is_array(value):
             self.array.take(value, call)
         else:
@@ -49,10 +49,10 @@ class TemplateParameter:
                 )
             call.key.append(template_key(value))
 
-    def spec(self, value: Any) -> Spec:
+    def spec(self, value: object) -> Spec:
         return self.array.spec(value) if is_array(value) else TemplateSpec(value, template_key(value))
 
-    def described(self, value: Any) -> Argument | None:
+    def described(self, value: object) -> Argument | None:
         """This very object, where no other key can come of it."""
         if is_array(value):
             return self.array.described(value)
@@ -65,7 +65,7 @@ class TemplateParameter:
 class TensorParameter(TemplateParameter):
     """A tensor, field, ndarray, numpy array, torch tensor, or None."""
 
-    def take(self, value: Any, call: Call) -> None:
+    def take(self, value: object, call: Call) -> None:
         if not (value is None or isinstance(value, Field) or is_array(value)):
             raise invalid(self.name, "a tensor, a field, an ndarray or None", value)
         super().take(value, call)

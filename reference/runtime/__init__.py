@@ -1,14 +1,13 @@
-"""From a kernel call to a dispatch.
+"""From a kernel call to a dispatch: compiled programs, plans, and the runtime in use.
 
-state.py      the one runtime in use: its backend, its options, what is dropped when it ends
-options.py    what `init` may be told; registry.py: the arches, and where their backends are
-backend.py    what a backend offers; reference_backend.py: the interpreter as one
-memory.py     buffers, and the generations that tell when they changed; watches.py: what they held; provenance.py
-guards.py     what ends shortcuts; shortcuts.py: calls that machine code serves without Python
-compiler.py   IR -> something to launch; plans.py: a launch with everything resolved beforehand; assume.py
-modes.py      a kernel's IR in forward or reverse mode; recording.py: who sees the launches of a thread
-races.py      races that launches find in debug mode; racing.py: those that are certain
+compiler.py   IR -> something to launch; modes.py: the same in forward or reverse mode; dumps.py: its stages as files
+plans.py      a launch with everything resolved beforehand; sizes.py: whether depths of adstacks are still known
+graphs.py     launches that a backend keeps; adstack_report.py: what a reverse program keeps on adstacks
+state.py      the one runtime in use; reference_backend.py: the interpreter as a backend
+races.py      races that launches find in debug mode; racing.py: those that are certain; assume.py
 ir_program.py IR written by hand, run on numpy arrays
+
+memory/, protocol/, adstacks/ and threads/ stand below, in this order.
 
 May import: interpreter, sizing, autodiff, transforms, analysis, ir, errors. Backends are found by name through the
 registry, never imported.

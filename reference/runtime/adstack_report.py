@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import interpreter
 from ..ir.location import Loc
@@ -19,13 +18,12 @@ from ..ir.structure import Op, Task, Value
 from ..ir.types import DType
 from ..sizing.numbers import Numbers
 from ..sizing.sizers import Size
-from .adstack_heap import TaskUse
+from .adstacks.heap import TaskUse
+from .adstacks.layout import MACHINE, Placement, TaskHeap
 from .compiler import Compiled
-from .heap import MACHINE, Placement, TaskHeap
+from .protocol.backend import Array, Scalars
 
 __all__ = ["AdstackReport", "StackRow", "TaskRow", "measured", "report"]
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -158,9 +156,9 @@ def report(compiled: Compiled, uses: Sequence[TaskUse] = ()) -> AdstackReport:
 
 def measured(
     compiled: Compiled,
-    found: AdstackReport,
+    report: AdstackReport,
     memory: Mapping[str, Array],
-    scalars: Sequence[Any],
+    scalars: Scalars,
     *,
     use: bool = False,
 ) -> AdstackReport:
@@ -180,17 +178,17 @@ def measured(
         sizers = replace(program, tasks=[task for task in program.tasks if task.sizes], returns=(), results=())
         interpreter.run(sizers, {**memory, **depths}, scalars)
     if not known:
-        return found
+        return report
     numbers = next(iter(depths.values())).tolist() if depths else []
     places = {t.name: (TaskHeap.of(t), t) for t in program.tasks if not t.sizes}
     laid = {name: (heap, heap.place(numbers)) for name, (heap, _) in places.items()}
     rows = tuple(
         replace(row, capacity=_capacity(*laid[row.task], row.stack), used=used.get(row.stack, 0) if use else None)
-        for row in found.rows
+        for row in report.rows
         if row.stack is not None
     )
-    totals = tuple(replace(row, stride=laid[row.task][1].stride) for row in found.tasks)
-    return replace(found, rows=rows, tasks=totals)
+    totals = tuple(replace(row, stride=laid[row.task][1].stride) for row in report.tasks)
+    return replace(report, rows=rows, tasks=totals)
 
 
 def _capacity(heap: TaskHeap, placement: Placement, stack: Op | None) -> int | None:

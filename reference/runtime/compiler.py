@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from ..analysis.reach import Reach, reach
 from ..errors import AdstackMemoryError
@@ -14,13 +14,13 @@ from ..sizing.forced import with_capacity
 from ..sizing.sizers import Sized, with_sizers
 from ..transforms import pipeline
 from ..transforms.memory.guard import guard
-from .backend import Backend, Bindings
-from .budget import current
-from .collection import uncollected
+from .adstacks.budget import current
+from .adstacks.layout import held
 from .dumps import dump_of
-from .heap import held
-from .options import Options
+from .protocol.backend import Backend, Bindings, Executable, Scalars
+from .protocol.options import Options
 from .races import RaceCheck
+from .threads.collection import uncollected
 
 __all__ = ["Compiled", "compile_kernel", "compile_program", "stages"]
 
@@ -42,23 +42,23 @@ class Compiled:
     """
 
     program: Program
-    executable: Any
+    executable: Executable
     written: frozenset[str] = field(default=frozenset())
     read: frozenset[str] = field(default=frozenset())
     sized: Sized | None = None
     races: RaceCheck | None = None
-    _reaches: dict[Any, Reach] = field(default_factory=dict, repr=False, compare=False)
+    _reaches: dict[object, Reach] = field(default_factory=dict, repr=False, compare=False)
     _writers: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
-    def launch(self, backend: Backend, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
+    def launch(self, backend: Backend, scalars: Scalars, bindings: Bindings) -> Scalars:
         """Run it; the returned scalars."""
         if self.races is not None:
             return self.races.launch(scalars, bindings)
         return backend.launch(self.executable, scalars, bindings)
 
-    def reach(self, scalars: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> Reach:
+    def reach(self, scalars: Scalars, shapes: Mapping[str, tuple[int, ...]]) -> Reach:
         """Which elements a launch with these scalars, and array arguments of these shapes, may touch."""
-        key: Any = None
+        key: object = None
         if scalars or shapes:
             key = tuple(s if isinstance(s, int) else None for s in scalars), tuple(shapes.items())
         known = self._reaches.get(key)

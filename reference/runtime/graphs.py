@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
 
-from .backend import Capturing, Rebinding
-from .guards import EPOCH, GUARD
-from .memory import Buffer
+from .adstacks.stats import count
+from .memory.buffers import Buffer
+from .memory.streams import ordered
 from .plans import Plan
-from .stats import count
-from .streams import ordered
+from .protocol.abilities import Capturing, Graph, capturing, rebinding
+from .protocol.backend import Backend, Scalars
+from .threads.guards import EPOCH, GUARD
 
 __all__ = ["Captured", "Planned", "captured"]
 
@@ -26,7 +26,7 @@ class Planned:
     """A launch of a plan, with its arguments."""
 
     plan: Plan
-    scalars: Sequence[Any]
+    scalars: Scalars
     arrays: Mapping[str, Buffer]
 
     @property
@@ -35,10 +35,10 @@ class Planned:
         return {**self.plan.buffers, **self.arrays}
 
     def memory(self, names: frozenset[str]) -> list[Buffer]:
-        """That of some places."""
+        """The memory of the places with these names."""
         return [buffer for name, buffer in self.buffers.items() if name in names]
 
-    def depends(self) -> Any:
+    def depends(self) -> object:
         """Equal as long as what decides about depths is the same; None if that can't be told."""
         sizing = self.plan.sizing
         return None if sizing is None else sizing.key(self.scalars, self.buffers)
@@ -50,21 +50,24 @@ class _Sized:
 
     number: int
     launch: Planned
-    known: Any
+    known: object
 
 
 class Captured:
     """Launches as one graph of a backend.
 
     Args:
-        backend: whose.
+        backend: where memory is.
+        device: the same, as one that keeps launches.
         graph: what it made of them.
         launches: what they are.
         sized: those whose depths are looked at before each repetition.
     """
 
-    def __init__(self, backend: Capturing, graph: Any, launches: Sequence[Planned], sized: list[_Sized]) -> None:
-        self._backend, self._graph, self._sized = backend, graph, sized
+    def __init__(
+        self, backend: Backend, device: Capturing, graph: Graph, launches: Sequence[Planned], sized: list[_Sized]
+    ) -> None:
+        self._backend, self._device, self._graph, self._sized = backend, device, graph, sized
         self._work_on(launches)
 
     def _work_on(self, launches: Sequence[Planned]) -> None:
@@ -94,14 +97,14 @@ class Captured:
             now = one.launch.depends()
             if now is None or now != one.known:
                 one.known = None
-                self._backend.resize(self._graph, one.number)
+                self._device.resize(self._graph, one.number)
                 one.known = now
         for buffer, writer in self._written.values():
             if buffer.watch is not None:
                 buffer.watch.before(buffer, writer)
         try:
             with ordered(self._backend, self._buffers):
-                done = self._backend.repeat(self._graph)
+                done = self._device.repeat(self._graph)
         finally:
             for buffer, _ in self._written.values():
                 buffer.touch()
@@ -110,16 +113,17 @@ class Captured:
 
     def rebind(self, launch: Planned) -> bool:
         """Let its one launch have other arguments, for good; False if it would be another graph."""
-        backend = cast(Rebinding, self._backend)
-        if not backend.rebind(self._graph, launch.scalars, launch.plan.bind(launch.arrays)):
+        backend = rebinding(self._backend)
+        if backend is None or not backend.rebind(self._graph, launch.scalars, launch.plan.bind(launch.arrays)):
             return False
         self._work_on([launch])
         return True
 
 
-def captured(backend: Any, launches: Sequence[Planned], run: Callable[[], object]) -> Captured | None:
+def captured(backend: Backend, launches: Sequence[Planned], run: Callable[[], object]) -> Captured | None:
     """Run the launches, and keep them; None if the backend keeps none, or not these, or if each looks for races."""
-    if not isinstance(backend, Capturing) or any(launch.plan.compiled.races is not None for launch in launches):
+    device = capturing(backend)
+    if device is None or any(launch.plan.compiled.races is not None for launch in launches):
         run()
         return None
     written: set[int] = set()
@@ -131,5 +135,5 @@ def captured(backend: Any, launches: Sequence[Planned], run: Callable[[], object
             if written.isdisjoint(map(id, read)):
                 sized.append(_Sized(number, launch, launch.depends()))
         written |= {id(buffer) for buffer in launch.memory(launch.plan.compiled.written)}
-    graph = backend.capture(run, [launch.plan.compiled.executable for launch in launches])
-    return None if graph is None else Captured(backend, graph, launches, sized)
+    graph = device.capture(run, [launch.plan.compiled.executable for launch in launches])
+    return None if graph is None else Captured(backend, device, graph, launches, sized)

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import AdstackArgumentError
 from ..ir.structure import Place, Program
 from ..ir.text.parser import parse_ir
 from ..ir.verify.verifier import verify
-from .backend import Bindings
 from .compiler import compile_kernel, compile_program
-from .memory import Buffer
+from .memory.buffers import Buffer
+from .protocol.backend import Array, Bindings, Scalars
 from .state import current
 
 __all__ = ["IRProgram"]
-
-Array = npt.NDArray[Any]
 
 
 class IRProgram:
@@ -34,7 +30,7 @@ class IRProgram:
         self.root = parse_ir(text, file)
         verify(self.root)
 
-    def __call__(self, arrays: Mapping[str, Array] | None = None, scalars: Sequence[Any] = ()) -> tuple[Any, ...]:
+    def __call__(self, arrays: Mapping[str, Array] | None = None, scalars: Scalars = ()) -> tuple[object, ...]:
         """Launch with an array for each field and ndarray place; arrays change in place, returned scalars come back."""
         runtime = current()
         backend = runtime.backend
@@ -42,11 +38,11 @@ class IRProgram:
             compiled = compile_program(self.root, runtime.options, backend)
         else:
             compiled = compile_kernel(self.root, runtime.options, backend)
-        given = {place.name: _array(place, arrays or {}) for place in self._outer()}
-        buffers = {name: Buffer(backend, self.root.places[name].dtype, a.shape) for name, a in given.items()}
+        inputs = {place.name: _array(place, arrays or {}) for place in self._outer()}
+        buffers = {name: Buffer(backend, self.root.places[name].dtype, a.shape) for name, a in inputs.items()}
         try:
             for name, buffer in buffers.items():
-                buffer.write(given[name])
+                buffer.write(inputs[name])
             bindings = Bindings(
                 {name: b.storage for name, b in buffers.items()}, {name: b.shape for name, b in buffers.items()}
             )
@@ -55,7 +51,7 @@ class IRProgram:
                 backend.synchronize()
             finally:
                 for name, buffer in buffers.items():
-                    given[name][...] = buffer.read()
+                    inputs[name][...] = buffer.read()
             return returned
         finally:
             for buffer in buffers.values():

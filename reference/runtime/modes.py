@@ -20,8 +20,8 @@ from ..ir.location import Loc
 from ..ir.structure import Kernel, Op, Place, Region
 from ..transforms.pipeline import optimize
 from ..transforms.rewriting.rewrite import clone_kernel
-from .collection import uncollected
-from .options import Options
+from .protocol.options import Options
+from .threads.collection import uncollected
 
 __all__ = [
     "RECORD",
@@ -115,7 +115,7 @@ def reverse_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options, *
     early, before = split_before(kernel, names)
     aliases = {alias.name: name for name, alias in before.items()}
     try:
-        recipe = Recipe(early, _moved(grads, aliases), lambda made: _only_read(made, aliases))
+        recipe = Recipe(early, _moved(grads, aliases), lambda derivative: _only_read(derivative, aliases))
         return replace(_only_read(reverse(early, recipe.grads), aliases), recipe=recipe)
     except AdstackDataAccessError:
         replayed = with_scratch(kernel, names)
@@ -123,7 +123,10 @@ def reverse_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options, *
         scratch = {place.name: name for name, place in replayed.scratch.items()}
         aliases = {alias.name: name for name, alias in (*before.items(), *replayed.before.items())} | scratch
         recipe = Recipe(
-            early, _moved(grads, aliases), lambda made: _only_read(made, aliases), replayed=frozenset(scratch)
+            early,
+            _moved(grads, aliases),
+            lambda derivative: _only_read(derivative, aliases),
+            replayed=frozenset(scratch),
         )
         return replace(_only_read(reverse(early, recipe.grads, recipe.replayed), aliases), recipe=recipe)
 
@@ -150,14 +153,14 @@ class JournalMode:
 def journal_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options) -> JournalMode:
     """The kernel for launches that log what their reverse mode needs."""
     _check_real(kernel, "grad")
-    made = journaled(optimize(ordered_updates(kernel), options, keep_accesses=True), grads)
+    logged = journaled(optimize(ordered_updates(kernel), options, keep_accesses=True), grads)
     silent = None
-    if any(op.name in ("print", "assert") for op in made.forward.body.walk()):
-        silent = clone_kernel(made.forward)
+    if any(op.name in ("print", "assert") for op in logged.forward.body.walk()):
+        silent = clone_kernel(logged.forward)
         _silence(silent.body)
-    logs = {log.place.name: log.place for log in made.logs}
-    recipe = Recipe(made.source, grads, lambda kernel: _logged(kernel, logs), journal=made.journal)
-    return JournalMode(made.forward, silent, Derived(made.backward, recipe=recipe), made.logs, made.sheets)
+    logs = {log.place.name: log.place for log in logged.logs}
+    recipe = Recipe(logged.source, grads, lambda kernel: _logged(kernel, logs), journal=logged.journal)
+    return JournalMode(logged.forward, silent, Derived(logged.backward, recipe=recipe), logged.logs, logged.sheets)
 
 
 def _logged(kernel: Kernel, logs: Mapping[str, Place]) -> Derived:
@@ -170,16 +173,18 @@ def seen_mode(derived: Derived, names: Collection[str]) -> Derived:
     """The same, which also marks what it reads of these places."""
     if not names:
         return derived
-    made = seen(derived.kernel, names)
-    return Derived(made.kernel, derived.beside, {mark.name: name for name, mark in made.marks.items()}, made.sites)
+    marked = seen(derived.kernel, names)
+    return Derived(
+        marked.kernel, derived.beside, {mark.name: name for name, mark in marked.marks.items()}, marked.sites
+    )
 
 
 @uncollected()
 def checked_mode(kernel: Kernel, names: Collection[str], options: Options) -> Derived:
     """The kernel that checks whether it overwrites what it has read of these places; the record stands at `RECORD`."""
-    made = checked(optimize(kernel, options, keep_accesses=True), names)
-    marks = {mark.name: name for name, mark in made.marks.items()}
-    return Derived(made.kernel, {}, {**marks, RECORD: RECORD} if marks else {}, made.sites)
+    marked = checked(optimize(kernel, options, keep_accesses=True), names)
+    marks = {mark.name: name for name, mark in marked.marks.items()}
+    return Derived(marked.kernel, {}, {**marks, RECORD: RECORD} if marks else {}, marked.sites)
 
 
 def _reversible(kernel: Kernel, options: Options) -> Kernel:
@@ -206,8 +211,8 @@ def _only_read(kernel: Kernel, aliases: dict[str, str]) -> Derived:
 def inputs(kernel: Kernel) -> set[str]:
     """Names of the places of real numbers that the kernel reads."""
     reads = (op.attrs["place"] for op in kernel.body.walk() if op.name == "load")
-    found = {place for place in reads if place.dtype.is_float and place.role == "primal" and place.kind != "temp"}
-    return {place.name for place in found}
+    read = {place for place in reads if place.dtype.is_float and place.role == "primal" and place.kind != "temp"}
+    return {place.name for place in read}
 
 
 def has_outputs(kernel: Kernel) -> bool:

@@ -8,14 +8,15 @@ from typing import Any
 
 from ..errors import AdstackRuntimeError
 from ..ir.structure import Place
-from .backend import Backend, Bindings, Counting, Numbering, Ordering
 from .compiler import Compiled
-from .memory import Buffer
-from .provenance import Written
-from .shortcuts import Argument, SameAttribute, Shortcut
+from .memory.buffers import Buffer
+from .memory.observers import OBSERVERS, tell_others
+from .memory.provenance import Written
+from .memory.streams import ordered
+from .protocol.abilities import serving, sharing
+from .protocol.backend import Backend, Bindings, Scalar, Scalars
+from .protocol.shortcuts import Argument, SameAttribute, Shortcut
 from .sizes import Sizing
-from .streams import ordered
-from .watches import OBSERVERS, tell_others
 
 __all__ = ["Plan"]
 
@@ -46,13 +47,13 @@ class Plan:
         self._written_arguments = tuple(n for n in self._arguments if n in compiled.written)
         self.sizing = Sizing.of(compiled)
         self._number = 0
-        self._orders = isinstance(backend, Ordering)
-        self._counting = backend if isinstance(backend, Counting) else None
-        self._scalars: Sequence[Any] = ()
+        self._orders = sharing(backend) is not None
+        self._serving = serving(backend)
+        self._scalars: Scalars = ()
         for buffer in self._changed:
             buffer.written_by(self)
 
-    def launch(self, scalars: Sequence[Any], arrays: Mapping[str, Buffer]) -> Sequence[Any]:
+    def launch(self, scalars: Scalars, arrays: Mapping[str, Buffer]) -> Scalars:
         """Run with these scalar arguments and array arguments; the returned scalars."""
         for buffer in self._fixed:
             if buffer.storage is None:
@@ -78,7 +79,7 @@ class Plan:
             for name in self._written_arguments:
                 arrays[name].touch()
 
-    def _announce(self, scalars: Sequence[Any], arrays: Mapping[str, Buffer]) -> None:
+    def _announce(self, scalars: Scalars, arrays: Mapping[str, Buffer]) -> None:
         """Say what a launch is about to write."""
         if OBSERVERS:
             for buffer in (*self._changed, *(arrays[name] for name in self._written_arguments)):
@@ -102,20 +103,20 @@ class Plan:
     @property
     def number(self) -> int:
         """The backend's number of its last launch; 0 if there was none."""
-        counting = self._counting
-        return self._number if counting is None else counting.last_launch(self.compiled.executable)
+        backend = self._serving
+        return self._number if backend is None else backend.last_launch(self.compiled.executable)
 
     @property
     def number_word(self) -> int:
         """The address of that number; 0 if the backend has it nowhere."""
-        backend = self.backend
-        return backend.launch_word(self.compiled.executable) if isinstance(backend, Numbering) else 0
+        backend = self._serving
+        return 0 if backend is None else backend.launch_word(self.compiled.executable)
 
     @property
-    def scalars(self) -> Sequence[Any]:
+    def scalars(self) -> Sequence[Scalar | None]:
         """The scalar arguments of its last launch; floats may be missing (None)."""
-        counting = self._counting
-        return self._scalars if counting is None else counting.last_scalars(self.compiled.executable)
+        backend = self._serving
+        return self._scalars if backend is None else backend.last_scalars(self.compiled.executable)
 
     def bind(self, arrays: Mapping[str, Buffer]) -> Bindings:
         """What a launch with these array arguments works on."""
@@ -137,11 +138,12 @@ class Plan:
         arguments: tuple[Argument, ...],
         attributes: tuple[SameAttribute, ...],
         returns: bool,
-        otherwise: Callable[..., Any],
+        otherwise: Callable[..., object],
         **more: Any,
     ) -> Callable[..., Any] | None:
         """A callable that serves such calls without Python, if the backend has one: see `shortcuts`."""
-        if self.compiled.races is not None:
+        backend = self._serving
+        if self.compiled.races is not None or backend is None:
             return None
         wanted = Shortcut(arguments, attributes, returns, self.buffers, self.compiled.written, otherwise, **more)
-        return self.backend.shortcut(self.compiled.executable, wanted)
+        return backend.shortcut(self.compiled.executable, wanted)

@@ -10,7 +10,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -22,9 +22,9 @@ from ..interpreter.races import Access, Touch, race
 from ..ir.structure import Place, Program
 from ..ir.verify.verifier import verify
 from ..transforms.tasks.races import BASES, BOXES, MARKS, PAIRS, RECORD, Site, Watched, watched
-from .backend import Backend, Bindings
-from .memory import Array, Buffer
-from .options import Options
+from .memory.buffers import Array, Buffer
+from .protocol.backend import Backend, Bindings, Executable, Scalars
+from .protocol.options import Options
 
 __all__ = ["RaceCheck"]
 
@@ -43,25 +43,27 @@ class RaceCheck:
     def __init__(self, program: Program, options: Options, backend: Backend, form: Watched | None) -> None:
         self._program, self._options, self._backend = program, options, backend
         self._apart = form, self._compiled(form)
-        self._overlapping: tuple[Watched | None, Any] | None = None
+        self._overlapping: tuple[Watched | None, Executable] | None = None
         self.executable = self._apart[1]
 
     @staticmethod
     def of(program: Program, options: Options, backend: Backend) -> RaceCheck | None:
-        """None if nobody wants to know, if the backend says, or if no arguments can make the program race."""
+        """How a program is launched in debug mode; None without debug mode, on a backend that looks for races itself,
+        and for a program that races with no arguments.
+        """
         if not options.debug or backend.capabilities.races or not program.tasks:
             return None
         form = watched(program, wide=backend.capabilities.wide_atomics)
         arguments = any(place.kind == "ndarray" for place in program.places.values())
         return None if form is None and not arguments else RaceCheck(program, options, backend, form)
 
-    def _compiled(self, form: Watched | None) -> Any:
+    def _compiled(self, form: Watched | None) -> Executable:
         program = self._program if form is None else form.program
         if os.environ.get("ADSTACK_VERIFY") == "1":
             verify(program)
         return self._backend.compile(program, self._options)
 
-    def _form(self, *, everywhere: bool) -> tuple[Watched | None, Any]:
+    def _form(self, *, everywhere: bool) -> tuple[Watched | None, Executable]:
         """The program with marks, and compiled; `everywhere` if arguments overlap."""
         if not everywhere:
             return self._apart
@@ -70,7 +72,7 @@ class RaceCheck:
             self._overlapping = form, self._compiled(form)
         return self._overlapping
 
-    def launch(self, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
+    def launch(self, scalars: Scalars, bindings: Bindings) -> Scalars:
         """Launch; AdstackRaceError if two iterations of a loop have raced."""
         slots, counts = numbered(dict(self._spans(bindings)))
         everywhere = len({own.memory for own in slots.values()}) < len(slots)
@@ -109,22 +111,22 @@ class RaceCheck:
     def _buffers(self, form: Watched, layout: _Layout) -> dict[str, Buffer]:
         """Zeros for what the program leaves, and where its marks begin."""
         shapes = {MARKS: (max(layout.count, 1), 2 * len(form.kinds))}
-        made: dict[str, Buffer] = {}
+        buffers: dict[str, Buffer] = {}
         try:
             for name in (MARKS, BASES, BOXES, RECORD):
                 place = form.program.places[name]
                 shape = shapes.get(name) or _shape(place, {})
-                made[name] = Buffer(self._backend, place.dtype, shape)
-            made[BASES].write(np.array(layout.bases, np.int64))
+                buffers[name] = Buffer(self._backend, place.dtype, shape)
+            buffers[BASES].write(np.array(layout.bases, np.int64))
         except AdstackMemoryError as error:
-            for buffer in made.values():
+            for buffer in buffers.values():
                 buffer.drop()
             raise AdstackMemoryError(
                 f"{self._program.name}: looking for races takes {2 * len(form.kinds)} words of {form.dtype.bits} bits "
                 f"for each of {layout.count} elements ({error.message})",
                 do="launch it on less, or without debug=True",
             ) from error
-        return made
+        return buffers
 
 
 def _shape(place: Place, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Collection, Mapping
+from typing import Final
 
 from ..analysis.reach import Reach, Walk
 from ..autodiff.racing import DISTINCT, Races
 from ..errors import AdstackDataAccessError
 from ..ir.structure import Kernel, Op, Value
+from .protocol.backend import Scalars
 
 __all__ = ["DISTINCT", "Racing"]
 
@@ -27,7 +28,7 @@ class Racing:
 
     def __init__(self, kernel: Kernel, names: Collection[str], aliases: Mapping[str, str] = DISTINCT) -> None:
         self._kernel, self._races = kernel, Races(kernel, names, aliases)
-        self._known: dict[Any, AdstackDataAccessError | None] = {}
+        self._known: dict[object, AdstackDataAccessError | None] = {}
 
     def __bool__(self) -> bool:
         """Whether there are arguments for which some race may be certain."""
@@ -38,7 +39,7 @@ class Racing:
         """(name, name) of the places of such a race: what is written, and what meets it."""
         return {(one.place.name, other.place.name) for one, other in self._races.pairs}
 
-    def refuse(self, scalars: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
+    def refuse(self, scalars: Scalars, shapes: Mapping[str, tuple[int, ...]]) -> None:
         """Raise AdstackDataAccessError if a launch with these scalars, and arrays of these shapes, certainly races."""
         if not self._races.pairs:
             return
@@ -51,7 +52,7 @@ class Racing:
         if error is not None:
             raise error.with_traceback(None)
 
-    def _error(self, scalars: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> AdstackDataAccessError | None:
+    def _error(self, scalars: Scalars, shapes: Mapping[str, tuple[int, ...]]) -> AdstackDataAccessError | None:
         walk = _Numbers(shapes, Reach())
         for param, value in zip(self._kernel.params, scalars, strict=True):
             walk.know(param, (value, value) if isinstance(value, int) else None)
@@ -70,4 +71,5 @@ class _Numbers(Walk):
     def _memory(self, op: Op) -> None:
         """Only extents matter."""
         if op.name == "shape":
-            super()._memory(op)
+            extent = self._extents(op.attrs["place"])[op.attrs["axis"]]
+            self.know(op.result, (extent, extent))

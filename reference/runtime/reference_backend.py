@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import interpreter
 from ..errors import AdstackMemoryError
 from ..ir.structure import Program
 from ..ir.types import DType
-from .adstack_heap import UNCOUNTABLE, HeapLimit, TaskUse, known, touched, uncountable
-from .backend import Bindings, Capabilities, Probe
-from .budget import current
-from .heap import TaskHeap
-from .options import Options
-from .shortcuts import Shortcut
+from .adstacks.budget import current
+from .adstacks.heap import UNCOUNTABLE, HeapLimit, TaskUse, known, touched, uncountable
+from .adstacks.layout import TaskHeap
+from .protocol.backend import Array, Bindings, Capabilities, Probe, Scalars
+from .protocol.options import Options
 
 __all__ = ["ReferenceBackend", "open_device", "probe"]
 
@@ -59,14 +55,14 @@ class Executable:
     program: Program
     options: Options
     without: Program
-    depths: dict[str, npt.NDArray[Any]]
+    depths: dict[str, Array]
     heaps: dict[int, TaskHeap]
     ran: dict[str, int] = field(default_factory=dict)
 
     def use(self, number: int, iterations: int | None = None) -> TaskUse:
         """The heap that a task takes with the depths there are; `iterations` if it is known how many there are."""
         task, heap = self.program.tasks[number], self.heaps[number]
-        depths = next((found.tolist() for found in self.depths.values()), ())
+        depths = next((place.tolist() for place in self.depths.values()), ())
         placement = heap.place(depths)
         for group, capacity in zip(heap.groups, placement.capacities, strict=True):
             if capacity >= UNCOUNTABLE:
@@ -127,7 +123,7 @@ class ReferenceBackend:
         """Nothing: the interpreter runs the tasks as they are."""
         return {}
 
-    def launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
+    def launch(self, executable: Executable, scalars: Scalars, bindings: Bindings) -> Scalars:
         self.launches += 1
         options = executable.options
         executable.ran.clear()
@@ -141,37 +137,30 @@ class ReferenceBackend:
         program = executable.without if bindings.sized else executable.program
         return interpreter.run(program, {**bindings.storages, **executable.depths}, scalars, options=how)
 
-    def exclusively(self, work: Callable[[], None]) -> None:
-        """Launches go through Python, where it is one thread's turn at a time."""
-        work()
-
-    def shortcut(self, executable: Executable, wanted: Shortcut) -> None:
-        """None: the interpreter is Python."""
-
     def synchronize(self) -> None:
         """Nothing to wait for."""
 
-    def allocate(self, dtype: DType, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    def allocate(self, dtype: DType, shape: tuple[int, ...]) -> Array:
         try:
             return np.zeros(shape, dtype.numpy)
         except (MemoryError, ValueError) as error:
             raise AdstackMemoryError(f"no memory for {dtype} of shape {shape}: {error}") from error
 
-    def adopt(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def adopt(self, array: Array) -> Array:
         return array
 
-    def free(self, storage: Any) -> None:
+    def free(self, storage: Array) -> None:
         """Python frees it."""
 
-    def address(self, storage: npt.NDArray[Any]) -> int:
+    def address(self, storage: Array) -> int:
         address: int = storage.ctypes.data
         return address
 
-    def host_view(self, storage: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def host_view(self, storage: Array) -> Array:
         return storage
 
-    def download(self, storage: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def download(self, storage: Array) -> Array:
         return np.array(storage)
 
-    def upload(self, storage: npt.NDArray[Any], array: npt.NDArray[Any]) -> None:
+    def upload(self, storage: Array, array: Array) -> None:
         storage[...] = array

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
+from .adstacks.stats import count
 from .compiler import Compiled
-from .memory import Buffer
-from .stats import count
+from .memory.buffers import Buffer
+from .protocol.backend import Scalars
 
 __all__ = ["Sizing"]
 
@@ -25,7 +25,7 @@ class Sizing:
         self.reads = tuple(sorted(reads))
         self.reductions = reductions
         self.transient = transient
-        self._known: Any = None
+        self._known: object = None
 
     @classmethod
     def of(cls, compiled: Compiled) -> Sizing | None:
@@ -36,7 +36,7 @@ class Sizing:
         reductions = sum(task.kind == "parallel" for task in sizers)
         return cls(compiled.sized.reads, reductions, transient=compiled.sized.transient)
 
-    def holds(self, scalars: Sequence[Any], buffers: Mapping[str, Buffer]) -> bool:
+    def holds(self, scalars: Scalars, buffers: Mapping[str, Buffer]) -> bool:
         """Whether a launch with this memory may leave the sizers out. If not, it is taken to run them.
 
         Memory that others write too (numpy, torch) may have changed without notice: it is looked at every time.
@@ -54,7 +54,7 @@ class Sizing:
         """The launch failed: who knows what it has computed."""
         self._known = None
 
-    def key(self, scalars: Sequence[Any], buffers: Mapping[str, Buffer]) -> Any:
+    def key(self, scalars: Scalars, buffers: Mapping[str, Buffer]) -> object:
         """Equal while nothing has changed that depths depend on; None if others may change it without notice."""
         looked_at = [buffers[name] for name in self.reads]
         if any(buffer.shared for buffer in looked_at):

@@ -7,17 +7,18 @@ import os
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from ..errors import AdstackError, AdstackRuntimeError
-from . import budget
-from .backend import Backend, Reclaiming
-from .capturing import check
-from .guards import invalidate
-from .options import Options, parse
-from .registry import candidates, default_arch, open_arch
-from .turn import TURN
-from .watches import limit_kept
+from .adstacks import budget
+from .memory.ledger import limit_kept
+from .protocol.abilities import exclusively, reclaiming
+from .protocol.backend import Backend
+from .protocol.options import Options, parse
+from .protocol.registry import candidates, default_arch, open_arch
+from .threads.capturing import check
+from .threads.guards import invalidate
+from .threads.turn import TURN
 
 __all__ = ["ENDED", "Resident", "Runtime", "active", "check_unended", "current", "start", "stop"]
 
@@ -49,7 +50,7 @@ class Runtime:
         self.options = options
         self.epoch = next(self._epochs)
         self.ended = False
-        self._residents: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._residents: weakref.WeakSet[Resident] = weakref.WeakSet()
 
     def adopt(self, resident: Resident) -> None:
         """Tell `resident` when this runtime ends; AdstackRuntimeError if it has ended."""
@@ -59,7 +60,7 @@ class Runtime:
                 raise _ended("the data was being made")
             self._residents.add(resident)
 
-    def residents(self) -> list[Any]:
+    def residents(self) -> list[Resident]:
         """What lives in this runtime."""
         with TURN.lock:
             return list(self._residents)
@@ -69,7 +70,7 @@ class Runtime:
 
         An error that nobody asked about goes with its memory.
         """
-        self.backend.exclusively(self._close)
+        exclusively(self.backend, self._close)
 
     def _close(self) -> None:
         self.ended = True
@@ -83,8 +84,9 @@ class Runtime:
             invalidate()
             for resident in self.residents():
                 resident.drop()
-            if finished and isinstance(self.backend, Reclaiming):  # otherwise it would wait once more
-                self.backend.close()
+            device = reclaiming(self.backend)
+            if finished and device is not None:  # otherwise it would wait once more
+                device.close()
 
 
 def check_unended(ended: int, doing: str) -> None:
@@ -120,14 +122,14 @@ def current() -> Runtime:
             return _ACTIVE[0] if _ACTIVE else start(None, parse({}))
 
 
-def start(arch: Any, options: Options) -> Runtime:
+def start(arch: object, options: Options) -> Runtime:
     """End the runtime in use, then start one; without `arch`, ADSTACK_ARCH or the best that is available decides."""
     with TURN.lock:
         stop()
         wanted = arch if arch is not None else os.environ.get("ADSTACK_ARCH") or default_arch()
-        made = Runtime(candidates(wanted), options)
-        _ACTIVE[:] = [made]
-        return made
+        runtime = Runtime(candidates(wanted), options)
+        _ACTIVE[:] = [runtime]
+        return runtime
 
 
 def stop() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import AdstackSyntaxError
-from ..runtime.copying import ByName
+from ..runtime.memory.copying import ByName
 from .protocol import current_emitter
 
 __all__ = ["BoundFunc", "Func", "PyFunc", "func", "pyfunc", "real_func"]

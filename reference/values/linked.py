@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from ..ir.derivatives import RULES
-from ..runtime.recording import in_charge
+from ..runtime.threads.recording import in_charge
 from .slopes import slopes
 
 __all__ = ["Chain", "Linked", "Links", "keeping", "links_in", "read", "wrote"]

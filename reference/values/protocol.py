@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final, Protocol
 
 from ..ir.types import DType
-from ..runtime.scopes import Scopes, Within
+from ..runtime.threads.scopes import Scopes, Within
 
 __all__ = ["AtomicTarget", "Emitter", "ExprLike", "current_emitter", "emitting", "is_expr", "lowered", "lowering"]
 

@@ -14,7 +14,7 @@ from adstack.errors import AdstackDataAccessError
 from adstack.ir.structure import Kernel
 from adstack.ir.types import f64
 from adstack.runtime.modes import reverse_mode
-from adstack.runtime.options import Options
+from adstack.runtime.protocol.options import Options
 
 
 def read_by_reverse(kernel: Kernel, names: set[str]) -> set[str]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import adstack as qd
-from adstack.runtime.guards import invalidate
+from adstack.runtime.threads.guards import invalidate
 
 
 @pytest.fixture(params=["reference", "cpu"], autouse=True)

@@ -11,7 +11,7 @@ import pytest
 
 import adstack as qd
 from adstack.gradients import records
-from adstack.runtime.watches import LEDGER
+from adstack.runtime.memory.ledger import LEDGER
 
 
 @pytest.fixture(params=["reference", "cpu"])

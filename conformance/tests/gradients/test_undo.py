@@ -12,7 +12,7 @@ from memory_kit import Parts
 
 from adstack.gradients.undo import Log, Overwritten, Touched, identity, whole
 from adstack.ir.types import f32, f64
-from adstack.runtime.memory import Buffer
+from adstack.runtime.memory.buffers import Buffer
 from adstack.runtime.reference_backend import ReferenceBackend
 
 BACKEND = ReferenceBackend()

@@ -8,8 +8,8 @@ import pytest
 
 import adstack as qd
 from adstack.ir.types import f32
-from adstack.runtime import registry
-from adstack.runtime.backend import Capabilities, Unavailable
+from adstack.runtime.protocol import registry
+from adstack.runtime.protocol.backend import Capabilities, Unavailable
 
 
 @pytest.mark.parametrize("arch", ["reference", "cpu", "vulkan"])

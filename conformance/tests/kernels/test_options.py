@@ -6,9 +6,10 @@ import pytest
 
 import adstack as qd
 from adstack.kernels.options import current_options
-from adstack.runtime import registry, state
-from adstack.runtime.backend import Capabilities, Unavailable
-from adstack.runtime.options import REFUSED, WITHOUT_EFFECT, Options, parse
+from adstack.runtime import state
+from adstack.runtime.protocol import registry
+from adstack.runtime.protocol.backend import Capabilities, Unavailable
+from adstack.runtime.protocol.options import REFUSED, WITHOUT_EFFECT, Options, parse
 from adstack.values.scalars import scalar_type
 
 

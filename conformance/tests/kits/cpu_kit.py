@@ -19,8 +19,8 @@ from adstack.backends.cpu.runtime import CpuBackend, open_device
 from adstack.backends.shared.jit import jit
 from adstack.errors import AdstackError
 from adstack.ir.structure import Kernel, Program
-from adstack.runtime.backend import Bindings
-from adstack.runtime.options import Options
+from adstack.runtime.protocol.backend import Bindings
+from adstack.runtime.protocol.options import Options
 from adstack.transforms import pipeline
 from adstack.transforms.rewriting.options import Options as PassOptions
 from adstack.transforms.tasks.tasks import split

@@ -20,8 +20,8 @@ from adstack.backends.cuda.runtime import CudaBackend
 from adstack.backends.cuda.toolchain import ptx
 from adstack.ir.structure import Kernel, Program
 from adstack.ir.types import from_numpy
-from adstack.runtime.backend import Bindings, Capabilities
-from adstack.runtime.options import Options
+from adstack.runtime.protocol.backend import Bindings, Capabilities
+from adstack.runtime.protocol.options import Options
 
 Array = npt.NDArray[Any]
 

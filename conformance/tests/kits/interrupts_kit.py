@@ -19,8 +19,8 @@ from typing import Any
 import adstack
 import adstack as qd
 from adstack import backends
-from adstack.runtime.interrupts import are_kept
-from adstack.runtime.recording import RECORDERS
+from adstack.runtime.threads.interrupts import are_kept
+from adstack.runtime.threads.recording import RECORDERS
 
 __all__ = ["Program", "at_random", "everywhere", "unraised"]
 

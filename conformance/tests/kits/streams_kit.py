@@ -7,8 +7,8 @@ from cpu_kit import backend, tasks_of
 from interpreter_kit import same_bits
 
 from adstack import interpreter
-from adstack.runtime.backend import Bindings
-from adstack.runtime.options import Options
+from adstack.runtime.protocol.backend import Bindings
+from adstack.runtime.protocol.options import Options
 
 
 def both(text: str, y: np.ndarray, lanes: int, seed: int, launches: int = 1) -> None:

@@ -22,8 +22,8 @@ from adstack.backends.codegen_spirv.traits import Traits
 from adstack.backends.vulkan.runtime import VulkanBackend, open_device
 from adstack.ir.structure import Kernel, Program
 from adstack.ir.types import from_numpy
-from adstack.runtime.backend import Bindings
-from adstack.runtime.options import Options
+from adstack.runtime.protocol.backend import Bindings
+from adstack.runtime.protocol.options import Options
 
 Array = npt.NDArray[Any]
 

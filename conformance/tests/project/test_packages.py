@@ -94,7 +94,9 @@ def test_the_public_module_does_nothing_but_re_export():
 
 
 def _is_docstring_or_constant(node: ast.stmt) -> bool:
-    # __all__, __version__ and aliases (`Name = other.name`) are names, not behaviour.
+    # __all__, __version__ and aliases (`Name = other.name`) are names, not behaviour; __dir__ lists them.
+    if isinstance(node, ast.FunctionDef):
+        return node.name == "__dir__"
     if isinstance(node, ast.Expr):
         return isinstance(node.value, ast.Constant)
     return isinstance(node, (ast.Assign, ast.AnnAssign)) and not any(isinstance(n, ast.Call) for n in ast.walk(node))

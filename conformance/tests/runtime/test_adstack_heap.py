@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adstack.errors import AdstackMemoryError
-from adstack.runtime.adstack_heap import Heap, HeapLimit, least
+from adstack.runtime.adstacks.heap import Heap, HeapLimit, least
 
 
 class Device:

@@ -10,8 +10,8 @@ import pytest
 
 import adstack as qd
 from adstack.errors import AdstackMemoryError
-from adstack.runtime.adstack_heap import Heap, HeapLimit
-from adstack.runtime.budget import Budget, current
+from adstack.runtime.adstacks.budget import Budget, current
+from adstack.runtime.adstacks.heap import Heap, HeapLimit
 
 MIB = 1 / 1024
 """In the units of the option."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import adstack as qd
-from adstack.runtime.collection import uncollected
+from adstack.runtime.threads.collection import uncollected
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from transforms_kit import kernel_of
 
 from adstack.errors import AdstackMemoryError
 from adstack.runtime.compiler import compile_kernel
-from adstack.runtime.options import Options
+from adstack.runtime.protocol.options import Options
 from adstack.runtime.reference_backend import ReferenceBackend
 
 KERNEL = """kernel @k() {

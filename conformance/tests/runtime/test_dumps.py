@@ -11,8 +11,8 @@ import pytest
 import adstack as qd
 from adstack.ir.text.parser import parse_ir
 from adstack.runtime import dumps
-from adstack.runtime.backend import Unavailable
-from adstack.runtime.registry import probe
+from adstack.runtime.protocol.backend import Unavailable
+from adstack.runtime.protocol.registry import probe
 
 ARCHES = ["reference", "cpu", "cuda"] + ["vulkan"] * (not isinstance(probe("vulkan"), Unavailable))
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from adstack.ir.builder import Builder
 from adstack.ir.structure import Place, Region, Task
 from adstack.ir.types import ALL, f16, f32, f64, i32, i64, u1
-from adstack.runtime.heap import TaskHeap
+from adstack.runtime.adstacks.layout import TaskHeap
 
 DEPTHS = Place("depths", i64, (8,), "depths")
 

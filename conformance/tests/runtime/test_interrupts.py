@@ -9,8 +9,8 @@ import pytest
 from interrupts_kit import Program, at_random, everywhere, unraised
 
 import adstack as qd
-from adstack.runtime.guards import ASKING, GUARD
-from adstack.runtime.scopes import settle
+from adstack.runtime.threads.guards import ASKING, GUARD
+from adstack.runtime.threads.scopes import settle
 
 KINDS = pytest.mark.parametrize("kind", [KeyboardInterrupt, MemoryError])
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import adstack as qd
-from adstack.runtime.memory import Buffer
+from adstack.runtime.memory.buffers import Buffer
 from adstack.runtime.reference_backend import ReferenceBackend, open_device, probe
 
 

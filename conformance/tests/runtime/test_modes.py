@@ -18,7 +18,7 @@ from adstack.ir.location import Loc
 from adstack.ir.structure import Kernel, Place
 from adstack.ir.types import f64
 from adstack.runtime.modes import reverse_mode
-from adstack.runtime.options import Options
+from adstack.runtime.protocol.options import Options
 from adstack.transforms.pipeline import lower
 
 OPTIONS = Options()

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from memory_kit import Parts, Whole
 
 import adstack as qd
-from adstack.runtime import memory
-from adstack.runtime.memory import Buffer
-from adstack.runtime.pages import Pages
+from adstack.runtime.memory import blocks
+from adstack.runtime.memory.buffers import Buffer
+from adstack.runtime.memory.pages import Pages
 from adstack.runtime.reference_backend import ReferenceBackend
 
 
@@ -49,7 +49,7 @@ STEPS = st.lists(
 @settings(deadline=None)
 def test_elements_are_those_of_the_memory_whatever_was_done_to_it(kind, steps, page):
     with pytest.MonkeyPatch.context() as changed:
-        changed.setattr(memory, "PAGE", page)
+        changed.setattr(blocks, "PAGE", page)
         buffer, model = Buffer(kind(), qd.f32, (8, 3)), np.zeros((8, 3), np.float32)
         for number, (what, at) in enumerate(steps, 1):
             match what:

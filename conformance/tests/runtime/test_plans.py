@@ -10,9 +10,9 @@ from adstack.ir.builder import Builder
 from adstack.ir.structure import Kernel, Place, Region, Value
 from adstack.ir.types import f32, i32
 from adstack.runtime.compiler import compile_kernel, stages
-from adstack.runtime.memory import Buffer
-from adstack.runtime.options import Options
+from adstack.runtime.memory.buffers import Buffer
 from adstack.runtime.plans import Plan
+from adstack.runtime.protocol.options import Options
 from adstack.runtime.reference_backend import ReferenceBackend, open_device
 
 SOURCE = Place("source", f32, (4,))

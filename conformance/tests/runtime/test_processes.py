@@ -11,10 +11,10 @@ import threading
 import pytest
 
 from adstack.errors import AdstackRuntimeError
-from adstack.runtime import processes
-from adstack.runtime.backend import Unavailable
-from adstack.runtime.processes import DeviceTurn, foreign
-from adstack.runtime.registry import probe
+from adstack.runtime.protocol.backend import Unavailable
+from adstack.runtime.protocol.registry import probe
+from adstack.runtime.threads import processes
+from adstack.runtime.threads.processes import DeviceTurn, foreign
 
 ARCHES = ["reference", "cpu", "cuda"] + ["vulkan"] * (not isinstance(probe("vulkan"), Unavailable))
 DEVICES = [arch for arch in ARCHES if arch in ("cuda", "vulkan")]
@@ -188,9 +188,9 @@ def test_what_waits_for_a_thread_at_the_end_does_not_hang(arch):
         thread = threading.Thread(target=work, daemon=True)
         thread.start()
         time.sleep(0.1)
-        import adstack.runtime.processes as processes
-        from adstack.backends.codegen_llvm import native
-        native._TURN.end()
+        import adstack.runtime.threads.processes as processes
+        from adstack.backends.hostcall import calls
+        calls._TURN.end()
         processes._end_all()
         thread.join(60)
         print(ended)

@@ -8,9 +8,9 @@ from interpreter_kit import read
 from sizing_kit import after_forward, sized_program
 
 from adstack import interpreter
-from adstack.runtime.adstack_heap import HeapLimit
-from adstack.runtime.backend import Bindings
-from adstack.runtime.options import Options
+from adstack.runtime.adstacks.heap import HeapLimit
+from adstack.runtime.protocol.backend import Bindings
+from adstack.runtime.protocol.options import Options
 from adstack.runtime.reference_backend import open_device
 
 CHAIN = """

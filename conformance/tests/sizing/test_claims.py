@@ -13,7 +13,7 @@ from adstack.interpreter import run
 from adstack.ir.builder import Builder
 from adstack.ir.structure import Program, Region
 from adstack.ir.types import u1
-from adstack.runtime.heap import TaskHeap
+from adstack.runtime.adstacks.layout import TaskHeap
 
 LOOP = "for %j = %0 to {hi} carry (%a = %v) {{\n %s = sin %a\n yield %s\n}}"
 GATED = (

@@ -6,10 +6,37 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import AdstackTypeError
-from ...ir.types import DType, f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64, unsigned
+from ...ir import types as ir
+from ...ir.types import DType, unsigned
 from ..annotations import NDArray, ndarray
 from ..elements import Elements, describe
 from ..nested import as_list, size, typed
+from ..scalar_types import (
+    f16,
+    f32,
+    f64,
+    float16,
+    float32,
+    float64,
+    i8,
+    i16,
+    i32,
+    i64,
+    int8,
+    int16,
+    int32,
+    int64,
+    u1,
+    u8,
+    u16,
+    u32,
+    u64,
+    uint1,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 from ..scalars import check_number, dtype_of, uint
 from ..specs import MatrixSpec
 from ..templates import Template, template
@@ -54,10 +81,6 @@ __all__ = [
     "vector",
 ]
 
-float16, float32, float64 = f16, f32, f64
-int8, int16, int32, int64 = i8, i16, i32, i64
-uint1, uint8, uint16, uint32, uint64 = u1, u8, u16, u32, u64
-
 
 def resolve(dtype: Any, default_fp: DType, default_ip: DType) -> DType:
     """The scalar type that an annotation means: Python's float and int are the defaults, `uint` unsigned, bool u1."""
@@ -66,7 +89,7 @@ def resolve(dtype: Any, default_fp: DType, default_ip: DType) -> DType:
         return named
     if named is uint:
         return unsigned(default_ip)
-    return default_fp if named is float else default_ip if named is int else u1
+    return default_fp if named is float else default_ip if named is int else ir.u1
 
 
 def is_float(dtype: Any) -> bool:
@@ -130,7 +153,7 @@ class MatrixType:
             raise AdstackTypeError(f"{describe(made)} is no {self!r}", do="make the shapes equal")
         return made.cast(self.dtype)
 
-    def spec(self, default_fp: DType = f32, default_ip: DType = i32) -> MatrixSpec:
+    def spec(self, default_fp: DType = ir.f32, default_ip: DType = ir.i32) -> MatrixSpec:
         """What the frontend is told of a parameter with this annotation."""
         return MatrixSpec(resolve(self.dtype, default_fp, default_ip), self.shape)
 

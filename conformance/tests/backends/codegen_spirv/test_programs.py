@@ -18,8 +18,8 @@ from adstack.conformance.fuzz.programs import random_buffers, random_kernel, ran
 from adstack.errors import AdstackError, AdstackMemoryError, AdstackOverflowError
 from adstack.ir.ops import TABLE
 from adstack.ir.types import ALL, by_name
-from adstack.runtime.backend import Bindings
-from adstack.runtime.options import Options
+from adstack.runtime.protocol.backend import Bindings
+from adstack.runtime.protocol.options import Options
 from adstack.transforms import pipeline
 
 STRUCTURE = {"parallel_for", "yield", "return"}

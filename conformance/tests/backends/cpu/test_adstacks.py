@@ -15,9 +15,9 @@ from adstack.backends.cpu.runtime import CpuBackend, Executable, open_device
 from adstack.conformance.fuzz.smooth import smooth_buffers, smooth_kernel
 from adstack.errors import AdstackCompilationError, AdstackMemoryError, AdstackOverflowError
 from adstack.ir.types import ALL
-from adstack.runtime.adstack_heap import HeapLimit
-from adstack.runtime.backend import Bindings
-from adstack.runtime.options import Options
+from adstack.runtime.adstacks.heap import HeapLimit
+from adstack.runtime.protocol.backend import Bindings
+from adstack.runtime.protocol.options import Options
 
 SQUARES = """
 program @squares {

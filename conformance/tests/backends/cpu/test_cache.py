@@ -24,8 +24,8 @@ from adstack.backends.cpu import capability, toolchain
 from adstack.backends.shared import jit
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.object_cache import ObjectCache
-from adstack.runtime.backend import Bindings
-from adstack.runtime.options import Options
+from adstack.runtime.protocol.backend import Bindings
+from adstack.runtime.protocol.options import Options
 from adstack.tools.cli import cli
 
 

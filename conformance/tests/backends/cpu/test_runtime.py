@@ -15,8 +15,8 @@ from interpreter_kit import parallel, serial
 
 import adstack as qd
 from adstack.errors import AdstackOutOfBoundsError, AdstackRuntimeError
-from adstack.runtime.backend import Bindings
-from adstack.runtime.options import Options
+from adstack.runtime.protocol.backend import Bindings
+from adstack.runtime.protocol.options import Options
 
 FILL = parallel(
     "%v = load @x[%i] : i32\n%w = add %v, %p : i32\nstore @y[%i], %w",

@@ -11,8 +11,8 @@ import pytest
 
 from adstack.backends.cuda import capability, driver
 from adstack.errors import AdstackMemoryError, AdstackRuntimeError, BackendUnavailableError
-from adstack.runtime.backend import Capabilities, Unavailable
-from adstack.runtime.registry import open_arch
+from adstack.runtime.protocol.backend import Capabilities, Unavailable
+from adstack.runtime.protocol.registry import open_arch
 
 
 class FakeLibrary:

@@ -29,7 +29,7 @@ from adstack.errors import (
     AdstackOverflowError,
 )
 from adstack.ir.types import f32
-from adstack.runtime.pages import PAGE
+from adstack.runtime.memory.pages import PAGE
 
 DEPTH = int(os.environ.get("ADSTACK_FUZZ", "1"))
 

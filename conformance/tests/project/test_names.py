@@ -1,0 +1,62 @@
+"""What users are to call: `qd` and `qd.ad` have the documented names and no others, and type checkers know them."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import adstack as qd
+from adstack.tools.check import link_sources
+
+ROOT = Path(qd.__file__).resolve().parents[1]
+PAGE = (ROOT / "reference" / "spec" / "names.md").read_text("utf-8")
+
+
+def documented(module: str) -> list[str]:
+    """The names in the first column of a module's table."""
+    (table,) = re.findall(rf"\| names in `{re.escape(module)}` \|.*?\n\| --- \| --- \|\n((?:\|.*\n)+)", PAGE)
+    return [name for row in table.splitlines() for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+
+
+@pytest.mark.parametrize(("name", "module"), [("qd", qd), ("qd.ad", qd.ad)])
+def test_the_public_names_are_the_documented_ones(name, module):
+    names = documented(name)
+    assert sorted(names) == sorted(module.__all__)
+    assert len(set(names)) == len(names)
+    public = [one for one in dir(module) if one != "__version__"]
+    assert public == sorted(names)
+    assert all(hasattr(module, one) for one in names)
+
+
+@pytest.mark.parametrize("name", ["errors", "ir", "ir.structure", "runtime", "interpreter", "inspection"])
+def test_submodules_are_not_listed_and_can_be_imported(name):
+    assert importlib.import_module(f"adstack.{name}").__name__ == f"adstack.{name}"
+    assert name not in dir(qd)
+
+
+def test_a_strict_type_checker_accepts_the_programs_of_the_readme(tmp_path):
+    programs = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    assert programs
+    files = [tmp_path / f"program_{k}.py" for k in range(len(programs))]
+    for file, program in zip(files, programs, strict=True):
+        file.write_text(program, "utf-8")
+    config = tmp_path / "mypy.ini"
+    config.write_text(
+        f"[mypy]\nstrict = True\nmypy_path = {link_sources()}\n[mypy-torch.*]\nignore_missing_imports = True\n"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--config-file",
+        str(config),
+        "--cache-dir",
+        str(ROOT / ".mypy_cache" / "users"),
+    ]
+    done = subprocess.run([*command, *map(str, files)], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,76 @@
+"""How much memory of the device a runtime may use: the option `device_memory_GB`.
+
+Fields, arrays and their gradients count, and the adstack heap; memory that others own (numpy's, torch's) does not. The
+heap takes what the others leave: a launch that is short of it runs in waves or with checkpoints, as with a heap limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+from weakref import WeakSet
+
+from ...errors import AdstackMemoryError
+
+__all__ = ["Budget", "begin", "current"]
+
+
+class Sized(Protocol):
+    """What takes memory of the device: a buffer, a heap."""
+
+    @property
+    def taken(self) -> int:
+        """Bytes that it takes now."""
+
+
+class Budget:
+    """The memory that one runtime may use.
+
+    Args:
+        limit: bytes; 0 for no limit but the device's.
+
+    Attributes:
+        buffers: memory of fields and arrays.
+        heaps: adstack heaps.
+    """
+
+    def __init__(self, limit: int = 0) -> None:
+        self.limit = limit
+        self.buffers: WeakSet[Sized] = WeakSet()
+        self.heaps: WeakSet[Sized] = WeakSet()
+
+    def admit(self, size: int, what: str) -> None:
+        """Raise AdstackMemoryError if there is no room for so many bytes more."""
+        if not self.limit:
+            return
+        data, heap = _total(self.buffers), _total(self.heaps)
+        if data + heap + size > self.limit:
+            raise AdstackMemoryError(
+                f"{what} takes {size} bytes: of the {self.limit} bytes that device_memory_GB allows, {data} are taken "
+                f"by fields and arrays, {heap} by the adstack heap",
+                do="raise device_memory_GB, or make less data, or destroy what is no longer needed",
+            )
+
+    def heap_limit(self, limit: int) -> int:
+        """What `ad_stack_heap_limit` comes to beside fields and arrays (0 for none)."""
+        if not self.limit:
+            return limit
+        left = max(1, self.limit - _total(self.buffers))
+        return min(limit, left) if limit else left
+
+
+def _total(holders: Iterable[Sized]) -> int:
+    return sum(one.taken for one in holders)
+
+
+_CURRENT = [Budget()]
+
+
+def current() -> Budget:
+    """The budget of the runtime in use."""
+    return _CURRENT[0]
+
+
+def begin(gigabytes: float) -> None:
+    """A runtime starts that may use so much (0 for all there is)."""
+    _CURRENT[0] = Budget(int(gigabytes * 2**30))

@@ -1,0 +1,219 @@
+"""Buffers: the memory behind fields, ndarrays and array arguments; the host writes it, and somebody may watch it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Final
+from weakref import WeakSet
+
+import numpy as np
+import numpy.typing as npt
+
+from ...analysis.boxes import Box, box_at
+from ...ir.types import DType
+from ..protocol.abilities import transferring
+from ..protocol.backend import Backend, Storage
+from ..protocol.words import CHANGED, HISTORY, TAG, UNCHANGED, Words
+from ..threads.capturing import CAPTURING, check
+from ..threads.guards import invalidate, rewired
+from ..threads.turn import TURN
+from .blocks import Array, Block
+from .observers import OBSERVERS, tell_others
+from .streams import ordered
+from .watches import Watch, Watcher
+
+__all__ = ["Array", "Buffer"]
+
+_FREE: Final = nullcontext()
+_FEW: Final = 64
+"""So many components of an element are looked at, whether they are the same."""
+
+
+class Buffer(Block):
+    """A block that the host and kernels write: whoever needs to know what it held is told before.
+
+    Attributes:
+        watch: who wants to know what it held before it is written, if anybody.
+        writers: the plans made for it that write it; None if there was none.
+    """
+
+    __slots__ = ("watch", "writers")
+
+    def __init__(
+        self, backend: Backend, dtype: DType, shape: tuple[int, ...], storage: Storage = None, *, shared: bool = False
+    ) -> None:
+        super().__init__(backend, dtype, shape, storage, shared=shared)
+        self.watch: Watch | None = None
+        self.writers: WeakSet[object] | None = None
+
+    def written_by(self, plan: object) -> None:
+        """Launches of a plan write it."""
+        if self.writers is None:
+            self.writers = WeakSet()
+        self.writers.add(plan)
+        rewired()
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether kernels may only write it with Python's knowledge."""
+        return self.watch is not None and self.watch.strict
+
+    def turn(self) -> AbstractContextManager[object]:
+        """For what the host does: nobody frees the memory meanwhile, and, if others observe it, nobody launches."""
+        return TURN.lock if OBSERVERS or not self.backend.capabilities.direct else _FREE
+
+    def announce(self, where: Sequence[Box] | None = None) -> None:
+        """The host is about to write some boxes of elements, or any."""
+        if OBSERVERS:
+            tell_others(self)
+        if self.watch is not None:
+            self.watch.before(self, "the host", where)
+
+    def share(self) -> None:
+        """Others may write the memory from now on."""
+        if self.shared:
+            return
+        self.announce()
+        self.shared = True
+        if self._record is not None and self.is_ordered:
+            self._record[TAG] = 0
+        invalidate()
+
+    def watched(self, watcher: Watcher | None = None) -> Watch:
+        """Its watch, made if there is none. With a watcher, kernels that write it go through Python from now on."""
+        if self.watch is None:
+            self.watch = Watch()
+        if watcher is not None:
+            fresh = not self.watch.strict
+            self.watch.add(watcher)
+            if fresh:
+                if self._record is not None:
+                    self._record[HISTORY] = UNCHANGED
+                if self.writers:
+                    invalidate()  # those that machine code serves must ask
+        return self.watch
+
+    def record(self) -> Words:
+        words = self._record
+        if words is None:
+            words = super().record()
+            if self.watch is not None and self.watch.strict:
+                words[HISTORY] = CHANGED if self.watch.saved else UNCHANGED
+        return words
+
+    # ---- what the host writes
+
+    def put(self, position: tuple[int, ...], value: object) -> None:
+        """Write one element (or the last axes of one): `value` is what numpy converts to it."""
+        with self.turn():
+            self.announce((box_at(position, self.shape),))
+            self._put(position, value)
+
+    def _put(self, position: tuple[int, ...], value: object) -> None:
+        view = self.view()
+        if view is not None:
+            view[position] = value
+            self.touch()
+            return
+        values = np.empty(self.shape[len(position) :], self.dtype.numpy)
+        values[...] = value
+        pages, start = self._looked_at(), self.flat(position)
+        self._send(start, values.reshape(-1))
+        self.touch()
+        pages.put(start, values.reshape(-1))
+        pages.generation = self._generation
+
+    def _send(self, start: int, values: Array) -> None:
+        """Write elements from the `start`th on."""
+        device = transferring(self.backend)
+        if device is None:
+            contents = self._downloaded()
+            contents.reshape(-1)[start : start + len(values)] = values
+            self._upload(contents)
+            return
+        with ordered(self.backend, (self,)):
+            device.upload_at(self.handle(), start, values)
+
+    def _upload(self, contents: Array) -> None:
+        with ordered(self.backend, (self,)):
+            self.backend.upload(self.handle(), contents)
+
+    def write(self, array: object) -> None:
+        """Replace the contents by `array` (any shape that broadcasts, converted to the buffer's dtype)."""
+        if CAPTURING:
+            check("the host writes memory")
+        with self.turn():
+            self.announce()
+            if not self._filled(array):
+                self._replace(np.asarray(array))
+            self.touch()
+
+    def _replace(self, array: Array) -> None:
+        """Write through the host: at once where it addresses the memory and nothing can go wrong halfway."""
+        values = self.view() if array.dtype.kind in "biuf" else None
+        target = np.empty(self.shape, self.dtype.numpy) if values is None else values
+        with np.errstate(all="ignore"):
+            target[...] = array
+        if values is None:
+            self._upload(target)
+
+    def exchange(
+        self, positions: npt.NDArray[np.int64], values: Array, keep: Callable[[Array], object] | None = None
+    ) -> Array:
+        """Write elements at some flat positions for a while; what they were, which `keep` gets before anything is
+        written. As they come back, no watcher is told.
+        """
+        with self.turn():
+            if OBSERVERS:
+                tell_others(self)
+            for saver in () if self.watch is None else tuple(self.watch.savers):
+                saver.before(self)
+            return self._exchange(positions, values, keep)
+
+    def _exchange(
+        self, positions: npt.NDArray[np.int64], values: Array, keep: Callable[[Array], object] | None
+    ) -> Array:
+        view, start = self.view(), 0
+        if view is not None:
+            flat = view.reshape(-1)
+        elif transferring(self.backend) is not None:
+            start = int(positions.min())
+            flat = self._fetched(start, int(positions.max()) + 1 - start)
+        else:
+            flat = self._downloaded().reshape(-1)
+        before: Array = flat[positions - start]
+        if keep is not None:
+            keep(before)
+        flat[positions - start] = values
+        if view is None:
+            self._send(start, flat)
+        self.touch()
+        return before
+
+    def _filled(self, array: object) -> bool:
+        """Let the device write every element, if it can, and they are all the same."""
+        device, values = transferring(self.backend), np.asarray(array)
+        if device is None or not 0 < values.size <= _FEW or values.ndim >= max(len(self.shape), 1):
+            return False
+        with np.errstate(all="ignore"):
+            elements = {one.tobytes() for one in values.reshape(-1).astype(self.dtype.numpy)}
+        if len(elements) > 1:
+            return False
+        with ordered(self.backend, (self,)):
+            return device.fill(self.handle(), elements.pop())
+
+    def copy_from(self, other: Buffer) -> bool:
+        """Replace the contents by those of another buffer, if the device can, and they are of one kind."""
+        device, kind = transferring(self.backend), (self.backend, self.dtype, self.shape)
+        if device is None or (other.backend, other.dtype, other.shape) != kind:
+            return False
+        if CAPTURING:
+            check("the host writes memory")
+        with self.turn():
+            self.announce()
+            if other is not self:
+                with ordered(self.backend, (self, other)):
+                    device.copy(other.handle(), self.handle())
+            self.touch()
+        return True

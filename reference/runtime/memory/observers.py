@@ -1,0 +1,27 @@
+"""Who needs to know what other threads write: tapes and forward mode, as long as they are in force."""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from ..threads.scopes import Scopes
+from .blocks import Block
+
+__all__ = ["OBSERVERS", "Observer", "tell_others"]
+
+
+class Observer(Protocol):
+    """Who needs to know what other threads write."""
+
+    def before_others(self, buffer: Block) -> None:
+        """Another thread, whose turn it is, is about to write a buffer."""
+
+
+OBSERVERS: Final[Scopes[Observer]] = Scopes()
+"""Those of all threads."""
+
+
+def tell_others(buffer: Block) -> None:
+    """Before this thread writes a buffer."""
+    for observer in OBSERVERS.others():
+        observer.before_others(buffer)

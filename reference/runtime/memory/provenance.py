@@ -1,0 +1,214 @@
+"""Whether memory was computed again: by the same launches, from the same contents.
+
+A state that a program computes anew, to differentiate a step that it did not keep, may differ from the first one in the
+last bits: float atomics come in another order. It is a state of the same program all the same. `is_recomputed` tells so
+from who wrote what: every watched buffer has a list of its latest writes, each of which knows what it read. Two
+stretches of writes are alike if they are launches of the same programs with the same scalars, in the same order, up to
+one that certainly wrote every element in question; and if what each of them read was alike in turn.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Final, Protocol
+from weakref import ReferenceType, ref
+
+from ...analysis.boxes import Box, contains, intersection
+from ...analysis.certain import certain
+from ...analysis.reach import Reach
+from ...ir.structure import Program
+from ..protocol.backend import Backend, Scalars
+
+__all__ = ["History", "Written", "is_recomputed"]
+
+MOST: Final = 4096
+"""How many writes are remembered for each buffer."""
+DEPTH: Final = 64
+"""How many launches that were made again may follow from each other."""
+
+
+class CompiledProgram(Protocol):
+    """What was made of a program: see `compiler.Compiled`."""
+
+    @property
+    def program(self) -> Program: ...
+
+    @property
+    def read(self) -> frozenset[str]: ...
+
+    def reach(self, scalars: Scalars, shapes: Mapping[str, tuple[int, ...]]) -> Reach: ...
+
+
+class Remembered(Protocol):
+    """Memory whose writes may be on record: see `buffers.Buffer`."""
+
+    @property
+    def backend(self) -> Backend: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def shared(self) -> bool: ...
+
+    @property
+    def generation(self) -> int: ...
+
+    @property
+    def written(self) -> int: ...
+
+    @property
+    def watch(self) -> Remembering | None: ...
+
+
+class Remembering(Protocol):
+    """A watch with a history."""
+
+    @property
+    def history(self) -> History: ...
+
+
+class Launched(Protocol):
+    """What launches a program: see `plans.Plan`."""
+
+    @property
+    def compiled(self) -> CompiledProgram: ...
+
+    @property
+    def buffers(self) -> Mapping[str, Remembered]: ...
+
+
+class Written:
+    """One launch that wrote watched memory, or, without a plan, writes of the host.
+
+    Args:
+        number: how many launches there had been before.
+        plan: what was launched.
+        scalars: its scalar arguments.
+        arrays: its array arguments.
+
+    Attributes:
+        shapes: extents of these.
+        unwatched: what is known of memory that it read and nobody watches.
+    """
+
+    __slots__ = ("_memory", "_plan", "number", "scalars", "shapes", "unwatched")
+
+    def __init__(
+        self,
+        number: int,
+        plan: Launched | None = None,
+        scalars: Scalars = (),
+        arrays: Mapping[str, Remembered] | None = None,
+    ) -> None:
+        self.number, self.scalars = number, tuple(scalars)
+        self._plan = None if plan is None else ref(plan)
+        self._memory: dict[str, ReferenceType[Remembered]] = {}
+        self.shapes = {name: buffer.shape for name, buffer in (arrays or {}).items()}
+        self.unwatched: dict[str, object] = {}
+        if plan is not None:
+            memory = {**plan.buffers, **(arrays or {})}
+            for name in plan.compiled.read & memory.keys():
+                buffer = memory[name]
+                self._memory[name] = ref(buffer)
+                if buffer.shared:
+                    self.unwatched[name] = object()  # equal to nothing: others may have written it
+                elif buffer.watch is None:
+                    self.unwatched[name] = buffer.generation
+                else:
+                    buffer.watch.history.settle(number, buffer.written)
+
+    @property
+    def plan(self) -> Launched | None:
+        """What was launched, if anything was, and it is still there."""
+        return None if self._plan is None else self._plan()
+
+    @property
+    def memory(self) -> dict[str, Remembered | None]:
+        """What it read, as far as it is still there: memory by the names of places."""
+        return {name: known() for name, known in self._memory.items()}
+
+
+class History:
+    """The latest writes of one buffer: (who, the name of the place, boxes; None for all elements), oldest first."""
+
+    def __init__(self) -> None:
+        self._writes: deque[tuple[Written, str, Sequence[Box] | None]] = deque(maxlen=MOST)
+        self._unseen = 0
+
+    def settle(self, number: int, unseen: int) -> None:
+        """Add the writes of machine code since the last call, which it does not announce: as one of all elements.
+
+        Args:
+            number: how many launches there were up to now.
+            unseen: how many such writes there were up to now.
+        """
+        if unseen != self._unseen:
+            self._unseen = unseen
+            self._writes.append((Written(number - 1), "", None))
+
+    def add(self, written: Written, name: str, boxes: Sequence[Box] | None) -> None:
+        """Add a write of some boxes of elements (None: of any), by a launch that calls the buffer `name`."""
+        self._writes.append((written, name, boxes))
+
+    def writers(self, boxes: Sequence[Box], number: int | None) -> list[Written] | None:
+        """Who made what is, or at a launch was, in some boxes, latest first; None if that is not known."""
+        writers: list[Written] = []
+        for written, name, region in reversed(self._writes):
+            if number is not None and written.number >= number:
+                continue
+            if region is None or any(intersection(one, box) is not None for one in region for box in boxes):
+                writers.append(written)
+                if _covers(written, name, boxes):
+                    return writers
+        return None if len(self._writes) == MOST else writers
+
+
+def _covers(written: Written, name: str, boxes: Sequence[Box]) -> bool:
+    """Whether a launch certainly stored to every element of some boxes, whatever was there."""
+    plan = written.plan
+    if plan is None or name in plan.compiled.read:
+        return False
+    stored = certain(plan.compiled.program, written.scalars, written.shapes).written.get(name, ())
+    return all(any(contains(one, box) for one in stored) for box in boxes)
+
+
+def is_recomputed(buffer: Remembered, boxes: Sequence[Box], number: int) -> bool:
+    """Whether the elements in some boxes were computed again as they were for a launch."""
+    return _Comparison().alike(buffer, boxes, number, None, DEPTH)
+
+
+class _Comparison:
+    """Compares states of memory, each pair of launches once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Written, Written], bool] = {}
+
+    def alike(self, buffer: Remembered, boxes: Sequence[Box], one: int | None, other: int | None, depth: int) -> bool:
+        """Whether the same launches made what was in some boxes at two launches (None: what is there now)."""
+        if buffer.watch is None or buffer.shared:
+            return False
+        buffer.watch.history.settle(buffer.backend.launches, buffer.written)
+        some, others = (buffer.watch.history.writers(boxes, number) for number in (one, other))
+        if some is None or others is None or len(some) != len(others):
+            return False
+        return all(a is b or self._launches(a, b, depth - 1) for a, b in zip(some, others, strict=True))
+
+    def _launches(self, one: Written, other: Written, depth: int) -> bool:
+        if (one, other) not in self._known:
+            self._known[one, other] = self._compared(one, other, depth)
+        return self._known[one, other]
+
+    def _compared(self, one: Written, other: Written, depth: int) -> bool:
+        plan, memory = one.plan, one.memory
+        if plan is None or plan is not other.plan or list(map(repr, one.scalars)) != list(map(repr, other.scalars)):
+            return False
+        if depth == 0 or one.unwatched != other.unwatched or memory != other.memory:
+            return False
+        read = plan.compiled.reach(one.scalars, one.shapes).read
+        return all(
+            buffer is not None and self.alike(buffer, read.get(name, ()), one.number, other.number, depth)
+            for name, buffer in memory.items()
+            if name not in one.unwatched
+        )

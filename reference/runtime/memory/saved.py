@@ -1,0 +1,90 @@
+"""What a stretch of writes has overwritten: the way back to what a buffer held before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from ...analysis.boxes import Box, contains, volume
+from ...errors import AdstackMemoryError
+from .blocks import Array, Block
+from .keeping import Kept, keep
+from .ledger import LEDGER
+
+__all__ = ["Saved"]
+
+SPARSE: Final = 32
+"""When more than one in so many elements has been kept on its own, the rest is kept at once."""
+
+
+@dataclass(eq=False)
+class Saved:
+    """Elements as they were before a stretch of writes with no launch of a watcher in between.
+
+    Attributes:
+        number: of the last launch before these writes.
+        patches: (box, what it held), in the order of the writes: where two overlap the first one counts.
+        writers: who wrote.
+        lost: whether the contents were given up.
+    """
+
+    number: int
+    patches: list[tuple[Box, Kept | Array]] = field(default_factory=list)
+    writers: dict[str, None] = field(default_factory=dict)
+    lost: bool = False
+    nbytes: int = 0
+    _boxes: set[Box] = field(default_factory=set)
+    _large: list[Box] = field(default_factory=list)
+    _single: int = 0
+
+    def save(self, buffer: Block, box: Box, spare: list[Block]) -> None:
+        """Keep what a box holds, unless it has been kept already."""
+        if box in self._boxes or any(contains(one, box) for one in self._large):
+            return
+        if volume(box) > 1 or box == buffer.box:
+            self._large.append(box)
+        else:
+            self._single += 1
+            if self._single * SPARSE > volume(buffer.box):
+                self.save(buffer, buffer.box, spare)
+                return
+        self._boxes.add(box)
+        kept = None if self.lost else _kept(buffer, box, spare)
+        if kept is None:
+            self.lose()
+        self.patches.append((box, np.empty(0) if kept is None else kept))
+        if kept is not None:
+            self.nbytes += kept.nbytes
+            LEDGER.add(self, kept.nbytes)
+
+    def lose(self) -> None:
+        """Give up the contents; where writes were is still known."""
+        self.lost, self.nbytes = True, 0
+        self.patches = [(box, np.empty(0)) for box, _ in self.patches]
+
+    def absorb(self, later: Saved) -> list[Kept | Array]:
+        """Lead back from what was there after a later one, which nobody asks about on its own; what is not needed."""
+        unused: list[Kept | Array] = []
+        if later.lost and not self.lost:
+            self.lose()
+        for box, kept in later.patches:
+            if box not in self._boxes and not any(contains(one, box) for one in self._large):
+                self._boxes.add(box)
+                if volume(box) > 1:
+                    self._large.append(box)
+                self.patches.append((box, np.empty(0) if self.lost else kept))
+                self.nbytes += 0 if self.lost else kept.nbytes
+            else:
+                unused.append(kept)
+        self.writers |= later.writers
+        return unused
+
+
+def _kept(buffer: Block, box: Box, spare: list[Block]) -> Kept | Array | None:
+    """What a box holds; None if there is no memory for it."""
+    try:
+        return keep(buffer, box, spare)
+    except (MemoryError, AdstackMemoryError):
+        return None

@@ -1,0 +1,237 @@
+"""The history of one buffer: what it held at the launches that somebody may still ask about.
+
+Launches are numbered by the backend, also those that machine code serves. A buffer is *watched* by whoever may have to
+differentiate a launch later. Every writer announces which boxes of elements it is about to write; what these hold is
+kept if a launch since the last such write needs it, as the way back from what the buffer holds next. So a launch costs
+nothing, and a write costs a copy of the elements that meet what is needed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+from weakref import ReferenceType, ref
+
+import numpy as np
+import numpy.typing as npt
+
+from ...analysis.boxes import Box, intersection
+from .blocks import Array, Block
+from .keeping import Kept
+from .provenance import History, Written
+from .saved import Saved
+
+__all__ = ["Difference", "LostError", "Saver", "Watch", "Watcher"]
+
+SPARE: Final = 4
+"""So many pieces of memory are used again for each buffer, rather than given back."""
+
+
+class Watcher(Protocol):
+    """Who may have to know what a buffer held at some launches."""
+
+    def last(self) -> int:
+        """The number of its last launch; 0 if there was none."""
+
+    def numbers(self) -> Collection[int]:
+        """The numbers of all launches that it may ask about."""
+
+    def needs(self, buffer: Block) -> Sequence[Box] | None:
+        """The elements of a buffer that these launches need; None for all."""
+
+    def changes(self, buffer: Block) -> None:
+        """A buffer that it watches is about to be written after its last launch."""
+
+
+class Saver(Protocol):
+    """Who saves what a buffer holds before it is written."""
+
+    def before(self, buffer: Block) -> None:
+        """Save what it may need of a buffer, which is about to be written."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How a buffer differs from what it held at a launch.
+
+    Attributes:
+        positions: flat positions, ascending.
+        values: what the launch found there.
+        writers: who has written any of the elements that were looked at since.
+    """
+
+    positions: npt.NDArray[np.int64]
+    values: Array
+    writers: tuple[str, ...]
+
+
+class LostError(Exception):
+    """What a buffer held is not known any more: what was kept took too much memory.
+
+    Attributes:
+        writers: who has overwritten it.
+    """
+
+    def __init__(self, writers: Iterable[str]) -> None:
+        super().__init__()
+        self.writers = tuple(writers)
+
+
+class Watch:
+    """The past of one buffer, as far as its watchers may ask for it.
+
+    Attributes:
+        savers: who is told of every write before it happens.
+        last: a word that no number of a later launch is at or below, for machine code.
+        saved: what was kept, oldest first.
+        history: who wrote.
+    """
+
+    def __init__(self) -> None:
+        self.last = ctypes.c_int64(-1)
+        self._watchers: list[ReferenceType[Watcher]] = []
+        self.saved: list[Saved] = []
+        self.savers: list[Saver] = []
+        self.history = History()
+        self._launches = 0
+        self._many = 2
+        self._spare: list[Block] = []
+
+    @property
+    def strict(self) -> bool:
+        """Whether kernels may only write the buffer with Python's knowledge."""
+        return bool(self._watchers)
+
+    def add(self, watcher: Watcher) -> None:
+        """Somebody may have to know, as long as it lives."""
+        if watcher not in self.watchers():
+            self._watchers = [ref(one) for one in (*self.watchers(), watcher)]
+
+    def watchers(self) -> list[Watcher]:
+        """The watchers that are alive."""
+        return [one for known in self._watchers if (one := known()) is not None]
+
+    def before(
+        self,
+        buffer: Block,
+        writer: str,
+        boxes: Sequence[Box] | None = None,
+        launch: tuple[Written, str] | None = None,
+    ) -> None:
+        """Some boxes of elements of the buffer (None: any elements) are about to be written.
+
+        Args:
+            buffer: whose watch this is.
+            writer: who writes, in words.
+            boxes: where.
+            launch: which launch writes, and what it calls the buffer; None if the host does.
+        """
+        for saver in tuple(self.savers):
+            saver.before(buffer)
+        launches = buffer.backend.launches
+        self.history.settle(launches, buffer.written)
+        self.history.add(*(launch or (Written(launches), "")), boxes)
+        if not self._watchers:
+            return
+        if launches != self._launches:
+            self._launches = launches
+            self._start(buffer, launches)
+        if self.saved:
+            self._save(buffer, writer, (buffer.box,) if boxes is None else boxes)
+
+    def _save(self, buffer: Block, writer: str, boxes: Sequence[Box]) -> None:
+        latest = self.saved[-1]
+        for watcher in self.watchers():
+            needs = watcher.needs(buffer)
+            for box in boxes:
+                for common in (box,) if needs is None else _meeting(box, needs):
+                    latest.writers[writer] = None
+                    latest.save(buffer, common, self._spare)
+
+    def _start(self, buffer: Block, launches: int) -> None:
+        """Begin to keep another state before the first write after launches, if any of these were made by watchers."""
+        known = self.saved[-1].number if self.saved else 0
+        later = [watcher for watcher in self.watchers() if watcher.last() > known]
+        for watcher in later:
+            watcher.changes(buffer)
+        if not later:
+            return
+        if self.saved and not self.saved[-1].patches:
+            self.saved[-1].number = launches
+        else:
+            self.saved.append(Saved(launches))
+        self.last.value = launches
+        buffer.changed()
+        if len(self.saved) > self._many:
+            self._trim()
+            self._many = 2 + 2 * len(self.saved)
+
+    def since(self, number: int, within: Sequence[Box] | None = None) -> bool:
+        """Whether an element of some boxes (None: any) may have been written since a launch."""
+        later = (box for one in self.saved if one.number >= number for box, _ in one.patches)
+        if within is None:
+            return any(True for _ in later)
+        return any(intersection(box, one) is not None for box in later for one in within)
+
+    def difference(self, buffer: Block, number: int, within: Sequence[Box]) -> Difference | None:
+        """How the elements in some boxes differ from what a launch found, by bits; None if they don't.
+
+        Raises `LostError` if that is not known any more.
+        """
+        positions, values, writers = [], [], dict[str, None]()
+        for one in self.saved:
+            if one.number < number:
+                continue
+            patches = [(box, kept) for box, kept in one.patches if _meeting(box, within)]
+            if patches and one.lost:
+                raise LostError(one.writers)
+            writers |= one.writers if patches else {}
+            for box, kept in patches:
+                contents = kept if isinstance(kept, np.ndarray) else kept.array()
+                positions.append(_flat(box, buffer.shape))
+                values.append(contents.reshape(-1))
+        if not positions:
+            return None  # and nothing is read, which would wait for the device
+        at, first = np.unique(np.concatenate(positions), return_index=True)
+        old = np.concatenate(values)[first]
+        now = buffer.read().reshape(-1)[at]
+        bits = f"u{old.dtype.itemsize}"
+        differs = np.nonzero(old.view(bits) != np.ascontiguousarray(now).view(bits))[0]
+        return Difference(at[differs], old[differs], tuple(writers)) if len(differs) else None
+
+    def _trim(self) -> None:
+        """Drop what nobody will ask for."""
+        numbers = sorted({number for watcher in self.watchers() for number in watcher.numbers()})
+        kept: list[Saved] = []
+        unused: list[Kept | Array] = []
+        asked = iter(numbers)
+        number = next(asked, None)
+        for one in self.saved:
+            wanted = False
+            while number is not None and number <= one.number:
+                wanted, number = True, next(asked, None)
+            if wanted:
+                kept.append(one)
+            elif kept:
+                unused += kept[-1].absorb(one)
+            else:
+                unused += [contents for _, contents in one.patches]
+        self.saved = kept
+        memory = [one.memory for one in unused if not isinstance(one, np.ndarray)]
+        self._spare = [*self._spare, *memory][-SPARE:]
+
+
+def _meeting(box: Box, others: Sequence[Box]) -> list[Box]:
+    if box in others:
+        return [box]
+    return [common for other in others if (common := intersection(box, other)) is not None]
+
+
+def _flat(box: Box, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """Flat positions of the elements of a box, in C order."""
+    flat = np.zeros((), np.int64)
+    for (low, high), extent in zip(box, shape, strict=True):
+        flat = (flat[..., np.newaxis] if flat.ndim else flat) * extent + np.arange(low, high + 1)
+    return flat.reshape(-1)

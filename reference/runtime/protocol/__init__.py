@@ -1,0 +1,8 @@
+"""What the runtime and a backend know of each other.
+
+backend.py    what every backend offers; abilities.py: five optional parts, and what happens without each
+shortcuts.py  calls that machine code serves without Python; words.py: what it reads and writes of memory
+options.py    what `init` may be told; registry.py: the arches, and where their backends are
+
+May import: adstacks, threads, ir, errors.
+"""

@@ -1,0 +1,205 @@
+"""What only some backends can do: five optional parts of the protocol, each with what happens without it.
+
+A backend has a part by having all of its methods; `serving(backend)` and its like give the backend as one that does, or
+None. Kinds of backends are looked at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from ...ir.types import DType
+from .backend import Backend, Bindings, Executable, Scalar, Scalars, Storage
+from .shortcuts import Shortcut
+
+__all__ = [
+    "Capturing",
+    "Graph",
+    "Rebinding",
+    "Reclaiming",
+    "Serving",
+    "Sharing",
+    "Transferring",
+    "capturing",
+    "copying",
+    "exclusively",
+    "rebinding",
+    "reclaiming",
+    "serving",
+    "sharing",
+    "transferring",
+]
+
+Graph: TypeAlias = Any
+"""Launches that a backend has kept: a handle that is only ever given back to it."""
+
+
+@runtime_checkable
+class Serving(Protocol):
+    """A backend that serves calls without Python, and so keeps the numbers of launches.
+
+    Without it every call goes through Python, and so do reverse modes; the runtime numbers launches itself.
+    """
+
+    def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., Any] | None:
+        """A callable for the calls described, if the backend can serve them without Python."""
+
+    def exclusively(self, work: Callable[[], None]) -> None:
+        """Do work while no thread is about to launch, by machine code or otherwise, and none begins to."""
+
+    def last_launch(self, executable: Executable) -> int:
+        """The number of the last launch of an executable; 0 if there was none."""
+
+    def last_scalars(self, executable: Executable) -> Sequence[Scalar | None]:
+        """The scalar arguments of its last launch; None for floats."""
+
+    def launch_word(self, executable: Executable) -> int:
+        """The address of the word with the number of its last launch, for machine code to compare."""
+
+    def mark(self, storage: Storage) -> int:
+        """The address of the word where launches note that they use this memory, which lives as long as the memory;
+        0 if they need not.
+        """
+
+
+@runtime_checkable
+class Transferring(Protocol):
+    """A backend whose memory the host does not address: it reads, writes, fills and copies parts of it, each after what
+    was queued before.
+
+    Without it, memory without a `host_view` is downloaded and uploaded as a whole.
+    """
+
+    def download_at(self, storage: Storage, start: int, count: int) -> npt.NDArray[np.generic]:
+        """A flat copy of `count` elements from the `start`th on, all launches finished."""
+
+    def upload_at(self, storage: Storage, start: int, array: npt.NDArray[np.generic]) -> None:
+        """Replace the elements from the `start`th on by those of a C-contiguous array."""
+
+    def copy_at(self, source: Storage, start: int, target: Storage, count: int) -> None:
+        """Copy `count` elements from the `start`th on to the beginning of other memory of the same element type."""
+
+    def fill(self, storage: Storage, element: bytes) -> bool:
+        """Let every element have these bytes; False if the device can't, and nothing has happened."""
+
+    def copy(self, source: Storage, target: Storage) -> None:
+        """Copy all elements to other memory of the same size."""
+
+
+@runtime_checkable
+class Reclaiming(Protocol):
+    """A backend whose memory Python does not give back by itself.
+
+    Without it, memory goes with the last reference to its handle.
+    """
+
+    def abandon(self, storage: Storage) -> None:
+        """Memory has lost its owner: give it back as soon as nothing uses it. May be called at any moment, on any
+        thread, also in the middle of other work of the backend; raises nothing.
+        """
+
+    def reclaim(self) -> None:
+        """Wait for the device, and have back all memory that was given back or abandoned."""
+
+    def close(self) -> None:
+        """The runtime ends, and everything has finished: give back what stays from launch to launch."""
+
+
+@runtime_checkable
+class Capturing(Protocol):
+    """A backend that keeps launches, and does them again as one.
+
+    Without it a graph launches its calls one after the other.
+    """
+
+    def capture(self, run: Callable[[], object], executables: Sequence[Executable]) -> Graph | None:
+        """Call `run`, and keep what it launches. None if that can't be done again as one, or was not one launch of each
+        of `executables`, in this order.
+        """
+
+    def repeat(self, graph: Graph) -> bool:
+        """Do it again, with numbers of launches of its own; False if there is no memory for it now."""
+
+    def resize(self, graph: Graph, number: int) -> None:
+        """Compute how deep the adstacks of one of the launches must be; AdstackStaleBoundError if they have no room."""
+
+
+@runtime_checkable
+class Rebinding(Capturing, Protocol):
+    """One that may hand what it has kept other arguments, so that each kernel can be such a thing.
+
+    Without it `@kernel(graph=True)` is an ordinary kernel.
+    """
+
+    def rebind(self, graph: Graph, scalars: Scalars, bindings: Bindings) -> bool:
+        """Let a graph of one launch have other arguments; False if it would be another graph."""
+
+
+@runtime_checkable
+class Sharing(Protocol):
+    """A backend on whose device others have memory, and streams of their own, known by their handles.
+
+    Without it, arrays of others in the memory of a device are refused, and nobody waits for streams.
+    """
+
+    def foreign(self, address: int, dtype: DType, shape: tuple[int, ...], owner: object) -> Storage:
+        """Somebody else's memory at an address as a handle that keeps its owner alive."""
+
+    def wait_for(self, stream: int) -> None:
+        """Let everything queued from now on come after what is in a stream."""
+
+    def let_wait(self, stream: int) -> None:
+        """Let everything that comes into a stream from now on come after what is queued."""
+
+
+@cache
+def _has(kind: type, part: type) -> bool:
+    return issubclass(kind, part)
+
+
+def serving(backend: Backend) -> Serving | None:
+    """The backend, if it serves calls without Python."""
+    return cast(Serving, backend) if _has(type(backend), Serving) else None
+
+
+def exclusively(backend: Backend, work: Callable[[], None]) -> None:
+    """Do work while no thread is about to launch: see `Serving`. Elsewhere launches wait for Python's turn."""
+    if _has(type(backend), Serving):
+        cast(Serving, backend).exclusively(work)
+    else:
+        work()
+
+
+def transferring(backend: Backend) -> Transferring | None:
+    """The backend, if it reads, writes, fills and copies parts of its memory."""
+    return cast(Transferring, backend) if _has(type(backend), Transferring) else None
+
+
+def copying(backend: Backend) -> Transferring | None:
+    """The same, if the host had better not look at the memory itself."""
+    return None if backend.capabilities.direct else transferring(backend)
+
+
+def reclaiming(backend: Backend) -> Reclaiming | None:
+    """The backend, if memory that has lost its owner has to be given back."""
+    return cast(Reclaiming, backend) if _has(type(backend), Reclaiming) else None
+
+
+def capturing(backend: Backend) -> Capturing | None:
+    """The backend, if it keeps launches and does them again."""
+    return cast(Capturing, backend) if _has(type(backend), Capturing) else None
+
+
+def rebinding(backend: Backend) -> Rebinding | None:
+    """The backend, if it does them again with other arguments."""
+    return cast(Rebinding, backend) if _has(type(backend), Rebinding) else None
+
+
+def sharing(backend: Backend) -> Sharing | None:
+    """The backend, if others work on its device too."""
+    return cast(Sharing, backend) if _has(type(backend), Sharing) else None

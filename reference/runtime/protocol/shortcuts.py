@@ -1,0 +1,150 @@
+"""What a backend is told to serve the calls of a kernel without Python, if it can.
+
+A shortcut is a callable that stands for a kernel. It serves the calls that are exactly as described here, and hands all
+others, with every rule and every error, to `Shortcut.otherwise`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from ...ir.types import DType
+from ..adstacks.heap import HeapLimit
+from .words import Recorded
+
+__all__ = [
+    "RECORD_NAME",
+    "Argument",
+    "ArrayArgument",
+    "Before",
+    "HostArgument",
+    "NumberArgument",
+    "SameArgument",
+    "SameAttribute",
+    "Shortcut",
+    "Still",
+]
+
+RECORD_NAME: Final = "record_address"
+"""The attribute of an array argument that says where the record of its buffer is; 0 while it has none."""
+
+
+@dataclass(frozen=True)
+class NumberArgument:
+    """A number for the next scalar parameter, from `least` to `most`: exactly of `kind`, or of another kind of Python's
+    or numpy's that is converted as Python would do it.
+    """
+
+    dtype: DType
+    kind: type
+    least: float
+    most: float
+
+
+@dataclass(frozen=True)
+class ArrayArgument:
+    """An object exactly of `kind` whose `RECORD_NAME` is the address of its buffer's record, which has this tag.
+
+    Attributes:
+        beside: the place of its gradient, if it has one.
+    """
+
+    place: str
+    kind: type
+    tag: int
+    beside: str = ""
+
+
+@dataclass(frozen=True)
+class HostArgument:
+    """A numpy array, exactly of `kind`: C-contiguous, of this rank, its elements of a one-letter `format` of Python's
+    buffers; writable if the kernel writes it.
+    """
+
+    place: str
+    kind: type
+    format: str
+    rank: int
+
+
+@dataclass(frozen=True)
+class SameArgument:
+    """This very object, by its address.
+
+    Attributes:
+        keep: the object, unless a condition ends with it.
+    """
+
+    address: int
+    keep: object = None
+
+
+@dataclass(frozen=True)
+class SameAttribute:
+    """The attribute of this very object, by its address, is that very object.
+
+    Attributes:
+        keep: the objects, as far as no condition ends with them.
+    """
+
+    owner: int
+    name: str
+    value: int
+    keep: tuple[object, ...] = ()
+
+
+Argument = NumberArgument | ArrayArgument | HostArgument | SameArgument
+
+
+@dataclass(frozen=True)
+class Still:
+    """The word at an address still has a value."""
+
+    address: int
+    value: int
+
+
+@dataclass(frozen=True)
+class Before:
+    """The number of a launch at an address is less than another one."""
+
+    address: int
+    other: int
+
+
+@dataclass(frozen=True)
+class Shortcut:
+    """The calls of one specialisation.
+
+    Attributes:
+        arguments: one per parameter.
+        attributes: what attributes must be the very objects that they were.
+        returns: whether the one scalar that the program returns is the kernel's result; it returns none otherwise.
+        buffers: place name -> memory that is the same in every call.
+        written: names of the places that the program writes.
+        otherwise: serves every other call.
+        conditions: what must hold, before anything else is looked at.
+        distinct: pairs of places that must not be in the same memory.
+        sizes: places that the depths of adstacks depend on, besides scalar arguments; None if they may depend on more,
+            and have to be computed in each launch.
+        reductions: parallel loops that compute them.
+        short: serves a call, given by its arguments, whose adstacks have no room; it gets the error that says so.
+        keep: what the conditions' addresses point to.
+        needed: array parameters whose memory must be what it was ever since somebody may ask what it held.
+    """
+
+    arguments: tuple[Argument, ...]
+    attributes: tuple[SameAttribute, ...]
+    returns: bool
+    buffers: Mapping[str, Recorded]
+    written: frozenset[str]
+    otherwise: Callable[..., object]
+    conditions: tuple[Still | Before, ...] = ()
+    distinct: tuple[tuple[str, str], ...] = ()
+    sizes: tuple[str, ...] | None = ()
+    reductions: int = 0
+    short: Callable[[HeapLimit, tuple[object, ...]], None] | None = None
+    keep: tuple[object, ...] = field(default=(), repr=False)
+    needed: frozenset[str] = frozenset()
