@@ -13,8 +13,8 @@ from ..values.matrices.types import convert
 from ..values.scalars import uint
 from ..values.templates import Template, template
 from .context import Context
-from .expr import Expr
-from .promotion import describe, is_number
+from .expr import Expr, emit
+from .literals import describe, is_number
 from .scope import outer_names
 
 __all__ = ["annotations_of", "converted", "is_template"]
@@ -50,7 +50,7 @@ def converted(context: Context, value: Any, annotation: Any) -> Any:
         if not (isinstance(value, Expr) or is_number(value)):
             name = annotation.name if isinstance(annotation, DType) else annotation.__name__
             context.fail(AdstackTypeError, f"a scalar ({name}) is needed here", note=f"got {describe(value)}")
-        return context._emit("cast", (value,), to=annotation)
+        return emit("cast", (value,), {"to": annotation})
     if hasattr(annotation, "cast") and isinstance(value, (Elements, list, tuple, Struct)):
         return convert(value, annotation)
     return value

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from ..ir.structure import Place
 from ..ir.types import DType
-from ..values.func import BoundFunc
+from ..values.func import BoundFunc, Func, func
+from .compile_time import grouped
 from .current import current
 from .expr import Expr
 
-__all__ = ["ArrayArgument", "is_field"]
+__all__ = ["ArrayArgument", "filling", "is_field"]
+
+
+@func
+def _fill(array, value):  # type: ignore[no-untyped-def]  # annotations of a func would convert
+    for index in grouped(array):
+        array[index] = value
+
+
+filling: Final[Func] = _fill
+"""The func that `fill` of a field or an array stands for in a kernel."""
 
 
 class ArrayArgument:
@@ -48,8 +59,6 @@ class ArrayArgument:
     @property
     def fill(self) -> BoundFunc:
         """Setting every element to a value."""
-        from .whole import filling
-
         return BoundFunc(filling, self)
 
     def has_grad(self) -> bool:

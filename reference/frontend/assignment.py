@@ -10,12 +10,14 @@ from ..ir.types import DType
 from ..values.elements import Elements, as_elements
 from ..values.matrices.struct import Struct
 from . import cells
+from .annotations import converted
 from .compile_time import static
 from .context import Context
 from .dispatch import dereferenced, evaluate, expression, lookup, statement
 from .expr import Expr
+from .literals import describe, is_number, plain
 from .operators import binary
-from .promotion import alone, common, describe, is_number, plain, typed
+from .promotion import alone, common, typed
 from .references import CellRef, ScalarRef, cell_matrix, is_live, references_of
 from .scope import Binding
 from .structs import is_live_struct, local_struct, store_struct
@@ -239,8 +241,6 @@ def _annotated(context: Context, node: ast.AnnAssign) -> None:
         context.fail(AdstackSyntaxError, "a declaration needs a value", do="write x: f32 = 0.0")
     if not isinstance(node.target, ast.Name) or context.scopes.find(node.target.id) is not None:
         context.fail(AdstackSyntaxError, "only a new local can be annotated", do="drop the annotation")
-    from .annotations import converted
-
     value = evaluate(context, node.value)
     declare(context, node.target.id, converted(context, value, evaluate(context, node.annotation)))
 

@@ -12,8 +12,8 @@ from ..values.elements import Elements
 from .context import Context
 from .domains import RuntimeRange
 from .expr import Expr
+from .literals import is_number
 from .printing import print_
-from .promotion import is_number
 
 __all__ = ["TABLE"]
 

@@ -24,7 +24,8 @@ from .domains import RuntimeRange
 from .expr import Expr
 from .foreign import guarded
 from .inlining import inline
-from .promotion import is_number
+from .literals import is_number
+from .promotion import literal
 from .references import ScalarRef
 from .stopping import stop
 from .whole import of_whole
@@ -157,8 +158,6 @@ def _conversion(context: Context, to: DType, args: list[Any], kwargs: dict[str, 
     if is_number(value) and context.static_depth:
         return to(value)
     if isinstance(value, int) and to is not u1:
-        from .promotion import literal
-
         return Expr(literal(value, to))
     if isinstance(value, (Expr, Elements)) or is_number(value):
         return cast(value, to)

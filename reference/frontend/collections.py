@@ -9,13 +9,14 @@ from typing import Any
 
 from ..errors import AdstackError, AdstackNameError, AdstackSyntaxError, AdstackTypeError, AdstackValueError
 from ..values.elements import Elements
+from ..values.matrices.swizzles import positions_of
 from .arrays import ArrayArgument, is_field
 from .context import Context
 from .dispatch import dereferenced, evaluate, expression, lookup
 from .expr import Expr
 from .foreign import guarded
+from .literals import describe, plain
 from .operators import condition
-from .promotion import describe, plain
 from .references import ScalarRef, is_live, references_of
 from .references import live as live_matrix
 from .structs import is_live_struct, member_reference
@@ -124,8 +125,6 @@ def _attribute(context: Context, node: ast.Attribute) -> Any:
 
 
 def _is_swizzle(base: Elements, name: str) -> bool:
-    from ..values.matrices.swizzles import positions_of
-
     return positions_of(name) is not None
 
 

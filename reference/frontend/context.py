@@ -85,7 +85,7 @@ class Frame:
 
 
 class Context:
-    """Everything the visitors share while one kernel is lowered; also the emitter of the language's functions.
+    """Everything the visitors share while one kernel is lowered.
 
     Attributes:
         builder: where ops go now.
@@ -184,18 +184,6 @@ class Context:
         """Emit into `region`, in a scope of its own."""
         with self.builder.into(region), self.scopes.block(self.builder.loc):
             yield region
-
-    # ---- the emitter of values/functions.py
-
-    def _inline(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], owned: bool, /) -> Any:
-        from .inlining import inline
-
-        return inline(self, func, list(args), kwargs, statement=False, owned=owned)
-
-    def _emit(self, name: str, args: tuple[Any, ...], /, **attrs: Any) -> Any:
-        from .emission import emit
-
-        return emit(name, args, attrs)
 
 
 def located(error: AdstackError, loc: Loc) -> AdstackError:

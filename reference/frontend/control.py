@@ -14,6 +14,7 @@ from .context import Context, Loop
 from .dispatch import evaluate, execute, statement
 from .expr import Expr
 from .operators import cheap, condition
+from .printing import message_of
 from .references import CellRef
 from .stopping import detach
 
@@ -224,8 +225,6 @@ def _expression(context: Context, node: ast.Expr) -> None:
 
 @statement(ast.Assert)
 def _assert(context: Context, node: ast.Assert) -> None:
-    from .printing import message_of
-
     if isinstance(node.test, ast.Tuple) and node.test.elts:
         context.fail(
             AdstackSyntaxError,

@@ -16,7 +16,8 @@ from .compile_time import Grouped, NdRange
 from .context import Context
 from .expr import Expr
 from .indexing import indexable, touch
-from .promotion import alone, common, describe, is_number, plain, typed
+from .literals import describe, is_number, plain
+from .promotion import alone, common, typed
 
 __all__ = ["Domain", "RuntimeRange", "domain_of"]
 

@@ -13,13 +13,12 @@ from ..ir.types import by_name as dtype_named
 from ..values.scalars import uint
 from .bounds import within
 from .current import current
-from .expr import Expr
-from .promotion import arithmetic_type, common, describe, is_number, materialise, plain, to_bool, typed
+from .expr import RULES, Expr, Rule
+from .literals import is_number, plain
+from .promotion import arithmetic_type, common, materialise, to_bool, typed
 
-__all__ = ["emit"]
+__all__ = ["resolve"]
 
-Emitted = Callable[..., Any]
-_RULES: Final[dict[str, Emitted]] = {}
 _UNROLLED_POWER = 8
 _REAL_ONLY: Final = (
     *("sin", "cos", "tan", "asin", "acos", "sinh", "cosh", "tanh"),
@@ -27,19 +26,10 @@ _REAL_ONLY: Final = (
 )
 
 
-def emit(name: str, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
-    """The result of the language's operator or function `name` as a runtime scalar."""
-    for arg in args:
-        if not isinstance(arg, Expr) and not is_number(arg):
-            raise AdstackTypeError(f"{name} takes numbers", note=f"got {describe(arg)}")
-    result = _RULES[name](*args, **attrs)
-    return Expr(result) if isinstance(result, Value) else result
-
-
-def _rule(*names: str) -> Callable[[Emitted], Emitted]:
-    def register(function: Emitted) -> Emitted:
+def _rule(*names: str) -> Callable[[Rule], Rule]:
+    def register(function: Rule) -> Rule:
         for name in names:
-            _RULES[name] = function
+            RULES[name] = function
         return function
 
     return register
@@ -53,7 +43,7 @@ def _pair(a: Any, b: Any, to: DType) -> tuple[Value, Value]:
     return typed(a, to), typed(b, to)
 
 
-def _numeric(name: str) -> Emitted:
+def _numeric(name: str) -> Rule:
     """An operation on operands of one numeric type; u1 counts as i32."""
 
     def rule(*args: Any) -> Value:
@@ -63,7 +53,7 @@ def _numeric(name: str) -> Emitted:
     return rule
 
 
-def _real(name: str) -> Emitted:
+def _real(name: str) -> Rule:
     """A function of reals: integers are cast to the default float type."""
 
     def rule(*args: Any) -> Value:
@@ -74,7 +64,7 @@ def _real(name: str) -> Emitted:
     return rule
 
 
-def _comparison(name: str) -> Emitted:
+def _comparison(name: str) -> Rule:
     def rule(a: Any, b: Any) -> Value:
         return _op(name, *_pair(a, b, common(a, b)))
 
@@ -88,7 +78,7 @@ def _integers(name: str, symbol: str, args: tuple[Any, ...]) -> DType:
     return to
 
 
-def _bits(name: str, symbol: str) -> Emitted:
+def _bits(name: str, symbol: str) -> Rule:
     """A bitwise operation; on u1 it is logical."""
 
     def rule(a: Any, b: Any) -> Value:
@@ -97,7 +87,7 @@ def _bits(name: str, symbol: str) -> Emitted:
     return rule
 
 
-def _integral(name: str, symbol: str) -> Emitted:
+def _integral(name: str, symbol: str) -> Rule:
     """An operation of integers in which u1 counts as i32."""
 
     def rule(*args: Any) -> Value:
@@ -107,7 +97,7 @@ def _integral(name: str, symbol: str) -> Emitted:
     return rule
 
 
-def _real_only(name: str) -> Emitted:
+def _real_only(name: str) -> Rule:
     """A function that takes no runtime integers; literals count as floats."""
 
     def rule(a: Any) -> Value:
@@ -120,20 +110,20 @@ def _real_only(name: str) -> Emitted:
     return rule
 
 
-_RULES["within"] = within
+RULES["within"] = within
 for _name in ("add", "sub", "mul", "max", "min", "neg", "abs"):
-    _RULES[_name] = _numeric(_name)
+    RULES[_name] = _numeric(_name)
 for _name, _row in TABLE.items():
     if _row.transcendental or _name in ("sqrt", "fma"):
-        _RULES[_name] = _real(_name)
+        RULES[_name] = _real(_name)
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    _RULES[_name] = _comparison(_name)
+    RULES[_name] = _comparison(_name)
 for _name, _symbol in (("and", "&"), ("or", "|"), ("xor", "^")):
-    _RULES[_name] = _bits(_name, _symbol)
+    RULES[_name] = _bits(_name, _symbol)
 for _name, _symbol in (("shl", "<<"), ("shr", ">>"), ("popcnt", "popcnt"), ("clz", "clz")):
-    _RULES[_name] = _integral(_name, _symbol)
+    RULES[_name] = _integral(_name, _symbol)
 for _name in _REAL_ONLY:
-    _RULES[_name] = _real_only(_name)
+    RULES[_name] = _real_only(_name)
 
 
 @_rule("invert")

@@ -5,25 +5,42 @@ Its operators emit ops into the kernel being compiled, so plain Python code, lam
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NoReturn
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
 from ..errors import AdstackTypeError
 from ..ir.structure import Value
 from ..ir.types import DType
-from .current import current
+from .literals import describe, is_number
 
-__all__ = ["Expr"]
+__all__ = ["RULES", "Expr", "emit"]
+
+Rule = Callable[..., Any]
+RULES: Final[dict[str, Rule]] = {}
+"""What each operator and function of the language emits for runtime scalars; `emission.py` enters its rules here."""
 
 _SCALARS = (bool, int, float, np.bool_, np.integer, np.floating)
+
+
+def emit(name: str, args: tuple[Any, ...], attrs: Mapping[str, Any]) -> Any:
+    """The result of the language's operator or function `name` of runtime scalars and numbers, as a runtime scalar.
+
+    Raises:
+        AdstackTypeError: an argument is neither.
+    """
+    for arg in args:
+        if not isinstance(arg, Expr) and not is_number(arg):
+            raise AdstackTypeError(f"{name} takes numbers", note=f"got {describe(arg)}")
+    result = RULES[name](*args, **attrs)
+    return Expr(result) if isinstance(result, Value) else result
 
 
 def _binary(name: str) -> Callable[[Any, Any], Any]:
     def operator(self: Expr, other: Any) -> Any:
         if isinstance(other, (Expr, *_SCALARS)):
-            return current()._emit(name, (self, other))
+            return emit(name, (self, other), {})
         return NotImplemented
 
     return operator
@@ -32,7 +49,7 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
 def _reflected(name: str) -> Callable[[Any, Any], Any]:
     def operator(self: Expr, other: Any) -> Any:
         if isinstance(other, _SCALARS):
-            return current()._emit(name, (other, self))
+            return emit(name, (other, self), {})
         return NotImplemented
 
     return operator
@@ -40,7 +57,7 @@ def _reflected(name: str) -> Callable[[Any, Any], Any]:
 
 def _unary(name: str) -> Callable[[Any], Any]:
     def operator(self: Expr) -> Any:
-        return current()._emit(name, (self,))
+        return emit(name, (self,), {})
 
     return operator
 
@@ -63,7 +80,7 @@ class Expr:
         return f"<runtime {self.dtype}>"
 
     def _emit(self, name: str, args: tuple[Any, ...], /, **attrs: Any) -> Any:
-        return current()._emit(name, args, **attrs)
+        return emit(name, args, attrs)
 
     __add__, __radd__ = _binary("add"), _reflected("add")
     __sub__, __rsub__ = _binary("sub"), _reflected("sub")

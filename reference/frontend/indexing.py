@@ -14,7 +14,7 @@ from .context import Context
 from .dispatch import dereferenced, evaluate, expression, lookup
 from .expr import Expr
 from .foreign import guarded
-from .promotion import describe, is_number, plain
+from .literals import describe, is_number, plain
 from .references import PlaceRef, ScalarRef, is_live, place_matrix, references_of
 from .references import live as live_matrix
 from .structs import live_struct

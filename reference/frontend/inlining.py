@@ -15,7 +15,7 @@ from .context import Context, Frame
 from .control import block
 from .dispatch import dereferenced
 from .expr import Expr
-from .promotion import is_number
+from .literals import is_number
 from .scope import Scopes, outer_names
 from .source import source_of
 

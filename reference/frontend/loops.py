@@ -17,8 +17,8 @@ from .dispatch import evaluate, lookup, statement
 from .domains import Domain, domain_of
 from .expr import Expr
 from .foreign import guarded
+from .literals import describe, plain
 from .operators import condition
-from .promotion import describe, plain
 from .references import CellRef
 
 __all__: list[str] = []

@@ -12,15 +12,17 @@ from ..ir.verify.verifier import verify
 from ..values.elements import Elements
 from ..values.protocol import emitting, lowering
 from ..values.specs import Lowered, MatrixSpec, NdarraySpec, Request, ScalarSpec, Spec, StructSpec, TemplateSpec
-from . import assignment, calls, collections, control, indexing, loops, operators, printing, returns
+from . import assignment, calls, collections, control, emission, indexing, loops, operators, printing, returns
 from .arrays import ArrayArgument
 from .context import Context, Frame
 from .control import block
 from .expr import Expr
 from .promote import promote
+from .recorder import Recorder
 from .returns import flattened, types_of
 from .scope import Scopes, outer_names
 from .source import source_of
+from .structs import argument
 
 __all__ = ["VISITORS", "lower"]
 
@@ -28,6 +30,8 @@ DEEPEST: Final = 64
 """Loops and branches inside of each other: Mesa's driver ends the process beyond 79, and reverse mode adds a few."""
 VISITORS = (assignment, calls, collections, control, indexing, loops, operators, printing, returns)
 """The modules whose import registers the visitors."""
+RULES = emission
+"""The module whose import registers what operators and functions emit."""
 
 
 def lower(request: Request) -> Lowered:
@@ -40,7 +44,7 @@ def lower(request: Request) -> Lowered:
     context.frames.append(frame)
     context.builder.loc = source.loc(source.node)
     try:
-        with lowering(context), emitting(context):
+        with lowering(context), emitting(Recorder(context)):
             _parameters(context, request)
             block(context, source.node.body)
             _finish(context, request)
@@ -146,6 +150,4 @@ def _array(context: Context, name: str, spec: NdarraySpec) -> ArrayArgument:
 
 
 def _struct(context: Context, name: str, spec: StructSpec) -> Any:
-    from .structs import argument
-
     return argument(spec.type, {m: _parameter(context, f"{name}.{m}", s) for m, s in spec.members})

@@ -11,14 +11,16 @@ from ..errors import AdstackSyntaxError, AdstackTypeError, AdstackValueError
 from ..ir.structure import Region
 from ..ir.types import u1
 from ..values.elements import Elements, zip_elements
+from ..values.functions import select
 from ..values.matrices.operators import matmul
 from .arrays import ArrayArgument, is_field
 from .context import Context
 from .dispatch import evaluate, expression
-from .expr import Expr
+from .expr import Expr, emit
 from .foreign import guarded
 from .indexing import indexable
-from .promotion import common, describe, is_number, materialise, plain, to_bool, typed
+from .literals import describe, is_number, plain
+from .promotion import common, materialise, to_bool, typed
 
 __all__ = ["binary", "cheap", "condition"]
 
@@ -167,7 +169,7 @@ def _unary(context: Context, node: ast.UnaryOp) -> Any:
 
 def _not(context: Context, value: Any) -> Any:
     if isinstance(value, Expr):
-        return value._emit("logical_not", (value,))
+        return emit("logical_not", (value,), {})
     if isinstance(value, Elements):
         return zip_elements("not", lambda v: _not(context, v), value)
     return guarded(context, lambda: not value)
@@ -233,7 +235,7 @@ def _and_or(context: Context, is_and: bool, left: Any, right: Callable[[], Any])
     """`left and right()`, or `left or right()`: like Python's, the right side is evaluated only if it decides."""
     if isinstance(left, Elements):
         name = "logical_and" if is_and else "logical_or"
-        return zip_elements(name, lambda a, b: context._emit(name, (a, b)), left, right())
+        return zip_elements(name, lambda a, b: emit(name, (a, b), {}), left, right())
     if not isinstance(left, Expr):
         return right() if guarded(context, lambda: bool(left)) == is_and else left
     return _decided(context, is_and, left, right)
@@ -314,8 +316,6 @@ def _ternary(context: Context, node: ast.IfExp) -> Any:
 
 
 def _select(test: Any, a: Any, b: Any) -> Any:
-    from ..values.functions import select
-
     return select(test, a, b)
 
 

@@ -15,7 +15,7 @@ from .context import Context
 from .dispatch import evaluate, expression
 from .expr import Expr
 from .foreign import guarded
-from .promotion import plain
+from .literals import plain
 
 __all__ = ["Text", "message_of", "print_"]
 

@@ -9,25 +9,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ..errors import AdstackTypeError, AdstackValueError
 from ..ir.structure import Value
 from ..ir.types import DType, i32, promote, u1
 from .current import current
 from .expr import Expr
+from .literals import describe, is_number, plain
 
-__all__ = ["alone", "common", "is_number", "literal", "materialise", "plain", "to_bool", "typed"]
-
-
-def plain(value: Any) -> Any:
-    """A numpy scalar as the Python number it is; anything else as it is."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def is_number(value: Any) -> bool:
-    """Whether `value` is a weak literal."""
-    return isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating))
+__all__ = ["alone", "arithmetic_type", "common", "literal", "materialise", "to_bool", "typed"]
 
 
 def alone(value: Any) -> DType:
@@ -68,15 +57,6 @@ def typed(value: Any, to: DType) -> Value:
     if is_number(value):
         return literal(value, to)
     raise AdstackTypeError("a number is needed here", note=f"got {describe(value)}")
-
-
-def describe(value: Any) -> str:
-    """What a value is, in a few words for a message."""
-    from ..values.elements import describe as describe_elements
-
-    if is_number(value):
-        return repr(plain(value))
-    return "None" if value is None else describe_elements(value)
 
 
 def materialise(value: Any) -> Expr:

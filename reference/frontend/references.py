@@ -19,7 +19,8 @@ from . import cells
 from .bounds import checked
 from .current import current
 from .expr import Expr
-from .promotion import common, describe, typed
+from .literals import describe
+from .promotion import common, typed
 
 __all__ = [
     "CellRef",

@@ -13,7 +13,8 @@ from ..values.specs import MatrixSpec, ScalarSpec, Spec, StructSpec, TupleSpec
 from .context import Context
 from .dispatch import evaluate, statement
 from .expr import Expr
-from .promotion import describe, is_number, typed
+from .literals import describe, is_number
+from .promotion import typed
 
 __all__ = ["flattened", "types_of"]
 

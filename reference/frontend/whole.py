@@ -7,23 +7,13 @@ from typing import Any, Final
 
 from ..data.hostarrays import HostArray
 from ..errors import AdstackTypeError
-from ..values.func import BoundFunc, Func, func
-from .compile_time import grouped
+from ..values.func import BoundFunc
+from .arrays import filling
 from .context import Context
 
-__all__ = ["filling", "of_whole"]
+__all__ = ["of_whole"]
 
 _OF_THE_HOST: Final = ("copy_from", "from_numpy", "from_torch", "to_numpy", "to_torch", "to_dlpack")
-
-
-@func
-def _fill(array, value):  # type: ignore[no-untyped-def]  # annotations of a func would convert
-    for index in grouped(array):
-        array[index] = value
-
-
-filling: Final[Func] = _fill
-"""The func that `fill` stands for."""
 
 
 def of_whole(context: Context, function: Any) -> Any:
