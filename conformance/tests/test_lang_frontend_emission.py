@@ -11,10 +11,10 @@ import pytest
 
 import adstack as qd
 from adstack.errors import AdstackValueError, InternalError
-from adstack.frontend.context import Context
-from adstack.frontend.current import current
-from adstack.frontend.expr import Expr
-from adstack.frontend.promotion import common, literal
+from adstack.frontend.emission.context import Context
+from adstack.frontend.emission.current import current
+from adstack.frontend.emission.expr import Expr
+from adstack.frontend.emission.type_promotion import common, literal
 from adstack.frontend.recorder import Recorder
 from adstack.ir.structure import Region, Value
 from adstack.ir.types import DType, f16, f32, f64, i8, i16, i32, i64, u1, u8, u32, u64

@@ -12,17 +12,18 @@ from ..ir.verify.verifier import verify
 from ..values.elements import Elements
 from ..values.protocol import emitting, lowering
 from ..values.specs import Lowered, MatrixSpec, NdarraySpec, Request, ScalarSpec, Spec, StructSpec, TemplateSpec
-from . import assignment, calls, collections, control, emission, indexing, loops, operators, printing, returns
-from .arrays import ArrayArgument
-from .context import Context, Frame
-from .control import block
-from .expr import Expr
-from .promote import promote
+from .emission import rules
+from .emission.arrays import ArrayArgument
+from .emission.context import Context, Frame
+from .emission.expr import Expr
+from .emission.structs import argument
 from .recorder import Recorder
-from .returns import flattened, types_of
-from .scope import Scopes, outer_names
-from .source import source_of
-from .structs import argument
+from .syntax.scope import Scopes, outer_names
+from .syntax.source import source_of
+from .variables.mem2reg import mem2reg
+from .visitors import assignment, calls, collections, control, indexing, loops, operators, printing, returns
+from .visitors.control import block
+from .visitors.returns import flattened, types_of
 
 __all__ = ["VISITORS", "lower"]
 
@@ -30,7 +31,7 @@ DEEPEST: Final = 64
 """Loops and branches inside of each other: Mesa's driver ends the process beyond 79, and reverse mode adds a few."""
 VISITORS = (assignment, calls, collections, control, indexing, loops, operators, printing, returns)
 """The modules whose import registers the visitors."""
-RULES = emission
+RULES = rules
 """The module whose import registers what operators and functions emit."""
 
 
@@ -56,7 +57,7 @@ def lower(request: Request) -> Lowered:
         message = f"the frontend failed: {type(error).__name__}: {error}; please report it"
         raise InternalError(message, loc=context.failed_at or context.builder.loc) from error
     _check_depth(body)
-    promote(body, context.places)
+    mem2reg(body, context.places)
     kernel = Kernel(source.name, body, context.places, types_of(request.returns), source.loc(source.node))
     verify(kernel)
     return Lowered(kernel, context.fields, tuple(context.captured))

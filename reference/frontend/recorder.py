@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..values.func import Func
-from .context import Context
-from .expr import emit
-from .inlining import inline
+from .emission.context import Context
+from .emission.expr import emit
+from .visitors.inlining import inline
 
 __all__ = ["Recorder"]
 
