@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from ...errors import AdstackTypeError, AdstackValueError
 from ...ir.ops import TABLE
@@ -20,10 +20,6 @@ from .type_promotion import arithmetic_type, common, materialise, to_bool, typed
 __all__ = ["resolve"]
 
 _UNROLLED_POWER = 8
-_REAL_ONLY: Final = (
-    *("sin", "cos", "tan", "asin", "acos", "sinh", "cosh", "tanh"),
-    *("floor", "ceil", "round", "trunc"),
-)
 
 
 def _rule(*names: str) -> Callable[[Rule], Rule]:
@@ -114,16 +110,18 @@ RULES["within"] = within
 for _name in ("add", "sub", "mul", "max", "min", "neg", "abs"):
     RULES[_name] = _numeric(_name)
 for _name, _row in TABLE.items():
-    if _row.transcendental or _name in ("sqrt", "fma"):
+    if _row.reals_only:
+        RULES[_name] = _real_only(_name)
+    elif _row.transcendental or _name in ("sqrt", "fma"):
         RULES[_name] = _real(_name)
+    elif _row.signature.line == "T -> i32":
+        RULES[_name] = _integral(_name, _name)
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     RULES[_name] = _comparison(_name)
 for _name, _symbol in (("and", "&"), ("or", "|"), ("xor", "^")):
     RULES[_name] = _bits(_name, _symbol)
-for _name, _symbol in (("shl", "<<"), ("shr", ">>"), ("popcnt", "popcnt"), ("clz", "clz")):
+for _name, _symbol in (("shl", "<<"), ("shr", ">>")):
     RULES[_name] = _integral(_name, _symbol)
-for _name in _REAL_ONLY:
-    RULES[_name] = _real_only(_name)
 
 
 @_rule("invert")
