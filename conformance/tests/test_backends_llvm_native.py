@@ -232,7 +232,7 @@ def test_an_array_that_gets_a_gradient_is_of_another_kind() -> None:
     array = qd.ndarray(qd.f32, (3,))
     settled(fill, array, 1.0)
     array.grad = qd.ndarray(qd.f32, (3,))
-    assert not array._record_address
+    assert not array.record_address
     fill(array, 2.0)
     assert array.to_numpy().tolist() == [2, 2, 2]
 

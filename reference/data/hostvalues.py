@@ -44,7 +44,7 @@ MOST: Final = 2**56 - 1
 def position(array: HostArray, key: Any) -> tuple[int, ...]:
     """The position in memory that a key of the host means; every index is checked."""
     keys = key if key.__class__ is tuple else _keys(key)
-    bounds = array._bounds
+    bounds = array.bounds
     if bounds is None:
         bounds = tuple(zip(array.offset, array.shape, strict=True))
     if len(keys) != len(bounds):

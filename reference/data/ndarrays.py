@@ -36,7 +36,7 @@ class Ndarray(HostArray):
     """
 
     WHAT = "ndarray"
-    _record_address: int = 0
+    record_address: int = 0
     """For machine code: see `runtime.shortcuts`."""
 
     def __init__(
@@ -52,10 +52,10 @@ class Ndarray(HostArray):
         self.element_shape = element_shape
         self._grad: Ndarray | None = None
         self._dual: Ndarray | None = None
-        self._of = None if primal is None else primal._unique
+        self._of = None if primal is None else primal.unique
         self._beside: ref[Ndarray] | None = None if primal is None else ref(primal)
         self.role = role
-        self._unique: str = f"ndarray_{next(_numbers)}" if primal is None else f"{primal._unique}.{role}"
+        self.unique: str = f"ndarray_{next(_numbers)}" if primal is None else f"{primal.unique}.{role}"
         self._shape = shape
         self._offset = (0,) * len(shape)
         self._buffer: Buffer | None = self._attach(Buffer(runtime.backend, dtype, shape + element_shape))
@@ -74,7 +74,7 @@ class Ndarray(HostArray):
     @grad.setter
     def grad(self, grad: Ndarray | None) -> None:
         self._grad = grad
-        self._record_address = 0  # it is of another kind now
+        self.record_address = 0  # it is of another kind now
 
     @property
     def dual(self) -> Ndarray | None:
@@ -84,7 +84,7 @@ class Ndarray(HostArray):
     @dual.setter
     def dual(self, dual: Ndarray | None) -> None:
         self._dual = dual
-        self._record_address = 0
+        self.record_address = 0
 
     def marked(self) -> int:
         """The mark of its signature, which machine code finds in the buffer's record from now on; 0 if it can't."""
@@ -96,9 +96,9 @@ class Ndarray(HostArray):
         if self._grad is not None and not self._grad.marked():
             return 0
         record = self.buffer.record()
-        record[BESIDE] = 0 if self._grad is None else self._grad._record_address
+        record[BESIDE] = 0 if self._grad is None else self._grad.record_address
         record[TAG] = _MARKS.setdefault(self.signature, len(_MARKS) + 1)
-        self._record_address = ctypes.addressof(record)
+        self.record_address = ctypes.addressof(record)
         return record[TAG]
 
     @property
@@ -145,7 +145,7 @@ class Ndarray(HostArray):
     def place(self) -> Place:
         """The place it is in the IR of a kernel that captures it instead of taking it as an argument."""
         shape = self.shape + self.element_shape
-        return Place(self._unique, self.dtype, shape, "field", self.role, self._of, "ndarray")
+        return Place(self.unique, self.dtype, shape, "field", self.role, self._of, "ndarray")
 
     def has_grad(self) -> bool:
         """Whether it was made with `needs_grad=True`."""
@@ -161,7 +161,7 @@ class Ndarray(HostArray):
         if self._buffer is not None:
             self._buffer.drop()
         self._buffer = None
-        self._record_address = 0
+        self.record_address = 0
 
     def __copy__(self) -> Ndarray:
         """Another array with the same contents, those of its gradient and dual included."""

@@ -117,16 +117,16 @@ class SNode(Uncopied):
         self._complete("dual")
 
     def _complete(self, role: str) -> None:
-        for field in self._below():
+        for field in self.below():
             companion = getattr(field, role)
             if companion is not None and companion.placement is None:
                 companion.follows = True
                 placed(role)
 
-    def _below(self) -> Iterator[Field]:
+    def below(self) -> Iterator[Field]:
         yield from self._fields
         for child in self._children:
-            yield from child._below()
+            yield from child.below()
 
 
 def _fields_of(thing: Any) -> list[Field]:
@@ -180,7 +180,7 @@ class FieldsBuilder(SNode):
         for placement in self._builder.placements:
             placement.ready = True
         placed()
-        return SNodeTree(list(self._below()))
+        return SNodeTree(list(self.below()))
 
 
 class SNodeTree:

@@ -18,8 +18,8 @@ class Recorder:
     def __init__(self, context: Context) -> None:
         self.context = context
 
-    def _emit(self, name: str, args: tuple[Any, ...], /, **attrs: Any) -> Any:
+    def __adstack_emit__(self, name: str, args: tuple[Any, ...], /, **attrs: Any) -> Any:
         return emit(name, args, attrs)
 
-    def _inline(self, func: Func, args: tuple[Any, ...], kwargs: dict[str, Any], owned: bool, /) -> Any:
+    def inline(self, func: Func, args: tuple[Any, ...], kwargs: dict[str, Any], owned: bool, /) -> Any:
         return inline(self.context, func, list(args), kwargs, statement=False, owned=owned)

@@ -111,7 +111,7 @@ class NdarrayParameter:
     def _take_known(self, array: Ndarray, call: Call) -> None:
         """Take an ndarray of a kind that was checked before."""
         signature = self._accepted[array.signature]
-        if not array._record_address:
+        if not array.record_address:
             array.marked()
         call.key.append(signature)
         call.arrays[self.name] = array.buffer

@@ -27,7 +27,7 @@ __all__ = [
     "Still",
 ]
 
-RECORD_NAME: Final = "_record_address"
+RECORD_NAME: Final = "record_address"
 """The attribute of an array argument that says where the record of its buffer is; 0 while it has none."""
 
 

@@ -28,13 +28,13 @@ def _called(kind: str) -> str:
 
 
 def _combine(kind: str, target: Any, values: tuple[Any, ...]) -> Any:
-    if not hasattr(target, "_atomic"):
+    if not hasattr(target, "__adstack_atomic__"):
         raise AdstackTypeError(
             f"the first argument of {_called(kind)} must be an element of a field or ndarray, or a local, in a kernel",
             note=f"got a {type(target).__name__}",
             do="name the element itself, such as x[i]",
         )
-    return target._atomic(kind, values)
+    return target.__adstack_atomic__(kind, values)
 
 
 def atomic(kind: str, target: Any, *values: Any) -> Any:

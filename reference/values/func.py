@@ -31,7 +31,7 @@ class Func(ByName):
         """Its result, recorded in the kernel that is being compiled; if `owned`, the first argument is its object."""
         emitter = current_emitter()
         if emitter is not None:
-            return emitter._inline(self, args, kwargs, owned)
+            return emitter.inline(self, args, kwargs, owned)
         name = self.function.__name__
         raise AdstackSyntaxError(
             f"{name} is a func and can be called in kernels and funcs only",

@@ -22,7 +22,7 @@ def apply(name: str, *args: Value, **attrs: Any) -> Value:
     args = tuple(plain(a) for a in args)
     emitter = next((a for a in args if is_expr(a)), current_emitter())
     if emitter is not None:
-        return emitter._emit(name, args, **attrs)
+        return emitter.__adstack_emit__(name, args, **attrs)
     if name not in HOST:
         raise AdstackTypeError(f"{name} is available in kernels only", do="call it inside a @kernel or @func")
     return HOST[name](*args, **attrs)
@@ -170,7 +170,7 @@ def like(x: Value, number: int) -> Value:
     if isinstance(x, Elements):
         return x.map(partial(like, number=number))
     check_number("a constant", x)
-    return x._emit("cast", (number,), to=x.dtype) if is_expr(x) else type(x)(number)
+    return x.__adstack_emit__("cast", (number,), to=x.dtype) if is_expr(x) else type(x)(number)
 
 
 def zero(x: Value) -> Value:

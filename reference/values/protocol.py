@@ -17,7 +17,7 @@ __all__ = ["AtomicTarget", "Emitter", "ExprLike", "current_emitter", "emitting",
 class Emitter(Protocol):
     """Records operations of the kernel being compiled."""
 
-    def _emit(self, name: str, args: tuple[Any, ...], /, **attrs: Any) -> Any:
+    def __adstack_emit__(self, name: str, args: tuple[Any, ...], /, **attrs: Any) -> Any:
         """The result of the language's function `name`.
 
         `args` are runtime values and numbers (weak literals). Types are promoted, integers given to functions of reals
@@ -25,7 +25,7 @@ class Emitter(Protocol):
         stand for the default types.
         """
 
-    def _inline(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], owned: bool, /) -> Any:
+    def inline(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], owned: bool, /) -> Any:
         """The result of a `@func`, whose body is recorded here; if `owned`, its first argument is its object."""
 
 
@@ -42,7 +42,7 @@ class ExprLike(Emitter, Protocol):
 class AtomicTarget(Protocol):
     """What an atomic operation may change: an element of a place, or a local of a kernel."""
 
-    def _atomic(self, kind: str, values: tuple[Any, ...], /) -> Any:
+    def __adstack_atomic__(self, kind: str, values: tuple[Any, ...], /) -> Any:
         """Combine `values` into it as one step; the result is the old value. Kinds are those of `ir.ops.ATOMICS`."""
 
 
@@ -73,4 +73,4 @@ def emitting(emitter: Emitter | None) -> Within[Emitter | None]:
 
 def is_expr(value: Any) -> bool:
     """Whether `value` is a runtime scalar."""
-    return hasattr(type(value), "_emit")
+    return hasattr(type(value), "__adstack_emit__")

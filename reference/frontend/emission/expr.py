@@ -79,7 +79,7 @@ class Expr:
     def __repr__(self) -> str:
         return f"<runtime {self.dtype}>"
 
-    def _emit(self, name: str, args: tuple[Any, ...], /, **attrs: Any) -> Any:
+    def __adstack_emit__(self, name: str, args: tuple[Any, ...], /, **attrs: Any) -> Any:
         return emit(name, args, attrs)
 
     __add__, __radd__ = _binary("add"), _reflected("add")

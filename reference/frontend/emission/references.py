@@ -57,7 +57,7 @@ class ScalarRef:
         """Apply an atomic kind of the table; the old value."""
         raise NotImplementedError
 
-    def _atomic(self, kind: str, values: tuple[Any, ...], /) -> Expr:
+    def __adstack_atomic__(self, kind: str, values: tuple[Any, ...], /) -> Expr:
         """Combine `values` into it; the old value. "sub" adds the negated value."""
         operands = [typed(v, self.dtype) for v in values]
         if kind == "sub":

@@ -42,12 +42,12 @@ def live_struct(targets: dict[str, Any], type_: Any) -> Struct:
 
 def is_live_struct(value: Any) -> bool:
     """Whether `value` is a struct of references."""
-    return isinstance(value, Struct) and isinstance(value._members, LiveMembers)
+    return isinstance(value, Struct) and isinstance(value.__adstack_members__(), LiveMembers)
 
 
 def member_reference(value: Struct, name: str) -> Any:
     """The reference of a member of a live struct; None if there is no such member."""
-    members = value._members
+    members = value.__adstack_members__()
     assert isinstance(members, LiveMembers)
     return members.targets.get(name)
 

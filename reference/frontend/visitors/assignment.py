@@ -292,7 +292,7 @@ def _update(context: Context, kind: str, target: ScalarRef, value: Any, node: as
     if not (isinstance(value, Expr) or is_number(value)):
         note = f"{ast.unparse(node.target)} holds a {target.dtype}, this is {describe(value)}"
         context.fail(AdstackTypeError, "a scalar can't be updated by this", at=node.value, note=note)
-    target._atomic(kind, (value,))
+    target.__adstack_atomic__(kind, (value,))
 
 
 def _update_elements(context: Context, kind: str, target: Any, value: Any, node: ast.AugAssign) -> None:

@@ -71,7 +71,7 @@ def _flat_runtime_index(owner: Elements, indices: tuple[Any, ...]) -> Any:
 def _within(owner: Elements, indices: tuple[Any, ...]) -> tuple[Any, ...]:
     """The indices; debug mode checks those that are runtime values."""
     pairs = zip(indices, owner.shape, strict=True)
-    return tuple(i._emit("within", (i, extent)) if is_expr(i) else i for i, extent in pairs)
+    return tuple(i.__adstack_emit__("within", (i, extent)) if is_expr(i) else i for i, extent in pairs)
 
 
 class Access(Elements):

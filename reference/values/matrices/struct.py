@@ -7,7 +7,6 @@ mapping, as elements of vectors lie in a storage: a plain dict, or one that make
 from __future__ import annotations
 
 import inspect
-import sys
 import types as python_types
 from collections.abc import Iterator, MutableMapping
 from typing import Any, TypeVar
@@ -158,18 +157,18 @@ class Struct:
         given = {**(values or {}), **named}
         if not given:
             raise AdstackTypeError("a struct needs a member", do="write Struct(a=1, b=2)")
-        self._adopt({_member_name(k): _free(v) for k, v in given.items()}, None)
-
-    def _adopt(self, members: Members, type_: StructType | None) -> None:
-        object.__setattr__(self, "_members", members)
-        object.__setattr__(self, "_type", type_)
+        _adopt(self, {_member_name(k): _free(v) for k, v in given.items()}, None)
 
     @classmethod
     def over(cls, members: Members, type_: StructType | None = None) -> Struct:
         """A struct whose members are those of the mapping, not a copy of them."""
-        made = object.__new__(cls)
-        made._adopt(members, type_)
-        return made
+        view = object.__new__(cls)
+        _adopt(view, members, type_)
+        return view
+
+    def __adstack_members__(self) -> Members:
+        """The mapping in which the members lie."""
+        return self._members
 
     @staticmethod
     def field(members: dict[str, Any], shape: Any = None, **options: Any) -> Any:
@@ -260,6 +259,12 @@ class Struct:
         return str(self.to_dict())
 
 
+def _adopt(struct: Struct, members: Members, type_: StructType | None) -> None:
+    """Fill the slots of a new struct, whose attributes are its members."""
+    object.__setattr__(struct, "_members", members)
+    object.__setattr__(struct, "_type", type_)
+
+
 class MissingMemberError(AdstackCompilationError, AttributeError):
     """A member that the struct does not have."""
 
@@ -294,7 +299,9 @@ def dataclass(cls: type[Any]) -> StructType:
 
     In kernels they are funcs, with or without `@func`; on the host they run as plain Python.
     """
-    hints = _annotations(cls, sys._getframe(1).f_locals)
+    frame = inspect.currentframe()
+    caller = None if frame is None else frame.f_back
+    hints = _annotations(cls, {} if caller is None else caller.f_locals)
     body = {k: v for k, v in vars(cls).items() if not k.startswith("__")}
     defaults = [k for k in hints if k in body]
     if defaults:
