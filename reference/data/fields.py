@@ -256,16 +256,16 @@ class MatrixField(Field):
 
 
 def make_field(
-    dtype: Any,
-    shape: Any = None,
+    dtype: object,
+    shape: object = None,
     element_shape: tuple[int, ...] = (),
     *,
     name: str = "",
-    offset: Any = None,
+    offset: object = None,
     needs_grad: bool = False,
     needs_dual: bool = False,
     order: str | None = None,
-    layout: Any = None,
+    layout: object = None,
 ) -> Field:
     """A field of elements of `element_shape`; without a shape it is to be placed under `root`.
 
@@ -300,7 +300,7 @@ def _check_order(order: str | None, rank: int) -> None:
         raise AdstackArgumentError(f"order={order!r} must name each of the axes {', '.join(names)} once")
 
 
-def element_dtype(dtype: Any, what: str, differentiated: bool) -> DType:
+def element_dtype(dtype: object, what: str, differentiated: bool) -> DType:
     """The scalar type that a program named; an integer one can't have gradients."""
     scalar = scalar_type(dtype)
     if not isinstance(scalar, DType):
@@ -313,7 +313,7 @@ def element_dtype(dtype: Any, what: str, differentiated: bool) -> DType:
     return scalar
 
 
-def offsets(offset: Any, rank: int) -> tuple[int, ...]:
+def offsets(offset: object, rank: int) -> tuple[int, ...]:
     """An offset as programs write it, one per axis."""
     if offset is None:
         return (0,) * rank

@@ -69,7 +69,7 @@ class HostArray(ABC):
 
     # ---- elements
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         if key.__class__ is int and 0 <= key < self._fast and not RECORDERS and (item := self._item) is not None:
             return item(key)
         if self._array is None:
@@ -119,7 +119,7 @@ class HostArray(ABC):
         value = self.buffer.item(position) if array is None else array.item(position)
         return linked.read(self, position, value) if RECORDERS else value
 
-    def store_at(self, position: tuple[int, ...], value: Any, given: Any) -> None:
+    def store_at(self, position: tuple[int, ...], value: object, given: object) -> None:
         """Write one element; `given` is what the host wanted to write."""
         if RECORDERS:
             linked.wrote(self, position, given)
@@ -160,11 +160,11 @@ class HostArray(ABC):
 
     # ---- all elements
 
-    def fill(self, value: Any) -> None:
+    def fill(self, value: object) -> None:
         """Set every element to `value`: a number, or a vector or matrix of the element's shape."""
         self._replace(hostvalues.element(self, value) if self.element_shape else hostvalues.scalar(self, value), value)
 
-    def _replace(self, values: Any, given: Any) -> None:
+    def _replace(self, values: object, given: object) -> None:
         """Write every element; `given` is what the host wanted to write."""
         self.buffer.write(values)
         if RECORDERS:
@@ -202,19 +202,19 @@ class HostArray(ABC):
         self.buffer.share()
         return contents
 
-    def from_numpy(self, array: Any) -> None:
+    def from_numpy(self, array: object) -> None:
         """Take over the elements of a numpy array, or of nested lists, of shape `shape + element_shape`."""
         listed = array if isinstance(array, (list, tuple)) else None
         self._replace(hostvalues.bulk(self, np.asarray(array)), listed)
 
-    def to_torch(self, device: Any = None, copy: bool = True) -> Any:
+    def to_torch(self, device: object = None, copy: bool = True) -> Any:
         """The elements as a torch tensor; with `copy=False` it shares the memory, where the device allows it."""
         if not copy and self._array is None:
             return _torch().as_tensor(self, device="cuda" if device is None else device)
         tensor = _torch().from_numpy(self.to_numpy(copy=copy))
         return tensor if device is None else tensor.to(device)
 
-    def from_torch(self, tensor: Any) -> None:
+    def from_torch(self, tensor: object) -> None:
         """Take over the elements of a torch tensor of shape `shape + element_shape`."""
         if not hasattr(tensor, "detach"):
             raise AdstackRuntimeTypeError(f"from_torch takes a torch tensor, got {type(tensor).__name__}")
@@ -267,7 +267,7 @@ class ElementView:
     def __getitem__(self, flat: int) -> Any:
         return self.owner.number_at(self._at(flat))
 
-    def __setitem__(self, flat: int, value: Any) -> None:
+    def __setitem__(self, flat: int, value: object) -> None:
         self.owner.store_at(self._at(flat), hostvalues.scalar(self.owner, value), value)
 
     def _at(self, flat: int) -> tuple[int, ...]:

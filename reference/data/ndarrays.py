@@ -203,7 +203,7 @@ def _duplicate(array: Ndarray) -> Ndarray:
 
 
 def _restored(
-    dtype: DType, shape: tuple[int, ...], element_shape: tuple[int, ...], primal: Any, contents: dict[str, Any]
+    dtype: DType, shape: tuple[int, ...], element_shape: tuple[int, ...], primal: object, contents: dict[str, Any]
 ) -> Ndarray:
     """The array that was pickled, in the memory of the runtime in use."""
     array = make_ndarray(dtype, shape, element_shape, "grad" in contents, "dual" in contents)
@@ -214,8 +214,8 @@ def _restored(
 
 
 def make_ndarray(
-    dtype: Any,
-    shape: Any,
+    dtype: object,
+    shape: object,
     element_shape: tuple[int, ...] = (),
     needs_grad: bool = False,
     needs_dual: bool = False,

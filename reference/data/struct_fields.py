@@ -33,7 +33,7 @@ class StructField(Uncopied):
     COPY_WHAT = Field.COPY_WHAT
     COPY_DO = Field.COPY_DO
 
-    def __init__(self, type_: StructType, shape: Any = None, name: str = "", **options: Any) -> None:
+    def __init__(self, type_: StructType, shape: object = None, name: str = "", **options: object) -> None:
         self.type = type_
         self.name = name
         self.field_dict: dict[str, Any] = {
@@ -99,15 +99,15 @@ class StructField(Uncopied):
         """Whether it has a shape and may be used."""
         return all(field.is_placed for field in self.member_fields)
 
-    def __getitem__(self, key: Any) -> Struct:
+    def __getitem__(self, key: object) -> Struct:
         for field in self.member_fields:
             field[key]
         return Struct.over(LiveMembers(self.field_dict, key), self.type)
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         self[key].assign(value if isinstance(value, (Struct, dict)) else self.type(value))
 
-    def fill(self, value: Any) -> None:
+    def fill(self, value: object) -> None:
         """Set all elements: to the members of a struct or dict, or every number in them to one number."""
         members = dict(value.items()) if isinstance(value, (Struct, dict)) else dict.fromkeys(self.field_dict, value)
         self._check_names(members)
@@ -131,7 +131,7 @@ class StructField(Uncopied):
         for name, field in self.field_dict.items():
             field.from_numpy(arrays[name])
 
-    def to_torch(self, device: Any = None) -> dict[str, Any]:
+    def to_torch(self, device: object = None) -> dict[str, Any]:
         """Member name -> torch tensor."""
         return {name: field.to_torch(device) for name, field in self.field_dict.items()}
 
@@ -150,7 +150,7 @@ class StructField(Uncopied):
         return f"<adstack struct field: {', '.join(self.keys)}>"
 
 
-def _member(to: Any, shape: Any, name: str, options: dict[str, Any]) -> Field | StructField:
+def _member(to: object, shape: object, name: str, options: dict[str, Any]) -> Field | StructField:
     from .factories import field
 
     if isinstance(to, StructType):
@@ -162,21 +162,21 @@ def _member(to: Any, shape: Any, name: str, options: dict[str, Any]) -> Field | 
     return made
 
 
-def _differentiable(dtype: Any) -> bool:
+def _differentiable(dtype: object) -> bool:
     return dtype is float or bool(getattr(dtype, "is_float", False))
 
 
 class LiveMembers(MutableMapping[str, Any]):
     """The members of one element of a struct field."""
 
-    def __init__(self, fields: dict[str, Any], key: Any) -> None:
+    def __init__(self, fields: dict[str, Any], key: object) -> None:
         self._fields = fields
         self._key = key
 
     def __getitem__(self, name: str) -> Any:
         return self._fields[name][self._key]
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def __setitem__(self, name: str, value: object) -> None:
         self._fields[name][self._key] = value
 
     def __delitem__(self, name: str) -> None:

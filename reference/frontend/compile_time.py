@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-def static(x: Any, *rest: Any) -> Any:
+def static(x: object, *rest: object) -> Any:
     """`x` at compile time: loops over it are unrolled, branches on it are decided while compiling.
 
     On the host, and for values the compiler knows, it is the identity; several arguments give a tuple.
@@ -33,7 +33,7 @@ def static(x: Any, *rest: Any) -> Any:
     return (x, *rest) if rest else x
 
 
-def static_assert(condition: Any, message: Any = None) -> None:
+def static_assert(condition: object, message: object = None) -> None:
     """Refuse to compile the kernel unless a condition holds that is known then; on the host, an assert.
 
     Raises:
@@ -49,12 +49,12 @@ def static_assert(condition: Any, message: Any = None) -> None:
         raise AdstackAssertionError("static_assert: " + (str(message) if message is not None else "it does not hold"))
 
 
-def static_print(*args: Any, sep: str = " ", end: str = "\n") -> None:
+def static_print(*args: object, sep: str = " ", end: str = "\n") -> None:
     """Print while the kernel is compiled, once for each version of it; runtime values are shown by their types."""
     print(*args, sep=sep, end=end)
 
 
-def assume_in_range(value: Any, base: Any, low: Any, high: Any) -> Any:
+def assume_in_range(value: object, base: object, low: object, high: object) -> Any:
     """The value; a hint that it is in `[base + low, base + high)`, which does not change results."""
     return value
 
@@ -73,14 +73,14 @@ class NdRange:
         return product(*(range(lo, hi) for lo, hi in self.axes))
 
 
-def ndrange(*extents: Any) -> NdRange:
+def ndrange(*extents: object) -> NdRange:
     """A loop over several axes: each extent is `n` for 0..n-1, or `(a, b)` for a..b-1."""
     if not extents:
         raise AdstackTypeError("ndrange needs at least one extent", do="write ndrange(n) or ndrange(n, m)")
     return NdRange(tuple(_axis(e) for e in extents))
 
 
-def _axis(extent: Any) -> tuple[Any, Any]:
+def _axis(extent: object) -> tuple[Any, Any]:
     if isinstance(extent, (tuple, list)):
         if len(extent) != 2:
             raise AdstackTypeError(
@@ -93,7 +93,7 @@ def _axis(extent: Any) -> tuple[Any, Any]:
 class Grouped:
     """A domain whose points are handed out as one vector each."""
 
-    def __init__(self, domain: Any) -> None:
+    def __init__(self, domain: object) -> None:
         self.domain = domain
 
     def __iter__(self) -> Iterator[Any]:
@@ -105,7 +105,7 @@ def _box(domain: Any) -> tuple[tuple[int, int], ...]:
     return tuple((o, o + n) for o, n in zip(domain.offset, domain.shape, strict=False))
 
 
-def grouped(domain: Any) -> Grouped:
+def grouped(domain: object) -> Grouped:
     """A loop over a field, ndarray or ndrange whose index is one integer vector."""
     return Grouped(domain)
 
@@ -122,10 +122,10 @@ def loop_config(
     raise AdstackSyntaxError("loop_config has a meaning only in a kernel", do="write it just before the loop")
 
 
-def stop_grad(*fields: Any) -> None:
+def stop_grad(*fields: object) -> None:
     """In the loop around, or at the top of a kernel in the next one, loads of these fields count as constants."""
     raise AdstackSyntaxError("stop_grad has a meaning only in a kernel", do="write it in the loop")
 
 
-def block_local(*fields: Any) -> None:
+def block_local(*fields: object) -> None:
     """A hint that the next loop uses these fields near each point; it does not change results."""

@@ -18,7 +18,7 @@ class Recorder:
     def __init__(self, context: Context) -> None:
         self.context = context
 
-    def __adstack_emit__(self, name: str, args: tuple[Any, ...], /, **attrs: Any) -> Any:
+    def __adstack_emit__(self, name: str, args: tuple[Any, ...], /, **attrs: object) -> Any:
         return emit(name, args, attrs)
 
     def inline(self, func: Func, args: tuple[Any, ...], kwargs: dict[str, Any], owned: bool, /) -> Any:

@@ -27,7 +27,7 @@ def _called(kind: str) -> str:
     return "atomic_exchange" if kind == "xchg" else f"atomic_{kind}"
 
 
-def _combine(kind: str, target: Any, values: tuple[Any, ...]) -> Any:
+def _combine(kind: str, target: object, values: tuple[Any, ...]) -> Any:
     if not hasattr(target, "__adstack_atomic__"):
         raise AdstackTypeError(
             f"the first argument of {_called(kind)} must be an element of a field or ndarray, or a local, in a kernel",
@@ -37,7 +37,7 @@ def _combine(kind: str, target: Any, values: tuple[Any, ...]) -> Any:
     return target.__adstack_atomic__(kind, values)
 
 
-def atomic(kind: str, target: Any, *values: Any) -> Any:
+def atomic(kind: str, target: object, *values: object) -> Any:
     """The atomic `kind` (of `ir.ops.ATOMICS`, or "sub"), elementwise on vectors and matrices."""
     if not isinstance(target, Elements):
         return _combine(kind, target, values)
@@ -52,7 +52,7 @@ def targets_of(target: Elements) -> Any:
 
 
 def _atomic(kind: str, doc: str) -> Callable[[Any, Any], Any]:
-    def function(x: Any, y: Any) -> Any:
+    def function(x: object, y: object) -> Any:
         return atomic(kind, x, y)
 
     function.__doc__ = doc + "; the old value."
@@ -70,7 +70,7 @@ atomic_xor: Final = _atomic("xor", "x = x ^ y as one step")
 atomic_exchange: Final = _atomic("xchg", "x = y as one step")
 
 
-def atomic_cas(x: Any, expected: Any, desired: Any) -> Any:
+def atomic_cas(x: object, expected: object, desired: object) -> Any:
     """x = desired if x == expected, as one step; the old value."""
     return atomic("cas", x, expected, desired)
 

@@ -114,7 +114,7 @@ class Elements:
         return iter(self.to_list())
 
 
-def describe(value: Any) -> str:
+def describe(value: object) -> str:
     """What `value` is, for messages: "a 3-vector", "a 2x2 matrix", "i32", "a str"."""
     if isinstance(value, Elements):
         return f"a {value.n}-vector" if value.is_vector else f"a {value.n}x{value.m} matrix"
@@ -122,7 +122,7 @@ def describe(value: Any) -> str:
     return dtype.name if isinstance(dtype, DType) else f"a {type(value).__name__}"
 
 
-def as_elements(value: Any) -> Any:
+def as_elements(value: object) -> Any:
     """Lists, tuples and numpy arrays as vectors or matrices; anything else as it is."""
     if isinstance(value, Elements):
         return value
@@ -144,7 +144,7 @@ def common_shape(what: str, values: Iterable[Any]) -> tuple[int, ...] | None:
     return shapes[0].shape if shapes else None
 
 
-def zip_elements(what: str, function: Callable[..., Any], *values: Any) -> Any:
+def zip_elements(what: str, function: Callable[..., Any], *values: object) -> Any:
     """`function` of scalars applied elementwise, scalars broadcast; on scalars alone, `function` itself."""
     values = tuple(as_elements(v) for v in values)
     shape = common_shape(what, values)

@@ -20,10 +20,10 @@ class Func(ByName):
         self.function = function
         functools.update_wrapper(self, function)
 
-    def __get__(self, owner: Any, owner_type: Any = None) -> Any:
+    def __get__(self, owner: object, owner_type: object = None) -> Any:
         return self if owner is None else BoundFunc(self, owner)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """From a plain Python function that a kernel calls it is inlined, too."""
         return self.inlined(args, kwargs)
 
@@ -45,11 +45,11 @@ class Func(ByName):
 class BoundFunc:
     """A func that is a method, with its object."""
 
-    def __init__(self, func: Func, owner: Any) -> None:
+    def __init__(self, func: Func, owner: object) -> None:
         self.func = func
         self.owner = owner
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         return self.func.inlined((self.owner, *args), kwargs, owned=True)
 
     def __repr__(self) -> str:
@@ -59,17 +59,17 @@ class BoundFunc:
 class PyFunc(Func):
     """A func that the host can call as well: there it is the plain Python function."""
 
-    def __get__(self, owner: Any, owner_type: Any = None) -> Any:
+    def __get__(self, owner: object, owner_type: object = None) -> Any:
         return self if owner is None else BoundPyFunc(self, owner)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         return self.function(*args, **kwargs) if current_emitter() is None else self.inlined(args, kwargs)
 
 
 class BoundPyFunc(BoundFunc):
     """The same for a method."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         if current_emitter() is None:
             return self.func.function(self.owner, *args, **kwargs)
         return super().__call__(*args, **kwargs)

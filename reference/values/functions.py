@@ -15,7 +15,7 @@ Value = Any
 """A number, a runtime value, a vector or a matrix."""
 
 
-def apply(name: str, *args: Value, **attrs: Any) -> Value:
+def apply(name: str, *args: Value, **attrs: object) -> Value:
     """The function `name` of scalars: recorded if a runtime value or an emitter is at hand, else computed."""
     for a in args:
         check_number(name, a)
@@ -28,7 +28,7 @@ def apply(name: str, *args: Value, **attrs: Any) -> Value:
     return HOST[name](*args, **attrs)
 
 
-def elementwise(name: str, *args: Value, **attrs: Any) -> Value:
+def elementwise(name: str, *args: Value, **attrs: object) -> Value:
     """The function `name`, elementwise on vectors and matrices, scalars broadcast."""
     return zip_elements(name, partial(apply, name, **attrs), *args)
 
@@ -73,7 +73,7 @@ logical_not: Final = _unary("logical_not", "Whether x is zero.")
 
 
 def _rounding(name: str, doc: str) -> Callable[..., Value]:
-    def function(x: Value, dtype: Any = None) -> Value:
+    def function(x: Value, dtype: object = None) -> Value:
         whole = elementwise(name, x)
         return whole if dtype is None else cast(whole, dtype)
 
@@ -129,12 +129,12 @@ def select(condition: Value, if_true: Value, if_false: Value) -> Value:
     return elementwise("select", condition, if_true, if_false)
 
 
-def cast(x: Value, dtype: Any) -> Value:
+def cast(x: Value, dtype: object) -> Value:
     """x converted to `dtype`: floats round to nearest, to integers they truncate and saturate; integers wrap."""
     return elementwise("cast", x, to=dtype_of(dtype))
 
 
-def bit_cast(x: Value, dtype: Any) -> Value:
+def bit_cast(x: Value, dtype: object) -> Value:
     """The bits of x read as a value of `dtype`, which has the same width."""
     return elementwise("bitcast", x, to=dtype_of(dtype))
 
@@ -183,12 +183,12 @@ def one(x: Value) -> Value:
     return like(x, 1)
 
 
-def random(dtype: Any = float) -> Value:
+def random(dtype: object = float) -> Value:
     """The next number of the thread's stream: floats uniform in [0, 1), integers over their whole range."""
     return apply("random", to=dtype_of(dtype))
 
 
-def randn(dtype: Any = float) -> Value:
+def randn(dtype: object = float) -> Value:
     """A normally distributed number (Box and Muller's method); 1 - u keeps the logarithm's argument above 0."""
     radius = sqrt(-2.0 * log(1 - random(dtype)))
     return radius * cos(6.283185307179586 * random(dtype))

@@ -61,7 +61,7 @@ def lowered() -> Any:
     return _LOWERINGS.innermost() if _LOWERINGS else None
 
 
-def lowering(context: Any) -> Within[Any]:
+def lowering(context: object) -> Within[Any]:
     """Within this block `lowered` gives the context of a lowering."""
     return Within(_LOWERINGS, context)
 
@@ -71,6 +71,6 @@ def emitting(emitter: Emitter | None) -> Within[Emitter | None]:
     return Within(_EMITTERS, emitter)
 
 
-def is_expr(value: Any) -> bool:
+def is_expr(value: object) -> bool:
     """Whether `value` is a runtime scalar."""
     return hasattr(type(value), "__adstack_emit__")

@@ -31,12 +31,12 @@ __all__ = ["HOST", "OPERATORS", "dtype_of", "host_cast", "quotient", "settled", 
 Number = Any
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """A numpy scalar as the Python number it is."""
     return value.item() if isinstance(value, (np.generic, np.ndarray)) and value.shape == () else value
 
 
-def check_number(what: str, value: Any) -> None:
+def check_number(what: str, value: object) -> None:
     """An error unless `value` is a number or a runtime value."""
     if not (isinstance(value, (numbers.Real, np.generic)) or is_expr(value)):
         raise AdstackTypeError(
@@ -61,11 +61,11 @@ def _ieee(name: str) -> Callable[..., Any]:
     return _in_f64(partial(meaning, f64))
 
 
-def _is_float(*args: Any) -> bool:
+def _is_float(*args: object) -> bool:
     return any(isinstance(a, float) for a in args)
 
 
-def _is_int(*args: Any) -> bool:
+def _is_int(*args: object) -> bool:
     return all(isinstance(a, int) for a in args)
 
 
@@ -148,7 +148,7 @@ _EXPR_OPERATORS: Final[dict[str, Callable[..., Any]]] = {
 def _operator(name: str) -> Callable[..., Any]:
     of_linked, of_exprs = keeping(name, _NUMBER_OPERATORS[name]), _EXPR_OPERATORS[name]
 
-    def apply(*args: Any) -> Any:
+    def apply(*args: object) -> Any:
         for a in args:
             check_number(name, a)
         return of_exprs(*args) if any(is_expr(a) for a in args) else of_linked(*args)
@@ -171,7 +171,7 @@ def default_unsigned() -> DType:
     return unsigned(i32 if runtime is None else runtime.options.default_ip)
 
 
-def scalar_type(dtype: Any) -> Any:
+def scalar_type(dtype: object) -> Any:
     """A scalar type as programs write it: float, int and uint are default types, bool is u1; others unchanged."""
     if dtype is float:
         return current().options.default_fp
@@ -182,12 +182,12 @@ def scalar_type(dtype: Any) -> Any:
     return u1 if dtype is bool else dtype
 
 
-def settled(to: Any) -> Any:
+def settled(to: object) -> Any:
     """`uint` as the type that it means now; other types unchanged."""
     return default_unsigned() if to is uint else to
 
 
-def dtype_of(to: Any) -> Any:
+def dtype_of(to: object) -> Any:
     """A scalar type as it may be written: a `DType`, or int, float, bool or `uint`, which stand for defaults."""
     if isinstance(to, DType) or any(to is t for t in (int, float, bool, uint)):
         return to
@@ -207,7 +207,7 @@ def host_cast(value: Number, to: Any) -> Number:
     return to(value)
 
 
-def _bit_source(value: Number, to: Any) -> DType:
+def _bit_source(value: Number, to: object) -> DType:
     """The type that a host number has when its bits are taken as `to`: a float or signed integer of that width."""
     if not isinstance(to, DType) or to.is_bool:
         raise AdstackTypeError(f"bit_cast to {to!r} is not defined", do="name a type with a width, such as i32 or f32")
@@ -233,7 +233,7 @@ def width_type(value: int) -> DType:
 def _bits(name: str) -> Callable[..., Any]:
     """An operation on the bits of an integer of 32 or 64 bits."""
 
-    def compute(value: Any, *rest: Any) -> int:
+    def compute(value: object, *rest: object) -> int:
         if not isinstance(value, int):
             raise AdstackTypeError(f"the operand of {name} must be an integer", note=f"got a {type(value).__name__}")
         dtype = width_type(value)
@@ -261,7 +261,7 @@ def _integers(name: str) -> Callable[..., Any]:
     return compute
 
 
-def _raw_div(a: Any, b: Any) -> Any:
+def _raw_div(a: object, b: object) -> Any:
     return _integers("raw_div")(a, b) if _is_int(a, b) else quotient(a, b)
 
 
@@ -289,7 +289,7 @@ def _min(a: Any, b: Any) -> Any:
     return a if a < b or b != b else b
 
 
-def _select(condition: Any, a: Any, b: Any) -> Any:
+def _select(condition: object, a: object, b: object) -> Any:
     return a if condition else b
 
 

@@ -69,6 +69,6 @@ class ArrayArgument:
         raise TypeError("the length of an array is a runtime value here: use x.shape[0]")
 
 
-def is_field(value: Any) -> bool:
+def is_field(value: object) -> bool:
     """Whether `value` is a field, as the frontend needs it."""
     return hasattr(value, "element_shape") and hasattr(type(value), "place")

@@ -100,7 +100,7 @@ class Context:
         failed_at: where the innermost visitor was when something unexpected was raised.
     """
 
-    def __init__(self, options: Any, body: Region) -> None:
+    def __init__(self, options: object, body: Region) -> None:
         self.options = options
         self.body = body
         self.builder = Builder(body)
@@ -125,7 +125,7 @@ class Context:
         chosen = getattr(self.options, "default_ip", i32)
         return chosen if isinstance(chosen, DType) else i32
 
-    def option(self, name: str, default: Any) -> Any:
+    def option(self, name: str, default: object) -> Any:
         """An option of `init`; `default` where the caller's options lack it."""
         return getattr(self.options, name, default)
 

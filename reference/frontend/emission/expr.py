@@ -38,7 +38,7 @@ def emit(name: str, args: tuple[Any, ...], attrs: Mapping[str, Any]) -> Any:
 
 
 def _binary(name: str) -> Callable[[Any, Any], Any]:
-    def operator(self: Expr, other: Any) -> Any:
+    def operator(self: Expr, other: object) -> Any:
         if isinstance(other, (Expr, *_SCALARS)):
             return emit(name, (self, other), {})
         return NotImplemented
@@ -47,7 +47,7 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
 
 
 def _reflected(name: str) -> Callable[[Any, Any], Any]:
-    def operator(self: Expr, other: Any) -> Any:
+    def operator(self: Expr, other: object) -> Any:
         if isinstance(other, _SCALARS):
             return emit(name, (other, self), {})
         return NotImplemented
@@ -79,7 +79,7 @@ class Expr:
     def __repr__(self) -> str:
         return f"<runtime {self.dtype}>"
 
-    def __adstack_emit__(self, name: str, args: tuple[Any, ...], /, **attrs: Any) -> Any:
+    def __adstack_emit__(self, name: str, args: tuple[Any, ...], /, **attrs: object) -> Any:
         return emit(name, args, attrs)
 
     __add__, __radd__ = _binary("add"), _reflected("add")

@@ -11,17 +11,17 @@ from ...values.elements import describe as describe_elements
 __all__ = ["describe", "is_number", "plain"]
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """A numpy scalar as the Python number it is; anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     """Whether `value` is a weak literal."""
     return isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating))
 
 
-def describe(value: Any) -> str:
+def describe(value: object) -> str:
     """What a value is, in a few words for a message."""
     if is_number(value):
         return repr(plain(value))

@@ -49,7 +49,7 @@ class ScalarRef:
         """Its value now."""
         raise NotImplementedError
 
-    def set(self, value: Any) -> None:
+    def set(self, value: object) -> None:
         """Replace it; the value is cast to its type."""
         raise NotImplementedError
 
@@ -89,7 +89,7 @@ class CellRef(ScalarRef):
     def get(self) -> Expr:
         return Expr(cells.read(current().builder, self.cell, self.at))
 
-    def set(self, value: Any) -> None:
+    def set(self, value: object) -> None:
         cells.write(current().builder, self.cell, typed(value, self.dtype), self.at)
 
     def combine(self, kind: str, values: list[Value]) -> Value:
@@ -115,7 +115,7 @@ class PlaceRef(ScalarRef):
     def get(self) -> Expr:
         return Expr(current().builder.load(self.place, self._at()))
 
-    def set(self, value: Any) -> None:
+    def set(self, value: object) -> None:
         stored = typed(value, self.dtype)
         current().builder.store(self.place, self._at(), stored)
 
@@ -144,13 +144,13 @@ class LiveStorage:
     def __getitem__(self, position: int, /) -> Any:
         return self.targets[position].get()
 
-    def __setitem__(self, position: int, value: Any, /) -> None:
+    def __setitem__(self, position: int, value: object, /) -> None:
         self.targets[position].set(value)
 
     def get_at(self, indices: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
         return self.find(indices, shape).get()
 
-    def set_at(self, indices: tuple[Any, ...], shape: tuple[int, ...], value: Any) -> None:
+    def set_at(self, indices: tuple[Any, ...], shape: tuple[int, ...], value: object) -> None:
         self.find(indices, shape).set(value)
 
     def target(self, position: int) -> ScalarRef:
@@ -158,7 +158,7 @@ class LiveStorage:
         return self.targets[position]
 
 
-def is_live(value: Any) -> bool:
+def is_live(value: object) -> bool:
     """Whether `value` is a vector or matrix of references."""
     return isinstance(value, Elements) and isinstance(value.storage, LiveStorage)
 
@@ -206,7 +206,7 @@ def references_of(value: Elements) -> Any:
     return Elements.over(list(value.storage.targets), value.shape)  # type: ignore[attr-defined]
 
 
-def index_value(index: Any) -> Value:
+def index_value(index: object) -> Value:
     """An index as an integer value; u1 and floats are refused."""
     if isinstance(index, Expr):
         if index.dtype.is_float:

@@ -31,18 +31,18 @@ def _rule(*names: str) -> Callable[[Rule], Rule]:
     return register
 
 
-def _op(name: str, *operands: Value, **attrs: Any) -> Value:
+def _op(name: str, *operands: Value, **attrs: object) -> Value:
     return current().builder.emit(name, *operands, **attrs)
 
 
-def _pair(a: Any, b: Any, to: DType) -> tuple[Value, Value]:
+def _pair(a: object, b: object, to: DType) -> tuple[Value, Value]:
     return typed(a, to), typed(b, to)
 
 
 def _numeric(name: str) -> Rule:
     """An operation on operands of one numeric type; u1 counts as i32."""
 
-    def rule(*args: Any) -> Value:
+    def rule(*args: object) -> Value:
         to = arithmetic_type(common(*args))
         return _op(name, *(typed(a, to) for a in args))
 
@@ -52,7 +52,7 @@ def _numeric(name: str) -> Rule:
 def _real(name: str) -> Rule:
     """A function of reals: integers are cast to the default float type."""
 
-    def rule(*args: Any) -> Value:
+    def rule(*args: object) -> Value:
         to = common(*args)
         to = to if to.is_float else current().default_fp
         return _op(name, *(typed(a, to) for a in args))
@@ -61,7 +61,7 @@ def _real(name: str) -> Rule:
 
 
 def _comparison(name: str) -> Rule:
-    def rule(a: Any, b: Any) -> Value:
+    def rule(a: object, b: object) -> Value:
         return _op(name, *_pair(a, b, common(a, b)))
 
     return rule
@@ -77,7 +77,7 @@ def _integers(name: str, symbol: str, args: tuple[Any, ...]) -> DType:
 def _bits(name: str, symbol: str) -> Rule:
     """A bitwise operation; on u1 it is logical."""
 
-    def rule(a: Any, b: Any) -> Value:
+    def rule(a: object, b: object) -> Value:
         return _op(name, *_pair(a, b, _integers(name, symbol, (a, b))))
 
     return rule
@@ -86,7 +86,7 @@ def _bits(name: str, symbol: str) -> Rule:
 def _integral(name: str, symbol: str) -> Rule:
     """An operation of integers in which u1 counts as i32."""
 
-    def rule(*args: Any) -> Value:
+    def rule(*args: object) -> Value:
         to = arithmetic_type(_integers(name, symbol, args))
         return _op(name, *(typed(a, to) for a in args))
 
@@ -96,7 +96,7 @@ def _integral(name: str, symbol: str) -> Rule:
 def _real_only(name: str) -> Rule:
     """A function that takes no runtime integers; literals count as floats."""
 
-    def rule(a: Any) -> Value:
+    def rule(a: object) -> Value:
         if isinstance(a, Expr) and not a.dtype.is_float:
             raise AdstackTypeError(
                 f"'{name}' takes real inputs only, however '{a.dtype}' is provided", do=f"write {name}(float(x))"
@@ -125,26 +125,26 @@ for _name, _symbol in (("shl", "<<"), ("shr", ">>")):
 
 
 @_rule("invert")
-def _invert(a: Any) -> Value:
+def _invert(a: object) -> Value:
     return _op("not", typed(a, _integers("not", "~", (a,))))
 
 
 @_rule("div")
-def _div(a: Any, b: Any) -> Value:
+def _div(a: object, b: object) -> Value:
     """Integers are divided in the default float type."""
     to = common(a, b)
     return _op("div", *_pair(a, b, to if to.is_float else current().default_fp))
 
 
 @_rule("floordiv")
-def _floordiv(a: Any, b: Any) -> Value:
+def _floordiv(a: object, b: object) -> Value:
     to = arithmetic_type(common(a, b))
     x, y = _pair(a, b, to)
     return _op("floor", _op("div", x, y)) if to.is_float else _op("floordiv", x, y)
 
 
 @_rule("mod")
-def _mod(a: Any, b: Any) -> Value:
+def _mod(a: object, b: object) -> Value:
     """For floats `a - b * floor(a / b)`."""
     to = arithmetic_type(common(a, b))
     x, y = _pair(a, b, to)
@@ -154,13 +154,13 @@ def _mod(a: Any, b: Any) -> Value:
 
 
 @_rule("raw_div")
-def _raw_div(a: Any, b: Any) -> Value:
+def _raw_div(a: object, b: object) -> Value:
     to = arithmetic_type(common(a, b))
     return _op("div" if to.is_float else "raw_div", *_pair(a, b, to))
 
 
 @_rule("raw_mod")
-def _raw_mod(a: Any, b: Any) -> Value:
+def _raw_mod(a: object, b: object) -> Value:
     """For floats `a - b * trunc(a / b)`."""
     to = arithmetic_type(common(a, b))
     x, y = _pair(a, b, to)
@@ -170,7 +170,7 @@ def _raw_mod(a: Any, b: Any) -> Value:
 
 
 @_rule("bit_shr")
-def _bit_shr(a: Any, b: Any) -> Value:
+def _bit_shr(a: object, b: object) -> Value:
     """The bits are shifted as an unsigned number's."""
     to = arithmetic_type(_integers("shr", "bit_shr", (a, b)))
     x, y = _pair(a, b, to)
@@ -182,7 +182,7 @@ def _bit_shr(a: Any, b: Any) -> Value:
 
 
 @_rule("pow")
-def _pow(a: Any, b: Any) -> Any:
+def _pow(a: object, b: object) -> Any:
     """Integers: `ipow`. A float to a small whole literal: multiplications. Otherwise the function."""
     to = arithmetic_type(common(a, b))
     exponent = plain(b) if is_number(b) else None
@@ -194,7 +194,7 @@ def _pow(a: Any, b: Any) -> Any:
     return _op("pow", *_pair(a, b, to))
 
 
-def _check_exponent(exponent: Any) -> None:
+def _check_exponent(exponent: object) -> None:
     if isinstance(exponent, int) and exponent < 0:
         raise AdstackValueError(
             "Negative exponent in a power of integers is not allowed",
@@ -220,22 +220,22 @@ def _power(base: Value, exponent: int, to: DType) -> Value:
 
 
 @_rule("logical_not")
-def _logical_not(a: Any) -> Value:
+def _logical_not(a: object) -> Value:
     return _op("not", to_bool(a))
 
 
 @_rule("logical_and")
-def _logical_and(a: Any, b: Any) -> Value:
+def _logical_and(a: object, b: object) -> Value:
     return _op("and", to_bool(a), to_bool(b))
 
 
 @_rule("logical_or")
-def _logical_or(a: Any, b: Any) -> Value:
+def _logical_or(a: object, b: object) -> Value:
     return _op("or", to_bool(a), to_bool(b))
 
 
 @_rule("select")
-def _select(condition: Any, a: Any, b: Any) -> Value:
+def _select(condition: object, a: object, b: object) -> Value:
     return _op("select", to_bool(condition), *_pair(a, b, common(a, b)))
 
 
@@ -248,7 +248,7 @@ def resolve(to: Any) -> DType:
 
 
 @_rule("cast")
-def _cast(a: Any, *, to: Any) -> Value:
+def _cast(a: object, *, to: object) -> Value:
     """A literal is converted while compiling, as the op would convert it."""
     dtype = resolve(to)
     if isinstance(a, Expr):
@@ -257,7 +257,7 @@ def _cast(a: Any, *, to: Any) -> Value:
 
 
 @_rule("bitcast")
-def _bitcast(a: Any, *, to: Any) -> Value:
+def _bitcast(a: object, *, to: object) -> Value:
     dtype, expr = resolve(to), materialise(a)
     if expr.dtype.bits != dtype.bits or u1 in (expr.dtype, dtype):
         raise AdstackTypeError("bit_cast needs types of the same width", note=f"from {expr.dtype} to {dtype}")
@@ -265,7 +265,7 @@ def _bitcast(a: Any, *, to: Any) -> Value:
 
 
 @_rule("random")
-def _random(*, to: Any) -> Value:
+def _random(*, to: object) -> Value:
     dtype = resolve(to)
     if dtype is u1:
         raise AdstackTypeError("random has no u1", do="write random(i32) & 1 == 1")

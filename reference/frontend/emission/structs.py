@@ -22,7 +22,7 @@ class LiveMembers(MutableMapping[str, Any]):
         target = self.targets[name]
         return target.get() if isinstance(target, ScalarRef) else target
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def __setitem__(self, name: str, value: object) -> None:
         self.targets[name].set(value)
 
     def __delitem__(self, name: str) -> None:
@@ -40,7 +40,7 @@ def live_struct(targets: dict[str, Any], type_: Any) -> Struct:
     return Struct.over(LiveMembers(targets), type_)
 
 
-def is_live_struct(value: Any) -> bool:
+def is_live_struct(value: object) -> bool:
     """Whether `value` is a struct of references."""
     return isinstance(value, Struct) and isinstance(value.__adstack_members__(), LiveMembers)
 
@@ -57,7 +57,7 @@ def local_struct(value: Struct, local: Callable[[str, Any], Any]) -> Struct:
     return live_struct({name: local(name, member) for name, member in value.items()}, value.type)
 
 
-def store_struct(target: Struct, value: Any, store: Callable[[Any, Any, str], None]) -> None:
+def store_struct(target: Struct, value: object, store: Callable[[Any, Any, str], None]) -> None:
     """Store the members of a struct or dict to those of a live one by `store(reference, value, name)`."""
     members = dict(value.items()) if isinstance(value, (Struct, dict)) else None
     if members is None or set(members) != set(target.keys()):

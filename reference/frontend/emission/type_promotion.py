@@ -19,7 +19,7 @@ from .literals import describe, is_number, plain
 __all__ = ["alone", "arithmetic_type", "common", "literal", "materialise", "to_bool", "typed"]
 
 
-def alone(value: Any) -> DType:
+def alone(value: object) -> DType:
     """The type of a runtime value, or of a literal that meets no other operand."""
     if isinstance(value, Expr):
         return value.dtype
@@ -45,12 +45,12 @@ def literal(value: Any, to: DType) -> Value:
     return current().builder.const(value, to)
 
 
-def _check_float(value: Any, to: DType) -> None:
+def _check_float(value: object, to: DType) -> None:
     if math.isinf(to(value)) and not (isinstance(value, float) and math.isinf(value)):
         raise AdstackValueError(f"the literal {value} is out of range for {to}", do="use a wider type")
 
 
-def typed(value: Any, to: DType) -> Value:
+def typed(value: object, to: DType) -> Value:
     """A runtime value cast to `to`, or a literal of that type."""
     if isinstance(value, Expr):
         return current().builder.cast(value.value, to)
@@ -59,12 +59,12 @@ def typed(value: Any, to: DType) -> Value:
     raise AdstackTypeError("a number is needed here", note=f"got {describe(value)}")
 
 
-def materialise(value: Any) -> Expr:
+def materialise(value: object) -> Expr:
     """A runtime value as it is; a literal in its default type."""
     return value if isinstance(value, Expr) else Expr(typed(value, alone(value)))
 
 
-def common(*values: Any) -> DType:
+def common(*values: object) -> DType:
     """The type in which these operands meet; literals follow the runtime values where their kind allows."""
     strong = [v.dtype for v in values if isinstance(v, Expr)]
     weak = [plain(v) for v in values if not isinstance(v, Expr)]
@@ -98,7 +98,7 @@ def arithmetic_type(to: DType) -> DType:
     return i32 if to is u1 else to
 
 
-def to_bool(value: Any) -> Value:
+def to_bool(value: object) -> Value:
     """A condition: integers are compared with 0; floats are refused."""
     if not isinstance(value, Expr) and not is_number(value):
         raise AdstackTypeError("a condition must be an integer or a bool", note=f"got {describe(value)}")

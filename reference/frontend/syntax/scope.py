@@ -57,7 +57,7 @@ class Scopes:
                 return scope[name]
         return None
 
-    def bind(self, name: str, value: Any, kind: str, loc: Loc, region: Any = None) -> None:
+    def bind(self, name: str, value: object, kind: str, loc: Loc, region: object = None) -> None:
         """Bind a name in the innermost scope."""
         self.stack[-1][name] = Binding(value, kind, loc, region)
 
@@ -86,6 +86,6 @@ def outer_names(function: Callable[..., Any]) -> dict[str, Any]:
     return names
 
 
-def _is_empty(cell: Any) -> bool:
+def _is_empty(cell: object) -> bool:
     """Whether a variable of an enclosing function has no value yet."""
     return bool(cell == CellType())

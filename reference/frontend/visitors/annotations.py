@@ -39,12 +39,12 @@ def _evaluated(name: str, text: str, names: dict[str, Any]) -> Any:
         raise AdstackSyntaxError(f"the annotation {text!r} of {name} can't be evaluated: {error}") from error
 
 
-def is_template(annotation: Any) -> bool:
+def is_template(annotation: object) -> bool:
     """Whether a parameter is passed by reference."""
     return annotation is template or annotation is Template or isinstance(annotation, Template)
 
 
-def converted(context: Context, value: Any, annotation: Any) -> Any:
+def converted(context: Context, value: object, annotation: object) -> Any:
     """A value cast to a scalar, vector, matrix or struct type; other annotations leave it as it is."""
     if isinstance(annotation, DType) or annotation in (int, float, bool, uint):
         if not (isinstance(value, Expr) or is_number(value)):

@@ -60,7 +60,7 @@ def _unknown(context: Context, name: str) -> Any:
 # ---- declaring
 
 
-def local(context: Context, name: str, value: Any, dtype: DType | None = None) -> Any:
+def local(context: Context, name: str, value: object, dtype: DType | None = None) -> Any:
     """What a new local variable `name` is bound to: a reference to a fresh cell, or the object itself."""
     value = plain(value)
     if isinstance(value, Expr) or is_number(value):
@@ -77,14 +77,14 @@ def local(context: Context, name: str, value: Any, dtype: DType | None = None) -
     return value
 
 
-def declare(context: Context, name: str, value: Any, dtype: DType | None = None, keep: bool = False) -> None:
+def declare(context: Context, name: str, value: object, dtype: DType | None = None, keep: bool = False) -> None:
     """Bind a new name in the current scope; `keep` binds the object itself."""
     made = value if keep else local(context, name, value, dtype)
     kind = "local" if is_reference(made) else "static"
     context.scopes.bind(name, made, kind, context.builder.loc, context.builder.region)
 
 
-def is_reference(value: Any) -> bool:
+def is_reference(value: object) -> bool:
     """Whether `value` can be stored to."""
     return isinstance(value, ScalarRef) or is_live(value) or is_live_struct(value)
 
@@ -127,7 +127,7 @@ def _store_elements(context: Context, target: Any, value: Any, what: str) -> Non
         target.storage.target(k).set(Expr(element))
 
 
-def _assign_name(context: Context, node: ast.Name, value: Any, keep: bool) -> None:
+def _assign_name(context: Context, node: ast.Name, value: object, keep: bool) -> None:
     binding = context.scopes.find(node.id)
     if binding is None:
         declare(context, node.id, value, keep=keep)
@@ -154,7 +154,7 @@ def _check_mutable(context: Context, name: str, binding: Binding) -> None:
         )
 
 
-def _rebind(context: Context, name: str, binding: Binding, value: Any, keep: bool) -> None:
+def _rebind(context: Context, name: str, binding: Binding, value: object, keep: bool) -> None:
     """Give a name that stands for a compile-time object a new meaning."""
     if binding.region is not context.builder.region:
         context.fail(
@@ -166,7 +166,7 @@ def _rebind(context: Context, name: str, binding: Binding, value: Any, keep: boo
     binding.value, binding.kind = made, "local" if is_reference(made) else "static"
 
 
-def assign(context: Context, target: ast.expr, value: Any, keep: bool = False) -> None:
+def assign(context: Context, target: ast.expr, value: object, keep: bool = False) -> None:
     """Assign to a name, an element, a component or several of them."""
     with context.at(target):
         if isinstance(target, ast.Name):
@@ -179,7 +179,7 @@ def assign(context: Context, target: ast.expr, value: Any, keep: bool = False) -
             _assign_place(context, target, value)
 
 
-def _assign_place(context: Context, target: ast.expr, value: Any) -> None:
+def _assign_place(context: Context, target: ast.expr, value: object) -> None:
     found = lookup(context, target)
     if not is_reference(found):
         _refuse_target(context, target, found)
@@ -187,7 +187,7 @@ def _assign_place(context: Context, target: ast.expr, value: Any) -> None:
     store(context, found, value, ast.unparse(target))
 
 
-def _check_distinct(context: Context, target: ast.expr, found: Any) -> None:
+def _check_distinct(context: Context, target: ast.expr, found: object) -> None:
     """A swizzle that is assigned to names each component once."""
     if isinstance(target, ast.Attribute) and is_live(found) and len(set(target.attr)) < len(target.attr):
         context.fail(
@@ -195,7 +195,7 @@ def _check_distinct(context: Context, target: ast.expr, found: Any) -> None:
         )
 
 
-def _refuse_target(context: Context, target: ast.expr, found: Any) -> None:
+def _refuse_target(context: Context, target: ast.expr, found: object) -> None:
     root: Any = target
     while isinstance(root, (ast.Subscript, ast.Attribute)):
         root = root.value
@@ -210,7 +210,7 @@ def _refuse_target(context: Context, target: ast.expr, found: Any) -> None:
     )
 
 
-def _unpack(context: Context, target: ast.Tuple | ast.List, value: Any, keep: bool) -> None:
+def _unpack(context: Context, target: ast.Tuple | ast.List, value: object, keep: bool) -> None:
     if not isinstance(value, (tuple, list, Elements)):
         context.fail(AdstackTypeError, f"{describe(value)} can't be unpacked", do="assign a tuple or a vector")
     parts = list(value)
@@ -281,14 +281,14 @@ def _augmented(context: Context, node: ast.AugAssign) -> None:
         _update_elements(context, kind, target, value, node)
 
 
-def _augment_object(context: Context, node: ast.AugAssign, target: Any) -> None:
+def _augment_object(context: Context, node: ast.AugAssign, target: object) -> None:
     """`name += value` where the name stands for a compile-time object."""
     if not isinstance(node.target, ast.Name) or context.scopes.find(node.target.id) is None:
         _refuse_target(context, node.target, target)
     assign(context, node.target, binary(context, node.op, target, evaluate(context, node.value)), keep=True)
 
 
-def _update(context: Context, kind: str, target: ScalarRef, value: Any, node: ast.AugAssign) -> None:
+def _update(context: Context, kind: str, target: ScalarRef, value: object, node: ast.AugAssign) -> None:
     if not (isinstance(value, Expr) or is_number(value)):
         note = f"{ast.unparse(node.target)} holds a {target.dtype}, this is {describe(value)}"
         context.fail(AdstackTypeError, "a scalar can't be updated by this", at=node.value, note=note)

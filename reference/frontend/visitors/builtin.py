@@ -44,7 +44,7 @@ def _cast(to: Any) -> Callable[..., Any]:
 def _over_iterable(function: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
     """min and max also take one list."""
 
-    def call(context: Context, *args: Any, **kwargs: Any) -> Any:
+    def call(context: Context, *args: object, **kwargs: object) -> Any:
         if kwargs:
             return original(*args, **kwargs)
         if len(args) == 1 and isinstance(args[0], (list, tuple, range)):
@@ -70,7 +70,7 @@ def _round(context: Context, value: Any, digits: Any = None) -> Any:
     return functions.round_(value)
 
 
-def _pow(context: Context, base: Any, exponent: Any) -> Any:
+def _pow(context: Context, base: object, exponent: object) -> Any:
     return functions.pow_(base, exponent)
 
 
@@ -79,7 +79,7 @@ def _abs(context: Context, value: Any) -> Any:
 
 
 def _any_all(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    def call(context: Context, value: Any) -> Any:
+    def call(context: Context, value: object) -> Any:
         if isinstance(value, Elements):
             return getattr(value, name)()
         return original(value)
@@ -91,12 +91,12 @@ def _enumerate(context: Context, value: Any, start: int = 0) -> Any:
     return list(enumerate(value, start))
 
 
-def _zip(context: Context, *values: Any, strict: bool = False) -> Any:
+def _zip(context: Context, *values: object, strict: bool = False) -> Any:
     return list(zip(*values, strict=strict))
 
 
 def _refused(what: str) -> Callable[..., Any]:
-    def call(context: Context, *args: Any, **kwargs: Any) -> Any:
+    def call(context: Context, *args: object, **kwargs: object) -> Any:
         context.fail(AdstackSyntaxError, f"{what}() is not supported in kernels", do="call it around the kernel")
 
     return call

@@ -56,7 +56,7 @@ def _call(context: Context, node: ast.Call) -> Any:
     return _plain_call(context, function, args, kwargs)
 
 
-def _hashable(context: Context, function: Any) -> bool:
+def _hashable(context: Context, function: object) -> bool:
     if getattr(type(function), "__hash__", None) is None:
         return False
     guarded(context, lambda: hash(function))  # a user's own may fail
@@ -143,7 +143,7 @@ def _plain_call(context: Context, function: Any, args: list[Any], kwargs: dict[s
     return guarded(context, lambda: function(*args, **kwargs))
 
 
-def _refuse(context: Context, function: Any) -> None:
+def _refuse(context: Context, function: object) -> None:
     if not callable(function):
         context.fail(AdstackTypeError, f"{type(function).__name__} is not callable")
     if inspect.iscoroutinefunction(function):

@@ -128,7 +128,7 @@ def _is_swizzle(base: Elements, name: str) -> bool:
     return positions_of(name) is not None
 
 
-def _member(context: Context, base: Any, name: str) -> Any:
+def _member(context: Context, base: object, name: str) -> Any:
     def read() -> Any:
         try:
             return getattr(base, name)
@@ -144,7 +144,7 @@ def _member(context: Context, base: Any, name: str) -> Any:
     return plain(value)
 
 
-def _capture(context: Context, base: Any, name: str, value: Any) -> None:
+def _capture(context: Context, base: object, name: str, value: object) -> None:
     """Remember what was read from an object - numbers, and whatever it stores - so that its change is noticed."""
     if isinstance(base, (types.ModuleType, type, Elements, Expr)):
         return

@@ -25,7 +25,7 @@ __all__ = ["Domain", "RuntimeRange", "domain_of"]
 class RuntimeRange:
     """`range(lo, hi)` of runtime bounds."""
 
-    def __init__(self, lo: Any, hi: Any) -> None:
+    def __init__(self, lo: object, hi: object) -> None:
         self.lo, self.hi = lo, hi
 
     def __iter__(self) -> Any:
@@ -52,7 +52,7 @@ class Domain:
         return [Elements.over(exprs, (len(exprs),))] if self.grouped else exprs
 
 
-def domain_of(context: Context, iterable: Any) -> Domain:
+def domain_of(context: Context, iterable: object) -> Domain:
     """The domain of a runtime loop over `iterable`."""
     if isinstance(iterable, Grouped):
         inner = domain_of(context, iterable.domain)
@@ -74,7 +74,7 @@ def domain_of(context: Context, iterable: Any) -> Domain:
     return _refused(context, iterable)
 
 
-def _refused(context: Context, iterable: Any) -> NoReturn:
+def _refused(context: Context, iterable: object) -> NoReturn:
     do = "loop over range, ndrange, a field, an ndarray or grouped(...)"
     if isinstance(iterable, (list, tuple, Elements, dict, str, zip, enumerate)):
         do = "write `for ... in static(...)`, which unrolls the loop"
@@ -95,19 +95,19 @@ def _box(context: Context, axes: Sequence[tuple[Any, Any]]) -> Domain:
     return Domain(bounds, (0,) * len(bounds))
 
 
-def _axis(context: Context, lo: Any, hi: Any) -> tuple[Value, Value]:
+def _axis(context: Context, lo: object, hi: object) -> tuple[Value, Value]:
     for bound in (lo, hi):
         _check_bound(context, bound)
     to = _index_type(context, lo, hi)
     return typed(lo, to), typed(hi, to)
 
 
-def _index_type(context: Context, lo: Any, hi: Any) -> DType:
+def _index_type(context: Context, lo: object, hi: object) -> DType:
     to = common(lo, hi)
     return i32 if to.is_bool else to
 
 
-def _check_bound(context: Context, bound: Any) -> None:
+def _check_bound(context: Context, bound: object) -> None:
     scalar = isinstance(bound, Expr) or is_number(bound)
     if not scalar or alone(bound).is_float:
         note = f"this is {bound.dtype}" if isinstance(bound, Expr) else f"got {describe(bound)}"

@@ -57,7 +57,7 @@ def _tuple_index(context: Context, node: ast.Tuple) -> tuple[Any, ...]:
     return tuple(items)
 
 
-def indexable(base: Any) -> bool:
+def indexable(base: object) -> bool:
     """Whether `base` lives in memory that kernels index."""
     return isinstance(base, ArrayArgument) or is_field(base)
 
@@ -90,7 +90,7 @@ def element(context: Context, base: Any, index: Any) -> Any:
     return plain(guarded(context, lambda: base[index]))
 
 
-def _is_runtime(index: Any) -> bool:
+def _is_runtime(index: object) -> bool:
     return any(isinstance(i, Expr) for i in (index if isinstance(index, tuple) else (index,)))
 
 
@@ -107,7 +107,7 @@ def _of_matrix(base: Any, index: Any) -> Any:
     return live_matrix(picked) if isinstance(picked, Elements) else picked
 
 
-def _flat(index: Any) -> list[Any]:
+def _flat(index: object) -> list[Any]:
     """The index's components; vectors and tuples are spread."""
     if isinstance(index, (tuple, list)):
         return [part for item in index for part in _flat(item)]

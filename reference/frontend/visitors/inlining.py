@@ -105,7 +105,7 @@ def _values(
     return entered
 
 
-def _enter(context: Context, name: str, value: Any, by_reference: bool) -> None:
+def _enter(context: Context, name: str, value: object, by_reference: bool) -> None:
     if by_reference or not (isinstance(value, (Expr, Elements)) or is_number(value) or isinstance(value, Struct)):
         kind = "local" if is_reference(value) else "static"
         context.scopes.bind(name, value, kind, context.builder.loc, context.builder.region)
@@ -113,7 +113,7 @@ def _enter(context: Context, name: str, value: Any, by_reference: bool) -> None:
         declare(context, name, value)
 
 
-def _result(context: Context, frame: Frame, annotation: Any) -> Any:
+def _result(context: Context, frame: Frame, annotation: object) -> Any:
     if annotation is None or frame.result is None:
         return frame.result
     if isinstance(frame.result, tuple) and isinstance(annotation, tuple):

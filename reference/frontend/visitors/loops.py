@@ -76,7 +76,7 @@ def _bind(context: Context, target: ast.expr, points: Sequence[Any]) -> None:
             _bind_one(context, part, value)
 
 
-def _bind_one(context: Context, target: ast.expr, value: Any) -> None:
+def _bind_one(context: Context, target: ast.expr, value: object) -> None:
     if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (tuple, list, Elements)):
         _bind(context, target, list(value))
         return
@@ -93,7 +93,7 @@ def _bind_one(context: Context, target: ast.expr, value: Any) -> None:
     context.scopes.bind(target.id, value, "loop", context.builder.loc, context.builder.region)
 
 
-def _name_value(name: str, value: Any) -> None:
+def _name_value(name: str, value: object) -> None:
     if isinstance(value, Expr) and not value.value.name:
         value.value.name = name
 
@@ -130,7 +130,7 @@ def _warn_unrolled(context: Context, count: int, limit: int) -> None:
     )
 
 
-def _bind_static(context: Context, target: ast.expr, item: Any) -> None:
+def _bind_static(context: Context, target: ast.expr, item: object) -> None:
     if isinstance(target, (ast.Tuple, ast.List)):
         if not isinstance(item, (tuple, list, Elements)):
             context.fail(AdstackTypeError, f"{describe(item)} can't be unpacked", at=target)

@@ -75,15 +75,15 @@ def _constant(context: Context, node: ast.Constant) -> Any:
     return node.value
 
 
-def _is_scalar(value: Any) -> bool:
+def _is_scalar(value: object) -> bool:
     return isinstance(value, Expr) or is_number(value)
 
 
-def _numeric(value: Any) -> bool:
+def _numeric(value: object) -> bool:
     return isinstance(value, (Expr, Elements)) or is_number(value)
 
 
-def binary(context: Context, op: ast.operator, left: Any, right: Any) -> Any:
+def binary(context: Context, op: ast.operator, left: object, right: object) -> Any:
     """`left op right` on values."""
     symbol, function = _BINARY[type(op)]
     _refuse_arrays(context, symbol, left, right)
@@ -98,12 +98,12 @@ def binary(context: Context, op: ast.operator, left: Any, right: Any) -> Any:
     return guarded(context, lambda: function(left, right))
 
 
-def _bad_operands(context: Context, symbol: str, left: Any, right: Any) -> Any:
+def _bad_operands(context: Context, symbol: str, left: object, right: object) -> Any:
     note = f"got {describe(left)} and {describe(right)}"
     context.fail(AdstackTypeError, f"operands of {symbol} must be numbers, vectors or matrices", note=note)
 
 
-def _refuse_arrays(context: Context, symbol: str, *operands: Any) -> None:
+def _refuse_arrays(context: Context, symbol: str, *operands: object) -> None:
     for operand in operands:
         if isinstance(operand, ArrayArgument) or is_field(operand):
             context.fail(
@@ -167,7 +167,7 @@ def _unary(context: Context, node: ast.UnaryOp) -> Any:
     return guarded(context, lambda: function(value))
 
 
-def _not(context: Context, value: Any) -> Any:
+def _not(context: Context, value: object) -> Any:
     if isinstance(value, Expr):
         return emit("logical_not", (value,), {})
     if isinstance(value, Elements):
@@ -196,7 +196,7 @@ def _compare(context: Context, node: ast.Compare) -> Any:
     return result
 
 
-def _comparison(context: Context, op: ast.cmpop, left: Any, right: Any) -> Any:
+def _comparison(context: Context, op: ast.cmpop, left: object, right: object) -> Any:
     if type(op) in _STATIC_COMPARE:
         return _static_comparison(context, op, left, right)
     symbol, function = _COMPARE[type(op)]
@@ -208,7 +208,7 @@ def _comparison(context: Context, op: ast.cmpop, left: Any, right: Any) -> Any:
     return guarded(context, lambda: function(left, right))
 
 
-def _static_comparison(context: Context, op: ast.cmpop, left: Any, right: Any) -> Any:
+def _static_comparison(context: Context, op: ast.cmpop, left: object, right: object) -> Any:
     symbol = {ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"}[type(op)]
     parts = list(right) if isinstance(right, (tuple, list)) else [right]
     runtime = isinstance(left, Expr) or any(isinstance(p, Expr) for p in parts)
@@ -231,7 +231,7 @@ def _boolop(context: Context, node: ast.BoolOp) -> Any:
     return result
 
 
-def _and_or(context: Context, is_and: bool, left: Any, right: Callable[[], Any]) -> Any:
+def _and_or(context: Context, is_and: bool, left: object, right: Callable[[], Any]) -> Any:
     """`left and right()`, or `left or right()`: like Python's, the right side is evaluated only if it decides."""
     if isinstance(left, Elements):
         name = "logical_and" if is_and else "logical_or"
@@ -280,7 +280,7 @@ def condition(context: Context, node: ast.expr) -> Any:
     return _as_condition(context, node, plain(evaluate(context, node)))
 
 
-def _as_condition(context: Context, node: ast.expr, value: Any) -> Any:
+def _as_condition(context: Context, node: ast.expr, value: object) -> Any:
     with context.at(node):
         if isinstance(value, Expr):
             return Expr(to_bool(value))
@@ -315,7 +315,7 @@ def _ternary(context: Context, node: ast.IfExp) -> Any:
     return _select(test, a, b)
 
 
-def _select(test: Any, a: Any, b: Any) -> Any:
+def _select(test: object, a: object, b: object) -> Any:
     return select(test, a, b)
 
 

@@ -39,7 +39,7 @@ class _Formatted:
     how: Format
 
 
-def _parts(value: Any) -> list[Any]:
+def _parts(value: object) -> list[Any]:
     """The text and scalars that `value` is printed as."""
     if isinstance(value, Text):
         return value.parts
@@ -85,7 +85,7 @@ def _merged(parts: list[Any]) -> tuple[list[Part], list[Value]]:
     return shape, values
 
 
-def print_(context: Context, *args: Any, sep: Any = " ", end: Any = "\n") -> None:
+def print_(context: Context, *args: object, sep: object = " ", end: object = "\n") -> None:
     """`print` in a kernel."""
     parts: list[Any] = []
     for k, arg in enumerate(args):
@@ -134,7 +134,7 @@ def _formatted(context: Context, node: ast.FormattedValue) -> Any:
     return Text(_listed(made) if isinstance(made, list) else [made])
 
 
-def _with_format(context: Context, value: Any, spec: str) -> Any:
+def _with_format(context: Context, value: object, spec: str) -> Any:
     """A number, or lists of them, to be written in a format."""
     if isinstance(value, list):
         return [_with_format(context, item, spec) for item in value]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from ...errors import AdstackSyntaxError, AdstackTypeError, InternalError
 from ...ir.structure import Value
@@ -49,7 +49,7 @@ def types_of(spec: Spec | None) -> tuple[DType, ...]:
     return ()
 
 
-def flattened(context: Context, spec: Spec, value: Any) -> list[Value]:
+def flattened(context: Context, spec: Spec, value: object) -> list[Value]:
     """What a kernel returns, cast to its annotation, as scalars in order."""
     if isinstance(spec, ScalarSpec):
         if not (isinstance(value, Expr) or is_number(value)):
@@ -66,20 +66,20 @@ def flattened(context: Context, spec: Spec, value: Any) -> list[Value]:
     raise InternalError(f"a kernel can't return the spec {spec!r}")
 
 
-def _matrix(context: Context, spec: MatrixSpec, value: Any) -> list[Value]:
+def _matrix(context: Context, spec: MatrixSpec, value: object) -> list[Value]:
     value = as_elements(value)
     if not isinstance(value, Elements) or value.shape != spec.shape:
         _mismatch(context, f"{spec.dtype} elements of shape {spec.shape}", value)
     return [typed(e, spec.dtype) for e in value.entries]
 
 
-def _tuple(context: Context, spec: TupleSpec, value: Any) -> list[Value]:
+def _tuple(context: Context, spec: TupleSpec, value: object) -> list[Value]:
     if not isinstance(value, (tuple, list)) or len(value) != len(spec.members):
         _mismatch(context, f"{len(spec.members)} values", value)
     return [v for member, item in zip(spec.members, value, strict=False) for v in flattened(context, member, item)]
 
 
-def _mismatch(context: Context, wanted: str, value: Any) -> NoReturn:
+def _mismatch(context: Context, wanted: str, value: object) -> NoReturn:
     shown = f"{len(value)} values" if isinstance(value, (tuple, list)) else describe(value)
     context.fail(
         AdstackTypeError, f"the kernel is annotated to return {wanted}", note=f"got {shown}", do="change one of them"

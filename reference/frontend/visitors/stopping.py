@@ -5,7 +5,7 @@ Such a load is followed by a call of a function that gives back what it gets: no
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from ...errors import AdstackTypeError
 from ...ir.ops import TABLE
@@ -24,7 +24,7 @@ def _identity(dtype: DType) -> Function:
 _DETACHED: Final = {dtype: _identity(dtype) for dtype in FLOATS}
 
 
-def stop(context: Context, *fields: Any) -> None:
+def stop(context: Context, *fields: object) -> None:
     """Note the fields for the loop around, or at the top of a kernel for the next loop."""
     loops = [loop for frame in context.frames for loop in frame.loops if loop.kind != "static"]
     stopped = loops[-1].stopped if loops else context.stopped

@@ -16,7 +16,7 @@ __all__ = ["of_whole"]
 _OF_THE_HOST: Final = ("copy_from", "from_numpy", "from_torch", "to_numpy", "to_torch", "to_dlpack")
 
 
-def of_whole(context: Context, function: Any) -> Any:
+def of_whole(context: Context, function: object) -> Any:
     """What a call of `function` means in a kernel, if it is a method of a field or array; else `function` itself."""
     if not isinstance(function, MethodType) or not isinstance(function.__self__, HostArray):
         return function

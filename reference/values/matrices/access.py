@@ -10,7 +10,7 @@ from ..functions import elementwise
 from ..protocol import is_expr
 
 
-def _static_axis(owner: Elements, axis: int, index: Any) -> list[int]:
+def _static_axis(owner: Elements, axis: int, index: object) -> list[int]:
     """The positions along an axis that a static index or slice means."""
     extent = owner.shape[axis]
     if isinstance(index, slice):
@@ -24,7 +24,7 @@ def _static_axis(owner: Elements, axis: int, index: Any) -> list[int]:
     return [position % extent]
 
 
-def _as_int(index: Any) -> int:
+def _as_int(index: object) -> int:
     if isinstance(index, bool) or not hasattr(index, "__index__"):
         raise AdstackTypeError(
             "an index of a vector or matrix must be an integer", note=f"got {describe(index)}", do="cast it to i32"
@@ -57,7 +57,7 @@ def _positions(owner: Elements, indices: tuple[Any, ...]) -> tuple[list[int], tu
     return [i * owner.m + j for i in chosen[0] for j in chosen[1]], shape
 
 
-def _normal(index: Any) -> tuple[Any, ...]:
+def _normal(index: object) -> tuple[Any, ...]:
     if isinstance(index, Elements):
         return tuple(index.entries)
     return tuple(index) if isinstance(index, tuple) else (index,)
@@ -79,7 +79,7 @@ class Access(Elements):
 
     __slots__ = ()
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         indices = _normal(index)
         _check_count(self, indices)
         if any(is_expr(i) for i in indices):
@@ -87,7 +87,7 @@ class Access(Elements):
         positions, shape = _positions(self, indices)
         return self.over([self.storage[k] for k in positions], shape) if shape else self.storage[positions[0]]
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: object, value: object) -> None:
         indices = _normal(index)
         _check_count(self, indices)
         if any(is_expr(i) for i in indices):
@@ -96,7 +96,7 @@ class Access(Elements):
         positions, shape = _positions(self, indices)
         self._assign(positions, shape, value)
 
-    def _assign(self, positions: list[int], shape: tuple[int, ...], value: Any) -> None:
+    def _assign(self, positions: list[int], shape: tuple[int, ...], value: object) -> None:
         """Write a scalar to all positions, or a vector or matrix of that shape to them one by one."""
         value = as_elements(value)
         if isinstance(value, Elements) and value.shape != shape:
@@ -106,16 +106,16 @@ class Access(Elements):
         for position, element in zip(positions, values, strict=True):
             self.storage[position] = self._admit(element)
 
-    def _admit(self, element: Any) -> Any:
+    def _admit(self, element: object) -> Any:
         """What is stored for `element`: converted, if the elements have a declared type; views convert themselves."""
         own = isinstance(self.storage, list)
         return elementwise("cast", element, to=self._dtype) if own and self._dtype is not None else element
 
-    def fill(self, value: Any) -> None:
+    def fill(self, value: object) -> None:
         """Set every element to `value`."""
         self._assign(list(range(len(self.storage))), self.shape, value)
 
-    def assign(self, value: Any) -> None:
+    def assign(self, value: object) -> None:
         """Set the elements to those of a vector or matrix of the same shape, or all to one scalar."""
         self.fill(value)
 
@@ -128,7 +128,7 @@ class Access(Elements):
         reach = getattr(self.storage, "get_at", None)
         return reach(indices, self.shape) if reach is not None else self._select_get(indices)
 
-    def _runtime_set(self, indices: tuple[Any, ...], value: Any) -> None:
+    def _runtime_set(self, indices: tuple[Any, ...], value: object) -> None:
         """Set the element, row or column at runtime indices."""
         if any(isinstance(index, slice) for index in indices):
             points, length = line(self, indices)
@@ -154,7 +154,7 @@ class Access(Elements):
             found = elementwise("select", position == k, element, found)
         return found
 
-    def _select_set(self, indices: tuple[Any, ...], value: Any) -> None:
+    def _select_set(self, indices: tuple[Any, ...], value: object) -> None:
         """Set the element at runtime indices, by a select for each element; none if they are out of range."""
         indices = _within(self, indices)
         position = _flat_runtime_index(self, indices)

@@ -12,7 +12,7 @@ from ..scalars import settled
 from .operators import Operators, dot_entries
 
 
-def vector_operand(what: str, value: Any) -> Any:
+def vector_operand(what: str, value: object) -> Any:
     """`value` as a vector, or an error."""
     value = as_elements(value)
     if not (isinstance(value, Elements) and value.is_vector):
@@ -29,7 +29,7 @@ def _same_length(what: str, left: Any, right: Any) -> tuple[list[Any], list[Any]
     return left.entries, right.entries
 
 
-def cross(left: Any, right: Any) -> Any:
+def cross(left: object, right: object) -> Any:
     """The cross product: a vector for two 3-vectors, a scalar for two 2-vectors."""
     a, b = _same_length("cross", left, right)
     if len(a) not in (2, 3):
@@ -41,7 +41,7 @@ def cross(left: Any, right: Any) -> Any:
     return minor(0, 1) if len(a) == 2 else Elements.over([minor(1, 2), minor(2, 0), minor(0, 1)], (3,))
 
 
-def nonzero(value: Any) -> Any:
+def nonzero(value: object) -> Any:
     """Whether a number is not zero."""
     return operate("ne", value, 0)
 
@@ -50,7 +50,7 @@ def _fold(operation: str, elements: list[Any]) -> Any:
     return reduce(lambda left, right: operate(operation, left, right), elements)
 
 
-def in_type(matrix: Any, dt: Any) -> Any:
+def in_type(matrix: object, dt: object) -> Any:
     """A matrix with its elements converted to a type, if one is given."""
     return matrix if dt is None else cast(as_elements(matrix), dt)
 
@@ -60,21 +60,21 @@ class Algebra(Operators):
 
     __slots__ = ()
 
-    def dot(self, other: Any) -> Any:
+    def dot(self, other: object) -> Any:
         """The sum of the products of the components of two vectors."""
         return dot_entries(*_same_length("dot", self, other))
 
-    def cross(self, other: Any) -> Any:
+    def cross(self, other: object) -> Any:
         """The cross product: a vector for two 3-vectors, a scalar for two 2-vectors."""
         return cross(self, other)
 
-    def outer_product(self, other: Any) -> Any:
+    def outer_product(self, other: object) -> Any:
         """The matrix of all products of a component of this vector (row) and one of the other (column)."""
         left, right = vector_operand("outer_product", self), vector_operand("outer_product", other)
         products = [operate("mul", a, b) for a in left.entries for b in right.entries]
         return self.over(products, (left.n, right.n))
 
-    def frobenius_inner(self, other: Any) -> Any:
+    def frobenius_inner(self, other: object) -> Any:
         """The sum of elementwise products."""
         products = operate("mul", self, other)
         return products.sum()
@@ -83,20 +83,20 @@ class Algebra(Operators):
         """The sum of the squares of the elements."""
         return dot_entries(self.entries, self.entries)
 
-    def norm(self, eps: Any = 0) -> Any:
+    def norm(self, eps: object = 0) -> Any:
         """sqrt(norm_sqr() + eps); an eps above 0 keeps the derivative finite at 0."""
         return sqrt(self._padded(self.norm_sqr(), eps))
 
-    def norm_inv(self, eps: Any = 0) -> Any:
+    def norm_inv(self, eps: object = 0) -> Any:
         """1 / sqrt(norm_sqr() + eps)."""
         return operate("div", 1, self.norm(eps))
 
-    def normalized(self, eps: Any = 0) -> Any:
+    def normalized(self, eps: object = 0) -> Any:
         """The elements divided by norm() + eps."""
         return operate("mul", self, operate("div", 1, self._padded(self.norm(), eps)))
 
     @staticmethod
-    def _padded(value: Any, eps: Any) -> Any:
+    def _padded(value: object, eps: object) -> Any:
         # A literal 0 adds nothing and would only be another operation to compile and differentiate.
         return value if isinstance(eps, (int, float)) and eps == 0 else operate("add", value, eps)
 
@@ -137,7 +137,7 @@ class Algebra(Operators):
         return self.over(converted.entries, self.shape, dtype if hasattr(dtype, "bits") else None)
 
 
-def square_rows(what: str, value: Any) -> list[list[Any]]:
+def square_rows(what: str, value: object) -> list[list[Any]]:
     """The rows of a square matrix, or an error."""
     value = as_elements(value)
     if not isinstance(value, Elements) or value.is_vector or value.n != value.m:

@@ -14,7 +14,7 @@ NEWTON_STEPS: Final = 10
 """With scaling, 9 steps reach f64 accuracy for condition numbers up to 1e16 (R. Byers, H. Xu, 2008)."""
 
 
-def polar_decompose(matrix: Any, dt: Any = None) -> tuple[Any, Any]:
+def polar_decompose(matrix: object, dt: object = None) -> tuple[Any, Any]:
     """R, P with `matrix == R @ P`: R orthogonal, P symmetric with eigenvalues not below 0.
 
     An invertible 2x2 or 3x3 matrix has exactly one; its R turns without reflecting if the determinant is positive, and
@@ -65,7 +65,7 @@ def _closest_3x3(matrix: Any) -> Any:
     return matrix
 
 
-def eig(matrix: Any, dt: Any = None) -> tuple[Any, Any]:
+def eig(matrix: object, dt: object = None) -> tuple[Any, Any]:
     """Eigenvalues and eigenvectors of a 2x2 matrix, real or complex.
 
     The first result has one row (real part, imaginary part) per eigenvalue. The second has one column per unit
@@ -90,7 +90,7 @@ def eig(matrix: Any, dt: Any = None) -> tuple[Any, Any]:
     )
 
 
-def _eigenvector(a: Any, b: Any, c: Any, d: Any, re: Any, im: Any, which: int) -> list[Any]:
+def _eigenvector(a: object, b: object, c: object, d: object, re: object, im: object, which: int) -> list[Any]:
     """A unit vector v with (A - (re + i im)) v == 0: of (re + i im - d, c) and (b, re + i im - a) the longer one."""
     first = [operate("sub", re, d), im, c, 0.0]
     second = [b, 0.0, operate("sub", re, a), im]

@@ -26,23 +26,23 @@ SWEEPS: Final = {2: 2, 3: 5}
 Column = list[Any]
 
 
-def _add(a: Any, b: Any) -> Any:
+def _add(a: object, b: object) -> Any:
     return operate("add", a, b)
 
 
-def _sub(a: Any, b: Any) -> Any:
+def _sub(a: object, b: object) -> Any:
     return operate("sub", a, b)
 
 
-def _mul(a: Any, b: Any) -> Any:
+def _mul(a: object, b: object) -> Any:
     return operate("mul", a, b)
 
 
-def _div(a: Any, b: Any) -> Any:
+def _div(a: object, b: object) -> Any:
     return operate("div", a, b)
 
 
-def rotation(alpha: Any, beta: Any, gamma: Any) -> tuple[Any, Any]:
+def rotation(alpha: object, beta: object, gamma: object) -> tuple[Any, Any]:
     """Cosine and sine of the angle of at most 45 degrees that diagonalises [[alpha, gamma], [gamma, beta]]."""
     swapped = operate("lt", alpha, beta)
     # Not abs: its derivative at a tie would be 0 and lose how the angle depends on alpha - beta.
@@ -55,7 +55,7 @@ def rotation(alpha: Any, beta: Any, gamma: Any) -> tuple[Any, Any]:
     return cosine, _div(_mul(0.5, twice), _mul(length, cosine))
 
 
-def _turn(c: Any, s: Any, a: Column, b: Column) -> tuple[Column, Column]:
+def _turn(c: object, s: object, a: Column, b: Column) -> tuple[Column, Column]:
     first = [_add(_mul(c, x), _mul(s, y)) for x, y in zip(a, b, strict=True)]
     return first, [_sub(_mul(c, y), _mul(s, x)) for x, y in zip(a, b, strict=True)]
 
@@ -64,7 +64,7 @@ def _pairs(size: int) -> list[tuple[int, int]]:
     return [(i, j) for i in range(size) for j in range(i + 1, size)]
 
 
-def _swap_columns(swap: Any, columns: list[Column], i: int, j: int) -> None:
+def _swap_columns(swap: object, columns: list[Column], i: int, j: int) -> None:
     """Exchange two columns where `swap` holds."""
     a, b = columns[i], columns[j]
     columns[i] = [select(swap, y, x) for x, y in zip(a, b, strict=True)]
@@ -88,14 +88,14 @@ def _from_columns(columns: list[Column]) -> Any:
     return Elements.over([e for row in zip(*columns, strict=True) for e in row], (len(columns[0]), len(columns)))
 
 
-def _square(what: str, matrix: Any) -> list[list[Any]]:
+def _square(what: str, matrix: object) -> list[list[Any]]:
     rows = square_rows(what, matrix)
     if len(rows) not in SWEEPS:
         raise AdstackTypeError(f"{what} is defined for 2x2 and 3x3 matrices", note=f"got {describe(matrix)}")
     return [[_mul(1.0, e) for e in row] for row in rows]
 
 
-def svd(matrix: Any, dt: Any = None) -> tuple[Any, Any, Any]:
+def svd(matrix: object, dt: object = None) -> tuple[Any, Any, Any]:
     """U, S, V with `matrix == U @ S @ V.transpose()`: S diagonal, not negative, descending; U and V orthogonal.
 
     `dt` is the type to compute in; by default the matrix's.
@@ -116,7 +116,7 @@ def svd(matrix: Any, dt: Any = None) -> tuple[Any, Any, Any]:
     return _from_columns(left), Elements.over(middle, (size, size)), _from_columns(right)
 
 
-def _left_vectors(columns: list[Column], square: Any) -> tuple[list[Column], list[Any]]:
+def _left_vectors(columns: list[Column], square: object) -> tuple[list[Column], list[Any]]:
     """Orthogonal unit vectors along orthogonal columns that get shorter, and the columns' lengths.
 
     Of a matrix without full rank the last columns are zero, or rounding errors in any direction. So only the first
@@ -134,7 +134,7 @@ def _left_vectors(columns: list[Column], square: Any) -> tuple[list[Column], lis
     return left, [select(flip, operate("neg", v), v) for flip, v in zip(flips, values, strict=True)]
 
 
-def _unit(vector: Column, square: Any, instead: Column) -> Column:
+def _unit(vector: Column, square: object, instead: Column) -> Column:
     """The vector over the root of `square`, or another one where that is 0."""
     empty = operate("eq", square, 0)
     length = sqrt(select(empty, 1.0, square))
@@ -161,7 +161,7 @@ def _any_orthogonal(u: Column) -> Column:
     return [_div(e, length) for e in chosen]
 
 
-def sym_eig(matrix: Any, dt: Any = None) -> tuple[Any, Any]:
+def sym_eig(matrix: object, dt: object = None) -> tuple[Any, Any]:
     """Eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix; only its upper triangle is read.
 
     `dt` is the type to compute in; by default the matrix's.

@@ -17,7 +17,7 @@ Rows = list[list[Any]]
 LARGEST = 4
 
 
-def _mul(a: Any, b: Any) -> Any:
+def _mul(a: object, b: object) -> Any:
     return operate("mul", a, b)
 
 
@@ -44,19 +44,19 @@ def _cofactor(rows: Rows, i: int, j: int) -> Any:
     return operate("neg", minor) if (i + j) % 2 else minor
 
 
-def _small_rows(what: str, value: Any) -> Rows:
+def _small_rows(what: str, value: object) -> Rows:
     rows = square_rows(what, value)
     if len(rows) > LARGEST:
         raise AdstackTypeError(f"{what} is defined up to {LARGEST}x{LARGEST}", note=f"got {describe(value)}")
     return rows
 
 
-def determinant(value: Any) -> Any:
+def determinant(value: object) -> Any:
     """The determinant of a square matrix up to 4x4."""
     return determinant_of(_small_rows("determinant", value))
 
 
-def inverse(value: Any) -> Any:
+def inverse(value: object) -> Any:
     """The inverse of a square matrix up to 4x4: the transposed cofactors over the determinant."""
     rows = _small_rows("inverse", value)
     size = len(rows)

@@ -46,7 +46,7 @@ class StructType:
         self._funcs = {k: _as_func(v) for k, v in self.methods.items()}
         self.name = self.__name__ = self.__qualname__ = name
 
-    def __call__(self, *values: Any, **named: Any) -> Struct:
+    def __call__(self, *values: object, **named: object) -> Struct:
         """A struct of these members, in order or by name; those not given are 0. One struct or dict is converted."""
         if len(values) == 1 and not named and isinstance(values[0], (Struct, dict)):
             return self.cast(values[0])
@@ -56,7 +56,7 @@ class StructType:
             raise AdstackTypeError(f"{self!r} has {len(self.members)} members, got {len(values) + len(named)} values")
         return Struct.over({k: convert(given.get(k, 0), t) for k, t in self.members.items()}, self)
 
-    def cast(self, value: Any) -> Struct:
+    def cast(self, value: object) -> Struct:
         """A struct or dict with exactly these members, converted; 0 gives zeros."""
         if not isinstance(value, (Struct, dict)):
             if isinstance(value, (int, float)) and value == 0:
@@ -78,7 +78,7 @@ class StructType:
         """What the frontend is told of a parameter with this annotation."""
         from .types import resolve
 
-        def of(to: Any) -> Any:
+        def of(to: object) -> Any:
             return (
                 to.spec(default_fp, default_ip)
                 if hasattr(to, "spec")
@@ -87,7 +87,7 @@ class StructType:
 
         return StructSpec(self, tuple((k, of(t)) for k, t in self.members.items()))
 
-    def field(self, shape: Any = None, **options: Any) -> Any:
+    def field(self, shape: object = None, **options: object) -> Any:
         """A field of structs of this type."""
         return factories().struct_field(self, shape, **options)
 
@@ -96,7 +96,7 @@ class StructType:
             raise AttributeError(f"a struct type has no attribute '{name}'")
         return self.function(name)
 
-    def function(self, name: str, owner: Any = None) -> Any:
+    def function(self, name: str, owner: object = None) -> Any:
         """A function of the struct, bound to `owner` if that is given: plain Python on the host, a func in kernels."""
         func, bare = self._funcs[name], owner is None or isinstance(self.methods[name], staticmethod)
         if current_emitter() is None:
@@ -122,13 +122,13 @@ def _as_func(method: Any) -> Func:
     return inner if isinstance(inner, Func) else Func(inner)
 
 
-def _member_name(name: Any) -> str:
+def _member_name(name: object) -> str:
     if not isinstance(name, str) or not name.isidentifier() or name in _RESERVED:
         raise AdstackTypeError(f"{name!r} can't be the name of a struct member", do="use another identifier")
     return name
 
 
-def _member_type(name: str, to: Any) -> Any:
+def _member_type(name: str, to: object) -> Any:
     if hasattr(to, "cast") and hasattr(to, "spec"):
         return to
     try:
@@ -141,7 +141,7 @@ def _member_type(name: str, to: Any) -> Any:
         ) from error
 
 
-def convert(value: Any, to: Any) -> Any:
+def convert(value: object, to: object) -> Any:
     """`value` as a member of type `to`: a scalar, vector, matrix or struct type."""
     return to.cast(value) if hasattr(to, "cast") else cast(value, to)
 
@@ -153,7 +153,7 @@ class Struct:
     _members: Members
     _type: StructType | None
 
-    def __init__(self, values: dict[str, Any] | None = None, /, **named: Any) -> None:
+    def __init__(self, values: dict[str, Any] | None = None, /, **named: object) -> None:
         given = {**(values or {}), **named}
         if not given:
             raise AdstackTypeError("a struct needs a member", do="write Struct(a=1, b=2)")
@@ -171,7 +171,7 @@ class Struct:
         return self._members
 
     @staticmethod
-    def field(members: dict[str, Any], shape: Any = None, **options: Any) -> Any:
+    def field(members: dict[str, Any], shape: object = None, **options: object) -> Any:
         """A field of structs with these members."""
         return StructType(members).field(shape, **options)
 
@@ -207,7 +207,7 @@ class Struct:
         members = {k: v.copy() if isinstance(v, (Struct, Elements)) else v for k, v in self.items()}
         return Struct.over(members, self._type)
 
-    def assign(self, value: Any) -> None:
+    def assign(self, value: object) -> None:
         """Set every member to that of a struct or dict with the same names."""
         given = dict(value.items()) if isinstance(value, (Struct, dict)) else None
         if given is None or set(given) != set(self.keys()):
@@ -223,7 +223,7 @@ class Struct:
             return self._type.function(name, self)
         raise MissingMemberError(f"{self._label} has no member '{name}'", do=f"members: {', '.join(self.keys())}")
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name not in self._members:
             raise MissingMemberError(f"{self._label} has no member '{name}'", do=f"members: {', '.join(self.keys())}")
         old = self._members[name]
@@ -233,7 +233,7 @@ class Struct:
         else:
             self._members[name] = self._converted(name, value)
 
-    def _converted(self, name: str, value: Any) -> Any:
+    def _converted(self, name: str, value: object) -> Any:
         return _free(value) if self._type is None else convert(value, self._type.members[name])
 
     @property
@@ -243,10 +243,10 @@ class Struct:
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def __setitem__(self, name: str, value: object) -> None:
         setattr(self, name, value)
 
-    def __deepcopy__(self, memo: Any) -> Struct:
+    def __deepcopy__(self, memo: object) -> Struct:
         return self.copy()
 
     def __reduce__(self) -> Any:
@@ -272,7 +272,7 @@ class MissingMemberError(AdstackCompilationError, AttributeError):
 _RESERVED = {name for name in dir(Struct) if not name.startswith("__")}
 
 
-def _free(value: Any) -> Any:
+def _free(value: object) -> Any:
     """A member without a declared type: lists become vectors or matrices, dicts structs; the rest is copied."""
     if isinstance(value, dict):
         return Struct(value)
@@ -281,13 +281,13 @@ def _free(value: Any) -> Any:
     return Matrix(value) if as_list(value) is not None else value
 
 
-def _to_plain(value: Any) -> Any:
+def _to_plain(value: object) -> Any:
     if isinstance(value, Struct):
         return value.to_dict()
     return value.to_list() if isinstance(value, Elements) else value
 
 
-def struct(members: dict[str, Any] | None = None, /, **named: Any) -> StructType:
+def struct(members: dict[str, Any] | None = None, /, **named: object) -> StructType:
     """The type of structs with these members: `types.struct(x=qd.f32, v=qd.math.vec3)`, or of a dict."""
     given = {**(members or {}), **named}
     methods = given.pop("__struct_methods", None)

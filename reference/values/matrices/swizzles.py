@@ -43,7 +43,7 @@ class Swizzles(Access):
             return self.storage[positions[0]]
         return self.over([self.storage[k] for k in positions], (len(positions),))
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         positions = self._swizzle(name)
         if positions is None:
             raise AttributeError(f"vectors and matrices have no attribute '{name}' that can be set")
