@@ -8,7 +8,6 @@ visitors/        statements and expressions, by their type of syntax node
 emission/        runtime scalars, type promotion, what operators and functions emit, references
 variables/       cells, and their promotion to SSA values (mem2reg)
 syntax/          source text, syntax trees, names
-compile_time.py  what a kernel says to the compiler: static, ndrange, hints
 
 May import: data, values, ir, errors; the arrows inside point down this list.
 """

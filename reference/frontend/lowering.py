@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from ..errors import AdstackError, AdstackSyntaxError, InternalError
 from ..ir.location import Loc
 from ..ir.structure import Kernel, Place, Region, Value
 from ..ir.verify.verifier import verify
 from ..values.elements import Elements
+from ..values.kinds import KernelObject, TypeLike
 from ..values.protocol import emitting, lowering
 from ..values.specs import Lowered, MatrixSpec, NdarraySpec, Request, ScalarSpec, Spec, StructSpec, TemplateSpec
 from .emission import rules
@@ -112,7 +113,7 @@ def _parameters(context: Context, request: Request) -> None:
         context.scopes.bind(arg.arg, value, "argument", context.loc(arg))
 
 
-def _parameter(context: Context, name: str, spec: Spec) -> Any:
+def _parameter(context: Context, name: str, spec: Spec) -> KernelObject:
     """What a parameter's name stands for."""
     if isinstance(spec, ScalarSpec):
         return _scalar(context, name, spec.dtype)
@@ -131,7 +132,7 @@ def _parameter(context: Context, name: str, spec: Spec) -> Any:
     raise InternalError(f"a parameter can't have the spec {spec!r}")
 
 
-def _scalar(context: Context, name: str, dtype: Any) -> Expr:
+def _scalar(context: Context, name: str, dtype: TypeLike) -> Expr:
     value = Value(dtype, name)
     context.body.args.append(value)
     return Expr(value)
@@ -150,5 +151,5 @@ def _array(context: Context, name: str, spec: NdarraySpec) -> ArrayArgument:
     return made
 
 
-def _struct(context: Context, name: str, spec: StructSpec) -> Any:
+def _struct(context: Context, name: str, spec: StructSpec) -> KernelObject:
     return argument(spec.type, {m: _parameter(context, f"{name}.{m}", s) for m, s in spec.members})

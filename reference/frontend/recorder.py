@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..values.func import Func
+from ..values.kinds import Operand
 from .emission.context import Context
 from .emission.expr import emit
 from .visitors.inlining import inline
@@ -18,8 +17,8 @@ class Recorder:
     def __init__(self, context: Context) -> None:
         self.context = context
 
-    def __adstack_emit__(self, name: str, args: tuple[Any, ...], /, **attrs: object) -> Any:
+    def __adstack_emit__(self, name: str, args: tuple[Operand, ...], /, **attrs: object) -> Operand:
         return emit(name, args, attrs)
 
-    def inline(self, func: Func, args: tuple[Any, ...], kwargs: dict[str, Any], owned: bool, /) -> Any:
+    def inline(self, func: Func, args: tuple[Operand, ...], kwargs: dict[str, Operand], owned: bool, /) -> Operand:
         return inline(self.context, func, list(args), kwargs, statement=False, owned=owned)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, reduce
-from typing import Any, Final
+from typing import Final
 
 from ..errors import AdstackTypeError
 from .elements import Elements, zip_elements
+from .kinds import Operand
 from .protocol import current_emitter, is_expr
 from .scalars import HOST, OPERATORS, check_number, dtype_of, plain
 
-Value = Any
+Value = Operand
 """A number, a runtime value, a vector or a matrix."""
 
 

@@ -13,7 +13,7 @@ import numbers
 import operator
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -23,15 +23,16 @@ from ..ir.ops import TABLE
 from ..ir.types import ALL, DType, by_name, f64, i32, i64, u1, u32, u64, unsigned
 from ..ir.ufuncs import UFUNCS
 from ..runtime.state import active, current
+from .kinds import Operand, TypeLike
 from .linked import keeping
 from .protocol import is_expr
 
 __all__ = ["HOST", "OPERATORS", "dtype_of", "host_cast", "quotient", "settled", "uint"]
 
-Number = Any
+Number = Operand
 
 
-def plain(value: object) -> Any:
+def plain(value: object) -> Operand:
     """A numpy scalar as the Python number it is."""
     return value.item() if isinstance(value, (np.generic, np.ndarray)) and value.shape == () else value
 
@@ -44,17 +45,17 @@ def check_number(what: str, value: object) -> None:
         )
 
 
-def _in_f64(function: Callable[..., Any]) -> Callable[..., Any]:
+def _in_f64(function: Callable[..., Operand]) -> Callable[..., Operand]:
     """A function of numpy arrays on Python numbers, which are taken as f64."""
 
-    def compute(*args: Any) -> float:
+    def compute(*args: Operand) -> float:
         with np.errstate(all="ignore"):
             return float(function(*(np.asarray(float(a), np.float64) for a in args)))
 
     return compute
 
 
-def _ieee(name: str) -> Callable[..., Any]:
+def _ieee(name: str) -> Callable[..., Operand]:
     """The table's meaning of `name` in f64, on Python numbers."""
     meaning = TABLE[name].meaning
     assert meaning is not None
@@ -110,7 +111,7 @@ def _invert(a: Number) -> Number:
     return not a if isinstance(a, bool) else ~a
 
 
-_NUMBER_OPERATORS: Final[dict[str, Callable[..., Any]]] = {
+_NUMBER_OPERATORS: Final[dict[str, Callable[..., Operand]]] = {
     "add": operator.add,
     "sub": operator.sub,
     "mul": operator.mul,
@@ -133,7 +134,7 @@ _NUMBER_OPERATORS: Final[dict[str, Callable[..., Any]]] = {
     "pos": operator.pos,
     "not": _invert,
 }
-_EXPR_OPERATORS: Final[dict[str, Callable[..., Any]]] = {
+_EXPR_OPERATORS: Final[dict[str, Callable[..., Operand]]] = {
     **_NUMBER_OPERATORS,
     "div": operator.truediv,
     "floordiv": operator.floordiv,
@@ -145,10 +146,10 @@ _EXPR_OPERATORS: Final[dict[str, Callable[..., Any]]] = {
 }
 
 
-def _operator(name: str) -> Callable[..., Any]:
+def _operator(name: str) -> Callable[..., Operand]:
     of_linked, of_exprs = keeping(name, _NUMBER_OPERATORS[name]), _EXPR_OPERATORS[name]
 
-    def apply(*args: object) -> Any:
+    def apply(*args: object) -> Operand:
         for a in args:
             check_number(name, a)
         return of_exprs(*args) if any(is_expr(a) for a in args) else of_linked(*args)
@@ -171,7 +172,7 @@ def default_unsigned() -> DType:
     return unsigned(i32 if runtime is None else runtime.options.default_ip)
 
 
-def scalar_type(dtype: object) -> Any:
+def scalar_type(dtype: object) -> Operand:
     """A scalar type as programs write it: float, int and uint are default types, bool is u1; others unchanged."""
     if dtype is float:
         return current().options.default_fp
@@ -182,12 +183,12 @@ def scalar_type(dtype: object) -> Any:
     return u1 if dtype is bool else dtype
 
 
-def settled(to: object) -> Any:
+def settled(to: object) -> Operand:
     """`uint` as the type that it means now; other types unchanged."""
     return default_unsigned() if to is uint else to
 
 
-def dtype_of(to: object) -> Any:
+def dtype_of(to: object) -> Operand:
     """A scalar type as it may be written: a `DType`, or int, float, bool or `uint`, which stand for defaults."""
     if isinstance(to, DType) or any(to is t for t in (int, float, bool, uint)):
         return to
@@ -196,7 +197,7 @@ def dtype_of(to: object) -> Any:
     )
 
 
-def host_cast(value: Number, to: Any) -> Number:
+def host_cast(value: Number, to: TypeLike) -> Number:
     """`cast` on the host; int and float do not round to a width there."""
     if isinstance(to, DType):
         return arithmetic.cast_number(plain(value), to)
@@ -216,7 +217,7 @@ def _bit_source(value: Number, to: object) -> DType:
     return by_name(("f" if isinstance(value, float) else "i") + str(to.bits))
 
 
-def _host_bitcast(value: Number, to: Any) -> Number:
+def _host_bitcast(value: Number, to: TypeLike) -> Number:
     source = _bit_source(value, to)
     bits = np.asarray(arithmetic.cast_number(value, source), source.numpy)
     return arithmetic.bitcast(to, bits).item()
@@ -230,7 +231,7 @@ def width_type(value: int) -> DType:
     raise AdstackValueError(f"{value} does not fit in 64 bits", do="use a smaller number")
 
 
-def _bits(name: str) -> Callable[..., Any]:
+def _bits(name: str) -> Callable[..., Operand]:
     """An operation on the bits of an integer of 32 or 64 bits."""
 
     def compute(value: object, *rest: object) -> int:
@@ -249,10 +250,10 @@ def _bit_shr(value: int, amount: int) -> int:
     return 0 if not 0 <= amount < bits else (value & ((1 << bits) - 1)) >> amount
 
 
-def _integers(name: str) -> Callable[..., Any]:
+def _integers(name: str) -> Callable[..., Operand]:
     """Truncating division and its remainder; 0 by zero."""
 
-    def compute(a: Any, b: Any) -> Any:
+    def compute(a: Operand, b: Operand) -> Operand:
         if not _is_int(a, b):
             raise AdstackTypeError(f"each operand of {name} must be an integer", do="cast to an integer type")
         whole = 0 if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
@@ -261,15 +262,15 @@ def _integers(name: str) -> Callable[..., Any]:
     return compute
 
 
-def _raw_div(a: object, b: object) -> Any:
+def _raw_div(a: object, b: object) -> Operand:
     return _integers("raw_div")(a, b) if _is_int(a, b) else quotient(a, b)
 
 
-def _whole(name: str, exact: Callable[[Any], Any]) -> Callable[..., Any]:
+def _whole(name: str, exact: Callable[[Operand], Operand]) -> Callable[..., Operand]:
     """floor, ceil, round, trunc: a float stays a float, an integer is itself."""
     of_floats = _ieee(name)
 
-    def compute(value: Any) -> Any:
+    def compute(value: Operand) -> Operand:
         if isinstance(value, int):
             return value
         return of_floats(value) if isinstance(value, float) else type(value)(exact(value))
@@ -277,23 +278,23 @@ def _whole(name: str, exact: Callable[[Any], Any]) -> Callable[..., Any]:
     return compute
 
 
-def _round_half_away(value: Any) -> Any:
+def _round_half_away(value: Operand) -> Operand:
     return math.floor(value + type(value)(1) / 2) if value >= 0 else math.ceil(value - type(value)(1) / 2)
 
 
-def _max(a: Any, b: Any) -> Any:
+def _max(a: Operand, b: Operand) -> Operand:
     return a if a > b or b != b else b
 
 
-def _min(a: Any, b: Any) -> Any:
+def _min(a: Operand, b: Operand) -> Operand:
     return a if a < b or b != b else b
 
 
-def _select(condition: object, a: object, b: object) -> Any:
+def _select(condition: object, a: object, b: object) -> Operand:
     return a if condition else b
 
 
-_PLAIN: Final[dict[str, Callable[..., Any]]] = {
+_PLAIN: Final[dict[str, Callable[..., Operand]]] = {
     **{name: _in_f64(function) for name, function in UFUNCS.items()},
     **{name: _bits(name) for name, row in TABLE.items() if row.signature.line == "T -> i32"},
     "sqrt": _ieee("sqrt"),

@@ -6,5 +6,5 @@ type_promotion.py  the common type of operands; literals.py: numbers that are kn
 references.py      what can be assigned to; structs.py: structs of references; arrays.py: array arguments
 bounds.py          checks of runtime indices
 
-May import: frontend.variables, frontend.syntax, frontend.compile_time, data, values, ir, errors.
+May import: frontend.variables, frontend.syntax, data, values, ir, errors.
 """

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from ...ir.structure import Place
 from ...ir.types import DType
+from ...values.compile_time import grouped
 from ...values.func import BoundFunc, Func, func
-from ..compile_time import grouped
+from ...values.kinds import KernelObject
 from .current import current
 from .expr import Expr
 
@@ -47,7 +48,7 @@ class ArrayArgument:
         return self.place.dtype
 
     @property
-    def shape(self) -> tuple[Any, ...]:
+    def shape(self) -> tuple[KernelObject, ...]:
         """Extents of the index axes, as runtime values."""
         builder = current().builder
         return tuple(Expr(builder.shape(self.place, axis)) for axis in range(self.ndim))

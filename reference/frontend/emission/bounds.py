@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...ir.structure import Value
+from ...values.kinds import Operand
 from .current import current
 from .expr import Expr
 
@@ -23,7 +22,7 @@ def within(index: Expr, extent: int) -> Value:
     return index.value
 
 
-def checked(indices: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Any, ...]:
+def checked(indices: tuple[Operand, ...], shape: tuple[int, ...]) -> tuple[Operand, ...]:
     """Indices of an element, the runtime ones checked; static ones were when they were written."""
     pairs = zip(indices, shape, strict=True)
     return tuple(Expr(within(i, extent)) if isinstance(i, Expr) else i for i, extent in pairs)

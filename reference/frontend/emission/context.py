@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from ...errors import AdstackCompilationError, AdstackError
 from ...ir.builder import Builder
 from ...ir.location import Loc
 from ...ir.structure import Place, Region
 from ...ir.types import DType, f32, i32
+from ...values.kinds import KernelObject, PythonFunction, TypeLike
 from ..syntax.scope import Scopes
 from ..syntax.source import Source
 
@@ -35,8 +36,8 @@ class Loop:
 
     kind: str
     region: Region
-    skip: Any = None
-    broken: Any = None
+    skip: KernelObject = None
+    broken: KernelObject = None
     jumps: int = 0
     stopped: set[str] = field(default_factory=set)
 
@@ -69,19 +70,22 @@ class Frame:
     region: Region
     is_kernel: bool
     may_parallelise: bool
+    function: PythonFunction
     caller: Loc | None = None
-    function: Any = None
     loops: list[Loop] = field(default_factory=list)
     jump: str | None = None
-    result: Any = None
-    annotation: Any = None
+    result: KernelObject = None
+    annotation: TypeLike = None
     rest: Sequence[ast.stmt] = ()
     consumed: bool = False
     locs: dict[ast.AST, Loc] = field(default_factory=dict)
-    statement_region: Any = None
+    statement_region: Region = field(init=False)
     statement_depth: int = 1
-    calls_as_statement: Any = None
-    result_node: Any = None
+    calls_as_statement: ast.Call | None = None
+    result_node: ast.Return | None = None
+
+    def __post_init__(self) -> None:
+        self.statement_region = self.region
 
 
 class Context:
@@ -105,11 +109,11 @@ class Context:
         self.body = body
         self.builder = Builder(body)
         self.places: dict[str, Place] = {}
-        self.fields: dict[str, Any] = {}
-        self.captured: list[tuple[partial[Any], Any]] = []
+        self.fields: dict[str, KernelObject] = {}
+        self.captured: list[tuple[partial[object], object]] = []
         self.frames: list[Frame] = []
         self.static_depth = 0
-        self.loop_hints: dict[str, Any] = {}
+        self.loop_hints: dict[str, object] = {}
         self.stopped: set[str] = set()
         self.failed_at: Loc | None = None
 
@@ -125,7 +129,7 @@ class Context:
         chosen = getattr(self.options, "default_ip", i32)
         return chosen if isinstance(chosen, DType) else i32
 
-    def option(self, name: str, default: object) -> Any:
+    def option(self, name: str, default: object) -> KernelObject:
         """An option of `init`; `default` where the caller's options lack it."""
         return getattr(self.options, name, default)
 

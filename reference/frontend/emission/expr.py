@@ -6,25 +6,26 @@ Its operators emit ops into the kernel being compiled, so plain Python code, lam
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 import numpy as np
 
 from ...errors import AdstackTypeError
 from ...ir.structure import Value
 from ...ir.types import DType
+from ...values.kinds import Operand
 from .literals import describe, is_number
 
 __all__ = ["RULES", "Expr", "emit"]
 
-Rule = Callable[..., Any]
+Rule = Callable[..., Operand]
 RULES: Final[dict[str, Rule]] = {}
 """What each operator and function of the language emits for runtime scalars; `emission.py` enters its rules here."""
 
 _SCALARS = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
-def emit(name: str, args: tuple[Any, ...], attrs: Mapping[str, Any]) -> Any:
+def emit(name: str, args: tuple[Operand, ...], attrs: Mapping[str, Operand]) -> Operand:
     """The result of the language's operator or function `name` of runtime scalars and numbers, as a runtime scalar.
 
     Raises:
@@ -37,8 +38,8 @@ def emit(name: str, args: tuple[Any, ...], attrs: Mapping[str, Any]) -> Any:
     return Expr(result) if isinstance(result, Value) else result
 
 
-def _binary(name: str) -> Callable[[Any, Any], Any]:
-    def operator(self: Expr, other: object) -> Any:
+def _binary(name: str) -> Callable[[Operand, Operand], Operand]:
+    def operator(self: Expr, other: object) -> Operand:
         if isinstance(other, (Expr, *_SCALARS)):
             return emit(name, (self, other), {})
         return NotImplemented
@@ -46,8 +47,8 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
     return operator
 
 
-def _reflected(name: str) -> Callable[[Any, Any], Any]:
-    def operator(self: Expr, other: object) -> Any:
+def _reflected(name: str) -> Callable[[Operand, Operand], Operand]:
+    def operator(self: Expr, other: object) -> Operand:
         if isinstance(other, _SCALARS):
             return emit(name, (other, self), {})
         return NotImplemented
@@ -55,8 +56,8 @@ def _reflected(name: str) -> Callable[[Any, Any], Any]:
     return operator
 
 
-def _unary(name: str) -> Callable[[Any], Any]:
-    def operator(self: Expr) -> Any:
+def _unary(name: str) -> Callable[[Operand], Operand]:
+    def operator(self: Expr) -> Operand:
         return emit(name, (self,), {})
 
     return operator
@@ -79,7 +80,7 @@ class Expr:
     def __repr__(self) -> str:
         return f"<runtime {self.dtype}>"
 
-    def __adstack_emit__(self, name: str, args: tuple[Any, ...], /, **attrs: object) -> Any:
+    def __adstack_emit__(self, name: str, args: tuple[Operand, ...], /, **attrs: object) -> Operand:
         return emit(name, args, attrs)
 
     __add__, __radd__ = _binary("add"), _reflected("add")
@@ -128,5 +129,5 @@ class Expr:
     def __float__(self) -> float:
         self._not_static()
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Operand:
         raise AdstackTypeError(f"a scalar ({self.dtype}) can't be unpacked or looped over")

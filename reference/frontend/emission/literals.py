@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...values.elements import describe as describe_elements
+from ...values.kinds import Operand
 
 __all__ = ["describe", "is_number", "plain"]
 
 
-def plain(value: object) -> Any:
+def plain(value: object) -> Operand:
     """A numpy scalar as the Python number it is; anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import product
-from typing import Any
 
 from ...errors import AdstackTypeError
 from ...ir.ops import ATOMICS
 from ...ir.structure import Place, Value
 from ...ir.types import FLOATS, NUMERIC, DType, i32
 from ...values.elements import Elements
+from ...values.kinds import KernelObject
 from ..variables import cells
 from .bounds import checked
 from .current import current
@@ -57,7 +57,7 @@ class ScalarRef:
         """Apply an atomic kind of the table; the old value."""
         raise NotImplementedError
 
-    def __adstack_atomic__(self, kind: str, values: tuple[Any, ...], /) -> Expr:
+    def __adstack_atomic__(self, kind: str, values: tuple[KernelObject, ...], /) -> Expr:
         """Combine `values` into it; the old value. "sub" adds the negated value."""
         operands = [typed(v, self.dtype) for v in values]
         if kind == "sub":
@@ -65,7 +65,7 @@ class ScalarRef:
         self._check(kind, values)
         return Expr(self.combine(kind, operands))
 
-    def _check(self, kind: str, values: tuple[Any, ...]) -> None:
+    def _check(self, kind: str, values: tuple[KernelObject, ...]) -> None:
         over = ATOMICS[kind].over
         if over == "bits" and (self.dtype in FLOATS or common(*values) in FLOATS):
             raise AdstackTypeError(f"a bitwise {kind} needs integers", note=f"the target is {self.dtype}")
@@ -101,7 +101,7 @@ class PlaceRef(ScalarRef):
 
     __slots__ = ("indices", "place")
 
-    def __init__(self, place: Place, indices: Sequence[Any]) -> None:
+    def __init__(self, place: Place, indices: Sequence[KernelObject]) -> None:
         self.place = place
         self.indices = indices
 
@@ -123,7 +123,7 @@ class PlaceRef(ScalarRef):
         return current().builder.atomic(kind, self.place, self._at(), *values)
 
 
-Finder = Callable[[tuple[Any, ...], tuple[int, ...]], ScalarRef]
+Finder = Callable[[tuple[KernelObject, ...], tuple[int, ...]], ScalarRef]
 
 
 class LiveStorage:
@@ -141,16 +141,16 @@ class LiveStorage:
     def __len__(self) -> int:
         return len(self.targets)
 
-    def __getitem__(self, position: int, /) -> Any:
+    def __getitem__(self, position: int, /) -> KernelObject:
         return self.targets[position].get()
 
     def __setitem__(self, position: int, value: object, /) -> None:
         self.targets[position].set(value)
 
-    def get_at(self, indices: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
+    def get_at(self, indices: tuple[KernelObject, ...], shape: tuple[int, ...]) -> KernelObject:
         return self.find(indices, shape).get()
 
-    def set_at(self, indices: tuple[Any, ...], shape: tuple[int, ...], value: object) -> None:
+    def set_at(self, indices: tuple[KernelObject, ...], shape: tuple[int, ...], value: object) -> None:
         self.find(indices, shape).set(value)
 
     def target(self, position: int) -> ScalarRef:
@@ -163,7 +163,7 @@ def is_live(value: object) -> bool:
     return isinstance(value, Elements) and isinstance(value.storage, LiveStorage)
 
 
-def flat_index(indices: Sequence[Any], shape: Sequence[int]) -> Any:
+def flat_index(indices: Sequence[KernelObject], shape: Sequence[int]) -> KernelObject:
     """The position, row by row, of an element."""
     position = indices[0]
     for index, extent in zip(indices[1:], shape[1:], strict=False):
@@ -171,29 +171,29 @@ def flat_index(indices: Sequence[Any], shape: Sequence[int]) -> Any:
     return position
 
 
-def cell_matrix(cell: cells.Cell, shape: tuple[int, ...]) -> Any:
+def cell_matrix(cell: cells.Cell, shape: tuple[int, ...]) -> KernelObject:
     """A live vector or matrix whose elements are those of `cell`."""
 
-    def find(indices: tuple[Any, ...], shape: tuple[int, ...]) -> ScalarRef:
+    def find(indices: tuple[KernelObject, ...], shape: tuple[int, ...]) -> ScalarRef:
         return CellRef(cell, index_value(flat_index(checked(indices, shape), shape)))
 
     return Elements.over(LiveStorage([CellRef(cell, k) for k in range(cell.size)], find), shape, cell.dtype)
 
 
-def place_matrix(place: Place, indices: Sequence[Any], shape: tuple[int, ...]) -> Any:
+def place_matrix(place: Place, indices: Sequence[KernelObject], shape: tuple[int, ...]) -> KernelObject:
     """A live vector or matrix: the element of `place` at `indices`, whose own axes are `shape`."""
 
-    def find(inner: tuple[Any, ...], _: tuple[int, ...]) -> ScalarRef:
+    def find(inner: tuple[KernelObject, ...], _: tuple[int, ...]) -> ScalarRef:
         return PlaceRef(place, [*indices, *inner])
 
     points = product(*(range(extent) for extent in shape))
     return Elements.over(LiveStorage([find(p, shape) for p in points], find), shape, place.dtype)
 
 
-def live(targets: Elements) -> Any:
+def live(targets: Elements) -> KernelObject:
     """A live vector or matrix of references that were picked from another one."""
 
-    def find(indices: tuple[Any, ...], shape: tuple[int, ...]) -> ScalarRef:
+    def find(indices: tuple[KernelObject, ...], shape: tuple[int, ...]) -> ScalarRef:
         raise AdstackTypeError(
             "a slice or swizzle can't be indexed by a runtime value here", do="index the whole vector"
         )
@@ -201,7 +201,7 @@ def live(targets: Elements) -> Any:
     return Elements.over(LiveStorage(targets.entries, find), targets.shape)
 
 
-def references_of(value: Elements) -> Any:
+def references_of(value: Elements) -> KernelObject:
     """A live vector or matrix with the references themselves as elements."""
     return Elements.over(list(value.storage.targets), value.shape)  # type: ignore[attr-defined]
 

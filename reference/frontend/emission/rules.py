@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ...errors import AdstackTypeError, AdstackValueError
 from ...ir.ops import TABLE
 from ...ir.structure import Value
 from ...ir.types import DType, u1, unsigned
 from ...ir.types import by_name as dtype_named
+from ...values.kinds import Operand, TypeLike
 from ...values.scalars import uint
 from .bounds import within
 from .current import current
@@ -67,7 +67,7 @@ def _comparison(name: str) -> Rule:
     return rule
 
 
-def _integers(name: str, symbol: str, args: tuple[Any, ...]) -> DType:
+def _integers(name: str, symbol: str, args: tuple[Operand, ...]) -> DType:
     to = common(*args)
     if to.is_float:
         raise AdstackTypeError(f"operands of {symbol} must be integers", note=f"got {to}", do="cast to an integer type")
@@ -182,7 +182,7 @@ def _bit_shr(a: object, b: object) -> Value:
 
 
 @_rule("pow")
-def _pow(a: object, b: object) -> Any:
+def _pow(a: object, b: object) -> Operand:
     """Integers: `ipow`. A float to a small whole literal: multiplications. Otherwise the function."""
     to = arithmetic_type(common(a, b))
     exponent = plain(b) if is_number(b) else None
@@ -239,7 +239,7 @@ def _select(condition: object, a: object, b: object) -> Value:
     return _op("select", to_bool(condition), *_pair(a, b, common(a, b)))
 
 
-def resolve(to: Any) -> DType:
+def resolve(to: TypeLike) -> DType:
     """A type given as a DType, or as Python's int, float or bool, or as `uint`, which stand for the default types."""
     if isinstance(to, DType):
         return to

@@ -7,11 +7,11 @@ they are alone or meet a value of another kind. A literal that its type can't ho
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from ...errors import AdstackTypeError, AdstackValueError
 from ...ir.structure import Value
 from ...ir.types import DType, i32, promote, u1
+from ...values.kinds import Operand
 from .current import current
 from .expr import Expr
 from .literals import describe, is_number, plain
@@ -29,7 +29,7 @@ def alone(value: object) -> DType:
     return current().default_ip if isinstance(value, int) else current().default_fp
 
 
-def literal(value: Any, to: DType) -> Value:
+def literal(value: Operand, to: DType) -> Value:
     """A constant of type `to`; an error if the number is out of its range."""
     value = plain(value)
     if to.is_float:
@@ -76,7 +76,7 @@ def common(*values: object) -> DType:
     return _with_weak(to, weak)
 
 
-def _with_weak(to: DType, weak: list[Any]) -> DType:
+def _with_weak(to: DType, weak: list[Operand]) -> DType:
     for value in weak:
         if isinstance(value, float) and not to.is_float:
             to = current().default_fp
@@ -85,7 +85,7 @@ def _with_weak(to: DType, weak: list[Any]) -> DType:
     return to
 
 
-def _all_weak(weak: list[Any]) -> DType:
+def _all_weak(weak: list[Operand]) -> DType:
     to = alone(weak[0])
     for value in weak[1:]:
         other = alone(value)

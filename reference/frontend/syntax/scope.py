@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CellType
-from typing import Any
 
 from ...ir.location import Loc
+from ...ir.structure import Region
+from ...values.kinds import KernelObject, PythonFunction
 
 __all__ = ["Binding", "Scopes", "outer_names"]
 
@@ -25,16 +26,16 @@ class Binding:
         region: the region of IR that was written then.
     """
 
-    value: Any
+    value: KernelObject
     kind: str
     loc: Loc
-    region: Any = None
+    region: Region | None = None
 
 
 class Scopes:
     """The scopes of one function, innermost last."""
 
-    def __init__(self, outer: dict[str, Any]) -> None:
+    def __init__(self, outer: dict[str, KernelObject]) -> None:
         self.outer = outer
         self.stack: list[dict[str, Binding]] = [{}]
         self.ended: dict[str, tuple[Loc, Loc]] = {}
@@ -57,7 +58,7 @@ class Scopes:
                 return scope[name]
         return None
 
-    def bind(self, name: str, value: object, kind: str, loc: Loc, region: object = None) -> None:
+    def bind(self, name: str, value: object, kind: str, loc: Loc, region: Region | None = None) -> None:
         """Bind a name in the innermost scope."""
         self.stack[-1][name] = Binding(value, kind, loc, region)
 
@@ -76,7 +77,7 @@ class Scopes:
             self.stack += inner
 
 
-def outer_names(function: Callable[..., Any]) -> dict[str, Any]:
+def outer_names(function: PythonFunction) -> dict[str, KernelObject]:
     """Everything a function sees from outside: builtins, its module's globals, its closure as it is now."""
     names = dict(vars(builtins))
     names.update(getattr(function, "__globals__", {}))

@@ -6,18 +6,17 @@ import ast
 import inspect
 import linecache
 import textwrap
-from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any
 
 from ...errors import AdstackSyntaxError
 from ...ir.location import Loc
+from ...values.kinds import KernelObject, PythonFunction
 from .command_line import command_line_file
 
 __all__ = ["Source", "source_of"]
 
-_KNOWN: dict[tuple[Any, str], Source] = {}
+_KNOWN: dict[tuple[CodeType, str], Source] = {}
 """By code and file: code objects of different files are equal if their text is."""
 
 
@@ -41,7 +40,7 @@ class Source:
 
     def loc(self, node: ast.AST, caller: Loc | None = None) -> Loc:
         """The place of `node` in the file."""
-        at: Any = node if hasattr(node, "lineno") else self.node
+        at: KernelObject = node if hasattr(node, "lineno") else self.node
         shift = self.first_line - 1
         text = linecache.getline(self.file, at.lineno + shift)
         start = self._column(text, at.col_offset)
@@ -55,7 +54,7 @@ class Source:
         return end + 1 if text.isascii() else len(text.encode()[:end].decode(errors="ignore")) + 1
 
 
-def source_of(function: Callable[..., Any]) -> Source:
+def source_of(function: PythonFunction) -> Source:
     """The source of a Python function; AdstackSyntaxError where it can't be had."""
     code = getattr(function, "__code__", None)
     if code is None:
@@ -66,7 +65,7 @@ def source_of(function: Callable[..., Any]) -> Source:
     return _KNOWN[key]
 
 
-def _read(function: Callable[..., Any]) -> Source:
+def _read(function: PythonFunction) -> Source:
     name = getattr(function, "__name__", "kernel")
     if name == "<lambda>":
         raise AdstackSyntaxError("a lambda can't be a kernel or func", do="write a `def` with annotated parameters")
@@ -92,7 +91,7 @@ def _refuse_unwritten(code: CodeType) -> None:
         raise OSError("could not get source code")
 
 
-def _by_indentation(function: Callable[..., Any]) -> tuple[list[str], int] | None:
+def _by_indentation(function: PythonFunction) -> tuple[list[str], int] | None:
     """The lines that a definition's indentation makes its own, if they parse; else `inspect` has to look at the tokens.
 
     A cut at a line that stands left of the definition but belongs to it, inside brackets or a string, doesn't parse.

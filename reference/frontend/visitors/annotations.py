@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from ...errors import AdstackSyntaxError, AdstackTypeError
 from ...ir.types import DType
 from ...values.elements import Elements
+from ...values.kinds import KernelObject, PythonFunction
 from ...values.matrices.struct import Struct
 from ...values.matrices.types import convert
 from ...values.scalars import uint
@@ -19,10 +17,10 @@ from ..syntax.scope import outer_names
 
 __all__ = ["annotations_of", "converted", "is_template"]
 
-_OPEN = (None, Any)
+_OPEN = (None, KernelObject)
 
 
-def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
+def annotations_of(function: PythonFunction) -> dict[str, KernelObject]:
     """The annotations of a function; text (postponed evaluation) is evaluated where the function was defined."""
     found = dict(getattr(function, "__annotations__", {}))
     texts = {name: text for name, text in found.items() if isinstance(text, str)}
@@ -32,7 +30,7 @@ def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
     return found
 
 
-def _evaluated(name: str, text: str, names: dict[str, Any]) -> Any:
+def _evaluated(name: str, text: str, names: dict[str, KernelObject]) -> KernelObject:
     try:
         return eval(text, names)  # the user's own annotation, postponed
     except (NameError, AttributeError, SyntaxError, TypeError) as error:
@@ -44,7 +42,7 @@ def is_template(annotation: object) -> bool:
     return annotation is template or annotation is Template or isinstance(annotation, Template)
 
 
-def converted(context: Context, value: object, annotation: object) -> Any:
+def converted(context: Context, value: object, annotation: object) -> KernelObject:
     """A value cast to a scalar, vector, matrix or struct type; other annotations leave it as it is."""
     if isinstance(annotation, DType) or annotation in (int, float, bool, uint):
         if not (isinstance(value, Expr) or is_number(value)):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Final
+from typing import Final
 
 from ...errors import AdstackNameError, AdstackSyntaxError, AdstackTypeError
 from ...ir.types import DType
+from ...values.compile_time import static
 from ...values.elements import Elements, as_elements
+from ...values.kinds import KernelObject
 from ...values.matrices.struct import Struct
-from ..compile_time import static
 from ..emission.context import Context
 from ..emission.expr import Expr
 from ..emission.literals import describe, is_number, plain
@@ -34,7 +35,7 @@ _ATOMIC: Final[dict[type[ast.operator], str]] = {
 
 
 @expression(ast.Name)
-def _name(context: Context, node: ast.Name) -> Any:
+def _name(context: Context, node: ast.Name) -> KernelObject:
     binding = context.scopes.find(node.id)
     if binding is not None:
         return binding.value
@@ -44,7 +45,7 @@ def _name(context: Context, node: ast.Name) -> Any:
     return _unknown(context, node.id)
 
 
-def _unknown(context: Context, name: str) -> Any:
+def _unknown(context: Context, name: str) -> KernelObject:
     ended = context.scopes.ended.get(name)
     if ended is None:
         context.fail(AdstackNameError, f"name '{name}' is not defined", do="assign to it first, or import it")
@@ -60,7 +61,7 @@ def _unknown(context: Context, name: str) -> Any:
 # ---- declaring
 
 
-def local(context: Context, name: str, value: object, dtype: DType | None = None) -> Any:
+def local(context: Context, name: str, value: object, dtype: DType | None = None) -> KernelObject:
     """What a new local variable `name` is bound to: a reference to a fresh cell, or the object itself."""
     value = plain(value)
     if isinstance(value, Expr) or is_number(value):
@@ -92,7 +93,7 @@ def is_reference(value: object) -> bool:
 # ---- storing
 
 
-def store(context: Context, target: Any, value: Any, what: str) -> None:
+def store(context: Context, target: KernelObject, value: KernelObject, what: str) -> None:
     """Store to a reference."""
     value = plain(value)
     if isinstance(target, ScalarRef):
@@ -109,7 +110,7 @@ def store(context: Context, target: Any, value: Any, what: str) -> None:
         _store_elements(context, target, value, what)
 
 
-def _store_elements(context: Context, target: Any, value: Any, what: str) -> None:
+def _store_elements(context: Context, target: KernelObject, value: KernelObject, what: str) -> None:
     value = as_elements(value)
     if not isinstance(value, Elements) and not isinstance(value, Expr) and not is_number(value):
         context.fail(AdstackTypeError, f"{what} holds {describe(target)} and can't become {describe(value)}")
@@ -196,7 +197,7 @@ def _check_distinct(context: Context, target: ast.expr, found: object) -> None:
 
 
 def _refuse_target(context: Context, target: ast.expr, found: object) -> None:
-    root: Any = target
+    root: KernelObject = target
     while isinstance(root, (ast.Subscript, ast.Attribute)):
         root = root.value
     binding = context.scopes.find(root.id) if isinstance(root, ast.Name) else None
@@ -246,7 +247,7 @@ def _annotated(context: Context, node: ast.AnnAssign) -> None:
 
 
 @expression(ast.NamedExpr)
-def _walrus(context: Context, node: ast.NamedExpr) -> Any:
+def _walrus(context: Context, node: ast.NamedExpr) -> KernelObject:
     """`name := value` declares in the block of the statement, even if it is evaluated only at times."""
     value = evaluate(context, node.value)
     name = node.target.id
@@ -295,7 +296,9 @@ def _update(context: Context, kind: str, target: ScalarRef, value: object, node:
     target.__adstack_atomic__(kind, (value,))
 
 
-def _update_elements(context: Context, kind: str, target: Any, value: Any, node: ast.AugAssign) -> None:
+def _update_elements(
+    context: Context, kind: str, target: KernelObject, value: KernelObject, node: ast.AugAssign
+) -> None:
     value = as_elements(value)
     if isinstance(value, Elements) and value.shape != target.shape:
         note = f"got {describe(target)} and {describe(value)}"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from ...errors import AdstackSyntaxError, AdstackTypeError
 from ...values import functions
 from ...values.elements import Elements
+from ...values.kinds import KernelObject, PythonFunction, TypeLike
 from ..emission.context import Context
 from ..emission.expr import Expr
 from ..emission.literals import is_number
@@ -18,7 +18,7 @@ from .printing import print_
 __all__ = ["TABLE"]
 
 
-def _range(context: Context, *bounds: Any) -> Any:
+def _range(context: Context, *bounds: KernelObject) -> KernelObject:
     if not any(isinstance(b, Expr) for b in bounds) and not any(isinstance(b, float) for b in bounds):
         return range(*bounds)
     if len(bounds) == 3:
@@ -31,8 +31,8 @@ def _range(context: Context, *bounds: Any) -> Any:
     return RuntimeRange(lo, hi)
 
 
-def _cast(to: Any) -> Callable[..., Any]:
-    def convert(context: Context, *args: Any) -> Any:
+def _cast(to: TypeLike) -> PythonFunction:
+    def convert(context: Context, *args: KernelObject) -> KernelObject:
         (value,) = args or (0,)
         if isinstance(value, str) or (is_number(value) and context.static_depth):
             return to(value)
@@ -41,10 +41,10 @@ def _cast(to: Any) -> Callable[..., Any]:
     return convert
 
 
-def _over_iterable(function: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
+def _over_iterable(function: PythonFunction, original: PythonFunction) -> PythonFunction:
     """min and max also take one list."""
 
-    def call(context: Context, *args: object, **kwargs: object) -> Any:
+    def call(context: Context, *args: object, **kwargs: object) -> KernelObject:
         if kwargs:
             return original(*args, **kwargs)
         if len(args) == 1 and isinstance(args[0], (list, tuple, range)):
@@ -56,13 +56,13 @@ def _over_iterable(function: Callable[..., Any], original: Callable[..., Any]) -
     return call
 
 
-def _len(context: Context, value: Any) -> Any:
+def _len(context: Context, value: KernelObject) -> KernelObject:
     if isinstance(value, Expr):
         raise AdstackTypeError("a scalar has no length")
     return len(value)
 
 
-def _round(context: Context, value: Any, digits: Any = None) -> Any:
+def _round(context: Context, value: KernelObject, digits: KernelObject = None) -> KernelObject:
     if is_number(value):
         return round(value, digits)
     if digits is not None:
@@ -70,16 +70,16 @@ def _round(context: Context, value: Any, digits: Any = None) -> Any:
     return functions.round_(value)
 
 
-def _pow(context: Context, base: object, exponent: object) -> Any:
+def _pow(context: Context, base: object, exponent: object) -> KernelObject:
     return functions.pow_(base, exponent)
 
 
-def _abs(context: Context, value: Any) -> Any:
+def _abs(context: Context, value: KernelObject) -> KernelObject:
     return abs(value) if is_number(value) else functions.abs_(value)
 
 
-def _any_all(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    def call(context: Context, value: object) -> Any:
+def _any_all(name: str, original: PythonFunction) -> PythonFunction:
+    def call(context: Context, value: object) -> KernelObject:
         if isinstance(value, Elements):
             return getattr(value, name)()
         return original(value)
@@ -87,22 +87,22 @@ def _any_all(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _enumerate(context: Context, value: Any, start: int = 0) -> Any:
+def _enumerate(context: Context, value: KernelObject, start: int = 0) -> KernelObject:
     return list(enumerate(value, start))
 
 
-def _zip(context: Context, *values: object, strict: bool = False) -> Any:
+def _zip(context: Context, *values: object, strict: bool = False) -> KernelObject:
     return list(zip(*values, strict=strict))
 
 
-def _refused(what: str) -> Callable[..., Any]:
-    def call(context: Context, *args: object, **kwargs: object) -> Any:
+def _refused(what: str) -> PythonFunction:
+    def call(context: Context, *args: object, **kwargs: object) -> KernelObject:
         context.fail(AdstackSyntaxError, f"{what}() is not supported in kernels", do="call it around the kernel")
 
     return call
 
 
-TABLE: Final[dict[Any, Callable[..., Any]]] = {
+TABLE: Final[dict[KernelObject, PythonFunction]] = {
     builtins.range: _range,
     builtins.int: _cast(int),
     builtins.float: _cast(float),

@@ -6,16 +6,16 @@ import ast
 import inspect
 from collections.abc import Callable
 from types import MethodType
-from typing import Any
 
 from ...errors import AdstackSyntaxError, AdstackTypeError
 from ...ir.types import DType, u1
 from ...values.atomics import KIND_OF
+from ...values.compile_time import block_local, loop_config, static, stop_grad
 from ...values.elements import Elements
 from ...values.func import BoundFunc, Func
 from ...values.functions import cast
+from ...values.kinds import KernelObject, PythonFunction
 from ...values.protocol import emitting
-from ..compile_time import block_local, loop_config, static, stop_grad
 from ..emission.context import Context
 from ..emission.expr import Expr
 from ..emission.literals import is_number
@@ -34,7 +34,7 @@ __all__: list[str] = []
 
 
 @expression(ast.Call)
-def _call(context: Context, node: ast.Call) -> Any:
+def _call(context: Context, node: ast.Call) -> KernelObject:
     statement = context.frame.calls_as_statement is node
     context.frame.calls_as_statement = None
     function = lookup(context, node.func)
@@ -63,8 +63,10 @@ def _hashable(context: Context, function: object) -> bool:
     return True
 
 
-def _keywords(context: Context, node: ast.Call, value: Callable[[Context, ast.expr], Any]) -> dict[str, Any]:
-    named: dict[str, Any] = {}
+def _keywords(
+    context: Context, node: ast.Call, value: Callable[[Context, ast.expr], KernelObject]
+) -> dict[str, KernelObject]:
+    named: dict[str, KernelObject] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
             named |= _named(context, as_mapping(context, evaluate(context, keyword.value)))
@@ -73,7 +75,7 @@ def _keywords(context: Context, node: ast.Call, value: Callable[[Context, ast.ex
     return named
 
 
-def _named(context: Context, mapping: dict[Any, Any]) -> dict[str, Any]:
+def _named(context: Context, mapping: dict[KernelObject, KernelObject]) -> dict[str, KernelObject]:
     """The keywords that a mapping stands for."""
     for name in mapping:
         if not isinstance(name, str):
@@ -81,13 +83,13 @@ def _named(context: Context, mapping: dict[Any, Any]) -> dict[str, Any]:
     return mapping
 
 
-def _arguments(context: Context, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
+def _arguments(context: Context, node: ast.Call) -> tuple[list[KernelObject], dict[str, KernelObject]]:
     return elements_of(context, node.args), _keywords(context, node, evaluate)
 
 
-def _references(context: Context, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
+def _references(context: Context, node: ast.Call) -> tuple[list[KernelObject], dict[str, KernelObject]]:
     """The arguments of a func, as references where they can be assigned to."""
-    args: list[Any] = []
+    args: list[KernelObject] = []
     for arg in node.args:
         if isinstance(arg, ast.Starred):
             args.extend(elements_of(context, [arg]))
@@ -96,7 +98,7 @@ def _references(context: Context, node: ast.Call) -> tuple[list[Any], dict[str, 
     return args, _keywords(context, node, lookup)
 
 
-def _atomic(context: Context, node: ast.Call, function: Callable[..., Any]) -> Any:
+def _atomic(context: Context, node: ast.Call, function: PythonFunction) -> KernelObject:
     """An atomic's first argument is what it changes."""
     if not node.args or isinstance(node.args[0], ast.Starred):
         context.fail(AdstackTypeError, "an atomic needs the element that it changes as first argument")
@@ -106,7 +108,7 @@ def _atomic(context: Context, node: ast.Call, function: Callable[..., Any]) -> A
     return guarded(context, lambda: function(target, *rest, **named))
 
 
-def _static(context: Context, node: ast.Call) -> Any:
+def _static(context: Context, node: ast.Call) -> KernelObject:
     """`static(...)`: what is inside must be known while compiling."""
     context.static_depth += 1
     try:
@@ -126,7 +128,9 @@ def _static(context: Context, node: ast.Call) -> Any:
 _LOOP_SETTINGS = inspect.signature(loop_config)
 
 
-def _plain_call(context: Context, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _plain_call(
+    context: Context, function: KernelObject, args: list[KernelObject], kwargs: dict[str, KernelObject]
+) -> KernelObject:
     if isinstance(function, DType):
         return _conversion(context, function, args, kwargs)
     if function is loop_config:
@@ -150,7 +154,7 @@ def _refuse(context: Context, function: object) -> None:
         context.fail(AdstackSyntaxError, "a coroutine can't be called in a kernel", do="make it a plain function")
 
 
-def _conversion(context: Context, to: DType, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _conversion(context: Context, to: DType, args: list[KernelObject], kwargs: dict[str, KernelObject]) -> KernelObject:
     """`f32(x)` casts; `i64(3)` is a literal of that type, which it must fit."""
     if len(args) != 1 or kwargs:
         context.fail(AdstackTypeError, f"{to}(x) takes one argument, got {len(args) + len(kwargs)}")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import types
 from functools import partial
-from typing import Any
 
 from ...errors import AdstackError, AdstackNameError, AdstackSyntaxError, AdstackTypeError, AdstackValueError
 from ...values.elements import Elements
+from ...values.kinds import KernelObject
 from ...values.matrices.swizzles import positions_of
 from ..emission.arrays import ArrayArgument, is_field
 from ..emission.context import Context
@@ -24,9 +24,9 @@ from .operators import condition
 __all__ = ["as_mapping", "elements_of"]
 
 
-def elements_of(context: Context, nodes: list[ast.expr]) -> list[Any]:
+def elements_of(context: Context, nodes: list[ast.expr]) -> list[KernelObject]:
     """The values of expressions in order, starred ones spread."""
-    items: list[Any] = []
+    items: list[KernelObject] = []
     for node in nodes:
         if isinstance(node, ast.Starred):
             spread = evaluate(context, node.value)
@@ -36,7 +36,7 @@ def elements_of(context: Context, nodes: list[ast.expr]) -> list[Any]:
     return items
 
 
-def as_mapping(context: Context, value: Any) -> dict[Any, Any]:
+def as_mapping(context: Context, value: KernelObject) -> dict[KernelObject, KernelObject]:
     """What `**value` stands for."""
     if not hasattr(value, "keys"):
         context.fail(AdstackTypeError, "** takes a dict", note=f"got {describe(value)}")
@@ -44,18 +44,18 @@ def as_mapping(context: Context, value: Any) -> dict[Any, Any]:
 
 
 @expression(ast.Tuple)
-def _tuple(context: Context, node: ast.Tuple) -> Any:
+def _tuple(context: Context, node: ast.Tuple) -> KernelObject:
     return tuple(elements_of(context, node.elts))
 
 
 @expression(ast.List)
-def _list(context: Context, node: ast.List) -> Any:
+def _list(context: Context, node: ast.List) -> KernelObject:
     return elements_of(context, node.elts)
 
 
 @expression(ast.Dict)
-def _dict(context: Context, node: ast.Dict) -> Any:
-    made: dict[Any, Any] = {}
+def _dict(context: Context, node: ast.Dict) -> KernelObject:
+    made: dict[KernelObject, KernelObject] = {}
     for key, value in zip(node.keys, node.values, strict=False):
         if key is None:
             made |= as_mapping(context, evaluate(context, value))
@@ -66,14 +66,14 @@ def _dict(context: Context, node: ast.Dict) -> Any:
 
 
 @expression(ast.ListComp)
-def _comprehension(context: Context, node: ast.ListComp) -> Any:
-    made: list[Any] = []
+def _comprehension(context: Context, node: ast.ListComp) -> KernelObject:
+    made: list[KernelObject] = []
     with context.scopes.block(context.builder.loc):
         _generate(context, node, 0, made)
     return made
 
 
-def _generate(context: Context, node: ast.ListComp, depth: int, made: list[Any]) -> None:
+def _generate(context: Context, node: ast.ListComp, depth: int, made: list[KernelObject]) -> None:
     if depth == len(node.generators):
         made.append(evaluate(context, node.elt))
         return
@@ -86,7 +86,7 @@ def _generate(context: Context, node: ast.ListComp, depth: int, made: list[Any])
                 _generate(context, node, depth + 1, made)
 
 
-def _bind(context: Context, target: ast.expr, item: Any) -> None:
+def _bind(context: Context, target: ast.expr, item: KernelObject) -> None:
     if isinstance(target, (ast.Tuple, ast.List)):
         values = guarded(context, lambda: list(item))
         if len(values) != len(target.elts):
@@ -110,7 +110,7 @@ def _passes(context: Context, test: ast.expr) -> bool:
 
 
 @expression(ast.Attribute)
-def _attribute(context: Context, node: ast.Attribute) -> Any:
+def _attribute(context: Context, node: ast.Attribute) -> KernelObject:
     base = lookup(context, node.value)
     if is_live(base) and _is_swizzle(base, node.attr):
         picked = getattr(references_of(base), node.attr)
@@ -128,8 +128,8 @@ def _is_swizzle(base: Elements, name: str) -> bool:
     return positions_of(name) is not None
 
 
-def _member(context: Context, base: object, name: str) -> Any:
-    def read() -> Any:
+def _member(context: Context, base: object, name: str) -> KernelObject:
+    def read() -> KernelObject:
         try:
             return getattr(base, name)
         except AdstackError:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any
 
 from ...errors import AdstackSyntaxError
 from ...ir.structure import Region, Value
 from ...ir.types import u1
+from ...values.kinds import KernelObject
 from ..emission.context import Context, Loop
 from ..emission.expr import Expr
 from ..emission.references import CellRef
@@ -137,7 +137,7 @@ def iteration(context: Context, kind: str, region: Region, body: Sequence[ast.st
         context.frame.jump = None
 
 
-def unbroken(context: Context, broken: CellRef | None, go_on: Any) -> Value:
+def unbroken(context: Context, broken: CellRef | None, go_on: KernelObject) -> Value:
     """The value of `not broken and go_on()`; the latter is evaluated only if it decides."""
     if broken is None:
         result: Value = go_on()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from ...errors import AdstackSyntaxError
 from ...values.elements import Elements
+from ...values.kinds import KernelObject
 from ...values.matrices.struct import Struct
 from ..emission.context import Context
 from ..emission.references import ScalarRef, is_live
@@ -15,7 +16,7 @@ from ..emission.structs import is_live_struct
 
 __all__ = ["dereferenced", "evaluate", "execute", "expression", "lookup", "statement"]
 
-Visitor = Callable[[Context, Any], Any]
+Visitor = Callable[[Context, KernelObject], KernelObject]
 _EXPRESSIONS: Final[dict[type[ast.AST], Visitor]] = {}
 _STATEMENTS: Final[dict[type[ast.AST], Visitor]] = {}
 
@@ -67,7 +68,7 @@ def statement(*kinds: type[ast.AST]) -> Callable[[Visitor], Visitor]:
     return register
 
 
-def _visit(table: dict[type[ast.AST], Visitor], context: Context, node: ast.AST) -> Any:
+def _visit(table: dict[type[ast.AST], Visitor], context: Context, node: ast.AST) -> KernelObject:
     with context.at(node):
         visitor = table.get(type(node))
         if visitor is None:
@@ -87,12 +88,12 @@ def execute(context: Context, node: ast.stmt) -> None:
         frame.statement_region, frame.statement_depth = outer
 
 
-def lookup(context: Context, node: ast.expr) -> Any:
+def lookup(context: Context, node: ast.expr) -> KernelObject:
     """Lower an expression; names and elements that can be assigned to come back as references."""
     return _visit(_EXPRESSIONS, context, node)
 
 
-def evaluate(context: Context, node: ast.expr) -> Any:
+def evaluate(context: Context, node: ast.expr) -> KernelObject:
     """Lower an expression to its value now: an object known at compile time, or runtime scalars."""
     found = lookup(context, node)
     if isinstance(found, (ScalarRef, Elements, Struct)):
@@ -101,7 +102,7 @@ def evaluate(context: Context, node: ast.expr) -> Any:
     return found
 
 
-def dereferenced(found: Any) -> Any:
+def dereferenced(found: KernelObject) -> KernelObject:
     """The value now of a reference; other objects as they are."""
     if isinstance(found, ScalarRef):
         return found.get()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from ...data.struct_fields import StructField
 from ...errors import AdstackSyntaxError, AdstackTypeError
 from ...ir.structure import Value
 from ...ir.types import DType, i32
+from ...values.compile_time import Grouped, NdRange
 from ...values.elements import Elements
-from ..compile_time import Grouped, NdRange
+from ...values.kinds import KernelObject
 from ..emission.arrays import ArrayArgument
 from ..emission.context import Context
 from ..emission.expr import Expr
@@ -28,7 +29,7 @@ class RuntimeRange:
     def __init__(self, lo: object, hi: object) -> None:
         self.lo, self.hi = lo, hi
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> KernelObject:
         raise AdstackTypeError("bounds of a static range must be compile-time constants", do="drop static(...)")
 
 
@@ -46,7 +47,7 @@ class Domain:
     offsets: Sequence[int]
     grouped: bool = False
 
-    def points(self, context: Context, indices: Sequence[Value]) -> list[Any]:
+    def points(self, context: Context, indices: Sequence[Value]) -> list[KernelObject]:
         """What the loop's targets are given."""
         exprs = [Expr(i) + o if o else Expr(i) for i, o in zip(indices, self.offsets, strict=False)]
         return [Elements.over(exprs, (len(exprs),))] if self.grouped else exprs
@@ -81,7 +82,7 @@ def _refused(context: Context, iterable: object) -> NoReturn:
     context.fail(AdstackTypeError, f"a runtime loop can't run over {describe(iterable)}", do=do)
 
 
-def _array(context: Context, array: Any) -> Domain:
+def _array(context: Context, array: KernelObject) -> Domain:
     if isinstance(array, ArrayArgument):
         touch(context, array)
         return _box(context, [(0, extent) for extent in array.shape])
@@ -90,7 +91,7 @@ def _array(context: Context, array: Any) -> Domain:
     return Domain(box.bounds, array.offset or (0,) * len(box.bounds))
 
 
-def _box(context: Context, axes: Sequence[tuple[Any, Any]]) -> Domain:
+def _box(context: Context, axes: Sequence[tuple[KernelObject, KernelObject]]) -> Domain:
     bounds = [_axis(context, plain(lo), plain(hi)) for lo, hi in axes]
     return Domain(bounds, (0,) * len(bounds))
 

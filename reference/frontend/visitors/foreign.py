@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ...errors import (
     AdstackCompilationError,
@@ -13,6 +12,7 @@ from ...errors import (
     AdstackTypeError,
     AdstackValueError,
 )
+from ...values.kinds import KernelObject
 from ..emission.context import Context
 
 __all__ = ["guarded"]
@@ -28,7 +28,7 @@ _KINDS: tuple[tuple[type[Exception], type[AdstackCompilationError]], ...] = (
 )
 
 
-def guarded(context: Context, run: Callable[[], Any], do: str = "") -> Any:
+def guarded(context: Context, run: Callable[[], KernelObject], do: str = "") -> KernelObject:
     """The result of `run()`; an exception of Python's becomes a compile error where we are."""
     try:
         return run()

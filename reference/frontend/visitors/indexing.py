@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
 
 from ...data.struct_fields import StructField
 from ...errors import AdstackIndexError, AdstackSyntaxError, AdstackTypeError
 from ...values.elements import Elements
+from ...values.kinds import KernelObject
 from ...values.matrices.access import line
 from ..emission.arrays import ArrayArgument, is_field
 from ..emission.context import Context
@@ -23,7 +23,7 @@ __all__ = ["element", "indexable"]
 
 
 @expression(ast.Subscript)
-def _subscript(context: Context, node: ast.Subscript) -> Any:
+def _subscript(context: Context, node: ast.Subscript) -> KernelObject:
     base = lookup(context, node.value)
     if _has_slice(node.slice) and not isinstance(base, (Elements, list, tuple, str)):
         context.fail(AdstackSyntaxError, "Slicing is not supported here", at=node.slice, do="index elements in a loop")
@@ -36,7 +36,7 @@ def _has_slice(node: ast.expr) -> bool:
     return any(isinstance(part, ast.Slice) for part in parts)
 
 
-def _index(context: Context, node: ast.expr) -> Any:
+def _index(context: Context, node: ast.expr) -> KernelObject:
     if isinstance(node, ast.Slice):
         return slice(
             *(None if part is None else evaluate(context, part) for part in (node.lower, node.upper, node.step))
@@ -46,8 +46,8 @@ def _index(context: Context, node: ast.expr) -> Any:
     return evaluate(context, node)
 
 
-def _tuple_index(context: Context, node: ast.Tuple) -> tuple[Any, ...]:
-    items: list[Any] = []
+def _tuple_index(context: Context, node: ast.Tuple) -> tuple[KernelObject, ...]:
+    items: list[KernelObject] = []
     for part in node.elts:
         if isinstance(part, ast.Starred):
             spread = evaluate(context, part.value)
@@ -62,7 +62,7 @@ def indexable(base: object) -> bool:
     return isinstance(base, ArrayArgument) or is_field(base)
 
 
-def element(context: Context, base: Any, index: Any) -> Any:
+def element(context: Context, base: KernelObject, index: KernelObject) -> KernelObject:
     """`base[index]`: a reference, if it can be assigned to."""
     if isinstance(base, ScalarRef):
         base = base.get()
@@ -94,7 +94,7 @@ def _is_runtime(index: object) -> bool:
     return any(isinstance(i, Expr) for i in (index if isinstance(index, tuple) else (index,)))
 
 
-def _of_matrix(base: Any, index: Any) -> Any:
+def _of_matrix(base: KernelObject, index: KernelObject) -> KernelObject:
     if not is_live(base):
         return base[index]
     parts = tuple(index.entries) if isinstance(index, Elements) else index if isinstance(index, tuple) else (index,)
@@ -107,7 +107,7 @@ def _of_matrix(base: Any, index: Any) -> Any:
     return live_matrix(picked) if isinstance(picked, Elements) else picked
 
 
-def _flat(index: object) -> list[Any]:
+def _flat(index: object) -> list[KernelObject]:
     """The index's components; vectors and tuples are spread."""
     if isinstance(index, (tuple, list)):
         return [part for item in index for part in _flat(item)]
@@ -116,7 +116,7 @@ def _flat(index: object) -> list[Any]:
     return [index]
 
 
-def _of_array(context: Context, base: Any, index: Any) -> Any:
+def _of_array(context: Context, base: KernelObject, index: KernelObject) -> KernelObject:
     shape = (
         base.place.shape[: base.place.rank - len(base.element_shape)] if isinstance(base, ArrayArgument) else base.shape
     )
@@ -134,11 +134,11 @@ def _of_array(context: Context, base: Any, index: Any) -> Any:
     return PlaceRef(place, at)
 
 
-def _name(base: Any) -> str:
+def _name(base: KernelObject) -> str:
     return getattr(base, "name", "") or getattr(base.place, "label", "") or base.place.name
 
 
-def touch(context: Context, base: Any) -> Any:
+def touch(context: Context, base: KernelObject) -> KernelObject:
     """The place of a field or array argument, entered in what the kernel uses."""
     place = base.place
     if place.name not in context.places:
@@ -148,7 +148,7 @@ def touch(context: Context, base: Any) -> Any:
     return place
 
 
-def _shifted(context: Context, base: Any, axis: int, index: Any, extent: int | None) -> Any:
+def _shifted(context: Context, base: KernelObject, axis: int, index: KernelObject, extent: int | None) -> KernelObject:
     """An index relative to the domain's least one."""
     offset = base.offset[axis] if base.offset else 0
     index = plain(index)

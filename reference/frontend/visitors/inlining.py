@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
 
 from ...errors import AdstackCompilationError, AdstackSyntaxError, AdstackTypeError
 from ...values.elements import Elements
 from ...values.func import Func
+from ...values.kinds import KernelObject
 from ...values.matrices.struct import Struct
 from ..emission.context import Context, Frame
 from ..emission.expr import Expr
@@ -23,8 +23,13 @@ __all__ = ["inline"]
 
 
 def inline(
-    context: Context, func: Func, args: list[Any], kwargs: dict[str, Any], statement: bool, owned: bool = False
-) -> Any:
+    context: Context,
+    func: Func,
+    args: list[KernelObject],
+    kwargs: dict[str, KernelObject],
+    statement: bool,
+    owned: bool = False,
+) -> KernelObject:
     """Lower the body of `func` here; its result. A method's object (`owned`) is passed by reference."""
     function = func.function
     _refuse_recursion(context, func)
@@ -63,7 +68,9 @@ def _refuse_recursion(context: Context, func: Func) -> None:
         )
 
 
-def _bound(context: Context, func: Func, args: list[Any], kwargs: dict[str, Any]) -> inspect.BoundArguments:
+def _bound(
+    context: Context, func: Func, args: list[KernelObject], kwargs: dict[str, KernelObject]
+) -> inspect.BoundArguments:
     signature = inspect.signature(func.function)
     try:
         bound = signature.bind(*args, **kwargs)
@@ -83,10 +90,10 @@ def _phrase(text: str) -> str:
 
 
 def _values(
-    context: Context, func: Func, bound: inspect.BoundArguments, annotations: dict[str, Any], owned: bool
-) -> dict[str, tuple[Any, bool]]:
+    context: Context, func: Func, bound: inspect.BoundArguments, annotations: dict[str, KernelObject], owned: bool
+) -> dict[str, tuple[KernelObject, bool]]:
     """Arguments as they enter: name -> (value, whether by reference)."""
-    entered: dict[str, tuple[Any, bool]] = {}
+    entered: dict[str, tuple[KernelObject, bool]] = {}
     for k, (name, value) in enumerate(bound.arguments.items()):
         annotation = annotations.get(name)
         if is_template(annotation) or isinstance(value, (tuple, dict)) or (owned and k == 0):
@@ -113,7 +120,7 @@ def _enter(context: Context, name: str, value: object, by_reference: bool) -> No
         declare(context, name, value)
 
 
-def _result(context: Context, frame: Frame, annotation: object) -> Any:
+def _result(context: Context, frame: Frame, annotation: object) -> KernelObject:
     if annotation is None or frame.result is None:
         return frame.result
     if isinstance(frame.result, tuple) and isinstance(annotation, tuple):

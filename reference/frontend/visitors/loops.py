@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ...errors import AdstackSyntaxError, AdstackTypeError
 from ...ir.structure import Region, Value
+from ...values.compile_time import static
 from ...values.elements import Elements
-from ..compile_time import static
+from ...values.kinds import KernelObject
 from ..emission.context import Context, Loop
 from ..emission.expr import Expr
 from ..emission.literals import describe, plain
@@ -41,7 +41,7 @@ def _for(context: Context, node: ast.For) -> None:
         _serial(context, node, domain)
 
 
-def _iterable(context: Context, node: ast.expr) -> tuple[bool, Any]:
+def _iterable(context: Context, node: ast.expr) -> tuple[bool, KernelObject]:
     """What a loop runs over, and whether `static(...)` is around it."""
     if isinstance(node, ast.IfExp):
         test = condition(context, node.test)
@@ -62,7 +62,7 @@ def _iterable(context: Context, node: ast.expr) -> tuple[bool, Any]:
 # ---- targets
 
 
-def _bind(context: Context, target: ast.expr, points: Sequence[Any]) -> None:
+def _bind(context: Context, target: ast.expr, points: Sequence[KernelObject]) -> None:
     """Bind the loop's targets to the components of a point."""
     targets = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
     with context.at(target):
@@ -101,7 +101,7 @@ def _name_value(name: str, value: object) -> None:
 # ---- kinds of loops
 
 
-def _unrolled(context: Context, node: ast.For, iterable: Any) -> None:
+def _unrolled(context: Context, node: ast.For, iterable: KernelObject) -> None:
     """One copy of the body per element."""
     loop = Loop("static", context.builder.region)
     context.frame.loops.append(loop)
@@ -140,7 +140,7 @@ def _bind_static(context: Context, target: ast.expr, item: object) -> None:
         _bind(context, target, [item])
 
 
-def _is_point(context: Context, item: tuple[Any, ...]) -> bool:
+def _is_point(context: Context, item: tuple[KernelObject, ...]) -> bool:
     return isinstance(item[0], int)
 
 

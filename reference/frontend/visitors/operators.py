@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from ...errors import AdstackSyntaxError, AdstackTypeError, AdstackValueError
 from ...ir.structure import Region
 from ...ir.types import u1
 from ...values.elements import Elements, zip_elements
 from ...values.functions import select
+from ...values.kinds import KernelObject
 from ...values.matrices.operators import matmul
 from ..emission.arrays import ArrayArgument, is_field
 from ..emission.context import Context
@@ -25,12 +26,12 @@ from .indexing import indexable
 __all__ = ["binary", "cheap", "condition"]
 
 
-def _product(left: Any, right: Any) -> Any:
+def _product(left: KernelObject, right: KernelObject) -> KernelObject:
     """`left @ right`: of what a kernel computes by its rules, of other things by Python's."""
     return matmul(left, right) if _numeric(left) and _numeric(right) else left @ right
 
 
-_BINARY: Final[dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]]] = {
+_BINARY: Final[dict[type[ast.operator], tuple[str, Callable[[KernelObject, KernelObject], KernelObject]]]] = {
     ast.Add: ("+", operator.add),
     ast.Sub: ("-", operator.sub),
     ast.Mult: ("*", operator.mul),
@@ -47,12 +48,12 @@ _BINARY: Final[dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]]] 
 }
 MOST_BITS: Final = 4096
 """Of integers that are known while compiling; a power of two small ones may have more than there is memory for."""
-_UNARY: Final[dict[type[ast.unaryop], tuple[str, Callable[[Any], Any]]]] = {
+_UNARY: Final[dict[type[ast.unaryop], tuple[str, Callable[[KernelObject], KernelObject]]]] = {
     ast.USub: ("-", operator.neg),
     ast.UAdd: ("+", operator.pos),
     ast.Invert: ("~", operator.invert),
 }
-_COMPARE: Final[dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]]] = {
+_COMPARE: Final[dict[type[ast.cmpop], tuple[str, Callable[[KernelObject, KernelObject], KernelObject]]]] = {
     ast.Eq: ("==", operator.eq),
     ast.NotEq: ("!=", operator.ne),
     ast.Lt: ("<", operator.lt),
@@ -60,7 +61,7 @@ _COMPARE: Final[dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]]] = 
     ast.Gt: (">", operator.gt),
     ast.GtE: (">=", operator.ge),
 }
-_STATIC_COMPARE: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
+_STATIC_COMPARE: Final[dict[type[ast.cmpop], Callable[[KernelObject, KernelObject], KernelObject]]] = {
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
     ast.In: lambda a, b: a in b,
@@ -69,7 +70,7 @@ _STATIC_COMPARE: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
 
 
 @expression(ast.Constant)
-def _constant(context: Context, node: ast.Constant) -> Any:
+def _constant(context: Context, node: ast.Constant) -> KernelObject:
     if isinstance(node.value, (bytes, complex)) or node.value is Ellipsis:
         context.fail(AdstackSyntaxError, f"{type(node.value).__name__} literals are not supported in kernels")
     return node.value
@@ -83,7 +84,7 @@ def _numeric(value: object) -> bool:
     return isinstance(value, (Expr, Elements)) or is_number(value)
 
 
-def binary(context: Context, op: ast.operator, left: object, right: object) -> Any:
+def binary(context: Context, op: ast.operator, left: object, right: object) -> KernelObject:
     """`left op right` on values."""
     symbol, function = _BINARY[type(op)]
     _refuse_arrays(context, symbol, left, right)
@@ -98,7 +99,7 @@ def binary(context: Context, op: ast.operator, left: object, right: object) -> A
     return guarded(context, lambda: function(left, right))
 
 
-def _bad_operands(context: Context, symbol: str, left: object, right: object) -> Any:
+def _bad_operands(context: Context, symbol: str, left: object, right: object) -> KernelObject:
     note = f"got {describe(left)} and {describe(right)}"
     context.fail(AdstackTypeError, f"operands of {symbol} must be numbers, vectors or matrices", note=note)
 
@@ -114,7 +115,13 @@ def _refuse_arrays(context: Context, symbol: str, *operands: object) -> None:
             )
 
 
-def _folded(context: Context, symbol: str, function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+def _folded(
+    context: Context,
+    symbol: str,
+    function: Callable[[KernelObject, KernelObject], KernelObject],
+    left: KernelObject,
+    right: KernelObject,
+) -> KernelObject:
     """Numbers known while compiling."""
     whole = isinstance(left, int) and isinstance(right, int)
     if symbol == "**" and whole and right < 0 and not context.static_depth:
@@ -143,7 +150,7 @@ def _bits(symbol: str, left: int, right: int) -> int:
 
 
 @expression(ast.BinOp)
-def _binop(context: Context, node: ast.BinOp) -> Any:
+def _binop(context: Context, node: ast.BinOp) -> KernelObject:
     """A chain such as a + b + c + ... is walked, not descended into: generated code has long ones."""
     chain = [node]
     while isinstance(chain[-1].left, ast.BinOp):
@@ -156,7 +163,7 @@ def _binop(context: Context, node: ast.BinOp) -> Any:
 
 
 @expression(ast.UnaryOp)
-def _unary(context: Context, node: ast.UnaryOp) -> Any:
+def _unary(context: Context, node: ast.UnaryOp) -> KernelObject:
     value = plain(evaluate(context, node.operand))
     if isinstance(node.op, ast.Not):
         return _not(context, value)
@@ -167,7 +174,7 @@ def _unary(context: Context, node: ast.UnaryOp) -> Any:
     return guarded(context, lambda: function(value))
 
 
-def _not(context: Context, value: object) -> Any:
+def _not(context: Context, value: object) -> KernelObject:
     if isinstance(value, Expr):
         return emit("logical_not", (value,), {})
     if isinstance(value, Elements):
@@ -176,9 +183,9 @@ def _not(context: Context, value: object) -> Any:
 
 
 @expression(ast.Compare)
-def _compare(context: Context, node: ast.Compare) -> Any:
+def _compare(context: Context, node: ast.Compare) -> KernelObject:
     left = evaluate(context, node.left)
-    result: Any = True
+    result: KernelObject = True
     for k, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=False)):
         if k == 0:
             right = evaluate(context, right_node)
@@ -186,7 +193,9 @@ def _compare(context: Context, node: ast.Compare) -> Any:
         else:
             state = [left]
 
-            def step(op: ast.cmpop = op, right_node: ast.expr = right_node, state: list[Any] = state) -> Any:
+            def step(
+                op: ast.cmpop = op, right_node: ast.expr = right_node, state: list[KernelObject] = state
+            ) -> KernelObject:
                 state.append(evaluate(context, right_node))
                 return _comparison(context, op, state[0], state[1])
 
@@ -196,7 +205,7 @@ def _compare(context: Context, node: ast.Compare) -> Any:
     return result
 
 
-def _comparison(context: Context, op: ast.cmpop, left: object, right: object) -> Any:
+def _comparison(context: Context, op: ast.cmpop, left: object, right: object) -> KernelObject:
     if type(op) in _STATIC_COMPARE:
         return _static_comparison(context, op, left, right)
     symbol, function = _COMPARE[type(op)]
@@ -208,7 +217,7 @@ def _comparison(context: Context, op: ast.cmpop, left: object, right: object) ->
     return guarded(context, lambda: function(left, right))
 
 
-def _static_comparison(context: Context, op: ast.cmpop, left: object, right: object) -> Any:
+def _static_comparison(context: Context, op: ast.cmpop, left: object, right: object) -> KernelObject:
     symbol = {ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"}[type(op)]
     parts = list(right) if isinstance(right, (tuple, list)) else [right]
     runtime = isinstance(left, Expr) or any(isinstance(p, Expr) for p in parts)
@@ -223,7 +232,7 @@ def _static_comparison(context: Context, op: ast.cmpop, left: object, right: obj
 
 
 @expression(ast.BoolOp)
-def _boolop(context: Context, node: ast.BoolOp) -> Any:
+def _boolop(context: Context, node: ast.BoolOp) -> KernelObject:
     is_and = isinstance(node.op, ast.And)
     result = plain(evaluate(context, node.values[0]))
     for value in node.values[1:]:
@@ -231,7 +240,7 @@ def _boolop(context: Context, node: ast.BoolOp) -> Any:
     return result
 
 
-def _and_or(context: Context, is_and: bool, left: object, right: Callable[[], Any]) -> Any:
+def _and_or(context: Context, is_and: bool, left: object, right: Callable[[], KernelObject]) -> KernelObject:
     """`left and right()`, or `left or right()`: like Python's, the right side is evaluated only if it decides."""
     if isinstance(left, Elements):
         name = "logical_and" if is_and else "logical_or"
@@ -241,7 +250,7 @@ def _and_or(context: Context, is_and: bool, left: object, right: Callable[[], An
     return _decided(context, is_and, left, right)
 
 
-def _decided(context: Context, is_and: bool, left: Expr, right: Callable[[], Any]) -> Any:
+def _decided(context: Context, is_and: bool, left: Expr, right: Callable[[], KernelObject]) -> KernelObject:
     test = to_bool(left)
     region = Region()
     with context.region(region):
@@ -275,12 +284,12 @@ def cheap(region: Region) -> bool:
     )
 
 
-def condition(context: Context, node: ast.expr) -> Any:
+def condition(context: Context, node: ast.expr) -> KernelObject:
     """The test of an if, while, ternary or assert: a Python bool if known while compiling, else a u1 Expr."""
     return _as_condition(context, node, plain(evaluate(context, node)))
 
 
-def _as_condition(context: Context, node: ast.expr, value: object) -> Any:
+def _as_condition(context: Context, node: ast.expr, value: object) -> KernelObject:
     with context.at(node):
         if isinstance(value, Expr):
             return Expr(to_bool(value))
@@ -297,7 +306,7 @@ def _as_condition(context: Context, node: ast.expr, value: object) -> Any:
 
 
 @expression(ast.IfExp)
-def _ternary(context: Context, node: ast.IfExp) -> Any:
+def _ternary(context: Context, node: ast.IfExp) -> KernelObject:
     value = evaluate(context, node.test)
     if isinstance(value, Elements):
         return _select(value, evaluate(context, node.body), evaluate(context, node.orelse))
@@ -315,11 +324,11 @@ def _ternary(context: Context, node: ast.IfExp) -> Any:
     return _select(test, a, b)
 
 
-def _select(test: object, a: object, b: object) -> Any:
+def _select(test: object, a: object, b: object) -> KernelObject:
     return select(test, a, b)
 
 
-def _lazy(context: Context, test: Expr, then: tuple[Region, Any], orelse: tuple[Region, Any]) -> Expr:
+def _lazy(context: Context, test: Expr, then: tuple[Region, KernelObject], orelse: tuple[Region, KernelObject]) -> Expr:
     to = common(then[1], orelse[1])
     for region, value in (then, orelse):
         with context.builder.into(region):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from ...errors import AdstackSyntaxError, AdstackTypeError, AdstackValueError
 from ...ir.structure import Value
 from ...ir.texts import Format, Part, as_message, escaped
 from ...values.elements import Elements
+from ...values.kinds import KernelObject
 from ...values.matrices.struct import Struct
 from ..emission.context import Context
 from ..emission.expr import Expr
@@ -27,7 +28,7 @@ _FORMATS: Final = "write one that Python takes for such a number, as {i:5d} or {
 class Text:
     """A string with runtime values in it: parts are text, scalars or formatted scalars."""
 
-    def __init__(self, parts: list[Any]) -> None:
+    def __init__(self, parts: list[KernelObject]) -> None:
         self.parts = parts
 
 
@@ -39,7 +40,7 @@ class _Formatted:
     how: Format
 
 
-def _parts(value: object) -> list[Any]:
+def _parts(value: object) -> list[KernelObject]:
     """The text and scalars that `value` is printed as."""
     if isinstance(value, Text):
         return value.parts
@@ -54,23 +55,23 @@ def _parts(value: object) -> list[Any]:
     return [str(plain(value))]
 
 
-def _listed(items: list[Any]) -> list[Any]:
-    parts: list[Any] = ["["]
+def _listed(items: list[KernelObject]) -> list[KernelObject]:
+    parts: list[KernelObject] = ["["]
     for k, item in enumerate(items):
         parts += [", "] if k else []
         parts += _listed(item) if isinstance(item, list) else _parts(item)
     return [*parts, "]"]
 
 
-def _named(value: Struct) -> list[Any]:
-    parts: list[Any] = ["{"]
+def _named(value: Struct) -> list[KernelObject]:
+    parts: list[KernelObject] = ["{"]
     for name, member in value.items():
         parts += [", "] if len(parts) > 1 else []
         parts += [f"'{name}': ", *_parts(member)]
     return [*parts, "}"]
 
 
-def _merged(parts: list[Any]) -> tuple[list[Part], list[Value]]:
+def _merged(parts: list[KernelObject]) -> tuple[list[Part], list[Value]]:
     """Neighbouring text joined; None or a format where a value stands."""
     shape: list[Part] = []
     values: list[Value] = []
@@ -87,7 +88,7 @@ def _merged(parts: list[Any]) -> tuple[list[Part], list[Value]]:
 
 def print_(context: Context, *args: object, sep: object = " ", end: object = "\n") -> None:
     """`print` in a kernel."""
-    parts: list[Any] = []
+    parts: list[KernelObject] = []
     for k, arg in enumerate(args):
         parts += [str(sep)] if k and sep != "" else []
         parts += _parts(arg)
@@ -108,15 +109,15 @@ def _check_characters(context: Context, parts: list[Part]) -> None:
 
 
 @expression(ast.JoinedStr)
-def _fstring(context: Context, node: ast.JoinedStr) -> Any:
-    parts: list[Any] = []
+def _fstring(context: Context, node: ast.JoinedStr) -> KernelObject:
+    parts: list[KernelObject] = []
     for value in node.values:
         parts += _parts(evaluate(context, value))
     return "".join(parts) if all(isinstance(p, str) for p in parts) else Text(parts)
 
 
 @expression(ast.FormattedValue)
-def _formatted(context: Context, node: ast.FormattedValue) -> Any:
+def _formatted(context: Context, node: ast.FormattedValue) -> KernelObject:
     value = plain(evaluate(context, node.value))
     runtime = isinstance(value, (Expr, Elements, Text))
     if node.format_spec is None:
@@ -134,14 +135,14 @@ def _formatted(context: Context, node: ast.FormattedValue) -> Any:
     return Text(_listed(made) if isinstance(made, list) else [made])
 
 
-def _with_format(context: Context, value: object, spec: str) -> Any:
+def _with_format(context: Context, value: object, spec: str) -> KernelObject:
     """A number, or lists of them, to be written in a format."""
     if isinstance(value, list):
         return [_with_format(context, item, spec) for item in value]
     if not isinstance(value, Expr):
         return guarded(context, lambda: format(plain(value), spec), do=_FORMATS)
     dtype = value.value.dtype
-    sample: Any = True if dtype.is_bool else 1.0 if dtype.is_float else 1
+    sample: KernelObject = True if dtype.is_bool else 1.0 if dtype.is_float else 1
     try:
         format(sample, spec)
     except ValueError as error:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ...errors import AdstackTypeError
 from ...ir.types import DType, f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64, unsigned
 from ..annotations import NDArray, ndarray
 from ..elements import Elements, describe
+from ..kinds import Operand, TypeLike
 from ..nested import as_list, size, typed
 from ..scalars import check_number, dtype_of, uint
 from ..specs import MatrixSpec
@@ -97,7 +97,7 @@ class MatrixType:
     """
 
     shape: tuple[int, ...]
-    dtype: Any
+    dtype: TypeLike
 
     @property
     def n(self) -> int:
@@ -111,7 +111,7 @@ class MatrixType:
     def ndim(self) -> int:
         return len(self.shape)
 
-    def __call__(self, *values: object) -> Any:
+    def __call__(self, *values: object) -> Operand:
         flat = [e for value in values or (0,) for e in _flat(value)]
         count = self.n * self.m
         if len(flat) == 1:
@@ -123,7 +123,7 @@ class MatrixType:
         entries, dtype = typed(flat, self.dtype)
         return Elements.over(entries, self.shape, dtype)
 
-    def cast(self, value: object) -> Any:
+    def cast(self, value: object) -> Operand:
         """A vector, matrix or nested list of exactly this shape, converted to this type; a scalar fills it."""
         made = Matrix(value) if as_list(value) is not None else self(value)
         if made.shape != self.shape:
@@ -134,13 +134,13 @@ class MatrixType:
         """What the frontend is told of a parameter with this annotation."""
         return MatrixSpec(resolve(self.dtype, default_fp, default_ip), self.shape)
 
-    def field(self, shape: object = None, **options: object) -> Any:
+    def field(self, shape: object = None, **options: object) -> Operand:
         """A field of elements of this type."""
         if self.ndim == 1:
             return Vector.field(self.n, self.dtype, shape, **options)
         return Matrix.field(self.n, self.m, self.dtype, shape, **options)
 
-    def ndarray(self, shape: object, needs_grad: bool = False, needs_dual: bool = False) -> Any:
+    def ndarray(self, shape: object, needs_grad: bool = False, needs_dual: bool = False) -> Operand:
         """An ndarray of elements of this type."""
         if self.ndim == 1:
             return Vector.ndarray(self.n, self.dtype, shape, needs_grad, needs_dual)
@@ -153,7 +153,7 @@ class MatrixType:
         return f"types.matrix({self.n}, {self.m}, {name})"
 
 
-def _flat(value: object) -> list[Any]:
+def _flat(value: object) -> list[Operand]:
     items = as_list(value)
     if items is None:
         check_number("a vector or matrix", value)

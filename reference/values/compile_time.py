@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Any
 
 from ..errors import AdstackAssertionError, AdstackSyntaxError, AdstackTypeError
-from ..values.elements import Elements
-from ..values.protocol import is_expr
+from .elements import Elements
+from .kinds import KernelObject
+from .protocol import is_expr
 
 __all__ = [
     "Grouped",
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-def static(x: object, *rest: object) -> Any:
+def static(x: object, *rest: object) -> KernelObject:
     """`x` at compile time: loops over it are unrolled, branches on it are decided while compiling.
 
     On the host, and for values the compiler knows, it is the identity; several arguments give a tuple.
@@ -54,7 +54,7 @@ def static_print(*args: object, sep: str = " ", end: str = "\n") -> None:
     print(*args, sep=sep, end=end)
 
 
-def assume_in_range(value: object, base: object, low: object, high: object) -> Any:
+def assume_in_range(value: object, base: object, low: object, high: object) -> KernelObject:
     """The value; a hint that it is in `[base + low, base + high)`, which does not change results."""
     return value
 
@@ -66,7 +66,7 @@ class NdRange:
         axes: (lo, hi) of each axis, half-open; integers, or runtime values in a kernel.
     """
 
-    def __init__(self, axes: tuple[tuple[Any, Any], ...]) -> None:
+    def __init__(self, axes: tuple[tuple[KernelObject, KernelObject], ...]) -> None:
         self.axes = axes
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
@@ -80,7 +80,7 @@ def ndrange(*extents: object) -> NdRange:
     return NdRange(tuple(_axis(e) for e in extents))
 
 
-def _axis(extent: object) -> tuple[Any, Any]:
+def _axis(extent: object) -> tuple[KernelObject, KernelObject]:
     if isinstance(extent, (tuple, list)):
         if len(extent) != 2:
             raise AdstackTypeError(
@@ -96,12 +96,12 @@ class Grouped:
     def __init__(self, domain: object) -> None:
         self.domain = domain
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[KernelObject]:
         points = self.domain if isinstance(self.domain, NdRange) else NdRange(_box(self.domain))
         return (Elements.over(list(point), (len(point),)) for point in points)
 
 
-def _box(domain: Any) -> tuple[tuple[int, int], ...]:
+def _box(domain: KernelObject) -> tuple[tuple[int, int], ...]:
     return tuple((o, o + n) for o, n in zip(domain.offset, domain.shape, strict=False))
 
 
