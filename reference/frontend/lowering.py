@@ -142,13 +142,13 @@ def _array(context: Context, name: str, spec: NdarraySpec) -> ArrayArgument:
     shape = (None,) * spec.ndim + spec.element_shape
     place = Place(name, spec.dtype, shape, kind="ndarray", label=name)
     context.places[name] = place
-    made = ArrayArgument(place, spec.element_shape)
+    array = ArrayArgument(place, spec.element_shape)
     for role, wanted in (("grad", spec.has_grad), ("dual", spec.has_dual)):
         if wanted:
             beside = replace(place, name=f"{name}.{role}", role=role, of=name, label=f"{name}.{role}")
             context.places[beside.name] = beside
-            setattr(made, role, ArrayArgument(beside, spec.element_shape))
-    return made
+            setattr(array, role, ArrayArgument(beside, spec.element_shape))
+    return array
 
 
 def _struct(context: Context, name: str, spec: StructSpec) -> KernelObject:

@@ -71,7 +71,7 @@ def argument(type_: TypeLike, members: dict[str, KernelObject]) -> KernelObject:
     """A struct, or an instance of a Python dataclass, that was passed member by member."""
     if not isinstance(type_, type):
         return Struct.over(members, type_)
-    made: KernelObject = object.__new__(type_)
+    instance: KernelObject = object.__new__(type_)
     for name, member in members.items():
-        object.__setattr__(made, name, member)
-    return made
+        object.__setattr__(instance, name, member)
+    return instance

@@ -22,12 +22,12 @@ _OPEN = (None, KernelObject)
 
 def annotations_of(function: PythonFunction) -> dict[str, KernelObject]:
     """The annotations of a function; text (postponed evaluation) is evaluated where the function was defined."""
-    found = dict(getattr(function, "__annotations__", {}))
-    texts = {name: text for name, text in found.items() if isinstance(text, str)}
+    annotations = dict(getattr(function, "__annotations__", {}))
+    texts = {name: text for name, text in annotations.items() if isinstance(text, str)}
     if texts:
         names = outer_names(function)
-        found.update({name: _evaluated(name, text, names) for name, text in texts.items()})
-    return found
+        annotations.update({name: _evaluated(name, text, names) for name, text in texts.items()})
+    return annotations
 
 
 def _evaluated(name: str, text: str, names: dict[str, KernelObject]) -> KernelObject:

@@ -80,9 +80,9 @@ def local(context: Context, name: str, value: object, dtype: DType | None = None
 
 def declare(context: Context, name: str, value: object, dtype: DType | None = None, keep: bool = False) -> None:
     """Bind a new name in the current scope; `keep` binds the object itself."""
-    made = value if keep else local(context, name, value, dtype)
-    kind = "local" if is_reference(made) else "static"
-    context.scopes.bind(name, made, kind, context.builder.loc, context.builder.region)
+    bound = value if keep else local(context, name, value, dtype)
+    kind = "local" if is_reference(bound) else "static"
+    context.scopes.bind(name, bound, kind, context.builder.loc, context.builder.region)
 
 
 def is_reference(value: object) -> bool:
@@ -163,8 +163,8 @@ def _rebind(context: Context, name: str, binding: Binding, value: object, keep: 
             f"'{name}' is a compile-time object and can't change under runtime control flow",
             do="use another name, or select(...)",
         )
-    made = value if keep else local(context, name, value)
-    binding.value, binding.kind = made, "local" if is_reference(made) else "static"
+    bound = value if keep else local(context, name, value)
+    binding.value, binding.kind = bound, "local" if is_reference(bound) else "static"
 
 
 def assign(context: Context, target: ast.expr, value: object, keep: bool = False) -> None:
@@ -181,22 +181,22 @@ def assign(context: Context, target: ast.expr, value: object, keep: bool = False
 
 
 def _assign_place(context: Context, target: ast.expr, value: object) -> None:
-    found = lookup(context, target)
-    if not is_reference(found):
-        _refuse_target(context, target, found)
-    _check_distinct(context, target, found)
-    store(context, found, value, ast.unparse(target))
+    reference = lookup(context, target)
+    if not is_reference(reference):
+        _refuse_target(context, target, reference)
+    _check_distinct(context, target, reference)
+    store(context, reference, value, ast.unparse(target))
 
 
-def _check_distinct(context: Context, target: ast.expr, found: object) -> None:
+def _check_distinct(context: Context, target: ast.expr, reference: object) -> None:
     """A swizzle that is assigned to names each component once."""
-    if isinstance(target, ast.Attribute) and is_live(found) and len(set(target.attr)) < len(target.attr):
+    if isinstance(target, ast.Attribute) and is_live(reference) and len(set(target.attr)) < len(target.attr):
         context.fail(
             AdstackSyntaxError, f"'{target.attr}' names a component twice and can't be assigned to", do="name each once"
         )
 
 
-def _refuse_target(context: Context, target: ast.expr, found: object) -> None:
+def _refuse_target(context: Context, target: ast.expr, reference: object) -> None:
     root: KernelObject = target
     while isinstance(root, (ast.Subscript, ast.Attribute)):
         root = root.value
@@ -206,7 +206,7 @@ def _refuse_target(context: Context, target: ast.expr, found: object) -> None:
     context.fail(
         AdstackTypeError,
         f"{ast.unparse(target)} can't be assigned to in a kernel",
-        note=f"it is {describe(found)}",
+        note=f"it is {describe(reference)}",
         do="store to an element of a field, an ndarray or a local",
     )
 

@@ -55,27 +55,27 @@ def _list(context: Context, node: ast.List) -> KernelObject:
 
 @expression(ast.Dict)
 def _dict(context: Context, node: ast.Dict) -> KernelObject:
-    made: dict[KernelObject, KernelObject] = {}
+    entries: dict[KernelObject, KernelObject] = {}
     for key, value in zip(node.keys, node.values, strict=False):
         if key is None:
-            made |= as_mapping(context, evaluate(context, value))
+            entries |= as_mapping(context, evaluate(context, value))
         else:
             entry = evaluate(context, key), evaluate(context, value)
-            made |= guarded(context, lambda entry=entry: dict([entry]))  # type: ignore[misc]
-    return made
+            entries |= guarded(context, lambda entry=entry: dict([entry]))  # type: ignore[misc]
+    return entries
 
 
 @expression(ast.ListComp)
 def _comprehension(context: Context, node: ast.ListComp) -> KernelObject:
-    made: list[KernelObject] = []
+    items: list[KernelObject] = []
     with context.scopes.block(context.builder.loc):
-        _generate(context, node, 0, made)
-    return made
+        _generate(context, node, 0, items)
+    return items
 
 
-def _generate(context: Context, node: ast.ListComp, depth: int, made: list[KernelObject]) -> None:
+def _generate(context: Context, node: ast.ListComp, depth: int, items: list[KernelObject]) -> None:
     if depth == len(node.generators):
-        made.append(evaluate(context, node.elt))
+        items.append(evaluate(context, node.elt))
         return
     generator = node.generators[depth]
     iterable = evaluate(context, generator.iter)
@@ -83,7 +83,7 @@ def _generate(context: Context, node: ast.ListComp, depth: int, made: list[Kerne
         with context.scopes.block(context.builder.loc):
             _bind(context, generator.target, plain(item))
             if all(_passes(context, test) for test in generator.ifs):
-                _generate(context, node, depth + 1, made)
+                _generate(context, node, depth + 1, items)
 
 
 def _bind(context: Context, target: ast.expr, item: KernelObject) -> None:

@@ -95,15 +95,15 @@ def lookup(context: Context, node: ast.expr) -> KernelObject:
 
 def evaluate(context: Context, node: ast.expr) -> KernelObject:
     """Lower an expression to its value now: an object known at compile time, or runtime scalars."""
-    found = lookup(context, node)
-    if isinstance(found, (ScalarRef, Elements, Struct)):
+    value = lookup(context, node)
+    if isinstance(value, (ScalarRef, Elements, Struct)):
         with context.at(node):
-            return dereferenced(found)
-    return found
+            return dereferenced(value)
+    return value
 
 
-def dereferenced(found: KernelObject) -> KernelObject:
+def dereferenced(value: KernelObject) -> KernelObject:
     """The value now of a reference; other objects as they are."""
-    if isinstance(found, ScalarRef):
-        return found.get()
-    return found.copy() if is_live(found) or is_live_struct(found) else found
+    if isinstance(value, ScalarRef):
+        return value.get()
+    return value.copy() if is_live(value) or is_live_struct(value) else value

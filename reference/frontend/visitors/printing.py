@@ -131,8 +131,8 @@ def _formatted(context: Context, node: ast.FormattedValue) -> KernelObject:
         return value
     if isinstance(value, Text):
         context.fail(AdstackTypeError, "text with runtime values in it can't be formatted again", do=_CONSTANT)
-    made = _with_format(context, value.to_list() if isinstance(value, Elements) else value, spec)
-    return Text(_listed(made) if isinstance(made, list) else [made])
+    formatted = _with_format(context, value.to_list() if isinstance(value, Elements) else value, spec)
+    return Text(_listed(formatted) if isinstance(formatted, list) else [formatted])
 
 
 def _with_format(context: Context, value: object, spec: str) -> KernelObject:
