@@ -67,17 +67,6 @@ from .errors import AdstackRuntimeError as QuadrantsRuntimeError
 from .errors import AdstackRuntimeTypeError as QuadrantsRuntimeTypeError
 from .errors import AdstackSyntaxError as QuadrantsSyntaxError
 from .errors import AdstackTypeError as QuadrantsTypeError
-from .frontend.compile_time import (
-    assume_in_range,
-    block_local,
-    grouped,
-    loop_config,
-    ndrange,
-    static,
-    static_assert,
-    static_print,
-    stop_grad,
-)
 from .ir.types import DType
 from .kernels.extensions import extension, is_extension_enabled, is_extension_supported
 from .kernels.graph import Graph, graph
@@ -97,6 +86,17 @@ from .values.atomics import (
     atomic_or,
     atomic_sub,
     atomic_xor,
+)
+from .values.compile_time import (
+    assume_in_range,
+    block_local,
+    grouped,
+    loop_config,
+    ndrange,
+    static,
+    static_assert,
+    static_print,
+    stop_grad,
 )
 from .values.func import func, pyfunc, real_func
 from .values.functions import (

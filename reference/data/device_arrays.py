@@ -23,14 +23,14 @@ INTERFACE: Final = "__cuda_array_interface__"
 _DEFAULT_STREAM: Final = 1
 
 
-def is_device_array(value: Any) -> bool:
+def is_device_array(value: object) -> bool:
     """Whether `value` says that it is in the memory of a device."""
     if type(value).__module__.partition(".")[0] == "torch":
         return bool(getattr(value, "is_cuda", False))
     return hasattr(type(value), INTERFACE)
 
 
-def taken(name: str, value: Any) -> tuple[Buffer, bool]:
+def taken(name: str, value: object) -> tuple[Buffer, bool]:
     """The memory of an argument as a buffer, shared with its owner, and whether it may only be read."""
     backend = state.current().backend
     device = sharing(backend)
@@ -51,7 +51,7 @@ def taken(name: str, value: Any) -> tuple[Buffer, bool]:
     return made, bool(read_only)
 
 
-def _check_device(name: str, value: Any, own: tuple[int, int] | None) -> None:
+def _check_device(name: str, value: object, own: tuple[int, int] | None) -> None:
     """Refuse what says that it is on another device."""
     device = getattr(value, "device", None)
     number = next((n for n in (getattr(device, at, None) for at in ("index", "id")) if isinstance(n, int)), None)

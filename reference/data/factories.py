@@ -45,7 +45,7 @@ def struct_field(dtype: StructType, shape: Any = None, **options: Any) -> Struct
     return StructField(dtype, shape, **options)
 
 
-def ndarray(dtype: Any, shape: Any, needs_grad: bool = False, needs_dual: bool = False) -> Ndarray:
+def ndarray(dtype: object, shape: object, needs_grad: bool = False, needs_dual: bool = False) -> Ndarray:
     """An ndarray of zeros; `dtype` is a scalar type, or a vector or matrix type."""
     element = dtype.shape if isinstance(dtype, MatrixType) else ()
     scalar = dtype.dtype if isinstance(dtype, MatrixType) else dtype
@@ -53,7 +53,7 @@ def ndarray(dtype: Any, shape: Any, needs_grad: bool = False, needs_dual: bool =
 
 
 def tensor(
-    dtype: Any, shape: Any, backend: Any = Backend.NDARRAY, needs_grad: bool = False, needs_dual: bool = False
+    dtype: object, shape: object, backend: object = Backend.NDARRAY, needs_grad: bool = False, needs_dual: bool = False
 ) -> Any:
     """A field or an ndarray, by `backend`; kernels take either as a `Tensor`."""
     if backend not in (Backend.FIELD, Backend.NDARRAY):

@@ -97,15 +97,15 @@ class Field(Uncopied, HostArray):
         self.element_shape = element_shape
         self.name = name
         self.role = role
-        self._spot: Spot = Spot()
-        self._of = None if primal is None else Of(primal._unique, primal.name, primal.label, primal._spot)
+        self.spot: Spot = Spot()
+        self._of = None if primal is None else Of(primal.unique, primal.name, primal.label, primal.spot)
         self.grad: Field | None = None
         self.dual: Field | None = None
         self.follows = False
         self._buffer: Buffer | None = None
         self._dropped = False
         stem = re.sub(r"\W", "_", name) or "field"
-        self._unique: str = f"{primal._unique}.{role}" if primal else f"{stem}_{next(_numbers)}"
+        self.unique: str = f"{primal.unique}.{role}" if primal else f"{stem}_{next(_numbers)}"
         state.current().adopt(self)
 
     # ---- placement
@@ -113,15 +113,15 @@ class Field(Uncopied, HostArray):
     @property
     def placement(self) -> Placement | None:
         """Where it was placed; a companion that was asked for follows its primal."""
-        if self._spot.placement is None and self.follows and self._of is not None:
+        if self.spot.placement is None and self.follows and self._of is not None:
             return self._of.spot.placement
-        return self._spot.placement
+        return self.spot.placement
 
     def put(self, placement: Placement) -> None:
         """Place the field, once."""
-        if self._spot.placement is not None:
+        if self.spot.placement is not None:
             raise AdstackRuntimeError(f"{self.label} is placed already", do="make another field")
-        self._spot.placement = placement
+        self.spot.placement = placement
         placed(self.role)
 
     @property
@@ -173,7 +173,7 @@ class Field(Uncopied, HostArray):
     def place(self) -> Place:
         """The place it is in the IR."""
         return Place(
-            self._unique,
+            self.unique,
             self.dtype,
             self.shape + self.element_shape,
             "field",
@@ -252,20 +252,20 @@ class MatrixField(Field):
     def get_scalar_field(self, *indices: int) -> Any:
         """One number of every element, as a numpy array that shares the memory where that is the host's own."""
         at: tuple[Any, ...] = (Ellipsis, *indices)
-        return self._view()[at] if self._array is not None else self._view()[at].copy()
+        return self.contents()[at] if self._array is not None else self.contents()[at].copy()
 
 
 def make_field(
-    dtype: Any,
-    shape: Any = None,
+    dtype: object,
+    shape: object = None,
     element_shape: tuple[int, ...] = (),
     *,
     name: str = "",
-    offset: Any = None,
+    offset: object = None,
     needs_grad: bool = False,
     needs_dual: bool = False,
     order: str | None = None,
-    layout: Any = None,
+    layout: object = None,
 ) -> Field:
     """A field of elements of `element_shape`; without a shape it is to be placed under `root`.
 
@@ -300,7 +300,7 @@ def _check_order(order: str | None, rank: int) -> None:
         raise AdstackArgumentError(f"order={order!r} must name each of the axes {', '.join(names)} once")
 
 
-def element_dtype(dtype: Any, what: str, differentiated: bool) -> DType:
+def element_dtype(dtype: object, what: str, differentiated: bool) -> DType:
     """The scalar type that a program named; an integer one can't have gradients."""
     scalar = scalar_type(dtype)
     if not isinstance(scalar, DType):
@@ -313,7 +313,7 @@ def element_dtype(dtype: Any, what: str, differentiated: bool) -> DType:
     return scalar
 
 
-def offsets(offset: Any, rank: int) -> tuple[int, ...]:
+def offsets(offset: object, rank: int) -> tuple[int, ...]:
     """An offset as programs write it, one per axis."""
     if offset is None:
         return (0,) * rank

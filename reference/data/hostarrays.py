@@ -27,7 +27,7 @@ __all__ = ["HostArray"]
 class HostArray(ABC):
     """An array of scalars, vectors or matrices of one dtype.
 
-    Access to single elements is the hot path. While the host can address the memory, `_array` is that memory, `_bounds`
+    Access to single elements is the hot path. While the host can address the memory, `_array` is that memory, `bounds`
     the (least index, extent) of each axis, and for a scalar array with one axis that starts at 0 `_fast` is its extent,
     `_item` reads without further checks, and a `_plain` number between `_low` and `_high` may be stored as it is.
     """
@@ -36,7 +36,7 @@ class HostArray(ABC):
     dtype: DType
     element_shape: tuple[int, ...] = ()
     _array: Array | None = None
-    _bounds: tuple[tuple[int, int], ...] | None = None
+    bounds: tuple[tuple[int, int], ...] | None = None
     _fast: int = 0
     _item: Any = None
     _plain: Any = float
@@ -69,7 +69,7 @@ class HostArray(ABC):
 
     # ---- elements
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         if key.__class__ is int and 0 <= key < self._fast and not RECORDERS and (item := self._item) is not None:
             return item(key)
         if self._array is None:
@@ -77,7 +77,7 @@ class HostArray(ABC):
         position = hostvalues.position(self, key)
         if self.element_shape:
             return Elements.over(ElementView(self, position), self.element_shape, self.dtype)
-        return self._number(position)
+        return self.number_at(position)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if (
@@ -98,9 +98,9 @@ class HostArray(ABC):
             self._reach()
         position = hostvalues.position(self, key)
         put = hostvalues.element if self.element_shape else hostvalues.scalar
-        self._store(position, put(self, value), value)
+        self.store_at(position, put(self, value), value)
 
-    def _view(self) -> Array:
+    def contents(self) -> Array:
         """The contents, for reading; memory that the host addresses is looked up once."""
         array = self._array
         return self.buffer.read() if array is None else array
@@ -113,13 +113,13 @@ class HostArray(ABC):
             with TURN.lock:  # it is not dropped meanwhile
                 self._attach(self.buffer)
 
-    def _number(self, position: tuple[int, ...]) -> Any:
+    def number_at(self, position: tuple[int, ...]) -> Any:
         """One number."""
         array = self._array
         value = self.buffer.item(position) if array is None else array.item(position)
         return linked.read(self, position, value) if RECORDERS else value
 
-    def _store(self, position: tuple[int, ...], value: Any, given: Any) -> None:
+    def store_at(self, position: tuple[int, ...], value: object, given: object) -> None:
         """Write one element; `given` is what the host wanted to write."""
         if RECORDERS:
             linked.wrote(self, position, given)
@@ -138,7 +138,7 @@ class HostArray(ABC):
         self._array = array
         if array is None:
             return buffer
-        self._bounds = tuple(zip(self.offset, self.shape, strict=True))
+        self.bounds = tuple(zip(self.offset, self.shape, strict=True))
         if not self.element_shape and array.ndim == 1 and not self.offset[0]:
             self._fast, self._item = len(array), array.item
             self._plain, self._low, self._high = hostvalues.storable(self.dtype)
@@ -151,7 +151,7 @@ class HostArray(ABC):
 
     def disconnect(self) -> None:
         """Leave the quick ways: every access asks for the memory."""
-        self._fast, self._item, self._array, self._bounds = 0, None, None, None
+        self._fast, self._item, self._array, self.bounds = 0, None, None, None
 
     def __iter__(self) -> Any:
         raise AdstackRuntimeTypeError(
@@ -160,11 +160,11 @@ class HostArray(ABC):
 
     # ---- all elements
 
-    def fill(self, value: Any) -> None:
+    def fill(self, value: object) -> None:
         """Set every element to `value`: a number, or a vector or matrix of the element's shape."""
         self._replace(hostvalues.element(self, value) if self.element_shape else hostvalues.scalar(self, value), value)
 
-    def _replace(self, values: Any, given: Any) -> None:
+    def _replace(self, values: object, given: object) -> None:
         """Write every element; `given` is what the host wanted to write."""
         self.buffer.write(values)
         if RECORDERS:
@@ -177,7 +177,7 @@ class HostArray(ABC):
                 f"copy_from takes a field or an ndarray, got {type(other).__name__}", do="use from_numpy() for arrays"
             )
         if not self._copied(other):
-            self.from_numpy(other._view())
+            self.from_numpy(other.contents())
 
     def _copied(self, other: HostArray) -> bool:
         """Let the device copy, if it can."""
@@ -192,8 +192,8 @@ class HostArray(ABC):
             self._reach()
         if copy:
             with self.buffer.turn(), np.errstate(all="ignore"):
-                return np.array(self._view(), dtype)
-        contents = self._view()
+                return np.array(self.contents(), dtype)
+        contents = self.contents()
         if contents is not self._array or (dtype is not None and np.dtype(dtype) != contents.dtype):
             raise AdstackArgumentError(
                 f"{self.label} can't share its memory with numpy as {np.dtype(dtype or contents.dtype)}",
@@ -202,19 +202,19 @@ class HostArray(ABC):
         self.buffer.share()
         return contents
 
-    def from_numpy(self, array: Any) -> None:
+    def from_numpy(self, array: object) -> None:
         """Take over the elements of a numpy array, or of nested lists, of shape `shape + element_shape`."""
         listed = array if isinstance(array, (list, tuple)) else None
         self._replace(hostvalues.bulk(self, np.asarray(array)), listed)
 
-    def to_torch(self, device: Any = None, copy: bool = True) -> Any:
+    def to_torch(self, device: object = None, copy: bool = True) -> Any:
         """The elements as a torch tensor; with `copy=False` it shares the memory, where the device allows it."""
         if not copy and self._array is None:
             return _torch().as_tensor(self, device="cuda" if device is None else device)
         tensor = _torch().from_numpy(self.to_numpy(copy=copy))
         return tensor if device is None else tensor.to(device)
 
-    def from_torch(self, tensor: Any) -> None:
+    def from_torch(self, tensor: object) -> None:
         """Take over the elements of a torch tensor of shape `shape + element_shape`."""
         if not hasattr(tensor, "detach"):
             raise AdstackRuntimeTypeError(f"from_torch takes a torch tensor, got {type(tensor).__name__}")
@@ -265,10 +265,10 @@ class ElementView:
         return int(np.prod(self.owner.element_shape))
 
     def __getitem__(self, flat: int) -> Any:
-        return self.owner._number(self._at(flat))
+        return self.owner.number_at(self._at(flat))
 
-    def __setitem__(self, flat: int, value: Any) -> None:
-        self.owner._store(self._at(flat), hostvalues.scalar(self.owner, value), value)
+    def __setitem__(self, flat: int, value: object) -> None:
+        self.owner.store_at(self._at(flat), hostvalues.scalar(self.owner, value), value)
 
     def _at(self, flat: int) -> tuple[int, ...]:
         """Where the `flat`-th number of the element lies."""

@@ -41,10 +41,10 @@ MOST: Final = 2**56 - 1
 """Elements that an array may have: their bytes, and those of what stands beside, are counted in 63 bits."""
 
 
-def position(array: HostArray, key: Any) -> tuple[int, ...]:
+def position(array: HostArray, key: object) -> tuple[int, ...]:
     """The position in memory that a key of the host means; every index is checked."""
     keys = key if key.__class__ is tuple else _keys(key)
-    bounds = array._bounds
+    bounds = array.bounds
     if bounds is None:
         bounds = tuple(zip(array.offset, array.shape, strict=True))
     if len(keys) != len(bounds):
@@ -62,7 +62,7 @@ def position(array: HostArray, key: Any) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _keys(key: Any) -> tuple[Any, ...]:
+def _keys(key: object) -> tuple[Any, ...]:
     if key is None:
         return ()
     return tuple(key) if isinstance(key, (list, Elements)) else (key,)
@@ -86,7 +86,7 @@ def outside(array: HostArray, keys: tuple[Any, ...]) -> AdstackOutOfBoundsError:
     return AdstackOutOfBoundsError(f"Accessing {array.label} at {keys}: out of its bounds {domain}")
 
 
-def scalar(array: HostArray, value: Any) -> Any:
+def scalar(array: HostArray, value: object) -> Any:
     """A number of the host as an element of `array`."""
     return number(value, array.dtype, array.label)
 
@@ -117,7 +117,7 @@ def number(value: Any, dtype: DType, where: str) -> Any:
     return int(value)
 
 
-def _plain(value: Any, where: str) -> Any:
+def _plain(value: object, where: str) -> Any:
     """The Python number in a numpy scalar, a 0-d array or a one-element tensor."""
     if isinstance(value, (np.generic, np.ndarray)) or hasattr(value, "item"):
         found = value.item() if getattr(value, "shape", None) == () else value
@@ -163,7 +163,7 @@ def bulk(array: HostArray, values: Array) -> Array:
     return values
 
 
-def extents(what: str, shape: Any, *, least: int) -> tuple[int, ...]:
+def extents(what: str, shape: object, *, least: int) -> tuple[int, ...]:
     """A shape as programs write it: an integer, a tuple, a list or a vector of integers."""
     axes = tuple(shape) if isinstance(shape, (tuple, list, Elements, np.ndarray)) else (shape,)
     try:

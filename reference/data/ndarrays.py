@@ -53,10 +53,10 @@ class Ndarray(HostArray):
         self.element_shape = element_shape
         self._grad: Ndarray | None = None
         self._dual: Ndarray | None = None
-        self._of = None if primal is None else primal._unique
+        self._of = None if primal is None else primal.unique
         self._beside: ref[Ndarray] | None = None if primal is None else ref(primal)
         self.role = role
-        self._unique: str = f"ndarray_{next(_numbers)}" if primal is None else f"{primal._unique}.{role}"
+        self.unique: str = f"ndarray_{next(_numbers)}" if primal is None else f"{primal.unique}.{role}"
         self._shape = shape
         self._offset = (0,) * len(shape)
         self._buffer: Buffer | None = self._attach(Buffer(runtime.backend, dtype, shape + element_shape))
@@ -146,7 +146,7 @@ class Ndarray(HostArray):
     def place(self) -> Place:
         """The place it is in the IR of a kernel that captures it instead of taking it as an argument."""
         shape = self.shape + self.element_shape
-        return Place(self._unique, self.dtype, shape, "field", self.role, self._of, "ndarray")
+        return Place(self.unique, self.dtype, shape, "field", self.role, self._of, "ndarray")
 
     def has_grad(self) -> bool:
         """Whether it was made with `needs_grad=True`."""
@@ -204,7 +204,7 @@ def _duplicate(array: Ndarray) -> Ndarray:
 
 
 def _restored(
-    dtype: DType, shape: tuple[int, ...], element_shape: tuple[int, ...], primal: Any, contents: dict[str, Any]
+    dtype: DType, shape: tuple[int, ...], element_shape: tuple[int, ...], primal: object, contents: dict[str, Any]
 ) -> Ndarray:
     """The array that was pickled, in the memory of the runtime in use."""
     array = make_ndarray(dtype, shape, element_shape, "grad" in contents, "dual" in contents)
@@ -215,8 +215,8 @@ def _restored(
 
 
 def make_ndarray(
-    dtype: Any,
-    shape: Any,
+    dtype: object,
+    shape: object,
     element_shape: tuple[int, ...] = (),
     needs_grad: bool = False,
     needs_dual: bool = False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..runtime import state
@@ -82,7 +82,7 @@ class SNode(Uncopied):
         """Extents of the axes so far, each multiplied over the levels."""
         return tuple(n for _, n in sorted(self._extent.items()))
 
-    def dense(self, axes: Any, dimensions: Any) -> SNode:
+    def dense(self, axes: object, dimensions: object) -> SNode:
         """A level with these axes; `dimensions` is one extent for all of them, or one for each."""
         if not isinstance(axes, Axes):
             raise AdstackRuntimeTypeError(f"dense() takes axes such as qd.i or qd.ij, got {axes!r}")
@@ -99,7 +99,7 @@ class SNode(Uncopied):
         self._children.append(child)
         return child
 
-    def place(self, *things: Any, offset: Any = None) -> SNode:
+    def place(self, *things: object, offset: object = None) -> SNode:
         """Give fields (of any kind, gradients included) this level's shape."""
         self._tree.check_open()
         for thing in things:
@@ -117,19 +117,19 @@ class SNode(Uncopied):
         self._complete("dual")
 
     def _complete(self, role: str) -> None:
-        for field in self._below():
+        for field in self.below():
             companion = getattr(field, role)
             if companion is not None and companion.placement is None:
                 companion.follows = True
                 placed(role)
 
-    def _below(self) -> Iterator[Field]:
+    def below(self) -> Iterator[Field]:
         yield from self._fields
         for child in self._children:
-            yield from child._below()
+            yield from child.below()
 
 
-def _fields_of(thing: Any) -> list[Field]:
+def _fields_of(thing: object) -> list[Field]:
     """The fields in a field, a struct field, or a list of such."""
     if isinstance(thing, Field):
         return [thing]
@@ -180,7 +180,7 @@ class FieldsBuilder(SNode):
         for placement in self._builder.placements:
             placement.ready = True
         placed()
-        return SNodeTree(list(self._below()))
+        return SNodeTree(list(self.below()))
 
 
 class SNodeTree:
@@ -204,11 +204,11 @@ class Root(SNode):
         super().__init__(_Tree(ready=True), {})
         self._epoch = 0
 
-    def dense(self, axes: Any, dimensions: Any) -> SNode:
+    def dense(self, axes: object, dimensions: object) -> SNode:
         self._enter()
         return super().dense(axes, dimensions)
 
-    def place(self, *things: Any, offset: Any = None) -> SNode:
+    def place(self, *things: object, offset: object = None) -> SNode:
         self._enter()
         return super().place(*things, offset=offset)
 

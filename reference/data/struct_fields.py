@@ -21,6 +21,9 @@ class StructField(Uncopied):
 
     `f.grad` and `f.dual` are struct fields of the gradients and duals of the members that have them.
 
+    Attributes:
+        field_dict: member name -> its field.
+
     Args:
         type_: the type of its elements.
         shape: extents of the index axes; without them it is to be placed under `root`.
@@ -30,10 +33,10 @@ class StructField(Uncopied):
     COPY_WHAT = Field.COPY_WHAT
     COPY_DO = Field.COPY_DO
 
-    def __init__(self, type_: StructType, shape: Any = None, name: str = "", **options: Any) -> None:
+    def __init__(self, type_: StructType, shape: object = None, name: str = "", **options: object) -> None:
         self.type = type_
         self.name = name
-        self._members = {
+        self.field_dict: dict[str, Any] = {
             member: _member(to, shape, f"{name}.{member}" if name else member, options)
             for member, to in type_.members.items()
         }
@@ -42,30 +45,25 @@ class StructField(Uncopied):
     def over(cls, type_: StructType, members: dict[str, Any], name: str = "") -> StructField:
         """Fields that are there already, seen as one."""
         made = cls.__new__(cls)
-        made.type, made.name, made._members = type_, name, members
+        made.type, made.name, made.field_dict = type_, name, members
         return made
-
-    @property
-    def field_dict(self) -> dict[str, Any]:
-        """Member name -> its field."""
-        return self._members
 
     @property
     def member_fields(self) -> tuple[Any, ...]:
         """The fields of the members, in order."""
-        return tuple(self._members.values())
+        return tuple(self.field_dict.values())
 
     @property
     def keys(self) -> list[str]:
         """The names of the members."""
-        return list(self._members)
+        return list(self.field_dict)
 
     def get_member_field(self, name: str) -> Any:
         """The field of a member."""
-        return self._members[name]
+        return self.field_dict[name]
 
     def __getattr__(self, name: str) -> Any:
-        members = self.__dict__.get("_members", {})
+        members = self.__dict__.get("field_dict", {})
         if name in members:
             return members[name]
         beside = self._beside(name) if name in _COMPANIONS else None
@@ -75,7 +73,7 @@ class StructField(Uncopied):
 
     def _beside(self, which: str) -> StructField | None:
         """The gradients or duals of the members, None where no member has any."""
-        found = {member: getattr(field, which, None) for member, field in self._members.items()}
+        found = {member: getattr(field, which, None) for member, field in self.field_dict.items()}
         members = {member: field for member, field in found.items() if field is not None}
         if not members:
             return None
@@ -101,58 +99,58 @@ class StructField(Uncopied):
         """Whether it has a shape and may be used."""
         return all(field.is_placed for field in self.member_fields)
 
-    def __getitem__(self, key: Any) -> Struct:
+    def __getitem__(self, key: object) -> Struct:
         for field in self.member_fields:
             field[key]
-        return Struct.over(LiveMembers(self._members, key), self.type)
+        return Struct.over(LiveMembers(self.field_dict, key), self.type)
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         self[key].assign(value if isinstance(value, (Struct, dict)) else self.type(value))
 
-    def fill(self, value: Any) -> None:
+    def fill(self, value: object) -> None:
         """Set all elements: to the members of a struct or dict, or every number in them to one number."""
-        members = dict(value.items()) if isinstance(value, (Struct, dict)) else dict.fromkeys(self._members, value)
+        members = dict(value.items()) if isinstance(value, (Struct, dict)) else dict.fromkeys(self.field_dict, value)
         self._check_names(members)
         for name, member in members.items():
-            self._members[name].fill(member)
+            self.field_dict[name].fill(member)
 
     def copy_from(self, other: StructField) -> None:
         """Take over the elements of a struct field with the same members."""
         if not isinstance(other, StructField) or other.keys != self.keys:
             raise AdstackRuntimeTypeError(f"copy_from takes a struct field with the members {', '.join(self.keys)}")
-        for name, field in self._members.items():
+        for name, field in self.field_dict.items():
             field.copy_from(other.get_member_field(name))
 
     def to_numpy(self) -> dict[str, Any]:
         """Member name -> numpy array."""
-        return {name: field.to_numpy() for name, field in self._members.items()}
+        return {name: field.to_numpy() for name, field in self.field_dict.items()}
 
     def from_numpy(self, arrays: dict[str, Any]) -> None:
         """Take over a numpy array per member."""
         self._check_names(arrays)
-        for name, field in self._members.items():
+        for name, field in self.field_dict.items():
             field.from_numpy(arrays[name])
 
-    def to_torch(self, device: Any = None) -> dict[str, Any]:
+    def to_torch(self, device: object = None) -> dict[str, Any]:
         """Member name -> torch tensor."""
-        return {name: field.to_torch(device) for name, field in self._members.items()}
+        return {name: field.to_torch(device) for name, field in self.field_dict.items()}
 
     def from_torch(self, tensors: dict[str, Any]) -> None:
         """Take over a torch tensor per member."""
         self._check_names(tensors)
-        for name, field in self._members.items():
+        for name, field in self.field_dict.items():
             field.from_torch(tensors[name])
 
     def _check_names(self, given: dict[str, Any]) -> None:
-        if not isinstance(given, dict) or set(given) != set(self._members):
+        if not isinstance(given, dict) or set(given) != set(self.field_dict):
             got = ", ".join(map(str, given)) if isinstance(given, dict) else type(given).__name__
-            raise AdstackArgumentError(f"a dict with the keys {', '.join(self._members)} is needed, got {got}")
+            raise AdstackArgumentError(f"a dict with the keys {', '.join(self.field_dict)} is needed, got {got}")
 
     def __repr__(self) -> str:
         return f"<adstack struct field: {', '.join(self.keys)}>"
 
 
-def _member(to: Any, shape: Any, name: str, options: dict[str, Any]) -> Field | StructField:
+def _member(to: object, shape: object, name: str, options: dict[str, Any]) -> Field | StructField:
     from .factories import field
 
     if isinstance(to, StructType):
@@ -164,21 +162,21 @@ def _member(to: Any, shape: Any, name: str, options: dict[str, Any]) -> Field | 
     return made
 
 
-def _differentiable(dtype: Any) -> bool:
+def _differentiable(dtype: object) -> bool:
     return dtype is float or bool(getattr(dtype, "is_float", False))
 
 
 class LiveMembers(MutableMapping[str, Any]):
     """The members of one element of a struct field."""
 
-    def __init__(self, fields: dict[str, Any], key: Any) -> None:
+    def __init__(self, fields: dict[str, Any], key: object) -> None:
         self._fields = fields
         self._key = key
 
     def __getitem__(self, name: str) -> Any:
         return self._fields[name][self._key]
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def __setitem__(self, name: str, value: object) -> None:
         self._fields[name][self._key] = value
 
     def __delitem__(self, name: str) -> None:

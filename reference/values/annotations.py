@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..errors import AdstackTypeError
 
 __all__ = ["NDArray", "NdarrayType", "Tensor", "ndarray"]
@@ -18,14 +16,14 @@ class NdarrayType:
         needs_grad: True demands a gradient, False cuts it, None takes what comes.
     """
 
-    def __init__(self, dtype: Any = None, ndim: int | None = None, needs_grad: bool | None = None) -> None:
+    def __init__(self, dtype: object = None, ndim: int | None = None, needs_grad: bool | None = None) -> None:
         if ndim is not None and (not isinstance(ndim, int) or ndim < 0):
             raise AdstackTypeError(f"ndim of an ndarray annotation is a number of axes, got {ndim!r}")
         self.dtype = dtype
         self.ndim = ndim
         self.needs_grad = needs_grad
 
-    def __class_getitem__(cls, item: Any) -> NdarrayType:
+    def __class_getitem__(cls, item: object) -> NdarrayType:
         dtype, ndim = item if isinstance(item, tuple) else (item, None)
         return cls(dtype, ndim)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from ..errors import AdstackTypeError
 from .elements import Elements, as_elements, zip_elements
+from .kinds import Operand
 
 __all__ = [
     "KIND_OF",
@@ -27,17 +28,17 @@ def _called(kind: str) -> str:
     return "atomic_exchange" if kind == "xchg" else f"atomic_{kind}"
 
 
-def _combine(kind: str, target: Any, values: tuple[Any, ...]) -> Any:
-    if not hasattr(target, "_atomic"):
+def _combine(kind: str, target: object, values: tuple[Operand, ...]) -> Operand:
+    if not hasattr(target, "__adstack_atomic__"):
         raise AdstackTypeError(
             f"the first argument of {_called(kind)} must be an element of a field or ndarray, or a local, in a kernel",
             note=f"got a {type(target).__name__}",
             do="name the element itself, such as x[i]",
         )
-    return target._atomic(kind, values)
+    return target.__adstack_atomic__(kind, values)
 
 
-def atomic(kind: str, target: Any, *values: Any) -> Any:
+def atomic(kind: str, target: object, *values: object) -> Operand:
     """The atomic `kind` (of `ir.ops.ATOMICS`, or "sub"), elementwise on vectors and matrices."""
     if not isinstance(target, Elements):
         return _combine(kind, target, values)
@@ -45,14 +46,14 @@ def atomic(kind: str, target: Any, *values: Any) -> Any:
     return zip_elements(_called(kind), lambda t, *vs: _combine(kind, t, vs), targets_of(target), *values)
 
 
-def targets_of(target: Elements) -> Any:
+def targets_of(target: Elements) -> Operand:
     """The elements as targets: a live view's storage gives them as `target(position)`."""
     find = getattr(target.storage, "target", None)
     return target if find is None else Elements.over([find(k) for k in range(len(target.storage))], target.shape)
 
 
-def _atomic(kind: str, doc: str) -> Callable[[Any, Any], Any]:
-    def function(x: Any, y: Any) -> Any:
+def _atomic(kind: str, doc: str) -> Callable[[Operand, Operand], Operand]:
+    def function(x: object, y: object) -> Operand:
         return atomic(kind, x, y)
 
     function.__doc__ = doc + "; the old value."
@@ -70,12 +71,12 @@ atomic_xor: Final = _atomic("xor", "x = x ^ y as one step")
 atomic_exchange: Final = _atomic("xchg", "x = y as one step")
 
 
-def atomic_cas(x: Any, expected: Any, desired: Any) -> Any:
+def atomic_cas(x: object, expected: object, desired: object) -> Operand:
     """x = desired if x == expected, as one step; the old value."""
     return atomic("cas", x, expected, desired)
 
 
-KIND_OF: Final[dict[Callable[..., Any], str]] = {
+KIND_OF: Final[dict[Callable[..., Operand], str]] = {
     atomic_add: "add",
     atomic_sub: "sub",
     atomic_mul: "mul",

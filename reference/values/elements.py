@@ -8,10 +8,11 @@ view of an element of a field or of a kernel's local variables.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 from ..errors import AdstackTypeError
 from ..ir.types import DType
+from .kinds import Operand
 
 __all__ = ["Elements", "Storage", "as_elements", "describe", "zip_elements"]
 
@@ -23,8 +24,8 @@ class Storage(Protocol):
     runtime indices (one per axis). Without them, runtime indices become chains of selects.
     """
 
-    def __getitem__(self, position: int, /) -> Any: ...
-    def __setitem__(self, position: int, value: Any, /) -> None: ...
+    def __getitem__(self, position: int, /) -> Operand: ...
+    def __setitem__(self, position: int, value: Operand, /) -> None: ...
     def __len__(self) -> int: ...
 
 
@@ -41,11 +42,11 @@ class Elements:
     _dtype: DType | None
     shape: tuple[int, ...]
     storage: Storage
-    kinds: ClassVar[dict[int, Any]] = {}
+    kinds: ClassVar[dict[int, Operand]] = {}
     """The class for each number of axes; filled in by the module that assembles the classes."""
 
     @classmethod
-    def over(cls, storage: Storage, shape: Sequence[int], dtype: DType | None = None) -> Any:
+    def over(cls, storage: Storage, shape: Sequence[int], dtype: DType | None = None) -> Operand:
         """A vector or matrix whose elements are those of `storage`, not a copy of them."""
         made = object.__new__(cls.kinds[len(shape)])
         object.__setattr__(made, "storage", storage)
@@ -63,7 +64,7 @@ class Elements:
         return only if len(found) == 1 and isinstance(only, DType) else None
 
     @property
-    def entries(self) -> list[Any]:
+    def entries(self) -> list[Operand]:
         """The elements, row by row, as they are now."""
         return [self.storage[k] for k in range(len(self.storage))]
 
@@ -90,31 +91,31 @@ class Elements:
         """(n,) or (n, m)."""
         return self.shape
 
-    def copy(self) -> Any:
+    def copy(self) -> Operand:
         """A vector or matrix of its own with the elements of now."""
         return self.over(self.entries, self.shape, self._dtype)
 
-    def map(self, function: Callable[[Any], Any]) -> Any:
+    def map(self, function: Callable[[Operand], Operand]) -> Operand:
         """Elementwise `function`."""
         return self.over([function(e) for e in self.entries], self.shape)
 
-    def rows_of_entries(self) -> list[list[Any]]:
+    def rows_of_entries(self) -> list[list[Operand]]:
         """The elements, one list per row; a vector is a column."""
         flat = self.entries
         return [flat[i * self.m : (i + 1) * self.m] for i in range(self.n)]
 
-    def to_list(self) -> list[Any]:
+    def to_list(self) -> list[Operand]:
         """The elements in lists nested like the axes."""
         return self.entries if self.is_vector else self.rows_of_entries()
 
     def __len__(self) -> int:
         return self.n
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Operand]:
         return iter(self.to_list())
 
 
-def describe(value: Any) -> str:
+def describe(value: object) -> str:
     """What `value` is, for messages: "a 3-vector", "a 2x2 matrix", "i32", "a str"."""
     if isinstance(value, Elements):
         return f"a {value.n}-vector" if value.is_vector else f"a {value.n}x{value.m} matrix"
@@ -122,7 +123,7 @@ def describe(value: Any) -> str:
     return dtype.name if isinstance(dtype, DType) else f"a {type(value).__name__}"
 
 
-def as_elements(value: Any) -> Any:
+def as_elements(value: object) -> Operand:
     """Lists, tuples and numpy arrays as vectors or matrices; anything else as it is."""
     if isinstance(value, Elements):
         return value
@@ -131,7 +132,7 @@ def as_elements(value: Any) -> Any:
     return value
 
 
-def common_shape(what: str, values: Iterable[Any]) -> tuple[int, ...] | None:
+def common_shape(what: str, values: Iterable[Operand]) -> tuple[int, ...] | None:
     """The one shape of the vectors and matrices among `values`; None if all are scalars."""
     shapes = [v for v in values if isinstance(v, Elements)]
     for other in shapes[1:]:
@@ -144,7 +145,7 @@ def common_shape(what: str, values: Iterable[Any]) -> tuple[int, ...] | None:
     return shapes[0].shape if shapes else None
 
 
-def zip_elements(what: str, function: Callable[..., Any], *values: Any) -> Any:
+def zip_elements(what: str, function: Callable[..., Operand], *values: object) -> Operand:
     """`function` of scalars applied elementwise, scalars broadcast; on scalars alone, `function` itself."""
     values = tuple(as_elements(v) for v in values)
     shape = common_shape(what, values)

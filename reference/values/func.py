@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
 
 from ..errors import AdstackSyntaxError
 from ..runtime.memory.copying import ByName
+from .kinds import KernelObject, PythonFunction
 from .protocol import current_emitter
 
 __all__ = ["BoundFunc", "Func", "PyFunc", "func", "pyfunc", "real_func"]
@@ -16,22 +15,24 @@ __all__ = ["BoundFunc", "Func", "PyFunc", "func", "pyfunc", "real_func"]
 class Func(ByName):
     """A function of the kernel language; kernels and other funcs call it, and its body is inlined there."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: PythonFunction) -> None:
         self.function = function
         functools.update_wrapper(self, function)
 
-    def __get__(self, owner: Any, owner_type: Any = None) -> Any:
+    def __get__(self, owner: object, owner_type: object = None) -> KernelObject:
         return self if owner is None else BoundFunc(self, owner)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> KernelObject:
         """From a plain Python function that a kernel calls it is inlined, too."""
         return self.inlined(args, kwargs)
 
-    def inlined(self, args: tuple[Any, ...], kwargs: dict[str, Any], owned: bool = False) -> Any:
+    def inlined(
+        self, args: tuple[KernelObject, ...], kwargs: dict[str, KernelObject], owned: bool = False
+    ) -> KernelObject:
         """Its result, recorded in the kernel that is being compiled; if `owned`, the first argument is its object."""
         emitter = current_emitter()
         if emitter is not None:
-            return emitter._inline(self, args, kwargs, owned)
+            return emitter.inline(self, args, kwargs, owned)
         name = self.function.__name__
         raise AdstackSyntaxError(
             f"{name} is a func and can be called in kernels and funcs only",
@@ -45,11 +46,11 @@ class Func(ByName):
 class BoundFunc:
     """A func that is a method, with its object."""
 
-    def __init__(self, func: Func, owner: Any) -> None:
+    def __init__(self, func: Func, owner: object) -> None:
         self.func = func
         self.owner = owner
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> KernelObject:
         return self.func.inlined((self.owner, *args), kwargs, owned=True)
 
     def __repr__(self) -> str:
@@ -59,30 +60,30 @@ class BoundFunc:
 class PyFunc(Func):
     """A func that the host can call as well: there it is the plain Python function."""
 
-    def __get__(self, owner: Any, owner_type: Any = None) -> Any:
+    def __get__(self, owner: object, owner_type: object = None) -> KernelObject:
         return self if owner is None else BoundPyFunc(self, owner)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> KernelObject:
         return self.function(*args, **kwargs) if current_emitter() is None else self.inlined(args, kwargs)
 
 
 class BoundPyFunc(BoundFunc):
     """The same for a method."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> KernelObject:
         if current_emitter() is None:
             return self.func.function(self.owner, *args, **kwargs)
         return super().__call__(*args, **kwargs)
 
 
-def func(function: Callable[..., Any]) -> Func:
+def func(function: PythonFunction) -> Func:
     """Decorator: make a Python function callable from kernels, inlined where it is called."""
     if isinstance(function, (staticmethod, classmethod)):
         raise AdstackSyntaxError("@func goes below @staticmethod", do="write @staticmethod above @func")
     return Func(function)
 
 
-def pyfunc(function: Callable[..., Any]) -> PyFunc:
+def pyfunc(function: PythonFunction) -> PyFunc:
     """Decorator: make a Python function callable from kernels, where it is inlined, and from the host, where it runs.
 
     On the host its arithmetic is Python's.

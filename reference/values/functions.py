@@ -4,31 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, reduce
-from typing import Any, Final
+from typing import Final
 
 from ..errors import AdstackTypeError
 from .elements import Elements, zip_elements
+from .kinds import Operand
 from .protocol import current_emitter, is_expr
 from .scalars import HOST, OPERATORS, check_number, dtype_of, plain
 
-Value = Any
+Value = Operand
 """A number, a runtime value, a vector or a matrix."""
 
 
-def apply(name: str, *args: Value, **attrs: Any) -> Value:
+def apply(name: str, *args: Value, **attrs: object) -> Value:
     """The function `name` of scalars: recorded if a runtime value or an emitter is at hand, else computed."""
     for a in args:
         check_number(name, a)
     args = tuple(plain(a) for a in args)
     emitter = next((a for a in args if is_expr(a)), current_emitter())
     if emitter is not None:
-        return emitter._emit(name, args, **attrs)
+        return emitter.__adstack_emit__(name, args, **attrs)
     if name not in HOST:
         raise AdstackTypeError(f"{name} is available in kernels only", do="call it inside a @kernel or @func")
     return HOST[name](*args, **attrs)
 
 
-def elementwise(name: str, *args: Value, **attrs: Any) -> Value:
+def elementwise(name: str, *args: Value, **attrs: object) -> Value:
     """The function `name`, elementwise on vectors and matrices, scalars broadcast."""
     return zip_elements(name, partial(apply, name, **attrs), *args)
 
@@ -73,7 +74,7 @@ logical_not: Final = _unary("logical_not", "Whether x is zero.")
 
 
 def _rounding(name: str, doc: str) -> Callable[..., Value]:
-    def function(x: Value, dtype: Any = None) -> Value:
+    def function(x: Value, dtype: object = None) -> Value:
         whole = elementwise(name, x)
         return whole if dtype is None else cast(whole, dtype)
 
@@ -129,12 +130,12 @@ def select(condition: Value, if_true: Value, if_false: Value) -> Value:
     return elementwise("select", condition, if_true, if_false)
 
 
-def cast(x: Value, dtype: Any) -> Value:
+def cast(x: Value, dtype: object) -> Value:
     """x converted to `dtype`: floats round to nearest, to integers they truncate and saturate; integers wrap."""
     return elementwise("cast", x, to=dtype_of(dtype))
 
 
-def bit_cast(x: Value, dtype: Any) -> Value:
+def bit_cast(x: Value, dtype: object) -> Value:
     """The bits of x read as a value of `dtype`, which has the same width."""
     return elementwise("bitcast", x, to=dtype_of(dtype))
 
@@ -170,7 +171,7 @@ def like(x: Value, number: int) -> Value:
     if isinstance(x, Elements):
         return x.map(partial(like, number=number))
     check_number("a constant", x)
-    return x._emit("cast", (number,), to=x.dtype) if is_expr(x) else type(x)(number)
+    return x.__adstack_emit__("cast", (number,), to=x.dtype) if is_expr(x) else type(x)(number)
 
 
 def zero(x: Value) -> Value:
@@ -183,12 +184,12 @@ def one(x: Value) -> Value:
     return like(x, 1)
 
 
-def random(dtype: Any = float) -> Value:
+def random(dtype: object = float) -> Value:
     """The next number of the thread's stream: floats uniform in [0, 1), integers over their whole range."""
     return apply("random", to=dtype_of(dtype))
 
 
-def randn(dtype: Any = float) -> Value:
+def randn(dtype: object = float) -> Value:
     """A normally distributed number (Box and Muller's method); 1 - u keeps the logarithm's argument above 0."""
     radius = sqrt(-2.0 * log(1 - random(dtype)))
     return radius * cos(6.283185307179586 * random(dtype))

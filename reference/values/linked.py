@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from ..ir.derivatives import RULES
+from ..ir.ufuncs import UFUNCS
 from ..runtime.threads.recording import in_charge
 from .slopes import slopes
 
@@ -53,7 +54,7 @@ class Linked(float):
     node: Any
 
     @classmethod
-    def of(cls, value: float, chain: Chain, node: Any) -> Linked:
+    def of(cls, value: float, chain: Chain, node: object) -> Linked:
         """`value` at a node of a chain."""
         made = cls(value)
         made.chain, made.node = chain, node
@@ -64,34 +65,34 @@ class Linked(float):
         """In forward mode: its directional derivative."""
         return float(self.node) if isinstance(self.node, float) else 0.0
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: object) -> Any:
         return _operated("add", float.__add__, self, other)
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: object) -> Any:
         return _operated("add", float.__add__, other, self)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: object) -> Any:
         return _operated("sub", float.__sub__, self, other)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: object) -> Any:
         return _operated("sub", float.__sub__, other, self)
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: object) -> Any:
         return _operated("mul", float.__mul__, self, other)
 
-    def __rmul__(self, other: Any) -> Any:
+    def __rmul__(self, other: object) -> Any:
         return _operated("mul", float.__mul__, other, self)
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: object) -> Any:
         return _operated("div", float.__truediv__, self, other)
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: object) -> Any:
         return _operated("div", float.__truediv__, other, self)
 
-    def __mod__(self, other: Any) -> Any:
+    def __mod__(self, other: object) -> Any:
         return _remainder(self, other)
 
-    def __rmod__(self, other: Any) -> Any:
+    def __rmod__(self, other: object) -> Any:
         return _remainder(other, self)
 
     def __divmod__(self, other: Any) -> Any:
@@ -100,10 +101,10 @@ class Linked(float):
     def __rdivmod__(self, other: Any) -> Any:
         return other // self, other % self
 
-    def __pow__(self, other: Any, modulus: None = None) -> Any:
+    def __pow__(self, other: object, modulus: None = None) -> Any:
         return _operated("pow", float.__pow__, self, other)
 
-    def __rpow__(self, other: Any, modulus: None = None) -> Any:
+    def __rpow__(self, other: object, modulus: None = None) -> Any:
         return _operated("pow", float.__pow__, other, self)
 
     def __neg__(self) -> Any:
@@ -126,7 +127,7 @@ class Linked(float):
     def __copy__(self) -> Linked:
         return self
 
-    def __deepcopy__(self, memo: Any) -> Linked:
+    def __deepcopy__(self, memo: object) -> Linked:
         return self
 
     def __reduce__(self) -> Any:
@@ -139,25 +140,18 @@ _UFUNCS: Final = {
     "multiply": "mul",
     "divide": "div",
     "true_divide": "div",
-    "power": "pow",
     "float_power": "pow",
     "negative": "neg",
     "absolute": "abs",
     "fabs": "abs",
     "maximum": "max",
     "minimum": "min",
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "arctan2": "atan2",
-} | {
-    name: name
-    for name in "sqrt cbrt hypot sin cos tan sinh cosh tanh exp exp2 expm1 log log2 log10 log1p".split()  # noqa: SIM905
-}
+    "sqrt": "sqrt",
+} | {function.__name__: name for name, function in UFUNCS.items() if isinstance(function, np.ufunc)}
 """What numpy's functions are in the language."""
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating))
 
 
@@ -177,7 +171,7 @@ def _remainder(a: Any, b: Any) -> Any:
     return _linked(value, [(a, 1.0), (b, -whole)])
 
 
-def kept(name: str, function: Callable[..., Any], *args: Any, **attrs: Any) -> Any:
+def kept(name: str, function: Callable[..., Any], *args: object, **attrs: object) -> Any:
     """`function`, which is the operation `name` of the table of derivatives, of numbers that may know their origin."""
     plain = [float(a) if isinstance(a, Linked) else a for a in args]
     value = function(*plain, **attrs)
@@ -200,7 +194,7 @@ def keeping(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     if name not in RULES or name in ("abs", "max", "min", "select"):
         return function  # they hand one of their operands on, or use its operators
 
-    def compute(*args: Any, **attrs: Any) -> Any:
+    def compute(*args: object, **attrs: object) -> Any:
         if any(isinstance(a, Linked) for a in args):
             return kept(name, function, *args, **attrs)
         return function(*args, **attrs)
@@ -211,7 +205,7 @@ def keeping(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 # ---- reads and writes of memory
 
 
-def read(array: Any, position: tuple[int, ...], value: Any) -> Any:
+def read(array: object, position: tuple[int, ...], value: object) -> Any:
     """What the host has read, with its origin if somebody records it."""
     recorder: Any = in_charge()
     if not isinstance(value, float) or not hasattr(recorder, "host_read"):
@@ -219,7 +213,7 @@ def read(array: Any, position: tuple[int, ...], value: Any) -> Any:
     return recorder.host_read(array, position, value)
 
 
-def wrote(array: Any, where: Any, given: Any) -> None:
+def wrote(array: object, where: object, given: object) -> None:
     """Tell who is in charge that the host writes `given`: a number, or something made of numbers."""
     recorder: Any = in_charge()
     if recorder is None:
@@ -231,13 +225,13 @@ def wrote(array: Any, where: Any, given: Any) -> None:
         recorder.host_wrote(array, where)
 
 
-def links_in(given: Any) -> list[Any]:
+def links_in(given: object) -> list[Any]:
     """The numbers that something is made of, in order, if one of them knows where it came from."""
     flat = list(_flat(given))
     return flat if any(isinstance(e, Linked) and e.chain.open for e in flat) else []
 
 
-def _flat(given: Any) -> Iterator[Any]:
+def _flat(given: object) -> Iterator[Any]:
     """The numbers of a vector, matrix or nested list; of a number itself."""
     if isinstance(given, (int, float)):
         yield given

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from ..errors import AdstackTypeError
 from ..ir.types import DType
 from .elements import Elements, describe
 from .functions import cast
+from .kinds import Operand
 from .scalars import check_number, dtype_of, plain, settled
 
 
-def as_list(value: Any) -> list[Any] | None:
+def as_list(value: object) -> list[Operand] | None:
     """The items of a list, tuple, numpy array, vector or matrix; None of anything else."""
     if isinstance(value, Elements):
         return value.to_list()
@@ -21,7 +22,7 @@ def as_list(value: Any) -> list[Any] | None:
     return list(value.tolist()) if hasattr(value, "tolist") and getattr(value, "ndim", 0) > 0 else None
 
 
-def nested(value: Any) -> tuple[list[Any], tuple[int, ...]]:
+def nested(value: object) -> tuple[list[Operand], tuple[int, ...]]:
     """Elements row by row, and the shape, of a list of scalars or of equally long lists of scalars."""
     items = as_list(value)
     if not items:
@@ -37,7 +38,7 @@ def nested(value: Any) -> tuple[list[Any], tuple[int, ...]]:
     return [_scalar(e) for row in rows if row is not None for e in row], (len(rows), widths.pop())
 
 
-def _scalar(value: Any) -> Any:
+def _scalar(value: object) -> Operand:
     if as_list(value) is not None:
         raise AdstackTypeError(
             "a vector or matrix has at most two axes of scalars", note=f"got {describe(value)} as an element"
@@ -50,7 +51,7 @@ MOST: Final = 1024
 """Components along an axis: each is a value of its own in what is compiled."""
 
 
-def typed(entries: Sequence[Any], dtype: Any) -> tuple[list[Any], DType | None]:
+def typed(entries: Sequence[Operand], dtype: object) -> tuple[list[Operand], DType | None]:
     """The elements converted to `dtype`, and it if it is a type of fixed width; as they are for None."""
     if dtype is None:
         return list(entries), None
@@ -58,7 +59,7 @@ def typed(entries: Sequence[Any], dtype: Any) -> tuple[list[Any], DType | None]:
     return [cast(e, to) for e in entries], to if isinstance(to, DType) else None
 
 
-def size(what: str, value: Any) -> int:
+def size(what: str, value: object) -> int:
     """An extent given by the user."""
     if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < 1:
         raise AdstackTypeError(f"{what} must be a positive compile-time integer", note=f"got {value!r}")

@@ -6,10 +6,11 @@ if there is none but a kernel is being compiled, to the emitter in charge; other
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from ..ir.types import DType
 from ..runtime.threads.scopes import Scopes, Within
+from .kinds import KernelObject, Operand
 
 __all__ = ["AtomicTarget", "Emitter", "ExprLike", "current_emitter", "emitting", "is_expr", "lowered", "lowering"]
 
@@ -17,7 +18,7 @@ __all__ = ["AtomicTarget", "Emitter", "ExprLike", "current_emitter", "emitting",
 class Emitter(Protocol):
     """Records operations of the kernel being compiled."""
 
-    def _emit(self, name: str, args: tuple[Any, ...], /, **attrs: Any) -> Any:
+    def __adstack_emit__(self, name: str, args: tuple[Operand, ...], /, **attrs: Operand) -> Operand:
         """The result of the language's function `name`.
 
         `args` are runtime values and numbers (weak literals). Types are promoted, integers given to functions of reals
@@ -25,7 +26,9 @@ class Emitter(Protocol):
         stand for the default types.
         """
 
-    def _inline(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], owned: bool, /) -> Any:
+    def inline(
+        self, func: KernelObject, args: tuple[Operand, ...], kwargs: dict[str, Operand], owned: bool, /
+    ) -> Operand:
         """The result of a `@func`, whose body is recorded here; if `owned`, its first argument is its object."""
 
 
@@ -42,13 +45,13 @@ class ExprLike(Emitter, Protocol):
 class AtomicTarget(Protocol):
     """What an atomic operation may change: an element of a place, or a local of a kernel."""
 
-    def _atomic(self, kind: str, values: tuple[Any, ...], /) -> Any:
+    def __adstack_atomic__(self, kind: str, values: tuple[Operand, ...], /) -> Operand:
         """Combine `values` into it as one step; the result is the old value. Kinds are those of `ir.ops.ATOMICS`."""
 
 
 _EMITTERS: Final[Scopes[Emitter | None]] = Scopes(asks=True)
 """Those who record operations now. A kernel that is called meanwhile is no launch."""
-_LOWERINGS: Final[Scopes[Any]] = Scopes()
+_LOWERINGS: Final[Scopes[object]] = Scopes()
 
 
 def current_emitter() -> Emitter | None:
@@ -56,12 +59,12 @@ def current_emitter() -> Emitter | None:
     return _EMITTERS.innermost() if _EMITTERS else None
 
 
-def lowered() -> Any:
+def lowered() -> object:
     """What is being lowered: see `frontend.current`; None on the host."""
     return _LOWERINGS.innermost() if _LOWERINGS else None
 
 
-def lowering(context: Any) -> Within[Any]:
+def lowering(context: object) -> Within[object]:
     """Within this block `lowered` gives the context of a lowering."""
     return Within(_LOWERINGS, context)
 
@@ -71,6 +74,6 @@ def emitting(emitter: Emitter | None) -> Within[Emitter | None]:
     return Within(_EMITTERS, emitter)
 
 
-def is_expr(value: Any) -> bool:
+def is_expr(value: object) -> bool:
     """Whether `value` is a runtime scalar."""
-    return hasattr(type(value), "_emit")
+    return hasattr(type(value), "__adstack_emit__")

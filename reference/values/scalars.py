@@ -13,7 +13,7 @@ import numbers
 import operator
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -21,21 +21,23 @@ from ..errors import AdstackTypeError, AdstackValueError
 from ..ir import arithmetic
 from ..ir.ops import TABLE
 from ..ir.types import ALL, DType, by_name, f64, i32, i64, u1, u32, u64, unsigned
+from ..ir.ufuncs import UFUNCS
 from ..runtime.state import active, current
+from .kinds import Operand, TypeLike
 from .linked import keeping
 from .protocol import is_expr
 
 __all__ = ["HOST", "OPERATORS", "dtype_of", "host_cast", "quotient", "settled", "uint"]
 
-Number = Any
+Number = Operand
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Operand:
     """A numpy scalar as the Python number it is."""
     return value.item() if isinstance(value, (np.generic, np.ndarray)) and value.shape == () else value
 
 
-def check_number(what: str, value: Any) -> None:
+def check_number(what: str, value: object) -> None:
     """An error unless `value` is a number or a runtime value."""
     if not (isinstance(value, (numbers.Real, np.generic)) or is_expr(value)):
         raise AdstackTypeError(
@@ -43,28 +45,28 @@ def check_number(what: str, value: Any) -> None:
         )
 
 
-def _in_f64(function: Callable[..., Any]) -> Callable[..., Any]:
+def _in_f64(function: Callable[..., Operand]) -> Callable[..., Operand]:
     """A function of numpy arrays on Python numbers, which are taken as f64."""
 
-    def compute(*args: Any) -> float:
+    def compute(*args: Operand) -> float:
         with np.errstate(all="ignore"):
             return float(function(*(np.asarray(float(a), np.float64) for a in args)))
 
     return compute
 
 
-def _ieee(name: str) -> Callable[..., Any]:
+def _ieee(name: str) -> Callable[..., Operand]:
     """The table's meaning of `name` in f64, on Python numbers."""
     meaning = TABLE[name].meaning
     assert meaning is not None
     return _in_f64(partial(meaning, f64))
 
 
-def _is_float(*args: Any) -> bool:
+def _is_float(*args: object) -> bool:
     return any(isinstance(a, float) for a in args)
 
 
-def _is_int(*args: Any) -> bool:
+def _is_int(*args: object) -> bool:
     return all(isinstance(a, int) for a in args)
 
 
@@ -109,7 +111,7 @@ def _invert(a: Number) -> Number:
     return not a if isinstance(a, bool) else ~a
 
 
-_NUMBER_OPERATORS: Final[dict[str, Callable[..., Any]]] = {
+_NUMBER_OPERATORS: Final[dict[str, Callable[..., Operand]]] = {
     "add": operator.add,
     "sub": operator.sub,
     "mul": operator.mul,
@@ -132,7 +134,7 @@ _NUMBER_OPERATORS: Final[dict[str, Callable[..., Any]]] = {
     "pos": operator.pos,
     "not": _invert,
 }
-_EXPR_OPERATORS: Final[dict[str, Callable[..., Any]]] = {
+_EXPR_OPERATORS: Final[dict[str, Callable[..., Operand]]] = {
     **_NUMBER_OPERATORS,
     "div": operator.truediv,
     "floordiv": operator.floordiv,
@@ -144,10 +146,10 @@ _EXPR_OPERATORS: Final[dict[str, Callable[..., Any]]] = {
 }
 
 
-def _operator(name: str) -> Callable[..., Any]:
+def _operator(name: str) -> Callable[..., Operand]:
     of_linked, of_exprs = keeping(name, _NUMBER_OPERATORS[name]), _EXPR_OPERATORS[name]
 
-    def apply(*args: Any) -> Any:
+    def apply(*args: object) -> Operand:
         for a in args:
             check_number(name, a)
         return of_exprs(*args) if any(is_expr(a) for a in args) else of_linked(*args)
@@ -170,7 +172,7 @@ def default_unsigned() -> DType:
     return unsigned(i32 if runtime is None else runtime.options.default_ip)
 
 
-def scalar_type(dtype: Any) -> Any:
+def scalar_type(dtype: object) -> Operand:
     """A scalar type as programs write it: float, int and uint are default types, bool is u1; others unchanged."""
     if dtype is float:
         return current().options.default_fp
@@ -181,12 +183,12 @@ def scalar_type(dtype: Any) -> Any:
     return u1 if dtype is bool else dtype
 
 
-def settled(to: Any) -> Any:
+def settled(to: object) -> Operand:
     """`uint` as the type that it means now; other types unchanged."""
     return default_unsigned() if to is uint else to
 
 
-def dtype_of(to: Any) -> Any:
+def dtype_of(to: object) -> Operand:
     """A scalar type as it may be written: a `DType`, or int, float, bool or `uint`, which stand for defaults."""
     if isinstance(to, DType) or any(to is t for t in (int, float, bool, uint)):
         return to
@@ -195,7 +197,7 @@ def dtype_of(to: Any) -> Any:
     )
 
 
-def host_cast(value: Number, to: Any) -> Number:
+def host_cast(value: Number, to: TypeLike) -> Number:
     """`cast` on the host; int and float do not round to a width there."""
     if isinstance(to, DType):
         return arithmetic.cast_number(plain(value), to)
@@ -206,7 +208,7 @@ def host_cast(value: Number, to: Any) -> Number:
     return to(value)
 
 
-def _bit_source(value: Number, to: Any) -> DType:
+def _bit_source(value: Number, to: object) -> DType:
     """The type that a host number has when its bits are taken as `to`: a float or signed integer of that width."""
     if not isinstance(to, DType) or to.is_bool:
         raise AdstackTypeError(f"bit_cast to {to!r} is not defined", do="name a type with a width, such as i32 or f32")
@@ -215,7 +217,7 @@ def _bit_source(value: Number, to: Any) -> DType:
     return by_name(("f" if isinstance(value, float) else "i") + str(to.bits))
 
 
-def _host_bitcast(value: Number, to: Any) -> Number:
+def _host_bitcast(value: Number, to: TypeLike) -> Number:
     source = _bit_source(value, to)
     bits = np.asarray(arithmetic.cast_number(value, source), source.numpy)
     return arithmetic.bitcast(to, bits).item()
@@ -229,10 +231,10 @@ def width_type(value: int) -> DType:
     raise AdstackValueError(f"{value} does not fit in 64 bits", do="use a smaller number")
 
 
-def _bits(name: str) -> Callable[..., Any]:
+def _bits(name: str) -> Callable[..., Operand]:
     """An operation on the bits of an integer of 32 or 64 bits."""
 
-    def compute(value: Any, *rest: Any) -> int:
+    def compute(value: object, *rest: object) -> int:
         if not isinstance(value, int):
             raise AdstackTypeError(f"the operand of {name} must be an integer", note=f"got a {type(value).__name__}")
         dtype = width_type(value)
@@ -248,10 +250,10 @@ def _bit_shr(value: int, amount: int) -> int:
     return 0 if not 0 <= amount < bits else (value & ((1 << bits) - 1)) >> amount
 
 
-def _integers(name: str) -> Callable[..., Any]:
+def _integers(name: str) -> Callable[..., Operand]:
     """Truncating division and its remainder; 0 by zero."""
 
-    def compute(a: Any, b: Any) -> Any:
+    def compute(a: Operand, b: Operand) -> Operand:
         if not _is_int(a, b):
             raise AdstackTypeError(f"each operand of {name} must be an integer", do="cast to an integer type")
         whole = 0 if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
@@ -260,15 +262,15 @@ def _integers(name: str) -> Callable[..., Any]:
     return compute
 
 
-def _raw_div(a: Any, b: Any) -> Any:
+def _raw_div(a: object, b: object) -> Operand:
     return _integers("raw_div")(a, b) if _is_int(a, b) else quotient(a, b)
 
 
-def _whole(name: str, exact: Callable[[Any], Any]) -> Callable[..., Any]:
+def _whole(name: str, exact: Callable[[Operand], Operand]) -> Callable[..., Operand]:
     """floor, ceil, round, trunc: a float stays a float, an integer is itself."""
     of_floats = _ieee(name)
 
-    def compute(value: Any) -> Any:
+    def compute(value: Operand) -> Operand:
         if isinstance(value, int):
             return value
         return of_floats(value) if isinstance(value, float) else type(value)(exact(value))
@@ -276,47 +278,25 @@ def _whole(name: str, exact: Callable[[Any], Any]) -> Callable[..., Any]:
     return compute
 
 
-def _round_half_away(value: Any) -> Any:
+def _round_half_away(value: Operand) -> Operand:
     return math.floor(value + type(value)(1) / 2) if value >= 0 else math.ceil(value - type(value)(1) / 2)
 
 
-def _max(a: Any, b: Any) -> Any:
+def _max(a: Operand, b: Operand) -> Operand:
     return a if a > b or b != b else b
 
 
-def _min(a: Any, b: Any) -> Any:
+def _min(a: Operand, b: Operand) -> Operand:
     return a if a < b or b != b else b
 
 
-def _select(condition: Any, a: Any, b: Any) -> Any:
+def _select(condition: object, a: object, b: object) -> Operand:
     return a if condition else b
 
 
-_TRANSCENDENTAL: Final[dict[str, Callable[..., Any]]] = {
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "atan": np.arctan,
-    "sinh": np.sinh,
-    "cosh": np.cosh,
-    "tanh": np.tanh,
-    "exp": np.exp,
-    "exp2": np.exp2,
-    "expm1": np.expm1,
-    "log": np.log,
-    "log2": np.log2,
-    "log10": np.log10,
-    "log1p": np.log1p,
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-    "cbrt": np.cbrt,
-    "atan2": np.arctan2,
-    "hypot": np.hypot,
-}
-
-_PLAIN: Final[dict[str, Callable[..., Any]]] = {
-    **{name: _in_f64(function) for name, function in _TRANSCENDENTAL.items()},
+_PLAIN: Final[dict[str, Callable[..., Operand]]] = {
+    **{name: _in_f64(function) for name, function in UFUNCS.items()},
+    **{name: _bits(name) for name, row in TABLE.items() if row.signature.line == "T -> i32"},
     "sqrt": _ieee("sqrt"),
     "fma": _ieee("fma"),
     "pow": OPERATORS["pow"],
@@ -331,8 +311,6 @@ _PLAIN: Final[dict[str, Callable[..., Any]]] = {
     "raw_div": _raw_div,
     "raw_mod": _integers("raw_mod"),
     "bit_shr": _bit_shr,
-    "popcnt": _bits("popcnt"),
-    "clz": _bits("clz"),
     "cast": host_cast,
     "bitcast": _host_bitcast,
     "logical_not": operator.not_,

@@ -33,41 +33,41 @@ class _Number:
     def __init__(self, value: Any) -> None:
         self.value = np.float64(value)
 
-    def __add__(self, other: Any) -> _Number:
+    def __add__(self, other: object) -> _Number:
         return _Number(self.value + _value(other))
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> _Number:
+    def __sub__(self, other: object) -> _Number:
         return _Number(self.value - _value(other))
 
-    def __rsub__(self, other: Any) -> _Number:
+    def __rsub__(self, other: object) -> _Number:
         return _Number(_value(other) - self.value)
 
-    def __mul__(self, other: Any) -> _Number:
+    def __mul__(self, other: object) -> _Number:
         return _Number(self.value * _value(other))
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> _Number:
+    def __truediv__(self, other: object) -> _Number:
         return _Number(self.value / _value(other))
 
     def __neg__(self) -> _Number:
         return _Number(-self.value)
 
-    def __lt__(self, other: Any) -> _Case:
+    def __lt__(self, other: object) -> _Case:
         return _Case(bool(self.value < _value(other)))
 
-    def __gt__(self, other: Any) -> _Case:
+    def __gt__(self, other: object) -> _Case:
         return _Case(bool(self.value > _value(other)))
 
-    def eq(self, other: Any) -> _Case:
+    def eq(self, other: object) -> _Case:
         return _Case(bool(self.value == _value(other)))
 
-    def ne(self, other: Any) -> _Case:
+    def ne(self, other: object) -> _Case:
         return _Case(bool(self.value != _value(other)))
 
-    def op(self, name: str, *others: Any) -> _Number:
+    def op(self, name: str, *others: object) -> _Number:
         """An operation of the table."""
         meaning = TABLE[name].meaning
         assert meaning is not None
@@ -85,7 +85,7 @@ class _Case:
     def __or__(self, other: _Case) -> _Case:
         return _Case(self.holds or other.holds)
 
-    def where(self, yes: Any, no: Any) -> _Number:
+    def where(self, yes: object, no: object) -> _Number:
         """One of two numbers."""
         return _Number(_value(yes if self.holds else no))
 

@@ -7,13 +7,13 @@ further into the other than this page.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 from ..ir.structure import Kernel, Place
 from ..ir.types import DType
+from .kinds import KernelObject, PythonFunction, TypeLike
 
 __all__ = [
     "FieldLike",
@@ -54,9 +54,9 @@ class FieldLike(Protocol):
     @property
     def place(self) -> Place: ...
     @property
-    def grad(self) -> Any: ...
+    def grad(self) -> KernelObject: ...
     @property
-    def dual(self) -> Any: ...
+    def dual(self) -> KernelObject: ...
     @property
     def is_placed(self) -> bool: ...
 
@@ -94,15 +94,15 @@ class NdarraySpec:
 class TemplateSpec:
     """A compile-time object. Two specs are equal when the frontend would do the same with both (`key`)."""
 
-    value: Any = field(compare=False)
-    key: Any = None
+    value: KernelObject = field(compare=False)
+    key: object = None
 
 
 @dataclass(frozen=True)
 class StructSpec:
     """A struct or dataclass whose members are passed one by one; place names are joined with dots."""
 
-    type: Any
+    type: TypeLike
     members: tuple[tuple[str, Spec], ...]
 
 
@@ -128,10 +128,10 @@ class Request:
             unrolling_limit, fast_math), as attributes.
     """
 
-    function: Callable[..., Any]
+    function: PythonFunction
     specs: tuple[Spec, ...]
     returns: Spec | None
-    options: Any
+    options: object
 
 
 @dataclass(frozen=True)
@@ -146,5 +146,5 @@ class Lowered:
     """
 
     kernel: Kernel
-    fields: dict[str, Any] = field(default_factory=dict)
-    captured: tuple[tuple[partial[Any], Any], ...] = ()
+    fields: dict[str, KernelObject] = field(default_factory=dict)
+    captured: tuple[tuple[partial[object], object], ...] = ()

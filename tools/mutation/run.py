@@ -46,7 +46,7 @@ TESTS: Final = (
     "values/test_atomics",
     "values/test_scalars",
     "frontend/test_emission",
-    "frontend/test_promote",
+    "frontend/test_mem2reg",
     "transforms/test_cse",
     "transforms/test_fold",
     "analysis/test_facts",

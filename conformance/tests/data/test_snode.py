@@ -149,4 +149,4 @@ def test_reset_lets_go_of_what_was_placed() -> None:
     qd.root.dense(qd.i, 2).place(qd.field(qd.f32))
     qd.init(arch=qd.reference)
     qd.root.dense(qd.i, 2)
-    assert len(list(qd.root._below())) == 0
+    assert len(list(qd.root.below())) == 0

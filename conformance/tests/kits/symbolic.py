@@ -34,7 +34,7 @@ class Term:
         self.value = value
         self.dtype = dtype or (f64 if isinstance(value, float) else i32)
 
-    def _emit(self, name: str, args: tuple[Any, ...], /, **attrs: Any) -> Term:
+    def __adstack_emit__(self, name: str, args: tuple[Any, ...], /, **attrs: Any) -> Term:
         if name == "within":  # a check of debug mode, which passes its index on
             return args[0]
         RECORD.append(name)

@@ -14,7 +14,7 @@ class Slot:
         self.value = value
         self.log = []
 
-    def _atomic(self, kind, values):
+    def __adstack_atomic__(self, kind, values):
         self.log.append((kind, values))
         return self.value
 

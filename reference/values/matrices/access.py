@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...errors import AdstackIndexError, AdstackTypeError
 from ..elements import Elements, as_elements, describe
 from ..functions import elementwise
+from ..kinds import Operand
 from ..protocol import is_expr
 
 
-def _static_axis(owner: Elements, axis: int, index: Any) -> list[int]:
+def _static_axis(owner: Elements, axis: int, index: object) -> list[int]:
     """The positions along an axis that a static index or slice means."""
     extent = owner.shape[axis]
     if isinstance(index, slice):
@@ -24,7 +23,7 @@ def _static_axis(owner: Elements, axis: int, index: Any) -> list[int]:
     return [position % extent]
 
 
-def _as_int(index: Any) -> int:
+def _as_int(index: object) -> int:
     if isinstance(index, bool) or not hasattr(index, "__index__"):
         raise AdstackTypeError(
             "an index of a vector or matrix must be an integer", note=f"got {describe(index)}", do="cast it to i32"
@@ -38,7 +37,7 @@ def _plain_slice(index: slice) -> slice:
     return index
 
 
-def _check_count(owner: Elements, indices: tuple[Any, ...]) -> None:
+def _check_count(owner: Elements, indices: tuple[Operand, ...]) -> None:
     if len(indices) != owner.ndim:
         example = "v[i]" if owner.is_vector else "m[i, j]; m[i, :] is a row"
         raise AdstackIndexError(
@@ -46,7 +45,7 @@ def _check_count(owner: Elements, indices: tuple[Any, ...]) -> None:
         )
 
 
-def _positions(owner: Elements, indices: tuple[Any, ...]) -> tuple[list[int], tuple[int, ...]]:
+def _positions(owner: Elements, indices: tuple[Operand, ...]) -> tuple[list[int], tuple[int, ...]]:
     """Flat positions of a static selection, and its shape (without the axes that were indexed by a number)."""
     chosen = [_static_axis(owner, axis, index) for axis, index in enumerate(indices)]
     shape = tuple(len(c) for c, index in zip(chosen, indices, strict=True) if isinstance(index, slice))
@@ -57,21 +56,21 @@ def _positions(owner: Elements, indices: tuple[Any, ...]) -> tuple[list[int], tu
     return [i * owner.m + j for i in chosen[0] for j in chosen[1]], shape
 
 
-def _normal(index: Any) -> tuple[Any, ...]:
+def _normal(index: object) -> tuple[Operand, ...]:
     if isinstance(index, Elements):
         return tuple(index.entries)
     return tuple(index) if isinstance(index, tuple) else (index,)
 
 
-def _flat_runtime_index(owner: Elements, indices: tuple[Any, ...]) -> Any:
+def _flat_runtime_index(owner: Elements, indices: tuple[Operand, ...]) -> Operand:
     """Row-major position of runtime indices."""
     return indices[0] if owner.is_vector else indices[0] * owner.m + indices[1]
 
 
-def _within(owner: Elements, indices: tuple[Any, ...]) -> tuple[Any, ...]:
+def _within(owner: Elements, indices: tuple[Operand, ...]) -> tuple[Operand, ...]:
     """The indices; debug mode checks those that are runtime values."""
     pairs = zip(indices, owner.shape, strict=True)
-    return tuple(i._emit("within", (i, extent)) if is_expr(i) else i for i, extent in pairs)
+    return tuple(i.__adstack_emit__("within", (i, extent)) if is_expr(i) else i for i, extent in pairs)
 
 
 class Access(Elements):
@@ -79,7 +78,7 @@ class Access(Elements):
 
     __slots__ = ()
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Operand:
         indices = _normal(index)
         _check_count(self, indices)
         if any(is_expr(i) for i in indices):
@@ -87,7 +86,7 @@ class Access(Elements):
         positions, shape = _positions(self, indices)
         return self.over([self.storage[k] for k in positions], shape) if shape else self.storage[positions[0]]
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: object, value: object) -> None:
         indices = _normal(index)
         _check_count(self, indices)
         if any(is_expr(i) for i in indices):
@@ -96,7 +95,7 @@ class Access(Elements):
         positions, shape = _positions(self, indices)
         self._assign(positions, shape, value)
 
-    def _assign(self, positions: list[int], shape: tuple[int, ...], value: Any) -> None:
+    def _assign(self, positions: list[int], shape: tuple[int, ...], value: object) -> None:
         """Write a scalar to all positions, or a vector or matrix of that shape to them one by one."""
         value = as_elements(value)
         if isinstance(value, Elements) and value.shape != shape:
@@ -106,20 +105,20 @@ class Access(Elements):
         for position, element in zip(positions, values, strict=True):
             self.storage[position] = self._admit(element)
 
-    def _admit(self, element: Any) -> Any:
+    def _admit(self, element: object) -> Operand:
         """What is stored for `element`: converted, if the elements have a declared type; views convert themselves."""
         own = isinstance(self.storage, list)
         return elementwise("cast", element, to=self._dtype) if own and self._dtype is not None else element
 
-    def fill(self, value: Any) -> None:
+    def fill(self, value: object) -> None:
         """Set every element to `value`."""
         self._assign(list(range(len(self.storage))), self.shape, value)
 
-    def assign(self, value: Any) -> None:
+    def assign(self, value: object) -> None:
         """Set the elements to those of a vector or matrix of the same shape, or all to one scalar."""
         self.fill(value)
 
-    def _runtime_get(self, indices: tuple[Any, ...]) -> Any:
+    def _runtime_get(self, indices: tuple[Operand, ...]) -> Operand:
         """The element, row or column at runtime indices."""
         if any(isinstance(index, slice) for index in indices):
             points, length = line(self, indices)
@@ -128,7 +127,7 @@ class Access(Elements):
         reach = getattr(self.storage, "get_at", None)
         return reach(indices, self.shape) if reach is not None else self._select_get(indices)
 
-    def _runtime_set(self, indices: tuple[Any, ...], value: Any) -> None:
+    def _runtime_set(self, indices: tuple[Operand, ...], value: object) -> None:
         """Set the element, row or column at runtime indices."""
         if any(isinstance(index, slice) for index in indices):
             points, length = line(self, indices)
@@ -144,7 +143,7 @@ class Access(Elements):
         else:
             self._select_set(indices, value)
 
-    def _select_get(self, indices: tuple[Any, ...]) -> Any:
+    def _select_get(self, indices: tuple[Operand, ...]) -> Operand:
         """The element at runtime indices, by a chain of selects; the first element if they are out of range."""
         indices = _within(self, indices)
         position = _flat_runtime_index(self, indices)
@@ -154,7 +153,7 @@ class Access(Elements):
             found = elementwise("select", position == k, element, found)
         return found
 
-    def _select_set(self, indices: tuple[Any, ...], value: Any) -> None:
+    def _select_set(self, indices: tuple[Operand, ...], value: object) -> None:
         """Set the element at runtime indices, by a select for each element; none if they are out of range."""
         indices = _within(self, indices)
         position = _flat_runtime_index(self, indices)
@@ -162,7 +161,7 @@ class Access(Elements):
             self.storage[k] = elementwise("select", position == k, self._admit(value), element)
 
 
-def line(owner: Elements, indices: tuple[Any, ...]) -> tuple[list[tuple[Any, ...]], int]:
+def line(owner: Elements, indices: tuple[Operand, ...]) -> tuple[list[tuple[Operand, ...]], int]:
     """The points of a matrix that a runtime index and a static slice select together, and how many they are."""
     runtime = 0 if is_expr(indices[0]) else 1
     others = _static_axis(owner, 1 - runtime, indices[1 - runtime])
@@ -170,7 +169,7 @@ def line(owner: Elements, indices: tuple[Any, ...]) -> tuple[list[tuple[Any, ...
     return [(k, fixed) if runtime else (fixed, k) for k in others], len(others)
 
 
-def _check_runtime(indices: tuple[Any, ...]) -> None:
+def _check_runtime(indices: tuple[Operand, ...]) -> None:
     for index in indices:
         if not is_expr(index):
             _as_int(index)

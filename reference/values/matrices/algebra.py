@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any
 
 from ...errors import AdstackTypeError
 from ..elements import Elements, as_elements, describe
 from ..functions import cast, max_, min_, operate, sqrt
+from ..kinds import Operand, TypeLike
 from ..scalars import settled
 from .operators import Operators, dot_entries
 
 
-def vector_operand(what: str, value: Any) -> Any:
+def vector_operand(what: str, value: object) -> Operand:
     """`value` as a vector, or an error."""
     value = as_elements(value)
     if not (isinstance(value, Elements) and value.is_vector):
@@ -20,7 +20,7 @@ def vector_operand(what: str, value: Any) -> Any:
     return value
 
 
-def _same_length(what: str, left: Any, right: Any) -> tuple[list[Any], list[Any]]:
+def _same_length(what: str, left: Operand, right: Operand) -> tuple[list[Operand], list[Operand]]:
     left, right = vector_operand(what, left), vector_operand(what, right)
     if left.n != right.n:
         raise AdstackTypeError(
@@ -29,28 +29,28 @@ def _same_length(what: str, left: Any, right: Any) -> tuple[list[Any], list[Any]
     return left.entries, right.entries
 
 
-def cross(left: Any, right: Any) -> Any:
+def cross(left: object, right: object) -> Operand:
     """The cross product: a vector for two 3-vectors, a scalar for two 2-vectors."""
     a, b = _same_length("cross", left, right)
     if len(a) not in (2, 3):
         raise AdstackTypeError("the cross product is defined for 2 and 3 components", note=f"got {describe(left)}")
 
-    def minor(i: int, j: int) -> Any:
+    def minor(i: int, j: int) -> Operand:
         return operate("sub", operate("mul", a[i], b[j]), operate("mul", a[j], b[i]))
 
     return minor(0, 1) if len(a) == 2 else Elements.over([minor(1, 2), minor(2, 0), minor(0, 1)], (3,))
 
 
-def nonzero(value: Any) -> Any:
+def nonzero(value: object) -> Operand:
     """Whether a number is not zero."""
     return operate("ne", value, 0)
 
 
-def _fold(operation: str, elements: list[Any]) -> Any:
+def _fold(operation: str, elements: list[Operand]) -> Operand:
     return reduce(lambda left, right: operate(operation, left, right), elements)
 
 
-def in_type(matrix: Any, dt: Any) -> Any:
+def in_type(matrix: object, dt: object) -> Operand:
     """A matrix with its elements converted to a type, if one is given."""
     return matrix if dt is None else cast(as_elements(matrix), dt)
 
@@ -60,84 +60,84 @@ class Algebra(Operators):
 
     __slots__ = ()
 
-    def dot(self, other: Any) -> Any:
+    def dot(self, other: object) -> Operand:
         """The sum of the products of the components of two vectors."""
         return dot_entries(*_same_length("dot", self, other))
 
-    def cross(self, other: Any) -> Any:
+    def cross(self, other: object) -> Operand:
         """The cross product: a vector for two 3-vectors, a scalar for two 2-vectors."""
         return cross(self, other)
 
-    def outer_product(self, other: Any) -> Any:
+    def outer_product(self, other: object) -> Operand:
         """The matrix of all products of a component of this vector (row) and one of the other (column)."""
         left, right = vector_operand("outer_product", self), vector_operand("outer_product", other)
         products = [operate("mul", a, b) for a in left.entries for b in right.entries]
         return self.over(products, (left.n, right.n))
 
-    def frobenius_inner(self, other: Any) -> Any:
+    def frobenius_inner(self, other: object) -> Operand:
         """The sum of elementwise products."""
         products = operate("mul", self, other)
         return products.sum()
 
-    def norm_sqr(self) -> Any:
+    def norm_sqr(self) -> Operand:
         """The sum of the squares of the elements."""
         return dot_entries(self.entries, self.entries)
 
-    def norm(self, eps: Any = 0) -> Any:
+    def norm(self, eps: object = 0) -> Operand:
         """sqrt(norm_sqr() + eps); an eps above 0 keeps the derivative finite at 0."""
         return sqrt(self._padded(self.norm_sqr(), eps))
 
-    def norm_inv(self, eps: Any = 0) -> Any:
+    def norm_inv(self, eps: object = 0) -> Operand:
         """1 / sqrt(norm_sqr() + eps)."""
         return operate("div", 1, self.norm(eps))
 
-    def normalized(self, eps: Any = 0) -> Any:
+    def normalized(self, eps: object = 0) -> Operand:
         """The elements divided by norm() + eps."""
         return operate("mul", self, operate("div", 1, self._padded(self.norm(), eps)))
 
     @staticmethod
-    def _padded(value: Any, eps: Any) -> Any:
+    def _padded(value: object, eps: object) -> Operand:
         # A literal 0 adds nothing and would only be another operation to compile and differentiate.
         return value if isinstance(eps, (int, float)) and eps == 0 else operate("add", value, eps)
 
-    def sum(self) -> Any:
+    def sum(self) -> Operand:
         """The sum of the elements, from the first on."""
         return _fold("add", self.entries)
 
-    def max(self) -> Any:
+    def max(self) -> Operand:
         """The largest element, as the variadic `max` finds it."""
         return max_(*self.entries)
 
-    def min(self) -> Any:
+    def min(self) -> Operand:
         """The smallest element, as the variadic `min` finds it."""
         return min_(*self.entries)
 
-    def any(self) -> Any:
+    def any(self) -> Operand:
         """Whether an element is not zero."""
         return _fold("or", [nonzero(e) for e in self.entries])
 
-    def all(self) -> Any:
+    def all(self) -> Operand:
         """Whether no element is zero."""
         return _fold("and", [nonzero(e) for e in self.entries])
 
-    def trace(self) -> Any:
+    def trace(self) -> Operand:
         """The sum of the diagonal of a square matrix."""
         rows = square_rows("trace", self)
         return _fold("add", [rows[i][i] for i in range(len(rows))])
 
-    def transpose(self) -> Any:
+    def transpose(self) -> Operand:
         """Rows and columns exchanged; a vector becomes a matrix of one row."""
         flat = [e for column in zip(*self.rows_of_entries(), strict=True) for e in column]
         return self.over(flat, (self.m, self.n))
 
-    def cast(self, dtype: Any) -> Any:
+    def cast(self, dtype: TypeLike) -> Operand:
         """The elements converted to `dtype`."""
         dtype = settled(dtype)
         converted = cast(self, dtype)
         return self.over(converted.entries, self.shape, dtype if hasattr(dtype, "bits") else None)
 
 
-def square_rows(what: str, value: Any) -> list[list[Any]]:
+def square_rows(what: str, value: object) -> list[list[Operand]]:
     """The rows of a square matrix, or an error."""
     value = as_elements(value)
     if not isinstance(value, Elements) or value.is_vector or value.n != value.m:

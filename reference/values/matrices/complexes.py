@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...errors import AdstackTypeError
 from ..elements import Elements, describe
 from ..functions import atan2, cos, exp, log, select, sin
+from ..kinds import Operand
 from .algebra import vector_operand
 
 
-def _parts(value: Any) -> tuple[Any, Any]:
+def _parts(value: object) -> tuple[Operand, Operand]:
     vector = vector_operand("a complex function", value)
     if vector.n != 2:
         raise AdstackTypeError("a complex number is a 2-vector", note=f"got {describe(vector)}")
@@ -18,64 +17,64 @@ def _parts(value: Any) -> tuple[Any, Any]:
     return re, im
 
 
-def _complex(re: Any, im: Any) -> Any:
+def _complex(re: object, im: object) -> Operand:
     return Elements.over([re, im], (2,))
 
 
-def cconj(z: Any) -> Any:
+def cconj(z: object) -> Operand:
     """The conjugate."""
     re, im = _parts(z)
     return _complex(re, -im)
 
 
-def cmul(z1: Any, z2: Any) -> Any:
+def cmul(z1: object, z2: object) -> Operand:
     """The product."""
     (a, b), (c, d) = _parts(z1), _parts(z2)
     return _complex(a * c - b * d, a * d + b * c)
 
 
-def cinv(z: Any) -> Any:
+def cinv(z: object) -> Operand:
     """The reciprocal."""
     return cconj(z) / _norm_sqr(z)
 
 
-def cdiv(z1: Any, z2: Any) -> Any:
+def cdiv(z1: object, z2: object) -> Operand:
     """The quotient."""
     return cmul(z1, cconj(z2)) / _norm_sqr(z2)
 
 
-def _norm_sqr(z: Any) -> Any:
+def _norm_sqr(z: object) -> Operand:
     re, im = _parts(z)
     return re * re + im * im
 
 
-def _polar(radius: Any, angle: Any) -> Any:
+def _polar(radius: object, angle: object) -> Operand:
     return _complex(radius * cos(angle), radius * sin(angle))
 
 
-def _angle(z: Any) -> Any:
+def _angle(z: object) -> Operand:
     """The angle of z; 0 for 0, so that derivatives there are not NaN."""
     re, im = _parts(z)
     return select(_norm_sqr(z) == 0, 0.0, atan2(im, re))
 
 
-def cexp(z: Any) -> Any:
+def cexp(z: object) -> Operand:
     """e to the power z."""
     re, im = _parts(z)
     return _polar(exp(re), im)
 
 
-def clog(z: Any) -> Any:
+def clog(z: object) -> Operand:
     """The principal logarithm: its imaginary part lies in [-pi, pi]."""
     re, im = _parts(z)
     return _complex(0.5 * log(_norm_sqr(z)), atan2(im, re))
 
 
-def csqrt(z: Any) -> Any:
+def csqrt(z: object) -> Operand:
     """The principal square root: its real part is not negative."""
     return cpow(z, 0.5)
 
 
-def cpow(z: Any, n: Any) -> Any:
+def cpow(z: Operand, n: Operand) -> Operand:
     """z to the real power n: the principal value."""
     return _polar(_norm_sqr(z) ** (0.5 * n), _angle(z) * n)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from ...errors import AdstackTypeError
 from ..elements import Elements, describe
 from ..functions import operate, select, sqrt
+from ..kinds import Operand
 from .algebra import in_type, square_rows
 from .linear import inverse
 
@@ -14,7 +15,7 @@ NEWTON_STEPS: Final = 10
 """With scaling, 9 steps reach f64 accuracy for condition numbers up to 1e16 (R. Byers, H. Xu, 2008)."""
 
 
-def polar_decompose(matrix: Any, dt: Any = None) -> tuple[Any, Any]:
+def polar_decompose(matrix: object, dt: object = None) -> tuple[Operand, Operand]:
     """R, P with `matrix == R @ P`: R orthogonal, P symmetric with eigenvalues not below 0.
 
     An invertible 2x2 or 3x3 matrix has exactly one; its R turns without reflecting if the determinant is positive, and
@@ -31,7 +32,7 @@ def polar_decompose(matrix: Any, dt: Any = None) -> tuple[Any, Any]:
     return turned, operate("mul", 0.5, operate("add", stretch, stretch.transpose()))
 
 
-def _closest_2x2(matrix: Any) -> Any:
+def _closest_2x2(matrix: Operand) -> Operand:
     """The orthogonal matrix closest to a 2x2 matrix; the identity for zero.
 
     A matrix is a multiple of a rotation plus a multiple of a reflection; the larger part decides, and it is the
@@ -51,7 +52,7 @@ def _closest_2x2(matrix: Any) -> Any:
     return Elements.over([cosine, upper, sine, lower], (2, 2))
 
 
-def _closest_3x3(matrix: Any) -> Any:
+def _closest_3x3(matrix: Operand) -> Operand:
     """The orthogonal matrix closest to an invertible matrix, by Newton's iteration.
 
     X becomes the mean of s X and the inverse of (s X) transposed, s chosen so that both have the same Frobenius norm:
@@ -65,7 +66,7 @@ def _closest_3x3(matrix: Any) -> Any:
     return matrix
 
 
-def eig(matrix: Any, dt: Any = None) -> tuple[Any, Any]:
+def eig(matrix: object, dt: object = None) -> tuple[Operand, Operand]:
     """Eigenvalues and eigenvectors of a 2x2 matrix, real or complex.
 
     The first result has one row (real part, imaginary part) per eigenvalue. The second has one column per unit
@@ -90,7 +91,7 @@ def eig(matrix: Any, dt: Any = None) -> tuple[Any, Any]:
     )
 
 
-def _eigenvector(a: Any, b: Any, c: Any, d: Any, re: Any, im: Any, which: int) -> list[Any]:
+def _eigenvector(a: object, b: object, c: object, d: object, re: object, im: object, which: int) -> list[Operand]:
     """A unit vector v with (A - (re + i im)) v == 0: of (re + i im - d, c) and (b, re + i im - a) the longer one."""
     first = [operate("sub", re, d), im, c, 0.0]
     second = [b, 0.0, operate("sub", re, a), im]

@@ -12,37 +12,38 @@ derivative of the vectors exists; there the rotation between them counts as cons
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from ...errors import AdstackTypeError
 from ..elements import Elements, describe
 from ..functions import operate, select, sqrt
+from ..kinds import Operand
 from .algebra import cross, in_type, square_rows
 from .operators import dot_entries
 
 SWEEPS: Final = {2: 2, 3: 5}
 """How often every pair of columns is turned; measured so that f64 converges, whatever the matrix."""
 
-Column = list[Any]
+Column = list[Operand]
 
 
-def _add(a: Any, b: Any) -> Any:
+def _add(a: object, b: object) -> Operand:
     return operate("add", a, b)
 
 
-def _sub(a: Any, b: Any) -> Any:
+def _sub(a: object, b: object) -> Operand:
     return operate("sub", a, b)
 
 
-def _mul(a: Any, b: Any) -> Any:
+def _mul(a: object, b: object) -> Operand:
     return operate("mul", a, b)
 
 
-def _div(a: Any, b: Any) -> Any:
+def _div(a: object, b: object) -> Operand:
     return operate("div", a, b)
 
 
-def rotation(alpha: Any, beta: Any, gamma: Any) -> tuple[Any, Any]:
+def rotation(alpha: object, beta: object, gamma: object) -> tuple[Operand, Operand]:
     """Cosine and sine of the angle of at most 45 degrees that diagonalises [[alpha, gamma], [gamma, beta]]."""
     swapped = operate("lt", alpha, beta)
     # Not abs: its derivative at a tie would be 0 and lose how the angle depends on alpha - beta.
@@ -55,7 +56,7 @@ def rotation(alpha: Any, beta: Any, gamma: Any) -> tuple[Any, Any]:
     return cosine, _div(_mul(0.5, twice), _mul(length, cosine))
 
 
-def _turn(c: Any, s: Any, a: Column, b: Column) -> tuple[Column, Column]:
+def _turn(c: object, s: object, a: Column, b: Column) -> tuple[Column, Column]:
     first = [_add(_mul(c, x), _mul(s, y)) for x, y in zip(a, b, strict=True)]
     return first, [_sub(_mul(c, y), _mul(s, x)) for x, y in zip(a, b, strict=True)]
 
@@ -64,14 +65,14 @@ def _pairs(size: int) -> list[tuple[int, int]]:
     return [(i, j) for i in range(size) for j in range(i + 1, size)]
 
 
-def _swap_columns(swap: Any, columns: list[Column], i: int, j: int) -> None:
+def _swap_columns(swap: object, columns: list[Column], i: int, j: int) -> None:
     """Exchange two columns where `swap` holds."""
     a, b = columns[i], columns[j]
     columns[i] = [select(swap, y, x) for x, y in zip(a, b, strict=True)]
     columns[j] = [select(swap, x, y) for x, y in zip(a, b, strict=True)]
 
 
-def _sort(keys: list[Any], *tables: list[Column]) -> None:
+def _sort(keys: list[Operand], *tables: list[Column]) -> None:
     """Put keys in descending order, and the columns of the tables with them."""
     for i, j in ((0, 1), (1, 2), (0, 1)) if len(keys) == 3 else ((0, 1),):
         swap = operate("lt", keys[i], keys[j])
@@ -84,18 +85,18 @@ def _identity(size: int) -> list[Column]:
     return [[float(i == j) for i in range(size)] for j in range(size)]
 
 
-def _from_columns(columns: list[Column]) -> Any:
+def _from_columns(columns: list[Column]) -> Operand:
     return Elements.over([e for row in zip(*columns, strict=True) for e in row], (len(columns[0]), len(columns)))
 
 
-def _square(what: str, matrix: Any) -> list[list[Any]]:
+def _square(what: str, matrix: object) -> list[list[Operand]]:
     rows = square_rows(what, matrix)
     if len(rows) not in SWEEPS:
         raise AdstackTypeError(f"{what} is defined for 2x2 and 3x3 matrices", note=f"got {describe(matrix)}")
     return [[_mul(1.0, e) for e in row] for row in rows]
 
 
-def svd(matrix: Any, dt: Any = None) -> tuple[Any, Any, Any]:
+def svd(matrix: object, dt: object = None) -> tuple[Operand, Operand, Operand]:
     """U, S, V with `matrix == U @ S @ V.transpose()`: S diagonal, not negative, descending; U and V orthogonal.
 
     `dt` is the type to compute in; by default the matrix's.
@@ -116,7 +117,7 @@ def svd(matrix: Any, dt: Any = None) -> tuple[Any, Any, Any]:
     return _from_columns(left), Elements.over(middle, (size, size)), _from_columns(right)
 
 
-def _left_vectors(columns: list[Column], square: Any) -> tuple[list[Column], list[Any]]:
+def _left_vectors(columns: list[Column], square: object) -> tuple[list[Column], list[Operand]]:
     """Orthogonal unit vectors along orthogonal columns that get shorter, and the columns' lengths.
 
     Of a matrix without full rank the last columns are zero, or rounding errors in any direction. So only the first
@@ -134,7 +135,7 @@ def _left_vectors(columns: list[Column], square: Any) -> tuple[list[Column], lis
     return left, [select(flip, operate("neg", v), v) for flip, v in zip(flips, values, strict=True)]
 
 
-def _unit(vector: Column, square: Any, instead: Column) -> Column:
+def _unit(vector: Column, square: object, instead: Column) -> Column:
     """The vector over the root of `square`, or another one where that is 0."""
     empty = operate("eq", square, 0)
     length = sqrt(select(empty, 1.0, square))
@@ -161,7 +162,7 @@ def _any_orthogonal(u: Column) -> Column:
     return [_div(e, length) for e in chosen]
 
 
-def sym_eig(matrix: Any, dt: Any = None) -> tuple[Any, Any]:
+def sym_eig(matrix: object, dt: object = None) -> tuple[Operand, Operand]:
     """Eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix; only its upper triangle is read.
 
     `dt` is the type to compute in; by default the matrix's.

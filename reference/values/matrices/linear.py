@@ -5,19 +5,18 @@ Closed forms have no branches, so that they vectorise and differentiate as they 
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...errors import AdstackTypeError
 from ..elements import Elements, as_elements, describe
 from ..functions import operate
+from ..kinds import Operand
 from .algebra import Algebra, square_rows
 from .operators import matmul
 
-Rows = list[list[Any]]
+Rows = list[list[Operand]]
 LARGEST = 4
 
 
-def _mul(a: Any, b: Any) -> Any:
+def _mul(a: object, b: object) -> Operand:
     return operate("mul", a, b)
 
 
@@ -25,38 +24,38 @@ def _minor_rows(rows: Rows, i: int, j: int) -> Rows:
     return [[e for column, e in enumerate(row) if column != j] for line, row in enumerate(rows) if line != i]
 
 
-def _alternating_sum(terms: list[Any]) -> Any:
+def _alternating_sum(terms: list[Operand]) -> Operand:
     total = terms[0]
     for k, term in enumerate(terms[1:], 1):
         total = operate("sub" if k % 2 else "add", total, term)
     return total
 
 
-def determinant_of(rows: Rows) -> Any:
+def determinant_of(rows: Rows) -> Operand:
     """The determinant by expansion along the first row."""
     if len(rows) == 1:
         return rows[0][0]
     return _alternating_sum([_mul(e, determinant_of(_minor_rows(rows, 0, j))) for j, e in enumerate(rows[0])])
 
 
-def _cofactor(rows: Rows, i: int, j: int) -> Any:
+def _cofactor(rows: Rows, i: int, j: int) -> Operand:
     minor = determinant_of(_minor_rows(rows, i, j)) if len(rows) > 1 else 1
     return operate("neg", minor) if (i + j) % 2 else minor
 
 
-def _small_rows(what: str, value: Any) -> Rows:
+def _small_rows(what: str, value: object) -> Rows:
     rows = square_rows(what, value)
     if len(rows) > LARGEST:
         raise AdstackTypeError(f"{what} is defined up to {LARGEST}x{LARGEST}", note=f"got {describe(value)}")
     return rows
 
 
-def determinant(value: Any) -> Any:
+def determinant(value: object) -> Operand:
     """The determinant of a square matrix up to 4x4."""
     return determinant_of(_small_rows("determinant", value))
 
 
-def inverse(value: Any) -> Any:
+def inverse(value: object) -> Operand:
     """The inverse of a square matrix up to 4x4: the transposed cofactors over the determinant."""
     rows = _small_rows("inverse", value)
     size = len(rows)
@@ -65,7 +64,7 @@ def inverse(value: Any) -> Any:
     return Elements.over([_mul(scale, cofactors[j][i]) for i in range(size) for j in range(size)], (size, size))
 
 
-def dot(left: list[Any], right: list[Any]) -> Any:
+def dot(left: list[Operand], right: list[Operand]) -> Operand:
     """The sum of products, from the left."""
     total = _mul(left[0], right[0])
     for a, b in zip(left[1:], right[1:], strict=True):
@@ -73,7 +72,7 @@ def dot(left: list[Any], right: list[Any]) -> Any:
     return total
 
 
-def solve(matrix: Any, right: Any) -> Any:
+def solve(matrix: Operand, right: Operand) -> Operand:
     """x with `matrix @ x == right`, for a square matrix up to 4x4 and a vector or matrix on the right."""
     _small_rows("solve", matrix)
     matrix, right = as_elements(matrix), as_elements(right)
@@ -90,10 +89,10 @@ class Linear(Algebra):
 
     __slots__ = ()
 
-    def determinant(self) -> Any:
+    def determinant(self) -> Operand:
         """The determinant of a square matrix up to 4x4."""
         return determinant(self)
 
-    def inverse(self) -> Any:
+    def inverse(self) -> Operand:
         """The inverse of a square matrix up to 4x4."""
         return inverse(self)

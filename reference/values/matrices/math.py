@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math as _math
-from typing import Any, Final
+from typing import Final
 
 from ..elements import as_elements
 from ..functions import (
@@ -41,6 +41,7 @@ from ..functions import max_ as max
 from ..functions import min_ as min
 from ..functions import pow_ as pow
 from ..functions import round_ as round
+from ..kinds import Operand
 from ..scalars import uint
 from . import complexes as _complexes
 from .matrix import Matrix, cross, determinant, inverse
@@ -89,97 +90,97 @@ cconj, cmul, cdiv, cinv = _complexes.cconj, _complexes.cmul, _complexes.cdiv, _c
 cexp, clog, csqrt, cpow = _complexes.cexp, _complexes.clog, _complexes.csqrt, _complexes.cpow
 
 
-def clamp(x: Any, xmin: Any, xmax: Any) -> Any:
+def clamp(x: object, xmin: object, xmax: object) -> Operand:
     """x held between xmin and xmax."""
     return min(xmax, max(xmin, x))
 
 
-def mix(x: Any, y: Any, a: Any) -> Any:
+def mix(x: object, y: object, a: object) -> Operand:
     """From x (a = 0) to y (a = 1) in a straight line."""
     rest = operate("sub", 1.0, a)
     return operate("add", operate("mul", x, rest), operate("mul", y, a))
 
 
-def step(edge: Any, x: Any) -> Any:
+def step(edge: object, x: object) -> Operand:
     """0 where x is below the edge, else 1."""
     return select(operate("lt", x, edge), 0.0, 1.0)
 
 
-def smoothstep(edge0: Any, edge1: Any, x: Any) -> Any:
+def smoothstep(edge0: object, edge1: object, x: object) -> Operand:
     """From 0 at edge0 to 1 at edge1 along a cubic with flat ends."""
     t = clamp(operate("div", operate("sub", x, edge0), operate("sub", edge1, edge0)), 0.0, 1.0)
     return t * t * (3.0 - 2.0 * t)
 
 
-def sign(x: Any) -> Any:
+def sign(x: object) -> Operand:
     """-1, 0 or 1 like x, in the type of x; 0 for NaN. Its derivative is 0."""
     x = as_elements(x)
     above, below = operate("gt", x, 0), operate("lt", x, 0)
     return select(above, like(x, 1), select(below, like(x, -1), like(x, 0)))
 
 
-def fract(x: Any) -> Any:
+def fract(x: object) -> Operand:
     """x - floor(x): at least 0 and below 1."""
     return operate("sub", x, floor(x))
 
 
-def mod(x: Any, y: Any) -> Any:
+def mod(x: object, y: object) -> Operand:
     """x - y * floor(x / y): the remainder with the sign of y."""
     return operate("sub", x, operate("mul", y, floor(operate("div", x, y))))
 
 
-def isnan(x: Any) -> Any:
+def isnan(x: object) -> Operand:
     """Whether x is not a number."""
     return operate("ne", x, x)
 
 
-def isinf(x: Any) -> Any:
+def isinf(x: object) -> Operand:
     """Whether x is an infinity."""
     return operate("eq", elementwise("abs", x), inf)
 
 
-def degrees(x: Any) -> Any:
+def degrees(x: object) -> Operand:
     """An angle in radians, in degrees."""
     return operate("mul", x, 180.0 / pi)
 
 
-def radians(x: Any) -> Any:
+def radians(x: object) -> Operand:
     """An angle in degrees, in radians."""
     return operate("mul", x, pi / 180.0)
 
 
-def ffs(x: Any) -> Any:
+def ffs(x: object) -> Operand:
     """The position, from 1, of the lowest set bit of an integer; 0 if none is set."""
     # x ^ (x - 1) has ones from the bottom up to the lowest set bit of x.
     return select(operate("eq", x, 0), 0, popcnt(operate("xor", x, operate("sub", x, 1))))
 
 
-def dot(x: Any, y: Any) -> Any:
+def dot(x: object, y: object) -> Operand:
     """The sum of the products of the components of two vectors."""
     return Matrix(x).dot(y)
 
 
-def length(x: Any) -> Any:
+def length(x: object) -> Operand:
     """The Euclidean norm of a vector."""
     return Matrix(x).norm()
 
 
-def normalize(v: Any) -> Any:
+def normalize(v: object) -> Operand:
     """The vector divided by its length."""
     return Matrix(v).normalized()
 
 
-def distance(x: Any, y: Any) -> Any:
+def distance(x: object, y: object) -> Operand:
     """The length of x - y."""
     return length(operate("sub", x, y))
 
 
-def reflect(x: Any, n: Any) -> Any:
+def reflect(x: object, n: object) -> Operand:
     """The direction x mirrored at a surface with the unit normal n."""
     return Matrix(x) - 2.0 * dot(x, n) * Matrix(n)
 
 
-def refract(x: Any, n: Any, eta: Any) -> Any:
+def refract(x: Operand, n: Operand, eta: Operand) -> Operand:
     """The unit direction x bent at a surface with the unit normal n and ratio of indices eta; 0 if all is reflected."""
     x, n = Matrix(x), Matrix(n)
     along = x.dot(n)

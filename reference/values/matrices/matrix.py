@@ -7,12 +7,12 @@ numbers that have not met a type yet.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from ...errors import AdstackTypeError
 from ..elements import Elements, as_elements, describe
+from ..kinds import Operand, TypeLike
 from ..making import factories
 from ..nested import as_list, nested, size, typed
 from ..protocol import is_expr
@@ -50,7 +50,7 @@ class Matrix(Linear, Swizzles, Access):
 
     __slots__ = ()
 
-    def __new__(cls, values: Any = None, dt: Any = None) -> Any:
+    def __new__(cls, values: object = None, dt: object = None) -> Operand:
         entries, shape = nested(values)
         if cls is Vector and len(shape) != 1:
             raise AdstackTypeError(
@@ -61,10 +61,10 @@ class Matrix(Linear, Swizzles, Access):
         converted, dtype = typed(entries, dt)
         return cls.over(converted, shape, dtype)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (self.entries, self.shape, self._dtype)
 
-    def __deepcopy__(self, memo: Any) -> Any:
+    def __deepcopy__(self, memo: object) -> Operand:
         return self.copy()
 
     def __str__(self) -> str:
@@ -74,27 +74,27 @@ class Matrix(Linear, Swizzles, Access):
         typed_as = f", dt={self._dtype}" if self._dtype is not None else ""
         return f"{type(self).__name__}({self.to_list()}{typed_as})"
 
-    def to_numpy(self) -> Any:
+    def to_numpy(self) -> Operand:
         """The elements as a numpy array of the same shape."""
         if any(is_expr(e) for e in self.entries):
             raise AdstackTypeError("the elements are not known while compiling", do="call to_numpy outside of kernels")
         return np.asarray(self.to_list(), None if self._dtype is None else self._dtype.numpy)
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+    def __array__(self, dtype: object = None, copy: object = None) -> Operand:
         return self.to_numpy() if dtype is None else self.to_numpy().astype(dtype)
 
     @staticmethod
-    def rows(rows: Sequence[Any]) -> Any:
+    def rows(rows: Sequence[Operand]) -> Operand:
         """The matrix with these rows."""
         return Matrix([as_list(row) or row for row in rows])
 
     @staticmethod
-    def cols(cols: Sequence[Any]) -> Any:
+    def cols(cols: Sequence[Operand]) -> Operand:
         """The matrix with these columns."""
         return Matrix.rows(cols).transpose()
 
     @staticmethod
-    def diag(dim: int, val: Any) -> Any:
+    def diag(dim: int, val: object) -> Operand:
         """A square matrix with `val` (a scalar, or one per row) on the diagonal and 0 elsewhere."""
         dim = size("the size of a matrix", dim)
         values = as_list(val) or [val] * dim
@@ -103,12 +103,12 @@ class Matrix(Linear, Swizzles, Access):
         return Matrix([[values[i] if i == j else 0 for j in range(dim)] for i in range(dim)])
 
     @staticmethod
-    def identity(dt: Any, n: int) -> Any:
+    def identity(dt: object, n: int) -> Operand:
         """The identity matrix of n rows, in type `dt`."""
         return Matrix(Matrix.diag(n, 1), dt)
 
     @staticmethod
-    def filled(value: Any, dt: Any, n: int, m: int | None = None) -> Any:
+    def filled(value: object, dt: object, n: int, m: int | None = None) -> Operand:
         """A vector of n elements, or a matrix of n rows and m columns, all `value`."""
         columns = 1 if m is None else size("m", m)
         entries, dtype = typed([value] * (size("n", n) * columns), dt)
@@ -116,17 +116,17 @@ class Matrix(Linear, Swizzles, Access):
         return Elements.over(entries, shape, dtype)
 
     @staticmethod
-    def zero(dt: Any, n: int, m: int | None = None) -> Any:
+    def zero(dt: object, n: int, m: int | None = None) -> Operand:
         """A vector of n zeros, or a matrix of n rows and m columns of zeros."""
         return Matrix.filled(0, dt, n, m)
 
     @staticmethod
-    def one(dt: Any, n: int, m: int | None = None) -> Any:
+    def one(dt: object, n: int, m: int | None = None) -> Operand:
         """A vector of n ones, or a matrix of n rows and m columns of ones."""
         return Matrix.filled(1, dt, n, m)
 
     @staticmethod
-    def unit(n: int, i: int, dt: Any = None) -> Any:
+    def unit(n: int, i: int, dt: object = None) -> Operand:
         """The vector of n elements that is 1 at i and 0 elsewhere; of type i32 or as `dt` says."""
         n = size("n", n)
         if not 0 <= i < n:
@@ -134,17 +134,19 @@ class Matrix(Linear, Swizzles, Access):
         return Matrix([int(k == i) for k in range(n)], dt)
 
     @staticmethod
-    def field(n: int, m: int, dtype: Any, shape: Any = None, **options: Any) -> Any:
+    def field(n: int, m: int, dtype: object, shape: object = None, **options: object) -> Operand:
         """A field of n x m matrices; options as for `field`."""
         return factories().make_field(dtype, element_shape=(size("n", n), size("m", m)), shape=shape, **options)
 
     @staticmethod
-    def ndarray(n: int, m: int, dtype: Any, shape: Any, needs_grad: bool = False, needs_dual: bool = False) -> Any:
+    def ndarray(
+        n: int, m: int, dtype: object, shape: object, needs_grad: bool = False, needs_dual: bool = False
+    ) -> Operand:
         """An ndarray of n x m matrices."""
         return factories().make_ndarray(dtype, shape, (size("n", n), size("m", m)), needs_grad, needs_dual)
 
     @staticmethod
-    def tensor(n: int, m: int, dtype: Any, shape: Any, **options: Any) -> Any:
+    def tensor(n: int, m: int, dtype: object, shape: object, **options: object) -> Operand:
         """A tensor of n x m matrices; options as for `tensor`."""
         from .types import matrix
 
@@ -162,19 +164,19 @@ class Vector(Matrix):
     __slots__ = ()
 
     @staticmethod
-    def field(n: int, dtype: Any, shape: Any = None, **options: Any) -> Any:  # type: ignore[override]
+    def field(n: int, dtype: object, shape: object = None, **options: object) -> Operand:  # type: ignore[override]
         """A field of vectors of n components; options as for `field`."""
         return factories().make_field(dtype, element_shape=(size("n", n),), shape=shape, **options)
 
     @staticmethod
     def ndarray(  # type: ignore[override]
-        n: int, dtype: Any, shape: Any, needs_grad: bool = False, needs_dual: bool = False
-    ) -> Any:
+        n: int, dtype: object, shape: object, needs_grad: bool = False, needs_dual: bool = False
+    ) -> Operand:
         """An ndarray of vectors of n components."""
         return factories().make_ndarray(dtype, shape, (size("n", n),), needs_grad, needs_dual)
 
     @staticmethod
-    def tensor(n: int, dtype: Any, shape: Any, **options: Any) -> Any:  # type: ignore[override]
+    def tensor(n: int, dtype: object, shape: object, **options: object) -> Operand:  # type: ignore[override]
         """A tensor of vectors of n components; options as for `tensor`."""
         from .types import vector
 
@@ -184,10 +186,10 @@ class Vector(Matrix):
 Elements.kinds.update({1: Vector, 2: Matrix})
 
 
-def is_matrix(value: Any) -> bool:
+def is_matrix(value: object) -> bool:
     """Whether `value` is a vector or matrix."""
     return isinstance(value, Elements)
 
 
-def _rebuild(entries: list[Any], shape: tuple[int, ...], dtype: Any) -> Any:
+def _rebuild(entries: list[Operand], shape: tuple[int, ...], dtype: TypeLike) -> Operand:
     return Elements.over(entries, shape, dtype)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from ...errors import AdstackCompilationError, AdstackSyntaxError
 from ..elements import describe
+from ..kinds import Operand
 from .access import Access
 
 GROUPS: Final = ("xyzw", "rgba", "stpq")
@@ -35,7 +36,7 @@ class Swizzles(Access):
             )
         return positions
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Operand:
         positions = self._swizzle(name)
         if positions is None:
             raise AttributeError(f"vectors and matrices have no attribute '{name}'")
@@ -43,7 +44,7 @@ class Swizzles(Access):
             return self.storage[positions[0]]
         return self.over([self.storage[k] for k in positions], (len(positions),))
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         positions = self._swizzle(name)
         if positions is None:
             raise AttributeError(f"vectors and matrices have no attribute '{name}' that can be set")

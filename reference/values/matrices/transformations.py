@@ -6,11 +6,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...errors import AdstackTypeError
 from ..elements import describe
 from ..functions import cos, sin
+from ..kinds import Operand
 from .algebra import vector_operand
 from .matrix import Matrix
 
@@ -20,33 +19,33 @@ Y: Axis = (0.0, 1.0, 0.0)
 Z: Axis = (0.0, 0.0, 1.0)
 
 
-def eye(n: int) -> Any:
+def eye(n: int) -> Operand:
     """The identity matrix of n rows, in the default float type."""
     return Matrix.identity(float, n)
 
 
-def vdir(ang: Any) -> Any:
+def vdir(ang: object) -> Operand:
     """The unit vector at an angle from the x axis."""
     return Matrix([cos(ang), sin(ang)])
 
 
-def rotation2d(ang: Any) -> Any:
+def rotation2d(ang: object) -> Operand:
     """The 2x2 matrix that turns by an angle counterclockwise."""
     c, s = cos(ang), sin(ang)
     return Matrix([[c, -s], [s, c]])
 
 
-def translate(dx: Any, dy: Any, dz: Any) -> Any:
+def translate(dx: object, dy: object, dz: object) -> Operand:
     """The 4x4 matrix that moves by (dx, dy, dz)."""
     return Matrix([[1.0, 0.0, 0.0, dx], [0.0, 1.0, 0.0, dy], [0.0, 0.0, 1.0, dz], [0.0, 0.0, 0.0, 1.0]])
 
 
-def scale(sx: Any, sy: Any, sz: Any) -> Any:
+def scale(sx: object, sy: object, sz: object) -> Operand:
     """The 4x4 matrix that stretches the axes."""
     return Matrix.diag(4, [sx, sy, sz, 1.0])
 
 
-def _about(axis: Any, angle: Any) -> Any:
+def _about(axis: Operand, angle: Operand) -> Operand:
     """The 4x4 matrix, for row vectors, that turns by `angle` about a unit axis (Rodrigues' formula)."""
     x, y, z = axis
     c, s = cos(angle), sin(angle)
@@ -60,7 +59,7 @@ def _about(axis: Any, angle: Any) -> Any:
     return Matrix(rows)
 
 
-def rot_by_axis(axis: Any, ang: Any) -> Any:
+def rot_by_axis(axis: object, ang: object) -> Operand:
     """The 4x4 matrix that turns row vectors by an angle about an axis of any length."""
     given = vector_operand("rot_by_axis", axis)
     if given.n != 3:
@@ -68,11 +67,11 @@ def rot_by_axis(axis: Any, ang: Any) -> Any:
     return _about(given.normalized().entries, ang)
 
 
-def rot_yaw_pitch_roll(yaw: Any, pitch: Any, roll: Any) -> Any:
+def rot_yaw_pitch_roll(yaw: object, pitch: object, roll: object) -> Operand:
     """The 4x4 matrix that turns row vectors by roll about z, then by pitch about x, then by yaw about y."""
     return _about(Z, roll) @ _about(X, pitch) @ _about(Y, yaw)
 
 
-def rotation3d(ang_x: Any, ang_y: Any, ang_z: Any) -> Any:
+def rotation3d(ang_x: object, ang_y: object, ang_z: object) -> Operand:
     """The 4x4 matrix that turns row vectors by ang_y about z, then by ang_x about x, then by ang_z about y."""
     return rot_yaw_pitch_roll(ang_z, ang_x, ang_y)

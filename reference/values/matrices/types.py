@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ...errors import AdstackTypeError
 from ...ir import types as ir
 from ...ir.types import DType, unsigned
 from ..annotations import NDArray, ndarray
 from ..elements import Elements, describe
+from ..kinds import Operand, TypeLike
 from ..nested import as_list, size, typed
 from ..scalar_types import (
     f16,
@@ -82,7 +82,7 @@ __all__ = [
 ]
 
 
-def resolve(dtype: Any, default_fp: DType, default_ip: DType) -> DType:
+def resolve(dtype: object, default_fp: DType, default_ip: DType) -> DType:
     """The scalar type that an annotation means: Python's float and int are the defaults, `uint` unsigned, bool u1."""
     named = dtype_of(dtype)
     if isinstance(named, DType):
@@ -92,22 +92,22 @@ def resolve(dtype: Any, default_fp: DType, default_ip: DType) -> DType:
     return default_fp if named is float else default_ip if named is int else ir.u1
 
 
-def is_float(dtype: Any) -> bool:
+def is_float(dtype: object) -> bool:
     """Whether a scalar type, or Python's float, holds reals."""
     return dtype is float or (isinstance(dtype, DType) and dtype.is_float)
 
 
-def is_real(dtype: Any) -> bool:
+def is_real(dtype: object) -> bool:
     """Whether a type holds floating-point numbers."""
     return is_float(dtype)
 
 
-def is_integral(dtype: Any) -> bool:
+def is_integral(dtype: object) -> bool:
     """Whether a type holds integers."""
     return not is_float(dtype_of(dtype))
 
 
-def is_signed(dtype: Any) -> bool:
+def is_signed(dtype: object) -> bool:
     """Whether an integer type has negative values."""
     return dtype is int or (isinstance(dtype, DType) and dtype.kind == "i")
 
@@ -120,7 +120,7 @@ class MatrixType:
     """
 
     shape: tuple[int, ...]
-    dtype: Any
+    dtype: TypeLike
 
     @property
     def n(self) -> int:
@@ -134,7 +134,7 @@ class MatrixType:
     def ndim(self) -> int:
         return len(self.shape)
 
-    def __call__(self, *values: Any) -> Any:
+    def __call__(self, *values: object) -> Operand:
         flat = [e for value in values or (0,) for e in _flat(value)]
         count = self.n * self.m
         if len(flat) == 1:
@@ -146,7 +146,7 @@ class MatrixType:
         entries, dtype = typed(flat, self.dtype)
         return Elements.over(entries, self.shape, dtype)
 
-    def cast(self, value: Any) -> Any:
+    def cast(self, value: object) -> Operand:
         """A vector, matrix or nested list of exactly this shape, converted to this type; a scalar fills it."""
         made = Matrix(value) if as_list(value) is not None else self(value)
         if made.shape != self.shape:
@@ -157,13 +157,13 @@ class MatrixType:
         """What the frontend is told of a parameter with this annotation."""
         return MatrixSpec(resolve(self.dtype, default_fp, default_ip), self.shape)
 
-    def field(self, shape: Any = None, **options: Any) -> Any:
+    def field(self, shape: object = None, **options: object) -> Operand:
         """A field of elements of this type."""
         if self.ndim == 1:
             return Vector.field(self.n, self.dtype, shape, **options)
         return Matrix.field(self.n, self.m, self.dtype, shape, **options)
 
-    def ndarray(self, shape: Any, needs_grad: bool = False, needs_dual: bool = False) -> Any:
+    def ndarray(self, shape: object, needs_grad: bool = False, needs_dual: bool = False) -> Operand:
         """An ndarray of elements of this type."""
         if self.ndim == 1:
             return Vector.ndarray(self.n, self.dtype, shape, needs_grad, needs_dual)
@@ -176,7 +176,7 @@ class MatrixType:
         return f"types.matrix({self.n}, {self.m}, {name})"
 
 
-def _flat(value: Any) -> list[Any]:
+def _flat(value: object) -> list[Operand]:
     items = as_list(value)
     if items is None:
         check_number("a vector or matrix", value)
@@ -184,11 +184,11 @@ def _flat(value: Any) -> list[Any]:
     return [e for item in items for e in _flat(item)]
 
 
-def vector(n: int, dtype: Any) -> MatrixType:
+def vector(n: int, dtype: object) -> MatrixType:
     """The type of vectors of n components."""
     return MatrixType((size("n", n),), dtype_of(dtype))
 
 
-def matrix(n: int, m: int, dtype: Any) -> MatrixType:
+def matrix(n: int, m: int, dtype: object) -> MatrixType:
     """The type of matrices of n rows and m columns."""
     return MatrixType((size("n", n), size("m", m)), dtype_of(dtype))

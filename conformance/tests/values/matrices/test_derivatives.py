@@ -21,7 +21,7 @@ class Dual:
     def __init__(self, value, slope=0.0):
         self.value, self.slope = value, slope
 
-    def _emit(self, name, args, /):
+    def __adstack_emit__(self, name, args, /):
         if name == "select":
             condition, a, b = args
             return dual(a if condition else b)

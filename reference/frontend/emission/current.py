@@ -1,0 +1,17 @@
+"""The lowering in progress: what lets a runtime scalar emit ops when its operators are used."""
+
+from __future__ import annotations
+
+from ...errors import InternalError
+from ...values.protocol import lowered
+from .context import Context
+
+__all__ = ["current"]
+
+
+def current() -> Context:
+    """The context of the kernel being compiled."""
+    context = lowered()
+    if not isinstance(context, Context):
+        raise InternalError("a runtime value was used after its kernel was compiled")
+    return context

@@ -1,0 +1,125 @@
+"""Python's builtins in kernels: what each means for runtime values."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Final
+
+from ...errors import AdstackSyntaxError, AdstackTypeError
+from ...values import functions
+from ...values.elements import Elements
+from ...values.kinds import KernelObject, PythonFunction, TypeLike
+from ..emission.context import Context
+from ..emission.expr import Expr
+from ..emission.literals import is_number
+from .domains import RuntimeRange
+from .printing import print_
+
+__all__ = ["TABLE"]
+
+
+def _range(context: Context, *bounds: KernelObject) -> KernelObject:
+    if not any(isinstance(b, Expr) for b in bounds) and not any(isinstance(b, float) for b in bounds):
+        return range(*bounds)
+    if len(bounds) == 3:
+        context.fail(
+            AdstackSyntaxError,
+            "range with a step is not supported in a runtime loop",
+            do="compute a + k * step in the loop",
+        )
+    lo, hi = bounds if len(bounds) == 2 else (0, bounds[0])
+    return RuntimeRange(lo, hi)
+
+
+def _cast(to: TypeLike) -> PythonFunction:
+    def convert(context: Context, *args: KernelObject) -> KernelObject:
+        (value,) = args or (0,)
+        if isinstance(value, str) or (is_number(value) and context.static_depth):
+            return to(value)
+        return functions.cast(value, to)
+
+    return convert
+
+
+def _over_iterable(function: PythonFunction, original: PythonFunction) -> PythonFunction:
+    """min and max also take one list."""
+
+    def call(context: Context, *args: object, **kwargs: object) -> KernelObject:
+        if kwargs:
+            return original(*args, **kwargs)
+        if len(args) == 1 and isinstance(args[0], (list, tuple, range)):
+            args = tuple(args[0])
+        if all(is_number(a) for a in args):
+            return original(*args) if len(args) > 1 else args[0]
+        return function(*args)
+
+    return call
+
+
+def _len(context: Context, value: KernelObject) -> KernelObject:
+    if isinstance(value, Expr):
+        raise AdstackTypeError("a scalar has no length")
+    return len(value)
+
+
+def _round(context: Context, value: KernelObject, digits: KernelObject = None) -> KernelObject:
+    if is_number(value):
+        return round(value, digits)
+    if digits is not None:
+        raise AdstackTypeError("round of a runtime value takes one argument", do="scale the value yourself")
+    return functions.round_(value)
+
+
+def _pow(context: Context, base: object, exponent: object) -> KernelObject:
+    return functions.pow_(base, exponent)
+
+
+def _abs(context: Context, value: KernelObject) -> KernelObject:
+    return abs(value) if is_number(value) else functions.abs_(value)
+
+
+def _any_all(name: str, original: PythonFunction) -> PythonFunction:
+    def call(context: Context, value: object) -> KernelObject:
+        if isinstance(value, Elements):
+            return getattr(value, name)()
+        return original(value)
+
+    return call
+
+
+def _enumerate(context: Context, value: KernelObject, start: int = 0) -> KernelObject:
+    return list(enumerate(value, start))
+
+
+def _zip(context: Context, *values: object, strict: bool = False) -> KernelObject:
+    return list(zip(*values, strict=strict))
+
+
+def _refused(what: str) -> PythonFunction:
+    def call(context: Context, *args: object, **kwargs: object) -> KernelObject:
+        context.fail(AdstackSyntaxError, f"{what}() is not supported in kernels", do="call it around the kernel")
+
+    return call
+
+
+TABLE: Final[dict[KernelObject, PythonFunction]] = {
+    builtins.range: _range,
+    builtins.int: _cast(int),
+    builtins.float: _cast(float),
+    builtins.bool: _cast(bool),
+    builtins.abs: _abs,
+    builtins.min: _over_iterable(functions.min_, builtins.min),
+    builtins.max: _over_iterable(functions.max_, builtins.max),
+    builtins.round: _round,
+    builtins.pow: _pow,
+    builtins.len: _len,
+    builtins.any: _any_all("any", builtins.any),
+    builtins.all: _any_all("all", builtins.all),
+    builtins.enumerate: _enumerate,
+    builtins.zip: _zip,
+    builtins.print: print_,
+    **{
+        getattr(builtins, name): _refused(name)
+        for name in ("open", "input", "eval", "exec", "compile", "globals", "locals")
+    },
+}
