@@ -14,7 +14,8 @@ from exactly import Exactly, mp
 from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smooth_kernel
 from adstack.interpreter import RunOptions, run
 from adstack.interpreter.errors_bounds import bound, gradient_bound
-from adstack.interpreter.tape import DEFAULT, gradient, record, walked
+from adstack.interpreter.launch import DEFAULT
+from adstack.interpreter.tape import gradient, record, walked
 from adstack.ir.types import f16, f32, f64
 
 SEEDS = (0, 2, 4, 5, 6, 7)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir.types import DType
-from .frame import Array
+from .lanes import Array
 from .numbers import Num
 
 __all__ = ["Adjoint"]

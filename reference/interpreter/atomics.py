@@ -10,7 +10,7 @@ import numpy as np
 from ..ir.arithmetic import Meaning
 from ..ir.ops import ATOMICS
 from ..ir.types import DType
-from .frame import Array
+from .lanes import Array
 
 SCATTERS: Final[dict[str, np.ufunc]] = {
     "add": np.add,

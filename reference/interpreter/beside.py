@@ -16,7 +16,7 @@ from ..ir.derivatives import RULES
 from ..ir.ops import TABLE
 from ..ir.types import DType, f64
 from .adjoints import Adjoint
-from .frame import Array
+from .lanes import Array
 from .numbers import Num
 from .trace import Arg
 

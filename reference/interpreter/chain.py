@@ -15,13 +15,14 @@ import numpy as np
 
 from ..ir.structure import Kernel, Program
 from .beside import Beside
+from .binding import bind
 from .errors_bounds import Bounds
-from .frame import Array
-from .launch import Launch, RunOptions, Scalar, bind
+from .lanes import Array
+from .launch import DEFAULT, Launch, RunOptions, Scalar
 from .numbers import Num
 from .recorder import Recorder
 from .rounding import error_of
-from .tape import DEFAULT, executed
+from .tape import executed
 from .trace import Arg, Record, Storage
 from .walker import Walker
 

@@ -13,7 +13,8 @@ import numpy as np
 from ..ir.arithmetic import unsigned_view
 from ..ir.structure import Op
 from ..ir.types import DType
-from .frame import Array, Box, Frame, Team
+from .frame import Frame
+from .lanes import Array, Box, Team
 from .prepare import Code, Scope, Step, rule
 from .races import RaceDetector
 

@@ -19,11 +19,11 @@ import numpy as np
 from ..ir.structure import Kernel, Program
 from ..ir.types import DType
 from .adjoints import Adjoint
-from .frame import Array
-from .launch import RunOptions, Scalar
+from .lanes import Array
+from .launch import DEFAULT, RunOptions, Scalar
 from .numbers import Num
 from .rounding import Bounded, error_of, gamma, half_ulp, result_error
-from .tape import DEFAULT, record, walked
+from .tape import record, walked
 from .trace import Arg
 
 __all__ = ["Answer", "bound", "gradient_bound"]

@@ -9,7 +9,8 @@ import numpy as np
 from ..errors import InternalError
 from ..ir.structure import Op
 from .failures import out_of_bounds, trapped
-from .frame import Array, Frame
+from .frame import Frame
+from .lanes import Array
 from .memory import chosen, within
 from .prepare import Scope, Step, rule
 from .stacks import Stack

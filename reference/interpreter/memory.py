@@ -10,8 +10,10 @@ import numpy as np
 from ..ir.location import Loc
 from ..ir.structure import Op
 from .atomics import combine
-from .failures import label, out_of_bounds
-from .frame import Array, Frame, Memory
+from .failures import out_of_bounds
+from .frame import Frame
+from .lanes import Array, Memory
+from .messages import label
 from .prepare import Scope, Step, rule
 from .races import Access
 
@@ -64,7 +66,7 @@ def observe(frame: Frame, place: int, at: Array, access: Access, loc: Loc) -> No
     """Tell the race detector, in a parallel loop of debug mode."""
     races = frame.launch.races
     if races is not None:
-        races.observe(frame.launch.memory[place], frame.spread(at), access, frame, loc)
+        races.observe(frame.launch.memory[place], frame.spread(at), access, frame.lanes + frame.team.first, loc)
 
 
 @rule("load")

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..ir.ops import TABLE
 from ..ir.types import DType, u1
-from .frame import Array
+from .lanes import Array
 
 __all__ = ["Num"]
 

@@ -19,7 +19,7 @@ from ..ir.structure import Op, Place, Region, Value
 from ..ir.types import DType
 from .atomics import rounds
 from .beside import Beside
-from .frame import Array, Memory, Team
+from .lanes import Array, Memory, Team
 from .launch import Launch
 from .memory import address
 from .philox import draw

@@ -9,7 +9,7 @@ import numpy as np
 from ..ir.structure import Op
 from ..ir.types import DType
 from .control import trip_counts
-from .frame import Array, Box, Team
+from .lanes import Array, Box, Team
 from .recorder import Recorder, handles, move, team_frame
 from .trace import Lanes, Node, columns
 

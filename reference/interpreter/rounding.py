@@ -29,7 +29,7 @@ import numpy as np
 from ..ir.derivatives import RULES, Saved
 from ..ir.ops import TABLE
 from ..ir.types import DType, f64
-from .frame import Array
+from .lanes import Array
 from .numbers import Num
 
 __all__ = ["Bounded", "gamma", "half_ulp", "result_error"]

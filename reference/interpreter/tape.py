@@ -22,9 +22,10 @@ from ..ir.structure import Kernel, Program
 from . import recorder_control
 from .adjoints import Adjoint
 from .beside import Beside, Own, Wide
+from .binding import bind
 from .cache import tasks_of
-from .frame import Array
-from .launch import Launch, RunOptions, Scalar, bind
+from .lanes import Array
+from .launch import DEFAULT, Launch, RunOptions, Scalar
 from .numbers import Num
 from .prepare import operands_of
 from .recorder import Recorder, team_frame
@@ -35,7 +36,6 @@ __all__ = ["executed", "gradient"]
 
 Precision = Literal["own", "f64"]
 
-DEFAULT: Final = RunOptions()
 
 HANDLER_MODULES: Final = (recorder_control,)
 """Importing them fills the table of handlers."""

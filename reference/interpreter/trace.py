@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..ir.types import DType
-from .frame import Array, Frame, Team
+from .frame import Frame
+from .lanes import Array, Team
 
 if TYPE_CHECKING:
     from .beside import Cells

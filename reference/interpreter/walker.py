@@ -9,7 +9,7 @@ import numpy as np
 from ..ir.derivatives import RULES, Saved
 from .adjoints import Adjoint
 from .beside import Beside
-from .frame import Array
+from .lanes import Array
 from .numbers import Num
 from .recorder import swapped
 from .trace import Arg, Atomic, Load, Move, Node, Record, Scalar, Storage, Store
