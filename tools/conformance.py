@@ -27,8 +27,8 @@ from adstack.conformance.report.terminal import show
 from adstack.conformance.subjects.backends import backend_subject, backend_subjects
 from adstack.conformance.subjects.peers import PEERS, peer_subject
 
-from .console import console
-from .pythons import pythons_of
+from .terminal.console import console
+from .terminal.pythons import pythons_of
 
 __all__ = ["conformance"]
 

@@ -19,7 +19,7 @@ from adstack.conformance.harness.pool import run_cells
 from adstack.conformance.report.summary import machine
 from adstack.conformance.subjects.backends import backend_subject
 
-from .console import console
+from .terminal.console import console
 
 __all__ = ["doctor"]
 

@@ -28,7 +28,7 @@ ROOMS = {
     },
     "backends": {"shared", "hostcall", "codegen_llvm", "codegen_spirv", "cpu", "cuda", "amdgpu", "vulkan", "metal"},
     "conformance": {"cases", "harness", "subjects", "fuzz", "report", "results", "tests"},
-    "tools": {"accuracy", "bench", "device", "mutation"},
+    "tools": {"accuracy", "bench", "device", "mutation", "terminal"},
 }
 
 
