@@ -18,22 +18,9 @@ from ..ir.types import DType, f64
 from .adjoints import Adjoint
 from .lanes import Array
 from .numbers import Num
-from .trace import Arg
+from .trace import Arg, Cells
 
-__all__ = ["Beside", "Cells", "Own", "Wide"]
-
-
-class Cells(Protocol):
-    """What is carried beside the elements of a storage."""
-
-    def read(self, at: Array) -> Array | None:
-        """Beside the elements at these positions."""
-
-    def write(self, at: Array, arg: Arg) -> None:
-        """The elements at these positions are overwritten."""
-
-    def add(self, at: Array, arg: Arg) -> None:
-        """Numbers are added to the elements at these positions, in any order."""
+__all__ = ["Beside", "Own", "Wide"]
 
 
 class Beside(Protocol):

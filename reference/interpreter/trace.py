@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..ir.types import DType
 from .frame import Frame
 from .lanes import Array, Team
+from .launch import Launch
 
-if TYPE_CHECKING:
-    from .beside import Cells
-    from .launch import Launch
-
-__all__ = ["Arg", "Atomic", "Lanes", "Load", "Move", "Node", "Record", "Scalar", "Storage", "Store"]
+__all__ = ["Arg", "Atomic", "Cells", "Lanes", "Load", "Move", "Node", "Record", "Scalar", "Storage", "Store"]
 
 
 class Lanes(Frame):
@@ -89,6 +86,19 @@ class Arg:
     dtype: DType
     own: Array
     beside: Array | None
+
+
+class Cells(Protocol):
+    """What is carried beside the elements of a storage."""
+
+    def read(self, at: Array) -> Array | None:
+        """Beside the elements at these positions."""
+
+    def write(self, at: Array, arg: Arg) -> None:
+        """The elements at these positions are overwritten."""
+
+    def add(self, at: Array, arg: Arg) -> None:
+        """Numbers are added to the elements at these positions, in any order."""
 
 
 @dataclass(eq=False)
