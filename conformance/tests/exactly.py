@@ -5,11 +5,11 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 
-from adstack.interpreter.adjoints import Adjoint
-from adstack.interpreter.beside import CHOICES
-from adstack.interpreter.numbers import Num
 from adstack.ir.derivatives import RULES
 from adstack.ir.types import f64
+from adstack.oracle.adjoints import Adjoint
+from adstack.oracle.beside import CHOICES
+from adstack.oracle.numbers import Num
 
 mp = mpmath.mp.clone()
 mp.dps = 60

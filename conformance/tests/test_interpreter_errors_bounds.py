@@ -11,8 +11,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from adstack.interpreter.errors_bounds import bound, gradient_bound
-from adstack.interpreter.rounding import gamma, half_ulp, result_error
+from adstack.error_analysis.bounds import bound, gradient_bound
+from adstack.error_analysis.rounding import gamma, half_ulp, result_error
 from adstack.ir.builder import Builder
 from adstack.ir.structure import Kernel, Place, Region, Value
 from adstack.ir.types import f16, f32, f64, i32

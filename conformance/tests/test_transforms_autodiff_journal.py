@@ -17,9 +17,9 @@ from adstack.autodiff.reverse import reverse
 from adstack.autodiff.updates import ordered_updates
 from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smooth_kernel
 from adstack.conformance.fuzz.traffic import traffic_kernel
+from adstack.error_analysis.bounds import gradient_bound
 from adstack.errors import AdstackDataAccessError
 from adstack.interpreter import RunOptions, run
-from adstack.interpreter.errors_bounds import gradient_bound
 from adstack.ir.structure import Kernel
 from adstack.ir.types import f32, f64
 from adstack.ir.verify.verifier import verify

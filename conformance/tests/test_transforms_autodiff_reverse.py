@@ -12,9 +12,9 @@ from transforms_kit import kernel_of, wrap
 
 from adstack.autodiff.reverse import reverse
 from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smooth_kernel
+from adstack.error_analysis.bounds import gradient_bound
 from adstack.errors import AdstackDataAccessError
 from adstack.interpreter import run
-from adstack.interpreter.errors_bounds import gradient_bound
 from adstack.ir.structure import Kernel, Op, Place
 from adstack.ir.types import DType, f32, f64
 from adstack.ir.verify.verifier import verify

@@ -6,8 +6,6 @@ lanes.py  launch.py  frame.py     what a step works on: lanes and memory, what a
 scalar.py  control.py  memory.py  local.py  effects.py    the steps
 atomics.py  stacks.py  philox.py                          the machines behind them
 races.py  overlap.py  failures.py  messages.py            debug mode and messages
-tape.py          gradients by walking a record of the run backwards; errors_bounds.py  bounds on rounding errors
-  trace.py  recorder.py  recorder_control.py  walker.py  adjoints.py  numbers.py  beside.py  rounding.py
 
 May import: numpy, `adstack.errors`, `adstack.ir`. Nothing else of adstack.
 """

@@ -12,10 +12,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..interpreter.frame import Frame
+from ..interpreter.lanes import Array, Team
+from ..interpreter.launch import Launch
 from ..ir.types import DType
-from .frame import Frame
-from .lanes import Array, Team
-from .launch import Launch
 
 __all__ = ["Arg", "Atomic", "Cells", "Lanes", "Load", "Move", "Node", "Record", "Scalar", "Storage", "Store"]
 

@@ -13,18 +13,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..interpreter.binding import bind
+from ..interpreter.lanes import Array
+from ..interpreter.launch import DEFAULT, Launch, RunOptions, Scalar
 from ..ir.structure import Kernel, Program
-from .beside import Beside
-from .binding import bind
-from .errors_bounds import Bounds
-from .lanes import Array
-from .launch import DEFAULT, Launch, RunOptions, Scalar
-from .numbers import Num
-from .recorder import Recorder
+from ..oracle.beside import Beside
+from ..oracle.numbers import Num
+from ..oracle.recorder import Recorder
+from ..oracle.tape import executed
+from ..oracle.trace import Arg, Record, Storage
+from ..oracle.walker import Walker
+from .bounds import Bounds
 from .rounding import error_of
-from .tape import executed
-from .trace import Arg, Record, Storage
-from .walker import Walker
 
 __all__ = ["Step", "Written", "chained"]
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..interpreter.control import trip_counts
+from ..interpreter.lanes import Array, Box, Team
 from ..ir.structure import Op
 from ..ir.types import DType
-from .control import trip_counts
-from .lanes import Array, Box, Team
 from .recorder import Recorder, handles, move, team_frame
 from .trace import Lanes, Node, columns
 

@@ -6,10 +6,10 @@ from functools import singledispatchmethod
 
 import numpy as np
 
+from ..interpreter.lanes import Array
 from ..ir.derivatives import RULES, Saved
 from .adjoints import Adjoint
 from .beside import Beside
-from .lanes import Array
 from .numbers import Num
 from .recorder import swapped
 from .trace import Arg, Atomic, Load, Move, Node, Record, Scalar, Storage, Store

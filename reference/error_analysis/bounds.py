@@ -16,15 +16,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..interpreter.lanes import Array
+from ..interpreter.launch import DEFAULT, RunOptions, Scalar
 from ..ir.structure import Kernel, Program
 from ..ir.types import DType
-from .adjoints import Adjoint
-from .lanes import Array
-from .launch import DEFAULT, RunOptions, Scalar
-from .numbers import Num
+from ..oracle.adjoints import Adjoint
+from ..oracle.numbers import Num
+from ..oracle.tape import record, walked
+from ..oracle.trace import Arg
 from .rounding import Bounded, error_of, gamma, half_ulp, result_error
-from .tape import record, walked
-from .trace import Arg
 
 __all__ = ["Answer", "bound", "gradient_bound"]
 

@@ -26,11 +26,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..interpreter.lanes import Array
 from ..ir.derivatives import RULES, Saved
 from ..ir.ops import TABLE
 from ..ir.types import DType, f64
-from .lanes import Array
-from .numbers import Num
+from ..oracle.numbers import Num
 
 __all__ = ["Bounded", "gamma", "half_ulp", "result_error"]
 

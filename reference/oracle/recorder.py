@@ -12,17 +12,17 @@ from typing import Final
 import numpy as np
 
 from ..errors import InternalError
+from ..interpreter.atomics import rounds
+from ..interpreter.lanes import Array, Memory, Team
+from ..interpreter.launch import Launch
+from ..interpreter.memory import address
+from ..interpreter.philox import draw
 from ..ir.derivatives import RULES
 from ..ir.functions import evaluate
 from ..ir.ops import ATOMICS
 from ..ir.structure import Op, Place, Region, Value
 from ..ir.types import DType
-from .atomics import rounds
 from .beside import Beside
-from .lanes import Array, Memory, Team
-from .launch import Launch
-from .memory import address
-from .philox import draw
 from .trace import Arg, Atomic, Lanes, Load, Move, Node, Record, Scalar, Storage, Store, columns
 
 __all__ = ["HANDLERS", "Recorder", "handles"]

@@ -18,16 +18,16 @@ from typing import Final, Literal
 import numpy as np
 
 from ..errors import AdstackArgumentError
+from ..interpreter.binding import bind
+from ..interpreter.cache import tasks_of
+from ..interpreter.lanes import Array
+from ..interpreter.launch import DEFAULT, Launch, RunOptions, Scalar
+from ..interpreter.prepare import operands_of
 from ..ir.structure import Kernel, Program
 from . import recorder_control
 from .adjoints import Adjoint
 from .beside import Beside, Own, Wide
-from .binding import bind
-from .cache import tasks_of
-from .lanes import Array
-from .launch import DEFAULT, Launch, RunOptions, Scalar
 from .numbers import Num
-from .prepare import operands_of
 from .recorder import Recorder, team_frame
 from .trace import Node
 from .walker import Walker

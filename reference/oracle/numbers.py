@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ..interpreter.lanes import Array
 from ..ir.ops import TABLE
 from ..ir.types import DType, u1
-from .lanes import Array
 
 __all__ = ["Num"]
 

@@ -12,11 +12,11 @@ from typing import Final, Protocol
 
 import numpy as np
 
+from ..interpreter.lanes import Array
 from ..ir.derivatives import RULES
 from ..ir.ops import TABLE
 from ..ir.types import DType, f64
 from .adjoints import Adjoint
-from .lanes import Array
 from .numbers import Num
 from .trace import Arg, Cells
 
