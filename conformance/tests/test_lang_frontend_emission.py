@@ -11,10 +11,11 @@ import pytest
 
 import adstack as qd
 from adstack.errors import AdstackValueError, InternalError
-from adstack.frontend.context import Context
-from adstack.frontend.current import current
-from adstack.frontend.expr import Expr
-from adstack.frontend.promotion import common, literal
+from adstack.frontend.emission.context import Context
+from adstack.frontend.emission.current import current
+from adstack.frontend.emission.expr import Expr
+from adstack.frontend.emission.type_promotion import common, literal
+from adstack.frontend.recorder import Recorder
 from adstack.ir.structure import Region, Value
 from adstack.ir.types import DType, f16, f32, f64, i8, i16, i32, i64, u1, u8, u32, u64
 from adstack.values.protocol import emitting, lowering
@@ -110,7 +111,7 @@ def test_a_runtime_value_shows_its_type() -> None:
 def _ops(run: Callable[[Expr, Expr], Any], dtype: DType = i32) -> list[str]:
     """The names of the ops that an expression emits, constants and casts aside."""
     context = _context()
-    with lowering(context), emitting(context):
+    with lowering(context), emitting(Recorder(context)):
         run(_typed(dtype), _typed(dtype))
     return [op.name for op in context.body.ops if op.name not in ("const", "cast")]
 

@@ -10,7 +10,8 @@ import pytest
 
 import adstack as qd
 from adstack.errors import AdstackSyntaxError, InternalError
-from adstack.frontend import dispatch, lower
+from adstack.frontend import lower
+from adstack.frontend.visitors import dispatch
 from adstack.ir.types import f32, i32
 from adstack.values.specs import (
     Lowered,
@@ -95,7 +96,7 @@ def test_an_expression_nested_too_deeply_is_refused() -> None:
     deep: ast.expr = ast.Name("a", ast.Load())
     for _ in range(3000):
         deep = ast.UnaryOp(ast.USub(), deep)
-    from adstack.frontend.source import source_of
+    from adstack.frontend.syntax.source import source_of
 
     node = source_of(k).node
     statement = ast.Return(deep)

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 from adstack.errors import AdstackTypeError
-from adstack.frontend import cells
-from adstack.frontend.context import Context
-from adstack.frontend.expr import Expr
-from adstack.frontend.references import cell_matrix, index_value, is_live
+from adstack.frontend.emission.context import Context
+from adstack.frontend.emission.expr import Expr
+from adstack.frontend.emission.references import cell_matrix, index_value, is_live
+from adstack.frontend.variables import cells
 from adstack.ir.structure import Region, Value
 from adstack.ir.types import f32, i32, i64, u1
 from adstack.values.protocol import lowering

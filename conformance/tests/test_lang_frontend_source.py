@@ -16,8 +16,8 @@ import pytest
 
 import adstack as qd
 from adstack.errors import AdstackSyntaxError
-from adstack.frontend import source
-from adstack.frontend.source import source_of
+from adstack.frontend.syntax import source
+from adstack.frontend.syntax.source import source_of
 
 
 def _decorator(*_: Any, **__: Any) -> Callable[[Any], Any]:

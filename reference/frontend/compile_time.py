@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import AdstackAssertionError, AdstackSyntaxError, AdstackTypeError
 from ..values.elements import Elements
-from .expr import Expr
+from ..values.protocol import is_expr
 
 __all__ = [
     "Grouped",
@@ -40,7 +40,7 @@ def static_assert(condition: Any, message: Any = None) -> None:
         AdstackTypeError: the condition is known only when the kernel runs.
         AdstackAssertionError: it does not hold.
     """
-    if isinstance(condition, Expr):
+    if is_expr(condition):
         raise AdstackTypeError(
             f"the condition of static_assert must be known while compiling, this is {condition!r}",
             do="write assert, which looks when the kernel runs, in debug mode",

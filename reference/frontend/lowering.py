@@ -12,15 +12,18 @@ from ..ir.verify.verifier import verify
 from ..values.elements import Elements
 from ..values.protocol import emitting, lowering
 from ..values.specs import Lowered, MatrixSpec, NdarraySpec, Request, ScalarSpec, Spec, StructSpec, TemplateSpec
-from . import assignment, calls, collections, control, indexing, loops, operators, printing, returns
-from .arrays import ArrayArgument
-from .context import Context, Frame
-from .control import block
-from .expr import Expr
-from .promote import promote
-from .returns import flattened, types_of
-from .scope import Scopes, outer_names
-from .source import source_of
+from .emission import rules
+from .emission.arrays import ArrayArgument
+from .emission.context import Context, Frame
+from .emission.expr import Expr
+from .emission.structs import argument
+from .recorder import Recorder
+from .syntax.scope import Scopes, outer_names
+from .syntax.source import source_of
+from .variables.mem2reg import mem2reg
+from .visitors import assignment, calls, collections, control, indexing, loops, operators, printing, returns
+from .visitors.control import block
+from .visitors.returns import flattened, types_of
 
 __all__ = ["VISITORS", "lower"]
 
@@ -28,6 +31,8 @@ DEEPEST: Final = 64
 """Loops and branches inside of each other: Mesa's driver ends the process beyond 79, and reverse mode adds a few."""
 VISITORS = (assignment, calls, collections, control, indexing, loops, operators, printing, returns)
 """The modules whose import registers the visitors."""
+RULES = rules
+"""The module whose import registers what operators and functions emit."""
 
 
 def lower(request: Request) -> Lowered:
@@ -40,7 +45,7 @@ def lower(request: Request) -> Lowered:
     context.frames.append(frame)
     context.builder.loc = source.loc(source.node)
     try:
-        with lowering(context), emitting(context):
+        with lowering(context), emitting(Recorder(context)):
             _parameters(context, request)
             block(context, source.node.body)
             _finish(context, request)
@@ -52,7 +57,7 @@ def lower(request: Request) -> Lowered:
         message = f"the frontend failed: {type(error).__name__}: {error}; please report it"
         raise InternalError(message, loc=context.failed_at or context.builder.loc) from error
     _check_depth(body)
-    promote(body, context.places)
+    mem2reg(body, context.places)
     kernel = Kernel(source.name, body, context.places, types_of(request.returns), source.loc(source.node))
     verify(kernel)
     return Lowered(kernel, context.fields, tuple(context.captured))
@@ -146,6 +151,4 @@ def _array(context: Context, name: str, spec: NdarraySpec) -> ArrayArgument:
 
 
 def _struct(context: Context, name: str, spec: StructSpec) -> Any:
-    from .structs import argument
-
     return argument(spec.type, {m: _parameter(context, f"{name}.{m}", s) for m, s in spec.members})

@@ -121,6 +121,7 @@ class OpDef:
         trap: operands that are an error in debug mode.
         transcendental: lowered to a `call` of the library's function before any backend sees it; its meaning is that
             function, so its bits are defined in one place.
+        reals_only: the language refuses integer operands; where False they are cast to its default float type.
         budget: distance from the correctly rounded result that its lowering may have.
         doc: one line for the specification.
     """
@@ -138,6 +139,7 @@ class OpDef:
     guards: bool = False
     trap: Trap | None = None
     transcendental: bool = False
+    reals_only: bool = False
     budget: Budget = exact
     doc: str = ""
 

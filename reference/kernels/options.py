@@ -47,8 +47,6 @@ def init(arch: Any = None, default_fp: Any = f32, default_ip: Any = i32, **optio
         default_ip: the type of integer literals.
         options: see `adstack.runtime.options.Options`.
     """
-    from ..frontend import emission  # noqa: F401 - the first call of a kernel should not wait for it
-
     state.start(arch, parse({"default_fp": default_fp, "default_ip": default_ip, **options}))
 
 

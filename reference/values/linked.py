@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from ..ir.derivatives import RULES
+from ..ir.ufuncs import UFUNCS
 from ..runtime.recording import in_charge
 from .slopes import slopes
 
@@ -139,21 +140,14 @@ _UFUNCS: Final = {
     "multiply": "mul",
     "divide": "div",
     "true_divide": "div",
-    "power": "pow",
     "float_power": "pow",
     "negative": "neg",
     "absolute": "abs",
     "fabs": "abs",
     "maximum": "max",
     "minimum": "min",
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "arctan2": "atan2",
-} | {
-    name: name
-    for name in "sqrt cbrt hypot sin cos tan sinh cosh tanh exp exp2 expm1 log log2 log10 log1p".split()  # noqa: SIM905
-}
+    "sqrt": "sqrt",
+} | {function.__name__: name for name, function in UFUNCS.items() if isinstance(function, np.ufunc)}
 """What numpy's functions are in the language."""
 
 

@@ -21,6 +21,7 @@ from ..errors import AdstackTypeError, AdstackValueError
 from ..ir import arithmetic
 from ..ir.ops import TABLE
 from ..ir.types import ALL, DType, by_name, f64, i32, i64, u1, u32, u64, unsigned
+from ..ir.ufuncs import UFUNCS
 from ..runtime.state import active, current
 from .linked import keeping
 from .protocol import is_expr
@@ -292,31 +293,9 @@ def _select(condition: Any, a: Any, b: Any) -> Any:
     return a if condition else b
 
 
-_TRANSCENDENTAL: Final[dict[str, Callable[..., Any]]] = {
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "atan": np.arctan,
-    "sinh": np.sinh,
-    "cosh": np.cosh,
-    "tanh": np.tanh,
-    "exp": np.exp,
-    "exp2": np.exp2,
-    "expm1": np.expm1,
-    "log": np.log,
-    "log2": np.log2,
-    "log10": np.log10,
-    "log1p": np.log1p,
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-    "cbrt": np.cbrt,
-    "atan2": np.arctan2,
-    "hypot": np.hypot,
-}
-
 _PLAIN: Final[dict[str, Callable[..., Any]]] = {
-    **{name: _in_f64(function) for name, function in _TRANSCENDENTAL.items()},
+    **{name: _in_f64(function) for name, function in UFUNCS.items()},
+    **{name: _bits(name) for name, row in TABLE.items() if row.signature.line == "T -> i32"},
     "sqrt": _ieee("sqrt"),
     "fma": _ieee("fma"),
     "pow": OPERATORS["pow"],
@@ -331,8 +310,6 @@ _PLAIN: Final[dict[str, Callable[..., Any]]] = {
     "raw_div": _raw_div,
     "raw_mod": _integers("raw_mod"),
     "bit_shr": _bit_shr,
-    "popcnt": _bits("popcnt"),
-    "clz": _bits("clz"),
     "cast": host_cast,
     "bitcast": _host_bitcast,
     "logical_not": operator.not_,

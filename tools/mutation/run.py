@@ -46,7 +46,7 @@ TESTS: Final = (
     "test_lang_atomics",
     "test_lang_scalars",
     "test_lang_frontend_emission",
-    "test_lang_frontend_promote",
+    "test_lang_frontend_mem2reg",
     "test_transforms_cse",
     "test_transforms_fold",
     "test_transforms_facts",

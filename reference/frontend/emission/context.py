@@ -1,0 +1,191 @@
+"""The state of one lowering: where ops go, which function is being read, which names are known."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NoReturn
+
+from ...errors import AdstackCompilationError, AdstackError
+from ...ir.builder import Builder
+from ...ir.location import Loc
+from ...ir.structure import Place, Region
+from ...ir.types import DType, f32, i32
+from ..syntax.scope import Scopes
+from ..syntax.source import Source
+
+__all__ = ["Context", "Frame", "Loop"]
+
+
+@dataclass
+class Loop:
+    """A loop being lowered.
+
+    Attributes:
+        kind: "static", "serial", "while" or "parallel".
+        region: where its body is emitted.
+        skip: a u1 cell of the body: the rest of this iteration is skipped; None if nothing can set it.
+        broken: a u1 cell from outside: no further iteration; None if there is no `break`.
+        jumps: how many `break`s and `continue`s were lowered so far.
+        stopped: names of places whose loads count as constants, see `stopping.py`.
+    """
+
+    kind: str
+    region: Region
+    skip: Any = None
+    broken: Any = None
+    jumps: int = 0
+    stopped: set[str] = field(default_factory=set)
+
+
+@dataclass
+class Frame:
+    """One function being lowered: the kernel, or a func inlined into it.
+
+    Attributes:
+        source: its text and syntax tree.
+        scopes: its names.
+        region: where its body is emitted; a return elsewhere is under runtime control flow.
+        is_kernel: whether it is the kernel itself.
+        may_parallelise: whether its outermost loops are parallel.
+        caller: where it was called.
+        function: the Python function itself.
+        loops: the loops around the current statement, outermost first.
+        jump: set once the rest of the current block can't be reached: "break", "continue" or "return".
+        result, result_node: what it returned, and the statement that did.
+        annotation: what its return annotation evaluates to, or None.
+        calls_as_statement: the call that is a whole statement, while it is lowered.
+        rest: the statements after the current one in its block.
+        consumed: whether the current statement's visitor lowered them as well.
+        locs: places of syntax nodes found so far: unrolled loops ask for the same ones again.
+        statement_region, statement_depth: where the current statement's ops go, and how many scopes are open there.
+    """
+
+    source: Source
+    scopes: Scopes
+    region: Region
+    is_kernel: bool
+    may_parallelise: bool
+    caller: Loc | None = None
+    function: Any = None
+    loops: list[Loop] = field(default_factory=list)
+    jump: str | None = None
+    result: Any = None
+    annotation: Any = None
+    rest: Sequence[ast.stmt] = ()
+    consumed: bool = False
+    locs: dict[ast.AST, Loc] = field(default_factory=dict)
+    statement_region: Any = None
+    statement_depth: int = 1
+    calls_as_statement: Any = None
+    result_node: Any = None
+
+
+class Context:
+    """Everything the visitors share while one kernel is lowered.
+
+    Attributes:
+        builder: where ops go now.
+        body: the kernel's own region; ops in it are outside of all runtime control flow.
+        options: those of `init` that change what is emitted.
+        places, fields: what the kernel touches, by place name.
+        captured: (how to read it now, what it was) of attributes baked into the kernel.
+        frames: functions being lowered, the kernel first.
+        static_depth: how many `static(...)` are around the current expression.
+        loop_hints: what `loop_config` said for the next loop.
+        stopped: what `stop_grad` said for the next loop.
+        failed_at: where the innermost visitor was when something unexpected was raised.
+    """
+
+    def __init__(self, options: Any, body: Region) -> None:
+        self.options = options
+        self.body = body
+        self.builder = Builder(body)
+        self.places: dict[str, Place] = {}
+        self.fields: dict[str, Any] = {}
+        self.captured: list[tuple[partial[Any], Any]] = []
+        self.frames: list[Frame] = []
+        self.static_depth = 0
+        self.loop_hints: dict[str, Any] = {}
+        self.stopped: set[str] = set()
+        self.failed_at: Loc | None = None
+
+    # ---- options
+
+    @property
+    def default_fp(self) -> DType:
+        chosen = getattr(self.options, "default_fp", f32)
+        return chosen if isinstance(chosen, DType) else f32
+
+    @property
+    def default_ip(self) -> DType:
+        chosen = getattr(self.options, "default_ip", i32)
+        return chosen if isinstance(chosen, DType) else i32
+
+    def option(self, name: str, default: Any) -> Any:
+        """An option of `init`; `default` where the caller's options lack it."""
+        return getattr(self.options, name, default)
+
+    # ---- where we are
+
+    @property
+    def frame(self) -> Frame:
+        return self.frames[-1]
+
+    @property
+    def scopes(self) -> Scopes:
+        return self.frames[-1].scopes
+
+    @property
+    def at_top(self) -> bool:
+        """Whether ops emitted now are outside of all runtime control flow."""
+        return self.builder.region is self.body
+
+    def loc(self, node: ast.AST) -> Loc:
+        """The place of `node` in the user's files."""
+        frame = self.frame
+        known = frame.locs.get(node)
+        if known is None:
+            known = frame.locs[node] = frame.source.loc(node, frame.caller)
+        return known
+
+    @contextmanager
+    def at(self, node: ast.AST) -> Iterator[None]:
+        """Ops and errors inside belong to `node`; an error that has no place yet is given this one."""
+        with self.builder.at(self.loc(node)):
+            try:
+                yield
+            except AdstackError as error:
+                if error.loc is None:
+                    raise located(error, self.builder.loc) from error.__cause__
+                raise
+            except Exception:
+                self.failed_at = self.failed_at or self.builder.loc
+                raise
+
+    def fail(
+        self,
+        kind: type[AdstackCompilationError],
+        message: str,
+        *,
+        at: ast.AST | None = None,
+        note: str = "",
+        do: str = "",
+    ) -> NoReturn:
+        """Raise a compile error at `at`, or where we are."""
+        loc = self.builder.loc if at is None else self.loc(at)
+        raise kind(message, loc=loc, note=note, do=do)
+
+    @contextmanager
+    def region(self, region: Region) -> Iterator[Region]:
+        """Emit into `region`, in a scope of its own."""
+        with self.builder.into(region), self.scopes.block(self.builder.loc):
+            yield region
+
+
+def located(error: AdstackError, loc: Loc) -> AdstackError:
+    """The same error with a place."""
+    return type(error)(error.message, loc=loc, note=error.note, do=error.do)

@@ -1,0 +1,77 @@
+"""Structs in kernels: locals, elements of struct fields and arguments, whose members are references."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, MutableMapping
+from typing import Any
+
+from ...errors import AdstackTypeError
+from ...values.matrices.struct import Struct
+from .references import ScalarRef
+
+__all__ = ["LiveMembers", "argument", "is_live_struct", "live_struct", "local_struct", "store_struct"]
+
+
+class LiveMembers(MutableMapping[str, Any]):
+    """Members that are references; reading a scalar gives its value now."""
+
+    def __init__(self, targets: dict[str, Any]) -> None:
+        self.targets = targets
+
+    def __getitem__(self, name: str) -> Any:
+        target = self.targets[name]
+        return target.get() if isinstance(target, ScalarRef) else target
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.targets[name].set(value)
+
+    def __delitem__(self, name: str) -> None:
+        raise AdstackTypeError(f"member '{name}' can't be deleted")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.targets)
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+
+def live_struct(targets: dict[str, Any], type_: Any) -> Struct:
+    """A struct whose members are these references."""
+    return Struct.over(LiveMembers(targets), type_)
+
+
+def is_live_struct(value: Any) -> bool:
+    """Whether `value` is a struct of references."""
+    return isinstance(value, Struct) and isinstance(value._members, LiveMembers)
+
+
+def member_reference(value: Struct, name: str) -> Any:
+    """The reference of a member of a live struct; None if there is no such member."""
+    members = value._members
+    assert isinstance(members, LiveMembers)
+    return members.targets.get(name)
+
+
+def local_struct(value: Struct, local: Callable[[str, Any], Any]) -> Struct:
+    """A live copy of a struct, whose members `local(name, member)` makes."""
+    return live_struct({name: local(name, member) for name, member in value.items()}, value.type)
+
+
+def store_struct(target: Struct, value: Any, store: Callable[[Any, Any, str], None]) -> None:
+    """Store the members of a struct or dict to those of a live one by `store(reference, value, name)`."""
+    members = dict(value.items()) if isinstance(value, (Struct, dict)) else None
+    if members is None or set(members) != set(target.keys()):
+        names = ", ".join(target.keys())
+        raise AdstackTypeError(f"a struct of {names} can't become a {type(value).__name__}", do="assign such a struct")
+    for name, member in members.items():
+        store(member_reference(target, name), member, name)
+
+
+def argument(type_: Any, members: dict[str, Any]) -> Any:
+    """A struct, or an instance of a Python dataclass, that was passed member by member."""
+    if not isinstance(type_, type):
+        return Struct.over(members, type_)
+    made: Any = object.__new__(type_)
+    for name, member in members.items():
+        object.__setattr__(made, name, member)
+    return made

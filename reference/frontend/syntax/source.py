@@ -1,0 +1,149 @@
+"""A function's source text and syntax tree, with positions in the user's file."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+from ...errors import AdstackSyntaxError
+from ...ir.location import Loc
+from .command_line import command_line_file
+
+__all__ = ["Source", "source_of"]
+
+_KNOWN: dict[tuple[Any, str], Source] = {}
+"""By code and file: code objects of different files are equal if their text is."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A function as written.
+
+    Attributes:
+        name: its name.
+        file: path as Python knows it.
+        node: its definition; positions in it are relative to `first_line` and `indent`.
+        first_line: line of the file that is line 1 of the text parsed.
+        indent: columns that were cut off on the left.
+    """
+
+    name: str
+    file: str
+    node: ast.FunctionDef
+    first_line: int
+    indent: int
+
+    def loc(self, node: ast.AST, caller: Loc | None = None) -> Loc:
+        """The place of `node` in the file."""
+        at: Any = node if hasattr(node, "lineno") else self.node
+        shift = self.first_line - 1
+        text = linecache.getline(self.file, at.lineno + shift)
+        start = self._column(text, at.col_offset)
+        end_line = at.end_lineno or at.lineno
+        end = self._column(linecache.getline(self.file, end_line + shift), at.end_col_offset or at.col_offset)
+        return Loc(self.file, at.lineno + shift, start, end_line + shift, end, caller)
+
+    def _column(self, text: str, offset: int) -> int:
+        """The 1-based column of a byte offset, as `ast` counts it, in a line whose indentation was cut off."""
+        end = offset + self.indent
+        return end + 1 if text.isascii() else len(text.encode()[:end].decode(errors="ignore")) + 1
+
+
+def source_of(function: Callable[..., Any]) -> Source:
+    """The source of a Python function; AdstackSyntaxError where it can't be had."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        raise AdstackSyntaxError(f"{function!r} is no Python function", do="put the decorator on a `def`")
+    key = (code, code.co_filename)
+    if key not in _KNOWN:
+        _KNOWN[key] = _read(function)
+    return _KNOWN[key]
+
+
+def _read(function: Callable[..., Any]) -> Source:
+    name = getattr(function, "__name__", "kernel")
+    if name == "<lambda>":
+        raise AdstackSyntaxError("a lambda can't be a kernel or func", do="write a `def` with annotated parameters")
+    try:
+        _refuse_unwritten(inspect.unwrap(function).__code__)
+        lines, first_line = _by_indentation(function) or inspect.getsourcelines(function)
+    except (OSError, TypeError, IndexError, SyntaxError) as error:
+        raise AdstackSyntaxError(
+            f"the source of {name} can't be read: {error}",
+            do="put the function in a file: code from a pipe or exec() keeps no source",
+        ) from error
+    text = "".join(lines)
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    code = inspect.unwrap(function).__code__
+    file = command_line_file(code) or inspect.getsourcefile(function) or code.co_filename
+    node = _definition(name, text, indent, file, first_line)
+    return Source(name, file, node, first_line, indent)
+
+
+def _refuse_unwritten(code: CodeType) -> None:
+    """Raise OSError for code that exec() made of a string: what Python 3.13 has under that name is the text of `-c`."""
+    if code.co_filename == "<string>" and command_line_file(code) is None:
+        raise OSError("could not get source code")
+
+
+def _by_indentation(function: Callable[..., Any]) -> tuple[list[str], int] | None:
+    """The lines that a definition's indentation makes its own, if they parse; else `inspect` has to look at the tokens.
+
+    A cut at a line that stands left of the definition but belongs to it, inside brackets or a string, doesn't parse.
+    """
+    unwrapped = inspect.unwrap(function)
+    file = command_line_file(unwrapped.__code__) or unwrapped.__code__.co_filename
+    linecache.checkcache(file)
+    first = unwrapped.__code__.co_firstlineno
+    lines = linecache.getlines(file)[first - 1 :]
+    if not lines:
+        return None
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    last, begun = 0, False
+    for number, line in enumerate(lines):
+        stripped = line.lstrip()
+        if not stripped or stripped[0] == "#":
+            continue
+        deeper = len(line) - len(stripped) > indent
+        if begun and not deeper:
+            break
+        begun, last = deeper, number
+    own = lines[: last + 1]
+    return (own, first) if _parses(own, indent) else None
+
+
+def _parses(lines: list[str], indent: int) -> bool:
+    try:
+        tree = ast.parse(_dedented("".join(lines), indent))
+    except SyntaxError:
+        return False
+    return len(tree.body) == 1 and isinstance(tree.body[0], ast.FunctionDef)
+
+
+def _definition(name: str, text: str, indent: int, file: str, first_line: int) -> ast.FunctionDef:
+    try:
+        tree = ast.parse(_dedented(text, indent))
+    except SyntaxError as error:
+        loc = Loc(file, first_line + (error.lineno or 1) - 1, (error.offset or 1) + indent)
+        raise AdstackSyntaxError(f"the source of {name} can't be parsed: {error.msg}", loc=loc) from error
+    node = tree.body[0] if tree.body else None
+    if isinstance(node, ast.FunctionDef):
+        return node
+    what = "an async function" if isinstance(node, ast.AsyncFunctionDef) else "no plain function"
+    raise AdstackSyntaxError(f"{name} is {what}", loc=Loc(file, first_line, indent + 1), do="write a plain `def`")
+
+
+def _dedented(text: str, indent: int) -> str:
+    """The text without its indentation; lines inside a string that stand further left are left as they are."""
+    if not indent:
+        return text
+    plain = textwrap.dedent(text)
+    if not plain[0].isspace():
+        return plain
+    return "\n".join(line[indent:] if not line[:indent].strip() else line for line in text.split("\n"))

@@ -1,0 +1,307 @@
+"""Names and assignments: declaring locals, storing, unpacking, augmented assignment."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Final
+
+from ...errors import AdstackNameError, AdstackSyntaxError, AdstackTypeError
+from ...ir.types import DType
+from ...values.elements import Elements, as_elements
+from ...values.matrices.struct import Struct
+from ..compile_time import static
+from ..emission.context import Context
+from ..emission.expr import Expr
+from ..emission.literals import describe, is_number, plain
+from ..emission.references import CellRef, ScalarRef, cell_matrix, is_live, references_of
+from ..emission.structs import is_live_struct, local_struct, store_struct
+from ..emission.type_promotion import alone, common, typed
+from ..syntax.scope import Binding
+from ..variables import cells
+from .annotations import converted
+from .dispatch import dereferenced, evaluate, expression, lookup, statement
+from .operators import binary
+
+__all__ = ["assign", "declare", "local", "store"]
+
+_ATOMIC: Final[dict[type[ast.operator], str]] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.BitAnd: "and",
+    ast.BitOr: "or",
+    ast.BitXor: "xor",
+}
+
+
+@expression(ast.Name)
+def _name(context: Context, node: ast.Name) -> Any:
+    binding = context.scopes.find(node.id)
+    if binding is not None:
+        return binding.value
+    outer = context.scopes.outer
+    if node.id in outer:
+        return plain(outer[node.id])
+    return _unknown(context, node.id)
+
+
+def _unknown(context: Context, name: str) -> Any:
+    ended = context.scopes.ended.get(name)
+    if ended is None:
+        context.fail(AdstackNameError, f"name '{name}' is not defined", do="assign to it first, or import it")
+    bound, block = ended
+    context.fail(
+        AdstackNameError,
+        f"name '{name}' is not defined here: it was defined inside the block at line {block.line}",
+        note=f"defined at line {bound.line}",
+        do=f"give {name} a value before the block",
+    )
+
+
+# ---- declaring
+
+
+def local(context: Context, name: str, value: Any, dtype: DType | None = None) -> Any:
+    """What a new local variable `name` is bound to: a reference to a fresh cell, or the object itself."""
+    value = plain(value)
+    if isinstance(value, Expr) or is_number(value):
+        cell = cells.Cell(name, dtype or alone(value))
+        cells.alloc(context.builder, cell, [typed(value, cell.dtype)])
+        return CellRef(cell)
+    if isinstance(value, Elements):
+        entries = value.entries
+        cell = cells.Cell(name, dtype or value.dtype or common(*entries), len(entries))
+        cells.alloc(context.builder, cell, [typed(e, cell.dtype) for e in entries])
+        return cell_matrix(cell, value.shape)
+    if isinstance(value, Struct):
+        return local_struct(value, lambda member, v: local(context, f"{name}.{member}", v))
+    return value
+
+
+def declare(context: Context, name: str, value: Any, dtype: DType | None = None, keep: bool = False) -> None:
+    """Bind a new name in the current scope; `keep` binds the object itself."""
+    made = value if keep else local(context, name, value, dtype)
+    kind = "local" if is_reference(made) else "static"
+    context.scopes.bind(name, made, kind, context.builder.loc, context.builder.region)
+
+
+def is_reference(value: Any) -> bool:
+    """Whether `value` can be stored to."""
+    return isinstance(value, ScalarRef) or is_live(value) or is_live_struct(value)
+
+
+# ---- storing
+
+
+def store(context: Context, target: Any, value: Any, what: str) -> None:
+    """Store to a reference."""
+    value = plain(value)
+    if isinstance(target, ScalarRef):
+        if not (isinstance(value, Expr) or is_number(value)):
+            context.fail(
+                AdstackTypeError,
+                f"{what} holds a {target.dtype} and can't become {describe(value)}",
+                do="use a new name",
+            )
+        target.set(value)
+    elif is_live_struct(target):
+        store_struct(target, value, lambda member, v, name: store(context, member, v, f"{what}.{name}"))
+    else:
+        _store_elements(context, target, value, what)
+
+
+def _store_elements(context: Context, target: Any, value: Any, what: str) -> None:
+    value = as_elements(value)
+    if not isinstance(value, Elements) and not isinstance(value, Expr) and not is_number(value):
+        context.fail(AdstackTypeError, f"{what} holds {describe(target)} and can't become {describe(value)}")
+    values = [typed(e, target.storage.target(0).dtype) for e in value.entries] if isinstance(value, Elements) else None
+    if values is None:
+        target.fill(value)
+        return
+    if value.shape != target.shape:
+        context.fail(
+            AdstackTypeError,
+            f"{what} holds {describe(target)} and can't become {describe(value)}",
+            do="make the shapes equal",
+        )
+    for k, element in enumerate(values):
+        target.storage.target(k).set(Expr(element))
+
+
+def _assign_name(context: Context, node: ast.Name, value: Any, keep: bool) -> None:
+    binding = context.scopes.find(node.id)
+    if binding is None:
+        declare(context, node.id, value, keep=keep)
+        return
+    _check_mutable(context, node.id, binding)
+    if is_reference(binding.value) and not keep:
+        store(context, binding.value, value, node.id)
+        return
+    _rebind(context, node.id, binding, value, keep)
+
+
+def _check_mutable(context: Context, name: str, binding: Binding) -> None:
+    if binding.kind == "argument":
+        context.fail(
+            AdstackSyntaxError,
+            f"argument '{name}' is immutable in the kernel",
+            do="copy it to a local with another name",
+        )
+    if binding.kind == "loop":
+        context.fail(
+            AdstackSyntaxError,
+            f"'{name}' is a loop variable and can't be assigned",
+            do="copy it to a local with another name",
+        )
+
+
+def _rebind(context: Context, name: str, binding: Binding, value: Any, keep: bool) -> None:
+    """Give a name that stands for a compile-time object a new meaning."""
+    if binding.region is not context.builder.region:
+        context.fail(
+            AdstackTypeError,
+            f"'{name}' is a compile-time object and can't change under runtime control flow",
+            do="use another name, or select(...)",
+        )
+    made = value if keep else local(context, name, value)
+    binding.value, binding.kind = made, "local" if is_reference(made) else "static"
+
+
+def assign(context: Context, target: ast.expr, value: Any, keep: bool = False) -> None:
+    """Assign to a name, an element, a component or several of them."""
+    with context.at(target):
+        if isinstance(target, ast.Name):
+            _assign_name(context, target, value, keep)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            _unpack(context, target, value, keep)
+        elif isinstance(target, ast.Starred):
+            context.fail(AdstackSyntaxError, "starred targets are not supported", do="name each part")
+        else:
+            _assign_place(context, target, value)
+
+
+def _assign_place(context: Context, target: ast.expr, value: Any) -> None:
+    found = lookup(context, target)
+    if not is_reference(found):
+        _refuse_target(context, target, found)
+    _check_distinct(context, target, found)
+    store(context, found, value, ast.unparse(target))
+
+
+def _check_distinct(context: Context, target: ast.expr, found: Any) -> None:
+    """A swizzle that is assigned to names each component once."""
+    if isinstance(target, ast.Attribute) and is_live(found) and len(set(target.attr)) < len(target.attr):
+        context.fail(
+            AdstackSyntaxError, f"'{target.attr}' names a component twice and can't be assigned to", do="name each once"
+        )
+
+
+def _refuse_target(context: Context, target: ast.expr, found: Any) -> None:
+    root: Any = target
+    while isinstance(root, (ast.Subscript, ast.Attribute)):
+        root = root.value
+    binding = context.scopes.find(root.id) if isinstance(root, ast.Name) else None
+    if binding is not None:
+        _check_mutable(context, root.id, binding)
+    context.fail(
+        AdstackTypeError,
+        f"{ast.unparse(target)} can't be assigned to in a kernel",
+        note=f"it is {describe(found)}",
+        do="store to an element of a field, an ndarray or a local",
+    )
+
+
+def _unpack(context: Context, target: ast.Tuple | ast.List, value: Any, keep: bool) -> None:
+    if not isinstance(value, (tuple, list, Elements)):
+        context.fail(AdstackTypeError, f"{describe(value)} can't be unpacked", do="assign a tuple or a vector")
+    parts = list(value)
+    if len(parts) != len(target.elts):
+        context.fail(AdstackTypeError, f"{len(target.elts)} names can't take {len(parts)} values", do="name each value")
+    for part, item in zip(target.elts, parts, strict=False):
+        assign(context, part, item, keep)
+
+
+@statement(ast.Assign)
+def _assign(context: Context, node: ast.Assign) -> None:
+    value = evaluate(context, node.value)
+    keep = _is_static(context, node.value)
+    for target in node.targets:
+        assign(context, target, value, keep)
+
+
+def _is_static(context: Context, node: ast.expr) -> bool:
+    """Whether an assigned value is written as `static(...)`: the name then stands for the object itself."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, (ast.Name, ast.Attribute)):
+        return False
+    return lookup(context, node.func) is static
+
+
+@statement(ast.AnnAssign)
+def _annotated(context: Context, node: ast.AnnAssign) -> None:
+    if node.value is None:
+        context.fail(AdstackSyntaxError, "a declaration needs a value", do="write x: f32 = 0.0")
+    if not isinstance(node.target, ast.Name) or context.scopes.find(node.target.id) is not None:
+        context.fail(AdstackSyntaxError, "only a new local can be annotated", do="drop the annotation")
+    value = evaluate(context, node.value)
+    declare(context, node.target.id, converted(context, value, evaluate(context, node.annotation)))
+
+
+@expression(ast.NamedExpr)
+def _walrus(context: Context, node: ast.NamedExpr) -> Any:
+    """`name := value` declares in the block of the statement, even if it is evaluated only at times."""
+    value = evaluate(context, node.value)
+    name = node.target.id
+    if context.scopes.find(name) is None and (isinstance(value, (Expr, Elements)) or is_number(value)):
+        frame = context.frame
+        with context.builder.into(frame.statement_region), context.scopes.outside(frame.statement_depth):
+            blank = value.map(lambda _: 0) if isinstance(value, Elements) else 0
+            dtype = (value.dtype or common(*value.entries)) if isinstance(value, Elements) else alone(value)
+            declare(context, name, blank, dtype)
+    assign(context, node.target, value)
+    return value
+
+
+@statement(ast.AugAssign)
+def _augmented(context: Context, node: ast.AugAssign) -> None:
+    target = lookup(context, node.target)
+    if isinstance(node.target, ast.Name) and (binding := context.scopes.find(node.target.id)) is not None:
+        _check_mutable(context, node.target.id, binding)
+    if not is_reference(target):
+        _augment_object(context, node, target)
+        return
+    _check_distinct(context, node.target, target)
+    value = plain(evaluate(context, node.value))
+    kind = _ATOMIC.get(type(node.op))
+    if kind is None:
+        store(context, target, binary(context, node.op, dereferenced(target), value), ast.unparse(node.target))
+    elif isinstance(target, ScalarRef):
+        _update(context, kind, target, value, node)
+    elif is_live_struct(target):
+        context.fail(AdstackTypeError, "a struct can't be updated as a whole", do="update its members")
+    else:
+        _update_elements(context, kind, target, value, node)
+
+
+def _augment_object(context: Context, node: ast.AugAssign, target: Any) -> None:
+    """`name += value` where the name stands for a compile-time object."""
+    if not isinstance(node.target, ast.Name) or context.scopes.find(node.target.id) is None:
+        _refuse_target(context, node.target, target)
+    assign(context, node.target, binary(context, node.op, target, evaluate(context, node.value)), keep=True)
+
+
+def _update(context: Context, kind: str, target: ScalarRef, value: Any, node: ast.AugAssign) -> None:
+    if not (isinstance(value, Expr) or is_number(value)):
+        note = f"{ast.unparse(node.target)} holds a {target.dtype}, this is {describe(value)}"
+        context.fail(AdstackTypeError, "a scalar can't be updated by this", at=node.value, note=note)
+    target._atomic(kind, (value,))
+
+
+def _update_elements(context: Context, kind: str, target: Any, value: Any, node: ast.AugAssign) -> None:
+    value = as_elements(value)
+    if isinstance(value, Elements) and value.shape != target.shape:
+        note = f"got {describe(target)} and {describe(value)}"
+        context.fail(
+            AdstackTypeError, "operands must share a shape", at=node.value, note=note, do="make the shapes equal"
+        )
+    values = value.entries if isinstance(value, Elements) else [value] * len(target.storage)
+    for reference, element in zip(references_of(target).entries, values, strict=False):
+        _update(context, kind, reference, element, node)

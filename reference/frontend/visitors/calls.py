@@ -1,0 +1,164 @@
+"""Calls: of funcs, which are inlined; of the language's functions; of plain Python, which runs while compiling."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from types import MethodType
+from typing import Any
+
+from ...errors import AdstackSyntaxError, AdstackTypeError
+from ...ir.types import DType, u1
+from ...values.atomics import KIND_OF
+from ...values.elements import Elements
+from ...values.func import BoundFunc, Func
+from ...values.functions import cast
+from ...values.protocol import emitting
+from ..compile_time import block_local, loop_config, static, stop_grad
+from ..emission.context import Context
+from ..emission.expr import Expr
+from ..emission.literals import is_number
+from ..emission.references import ScalarRef
+from ..emission.type_promotion import literal
+from . import builtin
+from .collections import as_mapping, elements_of
+from .dispatch import dereferenced, evaluate, expression, lookup
+from .domains import RuntimeRange
+from .foreign import guarded
+from .inlining import inline
+from .stopping import stop
+from .whole import of_whole
+
+__all__: list[str] = []
+
+
+@expression(ast.Call)
+def _call(context: Context, node: ast.Call) -> Any:
+    statement = context.frame.calls_as_statement is node
+    context.frame.calls_as_statement = None
+    function = lookup(context, node.func)
+    if isinstance(function, ScalarRef):
+        function = function.get()
+    if function is static:
+        return _static(context, node)
+    function = of_whole(context, function)
+    if isinstance(function, Func):
+        return inline(context, function, *_references(context, node), statement)
+    if isinstance(function, MethodType) and isinstance(function.__func__, Func):
+        function = BoundFunc(function.__func__, function.__self__)
+    if isinstance(function, BoundFunc):
+        args, kwargs = _references(context, node)
+        return inline(context, function.func, [function.owner, *args], kwargs, statement, owned=True)
+    if _hashable(context, function) and function in KIND_OF:
+        return _atomic(context, node, function)
+    args, kwargs = _arguments(context, node)
+    return _plain_call(context, function, args, kwargs)
+
+
+def _hashable(context: Context, function: Any) -> bool:
+    if getattr(type(function), "__hash__", None) is None:
+        return False
+    guarded(context, lambda: hash(function))  # a user's own may fail
+    return True
+
+
+def _keywords(context: Context, node: ast.Call, value: Callable[[Context, ast.expr], Any]) -> dict[str, Any]:
+    named: dict[str, Any] = {}
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            named |= _named(context, as_mapping(context, evaluate(context, keyword.value)))
+        else:
+            named[keyword.arg] = value(context, keyword.value)
+    return named
+
+
+def _named(context: Context, mapping: dict[Any, Any]) -> dict[str, Any]:
+    """The keywords that a mapping stands for."""
+    for name in mapping:
+        if not isinstance(name, str):
+            context.fail(AdstackTypeError, "keywords must be strings", note=f"got {name!r}")
+    return mapping
+
+
+def _arguments(context: Context, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
+    return elements_of(context, node.args), _keywords(context, node, evaluate)
+
+
+def _references(context: Context, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a func, as references where they can be assigned to."""
+    args: list[Any] = []
+    for arg in node.args:
+        if isinstance(arg, ast.Starred):
+            args.extend(elements_of(context, [arg]))
+        else:
+            args.append(lookup(context, arg))
+    return args, _keywords(context, node, lookup)
+
+
+def _atomic(context: Context, node: ast.Call, function: Callable[..., Any]) -> Any:
+    """An atomic's first argument is what it changes."""
+    if not node.args or isinstance(node.args[0], ast.Starred):
+        context.fail(AdstackTypeError, "an atomic needs the element that it changes as first argument")
+    target = lookup(context, node.args[0])
+    rest = elements_of(context, node.args[1:])
+    named = _keywords(context, node, evaluate)
+    return guarded(context, lambda: function(target, *rest, **named))
+
+
+def _static(context: Context, node: ast.Call) -> Any:
+    """`static(...)`: what is inside must be known while compiling."""
+    context.static_depth += 1
+    try:
+        with emitting(None):
+            args, kwargs = _arguments(context, node)
+    finally:
+        context.static_depth -= 1
+    for arg in args:
+        if isinstance(arg, (Expr, RuntimeRange)):
+            note = f"this is a runtime {arg.dtype}" if isinstance(arg, Expr) else "its bounds are runtime values"
+            context.fail(
+                AdstackTypeError, "arguments of static must be compile-time constants", note=note, do="drop static(...)"
+            )
+    return guarded(context, lambda: static(*args, **kwargs))
+
+
+_LOOP_SETTINGS = inspect.signature(loop_config)
+
+
+def _plain_call(context: Context, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if isinstance(function, DType):
+        return _conversion(context, function, args, kwargs)
+    if function is loop_config:
+        bound = guarded(context, lambda: _LOOP_SETTINGS.bind(*args, **kwargs))
+        context.loop_hints = dict(bound.arguments)
+        return None
+    if function is block_local:
+        return None
+    if function is stop_grad:
+        return stop(context, *args)
+    if _hashable(context, function) and function in builtin.TABLE:
+        return guarded(context, lambda: builtin.TABLE[function](context, *args, **kwargs))
+    _refuse(context, function)
+    return guarded(context, lambda: function(*args, **kwargs))
+
+
+def _refuse(context: Context, function: Any) -> None:
+    if not callable(function):
+        context.fail(AdstackTypeError, f"{type(function).__name__} is not callable")
+    if inspect.iscoroutinefunction(function):
+        context.fail(AdstackSyntaxError, "a coroutine can't be called in a kernel", do="make it a plain function")
+
+
+def _conversion(context: Context, to: DType, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """`f32(x)` casts; `i64(3)` is a literal of that type, which it must fit."""
+    if len(args) != 1 or kwargs:
+        context.fail(AdstackTypeError, f"{to}(x) takes one argument, got {len(args) + len(kwargs)}")
+    (value,) = (dereferenced(a) for a in args)
+    if is_number(value) and context.static_depth:
+        return to(value)
+    if isinstance(value, int) and to is not u1:
+        return Expr(literal(value, to))
+    if isinstance(value, (Expr, Elements)) or is_number(value):
+        return cast(value, to)
+    return context.fail(AdstackTypeError, f"{to}(x) takes a number or a vector")

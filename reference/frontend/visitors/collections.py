@@ -1,0 +1,154 @@
+"""Attributes, and tuples, lists, dicts and comprehensions, which exist while compiling only."""
+
+from __future__ import annotations
+
+import ast
+import types
+from functools import partial
+from typing import Any
+
+from ...errors import AdstackError, AdstackNameError, AdstackSyntaxError, AdstackTypeError, AdstackValueError
+from ...values.elements import Elements
+from ...values.matrices.swizzles import positions_of
+from ..emission.arrays import ArrayArgument, is_field
+from ..emission.context import Context
+from ..emission.expr import Expr
+from ..emission.literals import describe, plain
+from ..emission.references import ScalarRef, is_live, references_of
+from ..emission.references import live as live_matrix
+from ..emission.structs import is_live_struct, member_reference
+from .dispatch import dereferenced, evaluate, expression, lookup
+from .foreign import guarded
+from .operators import condition
+
+__all__ = ["as_mapping", "elements_of"]
+
+
+def elements_of(context: Context, nodes: list[ast.expr]) -> list[Any]:
+    """The values of expressions in order, starred ones spread."""
+    items: list[Any] = []
+    for node in nodes:
+        if isinstance(node, ast.Starred):
+            spread = evaluate(context, node.value)
+            items.extend(guarded(context, lambda spread=spread: list(spread)))  # type: ignore[misc]
+        else:
+            items.append(evaluate(context, node))
+    return items
+
+
+def as_mapping(context: Context, value: Any) -> dict[Any, Any]:
+    """What `**value` stands for."""
+    if not hasattr(value, "keys"):
+        context.fail(AdstackTypeError, "** takes a dict", note=f"got {describe(value)}")
+    return guarded(context, lambda: dict(value))  # type: ignore[no-any-return]
+
+
+@expression(ast.Tuple)
+def _tuple(context: Context, node: ast.Tuple) -> Any:
+    return tuple(elements_of(context, node.elts))
+
+
+@expression(ast.List)
+def _list(context: Context, node: ast.List) -> Any:
+    return elements_of(context, node.elts)
+
+
+@expression(ast.Dict)
+def _dict(context: Context, node: ast.Dict) -> Any:
+    made: dict[Any, Any] = {}
+    for key, value in zip(node.keys, node.values, strict=False):
+        if key is None:
+            made |= as_mapping(context, evaluate(context, value))
+        else:
+            entry = evaluate(context, key), evaluate(context, value)
+            made |= guarded(context, lambda entry=entry: dict([entry]))  # type: ignore[misc]
+    return made
+
+
+@expression(ast.ListComp)
+def _comprehension(context: Context, node: ast.ListComp) -> Any:
+    made: list[Any] = []
+    with context.scopes.block(context.builder.loc):
+        _generate(context, node, 0, made)
+    return made
+
+
+def _generate(context: Context, node: ast.ListComp, depth: int, made: list[Any]) -> None:
+    if depth == len(node.generators):
+        made.append(evaluate(context, node.elt))
+        return
+    generator = node.generators[depth]
+    iterable = evaluate(context, generator.iter)
+    for item in guarded(context, lambda: list(iterable)):
+        with context.scopes.block(context.builder.loc):
+            _bind(context, generator.target, plain(item))
+            if all(_passes(context, test) for test in generator.ifs):
+                _generate(context, node, depth + 1, made)
+
+
+def _bind(context: Context, target: ast.expr, item: Any) -> None:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        values = guarded(context, lambda: list(item))
+        if len(values) != len(target.elts):
+            context.fail(AdstackValueError, f"cannot unpack {len(values)} values into {len(target.elts)}", at=target)
+        for part, value in zip(target.elts, values, strict=True):
+            _bind(context, part, value)
+    elif isinstance(target, ast.Name):
+        context.scopes.bind(target.id, item, "loop", context.builder.loc, context.builder.region)
+    else:
+        context.fail(AdstackSyntaxError, "the targets of a comprehension are names", at=target)
+
+
+def _passes(context: Context, test: ast.expr) -> bool:
+    value = condition(context, test)
+    if isinstance(value, Expr):
+        context.fail(AdstackTypeError, "conditions of a comprehension must be compile-time constants", at=test)
+    return bool(value)
+
+
+# ---- attributes
+
+
+@expression(ast.Attribute)
+def _attribute(context: Context, node: ast.Attribute) -> Any:
+    base = lookup(context, node.value)
+    if is_live(base) and _is_swizzle(base, node.attr):
+        picked = getattr(references_of(base), node.attr)
+        return live_matrix(picked) if isinstance(picked, Elements) else picked
+    if is_live_struct(base) and (member := member_reference(base, node.attr)) is not None:
+        return member
+    if isinstance(base, ScalarRef):
+        base = base.get()
+    if isinstance(base, Elements) and node.attr not in ("fill", "assign"):
+        base = dereferenced(base)
+    return _member(context, base, node.attr)
+
+
+def _is_swizzle(base: Elements, name: str) -> bool:
+    return positions_of(name) is not None
+
+
+def _member(context: Context, base: Any, name: str) -> Any:
+    def read() -> Any:
+        try:
+            return getattr(base, name)
+        except AdstackError:
+            raise
+        except AttributeError as error:
+            kind = AdstackNameError if isinstance(base, types.ModuleType) else AdstackTypeError
+            what = f"module {base.__name__}" if isinstance(base, types.ModuleType) else describe(base)
+            raise kind(f"{what} has no attribute '{name}'", loc=context.builder.loc) from error
+
+    value = guarded(context, read)
+    _capture(context, base, name, value)
+    return plain(value)
+
+
+def _capture(context: Context, base: Any, name: str, value: Any) -> None:
+    """Remember what was read from an object - numbers, and whatever it stores - so that its change is noticed."""
+    if isinstance(base, (types.ModuleType, type, Elements, Expr)):
+        return
+    if not isinstance(value, (bool, int, float)) and name not in getattr(base, "__dict__", {}):
+        return
+    if not isinstance(base, ArrayArgument) and not is_field(base):
+        context.captured.append((partial(getattr, base, name, None), value))

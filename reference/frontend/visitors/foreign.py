@@ -1,0 +1,44 @@
+"""Running the user's Python code while compiling: what it raises becomes a compile error at the call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import (
+    AdstackCompilationError,
+    AdstackError,
+    AdstackIndexError,
+    AdstackNameError,
+    AdstackTypeError,
+    AdstackValueError,
+)
+from ..emission.context import Context
+
+__all__ = ["guarded"]
+
+_KINDS: tuple[tuple[type[Exception], type[AdstackCompilationError]], ...] = (
+    (TypeError, AdstackTypeError),
+    (IndexError, AdstackIndexError),
+    (KeyError, AdstackIndexError),
+    (NameError, AdstackNameError),
+    (AttributeError, AdstackNameError),
+    (ArithmeticError, AdstackValueError),
+    (ValueError, AdstackValueError),
+)
+
+
+def guarded(context: Context, run: Callable[[], Any], do: str = "") -> Any:
+    """The result of `run()`; an exception of Python's becomes a compile error where we are."""
+    try:
+        return run()
+    except (AdstackError, MemoryError):
+        raise
+    except Exception as error:
+        kind = next((ours for theirs, ours in _KINDS if isinstance(error, theirs)), AdstackCompilationError)
+        message = f"{type(error).__name__} while compiling: {error}"
+        if isinstance(error, RecursionError):
+            do = "end the recursion, split long expressions and chains of elif, or make several kernels of it"
+        if not do and isinstance(error, TypeError) and "'Expr'" in message:
+            do = "Python's and numpy's functions don't take values of a kernel: use those of the language, as qd.sin(x)"
+        raise kind(message, loc=context.builder.loc, do=do) from error

@@ -1,0 +1,121 @@
+"""Funcs, inlined where they are called."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from ...errors import AdstackCompilationError, AdstackSyntaxError, AdstackTypeError
+from ...values.elements import Elements
+from ...values.func import Func
+from ...values.matrices.struct import Struct
+from ..emission.context import Context, Frame
+from ..emission.expr import Expr
+from ..emission.literals import is_number
+from ..syntax.scope import Scopes, outer_names
+from ..syntax.source import source_of
+from .annotations import annotations_of, converted, is_template
+from .assignment import declare, is_reference
+from .control import block
+from .dispatch import dereferenced
+
+__all__ = ["inline"]
+
+
+def inline(
+    context: Context, func: Func, args: list[Any], kwargs: dict[str, Any], statement: bool, owned: bool = False
+) -> Any:
+    """Lower the body of `func` here; its result. A method's object (`owned`) is passed by reference."""
+    function = func.function
+    _refuse_recursion(context, func)
+    bound = _bound(context, func, args, kwargs)
+    annotations = annotations_of(function)
+    source = source_of(function)
+    frame = Frame(
+        source,
+        Scopes(outer_names(function)),
+        context.builder.region,
+        is_kernel=False,
+        may_parallelise=statement and context.frame.may_parallelise,
+        caller=context.builder.loc,
+        function=function,
+    )
+    values = _values(context, func, bound, annotations, owned)
+    context.frames.append(frame)
+    try:
+        for name, (value, by_reference) in values.items():
+            _enter(context, name, value, by_reference)
+        block(context, source.node.body)
+        with context.at(frame.result_node or source.node):
+            return _result(context, frame, annotations.get("return"))
+    finally:
+        context.frames.pop()
+
+
+def _refuse_recursion(context: Context, func: Func) -> None:
+    chain = [frame.function for frame in context.frames]
+    if func.function in chain:
+        cycle = [f.__name__ for f in chain[chain.index(func.function) :]] + [func.function.__name__]
+        context.fail(
+            AdstackSyntaxError,
+            f"recursion is not supported: {' -> '.join(cycle)}",
+            do="write a loop with a stack of its own",
+        )
+
+
+def _bound(context: Context, func: Func, args: list[Any], kwargs: dict[str, Any]) -> inspect.BoundArguments:
+    signature = inspect.signature(func.function)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise AdstackTypeError(
+            f"{_phrase(str(error))} in the call of {func.function.__name__}{signature}: {error}",
+            loc=context.builder.loc,
+        ) from None
+    bound.apply_defaults()
+    return bound
+
+
+def _phrase(text: str) -> str:
+    if "missing" in text:
+        return "Missing argument"
+    return "Too many arguments" if "too many" in text else "Unexpected argument"
+
+
+def _values(
+    context: Context, func: Func, bound: inspect.BoundArguments, annotations: dict[str, Any], owned: bool
+) -> dict[str, tuple[Any, bool]]:
+    """Arguments as they enter: name -> (value, whether by reference)."""
+    entered: dict[str, tuple[Any, bool]] = {}
+    for k, (name, value) in enumerate(bound.arguments.items()):
+        annotation = annotations.get(name)
+        if is_template(annotation) or isinstance(value, (tuple, dict)) or (owned and k == 0):
+            entered[name] = (value, True)
+            continue
+        value = dereferenced(value)
+        try:
+            entered[name] = (converted(context, value, annotation), False)
+        except AdstackCompilationError as error:
+            raise type(error)(
+                f"argument '{name}' of {func.function.__name__}: {error.message}",
+                loc=context.builder.loc,
+                note=error.note,
+                do=error.do,
+            ) from error
+    return entered
+
+
+def _enter(context: Context, name: str, value: Any, by_reference: bool) -> None:
+    if by_reference or not (isinstance(value, (Expr, Elements)) or is_number(value) or isinstance(value, Struct)):
+        kind = "local" if is_reference(value) else "static"
+        context.scopes.bind(name, value, kind, context.builder.loc, context.builder.region)
+    else:
+        declare(context, name, value)
+
+
+def _result(context: Context, frame: Frame, annotation: Any) -> Any:
+    if annotation is None or frame.result is None:
+        return frame.result
+    if isinstance(frame.result, tuple) and isinstance(annotation, tuple):
+        return tuple(converted(context, v, a) for v, a in zip(frame.result, annotation, strict=False))
+    return converted(context, frame.result, annotation)

@@ -1,0 +1,209 @@
+"""For loops: parallel at the top of a kernel, serial elsewhere, unrolled over `static(...)`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...errors import AdstackSyntaxError, AdstackTypeError
+from ...ir.structure import Region, Value
+from ...values.elements import Elements
+from ..compile_time import static
+from ..emission.context import Context, Loop
+from ..emission.expr import Expr
+from ..emission.literals import describe, plain
+from ..emission.references import CellRef
+from ..variables import cells
+from .control import block, flag, has_jump, iteration, unbroken
+from .dispatch import evaluate, lookup, statement
+from .domains import Domain, domain_of
+from .foreign import guarded
+from .operators import condition
+
+__all__: list[str] = []
+
+
+@statement(ast.For)
+def _for(context: Context, node: ast.For) -> None:
+    if node.orelse:
+        context.fail(AdstackSyntaxError, "for-else is not supported", at=node.orelse[0], do="use a flag")
+    hints, context.loop_hints = context.loop_hints, {}
+    is_static, iterable = _iterable(context, node.iter)
+    if is_static:
+        _unrolled(context, node, iterable)
+        return
+    with context.at(node.iter):
+        domain = domain_of(context, iterable)
+    if context.at_top and context.frame.may_parallelise and not hints.get("serialize") and domain.bounds:
+        _parallel(context, node, domain)
+    else:
+        _serial(context, node, domain)
+
+
+def _iterable(context: Context, node: ast.expr) -> tuple[bool, Any]:
+    """What a loop runs over, and whether `static(...)` is around it."""
+    if isinstance(node, ast.IfExp):
+        test = condition(context, node.test)
+        if isinstance(test, Expr):
+            context.fail(
+                AdstackTypeError,
+                "the condition of a loop's iterable must be static",
+                at=node.test,
+                do="write static(...)",
+            )
+        return _iterable(context, node.body if test else node.orelse)
+    is_static = isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute))
+    if is_static and isinstance(node, ast.Call):
+        is_static = lookup(context, node.func) is static
+    return is_static, evaluate(context, node)
+
+
+# ---- targets
+
+
+def _bind(context: Context, target: ast.expr, points: Sequence[Any]) -> None:
+    """Bind the loop's targets to the components of a point."""
+    targets = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+    with context.at(target):
+        if len(targets) != len(points):
+            context.fail(
+                AdstackTypeError,
+                f"{len(targets)} loop variables can't take {len(points)} indices",
+                do="name one per axis",
+            )
+        for part, value in zip(targets, points, strict=False):
+            _bind_one(context, part, value)
+
+
+def _bind_one(context: Context, target: ast.expr, value: Any) -> None:
+    if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (tuple, list, Elements)):
+        _bind(context, target, list(value))
+        return
+    if not isinstance(target, ast.Name):
+        context.fail(AdstackSyntaxError, "a loop variable must be a name", do="assign inside the loop")
+    if target.id != "_" and context.scopes.find(target.id) is not None:
+        context.fail(
+            AdstackSyntaxError,
+            f"loop variable '{target.id}' shadows a variable of the same name",
+            at=target,
+            do="rename one of them",
+        )
+    _name_value(target.id, value)
+    context.scopes.bind(target.id, value, "loop", context.builder.loc, context.builder.region)
+
+
+def _name_value(name: str, value: Any) -> None:
+    if isinstance(value, Expr) and not value.value.name:
+        value.value.name = name
+
+
+# ---- kinds of loops
+
+
+def _unrolled(context: Context, node: ast.For, iterable: Any) -> None:
+    """One copy of the body per element."""
+    loop = Loop("static", context.builder.region)
+    context.frame.loops.append(loop)
+    items = guarded(context, lambda: list(iterable), do="static loops run over what is known while compiling")
+    limit = context.option("unrolling_limit", 0)
+    if limit and len(items) > limit:
+        _warn_unrolled(context, len(items), limit)
+    try:
+        for item in items:
+            with context.scopes.block(context.builder.loc):
+                _bind_static(context, node.target, plain(item))
+                block(context, node.body)
+            jump = context.frame.jump
+            context.frame.jump = jump if jump == "return" else None
+            if jump in ("break", "return"):
+                break
+    finally:
+        context.frame.loops.pop()
+
+
+def _warn_unrolled(context: Context, count: int, limit: int) -> None:
+    import warnings
+
+    warnings.warn(
+        f"{context.builder.loc}: a static loop is unrolled {count} times (unrolling_limit={limit})", stacklevel=2
+    )
+
+
+def _bind_static(context: Context, target: ast.expr, item: Any) -> None:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        if not isinstance(item, (tuple, list, Elements)):
+            context.fail(AdstackTypeError, f"{describe(item)} can't be unpacked", at=target)
+        _bind(context, target, list(item))
+    else:
+        item = item[0] if isinstance(item, tuple) and len(item) == 1 and _is_point(context, item) else item
+        _bind(context, target, [item])
+
+
+def _is_point(context: Context, item: tuple[Any, ...]) -> bool:
+    return isinstance(item[0], int)
+
+
+def _parallel(context: Context, node: ast.For, domain: Domain) -> None:
+    body = Region([Value(lo.type) for lo, _ in domain.bounds])
+    with context.region(body):
+        _bind(context, node.target, domain.points(context, body.args))
+        iteration(context, "parallel", body, node.body, None)
+        context.builder.yield_()
+    context.builder.parallel_for(domain.bounds, body)
+
+
+def _serial(context: Context, node: ast.For, domain: Domain) -> None:
+    broken = flag(context, "broken") if has_jump(node.body, ast.Break) else None
+
+    def inside(indices: list[Value]) -> None:
+        with context.scopes.block(context.builder.loc):
+            _bind(context, node.target, domain.points(context, indices))
+            iteration(context, "serial", context.builder.region, node.body, broken)
+
+    _nest(context, domain.bounds, [], inside, broken)
+
+
+def _nest(
+    context: Context,
+    bounds: Sequence[tuple[Value, Value]],
+    indices: list[Value],
+    inside: Callable[[list[Value]], None],
+    broken: CellRef | None,
+) -> None:
+    """One loop per axis around the body."""
+    if not bounds:
+        inside(indices)
+        return
+
+    def deeper(index: Value) -> None:
+        _nest(context, bounds[1:], [*indices, index], inside, broken)
+
+    if broken is None:
+        _counted(context, *bounds[0], deeper)
+    else:
+        _breakable(context, *bounds[0], deeper, broken)
+
+
+def _counted(context: Context, lo: Value, hi: Value, deeper: Callable[[Value], None]) -> None:
+    body = Region([Value(lo.type)])
+    with context.builder.into(body):
+        deeper(body.args[0])
+        context.builder.yield_()
+    context.builder.for_(lo, hi, [], body)
+
+
+def _breakable(context: Context, lo: Value, hi: Value, deeper: Callable[[Value], None], broken: CellRef) -> None:
+    """A loop that `break` can end: a while that counts."""
+    builder = context.builder
+    counter = cells.Cell("", lo.dtype)
+    cells.alloc(builder, counter, [lo])
+    test, body = Region(), Region()
+    with builder.into(test):
+        builder.yield_(unbroken(context, broken, lambda: builder.lt(cells.read(builder, counter), hi)))
+    with builder.into(body):
+        index = cells.read(builder, counter)
+        deeper(index)
+        cells.write(builder, counter, builder.add(index, builder.const(1, lo.dtype)))
+        builder.yield_()
+    builder.while_([], test, body)

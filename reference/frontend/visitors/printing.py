@@ -1,0 +1,163 @@
+"""print, f-strings, and messages of assert."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ...errors import AdstackSyntaxError, AdstackTypeError, AdstackValueError
+from ...ir.structure import Value
+from ...ir.texts import Format, Part, as_message, escaped
+from ...values.elements import Elements
+from ...values.matrices.struct import Struct
+from ..emission.context import Context
+from ..emission.expr import Expr
+from ..emission.literals import plain
+from .dispatch import evaluate, expression
+from .foreign import guarded
+
+__all__ = ["Text", "message_of", "print_"]
+
+
+_CONSTANT: Final = "write the width and the number of digits as constants"
+_FORMATS: Final = "write one that Python takes for such a number, as {i:5d} or {x:.3f}"
+
+
+class Text:
+    """A string with runtime values in it: parts are text, scalars or formatted scalars."""
+
+    def __init__(self, parts: list[Any]) -> None:
+        self.parts = parts
+
+
+@dataclass(frozen=True)
+class _Formatted:
+    """A scalar that is written in a given format."""
+
+    expr: Expr
+    how: Format
+
+
+def _parts(value: Any) -> list[Any]:
+    """The text and scalars that `value` is printed as."""
+    if isinstance(value, Text):
+        return value.parts
+    if isinstance(value, (Expr, _Formatted)):
+        return [value]
+    if isinstance(value, Elements):
+        return _listed(value.to_list())
+    if isinstance(value, Struct):
+        return _named(value)
+    if isinstance(value, (list, tuple)) and any(isinstance(v, (Expr, Elements)) for v in value):
+        return _listed(list(value))
+    return [str(plain(value))]
+
+
+def _listed(items: list[Any]) -> list[Any]:
+    parts: list[Any] = ["["]
+    for k, item in enumerate(items):
+        parts += [", "] if k else []
+        parts += _listed(item) if isinstance(item, list) else _parts(item)
+    return [*parts, "]"]
+
+
+def _named(value: Struct) -> list[Any]:
+    parts: list[Any] = ["{"]
+    for name, member in value.items():
+        parts += [", "] if len(parts) > 1 else []
+        parts += [f"'{name}': ", *_parts(member)]
+    return [*parts, "}"]
+
+
+def _merged(parts: list[Any]) -> tuple[list[Part], list[Value]]:
+    """Neighbouring text joined; None or a format where a value stands."""
+    shape: list[Part] = []
+    values: list[Value] = []
+    for part in parts:
+        if isinstance(part, (Expr, _Formatted)):
+            shape.append(part.how if isinstance(part, _Formatted) else None)
+            values.append(part.expr.value if isinstance(part, _Formatted) else part.value)
+        elif shape and isinstance(shape[-1], str):
+            shape[-1] += part
+        else:
+            shape.append(part)
+    return shape, values
+
+
+def print_(context: Context, *args: Any, sep: Any = " ", end: Any = "\n") -> None:
+    """`print` in a kernel."""
+    parts: list[Any] = []
+    for k, arg in enumerate(args):
+        parts += [str(sep)] if k and sep != "" else []
+        parts += _parts(arg)
+    shape, values = _merged([*parts, str(end)])
+    _check_characters(context, shape)
+    context.builder.print_(shape, *values)
+
+
+def _check_characters(context: Context, parts: list[Part]) -> None:
+    """An error if a text can't be written: half of a surrogate pair is no character."""
+    for part in parts:
+        if isinstance(part, str) and not part.isascii() and any("\ud800" <= c <= "\udfff" for c in part):
+            context.fail(
+                AdstackValueError,
+                f"{part!a} has half of a surrogate pair, which is no character",
+                do="write the character itself, or \\U and its eight hexadecimal digits",
+            )
+
+
+@expression(ast.JoinedStr)
+def _fstring(context: Context, node: ast.JoinedStr) -> Any:
+    parts: list[Any] = []
+    for value in node.values:
+        parts += _parts(evaluate(context, value))
+    return "".join(parts) if all(isinstance(p, str) for p in parts) else Text(parts)
+
+
+@expression(ast.FormattedValue)
+def _formatted(context: Context, node: ast.FormattedValue) -> Any:
+    value = plain(evaluate(context, node.value))
+    runtime = isinstance(value, (Expr, Elements, Text))
+    if node.format_spec is None:
+        return repr(value) if node.conversion == ord("r") and not runtime else value
+    spec = evaluate(context, node.format_spec)
+    if not runtime:
+        return guarded(context, lambda: format(value, spec), do=_FORMATS)
+    if not isinstance(spec, str):
+        context.fail(AdstackTypeError, "a format that depends on runtime values can't be compiled", do=_CONSTANT)
+    if not spec:
+        return value
+    if isinstance(value, Text):
+        context.fail(AdstackTypeError, "text with runtime values in it can't be formatted again", do=_CONSTANT)
+    made = _with_format(context, value.to_list() if isinstance(value, Elements) else value, spec)
+    return Text(_listed(made) if isinstance(made, list) else [made])
+
+
+def _with_format(context: Context, value: Any, spec: str) -> Any:
+    """A number, or lists of them, to be written in a format."""
+    if isinstance(value, list):
+        return [_with_format(context, item, spec) for item in value]
+    if not isinstance(value, Expr):
+        return guarded(context, lambda: format(plain(value), spec), do=_FORMATS)
+    dtype = value.value.dtype
+    sample: Any = True if dtype.is_bool else 1.0 if dtype.is_float else 1
+    try:
+        format(sample, spec)
+    except ValueError as error:
+        context.fail(AdstackSyntaxError, f"{spec!r} is no format of {dtype}: {error}", do=_FORMATS)
+    if spec.endswith("c"):  # not every integer is a character
+        context.fail(AdstackSyntaxError, f"{spec!r} is no format of {dtype}: characters can't be printed", do=_FORMATS)
+    return _Formatted(value, Format(spec))
+
+
+def message_of(context: Context, node: ast.Assert) -> tuple[str, list[Value]]:
+    """The message of an assert with `{}` where its values stand; by default the condition's source."""
+    if node.msg is None:
+        return escaped(ast.unparse(node.test)), []
+    message = evaluate(context, node.msg)
+    if not isinstance(message, (str, Text)):
+        context.fail(AdstackTypeError, "the message of an assert must be text", at=node.msg, do="write an f-string")
+    shape, values = _merged(_parts(message))
+    _check_characters(context, shape)
+    return as_message(shape), values
