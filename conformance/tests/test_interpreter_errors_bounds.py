@@ -117,7 +117,7 @@ def error(name, args, errors, dtype=f64):
     arrays = [np.array([x]) for x in args]
     with np.errstate(all="ignore"):
         own = TABLE[name].meaning(dtype, *arrays)
-        return result_error(name, dtype, own, arrays, [np.array([e]) for e in errors]).item()
+        return result_error(TABLE[name], dtype, own, arrays, [np.array([e]) for e in errors]).item()
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..interpreter.lanes import Array
 from ..interpreter.launch import DEFAULT, RunOptions, Scalar
+from ..ir.opdef import OpDef
 from ..ir.structure import Kernel, Program
 from ..ir.types import DType
 from ..oracle.adjoints import Adjoint
@@ -170,10 +171,10 @@ class Bounds:
         """No error."""
         return np.zeros(own.shape)
 
-    def result(self, name: str, to: DType, own: Array, args: Sequence[Arg]) -> Array:
+    def result(self, row: OpDef, to: DType, own: Array, args: Sequence[Arg]) -> Array:
         """By running error analysis."""
         errors = [np.zeros(1) if arg.beside is None else arg.beside for arg in args]
-        return result_error(name, to, own, [arg.own for arg in args], errors)
+        return result_error(row, to, own, [arg.own for arg in args], errors)
 
     def cells(self, dtype: DType, own: Array) -> BoundCells:
         """Bounds beside a storage."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import IRError
-from .types import ALL, FLOATS, INTS, NUMERIC, DType, Type, u1
+from .pulls import Pulls
+from .types import ALL, FLOATS, INTS, NUMERIC, DType, Type, by_name, u1
 
 __all__ = ["Budget", "OpDef", "Signature", "Trap", "exact", "ulp"]
 
@@ -65,13 +66,7 @@ class Signature:
             return to
         if word in bound:
             return bound[word]
-        return u1 if word == "u1" else _named(word)
-
-
-def _named(word: str) -> DType:
-    from .types import by_name
-
-    return by_name(word)
+        return by_name(word)
 
 
 @dataclass(frozen=True)
@@ -123,6 +118,10 @@ class OpDef:
             function, so its bits are defined in one place.
         reals_only: the language refuses integer operands; where False they are cast to its default float type.
         budget: distance from the correctly rounded result that its lowering may have.
+        rounds: its result, if that is a float, is rounded; not where an operand, or an integral value, is handed on.
+        step: it is constant between jumps.
+        pulls: its derivative, one entry per operand; () if no change passes through it, None if it is not a scalar
+            operation.
         doc: one line for the specification.
     """
 
@@ -141,6 +140,9 @@ class OpDef:
     transcendental: bool = False
     reals_only: bool = False
     budget: Budget = exact
+    rounds: bool = True
+    step: bool = False
+    pulls: Pulls | None = None
     doc: str = ""
 
     def __repr__(self) -> str:

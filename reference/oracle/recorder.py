@@ -17,9 +17,9 @@ from ..interpreter.lanes import Array, Memory, Team
 from ..interpreter.launch import Launch
 from ..interpreter.memory import address
 from ..interpreter.philox import draw
-from ..ir.derivatives import RULES
 from ..ir.functions import evaluate
-from ..ir.ops import ATOMICS
+from ..ir.opdef import OpDef
+from ..ir.ops import ATOMICS, TABLE
 from ..ir.structure import Op, Place, Region, Value
 from ..ir.types import DType
 from .beside import Beside
@@ -91,15 +91,15 @@ class Recorder:
         """Numbers that no rounding made are the op's result."""
         self.env[op.result] = self.exact(op.result.dtype, own, frame.home)
 
-    def compute(self, op: Op, name: str, evaluated: Callable[..., Array], frame: Lanes) -> None:
-        """A scalar op called `name`: its result, by `evaluated` on the kernel's own numbers."""
+    def compute(self, op: Op, row: OpDef, evaluated: Callable[..., Array], frame: Lanes) -> None:
+        """A scalar op that means what `row` says: its result, by `evaluated` on the kernel's own numbers."""
         to, nodes = op.result.dtype, self.nodes(op.operands)
         args = [node.of(frame) for node in nodes]
         own = evaluated(*(arg.own for arg in args))
-        beside = self.beside.result(name, to, own, args) if to.is_float else None
+        beside = self.beside.result(row, to, own, args) if to.is_float else None
         node = self.env[op.result] = Node(to, own, beside, frame.home)
-        if to.is_float and name in RULES:
-            self.tape.append(Scalar(name, frame, tuple(nodes), node))
+        if to.is_float and row.pulls:
+            self.tape.append(Scalar(row, frame, tuple(nodes), node))
 
 
 def scalar(run: Recorder, op: Op, frame: Lanes) -> None:
@@ -108,7 +108,7 @@ def scalar(run: Recorder, op: Op, frame: Lanes) -> None:
     if meaning is None:
         raise InternalError(f"{op.name} belongs to differentiated kernels: there is no tape of it", loc=op.loc)
     to = op.result.dtype
-    run.compute(op, op.name, lambda *args: meaning(to, *args), frame)
+    run.compute(op, op.opdef, lambda *args: meaning(to, *args), frame)
 
 
 @handles("const")
@@ -140,11 +140,11 @@ def random(run: Recorder, op: Op, frame: Lanes) -> None:
 def call(run: Recorder, op: Op, frame: Lanes) -> None:
     """A function of the library is the op that it implements; any other is what its body does."""
     function = op.attrs["function"]
-    stem = function.name.partition(".")[0]
-    if function.builtin and stem not in RULES:
+    row = TABLE.get(function.name.partition(".")[0])
+    if function.builtin and (row is None or not row.pulls):
         raise InternalError(f"there is no derivative of the function {function.name}", loc=op.loc)
-    if function.builtin:
-        run.compute(op, stem, lambda *args: evaluate(function, args)[0], frame)
+    if function.builtin and row is not None:
+        run.compute(op, row, lambda *args: evaluate(function, args)[0], frame)
         return
     run.env.update(zip(function.body.args, run.nodes(op.operands), strict=True))
     run.env.update(zip(op.results, run.region(function.body, frame), strict=True))
@@ -271,7 +271,7 @@ def combine(run: Recorder, record: Atomic) -> None:
 def combined(beside: Beside, kind: str, own: Array, old: Arg, args: list[Arg]) -> Array | None:
     """What goes beside the elements that an atomic wrote."""
     if kind not in ("xchg", "cas"):
-        return beside.result(kind, old.dtype, own, [old, args[0]])
+        return beside.result(TABLE[kind], old.dtype, own, [old, args[0]])
     new = args[-1].beside
     if kind == "xchg" or new is None or old.beside is None:
         return new

@@ -15,6 +15,7 @@ import numpy as np
 from ..interpreter.frame import Frame
 from ..interpreter.lanes import Array, Team
 from ..interpreter.launch import Launch
+from ..ir.opdef import OpDef
 from ..ir.types import DType
 
 __all__ = ["Arg", "Atomic", "Cells", "Lanes", "Load", "Move", "Node", "Record", "Scalar", "Storage", "Store"]
@@ -130,7 +131,7 @@ class Storage:
 class Scalar:
     """A scalar op of the table of derivatives."""
 
-    name: str
+    row: OpDef
     frame: Lanes
     operands: tuple[Node, ...]
     result: Node

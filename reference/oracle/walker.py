@@ -7,7 +7,9 @@ from functools import singledispatchmethod
 import numpy as np
 
 from ..interpreter.lanes import Array
-from ..ir.derivatives import RULES, Saved
+from ..ir.opdef import OpDef
+from ..ir.ops import TABLE
+from ..ir.pulls import Saved
 from .adjoints import Adjoint
 from .beside import Beside
 from .numbers import Num
@@ -66,20 +68,20 @@ class Walker:
         if connected.all():
             where = [node.at(record.frame) for node in record.operands]
             args = [node.of(record.frame) for node in record.operands]
-            self._pull(record.name, found.read(at), args, record.result.of(record.frame), record.operands, where)
+            self._pull(record.row, found.read(at), args, record.result.of(record.frame), record.operands, where)
             return
         live = np.flatnonzero(connected)
         if not len(live):
             return
         where = [node.at(record.frame)[live] for node in record.operands]
         args = [node.read(spot) for node, spot in zip(record.operands, where, strict=True)]
-        self._pull(record.name, found.read(at[live]), args, record.result.read(at[live]), record.operands, where)
+        self._pull(record.row, found.read(at[live]), args, record.result.read(at[live]), record.operands, where)
 
     def _pull(
-        self, name: str, change: Num, args: list[Arg], result: Arg, nodes: tuple[Node, ...], where: list[Array]
+        self, row: OpDef, change: Num, args: list[Arg], result: Arg, nodes: tuple[Node, ...], where: list[Array]
     ) -> None:
         saved = [self.beside.number(arg) for arg in args]
-        for pull, node, spot in zip(RULES[name], nodes, where, strict=True):
+        for pull, node, spot in zip(row.pulls or (), nodes, where, strict=True):
             if pull is not None and node.dtype.is_float:
                 shown = {letter: number for letter, number in zip("xyz", saved, strict=False) if letter in pull.needs}
                 if "r" in pull.needs:
@@ -139,7 +141,7 @@ class Walker:
             adjoint.add(record.at, taken.where(0.0, change))
         else:
             saved = Saved(self.beside.number(old), self.beside.number(args[0]))
-            to_old, to_value = RULES[record.kind]
+            to_old, to_value = TABLE[record.kind].pulls or ()
             assert to_old is not None
             assert to_value is not None
             adjoint.add(record.at, to_old.map(change, saved))

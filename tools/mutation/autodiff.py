@@ -29,7 +29,7 @@ TESTS: Final = (
     "../../tools/mutation/cases",
 )
 LIKELY: Final = {
-    "ir/derivatives.py*": ("test_ir_derivatives",),
+    "ir/scalar_ops.py*": ("test_ir_derivatives",),
     "derivative of *": ("test_ir_derivatives",),
     "gradients/undo.py*": ("test_lang_ad_undo",),
     "gradients/guarded.py*": ("test_lang_ad_undo",),

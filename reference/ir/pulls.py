@@ -1,0 +1,69 @@
+"""What a row says of its derivative: for each operand, how a change passes through.
+
+A scalar operation is linear in the change of each operand: result' = sum of pull_k(operand_k'). The same maps, read the
+other way, carry adjoints: the adjoint of operand k is pull_k(adjoint of the result). So one row serves forward and
+reverse mode, and the tape oracle. A pull sees only the primals that it names in `needs`; what it does at kinks and at
+the edge of a domain is what spec/gradients.md says. A literal 0 that a `where` gives is no contribution at all.
+
+The maps are written with operators on numbers of any kind that has the methods of `Number`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+__all__ = ["Number", "Pull", "Pulls", "Saved", "through"]
+
+
+class Number(Protocol):
+    """What a pull computes with: a value of IR being built, or an array of numbers."""
+
+    def __add__(self, other: Any) -> Any: ...
+    def __radd__(self, other: Any) -> Any: ...
+    def __sub__(self, other: Any) -> Any: ...
+    def __rsub__(self, other: Any) -> Any: ...
+    def __mul__(self, other: Any) -> Any: ...
+    def __rmul__(self, other: Any) -> Any: ...
+    def __truediv__(self, other: Any) -> Any: ...
+    def __neg__(self) -> Any: ...
+    def __lt__(self, other: Any) -> Any: ...
+    def __gt__(self, other: Any) -> Any: ...
+    def __or__(self, other: Any) -> Any: ...
+    def eq(self, other: Any) -> Any: ...
+    def ne(self, other: Any) -> Any: ...
+    def where(self, yes: Any, no: Any) -> Any: ...
+    def op(self, row: Any, *others: Any) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Saved:
+    """The primals that a pull named: operands x, y, z and the result r; the others are None."""
+
+    x: Any = None
+    y: Any = None
+    z: Any = None
+    r: Any = None
+
+
+@dataclass(frozen=True)
+class Pull:
+    """How a change of one operand reaches the result.
+
+    Attributes:
+        needs: letters of the primals it looks at: "x", "y", "z" (operands in order), "r" (the result).
+        map: `map(change, saved) -> change`, linear in the change.
+    """
+
+    needs: str
+    map: Callable[[Any, Saved], Any]
+
+
+Pulls = tuple[Pull | None, ...]
+"""One entry per operand: its pull, or None where no change passes (a condition)."""
+
+
+def through(*pulls: tuple[str, Callable[[Any, Saved], Any]] | None) -> Pulls:
+    """The pulls of a row: per operand the letters of the primals that it needs and its map, or None."""
+    return tuple(None if p is None else Pull(*p) for p in pulls)
