@@ -1,7 +1,7 @@
 """Keeps what a run of a peer found: `python -m adstack.conformance.subjects.record LOG VERSION`.
 
 LOG is what `adstack conformance --subject PEER --log LOG` wrote. It becomes `results/peers/PEER-VERSION.json`, a line
-per case, and a table of gaps in `run_gaps.py`: what did not pass, and stands in no other list of gaps. Results in f32
+per case, and a table of gaps in `runs.gaps`: what did not pass, and stands in no other list of gaps. Results in f32
 stand for those in f64 in that table.
 """
 
@@ -13,16 +13,15 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from textwrap import wrap
 from typing import Any, Final
 
 from ..harness.cells import Gap
 from ..harness.loading import Entry, collect
 from ..report.log import Log
+from .gap_lists import gaps_of, listed
 from .gaps import PEER_OPTIONS, TOLD_GAPS
-from .run_gaps import RUN_GAPS
 
-__all__ = ["kept", "listed", "patterns"]
+__all__ = ["kept", "patterns", "runs"]
 
 HERE: Final = Path(__file__).resolve().parent
 LONGEST: Final = 200
@@ -89,7 +88,7 @@ def reason(one: Mapping[str, Any]) -> str:
 
 def patterns(
     results: Mapping[tuple[str, str], dict[str, Any]], known: Iterable[Gap], entries: Mapping[str, Entry]
-) -> dict[str, dict[str, list[str]]]:
+) -> dict[tuple[str, str], list[str]]:
     """By mode and reason, what did not pass and is in no other list."""
     of_entry = {_any_float(case): case.partition(":")[0] for case in entries}
     sizes = Counter(of_entry.values())
@@ -97,9 +96,9 @@ def patterns(
     for (case, mode), one in results.items():
         if one["status"] != "pass" and not any(gap.matches(entries[case], mode) for gap in known):
             found[mode, reason(one), case.partition(":")[0]].add(_any_float(case))
-    table: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    table: dict[tuple[str, str], list[str]] = defaultdict(list)
     for (mode, why, slug), wanted in sorted(found.items()):
-        table[mode][why] += (
+        table[mode, why] += (
             [f"{slug}*"] if len(wanted) == sizes[slug] and not _is_prefix(slug, sizes) else sorted(wanted)
         )
     return table
@@ -113,40 +112,15 @@ def _any_float(case: str) -> str:
     return re.sub(r"([:,])f(?:32|64)(?=,|$)", r"\1f*", case)
 
 
-def listed(gaps: Mapping[str, Mapping[str, Mapping[str, list[str]]]]) -> str:
-    """The source of `run_gaps.py`."""
-    lines = []
-    for peer, modes in gaps.items():
-        lines.append(f'    "{peer}": {{')
-        for mode, reasons in modes.items():
-            lines.append(f'        "{mode}": {{')
-            for why, names in reasons.items():
-                lines += [f'            "{why}": """', *_filled(names), '            """,']
-            lines.append("        },")
-        lines.append("    },")
-    return HEADER + "\n".join(lines) + "\n}\n" + FOOTER
+def runs(gaps: Mapping[str, Mapping[tuple[str, str], list[str]]]) -> str:
+    """The text of `runs.gaps`: by peer, then by mode and reason, what the gaps cover."""
+    return HEADER + "".join("\n" + listed([peer], gaps[peer]) for peer in sorted(gaps))
 
 
-def _filled(names: Iterable[str]) -> list[str]:
-    indent = " " * 8
-    text = " ".join(name.removeprefix("gradients/") for name in names)
-    return wrap(text, 118, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
-
-
-HEADER: Final = '''"""What peers did not pass in a run of all gradients, beside what other lists explain.
-
-Written by `python -m adstack.conformance.subjects.record`; see conformance/results/peers.
+HEADER: Final = """\
+# What peers did not pass in a run of all gradients, beside what other lists explain.
+# Written by `python -m adstack.conformance.subjects.record`; see conformance/results/peers.
 """
-
-from __future__ import annotations
-
-from typing import Final
-
-__all__ = ["RUN_GAPS"]
-
-RUN_GAPS: Final[dict[str, dict[str, dict[str, str]]]] = {
-'''
-FOOTER: Final = '"""Patterns of the ids of cases of the gradients, parted by spaces."""\n'
 
 
 def main(log: str, version: str) -> None:
@@ -157,11 +131,17 @@ def main(log: str, version: str) -> None:
     results = latest(records, entries)
     folder = HERE.parent / "results" / "peers"
     (folder / f"{peer}-{version}.json").write_text(kept(peer, version, results), "utf-8")
-    gaps: dict[str, Any] = {
-        name: {m: {w: t.split() for w, t in ws.items()} for m, ws in modes.items()} for name, modes in RUN_GAPS.items()
-    }
+    gaps = {name: _by_reason(known) for name, known in gaps_of("runs").items()}
     gaps[peer] = patterns(results, TOLD_GAPS[peer], entries)
-    (HERE / "run_gaps.py").write_text(listed(dict(sorted(gaps.items()))), "utf-8")
+    (HERE / "runs.gaps").write_text(runs(gaps), "utf-8")
+
+
+def _by_reason(gaps: Iterable[Gap]) -> dict[tuple[str, str], list[str]]:
+    """By mode and reason, what gaps cover."""
+    table: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for gap in gaps:
+        table[gap.mode, gap.reason].append(gap.covers)
+    return table
 
 
 if __name__ == "__main__":
