@@ -26,6 +26,11 @@ def _unary(name: str, over: str, meaning: m.Meaning, doc: str, **rest: Any) -> O
     return row(name, "T -> T", {"T": over}, meaning=meaning, doc=doc, **rest)
 
 
+def _whole(name: str, meaning: m.Meaning, doc: str, **rest: Any) -> OpDef:
+    """A function to integral values: exact, and constant between jumps."""
+    return _unary(name, "real", meaning, doc, pulls=NOTHING, rounds=False, step=True, **rest)
+
+
 def _compare(name: str, ufunc: Callable[..., Any], doc: str, **rest: Any) -> OpDef:
     return row(name, "T T -> u1", {"T": "any"}, meaning=m.plain(ufunc), pulls=NOTHING, doc=doc, **rest)
 
@@ -165,42 +170,11 @@ SQRT = _unary(
     "square root, correctly rounded",
     pulls=through(("r", lambda g, s: g / _size(s.r * 2.0))),
 )
-FLOOR = _unary(
-    "floor",
-    "real",
-    m.plain(np.floor),
-    "the largest integral value not above",
-    reals_only=True,
-    pulls=NOTHING,
-    rounds=False,
-    step=True,
-)
-CEIL = _unary(
-    "ceil",
-    "real",
-    m.plain(np.ceil),
-    "the least integral value not below",
-    reals_only=True,
-    pulls=NOTHING,
-    rounds=False,
-    step=True,
-)
-TRUNC = _unary(
-    "trunc", "real", m.plain(np.trunc), "integral part", reals_only=True, pulls=NOTHING, rounds=False, step=True
-)
-ROUND = _unary(
-    "round",
-    "real",
-    m.round_half_away,
-    "nearest integral value, halves away from zero",
-    reals_only=True,
-    pulls=NOTHING,
-    rounds=False,
-    step=True,
-)
-RINT = _unary(
-    "rint", "real", m.plain(np.rint), "nearest integral value, halves to even", pulls=NOTHING, rounds=False, step=True
-)
+FLOOR = _whole("floor", m.plain(np.floor), "the largest integral value not above", reals_only=True)
+CEIL = _whole("ceil", m.plain(np.ceil), "the least integral value not below", reals_only=True)
+TRUNC = _whole("trunc", m.plain(np.trunc), "integral part", reals_only=True)
+ROUND = _whole("round", m.round_half_away, "nearest integral value, halves away from zero", reals_only=True)
+RINT = _whole("rint", m.plain(np.rint), "nearest integral value, halves to even")
 
 AND = _binary("and", "bits", m.plain(np.bitwise_and), "bitwise and; on u1 logical", commutative=True, pulls=NOTHING)
 OR = _binary("or", "bits", m.plain(np.bitwise_or), "bitwise or; on u1 logical", commutative=True, pulls=NOTHING)
@@ -272,30 +246,60 @@ def _transcendental(name: str, f32: float = 1, f64: float = 1, arity: int = 1, *
     )
 
 
-SIN = _transcendental("sin", reals_only=True, pulls=through(("x", lambda g, s: g * s.x.op(COS))))
-COS: OpDef = _transcendental("cos", reals_only=True, pulls=through(("x", lambda g, s: -(g * s.x.op(SIN)))))
-TAN = _transcendental("tan", reals_only=True, pulls=through(("r", lambda g, s: g * (s.r * s.r + 1.0))))
+SIN = _transcendental(
+    "sin", reals_only=True, pulls=through(("x", lambda g, s: g * s.x.op(COS))), ordinary=(2.0**-28, 2.0**17)
+)
+COS: OpDef = _transcendental(
+    "cos", reals_only=True, pulls=through(("x", lambda g, s: -(g * s.x.op(SIN)))), ordinary=(2.0**-28, 2.0**17)
+)
+TAN = _transcendental(
+    "tan", reals_only=True, pulls=through(("r", lambda g, s: g * (s.r * s.r + 1.0))), ordinary=(2.0**-24, 2.0**17)
+)
 ASIN = _transcendental(
-    "asin", reals_only=True, pulls=through(("x", lambda g, s: g / ((1.0 - s.x) * (s.x + 1.0)).op(SQRT)))
+    "asin",
+    reals_only=True,
+    pulls=through(("x", lambda g, s: g / ((1.0 - s.x) * (s.x + 1.0)).op(SQRT))),
+    ordinary=(2.0**-60, math.inf),
 )
 ACOS: OpDef = _transcendental(
-    "acos", reals_only=True, pulls=through(("x", lambda g, s: -(g / ((1.0 - s.x) * (s.x + 1.0)).op(SQRT))))
+    "acos",
+    reals_only=True,
+    pulls=through(("x", lambda g, s: -(g / ((1.0 - s.x) * (s.x + 1.0)).op(SQRT)))),
+    ordinary=(2.0**-60, math.inf),
 )
-ATAN = _transcendental("atan", pulls=through(("x", lambda g, s: g / (s.x * s.x + 1.0))))
-SINH = _transcendental("sinh", reals_only=True, pulls=through(("x", lambda g, s: g * s.x.op(COSH))))
-COSH: OpDef = _transcendental("cosh", reals_only=True, pulls=through(("x", lambda g, s: g * s.x.op(SINH))))
-TANH = _transcendental("tanh", reals_only=True, pulls=through(("r", lambda g, s: g * (1.0 - s.r * s.r))))
-EXP = _transcendental("exp", pulls=through(("r", lambda g, s: g * s.r)))
-EXP2 = _transcendental("exp2", pulls=through(("r", lambda g, s: g * s.r * math.log(2))))
-EXPM1 = _transcendental("expm1", pulls=through(("r", lambda g, s: g * (s.r + 1.0))))
-LOG = _transcendental("log", pulls=through(("x", lambda g, s: _nan_below(s.x, 0.0, g / _size(s.x)))))
-LOG2 = _transcendental("log2", pulls=through(("x", lambda g, s: _nan_below(s.x, 0.0, g / (_size(s.x) * math.log(2))))))
+ATAN = _transcendental("atan", pulls=through(("x", lambda g, s: g / (s.x * s.x + 1.0))), ordinary=(2.0**-40, 2.0**40))
+SINH = _transcendental(
+    "sinh", reals_only=True, pulls=through(("x", lambda g, s: g * s.x.op(COSH))), ordinary=(2.0**-40, math.inf)
+)
+COSH: OpDef = _transcendental(
+    "cosh", reals_only=True, pulls=through(("x", lambda g, s: g * s.x.op(SINH))), ordinary=(2.0**-60, math.inf)
+)
+TANH = _transcendental(
+    "tanh", reals_only=True, pulls=through(("r", lambda g, s: g * (1.0 - s.r * s.r))), ordinary=(2.0**-40, math.inf)
+)
+EXP = _transcendental("exp", pulls=through(("r", lambda g, s: g * s.r)), ordinary=(2.0**-60, math.inf))
+EXP2 = _transcendental("exp2", pulls=through(("r", lambda g, s: g * s.r * math.log(2))), ordinary=(2.0**-126, math.inf))
+EXPM1 = _transcendental("expm1", pulls=through(("r", lambda g, s: g * (s.r + 1.0))), ordinary=(2.0**-60, math.inf))
+LOG = _transcendental(
+    "log", pulls=through(("x", lambda g, s: _nan_below(s.x, 0.0, g / _size(s.x)))), ordinary=(2.0**-126, math.inf)
+)
+LOG2 = _transcendental(
+    "log2",
+    pulls=through(("x", lambda g, s: _nan_below(s.x, 0.0, g / (_size(s.x) * math.log(2))))),
+    ordinary=(2.0**-126, math.inf),
+)
 LOG10 = _transcendental(
-    "log10", pulls=through(("x", lambda g, s: _nan_below(s.x, 0.0, g / (_size(s.x) * math.log(10)))))
+    "log10",
+    pulls=through(("x", lambda g, s: _nan_below(s.x, 0.0, g / (_size(s.x) * math.log(10))))),
+    ordinary=(2.0**-126, math.inf),
 )
-LOG1P = _transcendental("log1p", pulls=through(("x", lambda g, s: _nan_below(s.x, -1.0, g / (s.x + 1.0)))))
-RSQRT = _transcendental("rsqrt", pulls=through(("r", lambda g, s: g * _size(s.r * (s.r * s.r)) * -0.5)))
-CBRT = _transcendental("cbrt", pulls=through(("r", lambda g, s: g / (s.r * s.r * 3.0))))
+LOG1P = _transcendental(
+    "log1p", pulls=through(("x", lambda g, s: _nan_below(s.x, -1.0, g / (s.x + 1.0)))), ordinary=(2.0**-40, 2.0**126)
+)
+RSQRT = _transcendental(
+    "rsqrt", pulls=through(("r", lambda g, s: g * _size(s.r * (s.r * s.r)) * -0.5)), ordinary=(2.0**-126, math.inf)
+)
+CBRT = _transcendental("cbrt", pulls=through(("r", lambda g, s: g / (s.r * s.r * 3.0))), ordinary=(2.0**-80, math.inf))
 POW = _transcendental("pow", arity=2, pulls=through(("xy", _pow_base), ("xyr", _pow_exponent)))
 ATAN2 = _transcendental(
     "atan2", arity=2, pulls=through(("xy", lambda g, s: _angle(g, s.x, s.y)), ("xy", lambda g, s: -_angle(g, s.y, s.x)))

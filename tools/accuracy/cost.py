@@ -12,7 +12,8 @@ import numpy as np
 
 from adstack.ir.structure import Op, Region
 from adstack.ir.types import DType, f64
-from adstack.transforms.math.library import ALGORITHMS, function
+from adstack.transforms.math.algorithms import ALGORITHMS
+from adstack.transforms.math.library import function
 
 from .jit import Compiled
 from .truth import TRUTH

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from ...ir import scalar_ops as ops
 from . import coefficients as table
+from .algorithms import computes
 from .formats import INFINITY, format_of, rounded_integer, scale
 from .logarithmic import parts
 from .num import Num, horner
@@ -49,6 +50,7 @@ def log2_words(x: Num) -> Words:
     return Words(high, ((p.k - high) + m) + m_low)
 
 
+@computes(ops.POW)
 def pow(x: Num, y: Num) -> Num:  # noqa: A001 - its name in the table of operations
     """x to the power y."""
     size = abs(x)
