@@ -6,14 +6,14 @@ capability modules.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from ..harness.cells import Gap
 from .gap_lists import gaps_of
 
 __all__ = ["PEER_GAPS", "PEER_OPTIONS", "TOLD_GAPS"]
 
-PEER_OPTIONS: Final[dict[str, tuple[tuple[str, Any], ...]]] = {
+PEER_OPTIONS: Final[dict[str, tuple[tuple[str, bool | int], ...]]] = {
     "quadrants": (("ad_stack_experimental_enabled", True), ("ad_stack_size", 1024)),
     "taichi": (("ad_stack_size", 1024),),
 }

@@ -13,10 +13,11 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from ..harness.cells import Gap
 from ..harness.loading import Entry, collect
+from ..harness.records import Record
 from ..report.log import Log
 from .gap_lists import gaps_of, listed
 from .gaps import PEER_OPTIONS, TOLD_GAPS
@@ -47,7 +48,7 @@ STATES: Final = {
 }
 
 
-def latest(records: Iterable[dict[str, Any]], entries: Mapping[str, Entry]) -> dict[tuple[str, str], dict[str, Any]]:
+def latest(records: Iterable[Record], entries: Mapping[str, Entry]) -> dict[tuple[str, str], Record]:
     """The last result of each cell that still exists."""
     found = {(one["case"], one["mode"]): one for one in records}
     return {
@@ -55,7 +56,7 @@ def latest(records: Iterable[dict[str, Any]], entries: Mapping[str, Entry]) -> d
     }
 
 
-def kept(peer: str, version: str, results: Mapping[tuple[str, str], dict[str, Any]]) -> str:
+def kept(peer: str, version: str, results: Mapping[tuple[str, str], Record]) -> str:
     """All results as JSON, a line per case."""
     states = Counter((mode, one["status"]) for (_, mode), one in results.items())
     by_mode: dict[str, dict[str, int]] = defaultdict(dict)
@@ -70,7 +71,7 @@ def kept(peer: str, version: str, results: Mapping[tuple[str, str], dict[str, An
     return "{\n" + ",\n".join(lines) + ',\n"cases": {\n' + rows + "\n}\n}\n"
 
 
-def _told(one: Mapping[str, Any]) -> str:
+def _told(one: Record) -> str:
     """The state and what was measured, without what differs from machine to machine."""
     told = re.sub(r" \(-?0x[^)]*\)", "", " ".join(one["message"].split()))
     told = re.sub(r"\[[\w.]+:\w+@\d+\] ", "", told)
@@ -78,7 +79,7 @@ def _told(one: Mapping[str, Any]) -> str:
     return f"{one['status']}: {told}" if told else one["status"]
 
 
-def reason(one: Mapping[str, Any]) -> str:
+def reason(one: Record) -> str:
     """Why, in a sentence for a gap."""
     if one["status"] in STATES:
         return STATES[one["status"]]
@@ -87,7 +88,7 @@ def reason(one: Mapping[str, Any]) -> str:
 
 
 def patterns(
-    results: Mapping[tuple[str, str], dict[str, Any]], known: Iterable[Gap], entries: Mapping[str, Entry]
+    results: Mapping[tuple[str, str], Record], known: Iterable[Gap], entries: Mapping[str, Entry]
 ) -> dict[tuple[str, str], list[str]]:
     """By mode and reason, what did not pass and is in no other list."""
     of_entry = {_any_float(case): case.partition(":")[0] for case in entries}

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import product
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -224,25 +224,25 @@ def deviation(row: OpDef, middle: Sequence[Array], corners: Sequence[Sequence[Ar
     return np.asarray(furthest + half_ulp(np.asarray(here)) * 2)
 
 
-Inside = Callable[[Sequence[Array], Sequence[Array]], tuple[Array, Any]]
+Inside = Callable[[Sequence[Array], Sequence[Array]], tuple[Array, Array | float]]
 
 
-def around_zero(k: int, reach: Callable[[Array], Any]) -> Inside:
+def around_zero(k: int, reach: Callable[[Array], Array | float]) -> Inside:
     """Where operand k may be 0, f moves as far as `reach` of that operand's error."""
     return lambda x, e: (np.asarray((np.abs(x[k]) <= e[k]) & (e[k] > 0)), reach(e[k]))
 
 
-def _periods(x: Sequence[Array], e: Sequence[Array]) -> tuple[Array, Any]:
+def _periods(x: Sequence[Array], e: Sequence[Array]) -> tuple[Array, Array | float]:
     """A pole of the tangent between both ends."""
     return np.asarray(np.rint((x[0] - e[0]) / np.pi) != np.rint((x[0] + e[0]) / np.pi)), np.inf
 
 
-def _cut(x: Sequence[Array], e: Sequence[Array]) -> tuple[Array, Any]:
+def _cut(x: Sequence[Array], e: Sequence[Array]) -> tuple[Array, Array | float]:
     """The angle jumps where the first operand changes its sign left of the origin."""
     return np.asarray((np.abs(x[0]) <= e[0]) & (x[1] <= e[1]) & (e[0] + e[1] > 0)), 2 * np.pi
 
 
-def _short(x: Sequence[Array], e: Sequence[Array]) -> tuple[Array, Any]:
+def _short(x: Sequence[Array], e: Sequence[Array]) -> tuple[Array, Array | float]:
     """A length near an axis: no derivative is above 1."""
     return np.asarray((np.abs(x[0]) <= e[0]) | (np.abs(x[1]) <= e[1])), e[0] + e[1]
 
@@ -254,7 +254,7 @@ class Rough(Num):
         """A constant."""
         return Rough(self.dtype, np.array([number]))
 
-    def op(self, row: OpDef, *others: Any) -> Num:
+    def op(self, row: OpDef, *others: Num | float) -> Num:
         """An operation."""
         if row not in ROUGH:
             return super().op(row, *others)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -82,7 +82,7 @@ def scan(meaning: Meaning, to: DType, flat: Array, at: Array, operand: Array) ->
     return found
 
 
-def rounds(at: Array) -> Iterator[Any]:
+def rounds(at: Array) -> Iterator[Array | slice]:
     """Lanes in groups that touch each element at most once; who comes first at an element is in an earlier group."""
     if len(at) == 1:
         yield slice(None)

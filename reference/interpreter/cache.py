@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 from operator import is_
-from typing import Any, Final
+from typing import Final
 
 from ..ir.structure import Kernel, Program, Region, Task
 from ..ir.types import DType
 from . import control, effects, local, memory, scalar
+from .frame import Slot
 from .prepare import Code, Scope, operands_of
 
 RULE_MODULES: Final = (scalar, control, memory, local, effects)
@@ -25,7 +26,7 @@ class PreparedTask:
     name: str
     code: Code
     params: tuple[DType, ...]
-    template: list[Any]
+    template: list[Slot]
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Prepared:
 
     name: str
     tasks: tuple[PreparedTask, ...]
-    snapshot: list[Any]
+    snapshot: list[object]
 
 
 _CACHE: OrderedDict[tuple[int, bool], Prepared] = OrderedDict()
@@ -65,17 +66,17 @@ def prepare_task(task: Task, program: Kernel | Program, debug: bool) -> Prepared
     return PreparedTask(task.name, code, tuple(arg.dtype for arg in task.body.args), scope.template)
 
 
-def snapshot(program: Kernel | Program) -> list[Any]:
+def snapshot(program: Kernel | Program) -> list[object]:
     """The objects that the IR is made of, in order: IR with the very same ones is the same IR."""
-    parts: list[Any] = list(program.places)
+    parts: list[object] = list(program.places)
     for task in tasks_of(program):
         parts += (task.name, *region_parts(task.body))
     return parts
 
 
-def region_parts(region: Region) -> list[Any]:
+def region_parts(region: Region) -> list[object]:
     """The objects that a region is made of."""
-    parts: list[Any] = list(region.args)
+    parts: list[object] = list(region.args)
     for op in region.walk():
         parts += (op, op.opdef, *op.operands, *op.results, *op.attrs.values(), op.loc)
         for inner in op.regions:

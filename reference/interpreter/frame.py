@@ -7,12 +7,15 @@ inactive lane.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from .lanes import Array, Team
 from .launch import Launch
+
+Slot: TypeAlias = Any
+"""What a slot of a frame holds: an array, the adstacks of a team, or None until its step has run."""
 
 
 class Frame:
@@ -29,7 +32,7 @@ class Frame:
 
     __slots__ = ("count", "lanes", "launch", "team", "values")
 
-    def __init__(self, launch: Launch, team: Team, lanes: Array, values: list[Any]) -> None:
+    def __init__(self, launch: Launch, team: Team, lanes: Array, values: list[Slot]) -> None:
         self.launch = launch
         self.team = team
         self.lanes = lanes

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from ..errors import InternalError
 from ..ir.structure import Op, Place, Region, Value
 from ..ir.types import DType
-from .frame import Frame
+from .frame import Frame, Slot
 
 Step = Callable[[Frame], None]
 Rule = Callable[[Op, "Scope"], "Step | None"]
@@ -34,7 +33,7 @@ class Code:
     yields: tuple[int, ...]
     captured: tuple[int, ...]
 
-    def run(self, frame: Frame) -> list[Any]:
+    def run(self, frame: Frame) -> list[Slot]:
         """Run the region in `frame`, and give what it yields."""
         for step in self.steps:
             step(frame)
@@ -52,14 +51,14 @@ class Scope:
 
     def __init__(self, places: dict[str, Place], used: set[Value], debug: bool) -> None:
         self.debug = debug
-        self.template: list[Any] = []
+        self.template: list[Slot] = []
         self._slots: dict[Value, int] = {}
         self._places = {name: position for position, name in enumerate(places)}
         self._used = used
         self._free: list[int] = []
         self._functions: dict[Region, Code] = {}
 
-    def define(self, value: Value, constant: Any = None) -> int:
+    def define(self, value: Value, constant: Slot = None) -> int:
         """The slot of a value from here on: that of a dead one, so that its memory is used again, or a new one."""
         if constant is None and self._free:
             slot = self._free.pop()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from ..errors import IRError
+from .arithmetic import Array
 from .pulls import Pulls
 from .types import ALL, FLOATS, INTS, NUMERIC, DType, Type, by_name, u1
 
@@ -36,7 +36,7 @@ class Signature:
         self.inputs = tuple(inputs.split())
         self.outputs = tuple(outputs.split())
 
-    def infer(self, name: str, operands: list[Type], attrs: dict[str, Any]) -> list[DType]:
+    def infer(self, name: str, operands: list[Type], attrs: Mapping[str, object]) -> list[DType]:
         """Result types for operands of these types; IRError says what was expected and what came."""
         if len(operands) != len(self.inputs):
             raise IRError(f"{name}: expected {len(self.inputs)} operands ({self.line}), got {len(operands)}")
@@ -58,7 +58,7 @@ class Signature:
         elif not (isinstance(got, DType) and got.name == word):
             raise IRError(f"{name}: operand {position} must be {word}, got {got} (rule: {self.line})")
 
-    def _result(self, name: str, word: str, bound: dict[str, DType], attrs: dict[str, Any]) -> DType:
+    def _result(self, name: str, word: str, bound: dict[str, DType], attrs: Mapping[str, object]) -> DType:
         if word == "$to":
             to = attrs.get("to")
             if not isinstance(to, DType) or to not in self.classes.get("to", ALL):
@@ -93,7 +93,7 @@ def ulp(f32: float, f64: float | None = None, f16: float = 1.0) -> Budget:
 class Trap:
     """Operands for which the op is an error in debug mode: `when(*arrays)` is true there; `message` says why."""
 
-    when: Callable[..., Any]
+    when: Callable[..., Array]
     message: str
 
 
@@ -129,7 +129,7 @@ class OpDef:
 
     name: str
     signature: Signature = field(default_factory=lambda: Signature(None))
-    meaning: Callable[..., Any] | None = None
+    meaning: Callable[..., Array] | None = None
     pure: bool = True
     reads: bool = False
     writes: bool = False

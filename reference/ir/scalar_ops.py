@@ -11,7 +11,7 @@ import numpy as np
 from . import arithmetic as m
 from .functions import by_library
 from .opdef import OpDef, Trap, ulp
-from .pulls import Pulls, Saved, through
+from .pulls import Change, Pulls, Saved, through
 from .table import row
 
 NOTHING: Final[Pulls] = ()
@@ -31,7 +31,7 @@ def _whole(name: str, meaning: m.Meaning, doc: str, **rest: Any) -> OpDef:
     return _unary(name, "real", meaning, doc, pulls=NOTHING, rounds=False, step=True, **rest)
 
 
-def _compare(name: str, ufunc: Callable[..., Any], doc: str, **rest: Any) -> OpDef:
+def _compare(name: str, ufunc: Callable[..., m.Array], doc: str, **rest: Any) -> OpDef:
     return row(name, "T T -> u1", {"T": "any"}, meaning=m.plain(ufunc), pulls=NOTHING, doc=doc, **rest)
 
 
@@ -42,39 +42,39 @@ _EXPONENT = Trap(m.negative_exponent, "Negative exponent in an integer power")
 # ---- derivatives: what rows share
 
 
-def _same(g: Any, s: Saved) -> Any:
+def _same(g: Change, s: Saved) -> Change:
     return g
 
 
-def _nan_below(x: Any, limit: float, value: Any) -> Any:
+def _nan_below(x: Change, limit: float, value: Change) -> Change:
     """NaN where the primal is NaN, left of its domain."""
     return (x < limit).where(math.nan, value)
 
 
-def _size(x: Any) -> Any:
+def _size(x: Change) -> Change:
     """The magnitude: at an edge of a domain that is 0, the sign of that zero does not matter."""
     return x.op(ABS)
 
 
-def _angle(g: Any, x: Any, y: Any) -> Any:
+def _angle(g: Change, x: Change, y: Change) -> Change:
     """g y / (x x + y y), without squares that overflow or vanish; NaN at (0, 0)."""
     return (_size(x) > _size(y)).where(g * (y / x) / (x + y * (y / x)), g / (y + x * (x / y)))
 
 
-def _left_of_max(s: Saved) -> Any:
+def _left_of_max(s: Saved) -> Change:
     return (s.x > s.y) | s.y.ne(s.y)
 
 
-def _left_of_min(s: Saved) -> Any:
+def _left_of_min(s: Saved) -> Change:
     return (s.x < s.y) | s.y.ne(s.y)
 
 
-def _pow_base(g: Any, s: Saved) -> Any:
+def _pow_base(g: Change, s: Saved) -> Change:
     """e b^(e - 1); b^0 is constant."""
     return s.y.eq(0.0).where(g * 0.0, g * s.y * s.x.op(POW, s.y - 1.0))
 
 
-def _pow_exponent(g: Any, s: Saved) -> Any:
+def _pow_exponent(g: Change, s: Saved) -> Change:
     """log(b) b^e; 0 at b = 0 < e."""
     return (s.x.eq(0.0)).where((s.y > 0.0).where(g * 0.0, g * (s.x.op(LOG) * s.r)), g * (s.x.op(LOG) * s.r))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -190,6 +190,6 @@ class Atomic:
 Record = Scalar | Move | Load | Store | Atomic
 
 
-def columns(nodes: Iterable[Node], frame: Lanes) -> list[Any]:
+def columns(nodes: Iterable[Node], frame: Lanes) -> list[Array]:
     """The nodes' own numbers, one element per lane of `frame`: to be looked at only."""
     return [node.own if node.home is frame else node.own[node.at(frame)] for node in nodes]

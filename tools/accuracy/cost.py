@@ -6,7 +6,7 @@ import platform
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -50,7 +50,7 @@ def nanoseconds(name: str, dtype: DType) -> tuple[float, float]:
     return _best(compiled, args), _best(TRUTH[name].wide, args)
 
 
-def _best(call: Callable[..., Any], args: tuple[Any, ...]) -> float:
+def _best(call: Callable[..., object], args: tuple[object, ...]) -> float:
     best = np.inf
     for _ in range(40):
         start = time.perf_counter()

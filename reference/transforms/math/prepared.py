@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from ...ir.ops import TABLE
 from ...ir.structure import Op, Region, Value
@@ -68,10 +68,11 @@ def _plain(result: str, text: str, values: Values) -> Op:
     return Op(TABLE[name], [values[w] for w in words], {"to": to} if name in _TYPED else {}, [made])
 
 
-def _number(text: str, to: DType) -> Any:
+def _number(text: str, to: DType) -> bool | int | float:
     if to.is_bool:
         return _TRUTH[text]
-    return to(float(text) if to.is_float else int(text))
+    number: bool | int | float = to(float(text) if to.is_float else int(text))
+    return number
 
 
 def _if(results: str, text: str, lines: Lines, values: Values) -> Op:
