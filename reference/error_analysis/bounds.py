@@ -59,8 +59,8 @@ def bound(
     values = {name: arg.own.reshape(shapes[name]) for name, arg in args.items()}
     bounds = {name: arg.beside.reshape(shapes[name]) for name, arg in args.items() if arg.beside is not None}
     first = np.zeros(1, np.intp)
-    given = [run.places[name] for name in program.results] if isinstance(program, Program) else outputs
-    returned = [source.read(first) for source in given]
+    sources = [run.places[name] for name in program.results] if isinstance(program, Program) else outputs
+    returned = [source.read(first) for source in sources]
     return Answer(values, bounds, tuple((arg.own.item(), error_in(arg)) for arg in returned))
 
 
@@ -79,9 +79,9 @@ def gradient_bound(
     options: RunOptions = DEFAULT,
 ) -> Answer:
     """The gradient that `tape.gradient` gives in the kernel's own precision, and bounds on its error."""
-    found = walked(program, buffers, scalars, adjoints or {}, returned, Bounds(), options)
-    numbers = {name: adjoint.read(np.arange(adjoint.value.size)) for name, adjoint in found.items()}
-    shapes = {name: given.shape for name, given in (adjoints or {}).items()}
+    adjoint_of = walked(program, buffers, scalars, adjoints or {}, returned, Bounds(), options)
+    numbers = {name: adjoint.read(np.arange(adjoint.value.size)) for name, adjoint in adjoint_of.items()}
+    shapes = {name: seeds.shape for name, seeds in (adjoints or {}).items()}
     values = {name: number.value.reshape(shapes[name]) for name, number in numbers.items()}
     return Answer(values, {name: error_of(number).reshape(shapes[name]) for name, number in numbers.items()})
 

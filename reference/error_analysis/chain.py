@@ -85,8 +85,8 @@ def chained(
             else:
                 tape += _run(step, copies, storages, beside, options)
         if adjoints is None:
-            found = {key: storage.read(np.arange(storage.own.size)).beside for key, storage in storages.items()}
-            return {key: bound.reshape(copies[key].shape) for key, bound in found.items() if bound is not None}
+            bounds = {key: storage.read(np.arange(storage.own.size)).beside for key, storage in storages.items()}
+            return {key: bound.reshape(copies[key].shape) for key, bound in bounds.items() if bound is not None}
         return _walked(tape, storages, adjoints, beside)
 
 
@@ -125,8 +125,8 @@ def _walked(
         else:
             walker.cut(storage)
     walker.walk(tape)
-    found: dict[Hashable, Array] = {}
-    for key, given in adjoints.items():
-        number: Num = walker.of(storages[key]).read(np.arange(given.size))
-        found[key] = np.broadcast_to(error_of(number), number.value.shape).reshape(given.shape)
-    return found
+    errors: dict[Hashable, Array] = {}
+    for key, seeds in adjoints.items():
+        number: Num = walker.of(storages[key]).read(np.arange(seeds.size))
+        errors[key] = np.broadcast_to(error_of(number), number.value.shape).reshape(seeds.shape)
+    return errors

@@ -95,7 +95,7 @@ def half_ulp(value: Array) -> Array:
 def result_error(row: OpDef, to: DType, own: Array, args: Sequence[Array], errors: Sequence[Array]) -> Array:
     """The bound for the result `own` of an operation, from its operands and the bounds on theirs."""
     brought = BROUGHT.get(row, by_derivatives)(row, args, errors)
-    total = brought + made(row, to, own, args)
+    total = brought + rounding_error(row, to, own, args)
     if np.isnan(total).any():
         total = np.where(np.isnan(total), np.inf, total)
     return total if total.shape == own.shape else np.broadcast_to(total, own.shape)
@@ -104,7 +104,7 @@ def result_error(row: OpDef, to: DType, own: Array, args: Sequence[Array], error
 # ---- what an operation makes itself
 
 
-def made(row: OpDef, to: DType, own: Array, args: Sequence[Array]) -> Array:
+def rounding_error(row: OpDef, to: DType, own: Array, args: Sequence[Array]) -> Array:
     """The rounding error of the operation."""
     if not row.rounds or (row is ops.CAST and widens(args[0], to)):
         return np.zeros(1)
@@ -213,8 +213,8 @@ def slope(row: OpDef, k: int, point: Sequence[Array]) -> Array:
     numbers = [Rough(f64, x) for x in point]
     shown = dict(zip("xyz", numbers, strict=False))
     saved = Saved(**shown, r=numbers[0].op(row, *numbers[1:]) if "r" in pull.needs else None)
-    found = np.abs(pull.map(Rough(f64, np.ones(1)), saved).value)
-    return np.where(np.isnan(found), np.inf, found)
+    size = np.abs(pull.map(Rough(f64, np.ones(1)), saved).value)
+    return np.where(np.isnan(size), np.inf, size)
 
 
 def deviation(row: OpDef, middle: Sequence[Array], corners: Sequence[Sequence[Array]]) -> Array:

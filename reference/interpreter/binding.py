@@ -16,7 +16,7 @@ from .messages import label
 def bind(places: Mapping[str, Place], buffers: Mapping[str, Array]) -> dict[str, Memory]:
     """The memory of each place: the caller's buffer, or fresh zeros for what lives in one launch."""
     return {
-        name: own(place) if place.kind in ("temp", "result") or _is_own(place, buffers) else given(place, buffers)
+        name: own(place) if place.kind in ("temp", "result") or _is_own(place, buffers) else of_caller(place, buffers)
         for name, place in places.items()
     }
 
@@ -34,7 +34,7 @@ def own(place: Place) -> Memory:
     return Memory(place, np.zeros(math.prod(extents), place.dtype.numpy), extents)
 
 
-def given(place: Place, buffers: Mapping[str, Array]) -> Memory:
+def of_caller(place: Place, buffers: Mapping[str, Array]) -> Memory:
     """The caller's buffer of a place, as flat memory: a view if its elements are in row-major order, else a copy."""
     buffer = buffers.get(place.name)
     if buffer is None:

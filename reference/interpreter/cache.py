@@ -44,14 +44,14 @@ _CACHE: OrderedDict[tuple[int, bool], Prepared] = OrderedDict()
 def prepared(program: Kernel | Program, debug: bool) -> Prepared:
     """The prepared form, made again if the IR was changed since."""
     key, parts = (id(program), debug), snapshot(program)
-    found = _CACHE.get(key)
-    if found is None or len(found.snapshot) != len(parts) or not all(map(is_, found.snapshot, parts)):
+    entry = _CACHE.get(key)
+    if entry is None or len(entry.snapshot) != len(parts) or not all(map(is_, entry.snapshot, parts)):
         tasks = tuple(prepare_task(task, program, debug) for task in tasks_of(program))
-        found = _CACHE[key] = Prepared(program.name, tasks, parts)
+        entry = _CACHE[key] = Prepared(program.name, tasks, parts)
     _CACHE.move_to_end(key)
     if len(_CACHE) > CAPACITY:
         _CACHE.popitem(last=False)
-    return found
+    return entry
 
 
 def tasks_of(program: Kernel | Program) -> list[Task]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from ..ir import ops
 from ..ir.structure import Op
 from ..ir.texts import Format, Part, parts_of
 from .failures import trapped
@@ -13,7 +14,7 @@ from .frame import Frame
 from .prepare import Scope, Step, rule
 
 
-@rule("assert")
+@rule(ops.ASSERT)
 def assert_(op: Op, scope: Scope) -> Step | None:
     """In debug mode, an error at the first lane whose condition is false; otherwise nothing."""
     if not scope.debug:
@@ -31,7 +32,7 @@ def assert_(op: Op, scope: Scope) -> Step | None:
     return step
 
 
-@rule("print")
+@rule(ops.PRINT)
 def print_(op: Op, scope: Scope) -> Step:
     """Write one text per lane, in lane order."""
     slots, parts = scope.slots(op.operands), op.attrs["parts"]

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from ..errors import InternalError
+from ..ir.opdef import OpDef
+from ..ir.ops import TABLE
 from ..ir.structure import Op, Place, Region, Value
 from ..ir.types import DType
 from .frame import Frame, Slot
@@ -120,25 +122,33 @@ class Scope:
             self.release(dead)
 
 
-RULES: dict[str, Rule] = {}
+RULES: dict[OpDef, Rule] = {}
+"""How each operation that needs more than its row's meaning becomes a step."""
 
 
-def rule(name: str) -> Callable[[Rule], Rule]:
-    """Enter the decorated function in `RULES`: how the op `name` becomes a step (None: nothing to do)."""
+def rule(row: OpDef) -> Callable[[Rule], Rule]:
+    """Enter the decorated function in `RULES`: how ops of this row become a step (None: nothing to do)."""
 
     def enter(function: Rule) -> Rule:
-        RULES[name] = function
+        RULES[row] = function
         return function
 
     return enter
 
 
+def evaluated(function: Rule) -> Rule:
+    """Make the decorated function the rule of every other row that has a meaning."""
+    for row in TABLE.values():
+        if row.meaning is not None:
+            RULES.setdefault(row, function)
+    return function
+
+
 def rule_of(op: Op) -> Rule:
-    """The rule of an op: its own, or evaluation by its meaning."""
-    found = RULES.get(op.name, RULES["meaning"] if op.opdef.meaning is not None else None)
-    if found is None:
+    """The rule of an op: its own, or evaluation by its meaning. Raises InternalError if it has none."""
+    if op.opdef not in RULES:
         raise InternalError(f"{op.name} can't stand here", loc=op.loc)
-    return found
+    return RULES[op.opdef]
 
 
 def captures(region: Region) -> dict[Value, None]:

@@ -101,9 +101,9 @@ class RaceDetector:
             records[access] = Record(counts[own.memory])
         records[access].note(where, who, self._number(loc))
         for other in CONFLICTS[access]:
-            found = records[other].conflict(where, who) if other in records else None
-            if found is not None:
-                lane, rival, line = found
+            clash = records[other].conflict(where, who) if other in records else None
+            if clash is not None:
+                lane, rival, line = clash
                 index = tuple(map(int, np.unravel_index(int(at[lane]), memory.extents))) if memory.extents else ()
                 here = access, self.box.point(int(who[lane])), loc
                 raise race(label(memory.place), index, here, (other, self.box.point(rival), self.locs[line]))

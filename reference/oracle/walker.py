@@ -60,22 +60,22 @@ class Walker:
 
     @back.register
     def _(self, record: Scalar) -> None:
-        found = self._nodes.get(record.result)
-        if found is None:
+        adjoint = self._nodes.get(record.result)
+        if adjoint is None:
             return
         at = record.result.at(record.frame)
-        connected = found.live[at]
+        connected = adjoint.live[at]
         if connected.all():
             where = [node.at(record.frame) for node in record.operands]
             args = [node.of(record.frame) for node in record.operands]
-            self._pull(record.row, found.read(at), args, record.result.of(record.frame), record.operands, where)
+            self._pull(record.row, adjoint.read(at), args, record.result.of(record.frame), record.operands, where)
             return
         live = np.flatnonzero(connected)
         if not len(live):
             return
         where = [node.at(record.frame)[live] for node in record.operands]
         args = [node.read(spot) for node, spot in zip(record.operands, where, strict=True)]
-        self._pull(record.row, found.read(at[live]), args, record.result.read(at[live]), record.operands, where)
+        self._pull(record.row, adjoint.read(at[live]), args, record.result.read(at[live]), record.operands, where)
 
     def _pull(
         self, row: OpDef, change: Num, args: list[Arg], result: Arg, nodes: tuple[Node, ...], where: list[Array]
@@ -90,10 +90,10 @@ class Walker:
 
     @back.register
     def _(self, record: Move) -> None:
-        found = self._nodes.get(record.target)
-        if found is not None:
+        adjoint = self._nodes.get(record.target)
+        if adjoint is not None:
             at = record.target.at(record.frame)
-            self.of_node(record.source).add(record.source.at(record.frame), found.read(at))
+            self.of_node(record.source).add(record.source.at(record.frame), adjoint.read(at))
 
     @back.register
     def _(self, record: Load) -> None:
@@ -125,9 +125,9 @@ class Walker:
 
     def _was_read(self, storage: Storage, at: Array, node: Node, spots: Array) -> None:
         """What was read from a storage gives its adjoint back, unless it counts as constant."""
-        found = self._nodes.get(node)
-        if found is not None and storage not in self._constant:
-            self.of(storage).add(at, found.read(spots))
+        adjoint = self._nodes.get(node)
+        if adjoint is not None and storage not in self._constant:
+            self.of(storage).add(at, adjoint.read(spots))
 
     def _give_back(self, record: Atomic, change: Num, args: list[Arg], spots: list[Array]) -> None:
         """What an element became goes back to what it was and to the operand."""

@@ -62,10 +62,10 @@ def _plain(result: str, text: str, values: Values) -> Op:
     if not result:
         return Op(TABLE[name], [values[w] for w in words])
     to = by_name(dtype)
-    made = values[result] = Value(to)
+    defined = values[result] = Value(to)
     if name == "const":
-        return Op(TABLE[name], [], {"to": to, "value": _number(words[0], to)}, [made])
-    return Op(TABLE[name], [values[w] for w in words], {"to": to} if name in _TYPED else {}, [made])
+        return Op(TABLE[name], [], {"to": to, "value": _number(words[0], to)}, [defined])
+    return Op(TABLE[name], [values[w] for w in words], {"to": to} if name in _TYPED else {}, [defined])
 
 
 def _number(text: str, to: DType) -> bool | int | float:
@@ -79,6 +79,6 @@ def _if(results: str, text: str, lines: Lines, values: Values) -> Op:
     """`if %0 -> (i32, f32) {`, two regions with `} else {` between."""
     condition, _, types = text.removeprefix("if ").removesuffix(") {").partition(" -> (")
     then, orelse = (Region([], _ops(lines, values)) for _ in range(2))
-    made = [Value(by_name(name)) for name in types.split(", ")]
-    values.update(zip(results.split(", "), made, strict=True))
-    return Op(TABLE["if"], [values[condition]], {}, made, [then, orelse])
+    defined = [Value(by_name(name)) for name in types.split(", ")]
+    values.update(zip(results.split(", "), defined, strict=True))
+    return Op(TABLE["if"], [values[condition]], {}, defined, [then, orelse])
