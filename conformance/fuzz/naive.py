@@ -113,18 +113,18 @@ class Machine:
         return self.region(op.regions[0 if condition.item() else 1])
 
     def do_for(self, op: Op, lo: Array, hi: Array, *carried: Slot) -> list[Slot]:
-        given = list(carried)
+        values = list(carried)
         for index in range(lo.item(), hi.item()):
-            given = self.region(op.regions[0], np.array([index], lo.dtype), *given)
-        return given
+            values = self.region(op.regions[0], np.array([index], lo.dtype), *values)
+        return values
 
     def do_while(self, op: Op, *carried: Slot) -> list[Slot]:
-        given = list(carried)
+        values = list(carried)
         while True:
-            condition, *given = self.region(op.regions[0], *given)
+            condition, *values = self.region(op.regions[0], *values)
             if not condition.item():
-                return given
-            given = self.region(op.regions[1], *given)
+                return values
+            values = self.region(op.regions[1], *values)
 
     def do_call(self, op: Op, *operands: Slot) -> list[Slot]:
         return self.region(op.attrs["function"].body, *operands)

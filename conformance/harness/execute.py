@@ -76,8 +76,8 @@ def perform(request: Request, target: Target, capture: Capture) -> Record:
         entry = load_entry(request.path, request.id, Path(request.root))
         qd = _initialise(target, entry.case, entry.variant, request.seed)
         for number, run in enumerate(_runs(entry.case.function(qd, **entry.variant.arguments(qd)))):
-            given = request.bounds[number] if request.bounds else None
-            launch = _Launch(qd, run, number, capture, entry.case.bounded, given)
+            limits = request.bounds[number] if request.bounds else None
+            launch = _Launch(qd, run, number, capture, entry.case.bounded, limits)
             measures += launch.observe(request.mode)
             bounds.append([np.asarray(bound).tolist() for bound in launch.bounds])
         qd.sync()  # what is still to be complained of belongs to this cell
@@ -104,8 +104,8 @@ def _initialise(target: Target, case: Case, variant: Variant, seed: int) -> Data
     return qd
 
 
-def _runs(made: Data) -> list[Run]:
-    runs = list(made) if isinstance(made, (list, tuple)) else [made]
+def _runs(result: Run | Sequence[Run]) -> list[Run]:
+    runs = [result] if isinstance(result, Run) else list(result) if isinstance(result, (list, tuple)) else []
     if not runs or not all(isinstance(run, Run) for run in runs):
         raise CaseError("a case returns a Run, or a list of them")
     return runs
@@ -129,9 +129,9 @@ class _Launch:
     """One `Run`, carried out; `bounds` are what was used, in the order of what is compared."""
 
     def __init__(
-        self, qd: Language, run: Run, number: int, capture: Capture, bounded: bool, given: Sequence[Data] | None
+        self, qd: Language, run: Run, number: int, capture: Capture, bounded: bool, limits: Sequence[Data] | None
     ) -> None:
-        self.qd, self.run, self.capture, self.bounded, self.given = qd, run, capture, bounded, given
+        self.qd, self.run, self.capture, self.bounded, self.limits = qd, run, capture, bounded, limits
         self.bounds: list[Data] = []
         self.kernel = _callable(qd, run.kernel)
         self.label = f"run {number + 1}: " if number else ""
@@ -259,11 +259,11 @@ class _Launch:
         if not self.bounded:
             return []
         places = [place for place, _ in _pairs(expectations)]
-        if self.given is None:
+        if self.limits is None:
             inspection = importlib.import_module(f"{self.qd.__name__}.inspection")
             bounds = list(inspection.error_bounds(lambda: self.kernel(*self.run.args), of, places))
         else:
-            bounds = list(self.given[len(self.bounds) :][: len(places)])
+            bounds = list(self.limits[len(self.bounds) :][: len(places)])
         self.bounds += bounds
         return bounds
 

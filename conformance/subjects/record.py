@@ -50,10 +50,8 @@ STATES: Final = {
 
 def latest(records: Iterable[Record], entries: Mapping[str, Entry]) -> dict[tuple[str, str], Record]:
     """The last result of each cell that still exists."""
-    found = {(one["case"], one["mode"]): one for one in records}
-    return {
-        cell: found[cell] for cell in sorted(found) if cell[0] in entries and cell[1] in entries[cell[0]].case.modes
-    }
+    last = {(one["case"], one["mode"]): one for one in records}
+    return {cell: last[cell] for cell in sorted(last) if cell[0] in entries and cell[1] in entries[cell[0]].case.modes}
 
 
 def kept(peer: str, version: str, results: Mapping[tuple[str, str], Record]) -> str:
@@ -83,8 +81,8 @@ def reason(one: Record) -> str:
     """Why, in a sentence for a gap."""
     if one["status"] in STATES:
         return STATES[one["status"]]
-    found = [why for words, why in REASONS.items() if words in one["message"]]
-    return found[0] if found else "refused: " + one["message"].partition(":")[0]
+    reasons = [why for words, why in REASONS.items() if words in one["message"]]
+    return reasons[0] if reasons else "refused: " + one["message"].partition(":")[0]
 
 
 def patterns(
@@ -93,12 +91,12 @@ def patterns(
     """By mode and reason, what did not pass and is in no other list."""
     of_entry = {_any_float(case): case.partition(":")[0] for case in entries}
     sizes = Counter(of_entry.values())
-    known, found = tuple(known), defaultdict(set)
+    known, failed = tuple(known), defaultdict(set)
     for (case, mode), one in results.items():
         if one["status"] != "pass" and not any(gap.matches(entries[case], mode) for gap in known):
-            found[mode, reason(one), case.partition(":")[0]].add(_any_float(case))
+            failed[mode, reason(one), case.partition(":")[0]].add(_any_float(case))
     table: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for (mode, why, slug), wanted in sorted(found.items()):
+    for (mode, why, slug), wanted in sorted(failed.items()):
         table[mode, why] += (
             [f"{slug}*"] if len(wanted) == sizes[slug] and not _is_prefix(slug, sizes) else sorted(wanted)
         )

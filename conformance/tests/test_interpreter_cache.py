@@ -45,7 +45,7 @@ def test_the_cache_does_not_grow_without_end():
     kept = [kernel() for _ in range(cache.CAPACITY + 5)]
     for k in kept:
         cache.prepared(k, False)
-    assert len(cache._CACHE) <= cache.CAPACITY
+    assert len(cache.ENTRIES) <= cache.CAPACITY
 
 
 def test_every_op_has_a_rule_or_a_meaning_or_ends_a_region():

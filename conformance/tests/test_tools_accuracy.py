@@ -203,8 +203,8 @@ def test_the_command_measures_what_is_missing_and_no_more(tmp_path):
 
 
 def test_ordinary_arguments_are_found_about_1_and_end_where_something_is_rare_or_subnormal(monkeypatch, capsys):
-    every = ordinary._binade
-    monkeypatch.setattr(ordinary, "_binade", lambda exponent: every(exponent)[:: 1 << 16])
+    every = ordinary.binade
+    monkeypatch.setattr(ordinary, "binade", lambda exponent: every(exponent)[:: 1 << 16])
     ordinary.main(["sin", "exp"])
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [name for name, *_ in lines] == ["sin", "exp"]

@@ -38,19 +38,19 @@ class Prepared:
     snapshot: list[object]
 
 
-_CACHE: OrderedDict[tuple[int, bool], Prepared] = OrderedDict()
+ENTRIES: OrderedDict[tuple[int, bool], Prepared] = OrderedDict()
 
 
 def prepared(program: Kernel | Program, debug: bool) -> Prepared:
     """The prepared form, made again if the IR was changed since."""
     key, parts = (id(program), debug), snapshot(program)
-    entry = _CACHE.get(key)
+    entry = ENTRIES.get(key)
     if entry is None or len(entry.snapshot) != len(parts) or not all(map(is_, entry.snapshot, parts)):
         tasks = tuple(prepare_task(task, program, debug) for task in tasks_of(program))
-        entry = _CACHE[key] = Prepared(program.name, tasks, parts)
-    _CACHE.move_to_end(key)
-    if len(_CACHE) > CAPACITY:
-        _CACHE.popitem(last=False)
+        entry = ENTRIES[key] = Prepared(program.name, tasks, parts)
+    ENTRIES.move_to_end(key)
+    if len(ENTRIES) > CAPACITY:
+        ENTRIES.popitem(last=False)
     return entry
 
 

@@ -48,7 +48,7 @@ def traced(name: str, dtype: DType, variant: str = "") -> Region:
 
 def function(name: str, dtype: DType, fast: bool = False) -> Function:
     """The function that computes `name` on numbers of a float type; the fast variant, if asked for and there is one."""
-    return _built(name, dtype, "fast" if fast and name in FAST else "")
+    return built(name, dtype, "fast" if fast and name in FAST else "")
 
 
 def from_source(name: str, dtype: DType, variant: str = "") -> Region:
@@ -60,7 +60,8 @@ def from_source(name: str, dtype: DType, variant: str = "") -> Region:
 
 
 @cache
-def _built(name: str, dtype: DType, variant: str) -> Function:
+def built(name: str, dtype: DType, variant: str) -> Function:
+    """The function of an operation, a type and a variant: read, or built, once."""
     called = _name(name, dtype, variant)
     return Function(called, prepared.load(called) or from_source(name, dtype, variant), builtin=True)
 
@@ -80,7 +81,7 @@ NAMES: Final = {
 
 def find(name: str) -> Function | None:
     """The function called `name` in the text form, like "sin.f32"."""
-    return _built(*NAMES[name]) if name in NAMES else None
+    return built(*NAMES[name]) if name in NAMES else None
 
 
 use_library(find)
