@@ -8,7 +8,7 @@ import click
 
 from adstack import inspection
 
-from .console import console
+from .terminal.console import console
 
 __all__ = ["cache"]
 

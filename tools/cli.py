@@ -12,10 +12,10 @@ from .bench.command import bench
 from .cache import cache
 from .completion import completion
 from .conformance import conformance
-from .console import console
 from .doctor import doctor
 from .kernels import dump, explain
 from .programs import ProgramError
+from .terminal.console import console
 
 __all__ = ["cli", "main"]
 

@@ -19,6 +19,7 @@ from adstack.conformance.harness.cells import Cell, Result, Subject
 from adstack.conformance.harness.loading import Entry, collect
 from adstack.conformance.harness.plan import cells_of, select, stale_gaps
 from adstack.conformance.harness.pool import run_cells
+from adstack.conformance.harness.records import Record
 from adstack.conformance.report.html import html
 from adstack.conformance.report.junit import junit
 from adstack.conformance.report.log import Log
@@ -27,8 +28,8 @@ from adstack.conformance.report.terminal import show
 from adstack.conformance.subjects.backends import backend_subject, backend_subjects
 from adstack.conformance.subjects.peers import PEERS, peer_subject
 
-from .console import console
-from .pythons import pythons_of
+from .terminal.console import console
+from .terminal.pythons import pythons_of
 
 __all__ = ["conformance"]
 
@@ -168,7 +169,7 @@ def _subjects(backends: Sequence[str], peers: Sequence[str], pythons: dict[str, 
     return mine + [peer_subject(name, pythons) for name in dict.fromkeys(peers)]
 
 
-def _run(cells: list[Cell], subjects: list[Subject], entries: list[Entry], rest: dict[str, Any]) -> Report:
+def _run(cells: list[Cell], subjects: list[Subject], entries: list[Entry], rest: Record) -> Report:
     start = time.perf_counter()
     log = _log(rest["log_file"])
     results = log.complete(cells, lambda missing: _results(missing, rest, log)) if log else _results(cells, rest)
@@ -183,7 +184,7 @@ def _log(path: Path | None) -> Log | None:
         raise click.FileError(str(path), error.strerror or str(error)) from error
 
 
-def _results(cells: list[Cell], rest: dict[str, Any], log: Log | None = None) -> list[Result]:
+def _results(cells: list[Cell], rest: Record, log: Log | None = None) -> list[Result]:
     jobs = rest["jobs"] or os.cpu_count() or 1
     with _progress(console(stderr=True)) as progress:
         task = progress.add_task("conformance", total=len(cells))
@@ -203,7 +204,7 @@ def _progress(shown_on: Console) -> Progress:
     return Progress(*columns, console=shown_on, transient=True, disable=not shown_on.is_terminal)
 
 
-def _write(report: Report, rest: dict[str, Any]) -> None:
+def _write(report: Report, rest: Record) -> None:
     texts: dict[str, Callable[[], str]] = {
         "json_file": lambda: json.dumps(record(report), indent=1, allow_nan=False) + "\n",
         "junit_file": lambda: junit(report),

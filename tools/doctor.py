@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import click
 from rich.console import Console
@@ -16,10 +16,11 @@ from adstack.conformance.harness.cells import Result, Status, Subject
 from adstack.conformance.harness.loading import collect
 from adstack.conformance.harness.plan import cells_of, select
 from adstack.conformance.harness.pool import run_cells
+from adstack.conformance.harness.records import Record
 from adstack.conformance.report.summary import machine
 from adstack.conformance.subjects.backends import backend_subject
 
-from .console import console
+from .terminal.console import console
 
 __all__ = ["doctor"]
 
@@ -56,10 +57,10 @@ def doctor(context: click.Context, /, backends: tuple[str, ...], timeout: float,
     context.exit(1 if any(finding["smoke"] not in ("pass", "") for finding in findings) else 0)
 
 
-def _examine(arch: str, timeout: float) -> dict[str, Any]:
+def _examine(arch: str, timeout: float) -> Record:
     found = inspection.probe(arch)
     subject = backend_subject(arch)
-    finding: dict[str, Any] = {
+    finding: Record = {
         "name": arch,
         "state": subject.kind,
         "device": subject.device,
@@ -86,7 +87,7 @@ def _told(result: Result) -> str:
     return "\n".join(part for part in (result.message, result.output) if part)
 
 
-def _show(findings: Sequence[dict[str, Any]], out: Console) -> None:
+def _show(findings: Sequence[Record], out: Console) -> None:
     about = machine()
     out.print(f"{about['cpu']}, {about['cores']} cores, {about['platform']}, Python {about['python']}", markup=False)
     table = Table(header_style="bold")
@@ -101,7 +102,7 @@ def _show(findings: Sequence[dict[str, Any]], out: Console) -> None:
         _details(finding, out)
 
 
-def _details(finding: dict[str, Any], out: Console) -> None:
+def _details(finding: Record, out: Console) -> None:
     out.print(f"[bold]{finding['name']}[/]")
     lines = {"reason": finding.get("reason"), "do": finding.get("fix"), **finding.get("features", {})}
     lines["kernel"] = finding["message"]

@@ -8,8 +8,8 @@ from typing import Any, Final
 import click
 from rich.console import Console
 
-from .console import console
 from .programs import Program, ProgramError, sample_arguments, split_target
+from .terminal.console import console
 
 __all__ = ["dump", "explain"]
 

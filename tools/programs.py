@@ -11,10 +11,13 @@ import typing
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import adstack
 from adstack.errors import AdstackError
+
+Kernel: TypeAlias = Any
+"""Something that a user's program made: a kernel, or an argument for one."""
 
 __all__ = ["Program", "ProgramError", "sample_arguments", "split_target"]
 
@@ -28,7 +31,7 @@ class Program:
     """A program that has been run: its global names."""
 
     path: Path
-    names: dict[str, Any]
+    names: dict[str, Kernel]
 
     @classmethod
     def run(cls, path: Path) -> Program:
@@ -52,9 +55,9 @@ class Program:
         """Names of the kernels at module level."""
         return [name for name, value in self.names.items() if isinstance(value, adstack.Kernel)]
 
-    def kernel(self, name: str) -> Any:
+    def kernel(self, name: str) -> Kernel:
         """The kernel called so; "solver.step" is a method of an object."""
-        value: Any = self.names.get(name.split(".")[0])
+        value: Kernel = self.names.get(name.split(".")[0])
         for part in name.split(".")[1:]:
             value = getattr(value, part, None)
         if not hasattr(value, "stages"):
@@ -62,7 +65,7 @@ class Program:
             raise ProgramError(f"{self.path} has no kernel {name!r}; its kernels: {known}")
         return value
 
-    def arguments(self, text: str) -> tuple[Any, ...]:
+    def arguments(self, text: str) -> tuple[Kernel, ...]:
         """The arguments that an expression like "x, 3" means among the program's names."""
         try:
             return tuple(eval(f"({text},)" if text.strip() else "()", dict(self.names)))
@@ -84,15 +87,16 @@ def _where(error: BaseException, path: Path) -> str:
     return f"{path}{line}: {type(error).__name__}: {error}{source}"
 
 
-def sample_arguments(kernel: Any) -> tuple[Any, ...]:
+def sample_arguments(kernel: Kernel) -> tuple[Kernel, ...]:
     """Arguments of the annotated types: ones, and arrays of 4 elements an axis (one axis if it is left open)."""
-    function: Callable[..., Any] = getattr(kernel, "kernel", kernel).function
+    decorated: Kernel = getattr(kernel, "kernel", kernel)
+    function: Callable[..., object] = decorated.function
     hints = typing.get_type_hints(function)
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     return tuple(_sample(name, hints.get(name)) for name in names if name != "self")
 
 
-def _sample(name: str, annotation: Any) -> Any:
+def _sample(name: str, annotation: Kernel) -> Kernel:
     if annotation in (int, float, bool) or isinstance(annotation, adstack.DType):
         return 1
     if annotation is adstack.types.ndarray or isinstance(annotation, adstack.types.ndarray):
@@ -102,7 +106,7 @@ def _sample(name: str, annotation: Any) -> Any:
     raise ProgramError(f"parameter {name!r} has no made-up argument; give the arguments: --args 'EXPRESSION, ...'")
 
 
-def _sample_array(annotation: Any) -> Any:
+def _sample_array(annotation: Kernel) -> Kernel:
     open_ = isinstance(annotation, type)
     shape = (4,) * ((None if open_ else annotation.ndim) or 1)
     dtype = (None if open_ else annotation.dtype) or adstack.f32

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -50,7 +50,7 @@ def read() -> Reading:
     return Reading(int(statm[1]) * os.sysconf("SC_PAGE_SIZE"), sys.getallocatedblocks())
 
 
-def workloads(arch: str) -> dict[str, Callable[[], Any]]:
+def workloads(arch: str) -> dict[str, Callable[[], object]]:
     """Calls of every kind of kernel, on a backend."""
     qd.init(arch=arch)
     cell, many = qd.field(qd.f32, shape=()), qd.field(qd.f32, shape=4096)
@@ -80,7 +80,7 @@ def workloads(arch: str) -> dict[str, Callable[[], Any]]:
     }
 
 
-def soak(work: Callable[[], Any], calls: int) -> tuple[Reading, Reading, Reading]:
+def soak(work: Callable[[], object], calls: int) -> tuple[Reading, Reading, Reading]:
     """The memory before, after the first half, after all."""
     for _ in range(100):
         work()
@@ -91,7 +91,7 @@ def soak(work: Callable[[], Any], calls: int) -> tuple[Reading, Reading, Reading
     return before, half, read()
 
 
-def _repeat(work: Callable[[], Any], calls: int) -> None:
+def _repeat(work: Callable[[], object], calls: int) -> None:
     for _ in range(calls):
         work()
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Final
 
+from adstack.ir.ops import TABLE
 from adstack.ir.types import DType, f32, i64, u1, u32, u64
 
 from .code import Code, Num
@@ -12,17 +12,10 @@ from .opcodes import Op
 
 __all__ = ["ORDINARY", "Doubts"]
 
-_RANGES: Final = {
-    ("sin", "cos", "sincos"): (2.0**-28, 2.0**17),
-    ("tan",): (2.0**-24, 2.0**17),
-    ("exp", "expm1", "cosh", "asin", "acos"): (2.0**-60, math.inf),
-    ("exp2", "log", "log2", "log10", "rsqrt"): (2.0**-126, math.inf),
-    ("sinh", "tanh"): (2.0**-40, math.inf),
-    ("log1p",): (2.0**-40, 2.0**126),
-    ("atan",): (2.0**-40, 2.0**40),
-    ("cbrt",): (2.0**-80, math.inf),
+ORDINARY: Final = {
+    **{f"{row.name}.f32": row.ordinary for row in TABLE.values() if row.ordinary is not None},
+    "sincos.f32": TABLE["sin"].ordinary or (0.0, 0.0),
 }
-ORDINARY: Final = {f"{name}.f32": bounds for names, bounds in _RANGES.items() for name in names}
 """Functions that take no rare way, and whose multiply-adds meet no subnormal number, and lose none, where the size of
 the argument is 0 or between these: adstack.tools.accuracy.ordinary goes through every argument.
 """

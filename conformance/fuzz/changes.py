@@ -12,12 +12,15 @@ import argparse
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 import adstack as qd
+
+Kernel: TypeAlias = Any
+"""A kernel of the language."""
 
 __all__ = ["DifferenceError", "World", "play"]
 
@@ -45,7 +48,7 @@ class Kind:
         gradient: from that memory, the number, and the adjoints of x and y, what x.grad is in the end.
     """
 
-    kernel: Any
+    kernel: Kernel
     reads: tuple[str, ...]
     gradient: Callable[[Memory, int, Array], Array]
     array: bool = False
@@ -72,7 +75,7 @@ class World:
         self.arrays = {"ndarray": qd.ndarray(qd.f64, N), "numpy": np.zeros(N), "view": np.zeros(2 * N)[::1][:N]}
         self.kinds = {**_factors(self), **_deciding(self), **_in_place(self)}
         self.changes = _writers(self)
-        self.seen: dict[Any, dict[str, Array]] = {}
+        self.seen: dict[object, dict[str, Array]] = {}
         self.told: list[str] = []
         for name in ("x", "w", "t", "n", "ix", *self.arrays):
             self.write(name, "all")
@@ -144,7 +147,7 @@ class World:
         else:
             self._check(kind, (name, array, number), args)
 
-    def _check(self, kind: Kind, key: Any, args: tuple[Any, ...]) -> None:
+    def _check(self, kind: Kind, key: object, args: tuple[object, ...]) -> None:
         now = self.memory()
         then = self.seen.get(key, now)
         adjoints = np.array([self.random.choice(VALUES) for _ in range(N)])
@@ -255,7 +258,7 @@ def _in_place(world: World) -> dict[str, Kind]:
     }
 
 
-def _writers(world: World) -> dict[str, Any]:
+def _writers(world: World) -> dict[str, Callable[..., object]]:
     """Kernels that change memory: certainly, under a condition, atomically."""
     x, w, t, n, ix, a = world.x, world.w, world.t, world.n, world.ix, world.arrays["ndarray"]
 

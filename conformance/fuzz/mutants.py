@@ -81,14 +81,14 @@ def _entries(root: Path) -> list[Entry]:
 def _bodies(text: str, name: str) -> list[tuple[int, int]]:
     """Where the bodies of the kernels and functions of a case are, as ranges of characters."""
     starts = [0, *_line_ends(text)]
-    found = []
+    spans = []
     for case in ast.parse(text).body:
         if isinstance(case, ast.FunctionDef) and case.name == name:
             for node in ast.walk(case):
                 if isinstance(node, ast.FunctionDef) and any(d.startswith(COMPILED) for d in _decorators(node)):
                     first, last = node.body[0], node.body[-1]
-                    found.append((starts[first.lineno - 1], starts[last.end_lineno or last.lineno]))
-    return found
+                    spans.append((starts[first.lineno - 1], starts[last.end_lineno or last.lineno]))
+    return spans
 
 
 def _decorators(node: ast.FunctionDef) -> Iterator[str]:

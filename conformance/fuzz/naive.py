@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,9 @@ from adstack.ir.ops import ATOMICS
 from adstack.ir.structure import Kernel, Op, Program, Region, Task, Value
 from adstack.ir.types import DType
 
+Slot: TypeAlias = Any
+"""What a value is worth: an array of one number, a list for a local array, or a machine for an adstack."""
+
 __all__ = ["run_naively"]
 
 Array = npt.NDArray[Any]
@@ -24,8 +27,8 @@ MASK = 0xFFFFFFFF
 
 
 def run_naively(
-    program: Kernel | Program, buffers: dict[str, Array], scalars: Sequence[Any] = (), seed: int = 0, launch: int = 0
-) -> tuple[tuple[Any, ...], str]:
+    program: Kernel | Program, buffers: dict[str, Array], scalars: Sequence[Slot] = (), seed: int = 0, launch: int = 0
+) -> tuple[tuple[Slot, ...], str]:
     """Run a launch: buffers change in place; gives what is returned, and what was printed."""
     memory = dict(buffers)
     for place in program.places.values():
@@ -33,7 +36,7 @@ def run_naively(
             memory[place.name] = np.zeros([n or 0 for n in place.shape], place.dtype.numpy)
     machine = Machine(memory, (seed, launch))
     tasks = program.tasks if isinstance(program, Program) else [Task(program.name, program.body)]
-    returned: list[Any] = []
+    returned: list[Slot] = []
     with np.errstate(all="ignore"):
         for task in tasks:
             numbers = [number(scalar, param.dtype) for param, scalar in zip(task.body.args, scalars, strict=True)]
@@ -43,7 +46,7 @@ def run_naively(
     return tuple(returned), "".join(machine.printed)
 
 
-def number(value: Any, to: DType) -> Array:
+def number(value: Slot, to: DType) -> Array:
     """A scalar, as an array of one element: then numpy wraps and rounds without a word."""
     return np.array([to(value)], to.numpy)
 
@@ -72,17 +75,17 @@ class Machine:
 
     def __init__(self, memory: dict[str, Array], key: tuple[int, int]) -> None:
         self.memory, self.key = memory, key
-        self.values: dict[Value, Any] = {}
+        self.values: dict[Value, Slot] = {}
         self.printed: list[str] = []
         self.section, self.iteration, self.draws = 0, 0, 0
 
-    def region(self, region: Region, *args: Any) -> list[Any]:
+    def region(self, region: Region, *args: Slot) -> list[Slot]:
         """Run a region on arguments; what it yields."""
         self.values.update(zip(region.args, args, strict=True))
         for op in region.ops[:-1]:
             operands = [self.values[v] for v in op.operands]
             name = op.name.replace(".", "_")
-            rule: Callable[..., Any] = getattr(self, f"do_{name}", self.meaning)
+            rule: Callable[..., Slot] = getattr(self, f"do_{name}", self.meaning)
             self.values.update(zip(op.results, rule(op, *operands) or (), strict=True))
         return [self.values[v] for v in region.terminator.operands]
 
@@ -106,24 +109,24 @@ class Machine:
 
     # ---- control
 
-    def do_if(self, op: Op, condition: Array) -> list[Any]:
+    def do_if(self, op: Op, condition: Array) -> list[Slot]:
         return self.region(op.regions[0 if condition.item() else 1])
 
-    def do_for(self, op: Op, lo: Array, hi: Array, *carried: Any) -> list[Any]:
-        given = list(carried)
+    def do_for(self, op: Op, lo: Array, hi: Array, *carried: Slot) -> list[Slot]:
+        values = list(carried)
         for index in range(lo.item(), hi.item()):
-            given = self.region(op.regions[0], np.array([index], lo.dtype), *given)
-        return given
+            values = self.region(op.regions[0], np.array([index], lo.dtype), *values)
+        return values
 
-    def do_while(self, op: Op, *carried: Any) -> list[Any]:
-        given = list(carried)
+    def do_while(self, op: Op, *carried: Slot) -> list[Slot]:
+        values = list(carried)
         while True:
-            condition, *given = self.region(op.regions[0], *given)
+            condition, *values = self.region(op.regions[0], *values)
             if not condition.item():
-                return given
-            given = self.region(op.regions[1], *given)
+                return values
+            values = self.region(op.regions[1], *values)
 
-    def do_call(self, op: Op, *operands: Any) -> list[Any]:
+    def do_call(self, op: Op, *operands: Slot) -> list[Slot]:
         return self.region(op.attrs["function"].body, *operands)
 
     def do_parallel_for(self, op: Op, *bounds: Array) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from adstack.ir import scalar_ops as ops
 from adstack.ir.builder import Builder
+from adstack.ir.opdef import OpDef
 from adstack.ir.structure import Value
 
 __all__ = ["STEPS"]
@@ -29,9 +31,9 @@ class Source(Protocol):
 Step = Callable[[Source], Value]
 
 
-def named(name: str) -> Step:
+def named(row: OpDef) -> Step:
     """A function that is bounded and smooth everywhere."""
-    return lambda s: s.b.emit(name, s.real())
+    return lambda s: s.b.emit(row.name, s.real())
 
 
 def mean(s: Source) -> Value:
@@ -46,12 +48,12 @@ def difference(s: Source) -> Value:
 
 def product(s: Source) -> Value:
     """sin(a) * b"""
-    return s.b.mul(s.b.emit("sin", s.real()), s.real())
+    return s.b.mul(s.b.emit(ops.SIN.name, s.real()), s.real())
 
 
 def fused(s: Source) -> Value:
     """fma(tanh(a), b, -c) / 2"""
-    return s.b.mul(s.b.fma(s.b.emit("tanh", s.real()), s.real(), s.b.neg(s.real())), s.number(0.5))
+    return s.b.mul(s.b.fma(s.b.emit(ops.TANH.name, s.real()), s.real(), s.b.neg(s.real())), s.number(0.5))
 
 
 def above(s: Source, least: float) -> Value:
@@ -70,30 +72,30 @@ def root(s: Source) -> Value:
     return s.b.sub(s.b.sqrt(above(s, 1.0)), s.number(1.0))
 
 
-def edged(name: str, least: float) -> Step:
+def edged(row: OpDef, least: float) -> Step:
     """A function of a number that stays at `least` or above."""
-    return lambda s: s.b.emit(name, above(s, least))
+    return lambda s: s.b.emit(row.name, above(s, least))
 
 
-def tame(name: str, reach: float) -> Step:
+def tame(row: OpDef, reach: float) -> Step:
     """A function of a number that stays within `reach` of 0."""
-    return lambda s: s.b.emit(name, s.b.mul(s.b.emit("tanh", s.real()), s.number(reach)))
+    return lambda s: s.b.emit(row.name, s.b.mul(s.b.emit(ops.TANH.name, s.real()), s.number(reach)))
 
 
 def power(s: Source) -> Value:
     """(1.5 + sin(a)) ** tanh(b)"""
-    base = s.b.add(s.b.emit("sin", s.real()), s.number(1.5))
-    return s.b.emit("pow", base, s.b.emit("tanh", s.real()))
+    base = s.b.add(s.b.emit(ops.SIN.name, s.real()), s.number(1.5))
+    return s.b.emit(ops.POW.name, base, s.b.emit(ops.TANH.name, s.real()))
 
 
 def angle(s: Source) -> Value:
     """atan2(a, 1 + b * b)"""
-    return s.b.emit("atan2", s.real(), above(s, 1.0))
+    return s.b.emit(ops.ATAN2.name, s.real(), above(s, 1.0))
 
 
 def length(s: Source) -> Value:
     """hypot(a, 1 + b * b) / 2"""
-    return s.b.mul(s.b.emit("hypot", s.real(), above(s, 1.0)), s.number(0.5))
+    return s.b.mul(s.b.emit(ops.HYPOT.name, s.real(), above(s, 1.0)), s.number(0.5))
 
 
 def chosen(s: Source) -> Value:
@@ -101,25 +103,25 @@ def chosen(s: Source) -> Value:
     return s.b.select(s.condition(), s.real(), s.real())
 
 
-def largest(name: str, apart: float) -> Step:
+def largest(row: OpDef, apart: float) -> Step:
     """max or min of numbers that are far apart, within reach of the first."""
 
     def step(s: Source) -> Value:
-        far = s.b.add(s.b.emit("sin", s.real()), s.number(apart))
-        return s.b.emit("sin", s.b.emit(name, far, s.b.emit("tanh", s.real())))
+        far = s.b.add(s.b.emit(ops.SIN.name, s.real()), s.number(apart))
+        return s.b.emit(ops.SIN.name, s.b.emit(row.name, far, s.b.emit(ops.TANH.name, s.real())))
 
     return step
 
 
 def magnitude(s: Source) -> Value:
     """|sin(a) - 3| / 2"""
-    return s.b.mul(s.b.abs(s.b.sub(s.b.emit("sin", s.real()), s.number(3.0))), s.number(0.5))
+    return s.b.mul(s.b.abs(s.b.sub(s.b.emit(ops.SIN.name, s.real()), s.number(3.0))), s.number(0.5))
 
 
 STEPS: Final[tuple[Step, ...]] = (
-    *(named(name) for name in ("sin", "cos", "tanh", "atan", "sin", "tanh")),
+    *(named(row) for row in (ops.SIN, ops.COS, ops.TANH, ops.ATAN, ops.SIN, ops.TANH)),
     *(mean, difference, product, product, fused, quotient, root, power, angle, length, chosen, chosen, magnitude),
-    *(edged(name, 1.0) for name in ("log", "log1p", "rsqrt", "cbrt", "log2", "log10")),
-    *(tame(name, 0.75) for name in ("exp", "exp2", "expm1", "sinh", "cosh", "tan", "asin", "acos")),
-    *(largest("max", 4.0), largest("max", -4.0), largest("min", 4.0), largest("min", -4.0)),
+    *(edged(row, 1.0) for row in (ops.LOG, ops.LOG1P, ops.RSQRT, ops.CBRT, ops.LOG2, ops.LOG10)),
+    *(tame(row, 0.75) for row in (ops.EXP, ops.EXP2, ops.EXPM1, ops.SINH, ops.COSH, ops.TAN, ops.ASIN, ops.ACOS)),
+    *(largest(ops.MAX, 4.0), largest(ops.MAX, -4.0), largest(ops.MIN, 4.0), largest(ops.MIN, -4.0)),
 )

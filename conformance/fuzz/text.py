@@ -39,12 +39,12 @@ class Finding:
     outcome: Outcome
 
     def __str__(self) -> str:
-        made = "; ".join(self.mutant.changes)
-        head = f"mutant {self.mutant.number} ({self.mutant.id}: {made}): {self.outcome.kind}"
+        changes = "; ".join(self.mutant.changes)
+        head = f"mutant {self.mutant.number} ({self.mutant.id}: {changes}): {self.outcome.kind}"
         return f"{head}\n{self.outcome.detail}\n"
 
 
-class _Worker:
+class Worker:
     """A process that tries mutants; it is replaced when it dies, hangs, or has done its part."""
 
     def __init__(self, arch: str) -> None:
@@ -85,7 +85,7 @@ def examine(count: int, *, seed: int, arch: str = "reference", jobs: int = 1) ->
     """What came of the mutants 0 .. count - 1, as they end."""
 
     def share(first: int) -> Iterator[Finding]:
-        worker = _Worker(arch)
+        worker = Worker(arch)
         try:
             for number in range(first, count, jobs):
                 one = mutant(seed, number)
@@ -100,9 +100,9 @@ def examine(count: int, *, seed: int, arch: str = "reference", jobs: int = 1) ->
         shares = [share(first) for first in range(jobs)]
         while shares:
             several = list(pool.map(lambda one: list(islice(one, 16)), shares))
-            shares = [one for one, found in zip(shares, several, strict=True) if found]
-            for found in several:
-                yield from found
+            shares = [one for one, outcomes in zip(shares, several, strict=True) if outcomes]
+            for outcomes in several:
+                yield from outcomes
 
 
 @click.command()

@@ -99,12 +99,12 @@ class Traffic:
     def _math(self, index: Value | None) -> None:
         pick = self.random.randrange(3)
         if pick == 0:
-            made = self.b.emit("sin", self._value())
+            value = self.b.emit("sin", self._value())
         elif pick == 1:
-            made = self.b.mul(self._value(), self._value())
+            value = self.b.mul(self._value(), self._value())
         else:
-            made = self.b.add(self._value(), self._value())
-        self.values.append(made)
+            value = self.b.add(self._value(), self._value())
+        self.values.append(value)
 
     def _store(self, index: Value | None) -> None:
         place, indices = self._element(index, self.own is None)

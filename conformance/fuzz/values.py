@@ -12,6 +12,8 @@ import numpy.typing as npt
 from adstack.ir.structure import Kernel, Program
 from adstack.ir.types import DType
 
+Array = npt.NDArray[Any]
+
 __all__ = ["EXTENTS", "random_buffers", "random_number", "random_params"]
 
 EXTENTS: dict[int, tuple[int, ...]] = {0: (), 1: (5,), 2: (3, 4)}
@@ -51,7 +53,7 @@ def _borders(dtype: DType) -> list[float]:
     return [0.0, -0.0, math.inf, -math.inf, math.nan, large, -large, small, -small, least, -least, 0.5, -0.5]
 
 
-def random_buffers(kernel: Kernel | Program, seed: int) -> dict[str, npt.NDArray[Any]]:
+def random_buffers(kernel: Kernel | Program, seed: int) -> dict[str, Array]:
     """An array for every field and ndarray of the kernel, by name; the same seed gives the same numbers."""
     random = Random(seed)
     return {
@@ -67,7 +69,7 @@ def _extents(shape: tuple[int | None, ...]) -> tuple[int, ...]:
     return tuple(extent or 4 for extent in shape) if len(shape) not in EXTENTS else EXTENTS[len(shape)]
 
 
-def _array(random: Random, dtype: DType, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+def _array(random: Random, dtype: DType, shape: tuple[int, ...]) -> Array:
     numbers = [random_number(random, dtype) for _ in range(math.prod(shape))]
     return np.array(numbers, dtype.numpy).reshape(shape)
 

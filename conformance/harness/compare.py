@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from ..case import CaseError, Total
-from .exact import array_of, exact_value, nested, rounded, ulp_distance, unit_roundoff
+from .exact import Array, DType, Literals, array_of, exact_value, nested, rounded, ulp_distance, unit_roundoff
 
 __all__ = ["Measure", "measure", "measure_identity", "measure_text", "measure_value", "measure_within"]
 
@@ -41,7 +41,7 @@ class Measure:
     budget: str = ""
 
 
-def measure(what: str, got: Any, literals: Any, budget: str | None) -> Measure:
+def measure(what: str, got: Array, literals: Literals, budget: str | None) -> Measure:
     """Compare an array with literals of a case (one alone stands for every element)."""
     shape, leaves = nested(literals)
     if any(isinstance(leaf, Total) for leaf in leaves):
@@ -56,7 +56,7 @@ def measure(what: str, got: Any, literals: Any, budget: str | None) -> Measure:
     return Measure(what, got.dtype.name, kind, farthest, farthest == 0, _worst(got, want, distance), allowance)
 
 
-def _against_bounds(what: str, got: Any, leaves: list[Any]) -> Measure:
+def _against_bounds(what: str, got: Array, leaves: list[Literals]) -> Measure:
     flat, excess = got.ravel(), []
     want = np.zeros(flat.shape, got.dtype)
     for position, leaf in enumerate(leaves):
@@ -73,7 +73,7 @@ def _against_bounds(what: str, got: Any, leaves: list[Any]) -> Measure:
     return Measure(what, got.dtype.name, "bound", farthest, not any(excess), worst)
 
 
-def measure_within(what: str, got: Any, literals: Any, bounds: Any) -> Measure:
+def measure_within(what: str, got: Array, literals: Literals, bounds: Literals) -> Measure:
     """Compare an array with the exact values of literals, each within a bound of its own."""
     shape, leaves = nested(literals)
     if shape not in ((), got.shape):
@@ -90,7 +90,7 @@ def measure_within(what: str, got: Any, literals: Any, bounds: Any) -> Measure:
     return Measure(what, got.dtype.name, "bound", farthest, all(inside), worst)
 
 
-def measure_identity(what: str, pairs: Sequence[tuple[Any, Any]], bounds: Sequence[Any]) -> Measure:
+def measure_identity(what: str, pairs: Sequence[tuple[Literals, Literals]], bounds: Sequence[Literals]) -> Measure:
     """Compare the sum of the products of all pairs but the last with that of the last.
 
     Args:
@@ -122,7 +122,7 @@ def _check_telling(what: str, sizes: list[float], limits: list[float]) -> None:
         raise CaseError(f"{what}: the error bound, {min(limits):.3g}, says nothing of numbers up to {largest:.3g}")
 
 
-def _inside(what: str, value: float, exact: Any, limit: float) -> bool:
+def _inside(what: str, value: float, exact: Fraction | float, limit: float) -> bool:
     """Infinities and NaN have to be met; where no bound is known, nothing can be said of a value that is not exact."""
     if not (np.isfinite(float(exact)) and np.isfinite(value)):
         return bool(value == exact or (np.isnan(value) and np.isnan(float(exact))))
@@ -135,7 +135,7 @@ def _inside(what: str, value: float, exact: Any, limit: float) -> bool:
     return abs(Fraction(value) - Fraction(exact)) <= Fraction(limit)
 
 
-def sum_and_bound(terms: Any, dtype: Any) -> tuple[Fraction, Fraction]:
+def sum_and_bound(terms: Sequence[Literals], dtype: DType) -> tuple[Fraction, Fraction]:
     """The exact sum of the terms, rounded to `dtype` each, and the forward error bound of adding them in any order."""
     values = [Fraction(rounded(exact_value(term), dtype).item()) for term in terms]
     k, u = max(len(values) - 1, 0), unit_roundoff(dtype)
@@ -143,7 +143,7 @@ def sum_and_bound(terms: Any, dtype: Any) -> tuple[Fraction, Fraction]:
     return sum(values, Fraction(0)), gamma * sum(map(abs, values), Fraction(0))
 
 
-def measure_value(what: str, got: Any, literals: Any, dtype: str, budget: str | None) -> Measure:
+def measure_value(what: str, got: Literals, literals: Literals, dtype: str, budget: str | None) -> Measure:
     """Compare what a kernel returned: a number, a vector or matrix, or a tuple of those."""
     if isinstance(got, (tuple, list)) and isinstance(literals, tuple):
         if len(got) != len(literals):
@@ -154,7 +154,7 @@ def measure_value(what: str, got: Any, literals: Any, dtype: str, budget: str | 
     return measure(what, _as_array(got, dtype), literals, budget)
 
 
-def _as_array(value: Any, dtype: str) -> Any:
+def _as_array(value: Literals, dtype: str) -> Array:
     array = np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else value)
     floats = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
     return array.astype(floats[dtype]) if array.dtype.kind == "f" else array
@@ -168,7 +168,7 @@ def measure_text(what: str, got: str, want: str) -> Measure:
     return Measure(what, "text", "exact", np.inf, False, f"got {shown}, expected {want!r}")
 
 
-def _worst(got: Any, want: Any, distance: Any) -> str:
+def _worst(got: Array, want: Array, distance: Array) -> str:
     if not distance.size or not distance.max() > 0:
         return ""
     index = np.unravel_index(int(np.argmax(distance)), got.shape)
@@ -178,6 +178,6 @@ def _worst(got: Any, want: Any, distance: Any) -> str:
     return f"{place}got {_shown(got[index])}, expected {_shown(want[index])}{more}"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: np.generic) -> str:
     number = value.item()
     return f"{value} ({number.hex()})" if isinstance(number, float) and np.isfinite(number) else str(value)

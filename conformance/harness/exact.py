@@ -7,8 +7,14 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from ..case import CaseError
+
+Array = npt.NDArray[Any]
+DType = np.dtype[Any]
+Literals: TypeAlias = Any
+"""What a case expects: a number, a string that stands for one, or a nested sequence of these."""
 
 __all__ = ["Exact", "array_of", "exact_value", "nested", "rounded", "ulp_distance", "unit_roundoff"]
 
@@ -18,7 +24,7 @@ Exact: TypeAlias = "Fraction | float"
 _ORDINAL = {2: np.int16, 4: np.int32, 8: np.int64}
 
 
-def exact_value(literal: Any) -> Exact:
+def exact_value(literal: Literals) -> Exact:
     """What a literal of a case means, without rounding."""
     if isinstance(literal, np.generic):
         literal = literal.item()
@@ -42,19 +48,21 @@ def _from_text(text: str) -> Exact:
     return -0.0 if value == 0 and text.strip().startswith("-") else value
 
 
-def rounded(value: Exact, dtype: np.dtype[Any]) -> Any:
+def rounded(value: Exact, dtype: DType) -> np.generic:
     """The number of type `dtype` nearest to `value`, ties to even; an integer type must hold it exactly."""
     if dtype.kind == "f":
-        return dtype.type(value if isinstance(value, float) else _nearest(value, dtype))
+        nearest: np.generic = dtype.type(value if isinstance(value, float) else _nearest(value, dtype))
+        return nearest
     if isinstance(value, float) or value.denominator != 1:
         raise CaseError(f"{value} is not an integer, but it is compared with an element of type {dtype}")
     low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     if not low <= value <= high:
         raise CaseError(f"{value} is out of range of type {dtype}")
-    return dtype.type(int(value))
+    whole: np.generic = dtype.type(int(value))
+    return whole
 
 
-def _nearest(value: Fraction, dtype: np.dtype[Any]) -> float:
+def _nearest(value: Fraction, dtype: DType) -> float:
     info = np.finfo(dtype)
     magnitude = abs(value)
     exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
@@ -66,12 +74,12 @@ def _nearest(value: Fraction, dtype: np.dtype[Any]) -> float:
     return -size if value < 0 else size
 
 
-def unit_roundoff(dtype: np.dtype[Any]) -> Fraction:
+def unit_roundoff(dtype: DType) -> Fraction:
     """Half the distance from 1 to the next number of a float type; 0 for integers."""
     return Fraction(1, 2 ** (int(np.finfo(dtype).nmant) + 1)) if dtype.kind == "f" else Fraction(0)
 
 
-def nested(literals: Any) -> tuple[tuple[int, ...], list[Any]]:
+def nested(literals: Literals) -> tuple[tuple[int, ...], list[Literals]]:
     """Shape and leaves, row by row, of a nested list; a leaf alone has shape ()."""
     if isinstance(literals, np.ndarray):
         return literals.shape, list(literals.ravel())
@@ -85,18 +93,20 @@ def nested(literals: Any) -> tuple[tuple[int, ...], list[Any]]:
     return (len(parts), *inner), [leaf for _, leaves in parts for leaf in leaves]
 
 
-def array_of(literals: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
+def array_of(literals: Literals, dtype: DType, shape: tuple[int, ...]) -> Array:
     """Literals as an array of this type and shape; one number alone fills it."""
     if isinstance(literals, np.ndarray) and literals.dtype == dtype and literals.shape == shape:
-        return literals
+        array: Array = literals
+        return array
     got, leaves = nested(literals)
     if got not in (shape, ()):
         raise CaseError(f"values of shape {got} for data of shape {shape}")
     values = np.array([rounded(exact_value(leaf), dtype) for leaf in leaves], dtype=dtype).reshape(got)
-    return np.broadcast_to(values, shape).copy()
+    filled: Array = np.broadcast_to(values, shape).copy()
+    return filled
 
 
-def ulp_distance(got: Any, want: Any) -> Any:
+def ulp_distance(got: Array, want: Array) -> Array:
     """Elementwise number of floats between two arrays of one type; for integers 0 or infinity.
 
     Two NaNs are at 0, a NaN is at infinity from any number, and so is 0 from -0: a sign of zero is never rounding.
@@ -109,7 +119,7 @@ def ulp_distance(got: Any, want: Any) -> Any:
     return np.where(both, 0.0, np.where(one | flipped, np.inf, distance))
 
 
-def _position(values: Any) -> Any:
+def _position(values: Array) -> Array:
     """Where each float stands in the order of its type, as Python ints or int64: neighbours differ by 1."""
     bits = values.view(_ORDINAL[values.dtype.itemsize])
     wide = bits.astype(object if values.dtype.itemsize == 8 else np.int64)

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,12 @@ from .capture import Capture
 from .compare import Measure, measure, measure_identity, measure_text, measure_value, measure_within
 from .exact import array_of
 from .loading import load_entry
+from .records import Record
+
+Language: TypeAlias = Any
+"""The module under test: adstack, or a peer of it."""
+Data: TypeAlias = Any
+"""A field or an array of that module, or what a case gives for one."""
 
 __all__ = ["Request", "Target", "perform"]
 
@@ -32,9 +38,9 @@ PREFIXES: Final = ("", "Adstack", "Quadrants", "Taichi")
 class Target:
     """What this process runs cases on: the subject's module, the arch and the options that it is initialised with."""
 
-    qd: Any
+    qd: Language
     arch: str
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,7 @@ class Request:
     id: str
     mode: str
     seed: int
-    bounds: Sequence[Any] | None = None
+    bounds: Sequence[Data] | None = None
 
 
 class UnexpectedOutcomeError(Exception):
@@ -60,18 +66,18 @@ class NoIRError(Exception):
     """A case is written in adstack's IR, and the subject takes none."""
 
 
-def perform(request: Request, target: Target, capture: Capture) -> dict[str, Any]:
+def perform(request: Request, target: Target, capture: Capture) -> Record:
     """Run a cell; a JSON-able observation: outcome (see `judge`), measures, message, seconds, error bounds used."""
     start = time.perf_counter()
     measures: list[Measure] = []
-    bounds: list[Any] = []
+    bounds: list[Data] = []
     outcome, message = "finished", ""
     try:
         entry = load_entry(request.path, request.id, Path(request.root))
         qd = _initialise(target, entry.case, entry.variant, request.seed)
         for number, run in enumerate(_runs(entry.case.function(qd, **entry.variant.arguments(qd)))):
-            given = request.bounds[number] if request.bounds else None
-            launch = _Launch(qd, run, number, capture, entry.case.bounded, given)
+            limits = request.bounds[number] if request.bounds else None
+            launch = _Launch(qd, run, number, capture, entry.case.bounded, limits)
             measures += launch.observe(request.mode)
             bounds.append([np.asarray(bound).tolist() for bound in launch.bounds])
         qd.sync()  # what is still to be complained of belongs to this cell
@@ -88,7 +94,7 @@ def perform(request: Request, target: Target, capture: Capture) -> dict[str, Any
     return {"outcome": outcome, "measures": seen, "message": message, "seconds": seconds, "bounds": bounds}
 
 
-def _initialise(target: Target, case: Case, variant: Variant, seed: int) -> Any:
+def _initialise(target: Target, case: Case, variant: Variant, seed: int) -> Data:
     qd = target.qd
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002 - kernels' host code may draw from numpy's global stream
@@ -98,8 +104,8 @@ def _initialise(target: Target, case: Case, variant: Variant, seed: int) -> Any:
     return qd
 
 
-def _runs(made: Any) -> list[Run]:
-    runs = list(made) if isinstance(made, (list, tuple)) else [made]
+def _runs(result: Run | Sequence[Run]) -> list[Run]:
+    runs = [result] if isinstance(result, Run) else list(result) if isinstance(result, (list, tuple)) else []
     if not runs or not all(isinstance(run, Run) for run in runs):
         raise CaseError("a case returns a Run, or a list of them")
     return runs
@@ -123,10 +129,10 @@ class _Launch:
     """One `Run`, carried out; `bounds` are what was used, in the order of what is compared."""
 
     def __init__(
-        self, qd: Any, run: Run, number: int, capture: Capture, bounded: bool, given: Sequence[Any] | None
+        self, qd: Language, run: Run, number: int, capture: Capture, bounded: bool, limits: Sequence[Data] | None
     ) -> None:
-        self.qd, self.run, self.capture, self.bounded, self.given = qd, run, capture, bounded, given
-        self.bounds: list[Any] = []
+        self.qd, self.run, self.capture, self.bounded, self.limits = qd, run, capture, bounded, limits
+        self.bounds: list[Data] = []
         self.kernel = _callable(qd, run.kernel)
         self.label = f"run {number + 1}: " if number else ""
 
@@ -156,7 +162,7 @@ class _Launch:
         met = Measure(f"{self.label}raises", "text", "exact", 0.0, within=True)
         return [] if self.run.raises is None else [met]
 
-    def _call(self) -> Any:
+    def _call(self) -> Data:
         """Launch and wait, meeting the error that the case asks for."""
         wanted = self.run.raises
         try:
@@ -177,7 +183,7 @@ class _Launch:
         bounds = self._backward(asked, asked.expect)
         return self._compare("gradient", asked.expect, "grad", bounds)
 
-    def _backward(self, asked: Gradient, wanted: Any) -> list[Any]:
+    def _backward(self, asked: Gradient, wanted: Data) -> list[Data]:
         """Run in reverse mode from the seeds, or from the loss; the error bounds of the gradients wanted."""
         _fill(asked.seed, "grad")
         if asked.loss is not None:
@@ -199,7 +205,7 @@ class _Launch:
         bounds = self._tangents(param, direction, asked.forward_expect)
         return self._compare("dual", asked.forward_expect, "dual", bounds)
 
-    def _tangents(self, param: Any, direction: Any, outputs: Any) -> list[Any]:
+    def _tangents(self, param: Data, direction: Data, outputs: Data) -> list[Data]:
         """Run in forward mode along a direction; the error bounds of the duals of the outputs."""
         _fill([(param, direction)], "dual")
         bounds = self._bounds("dual", outputs)
@@ -238,7 +244,7 @@ class _Launch:
         places = [place for place, _ in (*_pairs(self.run.given), *_pairs(self.run.gradient.forward_expect))]
         _fill([(place, 0.0) for place in places if getattr(place, part, None) is not None], part)
 
-    def _compare(self, what: str, expectations: Any, part: str, bounds: list[Any]) -> list[Measure]:
+    def _compare(self, what: str, expectations: Data, part: str, bounds: list[Data]) -> list[Measure]:
         measures = []
         for index, (place, literals) in enumerate(_pairs(expectations)):
             name, got = f"{self.label}{what}[{index}]", _read(place, part)
@@ -248,21 +254,21 @@ class _Launch:
                 measures.append(measure(name, got, literals, self.run.budget))
         return measures
 
-    def _bounds(self, of: str, expectations: Any) -> list[Any]:
+    def _bounds(self, of: str, expectations: Data) -> list[Data]:
         """The error bounds of what is compared, for this very run."""
         if not self.bounded:
             return []
         places = [place for place, _ in _pairs(expectations)]
-        if self.given is None:
+        if self.limits is None:
             inspection = importlib.import_module(f"{self.qd.__name__}.inspection")
             bounds = list(inspection.error_bounds(lambda: self.kernel(*self.run.args), of, places))
         else:
-            bounds = list(self.given[len(self.bounds) :][: len(places)])
+            bounds = list(self.limits[len(self.bounds) :][: len(places)])
         self.bounds += bounds
         return bounds
 
 
-def _direction(asked: Gradient) -> tuple[Any, Any]:
+def _direction(asked: Gradient) -> tuple[Data, Data]:
     """The one input of forward mode, and its seed."""
     first, *others = _pairs(asked.forward_seed)
     if others:
@@ -270,24 +276,24 @@ def _direction(asked: Gradient) -> tuple[Any, Any]:
     return first
 
 
-def _eighths(place: Any) -> Any:
+def _eighths(place: Data) -> Data:
     """Random numbers of few bits for the elements of a place, none of them 0."""
     shape = place.to_numpy().shape
     flat = [random.choice((-1, 1)) * random.randint(1, 16) / 8 for _ in range(math.prod(shape))]
     return np.array(flat).reshape(shape)
 
 
-def _pairs(values: Any) -> list[tuple[Any, Any]]:
-    pairs: Iterable[tuple[Any, Any]] = values.items() if isinstance(values, Mapping) else values
+def _pairs(values: Data) -> list[tuple[Data, Data]]:
+    pairs: Iterable[tuple[Data, Data]] = values.items() if isinstance(values, Mapping) else values
     return list(pairs)
 
 
-def _read(place: Any, part: str = "") -> Any:
+def _read(place: Data, part: str = "") -> Data:
     place = getattr(place, part) if part else place
     return place if isinstance(place, np.ndarray) else place.to_numpy()
 
 
-def _fill(values: Any, part: str = "") -> None:
+def _fill(values: Data, part: str = "") -> None:
     for place, literals in _pairs(values):
         now = _read(place, part)
         content = array_of(literals, now.dtype, now.shape)
@@ -297,7 +303,7 @@ def _fill(values: Any, part: str = "") -> None:
             (getattr(place, part) if part else place).from_numpy(content)
 
 
-def _callable(qd: Any, kernel: Any) -> Any:
+def _callable(qd: Language, kernel: Data) -> Data:
     """What a run calls; IR becomes a function of the scalar arguments."""
     if not isinstance(kernel, IR):
         return kernel

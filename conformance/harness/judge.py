@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 from ..case import CaseError
 from .cells import Cell, Result, Status
 from .compare import Measure
+from .records import Record
 
 __all__ = ["Budgets", "judge"]
 
@@ -25,7 +25,7 @@ _UNFINISHED = {
 _LOOSENESS = ("", "exact", "ulp", "bound")
 
 
-def judge(cell: Cell, observation: dict[str, Any], budgets: Budgets) -> Result:
+def judge(cell: Cell, observation: Record, budgets: Budgets) -> Result:
     """The result of a cell from its observation (see `execute.perform`)."""
     seconds, message = observation["seconds"], observation["message"]
     if observation["outcome"] != "finished":

@@ -70,10 +70,10 @@ def _entries(path: Path, root: Path) -> Iterator[Entry]:
         raise CaseError(f"{path} holds no case: decorate a function with @case, or remove the file")
     relative = path.relative_to(root)
     topic = relative.parts[0].replace("_", "-")
-    for found in cases:
-        for variant in found.variants:
-            id_ = f"{topic}/{found.slug}{variant.suffix}"
-            yield Entry(id_, topic, relative.as_posix(), found.title, found, variant)
+    for case_ in cases:
+        for variant in case_.variants:
+            id_ = f"{topic}/{case_.slug}{variant.suffix}"
+            yield Entry(id_, topic, relative.as_posix(), case_.title, case_, variant)
 
 
 def _load(path: Path, root: Path) -> ModuleType:

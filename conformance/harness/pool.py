@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from .cells import Cell, Result, Status, Subject
 from .execute import Request
 from .judge import Budgets, judge
 from .loading import CASES
 from .process import WorkerCrashError, WorkerProcess, WorkerTimeoutError
+from .records import Record
 
 __all__ = ["run_cells"]
 
@@ -107,7 +107,7 @@ class _Station:
             request = replace(request, bounds=answer["bounds"])
         return judge(cell, worker.ask(request, limit), self.budgets)
 
-    def _bounds(self, oracle: Subject, request: Request, limit: float) -> dict[str, Any]:
+    def _bounds(self, oracle: Subject, request: Request, limit: float) -> Record:
         """The same cell as `oracle` runs it: its error bounds are used."""
         if self.helper is None:
             self.helper = WorkerProcess(oracle)

@@ -15,10 +15,11 @@ import threading
 from collections import deque
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from .cells import Subject
 from .execute import Request
+from .records import Record
 
 __all__ = ["WorkerCrashError", "WorkerProcess", "WorkerTimeoutError"]
 
@@ -59,7 +60,7 @@ class WorkerProcess:
                 errors="replace",
                 start_new_session=os.name == "posix",
             )
-        self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._answers: queue.Queue[Record | None] = queue.Queue()
         self._stray: deque[str] = deque(maxlen=STRAY_LINES)
         threading.Thread(target=self._listen, daemon=True).start()
         try:
@@ -82,7 +83,7 @@ class WorkerProcess:
                     self._stray.append(line[:TAIL])
         self._answers.put(None)
 
-    def ask(self, request: Request, timeout: float) -> dict[str, Any]:
+    def ask(self, request: Request, timeout: float) -> Record:
         """The observation of one cell; WorkerCrashError or WorkerTimeoutError if there is none."""
         assert self._process.stdin is not None
         try:
@@ -92,7 +93,7 @@ class WorkerProcess:
             raise WorkerCrashError(self._last_words()) from error
         return self._answer(timeout)
 
-    def _answer(self, timeout: float) -> dict[str, Any]:
+    def _answer(self, timeout: float) -> Record:
         try:
             answer = self._answers.get(timeout=timeout)
         except queue.Empty:

@@ -67,9 +67,9 @@ def _body(report: Report) -> str:
 
 def _topic(topic: str, cases: dict[tuple[str, str], dict[str, Result]], subjects: Sequence[Subject]) -> str:
     """A topic that needs nobody's attention can be folded by the script; its counts stay."""
-    found = [result for results in cases.values() for result in results.values()]
-    quiet = all(label(result) in _QUIET for result in found)
-    heads = "".join(f"<td>{_counts([r for r in found if r.cell.subject is subject])}</td>" for subject in subjects)
+    every = [result for results in cases.values() for result in results.values()]
+    quiet = all(label(result) in _QUIET for result in every)
+    heads = "".join(f"<td>{_counts([r for r in every if r.cell.subject is subject])}</td>" for subject in subjects)
     head = (
         f"<tbody data-quiet={str(quiet).lower()}><tr class=topic><th scope=rowgroup>"
         f"<button class=fold aria-expanded=true>{escape(topic)}</button></th>{heads}</tr>"

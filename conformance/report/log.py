@@ -13,10 +13,11 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from ..harness.cells import Cell, Result, Status
 from ..harness.identity import identity
+from ..harness.records import Record
 from .summary import cell_record
 
 __all__ = ["Log"]
@@ -73,7 +74,7 @@ class Log:
         new = {_name(result.cell): result for result in run(missing)}
         return [new.get(_name(cell)) or _result(cell, known[_name(cell)]) for cell in cells]
 
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[Record]:
         """Every line that is a result; none if there is no file. The others are told of."""
         lines = self.path.read_bytes().split(b"\n") if self.path.exists() else []
         records = [_parsed(line) for line in lines]
@@ -88,7 +89,7 @@ def _plural(count: int, what: str) -> str:
     return f"{what} is" if count == 1 else f"{what}s are"
 
 
-def _parsed(line: bytes) -> dict[str, Any] | None:
+def _parsed(line: bytes) -> Record | None:
     """The result that a line tells, or None if it tells none."""
     # A number may have more digits than Python reads, a list be nested deeper than it follows.
     with suppress(ValueError, RecursionError):
@@ -98,30 +99,30 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     return None
 
 
-def _is_result(record: dict[str, Any]) -> bool:
+def _is_result(record: Record) -> bool:
     """Whether it has everything that a `Result` is made of, of the right types."""
     texts = all(isinstance(record.get(name), str) for name in _TEXTS)
     numbers = _is_number(record.get("seconds")) and (record.get("ulp", "") is None or _is_number(record.get("ulp")))
     return texts and numbers and type(record.get("seed")) is int and record["status"] in _STATES
 
 
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _name(cell: Cell) -> tuple[Any, ...]:
+def _name(cell: Cell) -> tuple[object, ...]:
     return cell.subject.name, cell.entry.id, cell.mode, cell.seed
 
 
-def _name_of(record: dict[str, Any]) -> tuple[Any, ...]:
+def _name_of(record: Record) -> tuple[object, ...]:
     return record["subject"], record["case"], record["mode"], record["seed"]
 
 
-def _holds(record: dict[str, Any], cell: Cell) -> bool:
+def _holds(record: Record, cell: Cell) -> bool:
     """Whether a result is of this very code and device."""
     return record.get("identity") == identity(cell.subject)
 
 
-def _result(cell: Cell, record: dict[str, Any]) -> Result:
+def _result(cell: Cell, record: Record) -> Result:
     fields = {name: record[name] for name in ("exactness", "ulp", "message", "seconds", "output")}
     return Result(cell, Status(record["status"]), **fields)

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from ..harness.cells import Gap, Result, Status, Subject
+from ..harness.records import Record
 
 __all__ = ["Report", "cell_record", "explanation", "label", "machine", "record"]
 
 
-def machine() -> dict[str, Any]:
+def machine() -> Record:
     """What this run ran on."""
     return {
         "platform": platform.platform(),
@@ -52,7 +52,7 @@ class Report:
     stale_gaps: Sequence[tuple[Subject, Gap]] = ()
     seed: int = 0
     seconds: float = 0.0
-    machine: dict[str, Any] = field(default_factory=machine)
+    machine: Record = field(default_factory=machine)
 
     @property
     def failures(self) -> list[Result]:
@@ -92,7 +92,7 @@ def explanation(result: Result) -> str:
     return "\n".join(part for part in (known, result.message) if part)
 
 
-def record(report: Report) -> dict[str, Any]:
+def record(report: Report) -> Record:
     """The run as plain data, for JSON."""
     return {
         "suite": {
@@ -110,12 +110,12 @@ def record(report: Report) -> dict[str, Any]:
     }
 
 
-def _subject(subject: Subject) -> dict[str, Any]:
+def _subject(subject: Subject) -> Record:
     names = ("name", "kind", "device", "version", "reason", "fix")
     return {**{name: getattr(subject, name) for name in names}, "details": dict(subject.details)}
 
 
-def cell_record(result: Result) -> dict[str, Any]:
+def cell_record(result: Result) -> Record:
     """One result as plain data."""
     cell = result.cell
     return {

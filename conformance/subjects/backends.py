@@ -16,13 +16,13 @@ WORKER = (sys.executable, "-c", "import sys; from adstack.conformance.harness.wo
 
 def backend_subject(arch: str) -> Subject:
     """The subject for one of adstack's arches, with the reason if it can't run here."""
-    found = inspection.probe(arch)
+    probed = inspection.probe(arch)
     version = metadata.version("adstack")
-    if isinstance(found, inspection.Unavailable):
-        return Subject(arch, "adstack", arch, kind="unavailable", version=version, reason=found.reason, fix=found.fix)
+    if isinstance(probed, inspection.Unavailable):
+        return Subject(arch, "adstack", arch, kind="unavailable", version=version, reason=probed.reason, fix=probed.fix)
     gaps = tuple(Gap(covers, reason) for covers, reason in inspection.gaps(arch))
-    details = tuple(found.details.items())
-    return Subject(arch, "adstack", arch, WORKER, found.kind, found.device, version, gaps=gaps, details=details)
+    details = tuple(probed.details.items())
+    return Subject(arch, "adstack", arch, WORKER, probed.kind, probed.device, version, gaps=gaps, details=details)
 
 
 def backend_subjects() -> list[Subject]:

@@ -1,7 +1,7 @@
 """Keeps what a run of a peer found: `python -m adstack.conformance.subjects.record LOG VERSION`.
 
 LOG is what `adstack conformance --subject PEER --log LOG` wrote. It becomes `results/peers/PEER-VERSION.json`, a line
-per case, and a table of gaps in `run_gaps.py`: what did not pass, and stands in no other list of gaps. Results in f32
+per case, and a table of gaps in `runs.gaps`: what did not pass, and stands in no other list of gaps. Results in f32
 stand for those in f64 in that table.
 """
 
@@ -13,16 +13,16 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from textwrap import wrap
-from typing import Any, Final
+from typing import Final
 
 from ..harness.cells import Gap
 from ..harness.loading import Entry, collect
+from ..harness.records import Record
 from ..report.log import Log
+from .gap_lists import gaps_of, listed
 from .gaps import PEER_OPTIONS, TOLD_GAPS
-from .run_gaps import RUN_GAPS
 
-__all__ = ["kept", "listed", "patterns"]
+__all__ = ["kept", "patterns", "runs"]
 
 HERE: Final = Path(__file__).resolve().parent
 LONGEST: Final = 200
@@ -48,15 +48,13 @@ STATES: Final = {
 }
 
 
-def latest(records: Iterable[dict[str, Any]], entries: Mapping[str, Entry]) -> dict[tuple[str, str], dict[str, Any]]:
+def latest(records: Iterable[Record], entries: Mapping[str, Entry]) -> dict[tuple[str, str], Record]:
     """The last result of each cell that still exists."""
-    found = {(one["case"], one["mode"]): one for one in records}
-    return {
-        cell: found[cell] for cell in sorted(found) if cell[0] in entries and cell[1] in entries[cell[0]].case.modes
-    }
+    last = {(one["case"], one["mode"]): one for one in records}
+    return {cell: last[cell] for cell in sorted(last) if cell[0] in entries and cell[1] in entries[cell[0]].case.modes}
 
 
-def kept(peer: str, version: str, results: Mapping[tuple[str, str], dict[str, Any]]) -> str:
+def kept(peer: str, version: str, results: Mapping[tuple[str, str], Record]) -> str:
     """All results as JSON, a line per case."""
     states = Counter((mode, one["status"]) for (_, mode), one in results.items())
     by_mode: dict[str, dict[str, int]] = defaultdict(dict)
@@ -71,7 +69,7 @@ def kept(peer: str, version: str, results: Mapping[tuple[str, str], dict[str, An
     return "{\n" + ",\n".join(lines) + ',\n"cases": {\n' + rows + "\n}\n}\n"
 
 
-def _told(one: Mapping[str, Any]) -> str:
+def _told(one: Record) -> str:
     """The state and what was measured, without what differs from machine to machine."""
     told = re.sub(r" \(-?0x[^)]*\)", "", " ".join(one["message"].split()))
     told = re.sub(r"\[[\w.]+:\w+@\d+\] ", "", told)
@@ -79,27 +77,27 @@ def _told(one: Mapping[str, Any]) -> str:
     return f"{one['status']}: {told}" if told else one["status"]
 
 
-def reason(one: Mapping[str, Any]) -> str:
+def reason(one: Record) -> str:
     """Why, in a sentence for a gap."""
     if one["status"] in STATES:
         return STATES[one["status"]]
-    found = [why for words, why in REASONS.items() if words in one["message"]]
-    return found[0] if found else "refused: " + one["message"].partition(":")[0]
+    reasons = [why for words, why in REASONS.items() if words in one["message"]]
+    return reasons[0] if reasons else "refused: " + one["message"].partition(":")[0]
 
 
 def patterns(
-    results: Mapping[tuple[str, str], dict[str, Any]], known: Iterable[Gap], entries: Mapping[str, Entry]
-) -> dict[str, dict[str, list[str]]]:
+    results: Mapping[tuple[str, str], Record], known: Iterable[Gap], entries: Mapping[str, Entry]
+) -> dict[tuple[str, str], list[str]]:
     """By mode and reason, what did not pass and is in no other list."""
     of_entry = {_any_float(case): case.partition(":")[0] for case in entries}
     sizes = Counter(of_entry.values())
-    known, found = tuple(known), defaultdict(set)
+    known, failed = tuple(known), defaultdict(set)
     for (case, mode), one in results.items():
         if one["status"] != "pass" and not any(gap.matches(entries[case], mode) for gap in known):
-            found[mode, reason(one), case.partition(":")[0]].add(_any_float(case))
-    table: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for (mode, why, slug), wanted in sorted(found.items()):
-        table[mode][why] += (
+            failed[mode, reason(one), case.partition(":")[0]].add(_any_float(case))
+    table: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for (mode, why, slug), wanted in sorted(failed.items()):
+        table[mode, why] += (
             [f"{slug}*"] if len(wanted) == sizes[slug] and not _is_prefix(slug, sizes) else sorted(wanted)
         )
     return table
@@ -113,40 +111,15 @@ def _any_float(case: str) -> str:
     return re.sub(r"([:,])f(?:32|64)(?=,|$)", r"\1f*", case)
 
 
-def listed(gaps: Mapping[str, Mapping[str, Mapping[str, list[str]]]]) -> str:
-    """The source of `run_gaps.py`."""
-    lines = []
-    for peer, modes in gaps.items():
-        lines.append(f'    "{peer}": {{')
-        for mode, reasons in modes.items():
-            lines.append(f'        "{mode}": {{')
-            for why, names in reasons.items():
-                lines += [f'            "{why}": """', *_filled(names), '            """,']
-            lines.append("        },")
-        lines.append("    },")
-    return HEADER + "\n".join(lines) + "\n}\n" + FOOTER
+def runs(gaps: Mapping[str, Mapping[tuple[str, str], list[str]]]) -> str:
+    """The text of `runs.gaps`: by peer, then by mode and reason, what the gaps cover."""
+    return HEADER + "".join("\n" + listed([peer], gaps[peer]) for peer in sorted(gaps))
 
 
-def _filled(names: Iterable[str]) -> list[str]:
-    indent = " " * 8
-    text = " ".join(name.removeprefix("gradients/") for name in names)
-    return wrap(text, 118, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
-
-
-HEADER: Final = '''"""What peers did not pass in a run of all gradients, beside what other lists explain.
-
-Written by `python -m adstack.conformance.subjects.record`; see conformance/results/peers.
+HEADER: Final = """\
+# What peers did not pass in a run of all gradients, beside what other lists explain.
+# Written by `python -m adstack.conformance.subjects.record`; see conformance/results/peers.
 """
-
-from __future__ import annotations
-
-from typing import Final
-
-__all__ = ["RUN_GAPS"]
-
-RUN_GAPS: Final[dict[str, dict[str, dict[str, str]]]] = {
-'''
-FOOTER: Final = '"""Patterns of the ids of cases of the gradients, parted by spaces."""\n'
 
 
 def main(log: str, version: str) -> None:
@@ -157,11 +130,17 @@ def main(log: str, version: str) -> None:
     results = latest(records, entries)
     folder = HERE.parent / "results" / "peers"
     (folder / f"{peer}-{version}.json").write_text(kept(peer, version, results), "utf-8")
-    gaps: dict[str, Any] = {
-        name: {m: {w: t.split() for w, t in ws.items()} for m, ws in modes.items()} for name, modes in RUN_GAPS.items()
-    }
+    gaps = {name: _by_reason(known) for name, known in gaps_of("runs").items()}
     gaps[peer] = patterns(results, TOLD_GAPS[peer], entries)
-    (HERE / "run_gaps.py").write_text(listed(dict(sorted(gaps.items()))), "utf-8")
+    (HERE / "runs.gaps").write_text(runs(gaps), "utf-8")
+
+
+def _by_reason(gaps: Iterable[Gap]) -> dict[tuple[str, str], list[str]]:
+    """By mode and reason, what gaps cover."""
+    table: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for gap in gaps:
+        table[gap.mode, gap.reason].append(gap.covers)
+    return table
 
 
 if __name__ == "__main__":

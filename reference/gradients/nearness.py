@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..interpreter.chain import Step, Written, chained
+from ..error_analysis.chain import Step, Written, chained
 from ..ir.structure import Kernel
 from ..launch.arguments import Call
 from ..launch.specialisation import Specialisation

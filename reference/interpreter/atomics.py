@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from ..ir.arithmetic import Meaning
 from ..ir.ops import ATOMICS
 from ..ir.types import DType
-from .frame import Array
+from .lanes import Array
 
 SCATTERS: Final[dict[str, np.ufunc]] = {
     "add": np.add,
@@ -37,8 +37,8 @@ def combine(kind: str, to: DType, flat: Array, at: Array, operands: list[Array],
     old = np.empty(len(at), to.numpy)
     for lanes in rounds(at):
         where = at[lanes]
-        old[lanes] = found = flat[where]
-        flat[where] = meaning(to, found, *(operand[lanes] for operand in operands))
+        old[lanes] = before = flat[where]
+        flat[where] = meaning(to, before, *(operand[lanes] for operand in operands))
     return old
 
 
@@ -77,12 +77,12 @@ def scan(meaning: Meaning, to: DType, flat: Array, at: Array, operand: Array) ->
     later = np.flatnonzero(turn)
     old[later] = total[later - 1]
     flat[elements] = total[starts + queues.lengths - 1]
-    found = np.empty_like(old)
-    found[order] = old
-    return found
+    in_order_of_lanes = np.empty_like(old)
+    in_order_of_lanes[order] = old
+    return in_order_of_lanes
 
 
-def rounds(at: Array) -> Iterator[Any]:
+def rounds(at: Array) -> Iterator[Array | slice]:
     """Lanes in groups that touch each element at most once; who comes first at an element is in an earlier group."""
     if len(at) == 1:
         yield slice(None)

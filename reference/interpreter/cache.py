@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 from operator import is_
-from typing import Any, Final
+from typing import Final
 
 from ..ir.structure import Kernel, Program, Region, Task
 from ..ir.types import DType
 from . import control, effects, local, memory, scalar
+from .frame import Slot
 from .prepare import Code, Scope, operands_of
 
 RULE_MODULES: Final = (scalar, control, memory, local, effects)
@@ -25,7 +26,7 @@ class PreparedTask:
     name: str
     code: Code
     params: tuple[DType, ...]
-    template: list[Any]
+    template: list[Slot]
 
 
 @dataclass(frozen=True)
@@ -34,23 +35,23 @@ class Prepared:
 
     name: str
     tasks: tuple[PreparedTask, ...]
-    snapshot: list[Any]
+    snapshot: list[object]
 
 
-_CACHE: OrderedDict[tuple[int, bool], Prepared] = OrderedDict()
+ENTRIES: OrderedDict[tuple[int, bool], Prepared] = OrderedDict()
 
 
 def prepared(program: Kernel | Program, debug: bool) -> Prepared:
     """The prepared form, made again if the IR was changed since."""
     key, parts = (id(program), debug), snapshot(program)
-    found = _CACHE.get(key)
-    if found is None or len(found.snapshot) != len(parts) or not all(map(is_, found.snapshot, parts)):
+    entry = ENTRIES.get(key)
+    if entry is None or len(entry.snapshot) != len(parts) or not all(map(is_, entry.snapshot, parts)):
         tasks = tuple(prepare_task(task, program, debug) for task in tasks_of(program))
-        found = _CACHE[key] = Prepared(program.name, tasks, parts)
-    _CACHE.move_to_end(key)
-    if len(_CACHE) > CAPACITY:
-        _CACHE.popitem(last=False)
-    return found
+        entry = ENTRIES[key] = Prepared(program.name, tasks, parts)
+    ENTRIES.move_to_end(key)
+    if len(ENTRIES) > CAPACITY:
+        ENTRIES.popitem(last=False)
+    return entry
 
 
 def tasks_of(program: Kernel | Program) -> list[Task]:
@@ -65,17 +66,17 @@ def prepare_task(task: Task, program: Kernel | Program, debug: bool) -> Prepared
     return PreparedTask(task.name, code, tuple(arg.dtype for arg in task.body.args), scope.template)
 
 
-def snapshot(program: Kernel | Program) -> list[Any]:
+def snapshot(program: Kernel | Program) -> list[object]:
     """The objects that the IR is made of, in order: IR with the very same ones is the same IR."""
-    parts: list[Any] = list(program.places)
+    parts: list[object] = list(program.places)
     for task in tasks_of(program):
         parts += (task.name, *region_parts(task.body))
     return parts
 
 
-def region_parts(region: Region) -> list[Any]:
+def region_parts(region: Region) -> list[object]:
     """The objects that a region is made of."""
-    parts: list[Any] = list(region.args)
+    parts: list[object] = list(region.args)
     for op in region.walk():
         parts += (op, op.opdef, *op.operands, *op.results, *op.attrs.values(), op.loc)
         for inner in op.regions:

@@ -10,10 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..ir import ops
 from ..ir.arithmetic import unsigned_view
 from ..ir.structure import Op
 from ..ir.types import DType
-from .frame import Array, Box, Frame, Team
+from .frame import Frame
+from .lanes import Array, Box, Team
 from .prepare import Code, Scope, Step, rule
 from .races import RaceDetector
 
@@ -24,9 +26,9 @@ class Merge:
     def __init__(self, count: int, types: Sequence[DType]) -> None:
         self.values: list[Array] = [np.zeros(count, to.numpy) for to in types]
 
-    def put(self, at: Array, given: Sequence[Array]) -> None:
-        """The lanes at the positions `at` got `given`."""
-        for whole, part in zip(self.values, given, strict=True):
+    def put(self, at: Array, parts: Sequence[Array]) -> None:
+        """The lanes at the positions `at` got `parts`."""
+        for whole, part in zip(self.values, parts, strict=True):
             whole[at] = part
 
 
@@ -35,10 +37,10 @@ def pick(values: Sequence[Array], chosen: Array) -> list[Array]:
     return [value if len(value) == 1 else value[chosen] for value in values]
 
 
-def assign(frame: Frame, slots: Sequence[int], given: Sequence[Array]) -> None:
+def assign(frame: Frame, slots: Sequence[int], new: Sequence[Array]) -> None:
     """Put values into slots."""
     values = frame.values
-    for slot, value in zip(slots, given, strict=True):
+    for slot, value in zip(slots, new, strict=True):
         values[slot] = value
 
 
@@ -51,7 +53,7 @@ def agreed(condition: Array) -> bool | None:
     return None if condition.any() else False
 
 
-@rule("if")
+@rule(ops.IF)
 def if_(op: Op, scope: Scope) -> Step:
     """Run the region that the condition chooses, for each lane."""
     (condition,) = scope.slots(op.operands)
@@ -62,10 +64,10 @@ def if_(op: Op, scope: Scope) -> Step:
         choice = frame.values[condition]
         decision = agreed(choice)
         if decision is None:
-            given = parted(frame, choice, then, orelse, types)
+            results = parted(frame, choice, then, orelse, types)
         else:
-            given = (then if decision else orelse).run(frame)
-        assign(frame, outs, given)
+            results = (then if decision else orelse).run(frame)
+        assign(frame, outs, results)
 
     return step
 
@@ -79,7 +81,7 @@ def parted(frame: Frame, choice: Array, then: Code, orelse: Code, types: Sequenc
     return merge.values
 
 
-@rule("for")
+@rule(ops.FOR)
 def for_(op: Op, scope: Scope) -> Step:
     """Run the body for each index from lo up to hi, handing on the carried values."""
     lo, hi, *inits = scope.slots(op.operands)
@@ -94,10 +96,10 @@ def for_(op: Op, scope: Scope) -> Step:
         trips = trip_counts(values[lo], values[hi])
         if len(trips) == 1:
             turn(frame, body, int(trips.item()))
-            given = [values[slot] for slot in carried]
+            results = [values[slot] for slot in carried]
         else:
-            given = ragged(frame, body, trips, types)
-        assign(frame, outs, given)
+            results = ragged(frame, body, trips, types)
+        assign(frame, outs, results)
 
     return step
 
@@ -131,7 +133,7 @@ def ragged(frame: Frame, body: Code, trips: Array, types: Sequence[DType]) -> li
         live, at, left = live.take(stays, (*body.captured, *body.args)), at[stays], left[stays] - least
 
 
-@rule("while")
+@rule(ops.WHILE)
 def while_(op: Op, scope: Scope) -> Step:
     """Run the body as long as the condition region gives true, handing on the carried values."""
     inits = scope.slots(op.operands)
@@ -173,7 +175,7 @@ def straggling(
         choice, *carried = condition.run(live)
 
 
-@rule("call")
+@rule(ops.CALL)
 def call(op: Op, scope: Scope) -> Step:
     """Run a function's body, which takes the operands and yields the results."""
     operands, body = scope.slots(op.operands), scope.function(op.attrs["function"].body)
@@ -186,7 +188,7 @@ def call(op: Op, scope: Scope) -> Step:
     return step
 
 
-@rule("parallel_for")
+@rule(ops.PARALLEL_FOR)
 def parallel_for(op: Op, scope: Scope) -> Step:
     """Run the body for each point of the box, row-major, a chunk of lanes at a time."""
     bounds = scope.slots(op.operands)

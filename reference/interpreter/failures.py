@@ -1,21 +1,12 @@
-"""The errors that a running program can cause, in words."""
+"""The errors that the lanes of a frame can cause, in words."""
 
 from __future__ import annotations
 
 from ..errors import AdstackAssertionError, AdstackOutOfBoundsError
 from ..ir.location import Loc
-from ..ir.structure import Place
-from .frame import Array, Frame, listed
-
-
-def located(loc: Loc) -> Loc | None:
-    """A location worth showing."""
-    return loc if loc.line else None
-
-
-def label(place: Place) -> str:
-    """`field x`, as the user calls it."""
-    return f"{place.kind} {place.label or place.name}"
+from .frame import Frame
+from .lanes import Array
+from .messages import listed, located
 
 
 def trapped(message: str, frame: Frame, at: int, loc: Loc) -> AdstackAssertionError:

@@ -1,26 +1,19 @@
-"""Running a kernel or program: buffers and arguments in, memory changed in place and returned scalars out."""
+"""What the frames of one launch share: how to run, the memory, and what is reported when the launch is over."""
 
 from __future__ import annotations
 
-import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
-from ..errors import (
-    AdstackArgumentError,
-    AdstackError,
-    AdstackMemoryError,
-    AdstackOverflowError,
-    InternalError,
-)
-from ..ir.structure import Kernel, Op, Place, Program
-from .cache import Prepared, prepared
-from .failures import label, located
-from .frame import Array, Frame, Memory, Team
+from ..errors import AdstackError, AdstackOverflowError
+from ..ir.structure import Op
+from .lanes import Array, Memory, Team
+from .messages import located
 from .overlap import Slots
 from .races import RaceDetector, slots_of
 from .stacks import Stack
@@ -51,6 +44,9 @@ class RunOptions:
     room: Callable[[str], int | None] | None = None
     used: dict[Op, int] | None = None
     ran: dict[str, int] | None = None
+
+
+DEFAULT: Final = RunOptions()
 
 
 @dataclass
@@ -128,107 +124,3 @@ class Launch:
             self.overflow = Overflow(self.task, stack, capacity, wanted)
         elif self.overflow.stack.is_like(stack) and self.overflow.wanted < wanted:
             self.overflow.capacity, self.overflow.wanted = capacity, wanted
-
-
-def run(
-    program: Kernel | Program,
-    buffers: Mapping[str, Array],
-    scalars: Sequence[Scalar] = (),
-    *,
-    options: RunOptions = RunOptions(),
-) -> tuple[Scalar, ...]:
-    """Run one launch and give what the kernel returns.
-
-    Args:
-        program: verified IR.
-        buffers: an array for each field, ndarray, gradient and dual, by the name of its place; changed in place.
-        scalars: the kernel's scalar arguments.
-        options: how to run.
-
-    Raises AdstackArgumentError for buffers and arguments that do not fit, and what the program itself causes:
-    AdstackOutOfBoundsError (after the last task if the access is guarded), AdstackOverflowError after the last task,
-    other AdstackAssertionErrors under debug.
-    """
-    ready = prepared(program, options.debug)
-    working = bind(program.places, buffers)
-    launch = Launch(options, list(working.values()))
-    try:
-        with np.errstate(all="ignore"):
-            returned = perform(ready, launch, scalars)
-    except AdstackMemoryError:
-        raise
-    except MemoryError as error:
-        raise AdstackMemoryError(f"{program.name}: {error}", do="use smaller local arrays") from error
-    finally:
-        write_back(working, buffers)
-    if launch.outside is not None:
-        raise launch.outside
-    if launch.overflow is not None:
-        raise launch.overflow.error()
-    if isinstance(program, Program):
-        return tuple(working[name].flat.item() for name in program.results)
-    return returned
-
-
-def perform(ready: Prepared, launch: Launch, scalars: Sequence[Scalar]) -> tuple[Scalar, ...]:
-    """Run the tasks in order; what the last one returns."""
-    returned: list[Array] = []
-    for task in ready.tasks:
-        if len(scalars) != len(task.params):
-            raise AdstackArgumentError(f"{ready.name} takes {len(task.params)} scalar arguments, got {len(scalars)}")
-        launch.task, launch.lanes, launch.claims = task.name, lanes_of(task.name, launch.options), 0
-        frame = Frame(launch, launch.serial, np.zeros(1, np.intp), task.template.copy())
-        for slot, to, value in zip(task.code.args, task.params, scalars, strict=True):
-            frame.values[slot] = np.array([to(value)], to.numpy)
-        returned = task.code.run(frame)
-    return tuple(value.item() for value in returned)
-
-
-def lanes_of(task: str, options: RunOptions) -> int:
-    """How many iterations of a task's loop run together."""
-    room = None if options.room is None else options.room(task)
-    return options.lanes if room is None else min(room, options.lanes)
-
-
-def bind(places: Mapping[str, Place], buffers: Mapping[str, Array]) -> dict[str, Memory]:
-    """The memory of each place: the caller's buffer, or fresh zeros for what lives in one launch."""
-    return {
-        name: own(place) if place.kind in ("temp", "result") or _is_own(place, buffers) else given(place, buffers)
-        for name, place in places.items()
-    }
-
-
-def _is_own(place: Place, buffers: Mapping[str, Array]) -> bool:
-    """Whether these are depths that nobody wants to keep."""
-    return place.kind == "depths" and place.name not in buffers
-
-
-def own(place: Place) -> Memory:
-    """Zeroed memory for a place that lives in one launch."""
-    extents = tuple(extent for extent in place.shape if extent is not None)
-    if len(extents) != place.rank:
-        raise InternalError(f"the {label(place)} has no fixed shape: {place.shape}")
-    return Memory(place, np.zeros(math.prod(extents), place.dtype.numpy), extents)
-
-
-def given(place: Place, buffers: Mapping[str, Array]) -> Memory:
-    """The caller's buffer of a place, as flat memory: a view if its elements are in row-major order, else a copy."""
-    buffer = buffers.get(place.name)
-    if buffer is None:
-        raise AdstackArgumentError(f"no buffer was given for {label(place)}", do="pass one for every place")
-    if buffer.dtype != place.dtype.numpy:
-        raise AdstackArgumentError(f"{label(place)} holds {place.dtype}, got a buffer of {buffer.dtype}")
-    fits = len(buffer.shape) == place.rank and all(
-        want in (None, got) for want, got in zip(place.shape, buffer.shape, strict=True)
-    )
-    if not fits:
-        raise AdstackArgumentError(f"{label(place)} has the shape {place.shape}, got a buffer of shape {buffer.shape}")
-    return Memory(place, np.ascontiguousarray(buffer).reshape(-1), buffer.shape)
-
-
-def write_back(working: Mapping[str, Memory], buffers: Mapping[str, Array]) -> None:
-    """Bring the memory of buffers that had to be copied back to them."""
-    for name, memory in working.items():
-        buffer = buffers.get(name)
-        if buffer is not None and not np.shares_memory(buffer, memory.flat):
-            buffer[...] = memory.flat.reshape(memory.extents)

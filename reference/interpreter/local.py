@@ -7,9 +7,11 @@ from typing import Final
 import numpy as np
 
 from ..errors import InternalError
+from ..ir import ops
 from ..ir.structure import Op
 from .failures import out_of_bounds, trapped
-from .frame import Array, Frame
+from .frame import Frame
+from .lanes import Array
 from .memory import chosen, within
 from .prepare import Scope, Step, rule
 from .stacks import Stack
@@ -17,7 +19,7 @@ from .stacks import Stack
 LARGE: Final = 2**62
 
 
-@rule("array.alloc")
+@rule(ops.ARRAY_ALLOC)
 def array_alloc(op: Op, scope: Scope) -> Step:
     """A zeroed array per lane."""
     dtype, length, out = op.attrs["dtype"], op.attrs["length"], scope.define(op.result)
@@ -44,7 +46,7 @@ def element(frame: Frame, array: Array, index: Array, op: Op) -> tuple[Array, Ar
     return frame.lanes[some], chosen(index, some).astype(np.intp), some
 
 
-@rule("array.load")
+@rule(ops.ARRAY_LOAD)
 def array_load(op: Op, scope: Scope) -> Step:
     """Read an element of each lane's array."""
     array, index = scope.slots(op.operands)
@@ -63,7 +65,7 @@ def array_load(op: Op, scope: Scope) -> Step:
     return step
 
 
-@rule("array.store")
+@rule(ops.ARRAY_STORE)
 def array_store(op: Op, scope: Scope) -> Step:
     """Write an element of each lane's array."""
     array, index, value = scope.slots(op.operands)
@@ -76,7 +78,7 @@ def array_store(op: Op, scope: Scope) -> Step:
     return step
 
 
-@rule("stack.alloca")
+@rule(ops.STACK_ALLOCA)
 def stack_alloca(op: Op, scope: Scope) -> Step:
     """An empty adstack per lane."""
     (capacity,) = scope.slots(op.operands)
@@ -92,7 +94,7 @@ def stack_alloca(op: Op, scope: Scope) -> Step:
     return step
 
 
-@rule("stack.claim")
+@rule(ops.STACK_CLAIM)
 def stack_claim(op: Op, scope: Scope) -> Step:
     """Who may touch slots, of how many at most: memory is there for no more."""
     needed, count = scope.slots(op.operands)
@@ -107,7 +109,7 @@ def stack_claim(op: Op, scope: Scope) -> Step:
     return step
 
 
-@rule("stack.push")
+@rule(ops.STACK_PUSH)
 def stack_push(op: Op, scope: Scope) -> Step:
     """Push; where it does not fit, note how deep the stack should have been."""
     stack, value = scope.slots(op.operands)
@@ -120,7 +122,7 @@ def stack_push(op: Op, scope: Scope) -> Step:
     return step
 
 
-@rule("stack.put")
+@rule(ops.STACK_PUT)
 def stack_put(op: Op, scope: Scope) -> Step:
     """Write the slot at an index; where there is none, note how deep the stack should have been."""
     stack, index, value = scope.slots(op.operands)
@@ -138,7 +140,7 @@ def stack_put(op: Op, scope: Scope) -> Step:
     return step
 
 
-@rule("stack.get")
+@rule(ops.STACK_GET)
 def stack_get(op: Op, scope: Scope) -> Step:
     """The primal of the slot at an index."""
     stack, index = scope.slots(op.operands)
@@ -151,7 +153,7 @@ def stack_get(op: Op, scope: Scope) -> Step:
     return step
 
 
-@rule("stack.pop")
+@rule(ops.STACK_POP)
 def stack_pop(op: Op, scope: Scope) -> Step:
     """Drop the top. Popping an empty stack does nothing, and is an error in debug mode."""
     (stack,) = scope.slots(op.operands)
@@ -166,7 +168,7 @@ def stack_pop(op: Op, scope: Scope) -> Step:
     return step
 
 
-@rule("stack.load_top")
+@rule(ops.STACK_LOAD_TOP)
 def stack_load_top(op: Op, scope: Scope) -> Step:
     """The primal of the top."""
     (stack,) = scope.slots(op.operands)
@@ -178,7 +180,7 @@ def stack_load_top(op: Op, scope: Scope) -> Step:
     return step
 
 
-@rule("stack.load_top_adj")
+@rule(ops.STACK_LOAD_TOP_ADJ)
 def stack_load_top_adj(op: Op, scope: Scope) -> Step:
     """The adjoint of the top."""
     (stack,) = scope.slots(op.operands)
@@ -190,7 +192,7 @@ def stack_load_top_adj(op: Op, scope: Scope) -> Step:
     return step
 
 
-@rule("stack.acc_adjoint")
+@rule(ops.STACK_ACC_ADJOINT)
 def stack_acc_adjoint(op: Op, scope: Scope) -> Step:
     """Add to the adjoint of the top."""
     stack, value = scope.slots(op.operands)

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..ir import ops
 from ..ir.location import Loc
 from ..ir.structure import Op
 from .atomics import combine
-from .failures import label, out_of_bounds
-from .frame import Array, Frame, Memory
+from .failures import out_of_bounds
+from .frame import Frame
+from .lanes import Array, Memory
+from .messages import label
 from .prepare import Scope, Step, rule
 from .races import Access
 
@@ -64,10 +67,10 @@ def observe(frame: Frame, place: int, at: Array, access: Access, loc: Loc) -> No
     """Tell the race detector, in a parallel loop of debug mode."""
     races = frame.launch.races
     if races is not None:
-        races.observe(frame.launch.memory[place], frame.spread(at), access, frame, loc)
+        races.observe(frame.launch.memory[place], frame.spread(at), access, frame.lanes + frame.team.first, loc)
 
 
-@rule("load")
+@rule(ops.LOAD)
 def load(op: Op, scope: Scope) -> Step:
     """Read an element."""
     place, indices, debug = scope.place(op), scope.slots(op.operands), scope.debug
@@ -90,7 +93,7 @@ def load(op: Op, scope: Scope) -> Step:
     return step
 
 
-@rule("store")
+@rule(ops.STORE)
 def store(op: Op, scope: Scope) -> Step:
     """Write an element. Lanes that write one element do it in lane order: the last one stays."""
     place, debug, guarded = scope.place(op), scope.debug, op.attrs.get("guarded", ())
@@ -112,7 +115,7 @@ def store(op: Op, scope: Scope) -> Step:
     return step
 
 
-@rule("atomic")
+@rule(ops.ATOMIC)
 def atomic(op: Op, scope: Scope) -> Step:
     """Combine each lane's operand with an element, in lane order; the result is what the lane found there."""
     place, debug, rank = scope.place(op), scope.debug, op.attrs["place"].rank
@@ -129,8 +132,8 @@ def atomic(op: Op, scope: Scope) -> Step:
             if len(some):
                 at = np.broadcast_to(address(memory, [chosen(i, some) for i in index], frame, op.loc), some.shape)
                 changes = [frame.spread(values[slot])[some] for slot in operands]
-                found = combine(kind, to, memory.flat, at, changes, wanted)
-                old[some] = 0 if found is None else found
+                before = combine(kind, to, memory.flat, at, changes, wanted)
+                old[some] = 0 if before is None else before
             values[out] = old
             return
         at = frame.spread(address(memory, index, frame, op.loc))

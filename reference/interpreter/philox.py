@@ -14,12 +14,13 @@ ones are its two's complement); f16 is (w0 >> 21) / 2^11, f32 is (w0 >> 8) / 2^2
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from ..ir.types import DType
+from .lanes import Array
 
 Words = npt.NDArray[np.uint64]
 
@@ -43,7 +44,7 @@ def philox(counter: tuple[Words, Words, Words, Words], key: tuple[int, int]) -> 
     return c0, c1, c2, c3
 
 
-def draw(to: DType, seed: int, launch: int, section: int, iteration: Words, number: Words) -> npt.NDArray[Any]:
+def draw(to: DType, seed: int, launch: int, section: int, iteration: Words, number: Words) -> Array:
     """The `number`-th random value of each iteration's stream."""
     half, mask = np.uint64(32), np.uint64(MASK)
     place = np.full_like(iteration, section & MASK)
@@ -53,6 +54,6 @@ def draw(to: DType, seed: int, launch: int, section: int, iteration: Words, numb
     if not to.is_float:
         return word.astype(to.numpy)
     width, kept = max(to.bits, 32), FRACTION_BITS[to.bits]
-    fraction: npt.NDArray[Any] = (word >> np.uint64(width - kept)).astype(np.float64)
+    fraction: Array = (word >> np.uint64(width - kept)).astype(np.float64)
     fraction *= 2.0**-kept
     return fraction.astype(to.numpy)

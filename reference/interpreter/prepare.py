@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from ..errors import InternalError
+from ..ir.opdef import OpDef
+from ..ir.ops import TABLE
 from ..ir.structure import Op, Place, Region, Value
 from ..ir.types import DType
-from .frame import Frame
+from .frame import Frame, Slot
 
 Step = Callable[[Frame], None]
 Rule = Callable[[Op, "Scope"], "Step | None"]
@@ -34,7 +35,7 @@ class Code:
     yields: tuple[int, ...]
     captured: tuple[int, ...]
 
-    def run(self, frame: Frame) -> list[Any]:
+    def run(self, frame: Frame) -> list[Slot]:
         """Run the region in `frame`, and give what it yields."""
         for step in self.steps:
             step(frame)
@@ -52,14 +53,14 @@ class Scope:
 
     def __init__(self, places: dict[str, Place], used: set[Value], debug: bool) -> None:
         self.debug = debug
-        self.template: list[Any] = []
+        self.template: list[Slot] = []
         self._slots: dict[Value, int] = {}
         self._places = {name: position for position, name in enumerate(places)}
         self._used = used
         self._free: list[int] = []
         self._functions: dict[Region, Code] = {}
 
-    def define(self, value: Value, constant: Any = None) -> int:
+    def define(self, value: Value, constant: Slot = None) -> int:
         """The slot of a value from here on: that of a dead one, so that its memory is used again, or a new one."""
         if constant is None and self._free:
             slot = self._free.pop()
@@ -121,25 +122,33 @@ class Scope:
             self.release(dead)
 
 
-RULES: dict[str, Rule] = {}
+RULES: dict[OpDef, Rule] = {}
+"""How each operation that needs more than its row's meaning becomes a step."""
 
 
-def rule(name: str) -> Callable[[Rule], Rule]:
-    """Enter the decorated function in `RULES`: how the op `name` becomes a step (None: nothing to do)."""
+def rule(row: OpDef) -> Callable[[Rule], Rule]:
+    """Enter the decorated function in `RULES`: how ops of this row become a step (None: nothing to do)."""
 
     def enter(function: Rule) -> Rule:
-        RULES[name] = function
+        RULES[row] = function
         return function
 
     return enter
 
 
+def evaluated(function: Rule) -> Rule:
+    """Make the decorated function the rule of every other row that has a meaning."""
+    for row in TABLE.values():
+        if row.meaning is not None:
+            RULES.setdefault(row, function)
+    return function
+
+
 def rule_of(op: Op) -> Rule:
-    """The rule of an op: its own, or evaluation by its meaning."""
-    found = RULES.get(op.name, RULES["meaning"] if op.opdef.meaning is not None else None)
-    if found is None:
+    """The rule of an op: its own, or evaluation by its meaning. Raises InternalError if it has none."""
+    if op.opdef not in RULES:
         raise InternalError(f"{op.name} can't stand here", loc=op.loc)
-    return found
+    return RULES[op.opdef]
 
 
 def captures(region: Region) -> dict[Value, None]:

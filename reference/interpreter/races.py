@@ -15,8 +15,8 @@ import numpy as np
 
 from ..errors import AdstackRaceError
 from ..ir.location import Loc
-from .failures import label, located
-from .frame import Array, Box, Frame, Memory, listed
+from .lanes import Array, Box, Memory
+from .messages import label, listed, located
 from .overlap import Slots, Span, numbered
 
 __all__ = ["Access", "RaceDetector", "Touch", "race", "slots_of"]
@@ -91,19 +91,19 @@ class RaceDetector:
     locs: list[Loc] = field(default_factory=list)
     numbers: dict[Loc, int] = field(default_factory=dict)
 
-    def observe(self, memory: Memory, at: Array, access: Access, frame: Frame, loc: Loc) -> None:
-        """Each lane of the frame touches the element at its position; raises if that is a race."""
+    def observe(self, memory: Memory, at: Array, access: Access, who: Array, loc: Loc) -> None:
+        """Each iteration of `who` touches the element at its position; raises if that is a race."""
         places, counts = self.slots
         own = places[memory.place.name]
         records = self.records.setdefault(own.memory, {})
-        who, where = frame.lanes + frame.team.first, own.first + at * own.step
+        where = own.first + at * own.step
         if access not in records:
             records[access] = Record(counts[own.memory])
         records[access].note(where, who, self._number(loc))
         for other in CONFLICTS[access]:
-            found = records[other].conflict(where, who) if other in records else None
-            if found is not None:
-                lane, rival, line = found
+            clash = records[other].conflict(where, who) if other in records else None
+            if clash is not None:
+                lane, rival, line = clash
                 index = tuple(map(int, np.unravel_index(int(at[lane]), memory.extents))) if memory.extents else ()
                 here = access, self.box.point(int(who[lane])), loc
                 raise race(label(memory.place), index, here, (other, self.box.point(rival), self.locs[line]))

@@ -6,14 +6,16 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..ir import ops
+from ..ir.scalar_ops import CONST
 from ..ir.structure import Op
 from .failures import trapped
 from .frame import Frame
 from .philox import draw
-from .prepare import Scope, Step, rule
+from .prepare import Scope, Step, evaluated, rule
 
 
-@rule("const")
+@rule(CONST)
 def constant(op: Op, scope: Scope) -> None:
     """Constants are there from the start."""
     value = np.array([op.attrs["value"]], op.attrs["to"].numpy)
@@ -21,7 +23,7 @@ def constant(op: Op, scope: Scope) -> None:
     scope.define(op.result, value)
 
 
-@rule("meaning")
+@evaluated
 def meaning(op: Op, scope: Scope) -> Step:
     """A pure op: the row's meaning, on as many lanes as its operands have; its trap first, in debug mode."""
     step = ARITIES[len(op.operands)](op, scope)
@@ -80,7 +82,7 @@ def ternary(op: Op, scope: Scope) -> Step:
 ARITIES: dict[int, Callable[[Op, Scope], Step]] = {1: unary, 2: binary, 3: ternary}
 
 
-@rule("shape")
+@rule(ops.SHAPE)
 def shape(op: Op, scope: Scope) -> Step:
     """An extent of a place, known once its buffer is."""
     place, axis, to, out = scope.place(op), op.attrs["axis"], op.attrs["to"], scope.define(op.result)
@@ -91,7 +93,7 @@ def shape(op: Op, scope: Scope) -> Step:
     return step
 
 
-@rule("random")
+@rule(ops.RANDOM)
 def random(op: Op, scope: Scope) -> Step:
     """The next number of each lane's own stream."""
     to, out = op.attrs["to"], scope.define(op.result)

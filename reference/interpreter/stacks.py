@@ -19,7 +19,7 @@ import numpy as np
 from ..ir.location import Loc
 from ..ir.structure import Op
 from ..ir.types import DType
-from .frame import Array
+from .lanes import Array
 
 
 class Stack:

@@ -3,9 +3,9 @@
 types.py      scalar types, local-array and adstack handles
 location.py   where in the user's program something came from
 structure.py  Value, Op, Region, Place, Function, Kernel, Task, Program
-opdef.py      what a row of the operation table is (OpDef, Signature)
+opdef.py      what a row of the operation table is (OpDef, Signature); pulls.py: what it says of its derivative
 arithmetic.py the meaning of each scalar operation, on numpy arrays
-ops.py        the table: one row per operation; ufuncs.py: what numpy has for its rows
+ops.py        the table: one row per operation; scalar_ops.py: those with a meaning; ufuncs.py: what numpy has for rows
 functions.py  what `call` applies: the library's names, and evaluation on numpy arrays
 builder.py    appends ops to a region, typed by the table
 texts.py      text with values in it

@@ -9,7 +9,7 @@
         b.yield_()
     b.parallel_for([(zero, n)], body)
 
-Ops without a method of their own are emitted by name: `b.emit("popcnt", x)`.
+Ops without a method of their own are emitted by name: `b.emit("clz", x)`.
 """
 
 from __future__ import annotations

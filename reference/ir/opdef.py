@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from ..errors import IRError
-from .types import ALL, FLOATS, INTS, NUMERIC, DType, Type, u1
+from .arithmetic import Array
+from .pulls import Pulls
+from .types import ALL, FLOATS, INTS, NUMERIC, DType, Type, by_name, u1
 
 __all__ = ["Budget", "OpDef", "Signature", "Trap", "exact", "ulp"]
 
@@ -35,7 +36,7 @@ class Signature:
         self.inputs = tuple(inputs.split())
         self.outputs = tuple(outputs.split())
 
-    def infer(self, name: str, operands: list[Type], attrs: dict[str, Any]) -> list[DType]:
+    def infer(self, name: str, operands: list[Type], attrs: Mapping[str, object]) -> list[DType]:
         """Result types for operands of these types; IRError says what was expected and what came."""
         if len(operands) != len(self.inputs):
             raise IRError(f"{name}: expected {len(self.inputs)} operands ({self.line}), got {len(operands)}")
@@ -57,7 +58,7 @@ class Signature:
         elif not (isinstance(got, DType) and got.name == word):
             raise IRError(f"{name}: operand {position} must be {word}, got {got} (rule: {self.line})")
 
-    def _result(self, name: str, word: str, bound: dict[str, DType], attrs: dict[str, Any]) -> DType:
+    def _result(self, name: str, word: str, bound: dict[str, DType], attrs: Mapping[str, object]) -> DType:
         if word == "$to":
             to = attrs.get("to")
             if not isinstance(to, DType) or to not in self.classes.get("to", ALL):
@@ -65,13 +66,7 @@ class Signature:
             return to
         if word in bound:
             return bound[word]
-        return u1 if word == "u1" else _named(word)
-
-
-def _named(word: str) -> DType:
-    from .types import by_name
-
-    return by_name(word)
+        return by_name(word)
 
 
 @dataclass(frozen=True)
@@ -98,7 +93,7 @@ def ulp(f32: float, f64: float | None = None, f16: float = 1.0) -> Budget:
 class Trap:
     """Operands for which the op is an error in debug mode: `when(*arrays)` is true there; `message` says why."""
 
-    when: Callable[..., Any]
+    when: Callable[..., Array]
     message: str
 
 
@@ -123,12 +118,18 @@ class OpDef:
             function, so its bits are defined in one place.
         reals_only: the language refuses integer operands; where False they are cast to its default float type.
         budget: distance from the correctly rounded result that its lowering may have.
+        ordinary: sizes of f32 arguments between which the library's function takes no rare way, and no multiply-add
+            meets a subnormal number or loses one (`tools/accuracy/ordinary.py` finds them); None if there are none.
+        rounds: its result, if that is a float, is rounded; not where an operand, or an integral value, is handed on.
+        step: it is constant between jumps.
+        pulls: its derivative, one entry per operand; () if no change passes through it, None if it is not a scalar
+            operation.
         doc: one line for the specification.
     """
 
     name: str
     signature: Signature = field(default_factory=lambda: Signature(None))
-    meaning: Callable[..., Any] | None = None
+    meaning: Callable[..., Array] | None = None
     pure: bool = True
     reads: bool = False
     writes: bool = False
@@ -141,6 +142,10 @@ class OpDef:
     transcendental: bool = False
     reals_only: bool = False
     budget: Budget = exact
+    ordinary: tuple[float, float] | None = None
+    rounds: bool = True
+    step: bool = False
+    pulls: Pulls | None = None
     doc: str = ""
 
     def __repr__(self) -> str:

@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 
 from ..errors import AdstackMemoryError, AdstackRaceError, InternalError
-from ..interpreter.failures import label
-from ..interpreter.frame import Box
+from ..interpreter.lanes import Box
+from ..interpreter.messages import label
 from ..interpreter.overlap import Slots, Span, numbered
 from ..interpreter.races import Access, Touch, race
 from ..ir.structure import Place, Program

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.derivatives import RULES, Saved
-from ..ir.ops import TABLE
+from ..ir.opdef import OpDef
 from ..ir.types import f64
 
 __all__ = ["slopes"]
@@ -67,11 +67,10 @@ class _Number:
     def ne(self, other: object) -> _Case:
         return _Case(bool(self.value != _value(other)))
 
-    def op(self, name: str, *others: object) -> _Number:
+    def op(self, row: OpDef, *others: object) -> _Number:
         """An operation of the table."""
-        meaning = TABLE[name].meaning
-        assert meaning is not None
-        return _Number(meaning(f64, *(np.asarray(_value(x), np.float64) for x in (self, *others))))
+        assert row.meaning is not None
+        return _Number(row.meaning(f64, *(np.asarray(_value(x), np.float64) for x in (self, *others))))
 
 
 class _Case:

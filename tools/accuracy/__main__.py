@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from adstack.ir.types import DType, by_name, f16, f32, f64
-from adstack.transforms.math.library import ALGORITHMS
+from adstack.transforms.math.algorithms import ALGORITHMS
 
 from . import cost, points, results, table
 from .measure import judge, measure

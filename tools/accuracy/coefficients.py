@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import mpmath as mp
 import numpy as np
 
-from .minimax import rounded
+from .minimax import Real, rounded
 
 PRECISION = 420
 
@@ -33,25 +32,25 @@ class Polynomial:
 
     name: str
     doc: str
-    function: Callable[[Any], Any]
-    limit: Callable[[], Any]
-    lo: Callable[[], Any]
-    hi: Callable[[], Any]
-    weight: Callable[[Any], Any]
+    function: Callable[[Real], Real]
+    limit: Callable[[], Real]
+    lo: Callable[[], Real]
+    hi: Callable[[], Real]
+    weight: Callable[[Real], Real]
     terms: tuple[int, int]
 
 
-def _even(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _even(f: Callable[[Real], Real]) -> Callable[[Real], Real]:
     """(f(r) / r - 1) / r^2 as a function of s = r^2, for an odd f with f'(0) = 1."""
 
-    def of_square(s: Any) -> Any:
+    def of_square(s: Real) -> Real:
         r = mp.sqrt(s)
         return (f(r) / r - 1) / s
 
     return of_square
 
 
-def _zero() -> Any:
+def _zero() -> Real:
     return mp.mpf(0)
 
 
@@ -175,14 +174,14 @@ def solve(p: Polynomial, which: int) -> tuple[list[float], float]:
     """The coefficients for f32 (0) or f64 (1), lowest power first, and the base-2 logarithm of the weighted error."""
     terms, fmt = p.terms[which], ("f32", "f64")[which]
 
-    def function(x: Any) -> Any:
+    def function(x: Real) -> Real:
         return p.limit() if abs(x) < mp.mpf("1e-30") else p.function(x)
 
     return rounded(function, list(range(terms)), p.lo() + mp.mpf("1e-40"), p.hi(), p.weight, [fmt] * terms)
 
 
 # each constant as a sum of words: the first of so many bits for f32 and f64 (rounded down), the rest full and nearest
-CONSTANTS: tuple[tuple[str, Callable[[], Any], tuple[int, int], int], ...] = (
+CONSTANTS: tuple[tuple[str, Callable[[], Real], tuple[int, int], int], ...] = (
     ("HALF_PI", lambda: mp.pi / 2, (24, 53), 3),
     ("LN2", lambda: mp.log(2), (15, 41), 2),
     ("LOG10_2", lambda: mp.log10(2), (15, 41), 2),
@@ -194,7 +193,7 @@ CONSTANTS: tuple[tuple[str, Callable[[], Any], tuple[int, int], int], ...] = (
 )
 
 
-def words(value: Any, bits: int, count: int, fmt: str) -> list[float]:
+def words(value: Real, bits: int, count: int, fmt: str) -> list[float]:
     """`value` as a sum of `count` numbers of a format, the first cut to `bits` significant bits."""
     unit = mp.mpf(2) ** (mp.floor(mp.log(value, 2)) + 1 - bits)
     parts = [float(mp.floor(value / unit) * unit)]

@@ -6,13 +6,14 @@ import platform
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from adstack.ir.structure import Op, Region
 from adstack.ir.types import DType, f64
-from adstack.transforms.math.library import ALGORITHMS, function
+from adstack.transforms.math.algorithms import ALGORITHMS
+from adstack.transforms.math.library import function
 
 from .jit import Compiled
 from .truth import TRUTH
@@ -49,7 +50,7 @@ def nanoseconds(name: str, dtype: DType) -> tuple[float, float]:
     return _best(compiled, args), _best(TRUTH[name].wide, args)
 
 
-def _best(call: Callable[..., Any], args: tuple[Any, ...]) -> float:
+def _best(call: Callable[..., object], args: tuple[object, ...]) -> float:
     best = np.inf
     for _ in range(40):
         start = time.perf_counter()

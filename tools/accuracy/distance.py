@@ -15,7 +15,7 @@ import numpy.typing as npt
 from adstack.ir.builder import Builder
 from adstack.ir.structure import Region, Value
 from adstack.ir.types import DType, f16, f32, f64, i64
-from adstack.transforms.math.library import ALGORITHMS
+from adstack.transforms.math.algorithms import ALGORITHMS
 from adstack.transforms.math.num import Num
 
 __all__ = ["LIMITS", "WRONG", "distance_region", "distances"]
@@ -34,8 +34,9 @@ def distance_region(name: str, dtype: DType) -> Region:
     region = Region([*(Value(dtype) for _ in range(algorithm.arity)), Value(f64, "exact")])
     b = Builder(region)
     *args, exact = (Num(b, v) for v in region.args)
-    result = algorithm.build(*(n.to(f32) for n in args)).to(dtype).to(f64)
-    b.yield_(_distance(result, exact, dtype).v)
+    result = algorithm.build(*(n.to(f32) for n in args))
+    assert isinstance(result, Num)
+    b.yield_(_distance(result.to(dtype).to(f64), exact, dtype).v)
     return region
 
 

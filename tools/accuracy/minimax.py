@@ -8,17 +8,20 @@ approximations", ARITH 2007, in its simplest form.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import mpmath as mp
 import numpy as np
 
-Function = Callable[[Any], Any]
+Real: TypeAlias = Any
+"""A number of mpmath, which has no types."""
+
+Function = Callable[[Real], Real]
 
 
 def remez(
-    f: Function, powers: Sequence[int], lo: Any, hi: Any, weight: Function, rounds: int = 12
-) -> tuple[list[Any], Any]:
+    f: Function, powers: Sequence[int], lo: Real, hi: Real, weight: Function, rounds: int = 12
+) -> tuple[list[Real], Real]:
     """Coefficients c_j minimising max |weight(x) (f(x) - sum c_j x^powers[j])| on [lo, hi], and that maximum."""
     n = len(powers) + 1
     lo, hi = mp.mpf(lo), mp.mpf(hi)
@@ -35,7 +38,7 @@ def remez(
     return coefficients, max(abs(e) for e in errors)
 
 
-def _levelled(f: Function, powers: Sequence[int], nodes: list[Any], weight: Function) -> list[Any]:
+def _levelled(f: Function, powers: Sequence[int], nodes: list[Real], weight: Function) -> list[Real]:
     """The polynomial whose weighted error at the nodes is equal in size and alternates in sign."""
     rows = [[x**p for p in powers] + [(-1) ** k / weight(x)] for k, x in enumerate(nodes)]
     solution = mp.lu_solve(mp.matrix(rows), mp.matrix([f(x) for x in nodes]))
@@ -43,8 +46,8 @@ def _levelled(f: Function, powers: Sequence[int], nodes: list[Any], weight: Func
 
 
 def lawson(
-    f: Function, powers: Sequence[int], lo: Any, hi: Any, weight: Function, rounds: int = 25
-) -> tuple[list[Any], Any]:
+    f: Function, powers: Sequence[int], lo: Real, hi: Real, weight: Function, rounds: int = 25
+) -> tuple[list[Real], Real]:
     """As `remez`, by iterated weighted least squares, for any set of powers on any interval.
 
     Source: C. L. Lawson, "Contributions to the theory of linear least maximum approximation", 1961.
@@ -54,7 +57,7 @@ def lawson(
     rows = [[weight(x) * x**p for p in powers] for x in grid]
     target = [weight(x) * f(x) for x in grid]
     shares = [mp.mpf(1)] * n
-    best: tuple[Any, list[Any]] = (mp.inf, [])
+    best: tuple[Real, list[Real]] = (mp.inf, [])
     for _ in range(rounds):
         solution = _least_squares(rows, target, shares)
         errors = [abs(t - _product(solution, r)) for r, t in zip(rows, target, strict=True)]
@@ -69,7 +72,7 @@ def lawson(
     return best[1], best[0]
 
 
-def _least_squares(rows: list[list[Any]], target: list[Any], shares: list[Any]) -> list[Any]:
+def _least_squares(rows: list[list[Real]], target: list[Real], shares: list[Real]) -> list[Real]:
     """The solution of `rows * solution = target` with the least sum of squares, each weighed by its share."""
     n = len(rows[0])
     weighed = [[s * v for v in r] for s, r in zip(shares, rows, strict=True)]
@@ -79,16 +82,16 @@ def _least_squares(rows: list[list[Any]], target: list[Any], shares: list[Any]) 
     return list(mp.lu_solve(mp.matrix(gram), mp.matrix(right)))
 
 
-def _product(a: Sequence[Any], b: Sequence[Any]) -> Any:
+def _product(a: Sequence[Real], b: Sequence[Real]) -> Real:
     return mp.fsum(x * y for x, y in zip(a, b, strict=True))
 
 
-def _evaluate(coefficients: Sequence[Any], powers: Sequence[int], x: Any) -> Any:
+def _evaluate(coefficients: Sequence[Real], powers: Sequence[int], x: Real) -> Real:
     # while coefficients are found one by one there are fewer of them than powers
     return mp.fsum(c * x**p for c, p in zip(coefficients, powers, strict=False))
 
 
-def _exchange(grid: list[Any], errors: list[Any], n: int) -> tuple[list[Any], float]:
+def _exchange(grid: list[Real], errors: list[Real], n: int) -> tuple[list[Real], float]:
     """The `n` alternating extrema of the error, and the ratio of the largest to the least."""
     runs: list[int] = []
     for k in range(len(grid)):
@@ -106,7 +109,7 @@ def _exchange(grid: list[Any], errors: list[Any], n: int) -> tuple[list[Any], fl
 
 
 def rounded(
-    f: Function, powers: Sequence[int], lo: Any, hi: Any, weight: Function, formats: Sequence[str]
+    f: Function, powers: Sequence[int], lo: Real, hi: Real, weight: Function, formats: Sequence[str]
 ) -> tuple[list[float], float]:
     """As `remez`, each coefficient rounded to its format ("f32", "f64"), lowest power first, the rest fitted again."""
     fixed: list[float] = []
@@ -120,5 +123,5 @@ def rounded(
     return fixed, float(mp.log(error, 2))
 
 
-def _round(x: Any, fmt: str) -> float:
+def _round(x: Real, fmt: str) -> float:
     return float(np.float32(float(x))) if fmt == "f32" else float(x)

@@ -3,7 +3,7 @@
 python -m adstack.tools.accuracy.ordinary NAME ...
 
 Prints the widest range of sizes about 1, between powers of two, in which none does, none gives 0 for a sum that is not,
-and no rare way is taken: what stands in adstack.backends.codegen_spirv.doubts.
+and no rare way is taken: what stands in the rows as `ordinary`.
 """
 
 from __future__ import annotations
@@ -104,9 +104,9 @@ def widest(name: str) -> tuple[float, float] | None:
     if not clean(np.zeros(1, np.float32)):
         return None
     least, most = 0, 0
-    while least > LEAST and clean(_binade(least - 1)):
+    while least > LEAST and clean(binade(least - 1)):
         least -= 1
-    while most < MOST and clean(_binade(most)):
+    while most < MOST and clean(binade(most)):
         most += 1
     end = np.array([2.0**most if most < MOST else np.inf], np.float32)
     if not clean(end):
@@ -114,7 +114,7 @@ def widest(name: str) -> tuple[float, float] | None:
     return (2.0**least, float(end[0])) if least < most else None
 
 
-def _binade(exponent: int) -> Array:
+def binade(exponent: int) -> Array:
     """Every f32 from a power of two to the next."""
     return np.arange(exponent + 127 << 23, exponent + 128 << 23, dtype=np.uint32).view(np.float32)
 

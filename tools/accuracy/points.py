@@ -8,6 +8,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from adstack.ir import scalar_ops as ops
+from adstack.ir.opdef import OpDef
+from adstack.ir.ops import TABLE
 from adstack.ir.types import DType, f16, f32, f64
 
 __all__ = ["all_numbers", "edge_pairs", "hard", "pairs"]
@@ -53,7 +56,7 @@ def edge_pairs(dtype: DType) -> Batches:
 def pairs(name: str, dtype: DType, count: int, seed: int = 1) -> Batches:
     """Random pairs: any bits, near sizes, and where `name` is hard."""
     rng = np.random.default_rng(seed)
-    ways = (any_bits, near_sizes, *HARD_PAIRS[name])
+    ways = (any_bits, near_sizes, *HARD_PAIRS[TABLE[name]])
     for number in range(-(-count // BATCH)):
         yield ways[number % len(ways)](rng, dtype)
 
@@ -113,10 +116,10 @@ def _plane(rng: Generator, dtype: DType) -> tuple[Array, Array]:
     return pair[0].astype(dtype.numpy), pair[1].astype(dtype.numpy)
 
 
-HARD_PAIRS: Final[dict[str, tuple[Callable[[Generator, DType], tuple[Array, Array]], ...]]] = {
-    "pow": (_result_in_range, _base_near_one, _result_in_range, _whole_exponent),
-    "atan2": (_folds, _plane),
-    "hypot": (_plane,),
+HARD_PAIRS: Final[dict[OpDef, tuple[Callable[[Generator, DType], tuple[Array, Array]], ...]]] = {
+    ops.POW: (_result_in_range, _base_near_one, _result_in_range, _whole_exponent),
+    ops.ATAN2: (_folds, _plane),
+    ops.HYPOT: (_plane,),
 }
 
 
@@ -132,7 +135,7 @@ WORST_REDUCTION: Final = 6381956970095103.0 * 2.0**797
 def hard(name: str, count: int, seed: int = 1) -> Batches:
     """`count` f64 arguments: a quarter of any bits, the rest where `name` is hard."""
     rng = np.random.default_rng(seed)
-    ways = (_any_double, *HARD[name])
+    ways = (_any_double, *HARD[TABLE[name]])
     for number in range(-(-count // BATCH)):
         yield (ways[number % len(ways)](rng),)
 
@@ -193,23 +196,27 @@ _RATIOS: Final = (_scaled(-30, 10), _around(0.5, 1.0, 2.0), _between(-4.0, 4.0))
 _ARCS: Final = (_between(-1.0, 1.0), _around(0.5, 1.0, -0.5, -1.0), _scaled(-30, 0))
 _LOGS: Final = (_around(1.0), _between(0.5, 2.0), _around(2.0**-0.5, 2.0**0.5), lambda r: abs(_scaled(-1074, 1024)(r)))
 
-HARD: Final[dict[str, tuple[Callable[[Generator], Array], ...]]] = {
-    "sin": _TRIG,
-    "cos": _TRIG,
-    "tan": _TRIG,
-    "asin": _ARCS,
-    "acos": _ARCS,
-    "atan": _RATIOS,
-    "sinh": (_between(-2.0, 2.0), _scaled(-30, 9.5), _around(1.0, 710.0, 710.4758600739439)),
-    "cosh": (_between(-2.0, 2.0), _scaled(-30, 9.5), _around(1.0, 710.0, 710.4758600739439)),
-    "tanh": (_between(-2.0, 2.0), _scaled(-30, 5), _around(20.0, 0.5)),
-    "exp": (_between(-1.0, 1.0), _between(-746.0, 710.0), _around(709.782712893384, -745.1332191019411, -708.39)),
-    "exp2": (_between(-1.0, 1.0), _between(-1076.0, 1025.0), _around(1024.0, -1074.0, -1022.0)),
-    "expm1": (_between(-1.0, 1.0), _scaled(-60, 9.5), _between(-40.0, 710.0), _around(0.34657359027997264)),
-    "log": _LOGS,
-    "log2": _LOGS,
-    "log10": _LOGS,
-    "log1p": (_scaled(-60, 0), _around(-0.2928932188134524, 0.41421356237309515, -1.0), _scaled(-3, 1024)),
-    "rsqrt": (lambda r: abs(_scaled(-1074, 1024)(r)), _between(1.0, 4.0)),
-    "cbrt": (_between(1.0, 8.0), _scaled(-1074, 1024)),
+HARD: Final[dict[OpDef, tuple[Callable[[Generator], Array], ...]]] = {
+    ops.SIN: _TRIG,
+    ops.COS: _TRIG,
+    ops.TAN: _TRIG,
+    ops.ASIN: _ARCS,
+    ops.ACOS: _ARCS,
+    ops.ATAN: _RATIOS,
+    ops.SINH: (_between(-2.0, 2.0), _scaled(-30, 9.5), _around(1.0, 710.0, 710.4758600739439)),
+    ops.COSH: (_between(-2.0, 2.0), _scaled(-30, 9.5), _around(1.0, 710.0, 710.4758600739439)),
+    ops.TANH: (_between(-2.0, 2.0), _scaled(-30, 5), _around(20.0, 0.5)),
+    ops.EXP: (
+        _between(-1.0, 1.0),
+        _between(-746.0, 710.0),
+        _around(709.782712893384, -745.1332191019411, -708.39),
+    ),
+    ops.EXP2: (_between(-1.0, 1.0), _between(-1076.0, 1025.0), _around(1024.0, -1074.0, -1022.0)),
+    ops.EXPM1: (_between(-1.0, 1.0), _scaled(-60, 9.5), _between(-40.0, 710.0), _around(0.34657359027997264)),
+    ops.LOG: _LOGS,
+    ops.LOG2: _LOGS,
+    ops.LOG10: _LOGS,
+    ops.LOG1P: (_scaled(-60, 0), _around(-0.2928932188134524, 0.41421356237309515, -1.0), _scaled(-3, 1024)),
+    ops.RSQRT: (lambda r: abs(_scaled(-1074, 1024)(r)), _between(1.0, 4.0)),
+    ops.CBRT: (_between(1.0, 8.0), _scaled(-1074, 1024)),
 }

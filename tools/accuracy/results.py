@@ -8,8 +8,9 @@ import subprocess
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from adstack.conformance.harness.records import Record
 from adstack.ir.structure import Task
 from adstack.ir.text.printer import print_ir
 from adstack.ir.types import DType
@@ -90,5 +91,5 @@ def load(name: str, dtype: DType, folder: Path = FOLDER) -> Result | None:
     path = _path(name, dtype, folder)
     if not path.exists():
         return None
-    fields: dict[str, Any] = json.loads(path.read_text())
+    fields: Record = json.loads(path.read_text())
     return Result(**{**fields, "at": tuple(fields["at"])})

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import mpmath as mp
 import numpy as np
+import numpy.typing as npt
+
+from adstack.ir import scalar_ops as ops
+from adstack.ir.opdef import OpDef
+from adstack.ir.ops import TABLE
+from adstack.ir.ufuncs import UFUNCS
+
+from .minimax import Real
 
 __all__ = ["TRUTH", "Truth", "exactly"]
 
@@ -21,50 +29,42 @@ class Truth:
         exact: by mpmath, for finite arguments inside the domain.
     """
 
-    wide: Callable[..., Any]
-    exact: Callable[..., Any]
+    wide: Callable[..., npt.NDArray[np.float64]]
+    exact: Callable[..., Real]
 
 
-def _cbrt(x: Any) -> Any:
+def _cbrt(x: Real) -> Real:
     return mp.sign(x) * mp.cbrt(abs(x))
 
 
-def _power(x: Any, y: Any) -> Any:
+def _power(x: Real, y: Real) -> Real:
     if x >= 0:
         return mp.power(x, y)
     return mp.power(-x, y) * (-1 if int(y) % 2 else 1)
 
 
+EXACT: Final[dict[OpDef, Callable[..., Real]]] = {
+    ops.EXP2: lambda x: mp.power(2, x),
+    ops.LOG2: lambda x: mp.log(x) / mp.log(2),
+    ops.RSQRT: lambda x: 1 / mp.sqrt(x),
+    ops.CBRT: _cbrt,
+    ops.POW: _power,
+}
+"""Operations that mpmath has not, or defines otherwise; the others have the same name there."""
+
 TRUTH: Final[dict[str, Truth]] = {
-    "sin": Truth(np.sin, mp.sin),
-    "cos": Truth(np.cos, mp.cos),
-    "tan": Truth(np.tan, mp.tan),
-    "asin": Truth(np.arcsin, mp.asin),
-    "acos": Truth(np.arccos, mp.acos),
-    "atan": Truth(np.arctan, mp.atan),
-    "sinh": Truth(np.sinh, mp.sinh),
-    "cosh": Truth(np.cosh, mp.cosh),
-    "tanh": Truth(np.tanh, mp.tanh),
-    "exp": Truth(np.exp, mp.exp),
-    "exp2": Truth(np.exp2, lambda x: mp.power(2, x)),
-    "expm1": Truth(np.expm1, mp.expm1),
-    "log": Truth(np.log, mp.log),
-    "log2": Truth(np.log2, lambda x: mp.log(x) / mp.log(2)),
-    "log10": Truth(np.log10, mp.log10),
-    "log1p": Truth(np.log1p, mp.log1p),
-    "rsqrt": Truth(lambda x: 1 / np.sqrt(x), lambda x: 1 / mp.sqrt(x)),
-    "cbrt": Truth(np.cbrt, _cbrt),
-    "atan2": Truth(np.arctan2, mp.atan2),
-    "hypot": Truth(np.hypot, mp.hypot),
-    "pow": Truth(np.power, _power),
+    name: Truth(wide, EXACT.get(TABLE[name]) or getattr(mp, name)) for name, wide in UFUNCS.items()
 }
 
 DIGITS: Final = 120
 """Bits beyond a double's, so that no cancellation in mpmath's own formulas shows."""
 
+CANCELLING: Final = (ops.SIN, ops.COS, ops.TAN, ops.EXPM1, ops.LOG1P)
+"""Operations in which as many digits cancel as the argument has before or after the point."""
 
-def exactly(name: str, *args: float) -> Any:
+
+def exactly(name: str, *args: float) -> Real:
     """The value by mpmath, good to far more than a double."""
     size = max((abs(mp.frexp(mp.mpf(a))[1]) for a in args), default=0)
-    with mp.workprec(53 + DIGITS + (size if name in ("sin", "cos", "tan", "expm1", "log1p") else 64)):
+    with mp.workprec(53 + DIGITS + (size if TABLE[name] in CANCELLING else 64)):
         return +TRUTH[name].exact(*map(mp.mpf, args))

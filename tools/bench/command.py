@@ -11,8 +11,8 @@ from typing import Any, Final
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ..console import console
-from ..pythons import pythons_of
+from ..terminal.console import console
+from ..terminal.pythons import pythons_of
 from .measure import measure
 from .report import Run
 from .rows import DEFAULT, ROWS, Row, chosen

@@ -8,11 +8,12 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from rich.console import Console
 from rich.table import Table
 
+from adstack.conformance.harness.records import Record
 from adstack.conformance.report.summary import machine
 
 from .figures import Figure, figure, ratio
@@ -40,9 +41,9 @@ class Run:
     subjects: Sequence[Subject]
     samples: dict[tuple[str, Subject], Samples]
     load: tuple[float, float] = (0.0, 0.0)
-    machine: dict[str, Any] = field(default_factory=machine)
+    machine: Record = field(default_factory=machine)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Record:
         """As plain data, for JSON."""
         return {
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -54,7 +55,7 @@ class Run:
             "rows": [self._row(row) for row in self.rows],
         }
 
-    def _row(self, row: Row) -> dict[str, Any]:
+    def _row(self, row: Row) -> Record:
         return {
             "name": row.name,
             "title": row.title,
@@ -62,11 +63,11 @@ class Run:
             "results": {s.name: self._result(row, s) for s in self.subjects},
         }
 
-    def _result(self, row: Row, subject: Subject) -> dict[str, Any]:
+    def _result(self, row: Row, subject: Subject) -> Record:
         samples = self.samples[row.name, subject]
         if samples.problem:
             return {"problem": samples.problem}
-        result: dict[str, Any] = {
+        result: Record = {
             "wall": figure(samples.wall).record(),
             "samples": [float(f"{s:.4g}") for s in samples.wall],
         }

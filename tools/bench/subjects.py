@@ -11,9 +11,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from adstack import inspection
+from adstack.conformance.harness.records import Record
 
 from .workers import Worker, WorkerError
 
@@ -48,7 +49,7 @@ class Subject:
     def is_available(self) -> bool:
         return not self.reason
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Record:
         """As plain data."""
         names = ("name", "arch", "version", "python", "reason", "fix")
         return {name: getattr(self, name) for name in names}

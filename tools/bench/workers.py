@@ -12,7 +12,9 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
-from typing import Any, Final
+from typing import Final
+
+from adstack.conformance.harness.records import Record
 
 __all__ = ["Worker", "WorkerError", "environment"]
 
@@ -66,7 +68,7 @@ class Worker:
             self._errors.close()
             raise WorkerError(f"{command[0]} does not start: {error}") from error
 
-    def ask(self, request: dict[str, Any], timeout: float = 600.0) -> dict[str, Any]:
+    def ask(self, request: Record, timeout: float = 600.0) -> Record:
         """The answer to one request."""
         assert self._process.stdin is not None
         try:
@@ -74,7 +76,7 @@ class Worker:
             self._process.stdin.flush()
         except OSError:
             raise WorkerError(self._last_words()) from None
-        answer: dict[str, Any] = json.loads(self._line(time.monotonic() + timeout))
+        answer: Record = json.loads(self._line(time.monotonic() + timeout))
         if "error" in answer:
             raise WorkerError(str(answer["error"]))
         return answer

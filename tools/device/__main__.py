@@ -11,7 +11,9 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TextIO
+
+from adstack.conformance.harness.records import Record
 
 from .results import NAME, results
 
@@ -67,7 +69,7 @@ def tool(name: str) -> str:
     return shutil.which(name, path=path) or name
 
 
-def run(part: Part, seconds: float, log: Any) -> dict[str, Any]:
+def run(part: Part, seconds: float, log: TextIO) -> Record:
     """Run a part; its outcome."""
     log.write(f"==== {part.name}: {' '.join(part.command)}\n")
     log.flush()
@@ -98,7 +100,7 @@ def main() -> int:
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + asked.seconds
-    summary: dict[str, Any] = {}
+    summary: Record = {}
     wanted = parts(asked.out, asked.arch, asked.jobs)
     files = {part.name: part.file for part in wanted}
     with (asked.out / "log.txt").open("w") as log:

@@ -13,11 +13,14 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 import adstack as qd
+
+Foreign: TypeAlias = Any
+"""An object of another library, whose types are not at hand."""
 
 __all__ = ["Guest", "checks", "main", "outcome"]
 
@@ -36,25 +39,25 @@ class Guest:
     module = ""
 
     def __init__(self) -> None:
-        self.np: Any = importlib.import_module(self.module)
+        self.np: Foreign = importlib.import_module(self.module)
 
-    def made(self, values: Any) -> Any:
+    def made(self, values: Foreign) -> Foreign:
         """An array on the device."""
         raise NotImplementedError
 
-    def shared(self, array: Any) -> Any:
+    def shared(self, array: Foreign) -> Foreign:
         """A view of a field or ndarray."""
         return self.np.from_dlpack(array)
 
-    def read(self, array: Any) -> list[float]:
+    def read(self, array: Foreign) -> list[float]:
         """What it holds, once the current stream has come so far."""
         raise NotImplementedError
 
-    def copied(self, array: Any) -> Any:
+    def copied(self, array: Foreign) -> Foreign:
         """A copy, made in the current stream."""
         raise NotImplementedError
 
-    def busy(self) -> AbstractContextManager[Any]:
+    def busy(self) -> AbstractContextManager[Foreign]:
         """A current stream that does not wait for the default one."""
         raise NotImplementedError
 
@@ -73,18 +76,18 @@ class Torch(Guest):
         if not self.np.cuda.is_available():
             raise ImportError("torch has no device")
 
-    def made(self, values: Any) -> Any:
+    def made(self, values: Foreign) -> Foreign:
         return self.np.tensor(values, device="cuda")
 
-    def read(self, array: Any) -> list[float]:
+    def read(self, array: Foreign) -> list[float]:
         found: list[float] = array.detach().cpu().numpy().tolist()
         return found
 
-    def copied(self, array: Any) -> Any:
+    def copied(self, array: Foreign) -> Foreign:
         return array.clone()
 
-    def busy(self) -> AbstractContextManager[Any]:
-        context: AbstractContextManager[Any] = self.np.cuda.stream(self.np.cuda.Stream())
+    def busy(self) -> AbstractContextManager[Foreign]:
+        context: AbstractContextManager[Foreign] = self.np.cuda.stream(self.np.cuda.Stream())
         return context
 
     def late(self) -> None:
@@ -101,18 +104,18 @@ class Cupy(Guest):
         super().__init__()
         self._wait = self.np.RawKernel(self.WAIT, "wait")
 
-    def made(self, values: Any) -> Any:
+    def made(self, values: Foreign) -> Foreign:
         return self.np.asarray(values)
 
-    def read(self, array: Any) -> list[float]:
+    def read(self, array: Foreign) -> list[float]:
         found: list[float] = array.get().tolist()
         return found
 
-    def copied(self, array: Any) -> Any:
+    def copied(self, array: Foreign) -> Foreign:
         return array.copy()
 
-    def busy(self) -> AbstractContextManager[Any]:
-        stream: AbstractContextManager[Any] = self.np.cuda.Stream(non_blocking=True)
+    def busy(self) -> AbstractContextManager[Foreign]:
+        stream: AbstractContextManager[Foreign] = self.np.cuda.Stream(non_blocking=True)
         return stream
 
     def late(self) -> None:
@@ -126,12 +129,12 @@ def double(a: qd.types.ndarray(dtype=qd.f32, ndim=1)) -> None:  # type: ignore[v
         a[i] = a[i] * 2.0
 
 
-def numbers() -> Any:
+def numbers() -> Foreign:
     """Small numbers."""
     return np.arange(N, dtype=np.float32)
 
 
-def same(found: list[float], wanted: Any) -> None:
+def same(found: list[float], wanted: Foreign) -> None:
     """AssertionError where they differ."""
     expected = np.broadcast_to(np.asarray(wanted, np.float32), N).tolist()
     wrong = [k for k in range(N) if found[k] != expected[k]]
@@ -155,7 +158,7 @@ def shared_both_ways(guest: Guest) -> None:
         for i in field:
             field[i] += 1.0
 
-    launches: tuple[tuple[Any, Callable[[], Any]], ...] = ((field, bump), (array, lambda: double(array)))
+    launches: tuple[tuple[Foreign, Callable[[], Foreign]], ...] = ((field, bump), (array, lambda: double(array)))
     for mine, launch in launches:
         mine.fill(1.0)
         view = guest.shared(mine)
@@ -279,11 +282,11 @@ class Jax(Guest):
         os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # others need memory, too
         super().__init__()
 
-    def shared(self, array: Any) -> Any:
+    def shared(self, array: Foreign) -> Foreign:
         return importlib.import_module("jax.dlpack").from_dlpack(array)
 
 
-Check = Callable[[Any], None]
+Check = Callable[[Foreign], None]
 _BOTH: Final[tuple[Check, ...]] = (
     argument_in_place,
     shared_both_ways,

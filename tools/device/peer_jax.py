@@ -9,11 +9,14 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from .rows import TURNS, Figures, Gather, Rows, apart, measured, recurrence_gradient, starts
+
+Foreign: TypeAlias = Any
+"""An object of another library, whose types are not at hand."""
 
 __all__ = ["main"]
 
@@ -21,15 +24,15 @@ __all__ = ["main"]
 class Jax:
     """JAX, on the platform that the environment names."""
 
-    def __init__(self, jax: Any) -> None:
+    def __init__(self, jax: Foreign) -> None:
         self.jax, self.np = jax, jax.numpy
-        self._last: Any = None
+        self._last: Foreign = None
 
     def sync(self) -> None:
         """Wait for what was asked for last; one device does everything in order."""
         self.jax.block_until_ready(self._last)
 
-    def _row(self, function: Any, *args: Any) -> Any:
+    def _row(self, function: Foreign, *args: Foreign) -> Foreign:
         compiled = self.jax.jit(function)
 
         def call() -> None:
@@ -48,10 +51,10 @@ class Jax:
     def recurrence(self) -> tuple[Rows, Figures]:
         """A scan."""
 
-        def step(v: Any, _: Any) -> Any:
+        def step(v: Foreign, _: Foreign) -> Foreign:
             return self.np.sin(v) * np.float32(0.9) + np.float32(0.1), None
 
-        def run(x: Any) -> Any:
+        def run(x: Foreign) -> Foreign:
             return self.np.sum(self.jax.lax.scan(step, x, None, length=TURNS)[0])
 
         x = self.np.asarray(starts())
@@ -62,7 +65,7 @@ class Jax:
         data = Gather()
         degree, column = self.np.asarray(data.degree), self.np.asarray(data.column)
 
-        def products(both: Any) -> Any:
+        def products(both: Foreign) -> Foreign:
             x, w = both
             wanted = self.np.arange(16)[None, :] < degree[:, None]
             return self.np.sum(self.np.where(wanted, w[column], 0), axis=1) * x
@@ -73,7 +76,7 @@ class Jax:
         rows["reverse"]()
         return rows, apart(np.asarray(self._last[0]), data.gradient())
 
-    def _both(self, run: Any, x: Any, wanted: Any) -> tuple[Rows, Figures]:
+    def _both(self, run: Foreign, x: Foreign, wanted: Foreign) -> tuple[Rows, Figures]:
         rows = {"forward": self._row(run, x), "reverse": self._row(self.jax.grad(run), x)}
         rows["reverse"]()
         return rows, apart(np.asarray(self._last), wanted)

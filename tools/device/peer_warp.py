@@ -9,11 +9,14 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from .rows import TURNS, Figures, Gather, N, Rows, apart, measured, recurrence_gradient, starts
+
+Foreign: TypeAlias = Any
+"""An object of another library, whose types are not at hand."""
 
 __all__ = ["main"]
 
@@ -26,7 +29,7 @@ class Warp:
         arch: cuda or cpu.
     """
 
-    def __init__(self, wp: Any, arch: str) -> None:
+    def __init__(self, wp: Foreign, arch: str) -> None:
         self.wp = wp
         wp.config.quiet = True
         wp.init()
@@ -37,10 +40,10 @@ class Warp:
         """Wait for everything."""
         self.wp.synchronize()
 
-    def _array(self, values: Any) -> Any:
+    def _array(self, values: Foreign) -> Foreign:
         return self.wp.array(values, requires_grad=np.asarray(values).dtype.kind == "f")
 
-    def _kernel(self, function: Callable[..., None], *types: Any) -> Any:
+    def _kernel(self, function: Callable[..., None], *types: Foreign) -> Foreign:
         """A kernel whose parameters are of these types."""
         names = function.__code__.co_varnames
         function.__annotations__ = dict(zip(names, types, strict=False))
@@ -50,10 +53,10 @@ class Warp:
         """Stores of one number, without arguments and with."""
         wp = self.wp
 
-        def nop(x: Any) -> None:
+        def nop(x: Foreign) -> None:
             x[0] = 1.0
 
-        def args(x: Any, v: Any) -> None:
+        def args(x: Foreign, v: Foreign) -> None:
             x[0] = v
 
         first, second = self._kernel(nop, self.floats), self._kernel(args, self.floats, wp.float32)
@@ -69,7 +72,7 @@ class Warp:
         turns = wp.constant(TURNS)
         wp.set_module_options({"max_unroll": TURNS}, module=sys.modules[__name__])
 
-        def run(x: Any, y: Any) -> None:
+        def run(x: Foreign, y: Foreign) -> None:
             i = wp.tid()
             v = x[i]
             for _ in range(turns):
@@ -86,7 +89,7 @@ class Warp:
         """Sums of products, in a loop as long as memory says."""
         wp = self.wp
 
-        def run(x: Any, w: Any, degree: Any, column: Any, y: Any) -> None:
+        def run(x: Foreign, w: Foreign, degree: Foreign, column: Foreign, y: Foreign) -> None:
             i = wp.tid()
             total = wp.float32(0.0)
             for j in range(degree[i]):
@@ -101,7 +104,7 @@ class Warp:
         rows["reverse"]()
         return rows, apart(inputs[0].grad.numpy(), data.gradient())
 
-    def _both(self, kernel: Any, inputs: list[Any], outputs: list[Any]) -> Rows:
+    def _both(self, kernel: Foreign, inputs: list[Foreign], outputs: list[Foreign]) -> Rows:
         launch = self.wp.launch
         ones = [self.wp.ones_like(y) for y in outputs]
         gradients = [x.grad for x in inputs]

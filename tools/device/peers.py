@@ -14,7 +14,9 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+from adstack.conformance.harness.records import Record
 
 __all__ = ["NAMES", "command", "least", "main", "one"]
 
@@ -33,7 +35,7 @@ def command(name: str, arch: str, file: str, pythons: Mapping[str, str]) -> list
     return [python, "-m", tool, *about]
 
 
-def one(name: str, arch: str, pythons: Mapping[str, str], seconds: float) -> dict[str, Any]:
+def one(name: str, arch: str, pythons: Mapping[str, str], seconds: float) -> Record:
     """Figures of one run, or {"missing": why}."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "found.json"
@@ -51,11 +53,11 @@ def one(name: str, arch: str, pythons: Mapping[str, str], seconds: float) -> dic
             said = f"no answer in {seconds} s"
         except OSError as error:
             said = str(error)
-        found: dict[str, Any] = json.loads(file.read_text()) if file.is_file() else {}
+        found: Record = json.loads(file.read_text()) if file.is_file() else {}
     return found | ({"missing": said} if said else {})
 
 
-def least(runs: list[dict[str, Any]]) -> dict[str, float]:
+def least(runs: list[Record]) -> dict[str, float]:
     """The least figure of each row of all runs."""
     found: dict[str, float] = {}
     for run in runs:
@@ -64,7 +66,7 @@ def least(runs: list[dict[str, Any]]) -> dict[str, float]:
     return found
 
 
-def _rows(run: Mapping[str, Any]) -> list[tuple[str, float]]:
+def _rows(run: Record) -> list[tuple[str, float]]:
     """Figures by the names of their rows; what was written by hand has its recurrence at the top."""
     groups = {"recurrence": {key: run[key] for key in ("forward", "reverse") if key in run}, **run}
     return [
@@ -75,7 +77,7 @@ def _rows(run: Mapping[str, Any]) -> list[tuple[str, float]]:
     ]
 
 
-def table(found: Mapping[str, Mapping[str, Any]]) -> str:
+def table(found: Mapping[str, Record]) -> str:
     """The least figures side by side."""
     rows = list(dict.fromkeys(row for peer in found.values() for row in peer["least"]))
     lines = ["".join(f"{cell:>14}" for cell in ("", *found))]
@@ -96,7 +98,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=90, help="for one run (default %(default)s)")
     asked = parser.parse_args()
     pythons = dict(pair.split("=", 1) for pair in asked.python)
-    found: dict[str, dict[str, Any]] = {name: {"runs": []} for name in asked.only or NAMES}
+    found: dict[str, Record] = {name: {"runs": []} for name in asked.only or NAMES}
     for _ in range(asked.rounds):
         for name, about in found.items():
             if "missing" in about:

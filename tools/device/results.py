@@ -11,7 +11,9 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+from adstack.conformance.harness.records import Record
 
 __all__ = ["NAME", "main", "matrix", "results"]
 
@@ -21,7 +23,7 @@ _SAID: Final = re.compile(r"^(?:=+ )?((?:\d+ runs of \d+ variants|(?:ERROR|RACEC
 """What cases and compute-sanitizer say in the end."""
 
 
-def results(out: Path, files: Mapping[str, str], summary: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def results(out: Path, files: Mapping[str, str], summary: Mapping[str, Record]) -> Record:
     """Of parts that ran: `files` are those that they write to the folder, by the part's name."""
     read = {name: _read(out, files.get(name, "")) for name in summary}
     written = {name: found for name, found in read.items() if found is not None}
@@ -34,25 +36,25 @@ def results(out: Path, files: Mapping[str, str], summary: Mapping[str, Mapping[s
         }
         for name, found in summary.items()
     }
-    head: dict[str, Any] = {"date": datetime.date.today().isoformat()}
+    head: Record = {"date": datetime.date.today().isoformat()}
     if suites:
         subject = suites[0]["subjects"][0]
         head |= {"machine": suites[0]["machine"], "subject": {key: subject[key] for key in _SUBJECT}}
     return {**head, "parts": parts}
 
 
-def _read(out: Path, file: str) -> dict[str, Any] | None:
+def _read(out: Path, file: str) -> Record | None:
     """What a part has written, if it came so far."""
     if not file or not (out / file).is_file():
         return None
     try:
-        found: dict[str, Any] = json.loads((out / file).read_text())
+        found: Record = json.loads((out / file).read_text())
     except json.JSONDecodeError:  # it was ended while it wrote
         return None
     return found
 
 
-def _brief(found: dict[str, Any]) -> dict[str, Any]:
+def _brief(found: Record) -> Record:
     """Of the suite, how many cases came out how, and those that failed; of others, everything."""
     if "subjects" not in found:
         return found
@@ -60,7 +62,7 @@ def _brief(found: dict[str, Any]) -> dict[str, Any]:
     return {**found["suite"], "failed": failed}
 
 
-def matrix(report: Mapping[str, Any], commit: str) -> dict[str, Any]:
+def matrix(report: Record, commit: str) -> Record:
     """A report of the suite on one subject, small enough to be kept: what came of every case, how exact it was.
 
     Args:
@@ -69,7 +71,7 @@ def matrix(report: Mapping[str, Any], commit: str) -> dict[str, Any]:
     """
     (subject,) = report["subjects"]
     modes: dict[str, dict[str, str]] = {}
-    classes: dict[str, dict[str, Any]] = {}
+    classes: dict[str, Record] = {}
     for cell in report["cells"]:
         said = (
             cell["exactness"] if cell["status"] == "pass" else f"gap: {cell['gap']}" if cell["gap"] else cell["status"]

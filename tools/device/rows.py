@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 Array = npt.NDArray[Any]
-Rows = dict[str, Callable[[], Any]]
+Rows = dict[str, Callable[[], object]]
 """Row -> the work of one call."""
 Figures = dict[str, Any]
 
@@ -44,7 +44,7 @@ SCALES: Final = {"dispatch": 1e6, "recurrence": 1e3, "gather": 1e3}
 class Subject(Protocol):
     """An implementation: each method prepares the rows of a group; with gradients comes how far they are off."""
 
-    def sync(self) -> Any:
+    def sync(self) -> object:
         """Wait for everything."""
 
     def dispatch(self) -> Rows: ...
@@ -54,7 +54,7 @@ class Subject(Protocol):
     def gather(self) -> tuple[Rows, Figures]: ...
 
 
-def timed(call: Callable[[], Any], sync: Callable[[], Any], calls: int, rounds: int = ROUNDS) -> float:
+def timed(call: Callable[[], object], sync: Callable[[], object], calls: int, rounds: int = ROUNDS) -> float:
     """Seconds per call, the median of rounds that end with everything finished."""
     call()
     sync()

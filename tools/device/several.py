@@ -15,7 +15,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+from adstack.conformance.harness.records import Record
 
 __all__ = ["chosen", "main", "used"]
 
@@ -64,9 +66,9 @@ def _filling(arch: str, variable: str, device: int) -> Iterator[str]:
         print(errors, file=sys.stderr)
 
 
-def chosen(variable: str, taken: Callable[[], list[int]]) -> dict[str, Any]:
+def chosen(variable: str, taken: Callable[[], list[int]]) -> Record:
     """What each value of a variable led to: MiB more than before on each device, or an error; whether it works."""
-    found: dict[str, Any] = {}
+    found: Record = {}
     places = []
     for device in range(len(taken())):
         before, start = taken(), time.monotonic()

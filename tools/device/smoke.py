@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any
 
 import numpy as np
 
 import adstack as qd
 from adstack import inspection
+from adstack.conformance.harness.records import Record
 
 __all__ = ["main"]
 
 
-def recurrence(arch: str) -> dict[str, Any]:
+def recurrence(arch: str) -> Record:
     """The benchmarks' recurrence, small: its sums, gradients, and seconds of first calls."""
     start = time.perf_counter()
     qd.init(arch=getattr(qd, arch))

@@ -10,9 +10,10 @@ import importlib
 import json
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import adstack as qd
+from adstack.conformance.harness.records import Record
 
 from .rows import TURNS, Figures, Gather, N, Rows, apart, measured, recurrence_gradient, starts, timed
 
@@ -27,7 +28,7 @@ LAUNCHES: Final = 100
 class Language:
     """An implementation of the language, started anew for each group of rows."""
 
-    def __init__(self, arch: str, options: dict[str, Any]) -> None:
+    def __init__(self, arch: str, options: Record) -> None:
         self.arch, self.options = arch, options
 
     def sync(self) -> None:
@@ -107,7 +108,7 @@ class Language:
         return {"forward": run, "reverse": reverse}, apart(x.grad.to_numpy(), data.gradient())
 
 
-def blocks(arch: str) -> dict[str, Any]:
+def blocks(arch: str) -> Record:
     """The recurrence with other numbers of threads in a block, where the arch has such a number."""
     if arch != "cuda":
         return {}

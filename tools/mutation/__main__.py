@@ -14,9 +14,11 @@ import sys
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
+
+from adstack.conformance.harness.records import Record
 
 from . import autodiff
 from .edits import Edit, StaleEditError
@@ -48,7 +50,7 @@ def _commit() -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
-def summary(results: list[Verdict], everything: Sequence[Wrong], commit: str) -> dict[str, Any]:
+def summary(results: list[Verdict], everything: Sequence[Wrong], commit: str) -> Record:
     """The file's content: counts, and per row what killed each change."""
     order = {(mutant.row, mutant.change): place for place, mutant in enumerate(everything)}
     rows: dict[str, dict[str, str]] = {}

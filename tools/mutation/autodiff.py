@@ -29,7 +29,7 @@ TESTS: Final = (
     "../../tools/mutation/cases",
 )
 LIKELY: Final = {
-    "ir/derivatives.py*": ("ir/test_derivatives",),
+    "ir/scalar_ops.py*": ("ir/test_derivatives",),
     "derivative of *": ("ir/test_derivatives",),
     "gradients/undo.py*": ("gradients/test_undo",),
     "gradients/guarded.py*": ("gradients/test_undo",),

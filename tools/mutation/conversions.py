@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from adstack.ir import arithmetic, types
 from adstack.ir.ops import TABLE
 from adstack.ir.types import DType, f32, i32, u1, u8
+
+Array = npt.NDArray[Any]
+Cast = Callable[[DType, Array], Array]
+Function: TypeAlias = Callable[..., Any]
+"""A function that stands in the place of another."""
+HostNumber: TypeAlias = Any
+"""A number of Python or numpy."""
 
 __all__ = ["changes"]
 
@@ -27,7 +35,7 @@ def changes() -> Iterator[Change]:
         yield "cast on the host", change, _everywhere(arithmetic.cast_number, wrong_number)
 
 
-def _everywhere(function: Callable[..., Any], wrong: Callable[..., Any]) -> Callable[[], None]:
+def _everywhere(function: Function, wrong: Function) -> Callable[[], None]:
     """Puts `wrong` in the place of `function` wherever it was imported."""
 
     def apply() -> None:
@@ -38,7 +46,7 @@ def _everywhere(function: Callable[..., Any], wrong: Callable[..., Any]) -> Call
     return apply
 
 
-def _cast(wrong: Callable[..., Any]) -> Callable[[], None]:
+def _cast(wrong: Function) -> Callable[[], None]:
     def apply() -> None:
         object.__setattr__(TABLE["cast"], "meaning", wrong)
 
@@ -81,22 +89,24 @@ def _promotions() -> dict[str, Callable[[DType, DType], DType]]:
     }
 
 
-def _only(where: Callable[[DType, Any], bool], wrong: Callable[[DType, Any], Any]) -> Callable[[DType, Any], Any]:
+def _only(
+    where: Callable[[DType, Array], bool], wrong: Callable[[DType, Array], Array]
+) -> Callable[[DType, Array], Array]:
     """The cast, but `wrong` for the types that `where` names."""
     right = arithmetic.cast
 
-    def cast(to: DType, a: Any) -> Any:
+    def cast(to: DType, a: Array) -> Array:
         with np.errstate(all="ignore"):
             return wrong(to, a) if where(to, a) else right(to, a)
 
     return cast
 
 
-def _float_to_integer(to: DType, a: Any) -> bool:
+def _float_to_integer(to: DType, a: Array) -> bool:
     return a.dtype.kind == "f" and to.kind in "iu"
 
 
-def _casts() -> dict[str, Callable[[DType, Any], Any]]:
+def _casts() -> dict[str, Callable[[DType, Array], Array]]:
     right = arithmetic.cast
     integers = _float_to_integer
     return {
@@ -121,32 +131,32 @@ def _casts() -> dict[str, Callable[[DType, Any], Any]]:
     }
 
 
-def _wrapped(to: DType, a: Any) -> Any:
+def _wrapped(to: DType, a: Array) -> Array:
     whole = np.trunc(np.nan_to_num(a.astype(np.float64), posinf=0, neginf=0))
     return np.fmod(whole, 2.0**63).astype(np.int64).astype(to.numpy)
 
 
-def _saturated(to: DType, a: Any) -> Any:
+def _saturated(to: DType, a: Array) -> Array:
     clipped = [min(max(int(x), to.min), to.max) for x in a.ravel().tolist()]
     return np.array(clipped, to.numpy).reshape(a.shape)
 
 
-def _toward_zero(a: Any) -> Any:
+def _toward_zero(a: Array) -> Array:
     near = a.astype(np.float32)
     return np.where(np.abs(near.astype(np.float64)) > np.abs(a), np.nextafter(near, np.float32(0)), near)
 
 
-def _host_casts() -> dict[str, Callable[[Any, DType], Any]]:
+def _host_casts() -> dict[str, Callable[[HostNumber, DType], HostNumber]]:
     right = arithmetic.cast_number
 
-    def saturated(value: Any, to: DType) -> Any:
+    def saturated(value: HostNumber, to: DType) -> HostNumber:
         return min(max(value, to.min), to.max) if isinstance(value, int) and to.kind in "iu" else right(value, to)
 
-    def rounded(value: Any, to: DType) -> Any:
+    def rounded(value: HostNumber, to: DType) -> HostNumber:
         finite = isinstance(value, float) and abs(value) < 2.0**63
         return right(round(value), to) if finite and to.kind in "iu" else right(value, to)
 
-    def unrounded(value: Any, to: DType) -> Any:
+    def unrounded(value: HostNumber, to: DType) -> HostNumber:
         return float(value) if isinstance(value, float) and to.is_float else right(value, to)
 
     return {"integers saturate": saturated, "rounds to integers": rounded, "floats are not rounded": unrounded}

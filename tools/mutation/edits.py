@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from textwrap import dedent, indent
 
-__all__ = ["Edit", "StaleEditError", "applied", "read_edits", "span"]
+__all__ = ["Edit", "StaleEditError", "applied", "defined", "read_edits", "span"]
 
 
 class StaleEditError(Exception):
@@ -116,7 +116,7 @@ def span(source: str, where: str) -> tuple[int, int]:
     body: Sequence[ast.stmt] = _parsed(source).body
     found: ast.stmt | None = None
     for name in where.split("."):
-        found = next((node for node in body if name in _names(node)), None)
+        found = next((node for node in body if name in defined(node)), None)
         if found is None:
             raise StaleEditError(f"there is no {where}")
         body = getattr(found, "body", ())
@@ -125,8 +125,8 @@ def span(source: str, where: str) -> tuple[int, int]:
     return found.lineno - 1, found.end_lineno
 
 
-def _names(node: ast.stmt) -> list[str]:
-    """What a statement defines."""
+def defined(node: ast.stmt) -> list[str]:
+    """The names that a statement defines."""
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return [node.name]
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []

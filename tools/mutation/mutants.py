@@ -7,15 +7,19 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from adstack.ir.opdef import CLASSES, OpDef, exact
 from adstack.ir.ops import ATOMICS, TABLE, AtomicKind
+from adstack.ir.types import DType
 
 from . import conversions
 
+Array = npt.NDArray[Any]
+
 __all__ = ["Mutant", "mutants"]
 
-Meaning = Callable[..., Any]
+Meaning = Callable[..., Array]
 WIDER: Final = {"real": "numeric", "int": "bits", "bits": "any", "numeric": "any"}
 FLAGS: Final = ("pure", "reads", "writes", "terminator", "transcendental")
 
@@ -102,18 +106,18 @@ def _of_atomic(kind: AtomicKind) -> Changes:
     yield "one operand more", _setter(kind, "operands", kind.operands + 1)
 
 
-def _wrong_meanings(meaning: Meaning, neighbour: Any) -> Iterator[tuple[str, Meaning]]:
+def _wrong_meanings(meaning: Meaning, neighbour: OpDef | AtomicKind | None) -> Iterator[tuple[str, Meaning]]:
     yield "result plus one", _changed(meaning, _plus_one)
     yield "result negated", _changed(meaning, _negated)
     yield "one unit in the last place more", _changed(meaning, _next)
     yield "odd results alone plus one", _changed(meaning, _odd_plus_one)
     yield "result of another width", _changed(meaning, _of_another_width)
-    if neighbour is not None:
+    if neighbour is not None and neighbour.meaning is not None:
         yield f"meaning of {neighbour.name}", neighbour.meaning
 
 
-def _changed(meaning: Meaning, change: Callable[[Any], Any]) -> Meaning:
-    def wrong(to: Any, *args: Any) -> Any:
+def _changed(meaning: Meaning, change: Callable[[Array], Array]) -> Meaning:
+    def wrong(to: DType, *args: Array) -> Array:
         with np.errstate(all="ignore"):
             return change(np.asarray(meaning(to, *args)))
 
@@ -125,36 +129,36 @@ def _swapped(meaning: Meaning) -> Meaning:
     return lambda to, *args: meaning(to, *args[:-2], args[-1], args[-2])
 
 
-def _inverted(when: Callable[..., Any]) -> Callable[..., Any]:
+def _inverted(when: Callable[..., Array]) -> Callable[..., Array]:
     return lambda *args: ~when(*args)
 
 
-def _plus_one(a: Any) -> Any:
+def _plus_one(a: Array) -> Array:
     return ~a if a.dtype == np.bool_ else a + a.dtype.type(1)
 
 
-def _negated(a: Any) -> Any:
+def _negated(a: Array) -> Array:
     return ~a if a.dtype == np.bool_ else np.negative(a)
 
 
-def _next(a: Any) -> Any:
+def _next(a: Array) -> Array:
     return np.nextafter(a, a.dtype.type(np.inf)) if a.dtype.kind == "f" else _plus_one(a)
 
 
-def _odd_plus_one(a: Any) -> Any:
+def _odd_plus_one(a: Array) -> Array:
     """Changes some values and leaves others: those whose last bit is set."""
     bits = a.view(f"u{a.dtype.itemsize}")
     return np.where(bits & bits.dtype.type(1) != 0, _plus_one(a), a)
 
 
-def _of_another_width(a: Any) -> Any:
+def _of_another_width(a: Array) -> Array:
     return a.astype(np.float32 if a.dtype == np.float64 else np.float64)
 
 
-def _setter(target: Any, name: str, value: Any) -> Callable[[], None]:
+def _setter(target: object, name: str, value: object) -> Callable[[], None]:
     # rows are frozen, and mean it: only a mutation may go around that
     return lambda: object.__setattr__(target, name, value)
 
 
-def _binder(classes: dict[str, Any], variable: str, types: Any) -> Callable[[], None]:
+def _binder(classes: dict[str, tuple[DType, ...]], variable: str, types: tuple[DType, ...]) -> Callable[[], None]:
     return lambda: classes.update({variable: types})

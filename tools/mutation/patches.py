@@ -7,9 +7,14 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
+
+from adstack.ir.derivatives import RULES
+from adstack.ir.opdef import OpDef
+from adstack.ir.ops import TABLE
 
 from .edits import Edit, StaleEditError, applied, span
 
@@ -54,6 +59,19 @@ def _define(module: Any, name: str, statement: ast.stmt) -> None:
     old = getattr(module, name)
     exec(compile(ast.Module([statement], []), module.__file__, "exec"), vars(module))
     new = getattr(module, name)
+    if isinstance(old, OpDef):
+        _redefine(module, name, old, new)
+        return
     for other in list(sys.modules.values()):
         for key in [key for key, value in getattr(other, "__dict__", {}).items() if value is old]:
             setattr(other, key, new)
+
+
+def _redefine(module: Any, name: str, old: OpDef, new: OpDef) -> None:
+    """A row stays the object that others hold, and says what the new one says."""
+    for attribute in fields(OpDef):
+        object.__setattr__(old, attribute.name, getattr(new, attribute.name))
+    setattr(module, name, old)
+    TABLE[old.name] = old
+    if old.pulls:
+        RULES[old.name] = old.pulls

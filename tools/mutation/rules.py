@@ -6,37 +6,51 @@ import ast
 from collections.abc import Iterator
 from copy import deepcopy
 
-from .edits import Edit, span
+from .edits import Edit, defined
 
 __all__ = ["FILE", "rules"]
 
-FILE = "ir/derivatives.py"
+FILE = "ir/scalar_ops.py"
 FLIPPED: dict[type[ast.AST], type[ast.AST]] = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Lt: ast.Gt, ast.Gt: ast.Lt}
-OTHERS = {"sin": "cos", "cos": "sin", "sinh": "cosh", "cosh": "sinh", "log": "exp", "sqrt": "abs", "pow": "max"}
+OTHERS = {"SIN": "COS", "COS": "SIN", "SINH": "COSH", "COSH": "SINH", "LOG": "EXP", "SQRT": "ABS", "POW": "MAX"}
 
 
 def rules(source: str) -> list[Edit]:
     """The edits of the rows that `source`, the module's text, has."""
-    first, last = span(source, "RULES")
-    lines = source.splitlines(keepends=True)[first:last]
-    (table,) = ast.parse("".join(lines)).body
-    assert isinstance(table, ast.AnnAssign)
-    assert isinstance(table.value, ast.Dict)
-    found: list[Edit] = []
-    for key, row in zip(table.value.keys, table.value.values, strict=True):
-        name = ast.literal_eval(key) if key is not None else None
-        assert isinstance(name, str)
-        assert isinstance(row, ast.Call)
-        old = "".join(lines[row.lineno - 1 : row.end_lineno])
-        for change, wrong in _of_row(row):
-            new = f'    "{name}": {ast.unparse(wrong)},\n'
-            found.append(Edit(FILE, "RULES", change, old, new, f"derivative of {name}"))
-    return found
+    lines = source.splitlines(keepends=True)
+    edits: list[Edit] = []
+    for statement in ast.parse(source).body:
+        pulls = _pulls(statement)
+        if pulls is not None:
+            (where,) = defined(statement)
+            old = "".join(lines[statement.lineno - 1 : statement.end_lineno])
+            edits += (
+                Edit(FILE, where, change, old, new, f"derivative of {where}")
+                for change, new in _of_row(statement, pulls)
+            )
+    return edits
 
 
-def _of_row(row: ast.Call) -> Iterator[tuple[str, ast.Call]]:
+def _pulls(statement: ast.stmt) -> ast.Call | None:
+    """The call `through(...)` in a statement that enters a row."""
+    if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or not isinstance(statement.value, ast.Call):
+        return None
+    pulls = next((keyword.value for keyword in statement.value.keywords if keyword.arg == "pulls"), None)
+    return pulls if isinstance(pulls, ast.Call) else None
+
+
+def _of_row(statement: ast.stmt, pulls: ast.Call) -> Iterator[tuple[str, str]]:
+    """(what goes wrong, the statement with the wrong pulls)."""
+    for change, wrong in _of_pulls(pulls):
+        right, pulls.args = pulls.args, wrong
+        yield change, ast.unparse(statement) + "\n"
+        pulls.args = right
+
+
+def _of_pulls(row: ast.Call) -> Iterator[tuple[str, list[ast.expr]]]:
+    """(what goes wrong, the wrong arguments)."""
     if len({ast.unparse(pull) for pull in row.args}) > 1 and len(row.args) == 2:
-        yield "operands swapped", ast.Call(row.func, row.args[::-1], [])
+        yield "operands swapped", row.args[::-1]
     for k, pull in enumerate(row.args):
         if isinstance(pull, ast.Tuple):
             needs, rule = pull.elts
@@ -44,7 +58,7 @@ def _of_row(row: ast.Call) -> Iterator[tuple[str, ast.Call]]:
             for change, letters, body in _of_pull(str(needs.value), _body(rule), len(row.args)):
                 args = list(row.args)
                 args[k] = ast.Tuple([ast.Constant(letters), ast.Lambda(_ARGUMENTS, body)], ast.Load())
-                yield f"{'xyz'[k]}: {change}", ast.Call(row.func, args, [])
+                yield f"{'xyz'[k]}: {change}", args
 
 
 _ARGUMENTS = ast.arguments([], [ast.arg("g"), ast.arg("s")], None, [], [], None, [])
@@ -82,8 +96,8 @@ def _of_node(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
         turned = FLIPPED[type(node.ops[0])]()
         assert isinstance(turned, ast.cmpop)
         yield f"{ast.unparse(node)} turned round", ast.Compare(node.left, [turned], node.comparators)
-    if isinstance(node, ast.Constant) and node.value in OTHERS:
-        yield f"{OTHERS[str(node.value)]} for {node.value}", ast.Constant(OTHERS[str(node.value)])
+    if isinstance(node, ast.Name) and node.id in OTHERS:
+        yield f"{OTHERS[node.id]} for {node.id}", ast.Name(OTHERS[node.id], ast.Load())
     if isinstance(node, ast.Constant) and isinstance(node.value, float) and node.value not in (0.0, 1.0):
         yield f"{node.value} doubled", ast.Constant(2 * node.value)
     if isinstance(node, ast.Call) and ast.unparse(node.func) == "math.log":

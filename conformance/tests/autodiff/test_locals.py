@@ -17,9 +17,9 @@ from reverse_kit import Buffers, backward, gradients_of
 from adstack.autodiff.checkpoint_schedule import Checkpoints
 from adstack.autodiff.forward import forward
 from adstack.autodiff.reverse import reverse
+from adstack.error_analysis.bounds import gradient_bound
 from adstack.errors import AdstackDataAccessError
 from adstack.interpreter import run
-from adstack.interpreter.errors_bounds import gradient_bound
 from adstack.ir.builder import Builder
 from adstack.ir.structure import Kernel, Place, Region, Value
 from adstack.ir.types import f64, i32

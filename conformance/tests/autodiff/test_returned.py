@@ -15,8 +15,8 @@ from transforms_kit import kernel_of, wrap
 
 from adstack.autodiff.forward import forward
 from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smooth_kernel
+from adstack.error_analysis.bounds import gradient_bound
 from adstack.interpreter import run
-from adstack.interpreter.errors_bounds import gradient_bound
 from adstack.ir.structure import Kernel
 from adstack.ir.types import f64
 from adstack.ir.verify.verifier import verify

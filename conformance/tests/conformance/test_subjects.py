@@ -7,7 +7,6 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 from suites import MODULE, no_budgets, write_suite
@@ -20,6 +19,7 @@ from adstack.conformance.harness.plan import stale_gaps
 from adstack.conformance.harness.pool import run_cells
 from adstack.conformance.subjects import record
 from adstack.conformance.subjects.backends import backend_subjects
+from adstack.conformance.subjects.gap_lists import GapListError, parsed
 from adstack.conformance.subjects.peers import PEERS, peer_subject, variable
 
 
@@ -128,9 +128,18 @@ def test_gaps_are_listed_by_case_where_all_variants_fail_and_one_by_one_elsewher
         for name in entries
     }
     table = record.patterns(results, [], entries)
-    assert table == {"reverse": {"there is no derivative of a statement": [f"{all_}*", f"{some}:f*,while-2"]}}
+    assert table == {("reverse", "there is no derivative of a statement"): [f"{all_}*", f"{some}:f*,while-2"]}
     assert record.patterns(results, [Gap("gradients/*", "known", "reverse")], entries) == {}
-    scope: dict[str, Any] = {}
-    exec(record.listed({"taichi": table}), scope)
-    ((names),) = scope["RUN_GAPS"]["taichi"]["reverse"].values()
-    assert [f"gradients/{name}" for name in names.split()] == [f"{all_}*", f"{some}:f*,while-2"]
+    assert list(parsed(record.runs({"taichi": table}))) == [
+        ("taichi", Gap(covers, "there is no derivative of a statement", "reverse"))
+        for covers in (f"{all_}*", f"{some}:f*,while-2")
+    ]
+
+
+def test_a_list_of_gaps_says_who_when_why_and_where():
+    text = "# some\n[a, b]\nany: it is: so\n    x/* y\n\n[b]\nreverse: other\n    z\n"
+    both = [(peer, Gap(covers, "it is: so")) for covers in ("x/*", "y") for peer in ("a", "b")]
+    assert list(parsed(text)) == [*both, ("b", Gap("z", "other", "reverse"))]
+    for wrong in ("any: no peer\n", "[a]\n    no-reason\n", "[a]\nno colon\n"):
+        with pytest.raises(GapListError, match="neither"):
+            list(parsed(wrong))

@@ -45,11 +45,11 @@ def test_the_cache_does_not_grow_without_end():
     kept = [kernel() for _ in range(cache.CAPACITY + 5)]
     for k in kept:
         cache.prepared(k, False)
-    assert len(cache._CACHE) <= cache.CAPACITY
+    assert len(cache.ENTRIES) <= cache.CAPACITY
 
 
 def test_every_op_has_a_rule_or_a_meaning_or_ends_a_region():
-    without = [row.name for row in TABLE.values() if row.meaning is None and row.name not in RULES]
+    without = [row.name for row in TABLE.values() if row.meaning is None and row not in RULES]
     assert sorted(without) == ["return", "yield"]
 
 

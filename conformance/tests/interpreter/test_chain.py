@@ -7,8 +7,8 @@ import pytest
 from transforms_kit import kernel_of, wrap
 
 from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smooth_kernel
-from adstack.interpreter.chain import Step, Written, chained
-from adstack.interpreter.errors_bounds import bound, gradient_bound
+from adstack.error_analysis.bounds import bound, gradient_bound
+from adstack.error_analysis.chain import Step, Written, chained
 from adstack.ir.types import f32, f64
 
 

@@ -11,8 +11,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from adstack.interpreter.errors_bounds import bound, gradient_bound
-from adstack.interpreter.rounding import gamma, half_ulp, result_error
+from adstack.error_analysis.bounds import bound, gradient_bound
+from adstack.error_analysis.rounding import gamma, half_ulp, result_error
 from adstack.ir.builder import Builder
 from adstack.ir.structure import Kernel, Place, Region, Value
 from adstack.ir.types import f16, f32, f64, i32
@@ -117,7 +117,7 @@ def error(name, args, errors, dtype=f64):
     arrays = [np.array([x]) for x in args]
     with np.errstate(all="ignore"):
         own = TABLE[name].meaning(dtype, *arrays)
-        return result_error(name, dtype, own, arrays, [np.array([e]) for e in errors]).item()
+        return result_error(TABLE[name], dtype, own, arrays, [np.array([e]) for e in errors]).item()
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ import pytest
 
 from adstack.errors import AdstackArgumentError, AdstackOutOfBoundsError, InternalError
 from adstack.interpreter import RunOptions, run
-from adstack.interpreter.tape import gradient
 from adstack.ir.builder import Builder
 from adstack.ir.structure import Function, Kernel, Place, Region, Value
 from adstack.ir.types import f16, f32, f64, i32, u1
+from adstack.oracle.tape import gradient
 from adstack.transforms.math.lower import lower_math
 from adstack.transforms.tasks import tasks
 

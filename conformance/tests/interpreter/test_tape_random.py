@@ -12,10 +12,11 @@ import pytest
 from exactly import Exactly, mp
 
 from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smooth_kernel
+from adstack.error_analysis.bounds import bound, gradient_bound
 from adstack.interpreter import RunOptions, run
-from adstack.interpreter.errors_bounds import bound, gradient_bound
-from adstack.interpreter.tape import DEFAULT, gradient, record, walked
+from adstack.interpreter.launch import DEFAULT
 from adstack.ir.types import f16, f32, f64
+from adstack.oracle.tape import gradient, record, walked
 
 SEEDS = (0, 2, 4, 5, 6, 7)
 SMALL = 10

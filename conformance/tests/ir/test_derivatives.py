@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from exactly import FUNCTIONS, mp
 
+from adstack.error_analysis.rounding import Bounded, half_ulp
 from adstack.interpreter import run
-from adstack.interpreter.numbers import Num
-from adstack.interpreter.rounding import Bounded, half_ulp
 from adstack.ir.builder import Builder
 from adstack.ir.derivatives import NOT_DIFFERENTIABLE, RULES, Saved
 from adstack.ir.ops import TABLE
 from adstack.ir.structure import Kernel
 from adstack.ir.types import f16, f32, f64, u1
+from adstack.oracle.numbers import Num
 from adstack.transforms.math.num import Num as Built
 
 INF, NAN = math.inf, math.nan

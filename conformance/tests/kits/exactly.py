@@ -5,11 +5,10 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 
-from adstack.interpreter.adjoints import Adjoint
-from adstack.interpreter.beside import CHOICES
-from adstack.interpreter.numbers import Num
-from adstack.ir.derivatives import RULES
 from adstack.ir.types import f64
+from adstack.oracle.adjoints import Adjoint
+from adstack.oracle.beside import CHOICES
+from adstack.oracle.numbers import Num
 
 mp = mpmath.mp.clone()
 mp.dps = 60
@@ -50,8 +49,8 @@ def precise(array):
     return out
 
 
-def elementwise(name, *args):
-    return np.array([FUNCTIONS[name](*row) for row in zip(*np.broadcast_arrays(*args), strict=True)], object)
+def elementwise(row, *args):
+    return np.array([FUNCTIONS[row.name](*point) for point in zip(*np.broadcast_arrays(*args), strict=True)], object)
 
 
 class ExactNum(Num):
@@ -60,10 +59,10 @@ class ExactNum(Num):
     def literal(self, number):
         return ExactNum(self.dtype, np.array([mp.mpf(number)], object), np.array([number]))
 
-    def op(self, name, *others):
+    def op(self, row, *others):
         args = [self, *(self.lift(other) for other in others)]
-        value = elementwise(name, *(arg.value for arg in args))
-        return ExactNum(f64, value, value.astype(float), super().result(name, f64, value, tuple(args)).live)
+        value = elementwise(row, *(arg.value for arg in args))
+        return ExactNum(f64, value, value.astype(float), super().result(row, f64, value, tuple(args)).live)
 
     def chosen(self, condition, yes, no):
         plain = super().chosen(condition, yes, no)
@@ -117,13 +116,13 @@ class Exactly:
     def exact(self, own):
         return precise(own)
 
-    def result(self, name, to, own, args):
-        if name not in RULES:
+    def result(self, row, to, own, args):
+        if not row.pulls:
             return precise(own)
-        if name in CHOICES:
+        if row in CHOICES:
             shown = [arg if arg.beside is not None else _plain(arg) for arg in args]
-            return CHOICES[name](*shown)
-        return elementwise(name, *(arg.beside for arg in args))
+            return CHOICES[row](*shown)
+        return elementwise(row, *(arg.beside for arg in args))
 
     def cells(self, dtype, own):
         return ExactCells(own)

@@ -10,8 +10,8 @@ from reverse_kit import gradients_of
 
 from adstack.autodiff.journal import WANTED, Journaled, journaled
 from adstack.autodiff.updates import ordered_updates
+from adstack.error_analysis.bounds import gradient_bound
 from adstack.interpreter import RunOptions, run
-from adstack.interpreter.errors_bounds import gradient_bound
 from adstack.ir.structure import Kernel
 from adstack.ir.verify.verifier import verify
 from adstack.transforms.pipeline import lower, optimize

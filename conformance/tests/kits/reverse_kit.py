@@ -10,8 +10,8 @@ import numpy.typing as npt
 from transforms_kit import kernel_of, wrap
 
 from adstack.autodiff.reverse import reverse
+from adstack.error_analysis.bounds import gradient_bound
 from adstack.interpreter import run
-from adstack.interpreter.errors_bounds import gradient_bound
 from adstack.ir.structure import Kernel, Op, Place
 from adstack.ir.verify.verifier import verify
 from adstack.transforms.pipeline import lower, optimize

@@ -11,9 +11,9 @@ import pytest
 
 from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smooth_kernel
 from adstack.conformance.fuzz.traffic import traffic_kernel
+from adstack.error_analysis.bounds import gradient_bound
 from adstack.errors import AdstackDataAccessError
 from adstack.interpreter import run
-from adstack.interpreter.errors_bounds import gradient_bound
 from adstack.ir.location import Loc
 from adstack.ir.structure import Kernel, Place
 from adstack.ir.types import f64

@@ -19,7 +19,7 @@ from adstack.tools.accuracy.jit import Compiled
 from adstack.tools.accuracy.minimax import remez, rounded
 from adstack.tools.accuracy.truth import TRUTH, exactly
 from adstack.transforms.math import library
-from adstack.transforms.math.library import ALGORITHMS, Algorithm
+from adstack.transforms.math.algorithms import ALGORITHMS, Algorithm
 
 EVERY = [(name, dtype) for name in TRUTH for dtype in FLOATS]
 IDS = [f"{name}.{dtype}" for name, dtype in EVERY]
@@ -97,8 +97,8 @@ def test_distances_in_long_double_see_below_the_smallest_double():
 
 def shifted(monkeypatch, by: float) -> None:
     """A function `exp` whose result is off by a factor."""
-    build = library.ALGORITHMS["exp"].build
-    monkeypatch.setitem(library.ALGORITHMS, "exp", Algorithm(lambda x: build(x) * (1.0 + by)))
+    build = ALGORITHMS["exp"].build
+    monkeypatch.setitem(ALGORITHMS, "exp", Algorithm(lambda x: build(x) * (1.0 + by)))
 
 
 def test_a_sweep_sees_an_error_of_two_units(monkeypatch):
@@ -150,7 +150,7 @@ def test_every_number_of_a_format_is_tried_once():
     assert len(seen) == len(np.unique(seen)) == 65536
 
 
-@pytest.mark.parametrize("name", list(points.HARD))
+@pytest.mark.parametrize("name", [row.name for row in points.HARD])
 def test_hard_points_are_reproducible_and_as_many_as_asked_for(name):
     with np.errstate(all="ignore"):
         first, second = (np.concatenate([x for (x,) in points.hard(name, 10 * points.BATCH)]) for _ in range(2))
@@ -203,8 +203,8 @@ def test_the_command_measures_what_is_missing_and_no_more(tmp_path):
 
 
 def test_ordinary_arguments_are_found_about_1_and_end_where_something_is_rare_or_subnormal(monkeypatch, capsys):
-    every = ordinary._binade
-    monkeypatch.setattr(ordinary, "_binade", lambda exponent: every(exponent)[:: 1 << 16])
+    every = ordinary.binade
+    monkeypatch.setattr(ordinary, "binade", lambda exponent: every(exponent)[:: 1 << 16])
     ordinary.main(["sin", "exp"])
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [name for name, *_ in lines] == ["sin", "exp"]

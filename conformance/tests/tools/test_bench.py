@@ -25,7 +25,7 @@ from adstack.tools.bench.rows import DEFAULT, ROWS, Row, chosen
 from adstack.tools.bench.runners import language
 from adstack.tools.bench.subjects import Subject, compiled_backends
 from adstack.tools.bench.workers import Worker, WorkerError, environment
-from adstack.tools.console import console
+from adstack.tools.terminal.console import console
 
 FAKE = """
 import json, os, sys

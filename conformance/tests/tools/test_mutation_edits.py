@@ -39,9 +39,9 @@ def test_every_edit_fits_the_sources() -> None:
 
 def test_every_kind_of_decision_and_every_derivative_is_edited() -> None:
     files = {edit.file.rsplit("/", 1)[-1].removesuffix(".py") for edit in edits()}
-    assert files >= {"derivatives", "activity", "plan", "mincut", "sweep", "backward", "state", "reverse", "rotate"}
+    assert files >= {"scalar_ops", "activity", "plan", "mincut", "sweep", "backward", "state", "reverse", "rotate"}
     assert files >= {"conflicts", "replay", "before", "parts", "access", "undo", "tape"}
-    assert {edit.row for edit in edits()} >= {f"derivative of {name}" for name in RULES}
+    assert {edit.row for edit in edits()} >= {f"derivative of {name.upper()}" for name in RULES}
 
 
 def test_lines_are_found_at_any_indentation_and_replaced() -> None:
@@ -84,16 +84,16 @@ def test_edits_are_read_as_they_would_stand_in_a_diff(tmp_path: Path) -> None:
 
 
 def test_rules_follow_the_table() -> None:
-    source = 'RULES: dict = {\n    "f": _row(("x", lambda g, s: g * (s.x - 1.5))),\n}\n'
-    made = {edit.change: applied(source, edit).splitlines()[1] for edit in rules(source)}
-    start = '    "f": _row(('
+    source = 'F = _unary("f", pulls=through(("x", lambda g, s: g * (s.x - 1.5))))\n'
+    made = {edit.change: applied(source, edit) for edit in rules(source)}
+    start, end = "F = _unary('f', pulls=through(('", "))\n"
     assert made == {
-        "x: negated": start + "'x', lambda g, s: -(g * (s.x - 1.5)))),",
-        "x: the factor dropped": start + "'x', lambda g, s: g)),",
-        "x: r taken for x": start + "'r', lambda g, s: g * (s.r - 1.5))),",
-        "x: plus for minus in s.x - 1.5": start + "'x', lambda g, s: g * (s.x + 1.5))),",
-        "x: 1.5 dropped from s.x - 1.5": start + "'x', lambda g, s: g * s.x)),",
-        "x: 1.5 doubled": start + "'x', lambda g, s: g * (s.x - 3.0))),",
+        "x: negated": start + "x', lambda g, s: -(g * (s.x - 1.5)))" + end,
+        "x: the factor dropped": start + "x', lambda g, s: g)" + end,
+        "x: r taken for x": start + "r', lambda g, s: g * (s.r - 1.5))" + end,
+        "x: plus for minus in s.x - 1.5": start + "x', lambda g, s: g * (s.x + 1.5))" + end,
+        "x: 1.5 dropped from s.x - 1.5": start + "x', lambda g, s: g * s.x)" + end,
+        "x: 1.5 doubled": start + "x', lambda g, s: g * (s.x - 3.0))" + end,
     }
 
 
@@ -111,7 +111,7 @@ from adstack.autodiff import mincut, state
 edited("autodiff/mincut.py", "_Network.reaching", "found, queue = {sink}, deque([sink])",
        "found, queue = {sink, -7}, deque([sink])")
 print(sorted(mincut._Network(3).reaching(2)))
-edited("ir/derivatives.py", "RULES", '"cast": _row(("", _same)),', '"cast": _row(None),')
+edited("ir/scalar_ops.py", "CAST", '    pulls=through(("", _same)),', '    pulls=through(None),')
 from adstack.autodiff import backward
 print(backward.RULES["cast"], before is backward.RULES)
 edited("autodiff/state.py", "Adjoints.inner", "outer, self._found = self._found, {}",

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ...ir import scalar_ops as ops
 from . import coefficients as table
+from .algorithms import computes
 from .formats import clamp, format_of, power_of_two, rounded_integer, scale, two_sum_error
 from .num import Num, horner
 
@@ -39,6 +41,7 @@ def split(x: Num) -> Split:
     return Split(k, r, whole.fma(-second, lead - r))
 
 
+@computes(ops.EXP)
 def exp(x: Num) -> Num:
     """e^x."""
     name = x.dtype.name
@@ -46,6 +49,7 @@ def exp(x: Num) -> Num:
     return scale(1.0 + ((s.r * s.r).fma(horner(s.r, table.EXP[name]), s.low) + s.r), s.k)
 
 
+@computes(ops.EXP2)
 def exp2(x: Num) -> Num:
     """2^x."""
     reach = float(format_of(x).reach)
@@ -89,6 +93,7 @@ def _expm1(x: Num) -> Difference:
     return Difference(high, unit.fma(rest, low) + lost)
 
 
+@computes(ops.EXPM1)
 def expm1(x: Num) -> Num:
     """e^x - 1 without cancellation."""
     name = x.dtype.name
@@ -97,6 +102,7 @@ def expm1(x: Num) -> Num:
     return tiny.where(x, (d.high + d.low) * 2.0)
 
 
+@computes(ops.SINH)
 def sinh(x: Num) -> Num:
     """(e^x - e^-x) / 2; a polynomial below 1."""
     size = abs(x)
@@ -110,6 +116,7 @@ def sinh(x: Num) -> Num:
     return (size < 1.0).where(small, large).copysign(x)
 
 
+@computes(ops.COSH)
 def cosh(x: Num) -> Num:
     """(e^x + e^-x) / 2."""
     g = grow(clamp(abs(x), 0.0, _HIGHEST[x.dtype.name] + 1.0))
@@ -127,6 +134,7 @@ def _reciprocal(g: Grown) -> Num:
     return power_of_two(down, fmt) / (g.high + g.low)
 
 
+@computes(ops.TANH)
 def tanh(x: Num) -> Num:
     """E / (E + 2) with E = e^2x - 1 in two words, and one division."""
     size = abs(x)

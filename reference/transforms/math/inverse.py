@@ -7,11 +7,14 @@ Manual for the Elementary Functions", 1980. Coefficients: tools/accuracy/coeffic
 
 from __future__ import annotations
 
+from ...ir import scalar_ops as ops
 from . import coefficients as table
+from .algorithms import computes
 from .formats import INFINITY, format_of
 from .num import Num, horner
 
 
+@computes(ops.ATAN)
 def atan(x: Num) -> Num:
     """The arc tangent."""
     value, tail = atan_ratio(abs(x), x.const(1.0))
@@ -44,6 +47,7 @@ def atan_ratio(top: Num, bottom: Num) -> tuple[Num, Num]:
     return value, ((high - value) + r) + (low + wave)
 
 
+@computes(ops.ASIN)
 def asin(x: Num) -> Num:
     """The arc sine; NaN outside [-1, 1]."""
     size = abs(x)
@@ -69,6 +73,7 @@ def _folded(size: Num, far: Num) -> tuple[Num, Num, Num]:
     return square, r, low
 
 
+@computes(ops.ACOS)
 def acos(x: Num) -> Num:
     """The arc cosine; NaN outside [-1, 1]."""
     size = abs(x)
@@ -87,6 +92,7 @@ def acos(x: Num) -> Num:
     return far.where((x > 0.0).where(positive, negative), near_value)
 
 
+@computes(ops.ATAN2)
 def atan2(y: Num, x: Num) -> Num:
     """The angle of the point (x, y), with the signed zeros and infinities of IEEE 754."""
     fmt = format_of(x)

@@ -12,10 +12,8 @@ A backend may take the variants in `WIDE`, named like "sin.wide.f32", instead: t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from ...ir.builder import Builder
 from ...ir.functions import use_library
@@ -26,59 +24,14 @@ from ..scalar.dce import dce
 from ..scalar.fold import fold
 from ..scalar.simplify import simplify
 from . import exponential, inverse, logarithmic, power, prepared, roots, trigonometric, wide
+from .algorithms import ALGORITHMS, FAST, WIDE
 from .num import Num
 
-__all__ = ["ALGORITHMS", "FAST", "NAMES", "WIDE", "Algorithm", "find", "from_source", "function", "traced"]
+__all__ = ["MODULES", "NAMES", "find", "from_source", "function", "traced"]
 
 
-@dataclass(frozen=True)
-class Algorithm:
-    """One function of the library.
-
-    Attributes:
-        build: emits the IR, for f32 or f64.
-        arity: how many numbers it takes.
-    """
-
-    build: Callable[..., Any]
-    arity: int = 1
-
-
-_UNARY: Final[tuple[Callable[..., Any], ...]] = (
-    trigonometric.sin,
-    trigonometric.cos,
-    trigonometric.tan,
-    trigonometric.sincos,
-    inverse.asin,
-    inverse.acos,
-    inverse.atan,
-    exponential.sinh,
-    exponential.cosh,
-    exponential.tanh,
-    exponential.exp,
-    exponential.exp2,
-    exponential.expm1,
-    logarithmic.log,
-    logarithmic.log2,
-    logarithmic.log10,
-    logarithmic.log1p,
-    roots.rsqrt,
-    roots.cbrt,
-)
-_BINARY: Final[tuple[Callable[..., Any], ...]] = (inverse.atan2, roots.hypot, power.pow)
-
-ALGORITHMS: Final[dict[str, Algorithm]] = {
-    **{build.__name__: Algorithm(build) for build in _UNARY},
-    **{build.__name__: Algorithm(build, 2) for build in _BINARY},
-}
-
-
-FAST: Final = ("sin", "cos", "tan", "sincos", "rsqrt")
-"""Functions with a variant that `fast_math` licenses: theirs take `fast`."""
-
-
-WIDE: Final[dict[str, Algorithm]] = {build.__name__: Algorithm(build) for build in (wide.sin, wide.cos, wide.sincos)}
-"""Functions of f32 with a variant for devices whose multiply-add of f32 is made of f64: see wide.py."""
+MODULES: Final = (trigonometric, inverse, exponential, logarithmic, roots, power, wide)
+"""Importing them fills the tables of algorithms."""
 
 
 def traced(name: str, dtype: DType, variant: str = "") -> Region:
@@ -95,7 +48,7 @@ def traced(name: str, dtype: DType, variant: str = "") -> Region:
 
 def function(name: str, dtype: DType, fast: bool = False) -> Function:
     """The function that computes `name` on numbers of a float type; the fast variant, if asked for and there is one."""
-    return _built(name, dtype, "fast" if fast and name in FAST else "")
+    return built(name, dtype, "fast" if fast and name in FAST else "")
 
 
 def from_source(name: str, dtype: DType, variant: str = "") -> Region:
@@ -107,7 +60,8 @@ def from_source(name: str, dtype: DType, variant: str = "") -> Region:
 
 
 @cache
-def _built(name: str, dtype: DType, variant: str) -> Function:
+def built(name: str, dtype: DType, variant: str) -> Function:
+    """The function of an operation, a type and a variant: read, or built, once."""
     called = _name(name, dtype, variant)
     return Function(called, prepared.load(called) or from_source(name, dtype, variant), builtin=True)
 
@@ -127,7 +81,7 @@ NAMES: Final = {
 
 def find(name: str) -> Function | None:
     """The function called `name` in the text form, like "sin.f32"."""
-    return _built(*NAMES[name]) if name in NAMES else None
+    return built(*NAMES[name]) if name in NAMES else None
 
 
 use_library(find)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ...ir import scalar_ops as ops
 from . import coefficients as table
+from .algorithms import computes
 from .formats import INFINITY, format_of
 from .num import Num, horner
 
@@ -41,6 +43,7 @@ def special(x: Num, value: Num) -> Num:
     return ordinary.where(value, other)
 
 
+@computes(ops.LOG)
 def log(x: Num) -> Num:
     """The natural logarithm."""
     p = parts(x)
@@ -70,6 +73,7 @@ def _times(words: tuple[Num, Num], factor: tuple[float, ...]) -> tuple[Num, Num]
     return product, total.fma(factor[0], -product) + total.fma(factor[1], rest * factor[0])
 
 
+@computes(ops.LOG2)
 def log2(x: Num) -> Num:
     """The logarithm to base 2; exact at powers of two."""
     p = parts(x)
@@ -79,6 +83,7 @@ def log2(x: Num) -> Num:
     return special(x, p.k.eq(0.0).where(high + low, total + rest))
 
 
+@computes(ops.LOG10)
 def log10(x: Num) -> Num:
     """The logarithm to base 10."""
     name = x.dtype.name
@@ -91,6 +96,7 @@ def log10(x: Num) -> Num:
     return special(x, p.k.eq(0.0).where(high + low, total + rest))
 
 
+@computes(ops.LOG1P)
 def log1p(x: Num) -> Num:
     """log(1 + x): the logarithm of the rounded sum, and what rounding it lost."""
     first, second = table.LN2[x.dtype.name]

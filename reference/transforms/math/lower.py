@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...ir.ops import TABLE
+from ...ir import scalar_ops as ops
+from ...ir.ops import CALL
 from ...ir.structure import Function, Op, Region, Value
 from ..rewriting.options import DEFAULT, Options
 from ..rewriting.rewrite import Rewriter
+from .algorithms import SINCOS
 from .library import function
 
 __all__ = ["lower_math"]
 
-CALL: Final = TABLE["call"]
-PAIR: Final = (TABLE["sin"], TABLE["cos"])
+PAIR: Final = (ops.SIN, ops.COS)
 
 
 def lower_math(body: Region, options: Options = DEFAULT) -> None:
@@ -62,7 +63,7 @@ class Lowering(Rewriter):
         if not pair:
             dtype = op.result.dtype
             pair += [op.result if k == position else Value(dtype) for k in range(2)]
-            self._call(op, function("sincos", dtype, self.fast), pair)
+            self._call(op, function(SINCOS, dtype, self.fast), pair)
         else:
             self.rename(op.results, [pair[position]])
 

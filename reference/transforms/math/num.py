@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Union
 
+from ...ir import scalar_ops as ops
 from ...ir.builder import Builder
+from ...ir.opdef import OpDef
 from ...ir.structure import Region, Value
 from ...ir.types import DType, i32, u1
 
@@ -38,87 +40,87 @@ class Num:
         """A constant of this type."""
         return Num(self.b, self.b.const(value, self.dtype))
 
-    def op(self, name: str, *others: Operand) -> Num:
-        return Num(self.b, self.b.emit(name, self.v, *(self.lift(o) for o in others)))
+    def op(self, row: OpDef, *others: Operand) -> Num:
+        return Num(self.b, self.b.emit(row.name, self.v, *(self.lift(o) for o in others)))
 
-    def _reversed(self, name: str, other: Operand) -> Num:
-        return Num(self.b, self.b.emit(name, self.lift(other), self.v))
+    def _reversed(self, row: OpDef, other: Operand) -> Num:
+        return Num(self.b, self.b.emit(row.name, self.lift(other), self.v))
 
     def __add__(self, other: Operand) -> Num:
-        return self.op("add", other)
+        return self.op(ops.ADD, other)
 
     def __radd__(self, other: Operand) -> Num:
-        return self._reversed("add", other)
+        return self._reversed(ops.ADD, other)
 
     def __sub__(self, other: Operand) -> Num:
-        return self.op("sub", other)
+        return self.op(ops.SUB, other)
 
     def __rsub__(self, other: Operand) -> Num:
-        return self._reversed("sub", other)
+        return self._reversed(ops.SUB, other)
 
     def __mul__(self, other: Operand) -> Num:
-        return self.op("mul", other)
+        return self.op(ops.MUL, other)
 
     def __rmul__(self, other: Operand) -> Num:
-        return self._reversed("mul", other)
+        return self._reversed(ops.MUL, other)
 
     def __truediv__(self, other: Operand) -> Num:
-        return self.op("div", other)
+        return self.op(ops.DIV, other)
 
     def __rtruediv__(self, other: Operand) -> Num:
-        return self._reversed("div", other)
+        return self._reversed(ops.DIV, other)
 
     def __neg__(self) -> Num:
-        return self.op("neg")
+        return self.op(ops.NEG)
 
     def __abs__(self) -> Num:
-        return self.op("abs")
+        return self.op(ops.ABS)
 
     def __and__(self, other: Operand) -> Num:
-        return self.op("and", other)
+        return self.op(ops.AND, other)
 
     def __or__(self, other: Operand) -> Num:
-        return self.op("or", other)
+        return self.op(ops.OR, other)
 
     def __xor__(self, other: Operand) -> Num:
-        return self.op("xor", other)
+        return self.op(ops.XOR, other)
 
     def __invert__(self) -> Num:
-        return self.op("not")
+        return self.op(ops.NOT)
 
     def __lshift__(self, other: Operand) -> Num:
-        return self.op("shl", other)
+        return self.op(ops.SHL, other)
 
     def __rshift__(self, other: Operand) -> Num:
-        return self.op("shr", other)
+        return self.op(ops.SHR, other)
 
     def __lt__(self, other: Operand) -> Num:
-        return self.op("lt", other)
+        return self.op(ops.LT, other)
 
     def __le__(self, other: Operand) -> Num:
-        return self.op("le", other)
+        return self.op(ops.LE, other)
 
     def __gt__(self, other: Operand) -> Num:
-        return self.op("gt", other)
+        return self.op(ops.GT, other)
 
     def __ge__(self, other: Operand) -> Num:
-        return self.op("ge", other)
+        return self.op(ops.GE, other)
 
     def eq(self, other: Operand) -> Num:
-        return self.op("eq", other)
+        return self.op(ops.EQ, other)
 
     def ne(self, other: Operand) -> Num:
-        return self.op("ne", other)
+        return self.op(ops.NE, other)
 
     def fma(self, factor: Operand, addend: Operand) -> Num:
         """`self * factor + addend`, rounded once."""
-        return self.op("fma", factor, addend)
+        return self.op(ops.FMA, factor, addend)
 
     def sqrt(self) -> Num:
-        return self.op("sqrt")
+        return self.op(ops.SQRT)
 
     def rint(self) -> Num:
-        return self.op("rint")
+        return self.op(ops.RINT)
 
     def to(self, dtype: DType) -> Num:
         """Converted to another type."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ...ir import scalar_ops as ops
 from . import coefficients as table
+from .algorithms import computes
 from .formats import INFINITY, format_of, rounded_integer, scale
 from .logarithmic import parts
 from .num import Num, horner
@@ -48,6 +50,7 @@ def log2_words(x: Num) -> Words:
     return Words(high, ((p.k - high) + m) + m_low)
 
 
+@computes(ops.POW)
 def pow(x: Num, y: Num) -> Num:  # noqa: A001 - its name in the table of operations
     """x to the power y."""
     size = abs(x)
@@ -80,7 +83,7 @@ def _exp2_near(r: Num, low: Num) -> Num:
 def _with_sign(x: Num, y: Num, size: Num, power: Num) -> Num:
     """The power of |x| given the sign of x ** y, or replaced where x ** y is not real."""
     half = y * 0.5
-    integral, even = y.op("floor").eq(y), half.op("floor").eq(half)
+    integral, even = y.op(ops.FLOOR).eq(y), half.op(ops.FLOOR).eq(half)
     negative = x.bits(format_of(x).signed) < 0
     signed = (negative & integral & ~even).where(-power, power)
     unreal = (x < 0.0) & (size < INFINITY) & ~integral

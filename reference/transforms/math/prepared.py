@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from ...ir.ops import TABLE
 from ...ir.structure import Op, Region, Value
@@ -62,22 +62,23 @@ def _plain(result: str, text: str, values: Values) -> Op:
     if not result:
         return Op(TABLE[name], [values[w] for w in words])
     to = by_name(dtype)
-    made = values[result] = Value(to)
+    defined = values[result] = Value(to)
     if name == "const":
-        return Op(TABLE[name], [], {"to": to, "value": _number(words[0], to)}, [made])
-    return Op(TABLE[name], [values[w] for w in words], {"to": to} if name in _TYPED else {}, [made])
+        return Op(TABLE[name], [], {"to": to, "value": _number(words[0], to)}, [defined])
+    return Op(TABLE[name], [values[w] for w in words], {"to": to} if name in _TYPED else {}, [defined])
 
 
-def _number(text: str, to: DType) -> Any:
+def _number(text: str, to: DType) -> bool | int | float:
     if to.is_bool:
         return _TRUTH[text]
-    return to(float(text) if to.is_float else int(text))
+    number: bool | int | float = to(float(text) if to.is_float else int(text))
+    return number
 
 
 def _if(results: str, text: str, lines: Lines, values: Values) -> Op:
     """`if %0 -> (i32, f32) {`, two regions with `} else {` between."""
     condition, _, types = text.removeprefix("if ").removesuffix(") {").partition(" -> (")
     then, orelse = (Region([], _ops(lines, values)) for _ in range(2))
-    made = [Value(by_name(name)) for name in types.split(", ")]
-    values.update(zip(results.split(", "), made, strict=True))
-    return Op(TABLE["if"], [values[condition]], {}, made, [then, orelse])
+    defined = [Value(by_name(name)) for name in types.split(", ")]
+    values.update(zip(results.split(", "), defined, strict=True))
+    return Op(TABLE["if"], [values[condition]], {}, defined, [then, orelse])

@@ -8,6 +8,8 @@ extending the available precision", Numer. Math. 18, 1971.
 
 from __future__ import annotations
 
+from ...ir import scalar_ops as ops
+from .algorithms import ALGORITHMS, FAST, computes
 from .formats import INFINITY, Format, format_of
 from .num import Num
 
@@ -16,6 +18,7 @@ _GUESS = {"f32": 0x54A1F400, "f64": 0x553EF0FF289DD796}
 _STEPS = {"f32": 2, "f64": 3}
 
 
+@computes(ops.RSQRT, ALGORITHMS, FAST)
 def rsqrt(x: Num, fast: bool = False) -> Num:
     """1 / sqrt(x), the rounding of the root undone to first order; if `fast`, not undone."""
     if fast:
@@ -33,6 +36,7 @@ def rsqrt(x: Num, fast: bool = False) -> Num:
     return ordinary.where(fixed, 1.0 / x.sqrt())
 
 
+@computes(ops.CBRT)
 def cbrt(x: Num) -> Num:
     """The cube root: a guess of its reciprocal from the exponent, refined, then one exact remainder."""
     fmt = format_of(x)
@@ -67,6 +71,7 @@ def _refine(y: Num, x: Num) -> Num:
     return y.fma(error * error.fma(2.0 / 9.0, 1.0 / 3.0), y)
 
 
+@computes(ops.HYPOT)
 def hypot(x: Num, y: Num) -> Num:
     """sqrt(x^2 + y^2) without overflow on the way, with both squares in two words; infinite if either is."""
     bias = format_of(x).bias

@@ -10,7 +10,9 @@ them, a number without meaning; infinities and NaN still give NaN.
 
 from __future__ import annotations
 
+from ...ir import scalar_ops as ops
 from . import coefficients as table
+from .algorithms import ALGORITHMS, FAST, SINCOS, computes
 from .far import Reduced, reduce_far
 from .formats import format_of
 from .num import Num, branch, horner
@@ -18,6 +20,7 @@ from .num import Num, branch, horner
 NEAR = {"f32": 2.0**17, "f64": 2.0**30}
 
 
+@computes(ops.SIN, ALGORITHMS, FAST)
 def sin(x: Num, fast: bool = False) -> Num:
     """The sine, from the quadrant's polynomial and sign."""
     r = reduce(x, fast)
@@ -25,6 +28,7 @@ def sin(x: Num, fast: bool = False) -> Num:
     return turned(sine, cosine, r.quadrant)
 
 
+@computes(ops.COS, ALGORITHMS, FAST)
 def cos(x: Num, fast: bool = False) -> Num:
     """The cosine: the sine a quadrant further on."""
     r = reduce(x, fast)
@@ -32,6 +36,7 @@ def cos(x: Num, fast: bool = False) -> Num:
     return turned(sine, cosine, r.quadrant + 1)
 
 
+@computes(SINCOS, ALGORITHMS, FAST)
 def sincos(x: Num, fast: bool = False) -> tuple[Num, Num]:
     """Both, for the price of one reduction; the same bits as `sin` and `cos`."""
     r = reduce(x, fast)
@@ -82,6 +87,7 @@ def _cody_waite(x: Num) -> Reduced:
     return Reduced(shifted.bits(fmt.signed), high, k.fma(c3, minus))
 
 
+@computes(ops.TAN, ALGORITHMS, FAST)
 def tan(x: Num, fast: bool = False) -> Num:
     """The tangent: sine over cosine, or minus cosine over sine in odd quadrants, both in two words."""
     name = x.dtype.name

@@ -6,8 +6,10 @@ cosine alone is one polynomial, of which the coefficients are chosen, where `tri
 
 from __future__ import annotations
 
+from ...ir import scalar_ops as ops
 from ...ir.types import f32, f64, i32, u64
 from . import coefficients as table
+from .algorithms import SINCOS, WIDE, computes
 from .far import Reduced, reduce_far
 from .num import Num, branch, horner
 from .trigonometric import NEAR, both, oriented, turned
@@ -17,18 +19,21 @@ __all__ = ["cos", "sin", "sincos"]
 _MAGIC = 1.5 * 2.0**52
 
 
+@computes(ops.SIN, WIDE)
 def sin(x: Num) -> Num:
     """The sine."""
     r = _reduce(x)
     return _one(r, r.quadrant)
 
 
+@computes(ops.COS, WIDE)
 def cos(x: Num) -> Num:
     """The cosine: the sine a quadrant further on."""
     r = _reduce(x)
     return _one(r, r.quadrant + 1)
 
 
+@computes(SINCOS, WIDE)
 def sincos(x: Num) -> tuple[Num, Num]:
     """Both."""
     r = _reduce(x)

@@ -11,11 +11,16 @@ import platform
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-Work = Callable[[], Any]
+Jax: TypeAlias = Any
+"""The module, or an array of it: it has no types here."""
+Record: TypeAlias = dict[str, Any]
+"""A JSON object."""
+
+Work = Callable[[], object]
 """Starts the work of one call, and gives what to wait for."""
 
 THREADS = 65536
@@ -24,37 +29,37 @@ MANY_THREADS = 1024
 MANY_GRADIENT = "gradient-many-"
 
 
-def _nop(jax: Any) -> Work:
+def _nop(jax: Jax) -> Work:
     compiled: Work = jax.jit(lambda: jax.numpy.float32(1.0))
     return compiled
 
 
-def _args(jax: Any) -> Work:
+def _args(jax: Jax) -> Work:
     array = jax.numpy.zeros(16, np.float32)
     store = jax.jit(lambda a, s: a.at[0].set(s))
     return lambda: store(array, 2.0)
 
 
-def _nop_reverse(jax: Any) -> Work:
+def _nop_reverse(jax: Jax) -> Work:
     return _jitted(jax, lambda x: x * x, jax.numpy.float32(2.0), gradient=True)
 
 
-def _args_reverse(jax: Any) -> Work:
+def _args_reverse(jax: Jax) -> Work:
     array = jax.numpy.zeros(16, np.float32)
     both = jax.jit(jax.value_and_grad(lambda x, s: x[1] * s))
     return lambda: both(array, 2.0)
 
 
-def _recurrence(jax: Any, *, gradient: bool = False) -> Work:
+def _recurrence(jax: Jax, *, gradient: bool = False) -> Work:
     x = jax.numpy.asarray(np.linspace(0.0, 1.0, THREADS).astype(np.float32))
 
-    def step(v: Any, _: Any) -> Any:
+    def step(v: Jax, _: Jax) -> Jax:
         return jax.numpy.sin(v) * np.float32(0.9) + np.float32(0.1), None
 
     return _jitted(jax, lambda x: jax.numpy.sum(jax.lax.scan(step, x, None, length=STEPS)[0]), x, gradient)
 
 
-def _jitted(jax: Any, forward: Callable[[Any], Any], x: Any, gradient: bool) -> Work:
+def _jitted(jax: Jax, forward: Callable[[Jax], Jax], x: Jax, gradient: bool) -> Work:
     """The function of `x`; or its gradient, after a call of the function."""
     compiled = jax.jit(forward)
     if gradient:
@@ -63,13 +68,13 @@ def _jitted(jax: Any, forward: Callable[[Any], Any], x: Any, gradient: bool) -> 
     return lambda: compiled(x)
 
 
-def _gather(jax: Any) -> Work:
+def _gather(jax: Jax) -> Work:
     draw = np.random.default_rng(0)
     x, w = (jax.numpy.asarray(draw.random(THREADS, dtype=np.float32)) for _ in range(2))
     deg = jax.numpy.asarray(draw.integers(0, 17, THREADS).astype(np.int32))
     col = jax.numpy.asarray(draw.integers(0, THREADS, (THREADS, 16)).astype(np.int32))
 
-    def body(x: Any, w: Any, deg: Any, col: Any) -> Any:
+    def body(x: Jax, w: Jax, deg: Jax, col: Jax) -> Jax:
         wanted = jax.numpy.arange(16)[None, :] < deg[:, None]
         return jax.numpy.sum(jax.numpy.where(wanted, w[col], 0), axis=1) * x
 
@@ -77,24 +82,24 @@ def _gather(jax: Any) -> Work:
     return lambda: forward(x, w, deg, col)
 
 
-def _many(jax: Any, count: int, *, gradient: bool = False) -> Work:
+def _many(jax: Jax, count: int, *, gradient: bool = False) -> Work:
     x = jax.numpy.zeros(MANY_THREADS, np.float32)
 
-    def step(carried: Any, _: Any) -> Any:
-        following: list[Any] = []
+    def step(carried: Jax, _: Jax) -> Jax:
+        following: list[Jax] = []
         for k in range(count):
             after = (following + carried[k:])[(k + 1) % count]
             following.append(jax.numpy.sin(carried[k]) * np.float32(0.9) + after * np.float32(0.1))
         return following, None
 
-    def body(x: Any) -> Any:
+    def body(x: Jax) -> Jax:
         last, _ = jax.lax.scan(step, [x + np.float32(k) for k in range(count)], None, length=3)
         return sum(last[:64])
 
     return _jitted(jax, body, x, gradient)
 
 
-ROWS: dict[str, Callable[[Any], Work]] = {
+ROWS: dict[str, Callable[[Jax], Work]] = {
     "nop": _nop,
     "args": _args,
     "nop-reverse": _nop_reverse,
@@ -108,7 +113,7 @@ ROWS: dict[str, Callable[[Any], Work]] = {
 }
 
 
-def _prepare(jax: Any, row: str) -> Work:
+def _prepare(jax: Jax, row: str) -> Work:
     """The work of a row; NotImplementedError if JAX has none."""
     if row.startswith("many"):
         return _many(jax, int(row.removeprefix("many")))
@@ -119,7 +124,7 @@ def _prepare(jax: Any, row: str) -> Work:
     return ROWS[row](jax)
 
 
-def _timed(jax: Any, work: Work, calls: int) -> dict[str, float]:
+def _timed(jax: Jax, work: Work, calls: int) -> dict[str, float]:
     """Seconds per call, everything finished at the end."""
     wall, cpu = time.perf_counter(), time.process_time()
     for _ in range(calls):
@@ -128,7 +133,7 @@ def _timed(jax: Any, work: Work, calls: int) -> dict[str, float]:
     return {"wall": (time.perf_counter() - wall) / calls, "cpu": (time.process_time() - cpu) / calls}
 
 
-def _answer(jax: Any, ready: dict[str, Work], request: dict[str, Any]) -> dict[str, Any]:
+def _answer(jax: Jax, ready: dict[str, Work], request: Record) -> Record:
     row = request["row"]
     if row == "about":
         return {"name": "jax", "version": jax.__version__, "python": platform.python_version()}

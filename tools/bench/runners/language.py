@@ -18,11 +18,16 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-Work = Callable[[], Any]
+Language: TypeAlias = Any
+"""The module that is measured: adstack, or a peer of it."""
+Record: TypeAlias = dict[str, Any]
+"""A JSON object."""
+
+Work = Callable[[], object]
 """Does the work of one call."""
 
 THREADS = 65536
@@ -31,7 +36,7 @@ MANY_THREADS = 1024
 MANY_GRADIENT = "gradient-many-"
 
 
-def _nop(qd: Any) -> Work:
+def _nop(qd: Language) -> Work:
     y = qd.field(qd.f32, shape=())
 
     @qd.kernel
@@ -41,7 +46,7 @@ def _nop(qd: Any) -> Work:
     return store
 
 
-def _args(qd: Any) -> Work:
+def _args(qd: Language) -> Work:
     array = qd.ndarray(qd.f32, shape=(16,))
 
     @qd.kernel
@@ -51,7 +56,7 @@ def _args(qd: Any) -> Work:
     return lambda: store(array, 2.0)
 
 
-def _nop_reverse(qd: Any) -> Work:
+def _nop_reverse(qd: Language) -> Work:
     x, y = qd.field(qd.f32, shape=(), needs_grad=True), qd.field(qd.f32, shape=(), needs_grad=True)
 
     @qd.kernel
@@ -61,7 +66,7 @@ def _nop_reverse(qd: Any) -> Work:
     return _gradient(qd, square, y)
 
 
-def _args_reverse(qd: Any) -> Work:
+def _args_reverse(qd: Language) -> Work:
     x, y = qd.ndarray(qd.f32, shape=(16,), needs_grad=True), qd.ndarray(qd.f32, shape=(16,), needs_grad=True)
 
     @qd.kernel
@@ -79,7 +84,7 @@ def _args_reverse(qd: Any) -> Work:
     return both
 
 
-def _tape(qd: Any) -> Work:
+def _tape(qd: Language) -> Work:
     x, y = qd.field(qd.f32, shape=101, needs_grad=True), qd.field(qd.f32, shape=(), needs_grad=True)
 
     @qd.kernel
@@ -99,7 +104,7 @@ def _tape(qd: Any) -> Work:
     return taped
 
 
-def _recurrence(qd: Any, **options: bool) -> Work:
+def _recurrence(qd: Language, **options: bool) -> Work:
     x, y = qd.field(qd.f32, shape=THREADS, **options), qd.field(qd.f32, shape=(), **options)
     n = qd.field(qd.i32, shape=())
     x.from_numpy(np.linspace(0.0, 1.0, THREADS).astype(np.float32))
@@ -116,7 +121,7 @@ def _recurrence(qd: Any, **options: bool) -> Work:
     return _gradient(qd, forward, y) if options else forward
 
 
-def _gradient(qd: Any, forward: Any, out: Any) -> Work:
+def _gradient(qd: Language, forward: Language, out: Language) -> Work:
     """The gradient of a kernel that has been called, by its inputs: each element of `out` counts once."""
     forward()
     out.grad.fill(1.0)
@@ -125,7 +130,7 @@ def _gradient(qd: Any, forward: Any, out: Any) -> Work:
     return gradient
 
 
-def _gather(qd: Any) -> Work:
+def _gather(qd: Language) -> Work:
     x, z, w = (qd.field(qd.f32, shape=THREADS) for _ in range(3))
     deg, col = qd.field(qd.i32, shape=THREADS), qd.field(qd.i32, shape=(THREADS, 16))
     draw = np.random.default_rng(0)
@@ -145,12 +150,12 @@ def _gather(qd: Any) -> Work:
     return forward
 
 
-def _element_read(qd: Any) -> Work:
+def _element_read(qd: Language) -> Work:
     x = qd.field(qd.f32, shape=16)
     return lambda: x[7]
 
 
-def _element_write(qd: Any) -> Work:
+def _element_write(qd: Language) -> Work:
     x = qd.field(qd.f32, shape=16)
 
     def write() -> None:
@@ -177,7 +182,7 @@ def make(qd, options):
 """
 
 
-def _many(qd: Any, count: int, **options: bool) -> Work:
+def _many(qd: Language, count: int, **options: bool) -> Work:
     """`count` variables carried round a loop: the source is written to a file, where compilers look for it."""
     start = "\n".join(f"            v{k} = x[i] + {k}.0" for k in range(count))
     steps = "\n".join(f"                v{k} = qd.sin(v{k}) * 0.9 + v{(k + 1) % count} * 0.1" for k in range(count))
@@ -195,7 +200,7 @@ def _many(qd: Any, count: int, **options: bool) -> Work:
     return work
 
 
-def prepare(qd: Any, row: str) -> Work:
+def prepare(qd: Language, row: str) -> Work:
     """The work of a row; KeyError if there is no such row."""
     if row.startswith("many"):
         return _many(qd, int(row.removeprefix("many")))
@@ -204,7 +209,7 @@ def prepare(qd: Any, row: str) -> Work:
     return ROWS[row](qd)
 
 
-ROWS: dict[str, Callable[[Any], Work]] = {
+ROWS: dict[str, Callable[[Language], Work]] = {
     "nop": _nop,
     "args": _args,
     "nop-reverse": _nop_reverse,
@@ -239,7 +244,7 @@ class Runner:
         self.qd = importlib.import_module(module)
         self.ready: dict[str, Work] = {}
 
-    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, request: Record) -> Record:
         row = request["row"]
         if row == "about":
             return self.about()
@@ -253,15 +258,15 @@ class Runner:
                 timed(self.ready[row], self.qd.sync, request["calls"])
         return timed(self.ready[row], self.qd.sync, request["calls"])
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Record:
         version = self.qd.__version__
         text = version if isinstance(version, str) else ".".join(map(str, version))
         return {"name": self.name, "version": text, "python": platform.python_version()}
 
-    def options(self, cache: str) -> dict[str, Any]:
+    def options(self, cache: str) -> Record:
         """Compiled kernels are kept only in the folder `cache`, if there is one."""
         os.environ["ADSTACK_CACHE_DIR"] = cache or tempfile.mkdtemp()
-        found: dict[str, Any] = {"offline_cache": bool(cache)}
+        found: Record = {"offline_cache": bool(cache)}
         if cache and self.name != "adstack":
             found["offline_cache_file_path"] = cache
         if self.name == "quadrants":

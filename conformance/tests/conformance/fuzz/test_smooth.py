@@ -8,9 +8,9 @@ import pytest
 from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smooth_kernel
 from adstack.conformance.fuzz.traffic import traffic_kernel
 from adstack.interpreter import RunOptions, run
-from adstack.interpreter.tape import gradient
 from adstack.ir.text.printer import print_ir
 from adstack.ir.types import f32, f64
+from adstack.oracle.tape import gradient
 
 EVERYTHING = {
     "in_place": True,

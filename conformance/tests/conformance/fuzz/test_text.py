@@ -65,7 +65,7 @@ def test_an_exception_that_is_not_adstacks_is_a_finding(monkeypatch: pytest.Monk
 
 
 def test_a_worker_that_dies_is_a_finding_and_is_replaced() -> None:
-    worker = text._Worker("reference")
+    worker = text.Worker("reference")
     try:
         ends = program("x[0] = qd.static(__import__('os')._exit(3))")
         assert worker.run(ends) == Outcome("crashed", "the process ended with 3")

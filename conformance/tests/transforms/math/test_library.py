@@ -18,7 +18,8 @@ from adstack.ir.structure import Region
 from adstack.ir.types import FLOATS, f16, f32, f64
 from adstack.tools.accuracy.jit import Compiled
 from adstack.tools.accuracy.truth import exactly
-from adstack.transforms.math.library import ALGORITHMS, FAST, function
+from adstack.transforms.math.algorithms import ALGORITHMS, FAST
+from adstack.transforms.math.library import function
 
 NAMES = sorted(ALGORITHMS)
 REAL = [f32, f64]

@@ -15,7 +15,8 @@ from adstack.ir.functions import evaluate
 from adstack.ir.ops import TABLE
 from adstack.ir.types import f16, f32, f64
 from adstack.transforms.loops.licm import licm
-from adstack.transforms.math.library import ALGORITHMS, FAST, find, function
+from adstack.transforms.math.algorithms import ALGORITHMS, FAST
+from adstack.transforms.math.library import find, function
 from adstack.transforms.math.lower import lower_math
 from adstack.transforms.pipeline import lower
 from adstack.transforms.rewriting.options import Options

@@ -58,7 +58,7 @@ def test_the_library_reads_files_and_builds_the_rest(monkeypatch):
     read = []
     load = prepared.load
     monkeypatch.setattr(prepared, "load", lambda name: read.append((name, load(name))) or read[-1][1])
-    built = library._built.__wrapped__
+    built = library.built.__wrapped__
     for dtype in (f16, f32, f64):
         assert built("exp", dtype, False).params == [dtype]
     assert [(name, body is None) for name, body in read] == [("exp.f16", True), ("exp.f32", False), ("exp.f64", False)]

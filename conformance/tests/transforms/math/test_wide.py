@@ -9,7 +9,8 @@ import pytest
 
 from adstack.ir.functions import evaluate
 from adstack.ir.types import f32
-from adstack.transforms.math.library import WIDE, find, function
+from adstack.transforms.math.algorithms import WIDE
+from adstack.transforms.math.library import find, function
 
 
 def everywhere():

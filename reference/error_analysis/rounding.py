@@ -22,15 +22,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import product
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from ..ir.derivatives import RULES, Saved
+from ..interpreter.lanes import Array
+from ..ir import scalar_ops as ops
+from ..ir.opdef import OpDef
 from ..ir.ops import TABLE
+from ..ir.pulls import Saved
 from ..ir.types import DType, f64
-from .frame import Array
-from .numbers import Num
+from ..ir.ufuncs import UFUNCS
+from ..oracle.numbers import Num
 
 __all__ = ["Bounded", "gamma", "half_ulp", "result_error"]
 
@@ -52,10 +55,10 @@ class Bounded(Num):
             error = error + np.spacing(abs(number)) / 2
         return Bounded(self.dtype, value, error)
 
-    def result(self, name: str, to: DType, value: Array, args: tuple[Num, ...]) -> Num:
+    def result(self, row: OpDef, to: DType, value: Array, args: tuple[Num, ...]) -> Num:
         """With the operation's error."""
-        plain = super().result(name, to, value, args)
-        error = result_error(name, to, value, [arg.value for arg in args], [error_of(arg) for arg in args])
+        plain = super().result(row, to, value, args)
+        error = result_error(row, to, value, [arg.value for arg in args], [error_of(arg) for arg in args])
         return Bounded(to, value, error, live=plain.live)
 
     def chosen(self, condition: Array, yes: Num, no: Num) -> Num:
@@ -89,10 +92,10 @@ def half_ulp(value: Array) -> Array:
     return np.where(np.isfinite(size), step / 2, np.inf)
 
 
-def result_error(name: str, to: DType, own: Array, args: Sequence[Array], errors: Sequence[Array]) -> Array:
+def result_error(row: OpDef, to: DType, own: Array, args: Sequence[Array], errors: Sequence[Array]) -> Array:
     """The bound for the result `own` of an operation, from its operands and the bounds on theirs."""
-    brought = BROUGHT.get(name, by_derivatives)(name, args, errors)
-    total = brought + made(name, to, own, args)
+    brought = BROUGHT.get(row, by_derivatives)(row, args, errors)
+    total = brought + rounding_error(row, to, own, args)
     if np.isnan(total).any():
         total = np.where(np.isnan(total), np.inf, total)
     return total if total.shape == own.shape else np.broadcast_to(total, own.shape)
@@ -101,17 +104,17 @@ def result_error(name: str, to: DType, own: Array, args: Sequence[Array], errors
 # ---- what an operation makes itself
 
 
-def made(name: str, to: DType, own: Array, args: Sequence[Array]) -> Array:
+def rounding_error(row: OpDef, to: DType, own: Array, args: Sequence[Array]) -> Array:
     """The rounding error of the operation."""
-    if name in EXACT or (name == "cast" and widens(args[0], to)):
+    if not row.rounds or (row is ops.CAST and widens(args[0], to)):
         return np.zeros(1)
-    units = 1 + 2 * TABLE[name].budget.of(to)
+    units = 1 + 2 * row.budget.of(to)
     error = units * half_ulp(own)
     if own.all():
         return error
-    if name in ("add", "sub"):
+    if row in (ops.ADD, ops.SUB):
         return np.where(own == 0, 0.0, error)
-    return np.where((args[0] == 0) | (args[1] == 0), 0.0, error) if name == "mul" else error
+    return np.where((args[0] == 0) | (args[1] == 0), 0.0, error) if row is ops.MUL else error
 
 
 def widens(source: Array, to: DType) -> bool:
@@ -122,32 +125,32 @@ def widens(source: Array, to: DType) -> bool:
 # ---- what operands bring
 
 
-Bringer = Callable[[str, Sequence[Array], Sequence[Array]], Array]
+Bringer = Callable[[OpDef, Sequence[Array], Sequence[Array]], Array]
 
 
-def summed(name: str, args: Sequence[Array], errors: Sequence[Array]) -> Array:
+def summed(row: OpDef, args: Sequence[Array], errors: Sequence[Array]) -> Array:
     """All errors."""
     return np.asarray(sum(errors[1:], errors[0]))
 
 
-def larger(name: str, args: Sequence[Array], errors: Sequence[Array]) -> Array:
+def larger(row: OpDef, args: Sequence[Array], errors: Sequence[Array]) -> Array:
     """Either could have been chosen."""
     return np.maximum(errors[0], errors[1])
 
 
-def selected(name: str, args: Sequence[Array], errors: Sequence[Array]) -> Array:
+def selected(row: OpDef, args: Sequence[Array], errors: Sequence[Array]) -> Array:
     """The error of the side that the condition takes: conditions are those of the run."""
     return np.where(args[0], errors[1], errors[2])
 
 
-def nothing(name: str, args: Sequence[Array], errors: Sequence[Array]) -> Array:
+def nothing(row: OpDef, args: Sequence[Array], errors: Sequence[Array]) -> Array:
     """Bits are what they are."""
     return np.zeros(1)
 
 
-def jump(name: str, args: Sequence[Array], errors: Sequence[Array]) -> Array:
+def jump(row: OpDef, args: Sequence[Array], errors: Sequence[Array]) -> Array:
     """How far a step function moves inside the box."""
-    meaning = TABLE[name].meaning
+    meaning = row.meaning
     assert meaning is not None
     middle = args[0].astype(np.float64)
     here = meaning(f64, middle)
@@ -155,14 +158,14 @@ def jump(name: str, args: Sequence[Array], errors: Sequence[Array]) -> Array:
     return np.asarray(np.maximum(below, above))
 
 
-def multiplied(name: str, args: Sequence[Array], errors: Sequence[Array]) -> Array:
+def multiplied(row: OpDef, args: Sequence[Array], errors: Sequence[Array]) -> Array:
     """Of the first two operands, as they are and with each other; a third is added."""
     (x, y), (dx, dy) = (np.abs(arg) for arg in args[:2]), errors[:2]
     brought = carried(y, dx) + carried(x, dy) + dx * dy
     return np.asarray(brought + errors[2] if len(errors) > 2 else brought)
 
 
-def divided(name: str, args: Sequence[Array], errors: Sequence[Array]) -> Array:
+def divided(row: OpDef, args: Sequence[Array], errors: Sequence[Array]) -> Array:
     """What both operands bring to the numerator of the difference, over the least divisor."""
     (x, y), (dx, dy) = (np.abs(arg.astype(np.float64)) for arg in args), errors
     least = y - dy
@@ -176,13 +179,13 @@ def carried(factor: Array, error: Array) -> Array:
     return brought if error.all() else np.where(error == 0, 0.0, brought)
 
 
-def of_one(name: str, args: Sequence[Array], errors: Sequence[Array]) -> Array:
+def of_one(row: OpDef, args: Sequence[Array], errors: Sequence[Array]) -> Array:
     """How far a smooth function of one operand moves."""
-    moved = FUNCTIONS[name](args[0].astype(np.float64), errors[0])
+    moved = FUNCTIONS[row](args[0].astype(np.float64), errors[0])
     return np.where(errors[0] == 0, 0.0, moved)
 
 
-def by_derivatives(name: str, args: Sequence[Array], errors: Sequence[Array]) -> Array:
+def by_derivatives(row: OpDef, args: Sequence[Array], errors: Sequence[Array]) -> Array:
     """The largest derivative in the box times the error, summed over operands."""
     if not any(error.any() for error in errors):
         return np.zeros(1)
@@ -193,53 +196,53 @@ def by_derivatives(name: str, args: Sequence[Array], errors: Sequence[Array]) ->
     ]
     total = np.zeros(1)
     for k, error in enumerate(errors):
-        slopes = [slope(name, k, point) for point in (middle, *corners)]
+        slopes = [slope(row, k, point) for point in (middle, *corners)]
         total = total + np.where(error == 0, 0.0, np.maximum.reduce(np.broadcast_arrays(*slopes)) * error)
     if not np.isfinite(total).all():
-        total = np.where(np.isfinite(total), total, deviation(name, middle, corners))
-    if name not in INSIDE:
+        total = np.where(np.isfinite(total), total, deviation(row, middle, corners))
+    if row not in INSIDE:
         return total
-    there, reach = INSIDE[name](middle, errors)
+    there, reach = INSIDE[row](middle, errors)
     return np.where(there, reach, total)
 
 
-def slope(name: str, k: int, point: Sequence[Array]) -> Array:
+def slope(row: OpDef, k: int, point: Sequence[Array]) -> Array:
     """|df/dx_k| at a point; infinite where there is none."""
-    pull = RULES[name][k]
+    pull = (row.pulls or ())[k]
     assert pull is not None
     numbers = [Rough(f64, x) for x in point]
     shown = dict(zip("xyz", numbers, strict=False))
-    saved = Saved(**shown, r=numbers[0].op(name, *numbers[1:]) if "r" in pull.needs else None)
-    found = np.abs(pull.map(Rough(f64, np.ones(1)), saved).value)
-    return np.where(np.isnan(found), np.inf, found)
+    saved = Saved(**shown, r=numbers[0].op(row, *numbers[1:]) if "r" in pull.needs else None)
+    size = np.abs(pull.map(Rough(f64, np.ones(1)), saved).value)
+    return np.where(np.isnan(size), np.inf, size)
 
 
-def deviation(name: str, middle: Sequence[Array], corners: Sequence[Sequence[Array]]) -> Array:
+def deviation(row: OpDef, middle: Sequence[Array], corners: Sequence[Sequence[Array]]) -> Array:
     """How far f moves from the middle of the box to its corners."""
-    here, *there = (Rough(f64, x[0]).op(name, *(Rough(f64, y) for y in x[1:])).value for x in (middle, *corners))
+    here, *there = (Rough(f64, x[0]).op(row, *(Rough(f64, y) for y in x[1:])).value for x in (middle, *corners))
     furthest = np.maximum.reduce([np.abs(value - here) for value in there])
     return np.asarray(furthest + half_ulp(np.asarray(here)) * 2)
 
 
-Inside = Callable[[Sequence[Array], Sequence[Array]], tuple[Array, Any]]
+Inside = Callable[[Sequence[Array], Sequence[Array]], tuple[Array, Array | float]]
 
 
-def around_zero(k: int, reach: Callable[[Array], Any]) -> Inside:
+def around_zero(k: int, reach: Callable[[Array], Array | float]) -> Inside:
     """Where operand k may be 0, f moves as far as `reach` of that operand's error."""
     return lambda x, e: (np.asarray((np.abs(x[k]) <= e[k]) & (e[k] > 0)), reach(e[k]))
 
 
-def _periods(x: Sequence[Array], e: Sequence[Array]) -> tuple[Array, Any]:
+def _periods(x: Sequence[Array], e: Sequence[Array]) -> tuple[Array, Array | float]:
     """A pole of the tangent between both ends."""
     return np.asarray(np.rint((x[0] - e[0]) / np.pi) != np.rint((x[0] + e[0]) / np.pi)), np.inf
 
 
-def _cut(x: Sequence[Array], e: Sequence[Array]) -> tuple[Array, Any]:
+def _cut(x: Sequence[Array], e: Sequence[Array]) -> tuple[Array, Array | float]:
     """The angle jumps where the first operand changes its sign left of the origin."""
     return np.asarray((np.abs(x[0]) <= e[0]) & (x[1] <= e[1]) & (e[0] + e[1] > 0)), 2 * np.pi
 
 
-def _short(x: Sequence[Array], e: Sequence[Array]) -> tuple[Array, Any]:
+def _short(x: Sequence[Array], e: Sequence[Array]) -> tuple[Array, Array | float]:
     """A length near an axis: no derivative is above 1."""
     return np.asarray((np.abs(x[0]) <= e[0]) | (np.abs(x[1]) <= e[1])), e[0] + e[1]
 
@@ -251,14 +254,14 @@ class Rough(Num):
         """A constant."""
         return Rough(self.dtype, np.array([number]))
 
-    def op(self, name: str, *others: Any) -> Num:
+    def op(self, row: OpDef, *others: Num | float) -> Num:
         """An operation."""
-        if name not in ROUGH:
-            return super().op(name, *others)
+        if row not in ROUGH:
+            return super().op(row, *others)
         args = [self.value, *(self.lift(other).value for other in others)]
-        return Rough(f64, np.asarray(ROUGH[name](*args)))
+        return Rough(f64, np.asarray(ROUGH[row](*args)))
 
-    def result(self, name: str, to: DType, value: Array, args: tuple[Num, ...]) -> Num:
+    def result(self, row: OpDef, to: DType, value: Array, args: tuple[Num, ...]) -> Num:
         """A rough number again."""
         return Rough(to, value)
 
@@ -267,49 +270,38 @@ class Rough(Num):
         return Rough(f64, np.where(condition, yes.value, no.value))
 
 
-ROUGH: Final[dict[str, Callable[..., Any]]] = {
-    **{name: getattr(np, name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1")},
-    **{name: getattr(np, name) for name in ("log", "log2", "log10", "log1p", "cbrt", "hypot", "sqrt")},
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "atan": np.arctan,
-    "atan2": np.arctan2,
-    "pow": np.power,
-    "rsqrt": lambda x: 1 / np.sqrt(x),
+ROUGH: Final[dict[OpDef, Callable[..., Array]]] = {
+    ops.SQRT: np.sqrt,
+    **{TABLE[name]: function for name, function in UFUNCS.items()},
 }
 
-FUNCTIONS: Final[dict[str, Callable[[Array, Array], Array]]] = {
-    "sin": lambda x, e: e * np.minimum(np.abs(np.cos(x)) + e / 2, 1.0),
-    "cos": lambda x, e: e * np.minimum(np.abs(np.sin(x)) + e / 2, 1.0),
-    "exp": lambda x, e: np.exp(x) * np.expm1(e),
-    "log": lambda x, e: e / np.where(e < x, x - e, np.nan),
-    "sqrt": lambda x, e: e / (np.sqrt(x) + np.sqrt(x - e)),
-    "tanh": lambda x, e: e * (1 - np.tanh(np.maximum(np.abs(x) - e, 0.0)) ** 2),
-    "atan": lambda x, e: e / (1 + np.maximum(np.abs(x) - e, 0.0) ** 2),
+FUNCTIONS: Final[dict[OpDef, Callable[[Array, Array], Array]]] = {
+    ops.SIN: lambda x, e: e * np.minimum(np.abs(np.cos(x)) + e / 2, 1.0),
+    ops.COS: lambda x, e: e * np.minimum(np.abs(np.sin(x)) + e / 2, 1.0),
+    ops.EXP: lambda x, e: np.exp(x) * np.expm1(e),
+    ops.LOG: lambda x, e: e / np.where(e < x, x - e, np.nan),
+    ops.SQRT: lambda x, e: e / (np.sqrt(x) + np.sqrt(x - e)),
+    ops.TANH: lambda x, e: e * (1 - np.tanh(np.maximum(np.abs(x) - e, 0.0)) ** 2),
+    ops.ATAN: lambda x, e: e / (1 + np.maximum(np.abs(x) - e, 0.0) ** 2),
 }
 """The largest change of a function in an interval, by its largest derivative there (sin, cos: Taylor's theorem)."""
 
-INSIDE: Final[dict[str, Inside]] = {
-    "pow": around_zero(0, lambda e: np.inf),
-    "cbrt": around_zero(0, lambda e: np.cbrt(4 * e)),
-    "tan": _periods,
-    "atan2": _cut,
-    "hypot": _short,
+INSIDE: Final[dict[OpDef, Inside]] = {
+    ops.POW: around_zero(0, lambda e: np.inf),
+    ops.CBRT: around_zero(0, lambda e: np.cbrt(4 * e)),
+    ops.TAN: _periods,
+    ops.ATAN2: _cut,
+    ops.HYPOT: _short,
 }
 """Where the derivative has a pole or its peak inside the box, and how far the function can move there."""
 
-STEPS: Final = ("floor", "ceil", "trunc", "round", "rint")
-
-EXACT: Final = frozenset({"neg", "abs", "max", "min", "select", "bitcast", *STEPS})
-"""Operations whose results are never rounded."""
-
-BROUGHT: Final[dict[str, Bringer]] = {
-    **dict.fromkeys(("add", "sub", "neg", "abs", "cast"), summed),
-    **dict.fromkeys(("mul", "fma"), multiplied),
-    "div": divided,
+BROUGHT: Final[dict[OpDef, Bringer]] = {
+    **dict.fromkeys((ops.ADD, ops.SUB, ops.NEG, ops.ABS, ops.CAST), summed),
+    **dict.fromkeys((ops.MUL, ops.FMA), multiplied),
+    ops.DIV: divided,
     **dict.fromkeys(FUNCTIONS, of_one),
-    **dict.fromkeys(("max", "min"), larger),
-    **dict.fromkeys(STEPS, jump),
-    "select": selected,
-    "bitcast": nothing,
+    **dict.fromkeys((ops.MAX, ops.MIN), larger),
+    **dict.fromkeys((row for row in TABLE.values() if row.step), jump),
+    ops.SELECT: selected,
+    ops.BITCAST: nothing,
 }

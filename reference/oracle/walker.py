@@ -6,10 +6,12 @@ from functools import singledispatchmethod
 
 import numpy as np
 
-from ..ir.derivatives import RULES, Saved
+from ..interpreter.lanes import Array
+from ..ir.opdef import OpDef
+from ..ir.ops import TABLE
+from ..ir.pulls import Saved
 from .adjoints import Adjoint
 from .beside import Beside
-from .frame import Array
 from .numbers import Num
 from .recorder import swapped
 from .trace import Arg, Atomic, Load, Move, Node, Record, Scalar, Storage, Store
@@ -58,28 +60,28 @@ class Walker:
 
     @back.register
     def _(self, record: Scalar) -> None:
-        found = self._nodes.get(record.result)
-        if found is None:
+        adjoint = self._nodes.get(record.result)
+        if adjoint is None:
             return
         at = record.result.at(record.frame)
-        connected = found.live[at]
+        connected = adjoint.live[at]
         if connected.all():
             where = [node.at(record.frame) for node in record.operands]
             args = [node.of(record.frame) for node in record.operands]
-            self._pull(record.name, found.read(at), args, record.result.of(record.frame), record.operands, where)
+            self._pull(record.row, adjoint.read(at), args, record.result.of(record.frame), record.operands, where)
             return
         live = np.flatnonzero(connected)
         if not len(live):
             return
         where = [node.at(record.frame)[live] for node in record.operands]
         args = [node.read(spot) for node, spot in zip(record.operands, where, strict=True)]
-        self._pull(record.name, found.read(at[live]), args, record.result.read(at[live]), record.operands, where)
+        self._pull(record.row, adjoint.read(at[live]), args, record.result.read(at[live]), record.operands, where)
 
     def _pull(
-        self, name: str, change: Num, args: list[Arg], result: Arg, nodes: tuple[Node, ...], where: list[Array]
+        self, row: OpDef, change: Num, args: list[Arg], result: Arg, nodes: tuple[Node, ...], where: list[Array]
     ) -> None:
         saved = [self.beside.number(arg) for arg in args]
-        for pull, node, spot in zip(RULES[name], nodes, where, strict=True):
+        for pull, node, spot in zip(row.pulls or (), nodes, where, strict=True):
             if pull is not None and node.dtype.is_float:
                 shown = {letter: number for letter, number in zip("xyz", saved, strict=False) if letter in pull.needs}
                 if "r" in pull.needs:
@@ -88,10 +90,10 @@ class Walker:
 
     @back.register
     def _(self, record: Move) -> None:
-        found = self._nodes.get(record.target)
-        if found is not None:
+        adjoint = self._nodes.get(record.target)
+        if adjoint is not None:
             at = record.target.at(record.frame)
-            self.of_node(record.source).add(record.source.at(record.frame), found.read(at))
+            self.of_node(record.source).add(record.source.at(record.frame), adjoint.read(at))
 
     @back.register
     def _(self, record: Load) -> None:
@@ -123,9 +125,9 @@ class Walker:
 
     def _was_read(self, storage: Storage, at: Array, node: Node, spots: Array) -> None:
         """What was read from a storage gives its adjoint back, unless it counts as constant."""
-        found = self._nodes.get(node)
-        if found is not None and storage not in self._constant:
-            self.of(storage).add(at, found.read(spots))
+        adjoint = self._nodes.get(node)
+        if adjoint is not None and storage not in self._constant:
+            self.of(storage).add(at, adjoint.read(spots))
 
     def _give_back(self, record: Atomic, change: Num, args: list[Arg], spots: list[Array]) -> None:
         """What an element became goes back to what it was and to the operand."""
@@ -139,7 +141,7 @@ class Walker:
             adjoint.add(record.at, taken.where(0.0, change))
         else:
             saved = Saved(self.beside.number(old), self.beside.number(args[0]))
-            to_old, to_value = RULES[record.kind]
+            to_old, to_value = TABLE[record.kind].pulls or ()
             assert to_old is not None
             assert to_value is not None
             adjoint.add(record.at, to_old.map(change, saved))

@@ -12,28 +12,15 @@ from typing import Final, Protocol
 
 import numpy as np
 
-from ..ir.derivatives import RULES
-from ..ir.ops import TABLE
+from ..interpreter.lanes import Array
+from ..ir import scalar_ops as ops
+from ..ir.opdef import OpDef
 from ..ir.types import DType, f64
 from .adjoints import Adjoint
-from .frame import Array
 from .numbers import Num
-from .trace import Arg
+from .trace import Arg, Cells
 
-__all__ = ["Beside", "Cells", "Own", "Wide"]
-
-
-class Cells(Protocol):
-    """What is carried beside the elements of a storage."""
-
-    def read(self, at: Array) -> Array | None:
-        """Beside the elements at these positions."""
-
-    def write(self, at: Array, arg: Arg) -> None:
-        """The elements at these positions are overwritten."""
-
-    def add(self, at: Array, arg: Arg) -> None:
-        """Numbers are added to the elements at these positions, in any order."""
+__all__ = ["Beside", "Own", "Wide"]
 
 
 class Beside(Protocol):
@@ -42,7 +29,7 @@ class Beside(Protocol):
     def exact(self, own: Array) -> Array | None:
         """Beside numbers of a float type that are what they are."""
 
-    def result(self, name: str, to: DType, own: Array, args: Sequence[Arg]) -> Array | None:
+    def result(self, row: OpDef, to: DType, own: Array, args: Sequence[Arg]) -> Array | None:
         """Beside the result of a scalar op with a float result."""
 
     def cells(self, dtype: DType, own: Array) -> Cells | None:
@@ -61,7 +48,7 @@ class Own:
     def exact(self, own: Array) -> None:
         """Nothing."""
 
-    def result(self, name: str, to: DType, own: Array, args: Sequence[Arg]) -> None:
+    def result(self, row: OpDef, to: DType, own: Array, args: Sequence[Arg]) -> None:
         """Nothing."""
 
     def cells(self, dtype: DType, own: Array) -> None:
@@ -102,16 +89,15 @@ class Wide:
         """The number itself."""
         return own.astype(np.float64)
 
-    def result(self, name: str, to: DType, own: Array, args: Sequence[Arg]) -> Array:
+    def result(self, row: OpDef, to: DType, own: Array, args: Sequence[Arg]) -> Array:
         """The op in f64; where it decides, as the kernel's own run did."""
-        if name not in RULES:
+        if not row.pulls:
             return self.exact(own)
-        choose = CHOICES.get(name)
+        choose = CHOICES.get(row)
         if choose is not None:
             return choose(*args)
-        meaning = TABLE[name].meaning
-        assert meaning is not None
-        return np.asarray(meaning(f64, *(arg.beside for arg in args)))
+        assert row.meaning is not None
+        return np.asarray(row.meaning(f64, *(arg.beside for arg in args)))
 
     def cells(self, dtype: DType, own: Array) -> WideCells:
         """The storage in f64."""
@@ -146,11 +132,11 @@ def _selected(condition: Arg, x: Arg, y: Arg) -> Array:
     return np.where(condition.own, _wide(x), _wide(y))
 
 
-CHOICES: Final[dict[str, Callable[..., Array]]] = {
-    "max": _larger,
-    "min": _smaller,
-    "abs": _magnitude,
-    "select": _selected,
-    "cast": _wide,
+CHOICES: Final[dict[OpDef, Callable[..., Array]]] = {
+    ops.MAX: _larger,
+    ops.MIN: _smaller,
+    ops.ABS: _magnitude,
+    ops.SELECT: _selected,
+    ops.CAST: _wide,
 }
 """Ops whose f64 value follows a decision, or is no rounding at all."""

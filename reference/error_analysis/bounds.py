@@ -16,15 +16,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..interpreter.lanes import Array
+from ..interpreter.launch import DEFAULT, RunOptions, Scalar
+from ..ir.opdef import OpDef
 from ..ir.structure import Kernel, Program
 from ..ir.types import DType
-from .adjoints import Adjoint
-from .frame import Array
-from .launch import RunOptions, Scalar
-from .numbers import Num
+from ..oracle.adjoints import Adjoint
+from ..oracle.numbers import Num
+from ..oracle.tape import record, walked
+from ..oracle.trace import Arg
 from .rounding import Bounded, error_of, gamma, half_ulp, result_error
-from .tape import DEFAULT, record, walked
-from .trace import Arg
 
 __all__ = ["Answer", "bound", "gradient_bound"]
 
@@ -58,8 +59,8 @@ def bound(
     values = {name: arg.own.reshape(shapes[name]) for name, arg in args.items()}
     bounds = {name: arg.beside.reshape(shapes[name]) for name, arg in args.items() if arg.beside is not None}
     first = np.zeros(1, np.intp)
-    given = [run.places[name] for name in program.results] if isinstance(program, Program) else outputs
-    returned = [source.read(first) for source in given]
+    sources = [run.places[name] for name in program.results] if isinstance(program, Program) else outputs
+    returned = [source.read(first) for source in sources]
     return Answer(values, bounds, tuple((arg.own.item(), error_in(arg)) for arg in returned))
 
 
@@ -78,9 +79,9 @@ def gradient_bound(
     options: RunOptions = DEFAULT,
 ) -> Answer:
     """The gradient that `tape.gradient` gives in the kernel's own precision, and bounds on its error."""
-    found = walked(program, buffers, scalars, adjoints or {}, returned, Bounds(), options)
-    numbers = {name: adjoint.read(np.arange(adjoint.value.size)) for name, adjoint in found.items()}
-    shapes = {name: given.shape for name, given in (adjoints or {}).items()}
+    adjoint_of = walked(program, buffers, scalars, adjoints or {}, returned, Bounds(), options)
+    numbers = {name: adjoint.read(np.arange(adjoint.value.size)) for name, adjoint in adjoint_of.items()}
+    shapes = {name: seeds.shape for name, seeds in (adjoints or {}).items()}
     values = {name: number.value.reshape(shapes[name]) for name, number in numbers.items()}
     return Answer(values, {name: error_of(number).reshape(shapes[name]) for name, number in numbers.items()})
 
@@ -170,10 +171,10 @@ class Bounds:
         """No error."""
         return np.zeros(own.shape)
 
-    def result(self, name: str, to: DType, own: Array, args: Sequence[Arg]) -> Array:
+    def result(self, row: OpDef, to: DType, own: Array, args: Sequence[Arg]) -> Array:
         """By running error analysis."""
         errors = [np.zeros(1) if arg.beside is None else arg.beside for arg in args]
-        return result_error(name, to, own, [arg.own for arg in args], errors)
+        return result_error(row, to, own, [arg.own for arg in args], errors)
 
     def cells(self, dtype: DType, own: Array) -> BoundCells:
         """Bounds beside a storage."""

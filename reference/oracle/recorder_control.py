@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..interpreter.control import trip_counts
+from ..interpreter.lanes import Array, Box, Team
+from ..ir import ops
 from ..ir.structure import Op
 from ..ir.types import DType
-from .control import trip_counts
-from .frame import Array, Box, Team
 from .recorder import Recorder, handles, move, team_frame
 from .trace import Lanes, Node, columns
 
@@ -27,31 +28,31 @@ class Leavers:
         self.run, self.frame, self.types = run, frame, types
         self.nodes: list[Node] | None = None
 
-    def leave(self, lanes: Lanes, given: Sequence[Node]) -> None:
+    def leave(self, lanes: Lanes, yielded: Sequence[Node]) -> None:
         """These lanes leave with these values."""
         if self.nodes is None and lanes.count == self.frame.count:
-            self.nodes = list(given)
+            self.nodes = list(yielded)
             return
         if self.nodes is None:
             self.nodes = [self._fresh(dtype) for dtype in self.types]
-        for source, target in zip(given, self.nodes, strict=True):
+        for source, target in zip(yielded, self.nodes, strict=True):
             move(self.run, lanes, source, target)
 
-    def stay(self, lanes: Lanes, staying: Array, given: Sequence[Node]) -> Lanes | None:
+    def stay(self, lanes: Lanes, staying: Array, yielded: Sequence[Node]) -> Lanes | None:
         """Those that stay go on in the frame returned; the others leave."""
         if staying.all():
             return lanes
         if not staying.any():
-            self.leave(lanes, given)
+            self.leave(lanes, yielded)
             return None
-        self.leave(lanes.part(np.flatnonzero(~staying)), given)
+        self.leave(lanes.part(np.flatnonzero(~staying)), yielded)
         return lanes.part(np.flatnonzero(staying))
 
     def _fresh(self, dtype: DType) -> Node:
         return self.run.exact(dtype, np.zeros(self.frame.count, dtype.numpy), self.frame.home)
 
 
-@handles("if")
+@handles(ops.IF)
 def if_(run: Recorder, op: Op, frame: Lanes) -> None:
     """Each lane takes the region that its condition chooses."""
     (condition,) = columns(run.nodes(op.operands), frame)
@@ -63,7 +64,7 @@ def if_(run: Recorder, op: Op, frame: Lanes) -> None:
     finish(run, op, leavers)
 
 
-@handles("for")
+@handles(ops.FOR)
 def for_(run: Recorder, op: Op, frame: Lanes) -> None:
     """The body for each index; lanes with fewer indices leave before."""
     (body,) = op.regions
@@ -83,7 +84,7 @@ def for_(run: Recorder, op: Op, frame: Lanes) -> None:
     finish(run, op, leavers)
 
 
-@handles("while")
+@handles(ops.WHILE)
 def while_(run: Recorder, op: Op, frame: Lanes) -> None:
     """The body as long as the condition holds; a lane leaves with what the condition region gave it."""
     condition, body = op.regions
@@ -106,7 +107,7 @@ def finish(run: Recorder, op: Op, leavers: Leavers) -> None:
     run.env.update(zip(op.results, leavers.nodes or (), strict=True))
 
 
-@handles("parallel_for")
+@handles(ops.PARALLEL_FOR)
 def parallel_for(run: Recorder, op: Op, frame: Lanes) -> None:
     """The body for each point of the box, a chunk of lanes at a time."""
     (body,) = op.regions

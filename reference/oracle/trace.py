@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Protocol
 
 import numpy as np
 
+from ..interpreter.frame import Frame
+from ..interpreter.lanes import Array, Team
+from ..interpreter.launch import Launch
+from ..ir.opdef import OpDef
 from ..ir.types import DType
-from .frame import Array, Frame, Team
 
-if TYPE_CHECKING:
-    from .beside import Cells
-    from .launch import Launch
-
-__all__ = ["Arg", "Atomic", "Lanes", "Load", "Move", "Node", "Record", "Scalar", "Storage", "Store"]
+__all__ = ["Arg", "Atomic", "Cells", "Lanes", "Load", "Move", "Node", "Record", "Scalar", "Storage", "Store"]
 
 
 class Lanes(Frame):
@@ -90,6 +89,19 @@ class Arg:
     beside: Array | None
 
 
+class Cells(Protocol):
+    """What is carried beside the elements of a storage."""
+
+    def read(self, at: Array) -> Array | None:
+        """Beside the elements at these positions."""
+
+    def write(self, at: Array, arg: Arg) -> None:
+        """The elements at these positions are overwritten."""
+
+    def add(self, at: Array, arg: Arg) -> None:
+        """Numbers are added to the elements at these positions, in any order."""
+
+
 @dataclass(eq=False)
 class Storage:
     """Elements that are overwritten: a place, or a local array of all lanes of a team.
@@ -119,7 +131,7 @@ class Storage:
 class Scalar:
     """A scalar op of the table of derivatives."""
 
-    name: str
+    row: OpDef
     frame: Lanes
     operands: tuple[Node, ...]
     result: Node
@@ -178,6 +190,6 @@ class Atomic:
 Record = Scalar | Move | Load | Store | Atomic
 
 
-def columns(nodes: Iterable[Node], frame: Lanes) -> list[Any]:
+def columns(nodes: Iterable[Node], frame: Lanes) -> list[Array]:
     """The nodes' own numbers, one element per lane of `frame`: to be looked at only."""
     return [node.own if node.home is frame else node.own[node.at(frame)] for node in nodes]

@@ -12,30 +12,32 @@ from typing import Final
 import numpy as np
 
 from ..errors import InternalError
-from ..ir.derivatives import RULES
+from ..interpreter.atomics import rounds
+from ..interpreter.lanes import Array, Memory, Team
+from ..interpreter.launch import Launch
+from ..interpreter.memory import address
+from ..interpreter.philox import draw
+from ..ir import ops
 from ..ir.functions import evaluate
-from ..ir.ops import ATOMICS
+from ..ir.opdef import OpDef
+from ..ir.ops import ATOMICS, TABLE
+from ..ir.scalar_ops import CONST
 from ..ir.structure import Op, Place, Region, Value
 from ..ir.types import DType
-from .atomics import rounds
 from .beside import Beside
-from .frame import Array, Memory, Team
-from .launch import Launch
-from .memory import address
-from .philox import draw
 from .trace import Arg, Atomic, Lanes, Load, Move, Node, Record, Scalar, Storage, Store, columns
 
 __all__ = ["HANDLERS", "Recorder", "handles"]
 
 Handler = Callable[["Recorder", Op, Lanes], None]
-HANDLERS: Final[dict[str, Handler]] = {}
+HANDLERS: Final[dict[OpDef, Handler]] = {}
 
 
-def handles(*names: str) -> Callable[[Handler], Handler]:
-    """Enter the decorated function as what runs and records these ops."""
+def handles(*rows: OpDef) -> Callable[[Handler], Handler]:
+    """Enter the decorated function as what runs and records ops of these rows."""
 
     def enter(handler: Handler) -> Handler:
-        HANDLERS.update(dict.fromkeys(names, handler))
+        HANDLERS.update(dict.fromkeys(rows, handler))
         return handler
 
     return enter
@@ -67,7 +69,7 @@ class Recorder:
     def region(self, region: Region, frame: Lanes) -> list[Node]:
         """Run a region; what it yields."""
         for op in region.ops[:-1]:
-            HANDLERS.get(op.name, scalar)(self, op, frame)
+            HANDLERS.get(op.opdef, scalar)(self, op, frame)
         return [self.env[value] for value in region.terminator.operands]
 
     def nodes(self, values: Sequence[Value]) -> list[Node]:
@@ -91,15 +93,15 @@ class Recorder:
         """Numbers that no rounding made are the op's result."""
         self.env[op.result] = self.exact(op.result.dtype, own, frame.home)
 
-    def compute(self, op: Op, name: str, evaluated: Callable[..., Array], frame: Lanes) -> None:
-        """A scalar op called `name`: its result, by `evaluated` on the kernel's own numbers."""
+    def compute(self, op: Op, row: OpDef, evaluated: Callable[..., Array], frame: Lanes) -> None:
+        """A scalar op that means what `row` says: its result, by `evaluated` on the kernel's own numbers."""
         to, nodes = op.result.dtype, self.nodes(op.operands)
         args = [node.of(frame) for node in nodes]
         own = evaluated(*(arg.own for arg in args))
-        beside = self.beside.result(name, to, own, args) if to.is_float else None
+        beside = self.beside.result(row, to, own, args) if to.is_float else None
         node = self.env[op.result] = Node(to, own, beside, frame.home)
-        if to.is_float and name in RULES:
-            self.tape.append(Scalar(name, frame, tuple(nodes), node))
+        if to.is_float and row.pulls:
+            self.tape.append(Scalar(row, frame, tuple(nodes), node))
 
 
 def scalar(run: Recorder, op: Op, frame: Lanes) -> None:
@@ -108,24 +110,24 @@ def scalar(run: Recorder, op: Op, frame: Lanes) -> None:
     if meaning is None:
         raise InternalError(f"{op.name} belongs to differentiated kernels: there is no tape of it", loc=op.loc)
     to = op.result.dtype
-    run.compute(op, op.name, lambda *args: meaning(to, *args), frame)
+    run.compute(op, op.opdef, lambda *args: meaning(to, *args), frame)
 
 
-@handles("const")
+@handles(CONST)
 def const(run: Recorder, op: Op, frame: Lanes) -> None:
     """A constant, the same for all lanes."""
     own = np.array([op.attrs["value"]], op.attrs["to"].numpy)
     run.env[op.result] = run.exact(op.result.dtype, own, None)
 
 
-@handles("shape")
+@handles(ops.SHAPE)
 def shape(run: Recorder, op: Op, frame: Lanes) -> None:
     """An extent, the same for all lanes."""
     to = op.result.dtype
     run.env[op.result] = run.exact(to, np.array([to(run.memory(op).extents[op.attrs["axis"]])], to.numpy), None)
 
 
-@handles("random")
+@handles(ops.RANDOM)
 def random(run: Recorder, op: Op, frame: Lanes) -> None:
     """The next number of each lane's own stream."""
     launch, team, lanes = run.launch, frame.team, frame.lanes
@@ -136,21 +138,21 @@ def random(run: Recorder, op: Op, frame: Lanes) -> None:
     run.give(op, draw(op.result.dtype, options.seed, options.launch, launch.section, iteration, number), frame)
 
 
-@handles("call")
+@handles(ops.CALL)
 def call(run: Recorder, op: Op, frame: Lanes) -> None:
     """A function of the library is the op that it implements; any other is what its body does."""
     function = op.attrs["function"]
-    stem = function.name.partition(".")[0]
-    if function.builtin and stem not in RULES:
+    row = TABLE.get(function.name.partition(".")[0])
+    if function.builtin and (row is None or not row.pulls):
         raise InternalError(f"there is no derivative of the function {function.name}", loc=op.loc)
-    if function.builtin:
-        run.compute(op, stem, lambda *args: evaluate(function, args)[0], frame)
+    if function.builtin and row is not None:
+        run.compute(op, row, lambda *args: evaluate(function, args)[0], frame)
         return
     run.env.update(zip(function.body.args, run.nodes(op.operands), strict=True))
     run.env.update(zip(op.results, run.region(function.body, frame), strict=True))
 
 
-@handles("assert", "print")
+@handles(ops.ASSERT, ops.PRINT)
 def silent(run: Recorder, op: Op, frame: Lanes) -> None:
     """Says nothing."""
 
@@ -165,13 +167,13 @@ def located(run: Recorder, op: Op, frame: Lanes) -> Array:
     return np.broadcast_to(address(run.memory(op), indices, frame, op.loc), (frame.count,))
 
 
-@handles("load")
+@handles(ops.LOAD)
 def load(run: Recorder, op: Op, frame: Lanes) -> None:
     """Read an element."""
     read(run, op, frame, run.places[op.attrs["place"].name], located(run, op, frame))
 
 
-@handles("store")
+@handles(ops.STORE)
 def store(run: Recorder, op: Op, frame: Lanes) -> None:
     """Write an element; of lanes that write the same one, the last stays."""
     write(run, op, frame, run.places[op.attrs["place"].name], located(run, op, frame))
@@ -193,7 +195,7 @@ def write(run: Recorder, op: Op, frame: Lanes, storage: Storage, at: Array) -> N
         run.tape.append(Store(frame, storage, at, value))
 
 
-@handles("array.alloc")
+@handles(ops.ARRAY_ALLOC)
 def array_alloc(run: Recorder, op: Op, frame: Lanes) -> None:
     """A zeroed array per lane."""
     dtype: DType = op.attrs["dtype"]
@@ -201,13 +203,13 @@ def array_alloc(run: Recorder, op: Op, frame: Lanes) -> None:
     run.arrays[op.result] = run.storage(dtype, own)
 
 
-@handles("array.load")
+@handles(ops.ARRAY_LOAD)
 def array_load(run: Recorder, op: Op, frame: Lanes) -> None:
     """Read an element of each lane's array."""
     read(run, op, frame, *element(run, op, frame))
 
 
-@handles("array.store")
+@handles(ops.ARRAY_STORE)
 def array_store(run: Recorder, op: Op, frame: Lanes) -> None:
     """Write an element of each lane's array."""
     write(run, op, frame, *element(run, op, frame))
@@ -222,7 +224,7 @@ def element(run: Recorder, op: Op, frame: Lanes) -> tuple[Storage, Array]:
     return storage, frame.lanes * length + address(memory, [index], frame, op.loc)
 
 
-@handles("atomic")
+@handles(ops.ATOMIC)
 def atomic(run: Recorder, op: Op, frame: Lanes) -> None:
     """Combine: all lanes at once if they add and nobody looks at the old values, else one after another."""
     place, kind = op.attrs["place"], op.attrs["kind"]
@@ -271,7 +273,7 @@ def combine(run: Recorder, record: Atomic) -> None:
 def combined(beside: Beside, kind: str, own: Array, old: Arg, args: list[Arg]) -> Array | None:
     """What goes beside the elements that an atomic wrote."""
     if kind not in ("xchg", "cas"):
-        return beside.result(kind, old.dtype, own, [old, args[0]])
+        return beside.result(TABLE[kind], old.dtype, own, [old, args[0]])
     new = args[-1].beside
     if kind == "xchg" or new is None or old.beside is None:
         return new

@@ -13,17 +13,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..interpreter.binding import bind
+from ..interpreter.lanes import Array
+from ..interpreter.launch import DEFAULT, Launch, RunOptions, Scalar
 from ..ir.structure import Kernel, Program
-from .beside import Beside
-from .errors_bounds import Bounds
-from .frame import Array
-from .launch import Launch, RunOptions, Scalar, bind
-from .numbers import Num
-from .recorder import Recorder
+from ..oracle.beside import Beside
+from ..oracle.numbers import Num
+from ..oracle.recorder import Recorder
+from ..oracle.tape import executed
+from ..oracle.trace import Arg, Record, Storage
+from ..oracle.walker import Walker
+from .bounds import Bounds
 from .rounding import error_of
-from .tape import DEFAULT, executed
-from .trace import Arg, Record, Storage
-from .walker import Walker
 
 __all__ = ["Step", "Written", "chained"]
 
@@ -84,8 +85,8 @@ def chained(
             else:
                 tape += _run(step, copies, storages, beside, options)
         if adjoints is None:
-            found = {key: storage.read(np.arange(storage.own.size)).beside for key, storage in storages.items()}
-            return {key: bound.reshape(copies[key].shape) for key, bound in found.items() if bound is not None}
+            bounds = {key: storage.read(np.arange(storage.own.size)).beside for key, storage in storages.items()}
+            return {key: bound.reshape(copies[key].shape) for key, bound in bounds.items() if bound is not None}
         return _walked(tape, storages, adjoints, beside)
 
 
@@ -124,8 +125,8 @@ def _walked(
         else:
             walker.cut(storage)
     walker.walk(tape)
-    found: dict[Hashable, Array] = {}
-    for key, given in adjoints.items():
-        number: Num = walker.of(storages[key]).read(np.arange(given.size))
-        found[key] = np.broadcast_to(error_of(number), number.value.shape).reshape(given.shape)
-    return found
+    errors: dict[Hashable, Array] = {}
+    for key, seeds in adjoints.items():
+        number: Num = walker.of(storages[key]).read(np.arange(seeds.size))
+        errors[key] = np.broadcast_to(error_of(number), number.value.shape).reshape(seeds.shape)
+    return errors

@@ -8,13 +8,13 @@ what a pull replaces by a literal 0 is no contribution at all, so that an infini
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from ..ir.ops import TABLE
+from ..interpreter.lanes import Array
+from ..ir import scalar_ops as ops
+from ..ir.opdef import OpDef
 from ..ir.types import DType, u1
-from .frame import Array
 
 __all__ = ["Num"]
 
@@ -41,8 +41,8 @@ class Num:
         """A constant beside this number."""
         return Num(self.dtype, np.array([number], self.dtype.numpy))
 
-    def result(self, name: str, to: DType, value: Array, args: tuple[Num, ...]) -> Num:
-        """The number that the operation `name` gave for `args`."""
+    def result(self, row: OpDef, to: DType, value: Array, args: tuple[Num, ...]) -> Num:
+        """The number that an operation gave for `args`."""
         return Num(to, value, live=_meet([arg.live for arg in args]))
 
     def chosen(self, condition: Array, yes: Num, no: Num) -> Num:
@@ -52,71 +52,71 @@ class Num:
 
     # ---- operations
 
-    def op(self, name: str, *others: Any) -> Num:
+    def op(self, row: OpDef, *others: Num | float) -> Num:
         """An operation of the table, in this number's type."""
         args = (self, *(self.lift(other) for other in others))
-        meaning = TABLE[name].meaning
-        assert meaning is not None
-        return self.result(name, self.dtype, meaning(self.dtype, *(arg.value for arg in args)), args)
+        assert row.meaning is not None
+        return self.result(row, self.dtype, row.meaning(self.dtype, *(arg.value for arg in args)), args)
 
-    def lift(self, other: Any) -> Num:
+    def lift(self, other: Num | float) -> Num:
         """A number as it is, a literal as a constant."""
         return other if isinstance(other, Num) else self.literal(other)
 
-    def __add__(self, other: Any) -> Num:
-        return self.op("add", other)
+    def __add__(self, other: Num | float) -> Num:
+        return self.op(ops.ADD, other)
 
-    def __radd__(self, other: Any) -> Num:
-        return self.lift(other).op("add", self)
+    def __radd__(self, other: Num | float) -> Num:
+        return self.lift(other).op(ops.ADD, self)
 
-    def __sub__(self, other: Any) -> Num:
-        return self.op("sub", other)
+    def __sub__(self, other: Num | float) -> Num:
+        return self.op(ops.SUB, other)
 
-    def __rsub__(self, other: Any) -> Num:
-        return self.lift(other).op("sub", self)
+    def __rsub__(self, other: Num | float) -> Num:
+        return self.lift(other).op(ops.SUB, self)
 
-    def __mul__(self, other: Any) -> Num:
-        return self.op("mul", other)
+    def __mul__(self, other: Num | float) -> Num:
+        return self.op(ops.MUL, other)
 
-    def __rmul__(self, other: Any) -> Num:
-        return self.lift(other).op("mul", self)
+    def __rmul__(self, other: Num | float) -> Num:
+        return self.lift(other).op(ops.MUL, self)
 
-    def __truediv__(self, other: Any) -> Num:
-        return self.op("div", other)
+    def __truediv__(self, other: Num | float) -> Num:
+        return self.op(ops.DIV, other)
 
     def __neg__(self) -> Num:
-        return self.op("neg")
+        return self.op(ops.NEG)
 
     # ---- cases
 
-    def _compared(self, ufunc: Callable[..., Any], other: Any) -> Num:
+    def _compared(self, ufunc: Callable[..., object], other: Num | float) -> Num:
         against = other.decide if isinstance(other, Num) else np.array([other], self.decide.dtype)
         return Num(u1, np.asarray(ufunc(self.decide, against)))
 
-    def __lt__(self, other: Any) -> Num:
+    def __lt__(self, other: Num | float) -> Num:
         return self._compared(np.less, other)
 
-    def __gt__(self, other: Any) -> Num:
+    def __gt__(self, other: Num | float) -> Num:
         return self._compared(np.greater, other)
 
-    def eq(self, other: Any) -> Num:
+    def eq(self, other: Num | float) -> Num:
         """Where both are equal."""
         return self._compared(np.equal, other)
 
-    def ne(self, other: Any) -> Num:
+    def ne(self, other: Num | float) -> Num:
         """Where they differ."""
         return self._compared(np.not_equal, other)
 
-    def __or__(self, other: Any) -> Num:
+    def __or__(self, other: Num) -> Num:
         return Num(u1, self.value | other.value)
 
-    def where(self, yes: Any, no: Any) -> Num:
+    def where(self, yes: Num | float, no: Num | float) -> Num:
         """`yes` where this condition holds, else `no`; a literal 0 is no contribution."""
         known = yes if isinstance(yes, Num) else no
+        assert isinstance(known, Num)
         return known.chosen(self.value, _side(known, yes), _side(known, no))
 
 
-def _side(known: Num, side: Any) -> Num:
+def _side(known: Num, side: Num | float) -> Num:
     if isinstance(side, Num):
         return side
     number = known.literal(side)

@@ -18,15 +18,16 @@ from typing import Final, Literal
 import numpy as np
 
 from ..errors import AdstackArgumentError
+from ..interpreter.binding import bind
+from ..interpreter.cache import tasks_of
+from ..interpreter.lanes import Array
+from ..interpreter.launch import DEFAULT, Launch, RunOptions, Scalar
+from ..interpreter.prepare import operands_of
 from ..ir.structure import Kernel, Program
 from . import recorder_control
 from .adjoints import Adjoint
 from .beside import Beside, Own, Wide
-from .cache import tasks_of
-from .frame import Array
-from .launch import Launch, RunOptions, Scalar, bind
 from .numbers import Num
-from .prepare import operands_of
 from .recorder import Recorder, team_frame
 from .trace import Node
 from .walker import Walker
@@ -35,7 +36,6 @@ __all__ = ["executed", "gradient"]
 
 Precision = Literal["own", "f64"]
 
-DEFAULT: Final = RunOptions()
 
 HANDLER_MODULES: Final = (recorder_control,)
 """Importing them fills the table of handlers."""
@@ -64,9 +64,9 @@ def gradient(
         options: how to run.
     """
     beside = Own() if precision == "own" else Wide()
-    given = adjoints or {}
-    found = walked(program, buffers, scalars, given, returned, beside, options)
-    return {name: adjoint.value.reshape(given[name].shape) for name, adjoint in found.items()}
+    seeds = adjoints or {}
+    reached = walked(program, buffers, scalars, seeds, returned, beside, options)
+    return {name: adjoint.value.reshape(seeds[name].shape) for name, adjoint in reached.items()}
 
 
 def walked(
@@ -109,8 +109,8 @@ def executed(run: Recorder, program: Kernel | Program, scalars: Sequence[Scalar]
     returned: list[Node] = []
     for task in tasks_of(program):
         run.used = operands_of(task.body)
-        given = zip(task.body.args, scalars, strict=True)
-        for value, number in given:
+        parameters = zip(task.body.args, scalars, strict=True)
+        for value, number in parameters:
             run.env[value] = run.exact(value.dtype, np.array([value.dtype(number)], value.dtype.numpy), None)
         returned = run.region(task.body, team_frame(run, run.launch.serial))
     return returned
@@ -118,14 +118,14 @@ def executed(run: Recorder, program: Kernel | Program, scalars: Sequence[Scalar]
 
 def start(walker: Walker, run: Recorder, program: Kernel | Program, adjoints: Mapping[str, Array]) -> None:
     """Give the places the adjoints that the caller has for them; places without any are constant."""
-    for name, given in adjoints.items():
+    for name, values in adjoints.items():
         place = program.places.get(name)
         if place is None or not place.dtype.is_float:
             raise AdstackArgumentError(f"{name!r} is not a place of floats of {program.name}: it has no adjoint")
         storage = run.places[name]
-        if np.size(given) != storage.own.size:
-            raise AdstackArgumentError(f"{name} has {storage.own.size} elements, its adjoint {np.size(given)}")
-        walker.of(storage).load(np.ravel(given))
+        if np.size(values) != storage.own.size:
+            raise AdstackArgumentError(f"{name} has {storage.own.size} elements, its adjoint {np.size(values)}")
+        walker.of(storage).load(np.ravel(values))
     for name, place in program.places.items():
         if name not in adjoints and place.dtype.is_float and place.kind in ("field", "ndarray"):
             walker.cut(run.places[name])

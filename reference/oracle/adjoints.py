@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..interpreter.lanes import Array
 from ..ir.types import DType
-from .frame import Array
 from .numbers import Num
 
 __all__ = ["Adjoint"]
