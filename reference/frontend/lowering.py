@@ -128,7 +128,7 @@ def _parameter(context: Context, name: str, spec: Spec) -> Any:
 
 def _scalar(context: Context, name: str, dtype: Any) -> Expr:
     value = Value(dtype, name)
-    context.body.args.append(value)
+    context.body.define((value,))
     return Expr(value)
 
 

@@ -237,7 +237,7 @@ class _Sizing:
             if index in matter:
                 with b.at(loop.loc):
                     bounds.append((emitter.number(lo), emitter.number(hi)))
-                body.args.append(Value(index.type, index.name))
+                body.define((Value(index.type, index.name),))
                 emitter.names[index] = body.args[-1]
             else:
                 others = Times(Trips(lo, hi), others)

@@ -117,7 +117,7 @@ class Promoter(Rewriter):
             self._loop(op, changed, results)
         else:
             self._branches(op, changed)
-            op.results.extend(results)
+            op.define(results)
         self.append(op)
         self.cells.update(zip(changed, results, strict=True))
 

@@ -115,7 +115,7 @@ def watched(program: Program, *, wide: bool = True, everywhere: bool = False) ->
         _Marking(made, places, number).task(task)
     tail = [_search(made, places), _tell(made, places)]
     for task in tail:
-        task.body.args = [Value(v.type) for v in program.tasks[0].body.args]
+        task.body.define(Value(v.type) for v in program.tasks[0].body.args)
     return replace(made, program=replace(program, tasks=[*tasks, *tail], places={**program.places, **places}))
 
 
