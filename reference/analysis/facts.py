@@ -1,4 +1,4 @@
-"""What is known of single ops: may it raise, is it in bounds, which memory does it touch, which memory may be the same.
+"""What is known of single values and ops: constants; whether an op may raise, is in bounds, which memory it accesses.
 
 Arguments may share memory: two ndarrays may be views of one buffer, and a field can be lent out and passed as an
 ndarray. Two fields never overlap; neither do temps, results and local arrays with anything.
@@ -6,7 +6,6 @@ ndarray. Two fields never overlap; neither do temps, results and local arrays wi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -14,13 +13,38 @@ import numpy as np
 from ..ir.ops import TABLE
 from ..ir.structure import Constant, Op, Place, Region, Value
 
-__all__ = ["Known", "Memory", "Touched", "draws_random", "family", "in_bounds", "may_raise", "memory_of", "touched"]
+__all__ = [
+    "Memory",
+    "Touched",
+    "constant",
+    "draws_random",
+    "family",
+    "in_bounds",
+    "integer",
+    "may_raise",
+    "memory_of",
+    "touched",
+]
 
 Memory = Place | Value
 """What holds elements: a place, or the handle of a local array."""
 
-Known = Callable[[Value], "Constant | None"]
-"""The number that a value is known to be."""
+_CONST: Final = TABLE["const"]
+
+
+def constant(value: Value) -> Constant | None:
+    """The number of a value that a `const` op defines; None for any other value."""
+    op = value.owner
+    if not isinstance(op, Op) or op.opdef is not _CONST:
+        return None
+    number: Constant = op.attrs["value"]
+    return number
+
+
+def integer(value: Value) -> int | None:
+    """The number of an integer (or u1) constant; None for any other value, a float constant included."""
+    number = constant(value)
+    return None if number is None or isinstance(number, float) else int(number)
 
 
 def memory_of(op: Op) -> tuple[Memory, int] | None:
@@ -42,21 +66,21 @@ def extents(op: Op) -> tuple[int | None, ...]:
     return shape
 
 
-def in_bounds(op: Op, known: Known) -> bool:
+def in_bounds(op: Op) -> bool:
     """Whether an access provably stays inside its memory."""
     start = ACCESSES[op.name]
     return all(
-        extent is not None and (index := known(value)) is not None and 0 <= index < extent
+        extent is not None and (index := constant(value)) is not None and 0 <= index < extent
         for value, extent in zip(op.operands[start:], extents(op), strict=False)
     )
 
 
-def may_raise(op: Op, known: Known) -> bool:
+def may_raise(op: Op) -> bool:
     """Whether an op without regions can be an error in debug mode: a trap of its row, or an index out of bounds."""
     trap = op.opdef.trap
     if trap is not None:
-        return _may_trap(op, known(op.operands[1]))
-    return op.name in ACCESSES and not in_bounds(op, known)
+        return _may_trap(op, constant(op.operands[1]))
+    return op.name in ACCESSES and not in_bounds(op)
 
 
 def _may_trap(op: Op, second: Constant | None) -> bool:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from ...analysis.facts import Known, Touched, in_bounds, may_raise, touched
+from ...analysis.facts import Touched, constant, in_bounds, may_raise, touched
 from ...ir.ops import TABLE
 from ...ir.structure import Op, Place, Region, Value
 from ..rewriting.options import DEFAULT, Options
@@ -83,7 +83,6 @@ class Mover(Rewriter):
         level = self._target(op) if self.loops else len(self.loops)
         for value in op.results:
             self.level[value] = level
-            self.defs[value] = op
         if level == len(self.loops):
             self.out.append(op)
             self._note(op)
@@ -92,7 +91,7 @@ class Mover(Rewriter):
 
     def _note(self, op: Op) -> None:
         """After an op that may stop or speak, a load is not moved to the front."""
-        if self.loops and (op.opdef.writes or may_raise(op, self.constant)):
+        if self.loops and (op.opdef.writes or may_raise(op)):
             self.loops[-1].straight = False
 
     def structured(self, op: Op) -> None:
@@ -107,7 +106,7 @@ class Mover(Rewriter):
             self.run(region)
             loop.straight = False
         self.loops.pop()
-        self.out.extend(take_costly(op.regions[0], self.constant) if loop.parallel else loop.before)
+        self.out.extend(take_costly(op.regions[0]) if loop.parallel else loop.before)
         self.append(op)
         if self.loops:
             self.loops[-1].straight = False
@@ -129,7 +128,7 @@ class Mover(Rewriter):
         return Loop(inside, runs=op.opdef is WHILE or self._has_rounds(op))
 
     def _has_rounds(self, op: Op) -> bool:
-        lo, hi = self.constant(op.operands[0]), self.constant(op.operands[1])
+        lo, hi = constant(op.operands[0]), constant(op.operands[1])
         return lo is not None and hi is not None and lo < hi
 
     # ---- where to
@@ -139,7 +138,7 @@ class Mover(Rewriter):
         here = len(self.loops)
         if op.opdef is LOAD:
             return self._load_target(op)
-        if not op.opdef.pure or may_raise(op, self.constant):
+        if not op.opdef.pure or may_raise(op):
             return here
         least = max((self.level.get(v, 0) for v in op.operands), default=0)
         while here > least and self._lets_out(self.loops[here - 1], op):
@@ -153,7 +152,7 @@ class Mover(Rewriter):
         here, place = len(self.loops), op.attrs["place"]
         least = max((self.level.get(v, 0) for v in op.operands), default=0)
         # a load that did not run before must not race with other iterations
-        safe = in_bounds(op, self.constant) and not self.loops[0].writes_from_elsewhere(place)
+        safe = in_bounds(op) and not self.loops[0].writes_from_elsewhere(place)
         while here > least:
             loop = self.loops[here - 1]
             first = loop.runs and loop.straight and not loop.branches
@@ -163,14 +162,14 @@ class Mover(Rewriter):
         return here
 
 
-def take_costly(body: Region, known: Known) -> list[Op]:
+def take_costly(body: Region) -> list[Op]:
     """Take out of a parallel body the costly ops that don't depend on the iteration, and what they are made of."""
     varying: set[Value] = set(body.args)
-    makers: dict[Value, Op] = {}
+    invariant: set[Op] = set()
     wanted: list[Op] = []
     for op in body.ops:
-        if op.opdef.pure and varying.isdisjoint(op.operands) and not may_raise(op, known):
-            makers.update(dict.fromkeys(op.results, op))
+        if op.opdef.pure and varying.isdisjoint(op.operands) and not may_raise(op):
+            invariant.add(op)
             if op.opdef in COSTLY:
                 wanted.append(op)
         else:
@@ -180,7 +179,7 @@ def take_costly(body: Region, known: Known) -> list[Op]:
         op = wanted.pop()
         if op not in chosen:
             chosen.add(op)
-            wanted.extend(makers[v] for v in op.operands if v in makers)
+            wanted.extend(source for v in op.operands if (source := v.op) in invariant)
     taken = [op for op in body.ops if op in chosen]
     if taken:
         body.ops = [op for op in body.ops if op not in chosen]

@@ -70,7 +70,7 @@ class Forwarder(Rewriter):
             return
         memory, start = found
         rank = memory.rank if isinstance(memory, Place) else 1
-        at = element(op.operands[start : start + rank], self.defs, self.constant)
+        at = element(op.operands[start : start + rank])
         access = KEPT if self.options.keep_accesses and isinstance(memory, Place) else ACCESS
         access[op.name](self, op, memory, at)
 

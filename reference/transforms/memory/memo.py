@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final, Generic, TypeVar
 
-from ...analysis.facts import OVERLAPPING, Known, Memory, family
+from ...analysis.facts import OVERLAPPING, Memory, constant, family
 from ...ir.ops import TABLE
-from ...ir.structure import Op, Value
+from ...ir.structure import Value
 
 __all__ = ["Element", "Memo", "element"]
 
@@ -25,19 +25,19 @@ ADD: Final = TABLE["add"]
 MISSING: Final = object()
 
 
-def element(indices: list[Value], defs: dict[Value, Op], known: Known) -> Element:
+def element(indices: list[Value]) -> Element:
     """The element at `indices`."""
-    parts = [_part(index, defs, known) for index in indices]
+    parts = [_part(index) for index in indices]
     return tuple(base for base, _ in parts), tuple(offset for _, offset in parts)
 
 
-def _part(index: Value, defs: dict[Value, Op], known: Known) -> tuple[Value | None, int]:
-    number = known(index)
+def _part(index: Value) -> tuple[Value | None, int]:
+    number = constant(index)
     if number is not None:
         return None, int(number)
-    op = defs.get(index)
+    op = index.op
     if op is not None and op.opdef is ADD:
-        number = known(op.operands[1])
+        number = constant(op.operands[1])
         if number is not None:
             return op.operands[0], int(number)
     return index, 0

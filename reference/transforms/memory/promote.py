@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...analysis.facts import in_bounds
+from ...analysis.facts import constant, in_bounds
 from ...ir.ops import TABLE
-from ...ir.structure import Constant, Op, Region, Value
+from ...ir.structure import Op, Region, Value
 from ..rewriting.carried import LOOPS, add_carried
 from ..rewriting.options import DEFAULT, Options
-from ..rewriting.rewrite import CONST, Rewriter, constant_op
+from ..rewriting.rewrite import Rewriter, constant_op
 
 __all__ = ["promote"]
 
@@ -43,19 +43,12 @@ class Survey:
     def __init__(self, body: Region) -> None:
         self.arrays: set[Value] = set()
         self.stored: dict[Op, dict[Cell, None]] = {}
-        self._numbers: dict[Value, Constant] = {}
         self._parallel: dict[Value, bool] = {}
         self._visit(body, {}, parallel=False)
 
-    def number(self, value: Value) -> Constant | None:
-        """The number that an index is known to be."""
-        return self._numbers.get(value)
-
     def _visit(self, region: Region, stored: dict[Cell, None], parallel: bool) -> None:
         for op in region.ops:
-            if op.opdef is CONST:
-                self._numbers[op.result] = op.attrs["value"]
-            elif op.opdef is ALLOC:
+            if op.opdef is ALLOC:
                 self.arrays.add(op.result)
                 self._parallel[op.result] = parallel
             elif op.opdef in (LOAD, STORE):
@@ -68,9 +61,9 @@ class Survey:
                 stored.update(inside)
 
     def _access(self, op: Op, stored: dict[Cell, None], parallel: bool) -> None:
-        handle, number = op.operands[0], self.number(op.operands[1])
+        handle, number = op.operands[0], constant(op.operands[1])
         foreign = parallel and not self._parallel.get(handle, True)
-        if number is None or not in_bounds(op, self.number) or (op.opdef is STORE and foreign):
+        if number is None or not in_bounds(op) or (op.opdef is STORE and foreign):
             self.arrays.discard(handle)
         elif op.opdef is STORE:
             stored[handle, int(number)] = None
@@ -89,7 +82,7 @@ class Promoter(Rewriter):
         if op.opdef is ALLOC and op.result in self.survey.arrays:
             self._alloc(op)
         elif op.opdef in (LOAD, STORE) and op.operands[0] in self.survey.arrays:
-            number = self.survey.number(op.operands[1])
+            number = constant(op.operands[1])
             assert number is not None
             cell = op.operands[0], int(number)
             if op.opdef is STORE:

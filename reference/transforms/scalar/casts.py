@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ...analysis.facts import constant
 from ...ir.structure import Op, Value
 from ...ir.types import ALL, INTS, NUMERIC, DType
 from .fold import compute
-from .patterns import Found, Maker, taken
+from .patterns import Found, Maker, defined_by, taken
 
 if TYPE_CHECKING:
     from .identities import Row
@@ -40,7 +41,7 @@ def skips(source: DType, middle: DType, to: DType) -> bool:
 
 def _cast_source(maker: Maker, op: Op) -> Found | None:
     """A cast of a cast whose middle does not matter; gives what the first one converts."""
-    inner = maker.source(op.operands[0], "cast")
+    inner = defined_by(op.operands[0], "cast")
     if inner is None:
         return None
     x = inner.operands[0]
@@ -65,14 +66,14 @@ def _direct_bitcast(maker: Maker, op: Op, found: Found) -> Value:
 
 
 def _bitcast_source(maker: Maker, op: Op) -> Found | None:
-    inner = maker.source(op.operands[0], "bitcast")
+    inner = defined_by(op.operands[0], "bitcast")
     return None if inner is None else (inner.operands[0],)
 
 
 def _flag_and_number(maker: Maker, op: Op) -> Found | None:
     """A comparison of a converted u1 with a number; gives the u1."""
-    inner = maker.source(op.operands[0], "cast")
-    if inner is None or not inner.operands[0].dtype.is_bool or maker.constant(op.operands[1]) is None:
+    inner = defined_by(op.operands[0], "cast")
+    if inner is None or not inner.operands[0].dtype.is_bool or constant(op.operands[1]) is None:
         return None
     return (inner.operands[0],)
 
@@ -80,7 +81,7 @@ def _flag_and_number(maker: Maker, op: Op) -> Found | None:
 def _by_cases(maker: Maker, op: Op, found: Found) -> Value | None:
     """The comparison is computed for false and for true."""
     (flag,), to = found, op.operands[0].dtype
-    limit = maker.constant(op.operands[1])
+    limit = constant(op.operands[1])
     assert limit is not None
     low, high = (compute(op, [to(n), limit]) for n in (0, 1))
     if low == high:

@@ -11,17 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from ...analysis.facts import constant
 from ...ir.structure import Constant, Op, Value
 from ...ir.types import DType
 
-__all__ = ["Found", "Maker", "Outcome", "Pattern", "Rule", "same_bits"]
+__all__ = ["Found", "Maker", "Outcome", "Pattern", "Rule", "defined_by", "same_bits"]
 
 
 class Maker(Protocol):
     """What rules need of the pass."""
 
-    def constant(self, value: Value) -> Constant | None: ...
-    def source(self, value: Value, name: str) -> Op | None: ...
     def make(self, name: str, *operands: Value, **attrs: Any) -> Value: ...
     def number(self, number: Constant, to: DType) -> Value: ...
 
@@ -93,8 +92,14 @@ def false(to: DType) -> Constant:
 # ---- patterns
 
 
+def defined_by(value: Value, name: str) -> Op | None:
+    """The op that defines `value`, if it is called `name`."""
+    op = value.op
+    return op if op is not None and op.name == name else None
+
+
 def _is(maker: Maker, value: Value, number: Number) -> bool:
-    known = maker.constant(value)
+    known = constant(value)
     return known is not None and same_bits(known, number(value.dtype))
 
 
@@ -148,7 +153,7 @@ def of(name: str, position: int = 0) -> Pattern:
     """An operand is made by the op `name`; gives that op's operands, then this op's others."""
 
     def match(maker: Maker, op: Op) -> Found | None:
-        inner = maker.source(op.operands[position], name)
+        inner = defined_by(op.operands[position], name)
         if inner is None:
             return None
         return (*inner.operands, *op.operands[:position], *op.operands[position + 1 :])
@@ -160,7 +165,7 @@ def both_of(name: str) -> Pattern:
     """The first two operands are each made by the unary op `name`; gives its operands, then this op's others."""
 
     def match(maker: Maker, op: Op) -> Found | None:
-        a, b = maker.source(op.operands[0], name), maker.source(op.operands[1], name)
+        a, b = defined_by(op.operands[0], name), defined_by(op.operands[1], name)
         return None if a is None or b is None else (a.operands[0], b.operands[0], *op.operands[2:])
 
     return match
@@ -170,7 +175,7 @@ def any_of(*names: str) -> Pattern:
     """The only operand is made by one of these ops; gives the operand."""
 
     def match(maker: Maker, op: Op) -> Found | None:
-        return (op.operands[0],) if any(maker.source(op.operands[0], name) for name in names) else None
+        return (op.operands[0],) if any(defined_by(op.operands[0], name) for name in names) else None
 
     return match
 
@@ -178,7 +183,7 @@ def any_of(*names: str) -> Pattern:
 def constant_left(maker: Maker, op: Op) -> Found | None:
     """The first operand is a constant and the second is not; gives them swapped, then the others."""
     a, b, *rest = op.operands
-    return (b, a, *rest) if maker.constant(a) is not None and maker.constant(b) is None else None
+    return (b, a, *rest) if constant(a) is not None and constant(b) is None else None
 
 
 # ---- outcomes

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...analysis.facts import constant
 from ...ir.ops import TABLE
 from ...ir.structure import Constant, Op, Region, Value
 from ...ir.types import DType
@@ -94,11 +95,6 @@ class Simplifier(Folder):
 
     # ---- what rules call
 
-    def source(self, value: Value, name: str) -> Op | None:
-        """The op that makes `value`, if it is called `name`."""
-        op = self.defs.get(value)
-        return op if op is not None and op.name == name else None
-
     def make(self, name: str, *operands: Value, **attrs: Any) -> Value:
         """The value of a new op, simplified in turn."""
         cause, row = self.cause, TABLE[name]
@@ -119,7 +115,7 @@ class Simplifier(Folder):
     def structured(self, op: Op) -> None:
         if op.name in LOOPS:
             self._drop_unchanging(op)
-        if op.opdef is IF and self.constant(op.operands[0]) is None:
+        if op.opdef is IF and constant(op.operands[0]) is None:
             for region in op.regions:
                 self.run(region)
             self._settle_if(op)
@@ -162,11 +158,11 @@ class Simplifier(Folder):
         self.cause = outer
 
     def _is_outside(self, value: Value) -> bool:
-        return self.level.get(value, 0) <= self.depth or self.constant(value) is not None
+        return self.level.get(value, 0) <= self.depth or constant(value) is not None
 
     def _outer(self, value: Value) -> Value:
         """A value that may be used here: a constant of a closed region is made anew."""
-        known = self.constant(value)
+        known = constant(value)
         if known is None or self.level.get(value, 0) <= self.depth:
             return value
         return self.number(known, value.dtype)

@@ -9,9 +9,8 @@ from typing import Final
 
 from ...analysis.facts import OVERLAPPING, family, may_raise, memory_of
 from ...ir.ops import TABLE
-from ...ir.structure import Constant, Op, Place, Region, Value
+from ...ir.structure import Op, Place, Region, Value
 from ..loops.licm import COSTLY
-from ..rewriting.rewrite import CONST
 
 __all__ = ["RECOMPUTED", "Crossing", "Segment", "segments"]
 
@@ -56,13 +55,11 @@ class Crossing:
 
     Attributes:
         origin: the segment that computes a value.
-        source: the op that does.
         weight: what recomputing it costs, loads allowed; values without one can't be recomputed, or should not be.
     """
 
     def __init__(self, body: Region, found: list[Segment]) -> None:
         self.origin: dict[Value, Segment] = {}
-        self.source: dict[Value, Op] = {}
         self.weight: dict[Value, int] = dict.fromkeys(body.args, 0)
         self._params = set(body.args)
         self._position: dict[Op, int] = {op: position for position, op in enumerate(body.ops)}
@@ -72,19 +69,14 @@ class Crossing:
                 self._note(op, segment)
 
     def _note(self, op: Op, segment: Segment) -> None:
-        for value in op.results:
-            self.origin[value], self.source[value] = segment, op
-        if op.opdef is LOAD or (op.opdef.pure and not may_raise(op, self._constant)):
+        self.origin.update(dict.fromkeys(op.results, segment))
+        if op.opdef is LOAD or (op.opdef.pure and not may_raise(op)):
             self._weigh(op)
         for inner in Region(ops=[op]).walk():
             found = memory_of(inner)
             if found is not None and inner.opdef.writes:
                 for who in (found[0], family(found[0])):
                     self._writes.setdefault(who, []).append(self._position[op])
-
-    def _constant(self, value: Value) -> Constant | None:
-        op = self.source.get(value)
-        return op.attrs["value"] if op is not None and op.opdef is CONST else None
 
     def _weigh(self, op: Op) -> None:
         total = COST if op.opdef in COSTLY else 1
@@ -111,7 +103,8 @@ class Crossing:
             return False
         if value in self._params:
             return True
-        op = self.source[value]
+        op = value.op
+        assert op is not None
         if op.opdef is LOAD and not self._unchanged(op, segment):
             return False
         return all(self.recomputable(operand, segment) for operand in op.operands)
