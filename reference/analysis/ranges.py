@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from ..ir.structure import Op, Value
 from ..ir.types import DType
+from .facts import integer
 
 __all__ = ["Key", "Range", "Ranges"]
 
@@ -64,7 +65,6 @@ class Ranges:
     """The ranges of the integers of one task.
 
     Attributes:
-        makers: the op that gives a value; whoever walks notes it.
         fitting: whether extents are taken to fit the types that hold them.
         fitted: then, extents (name of a place, axis) -> the greatest number that they are taken not to exceed.
     """
@@ -72,7 +72,6 @@ class Ranges:
     def __init__(self, *, fitting: bool = False) -> None:
         self.fitting = fitting
         self.fitted: dict[tuple[str, int], int] = {}
-        self.makers: dict[Value, Op] = {}
         self._args: dict[Value, Range] = {}
         self._holds: dict[Value, Range] = {}
         self._known: dict[Value, Range] = {}
@@ -88,11 +87,6 @@ class Ranges:
                 self._known[value] = known
         return known
 
-    def number(self, value: Value) -> int | None:
-        """The integer that a value is known to be."""
-        op = self.makers.get(value)
-        return int(op.attrs["value"]) if op is not None and op.name == "const" and is_integer(value) else None
-
     def know(self, arg: Value, range_: Range) -> None:
         """Say what the argument of a region may be."""
         self._args[arg] = range_
@@ -104,7 +98,7 @@ class Ranges:
 
     def _made(self, value: Value, depth: int) -> Range:
         """What the op that gives a value says of it; if that leaves the type, the value wraps around."""
-        whole, op = of_type(value.dtype), self.makers.get(value)
+        whole, op = of_type(value.dtype), value.op
         rule = None if op is None or depth >= _DEEPEST else _RULES.get(op.name)
         found = None if op is None or rule is None else rule(self, op, value, depth + 1)
         return found if found is not None and whole.lo <= found.lo and found.hi <= whole.hi else whole
@@ -127,7 +121,7 @@ class Ranges:
 
     def _told(self, condition: Value, truth: bool, depth: int) -> Iterator[tuple[Value, Range]]:
         """What a condition says of values."""
-        op = self.makers.get(condition)
+        op = condition.op
         if op is None or depth > _DEEPEST:
             return
         if op.name == "not":
@@ -144,7 +138,7 @@ class Ranges:
         """`a and b`, `a or b`, as they are computed one after the other: b only if that matters."""
         sides = self._sides(op, condition)
         other = sides[1] if truth else sides[0]
-        if self.number(other) == int(not truth):
+        if integer(other) == int(not truth):
             yield from self._told(op.operands[0], truth, depth + 1)
             yield from self._told(sides[0] if truth else sides[1], truth, depth + 1)
 
@@ -182,11 +176,11 @@ class Ranges:
         op: Op | None
         for _ in range(_DEEPEST):
             yield value, range_
-            op = self.makers.get(value)
+            op = value.op
             if op is None or op.name not in ("cast", "add", "sub"):
                 return
             source, whole = op.operands[0], of_type(value.dtype)
-            by = 0 if op.name == "cast" else self.number(op.operands[1])
+            by = 0 if op.name == "cast" else integer(op.operands[1])
             if by is None or not is_integer(source):
                 return
             by = -by if op.name == "sub" else by

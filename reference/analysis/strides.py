@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ..ir.structure import Op, Place, Region, Value
+from .facts import integer
 from .growth import Growth, cast, minus, plus, times
 
 __all__ = ["Strides"]
@@ -40,7 +41,6 @@ class Strides:
 
     def __init__(self, loop: Op, header: Sequence[Op], varying: set[Value]) -> None:
         self._varying = varying
-        self._defined = {v: op for op in header for v in op.results}
         bounds = list(zip(loop.operands[::2], loop.operands[1::2], strict=True))
         self._growth: dict[Value, Growth] = {
             arg: self._index(k, arg, *bounds[k]) for k, arg in enumerate(loop.regions[0].args) if arg in varying
@@ -55,13 +55,9 @@ class Strides:
 
     def _index(self, k: int, arg: Value, lo: Value, hi: Value) -> Growth:
         """An index of the loop lies between its bounds, which lie in its type."""
-        least, most = self._number(lo), self._number(hi)
+        least, most = integer(lo), integer(hi)
         dtype = arg.dtype
         return Growth({k: 1}, dtype.min if least is None else least, (dtype.max if most is None else most) - 1)
-
-    def _number(self, value: Value) -> int | None:
-        op = self._defined.get(value)
-        return int(op.attrs["value"]) if op is not None and op.name == "const" else None
 
     def _extent(self, lo: Value, hi: Value) -> Polynomial | None:
         low, high = self._symbol(lo), self._symbol(hi)
@@ -71,9 +67,9 @@ class Strides:
 
     def _symbol(self, value: Value) -> Polynomial | None:
         """A bound as a number or an extent of a place."""
-        op = self._defined.get(value)
+        op = value.op
         while op is not None and op.name == "cast" and _holds_extents(op.result) and _holds_extents(op.operands[0]):
-            op = self._defined.get(op.operands[0])
+            op = op.operands[0].op
         if op is not None and op.name == "const":
             return {(): int(op.attrs["value"])}
         if op is not None and op.name == "shape" and _holds_extents(op.result):
@@ -82,9 +78,7 @@ class Strides:
 
     def _scan(self, region: Region) -> None:
         for op in region.ops:
-            if op.name == "const":
-                self._defined[op.result] = op
-            elif op.name in ("add", "sub", "cast", "mul", "neg"):
+            if op.name in ("add", "sub", "cast", "mul", "neg"):
                 growth = self._combine(op)
                 if growth is not None:
                     self._growth[op.result] = growth
@@ -93,7 +87,7 @@ class Strides:
 
     def _of(self, value: Value) -> Growth | None:
         """How a value grows; None if nobody knows."""
-        number = self._number(value)
+        number = integer(value)
         if number is not None:
             return Growth({}, number, number)
         return self._growth.get(value) if value in self._varying else Growth({})
@@ -120,7 +114,7 @@ class Strides:
 
     def _product(self, op: Op, a: Growth, b: Growth) -> Growth | None:
         for known, other in ((a, op.operands[1]), (b, op.operands[0])):
-            factor = self._number(other)
+            factor = integer(other)
             if factor is not None:
                 return times(known, factor, op.result.dtype)
         return None

@@ -7,6 +7,7 @@ bound that the loop itself computes) gives None: only running the code tells, se
 
 from __future__ import annotations
 
+from ..analysis.facts import integer
 from ..ir.structure import Op, Value
 from ..ir.types import i64
 from .expr import Branch, Const, Number, Plus, SizeExpr, SumOverRange, Times, Triangle, Trips
@@ -40,10 +41,10 @@ class Builder:
 
     def _maker(self, value: Value) -> Op | SizeExpr:
         """What makes a count, or the count where it is a number that is known or that the program has."""
-        maker = self.numbers.makers.get(value)
+        maker = value.op
         if maker is None or value.dtype is not i64:
             return Number(value)
-        constant = self.numbers.constant(value)
+        constant = integer(value)
         return maker if constant is None else Const(max(0, constant))
 
     def above_zero(self, value: Value) -> SizeExpr:
@@ -62,7 +63,7 @@ class Builder:
         return Const(1) if maker.name == "while" else Number(value)
 
     def _is_sum(self, value: Value) -> bool:
-        maker = self.numbers.makers.get(value)
+        maker = value.op
         return maker is not None and maker.name in _SUMS
 
     def _loop(self, op: Op, value: Value) -> SizeExpr | None:
@@ -83,7 +84,7 @@ class Builder:
             return Const(0)
         if base not in self.numbers.free(value):
             return None
-        maker = self.numbers.makers.get(value)
+        maker = value.op
         if maker is None:
             return None
         if maker.name == "add":
@@ -111,21 +112,21 @@ class Builder:
         """The c of a body max(0, index + c)."""
         if not isinstance(sum_.body, Number):
             return None
-        maker = self.numbers.makers.get(sum_.body.value)
-        if maker is None or maker.name != "select" or self.numbers.constant(maker.operands[2]) != 0:
+        maker = sum_.body.value.op
+        if maker is None or maker.name != "select" or integer(maker.operands[2]) != 0:
             return None
-        test = self.numbers.makers.get(maker.operands[0])
+        test = maker.operands[0].op
         made = self._plain(maker.operands[1])
         if test is None or test.name not in ("gt", "lt"):
             return None
         low, high = test.operands if test.name == "lt" else test.operands[::-1]
-        if self.numbers.constant(low) != 0 or self._plain(high) is not made:
+        if integer(low) != 0 or self._plain(high) is not made:
             return None
         return self._offset(made, sum_.index)
 
     def _plain(self, value: Value) -> Value:
         """A value before it was widened."""
-        maker = self.numbers.makers.get(value)
+        maker = value.op
         widened = maker is not None and maker.name == "cast" and value.dtype is i64
         if widened and maker is not None and maker.operands[0].dtype.is_signed:
             return maker.operands[0]
@@ -135,12 +136,12 @@ class Builder:
         """The c of index + c, where the sum can't wrap."""
         if value is index:
             return 0
-        maker = self.numbers.makers.get(value)
+        maker = value.op
         if maker is None or maker.name != "add":
             return None
         one, other = maker.operands
         one, other = (other, one) if self._plain(other) is index else (one, other)
-        constant = self.numbers.constant(other)
+        constant = integer(other)
         most = 2**31 if value.dtype is i64 else 1  # the next index is at most the bound: it does not wrap
         return constant if self._plain(one) is index and constant is not None and 0 <= constant <= most else None
 

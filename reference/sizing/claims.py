@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..analysis.facts import integer
 from ..ir.builder import Builder
 from ..ir.structure import Place, Region, Task, Value
 from ..ir.types import i32, i64
@@ -27,7 +28,7 @@ def claim_formula(task: Task, numbers: Numbers, sized: Sequence[Value]) -> SizeE
     `sized` are the capacities that sizers compute: if there are others, nothing is known of them.
     """
     makers = [op for op in task.body.walk() if op.name == "stack.alloca"]
-    if not {op.operands[0] for op in makers if numbers.constant(op.operands[0]) != 0}.issubset(sized):
+    if not {op.operands[0] for op in makers if integer(op.operands[0]) != 0}.issubset(sized):
         return None
     found = total(*(FormulaBuilder(numbers).above_zero(capacity) for capacity in sized))
     return found if free(found, numbers) & {*numbers.indices} else None

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Final
 
+from ..analysis.def_use import live_in
 from ..errors import InternalError
 from ..ir.builder import Builder
 from ..ir.structure import Op, Region, Value
@@ -46,12 +47,12 @@ class Emitter:
             if top in self.names:
                 work.pop()
                 continue
-            maker = self.numbers.makers.get(top)
+            maker = top.op
             if maker is None:
                 raise InternalError(f"a size depends on {top}, which is not known ahead of the loop")
             if maker.name.startswith("array.") or _reads_arrays(maker):
                 raise NeedsMemory
-            missing = [v for v in self.numbers.around(maker) if v not in self.names]
+            missing = [v for v in live_in(maker) if v not in self.names]
             if missing:
                 work += missing
                 continue

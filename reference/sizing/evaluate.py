@@ -78,12 +78,13 @@ class _Host:
 
     def _arguments(self) -> dict[Value, Any]:
         """What is known without computing: parameters and indices."""
-        return {v: x for v, x in self.known.items() if v not in self.numbers.makers}
+        return {v: x for v, x in self.known.items() if v.op is None}
 
     def number(self, value: Value) -> Any:
         """A value of the task, in its own type."""
         if value not in self.known:
-            maker = self.numbers.makers[value]
+            maker = value.op
+            assert maker is not None
             if maker.regions:
                 self.known.update(zip(maker.results, self._structured(maker), strict=True))
             else:

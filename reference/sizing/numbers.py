@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from ..analysis.def_use import live_in
+from ..analysis.facts import integer
 from ..ir.structure import Op, Task, Value
 
 __all__ = ["Numbers"]
@@ -17,20 +19,17 @@ class Numbers:
     """The values of one task.
 
     Attributes:
-        makers: the op that gives a value.
         indices: those of the parallel loop.
         carried: arguments of loops that change from trip to trip, but for the indices of `for`s.
     """
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        self.makers: dict[Value, Op] = {}
         self.indices: tuple[Value, ...] = ()
         self.carried: set[Value] = set()
         self._names: dict[Value, str] = {p: p.name or "argument" for p in task.body.args}
         self._free: dict[Value, frozenset[Value]] = {}
         for op in task.body.walk():
-            self.makers.update((v, op) for v in op.results)
             for region in op.regions:
                 self._names.update((a, a.name or "index") for a in region.args)
             if op.name == "parallel_for":
@@ -39,11 +38,6 @@ class Numbers:
                 self.carried.update(op.regions[0].args[1:])
             elif op.name == "while":
                 self.carried.update(a for region in op.regions for a in region.args)
-
-    def constant(self, value: Value) -> int | None:
-        """The integer that a value is known to be."""
-        op = self.makers.get(value)
-        return int(op.attrs["value"]) if op is not None and op.name == "const" and not value.dtype.is_float else None
 
     # ---- what a value depends on
 
@@ -55,23 +49,14 @@ class Numbers:
             if top in self._free:
                 work.pop()
                 continue
-            maker = self.makers.get(top)
-            used = [] if maker is None else self.around(maker)
+            maker = top.op
+            used = [] if maker is None else live_in(maker)
             missing = [v for v in used if v not in self._free]
             if missing:
                 work += missing
                 continue
             self._free[top] = self._own(top, maker).union(*(self._free[v] for v in used))
         return self._free[value]
-
-    def around(self, op: Op) -> list[Value]:
-        """What an op and all inside it use of what is defined around it."""
-        if not op.regions:
-            return op.operands
-        inner = [o for region in op.regions for o in region.walk()]
-        own = {v for o in inner for v in o.results}
-        own.update(a for o in (op, *inner) for region in o.regions for a in region.args)
-        return [v for v in dict.fromkeys((*op.operands, *(v for o in inner for v in o.operands))) if v not in own]
 
     def _own(self, value: Value, maker: Op | None) -> frozenset[Value]:
         return frozenset() if maker is not None or value in self.task.body.args else frozenset((value,))
@@ -80,7 +65,7 @@ class Numbers:
 
     def text(self, value: Value, depth: int = 0) -> str:
         """A value as a formula."""
-        maker = self.makers.get(value)
+        maker = value.op
         if maker is None:
             return self._names.get(value, "?")
         rule = _FORMULAS.get(maker.name)
@@ -107,7 +92,7 @@ def _shape(numbers: Numbers, op: Op, depth: int) -> str:
 def _choice(numbers: Numbers, op: Op, depth: int) -> str:
     """`select(lo < hi, hi - lo, 0)` is a trip count."""
     shown = numbers.text(op.operands[1], depth)
-    if numbers.constant(op.operands[2]) == 0:
+    if integer(op.operands[2]) == 0:
         return f"max({shown}, 0)"
     return f"({shown} or {numbers.text(op.operands[2], depth)})"
 

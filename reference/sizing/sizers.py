@@ -20,6 +20,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from ..analysis.def_use import defined_in
+from ..analysis.facts import constant
 from ..ir.builder import Builder
 from ..ir.location import Loc
 from ..ir.structure import Op, Place, Program, Region, Task, Value
@@ -309,13 +311,11 @@ class _Sizing:
 
 def _wanted(task: Task, start: int) -> list[_Wanted]:
     """The capacities of adstacks at the outermost level of a task or iteration that are not constants."""
-    makers = {v: op for op in task.body.walk() for v in op.results}
     found: dict[Value, _Wanted] = {}
     for op in _outermost(task):
         if op.name == "stack.alloca":
             capacity = op.operands[0]
-            maker = makers.get(capacity)
-            if maker is None or maker.name != "const":
+            if constant(capacity) is None:
                 found.setdefault(capacity, _Wanted(capacity, start + len(found), [])).stacks.append(op)
     return list(found.values())
 
@@ -361,8 +361,7 @@ def strip(region: Region) -> None:
 
 def _is_sound(body: Region, task: Task) -> bool:
     """Whether code taken out of a task computes the same ahead of it: nothing it needs is missing or written there."""
-    defined = {*body.args, *(v for op in body.walk() for v in op.results)}
-    defined.update(a for op in body.walk() for region in op.regions for a in region.args)
+    defined = defined_in(body)
     if any(op.name == "random" or not defined.issuperset(op.operands) for op in body.walk()):
         return False
     return not {op.attrs["place"].name for op in body.walk() if op.name == "load"} & writes(task)

@@ -35,7 +35,6 @@ class Walk:
                 self._structured(op)
             elif memory_of(op) is not None:
                 self.access(op)
-            self.ranges.makers.update((value, op) for value in op.results)
 
     def access(self, op: Op) -> None:
         """Look at an access."""
