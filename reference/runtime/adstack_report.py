@@ -18,8 +18,8 @@ from ..analysis.def_use import DefUse
 from ..ir.location import Loc
 from ..ir.structure import Op, Task
 from ..ir.types import DType
-from ..sizing.numbers import Numbers
-from ..sizing.sizers import Size
+from ..sizing.size import Size
+from ..sizing.text import Speller
 from .adstack_heap import TaskUse
 from .compiler import Compiled
 from .heap import MACHINE, Placement, TaskHeap
@@ -211,7 +211,7 @@ class _Rows:
 
     def __init__(self, task: Task, sizes: Mapping[int, Size]) -> None:
         self.task, self.sizes = task, sizes
-        self.numbers = Numbers(task)
+        self.speller = Speller(task)
         self.depth_of = {s: g.depth for g in TaskHeap.of(task).groups for s in g.stacks}
         self.uses = DefUse.of(task.body)
 
@@ -232,7 +232,7 @@ class _Rows:
 
     def _formula(self, op: Op) -> str:
         depth = self.depth_of.get(op)
-        return self.numbers.text(op.operands[0]) if depth is None else self.sizes[depth].text
+        return self.speller.value(op.operands[0]) if depth is None else self.sizes[depth].text
 
 
 def _called(op: Op) -> str:

@@ -11,7 +11,8 @@ from ..errors import AdstackMemoryError
 from ..ir.structure import Kernel, Op, Program
 from ..ir.text.printer import print_ir
 from ..sizing.forced import with_capacity
-from ..sizing.sizers import Sized, with_sizers
+from ..sizing.size import Sized
+from ..sizing.sizers import with_sizers
 from ..transforms import pipeline
 from ..transforms.memory.guard import guard
 from .backend import Backend, Bindings

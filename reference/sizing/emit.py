@@ -14,7 +14,6 @@ from ..ir.structure import Op, Region, Value
 from ..ir.types import i64, u1
 from ..transforms.rewriting.rewrite import clone_op
 from .expr import MOST, Branch, Const, Number, Plus, SizeExpr, SumOverRange, Times, Triangle, Trips
-from .numbers import Numbers
 
 __all__ = ["Emitter", "NeedsMemory"]
 
@@ -28,13 +27,11 @@ class Emitter:
 
     Args:
         b: where to.
-        numbers: of the task that the formulas are about.
         names: what stands for its parameters and indices there.
     """
 
-    def __init__(self, b: Builder, numbers: Numbers, names: dict[Value, Value]) -> None:
+    def __init__(self, b: Builder, names: dict[Value, Value]) -> None:
         self.b = b
-        self.numbers = numbers
         self.names: MutableMapping[Value, Value] = ChainMap(names)
 
     # ---- numbers of the program
@@ -72,9 +69,10 @@ class Emitter:
         value = self.number(expr.value)
         if value.dtype.bits == 64 and not value.dtype.is_signed:
             return self._or_most(self.b.lt(value, self.b.const(2**63, value.dtype)), self.b.cast(value, i64))
-        return self._not_negative(self.b.cast(value, i64))
+        return self.not_negative(self.b.cast(value, i64))
 
-    def _not_negative(self, value: Value) -> Value:
+    def not_negative(self, value: Value) -> Value:
+        """An i64, or 0 if it is negative."""
         zero = self.b.const(0, i64)
         return self.b.select(self.b.lt(value, zero), zero, value)
 
@@ -123,7 +121,7 @@ class Emitter:
         sides = []
         for side in (yes, no):
             region = Region()
-            with self.b.into(region), self._inside():
+            with self.b.into(region), self.inside():
                 self.b.yield_(side())
             sides.append(region)
         return self.b.if_(condition, *sides)[0]
@@ -132,7 +130,7 @@ class Emitter:
         lo, hi = self.number(expr.lo), self.number(expr.hi)
         index, total = Value(expr.index.type, expr.index.name), Value(i64)
         body = Region([index, total])
-        with self.b.into(body), self._inside():
+        with self.b.into(body), self.inside():
             self.names[expr.index] = index
             self.b.yield_(self._sum(total, self.size(expr.body)))
         return self.b.for_(lo, hi, [self.b.const(0, i64)], body)[0]
@@ -148,7 +146,7 @@ class Emitter:
 
     def _triangular(self, n: Value) -> Value:
         b = self.b
-        n = self._not_negative(n)
+        n = self.not_negative(n)
         one, two = b.const(1, i64), b.const(2, i64)
         even = b.eq(b.emit("mod", n, two), b.const(0, i64))
         half = b.select(even, b.emit("floordiv", n, two), n)
@@ -156,7 +154,7 @@ class Emitter:
         return self._or_most(b.lt(n, b.const(2**32 - 1, i64)), b.mul(half, other))
 
     @contextmanager
-    def _inside(self) -> Iterator[None]:
+    def inside(self) -> Iterator[None]:
         """What is computed inside a region is not known after it."""
         outer = self.names
         self.names = ChainMap({}, outer)

@@ -17,8 +17,7 @@ from ..errors import InternalError
 from ..ir.functions import evaluate as call
 from ..ir.structure import Op, Region, Value
 from .expr import MOST, Branch, Const, Number, Plus, SizeExpr, SumOverRange, Times, Triangle, Trips
-from .numbers import Numbers
-from .sizers import Size
+from .size import Size
 
 __all__ = ["evaluate"]
 
@@ -29,16 +28,16 @@ def evaluate(size: Size, scalars: Sequence[Any], memory: Mapping[str, Array]) ->
     """The depth in a launch with these arguments and this memory (by place name): the greatest of any iteration."""
     if size.expr is None:
         raise InternalError(f"depth {size.number} is counted: there is no formula")
-    numbers = size.numbers
-    known = dict(zip(numbers.task.body.args, scalars, strict=True))
-    host = _Host(numbers, known, memory)
-    if numbers.task.kind == "serial":
+    task = size.dependence.task
+    known = dict(zip(task.body.args, scalars, strict=True))
+    host = _Host(known, memory)
+    if task.kind == "serial":
         return host.size(size.expr)
-    loop = numbers.task.body.ops[-2]
+    loop = task.body.ops[-2]
     ends = [int(host.number(v)) for v in loop.operands]
     deepest = 0
     for point in itertools.product(*(range(lo, hi) for lo, hi in zip(ends[::2], ends[1::2], strict=True))):
-        inner = _Host(numbers, {**known, **dict(zip(loop.regions[0].args, point, strict=True))}, memory)
+        inner = _Host({**known, **dict(zip(loop.regions[0].args, point, strict=True))}, memory)
         deepest = max(deepest, inner.size(size.expr))
     return deepest
 
@@ -46,8 +45,8 @@ def evaluate(size: Size, scalars: Sequence[Any], memory: Mapping[str, Array]) ->
 class _Host:
     """One thread."""
 
-    def __init__(self, numbers: Numbers, known: Mapping[Value, Any], memory: Mapping[str, Array]) -> None:
-        self.numbers, self.known, self.memory = numbers, dict(known), memory
+    def __init__(self, known: Mapping[Value, Any], memory: Mapping[str, Array]) -> None:
+        self.known, self.memory = dict(known), memory
 
     def size(self, expr: SizeExpr) -> int:
         return min(self._size(expr), MOST)
@@ -74,7 +73,7 @@ class _Host:
         raise InternalError(f"no formula: {expr!r}")
 
     def _at(self, index: Value, number: int) -> _Host:
-        return _Host(self.numbers, {**self._arguments(), index: number}, self.memory)
+        return _Host({**self._arguments(), index: number}, self.memory)
 
     def _arguments(self) -> dict[Value, Any]:
         """What is known without computing: parameters and indices."""
@@ -113,7 +112,7 @@ class _Host:
 
     def _region(self, region: Region, arguments: Sequence[Any]) -> list[Any]:
         bound = dict(zip(region.args, arguments, strict=True))
-        inner = _Host(self.numbers, {**self._arguments(), **bound}, self.memory)
+        inner = _Host({**self._arguments(), **bound}, self.memory)
         return [inner.number(v) for v in region.terminator.operands]
 
     def _computed(self, op: Op) -> Any:
