@@ -113,7 +113,7 @@ class IntervalWalk:
 
     # ---- control
 
-    def _if(self, op: Op) -> None:
+    def visit_if(self, op: Op) -> None:
         for inner in op.regions:
             self.region(inner)
         for k, result in enumerate(op.results):
@@ -121,12 +121,12 @@ class IntervalWalk:
             if then is not None and orelse is not None:
                 self.know(result, _hull(then, orelse))
 
-    def _for(self, op: Op) -> None:
+    def visit_for(self, op: Op) -> None:
         (body,) = op.regions
         if self._indices(body.args[:1], op.operands[:2]):
             self.region(body)
 
-    def _parallel_for(self, op: Op) -> None:
+    def visit_parallel_for(self, op: Op) -> None:
         (body,) = op.regions
         if self._indices(body.args, op.operands):
             self.region(body)
@@ -141,7 +141,7 @@ class IntervalWalk:
                 self.know(index, (first[0], end[1] - 1))
         return True
 
-    def _while(self, op: Op) -> None:
+    def visit_while(self, op: Op) -> None:
         for inner in op.regions:
             self.region(inner)
 
@@ -186,8 +186,8 @@ _ARITHMETIC: Final[dict[str, Callable[..., Interval | None]]] = {
 }
 
 _STRUCTURED: Final[dict[str, Callable[[IntervalWalk, Op], None]]] = {
-    "if": IntervalWalk._if,
-    "for": IntervalWalk._for,
-    "while": IntervalWalk._while,
-    "parallel_for": IntervalWalk._parallel_for,
+    "if": IntervalWalk.visit_if,
+    "for": IntervalWalk.visit_for,
+    "while": IntervalWalk.visit_while,
+    "parallel_for": IntervalWalk.visit_parallel_for,
 }

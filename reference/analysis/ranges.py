@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from ..ir.structure import Op, Value
 from ..ir.types import DType
@@ -136,14 +136,14 @@ class Ranges:
 
     def _chosen(self, op: Op, condition: Value, truth: bool, depth: int) -> Iterator[tuple[Value, Range]]:
         """`a and b`, `a or b`, as they are computed one after the other: b only if that matters."""
-        sides = self._sides(op, condition)
+        sides = self.sides_of(op, condition)
         other = sides[1] if truth else sides[0]
         if integer(other) == int(not truth):
             yield from self._told(op.operands[0], truth, depth + 1)
             yield from self._told(sides[0] if truth else sides[1], truth, depth + 1)
 
-    def _sides(self, op: Op, value: Value) -> tuple[Value, Value]:
-        """What a result of an `if` is one of, or a `select`."""
+    def sides_of(self, op: Op, value: Value) -> tuple[Value, Value]:
+        """The two values that a result of an `if` or a `select` is one of: where the condition holds, and where not."""
         if op.name == "select":
             return op.operands[1], op.operands[2]
         then, orelse = (region.terminator.operands[op.results.index(value)] for region in op.regions)
@@ -231,7 +231,7 @@ def _chosen(ranges: Ranges, op: Op, value: Value, depth: int) -> Range:
     if depth > _DEEPEST // 3:  # each level looks at everything below it twice
         return of_type(value.dtype)
     sides = []
-    for side, truth in zip(ranges._sides(op, value), (True, False), strict=True):
+    for side, truth in zip(ranges.sides_of(op, value), (True, False), strict=True):
         with ranges.under(op.operands[0], truth):
             sides.append(ranges.of(side, depth))
     return sides[0].hull(sides[1])
@@ -315,7 +315,7 @@ def _abs(a: Range) -> Range:
     return Range(0 if a.lo <= 0 <= a.hi else min(abs(a.lo), abs(a.hi)), max(abs(a.lo), abs(a.hi)))
 
 
-_RULES: Final[dict[str, Any]] = {
+_RULES: Final[dict[str, Rule]] = {
     "const": _const,
     "shape": _shape,
     "cast": _cast,

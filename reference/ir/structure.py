@@ -15,11 +15,14 @@ from .location import UNKNOWN, Loc
 from .opdef import OpDef
 from .types import DType, Type
 
-__all__ = ["Constant", "Function", "Kernel", "Op", "Place", "Program", "Region", "Task", "Value"]
+__all__ = ["Attributes", "Constant", "Function", "Kernel", "Op", "Place", "Program", "Region", "Task", "Value"]
 
 
 Constant = bool | int | float
 """The number that a `const` op gives."""
+
+Attributes = dict[str, Any]
+"""What an op knows at compile time, by the names that its row of the table lists; the verifier checks each type."""
 
 
 class Value:
@@ -64,14 +67,14 @@ class Op:
         self,
         opdef: OpDef,
         operands: list[Value],
-        attrs: dict[str, Any] | None = None,
+        attrs: Attributes | None = None,
         results: list[Value] | None = None,
         regions: list[Region] | None = None,
         loc: Loc = UNKNOWN,
     ) -> None:
         self.opdef: OpDef = opdef
         self.operands: list[Value] = operands
-        self.attrs: dict[str, Any] = {} if attrs is None else attrs
+        self.attrs: Attributes = {} if attrs is None else attrs
         self.results: list[Value] = [] if results is None else results
         self.regions: list[Region] = [] if regions is None else regions
         self.loc: Loc = loc

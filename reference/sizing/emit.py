@@ -62,10 +62,10 @@ class Emitter:
         """The count (i64) that a formula gives: from 0 to MOST."""
         return _RULES[type(expr)](self, expr)
 
-    def _const(self, expr: Const) -> Value:
+    def emit_const(self, expr: Const) -> Value:
         return self.b.const(min(expr.value, MOST), i64)
 
-    def _number(self, expr: Number) -> Value:
+    def emit_number(self, expr: Number) -> Value:
         value = self.number(expr.value)
         if value.dtype.bits == 64 and not value.dtype.is_signed:
             return self._or_most(self.b.lt(value, self.b.const(2**63, value.dtype)), self.b.cast(value, i64))
@@ -79,7 +79,7 @@ class Emitter:
     def _or_most(self, fits: Value, value: Value) -> Value:
         return self.b.select(fits, value, self.b.const(MOST, i64))
 
-    def _trips(self, expr: Trips) -> Value:
+    def emit_trips(self, expr: Trips) -> Value:
         return self._distance(self.number(expr.lo), self.number(expr.hi))
 
     def _distance(self, lo: Value, hi: Value) -> Value:
@@ -89,7 +89,7 @@ class Emitter:
         zero = b.const(0, i64)
         return b.select(b.lt(lo, hi), self._or_most(b.ge(between, zero), between), zero)
 
-    def _plus(self, expr: Plus) -> Value:
+    def emit_plus(self, expr: Plus) -> Value:
         total = self.size(expr.terms[0])
         for term in expr.terms[1:]:
             total = self._sum(total, self.size(term))
@@ -105,14 +105,14 @@ class Emitter:
         fits = b.le(one, b.emit("floordiv", b.const(MOST, i64), some))
         return self._or_most(fits, b.mul(one, other))
 
-    def _times(self, expr: Times) -> Value:
+    def emit_times(self, expr: Times) -> Value:
         count = self.size(expr.count)
         if isinstance(expr.each, Const):
             return self._product(count, self.size(expr.each))
         some = self.b.lt(self.b.const(0, i64), count)
         return self._choice(some, lambda: self._product(count, self.size(expr.each)), lambda: self.b.const(0, i64))
 
-    def _branch(self, expr: Branch) -> Value:
+    def emit_branch(self, expr: Branch) -> Value:
         condition = self.number(expr.condition)
         assert condition.dtype is u1
         return self._choice(condition, lambda: self.size(expr.yes), lambda: self.size(expr.no))
@@ -126,7 +126,7 @@ class Emitter:
             sides.append(region)
         return self.b.if_(condition, *sides)[0]
 
-    def _sum_over_range(self, expr: SumOverRange) -> Value:
+    def emit_sum_over_range(self, expr: SumOverRange) -> Value:
         lo, hi = self.number(expr.lo), self.number(expr.hi)
         index, total = Value(expr.index.type, expr.index.name), Value(i64)
         body = Region([index, total])
@@ -135,7 +135,7 @@ class Emitter:
             self.b.yield_(self._sum(total, self.size(expr.body)))
         return self.b.for_(lo, hi, [self.b.const(0, i64)], body)[0]
 
-    def _triangle(self, expr: Triangle) -> Value:
+    def emit_triangle(self, expr: Triangle) -> Value:
         """T(hi - 1 + shift) - T(lo - 1 + shift), where T(n) = n (n + 1) / 2 of a positive n, else 0."""
         b = self.b
         lo, hi = self.number(expr.lo), self.number(expr.hi)
@@ -169,12 +169,12 @@ def _reads_arrays(op: Op) -> bool:
 
 
 _RULES: Final[dict[type, Callable[..., Value]]] = {
-    Const: Emitter._const,
-    Number: Emitter._number,
-    Trips: Emitter._trips,
-    Plus: Emitter._plus,
-    Times: Emitter._times,
-    Branch: Emitter._branch,
-    SumOverRange: Emitter._sum_over_range,
-    Triangle: Emitter._triangle,
+    Const: Emitter.emit_const,
+    Number: Emitter.emit_number,
+    Trips: Emitter.emit_trips,
+    Plus: Emitter.emit_plus,
+    Times: Emitter.emit_times,
+    Branch: Emitter.emit_branch,
+    SumOverRange: Emitter.emit_sum_over_range,
+    Triangle: Emitter.emit_triangle,
 }

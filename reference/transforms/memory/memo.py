@@ -13,6 +13,12 @@ from ...ir.structure import Value
 __all__ = ["Element", "Memo", "element"]
 
 T = TypeVar("T")
+K = TypeVar("K")
+L = TypeVar("L")
+V = TypeVar("V")
+
+Log = list[tuple[dict[Any, Any], Any, Any]]
+"""Changes to undo: a dict, a key, and what stood there before (`MISSING` for nothing)."""
 
 Bases = tuple["Value | None", ...]
 Offsets = tuple[int, ...]
@@ -48,7 +54,7 @@ class Memo(Generic[T]):
 
     def __init__(self) -> None:
         self.families: dict[str, dict[Memory, dict[Bases, dict[Offsets, T]]]] = {name: {} for name in OVERLAPPING}
-        self.log: list[tuple[dict[Any, Any], Any, Any]] = []
+        self.log: Log = []
 
     def get(self, memory: Memory, at: Element) -> T | None:
         """What is known of an element."""
@@ -102,16 +108,16 @@ class Memo(Generic[T]):
             else:
                 container[key] = was
 
-    def _inner(self, outer: dict[Any, dict[Any, Any]], key: Any) -> dict[Any, Any]:
+    def _inner(self, outer: dict[K, dict[L, V]], key: K) -> dict[L, V]:
         inner = outer.get(key)
         if inner is None:
             inner = {}
             self._set(outer, key, inner)
         return inner
 
-    def _set(self, container: dict[Any, Any], key: Any, what: Any) -> None:
+    def _set(self, container: dict[K, V], key: K, what: V) -> None:
         self.log.append((container, key, container.get(key, MISSING)))
         container[key] = what
 
-    def _delete(self, container: dict[Any, Any], key: Any) -> None:
+    def _delete(self, container: dict[K, V], key: K) -> None:
         self.log.append((container, key, container.pop(key)))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...analysis.facts import constant
 from ...ir.structure import Op, Value
 from ...ir.types import ALL, INTS, NUMERIC, DType
 from .fold import compute
-from .patterns import Found, Maker, defined_by, taken
-
-if TYPE_CHECKING:
-    from .identities import Row
+from .patterns import Found, Maker, Row, defined_by, taken
 
 __all__ = ["BITCASTS", "CASTS", "COMPARED_FLAG", "holds_all"]
 

@@ -19,8 +19,7 @@ from ...ir.types import ALL, FLOATS, INTS, NUMERIC, SIGNED, UNSIGNED, DType, u1
 from .casts import BITCASTS, CASTS, COMPARED_FLAG
 from .computed import divided_by_power, subtracted_number, two_numbers
 from .patterns import (
-    Outcome,
-    Pattern,
+    Row,
     Rule,
     again,
     any_of,
@@ -52,8 +51,6 @@ __all__ = ["INDEX"]
 BITS: Final = (u1, *INTS)
 BOOL: Final = (u1,)
 INTEGRAL: Final = ("floor", "ceil", "trunc", "round", "rint")
-
-Row = tuple[str, tuple[DType, ...], Pattern, Outcome, str]
 
 ORDER: Final[tuple[Row, ...]] = (
     ("add mul and or xor eq ne", ALL, constant_left, again, "commutative: numbers go to the right"),

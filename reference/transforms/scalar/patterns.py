@@ -9,19 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from ...analysis.facts import constant
 from ...ir.structure import Constant, Op, Value
 from ...ir.types import DType
 
-__all__ = ["Found", "Maker", "Outcome", "Pattern", "Rule", "defined_by", "same_bits"]
+__all__ = ["Found", "Maker", "Outcome", "Pattern", "Row", "Rule", "defined_by", "same_bits"]
 
 
 class Maker(Protocol):
     """What rules need of the pass."""
 
-    def make(self, name: str, *operands: Value, **attrs: Any) -> Value: ...
+    def make(self, name: str, *operands: Value, **attrs: object) -> Value: ...
     def number(self, number: Constant, to: DType) -> Value: ...
 
 
@@ -29,6 +29,8 @@ Found = tuple[Value, ...]
 Pattern = Callable[[Maker, Op], "Found | None"]
 Outcome = Callable[[Maker, Op, Found], "Value | None"]
 Number = Callable[[DType], Constant]
+Row = tuple[str, tuple[DType, ...], Pattern, Outcome, str]
+"""Names of ops, separated by spaces; types of their last operand; pattern, outcome and license of the rule for them."""
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,6 @@ computes (the rest is a `select`, or the value itself); no loop carries a value 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...analysis.facts import constant
@@ -95,7 +93,7 @@ class Simplifier(Folder):
 
     # ---- what rules call
 
-    def make(self, name: str, *operands: Value, **attrs: Any) -> Value:
+    def make(self, name: str, *operands: Value, **attrs: object) -> Value:
         """The value of a new op, simplified in turn."""
         cause, row = self.cause, TABLE[name]
         assert cause is not None
