@@ -1,6 +1,6 @@
 """Facts about IR: computed from it, never a change of it. Transforms, autodiff, the runtime and generators ask here.
 
-facts.py        single values and ops: constants; may an op raise, is it in bounds, which memory does it access
+facts.py        constants; may an op raise, is it in bounds, which memory does it access; alias classes, mod/ref sets
 order.py        program order, loops around each op, integers as a base plus a constant
 ranges.py       what integers may be, as numbers and relative to other values
 def_use.py      def-use chains: who uses a value, what a region defines, what is live into an op

@@ -15,15 +15,15 @@ from ..ir.structure import Constant, Op, Place, Region, Value
 
 __all__ = [
     "Memory",
-    "Touched",
+    "ModRef",
+    "alias_class",
     "constant",
     "draws_random",
-    "family",
     "in_bounds",
     "integer",
     "may_raise",
     "memory_of",
-    "touched",
+    "mod_ref",
 ]
 
 Memory = Place | Value
@@ -92,57 +92,62 @@ def _may_trap(op: Op, second: Constant | None) -> bool:
     return bool(np.any(trap.when(np.zeros(1, to), np.array([second], to))))
 
 
-def family(memory: Memory) -> str:
-    """Memory of different families may overlap only if both are shared ("field", "ndarray")."""
+def alias_class(memory: Memory) -> str:
+    """The alias class of memory: "field" and "ndarray" for what may be shared, "private" for what never is."""
     return memory.kind if isinstance(memory, Place) and memory.kind in ("field", "ndarray") else "private"
 
 
-OVERLAPPING: Final = {"private": (), "field": ("ndarray",), "ndarray": ("field", "ndarray")}
-"""Families of which another member may share elements with a member of this one."""
+MAY_ALIAS: Final = {"private": (), "field": ("ndarray",), "ndarray": ("field", "ndarray")}
+"""By alias class, the classes of which another member may share elements with a member of this one."""
 
 
-class Touched:
-    """Which memory the ops of a region, at any depth, look at and change."""
+class ModRef:
+    """Mod/ref sets: which memory the ops of a region, at any depth, may read and may write.
+
+    Attributes:
+        read, written: the memory that is accessed.
+        classes: the alias classes of what is written.
+    """
 
     def __init__(self) -> None:
         self.read: set[Memory] = set()
         self.written: set[Memory] = set()
-        self.families: set[str] = set()
+        self.classes: set[str] = set()
 
     def note(self, op: Op) -> None:
         """Add an access."""
-        found = memory_of(op)
-        if found is not None:
+        access = memory_of(op)
+        if access is not None:
             if op.opdef.reads:
-                self.read.add(found[0])
+                self.read.add(access[0])
             if op.opdef.writes:
-                self.written.add(found[0])
-                self.families.add(family(found[0]))
+                self.written.add(access[0])
+                self.classes.add(alias_class(access[0]))
 
-    def update(self, other: Touched) -> None:
-        """Add all that `other` touched."""
+    def update(self, other: ModRef) -> None:
+        """Add the accesses of `other`."""
         self.read |= other.read
         self.written |= other.written
-        self.families |= other.families
+        self.classes |= other.classes
 
     def may_write(self, memory: Memory) -> bool:
-        """Whether a write may have changed `memory`."""
-        return memory in self.written or not self.families.isdisjoint(OVERLAPPING[family(memory)])
+        """Whether one of the writes may have changed `memory`."""
+        return memory in self.written or not self.classes.isdisjoint(MAY_ALIAS[alias_class(memory)])
 
 
-def touched(body: Region) -> dict[Op, Touched]:
-    """For every op with regions: what is touched inside it."""
-    found: dict[Op, Touched] = {}
-    _touched(body, Touched(), found)
-    return found
+def mod_ref(body: Region) -> dict[Op, ModRef]:
+    """The mod/ref sets of every op with regions in a body, at any depth."""
+    effects: dict[Op, ModRef] = {}
+    _mod_ref(body, ModRef(), effects)
+    return effects
 
 
-def _touched(region: Region, into: Touched, found: dict[Op, Touched]) -> None:
+def _mod_ref(region: Region, into: ModRef, effects: dict[Op, ModRef]) -> None:
     for op in region.ops:
         if op.regions:
-            found[op] = inside = Touched()
+            effects[op] = inside = ModRef()
             for inner in op.regions:
-                _touched(inner, inside, found)
+                _mod_ref(inner, inside, effects)
             into.update(inside)
         else:
             into.note(op)

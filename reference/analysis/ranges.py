@@ -100,8 +100,8 @@ class Ranges:
         """What the op that gives a value says of it; if that leaves the type, the value wraps around."""
         whole, op = of_type(value.dtype), value.op
         rule = None if op is None or depth >= _DEEPEST else _RULES.get(op.name)
-        found = None if op is None or rule is None else rule(self, op, value, depth + 1)
-        return found if found is not None and whole.lo <= found.lo and found.hi <= whole.hi else whole
+        range_ = None if op is None or rule is None else rule(self, op, value, depth + 1)
+        return range_ if range_ is not None and whole.lo <= range_.lo and range_.hi <= whole.hi else whole
 
     # ---- conditions
 

@@ -19,8 +19,8 @@ def difference(a: Kernel | Program, b: Kernel | Program, *, locs: bool = True) -
     """What first differs, in words; None if nothing does."""
     try:
         _Comparison(locs).roots(a, b)
-    except _DifferError as found:
-        return str(found)
+    except _DifferError as difference:
+        return str(difference)
     return None
 
 

@@ -30,7 +30,7 @@ def use_library(find: Library) -> None:
 
 def builtin(name: str) -> Function | None:
     """The library's function of this name."""
-    return next((found for find in _LIBRARIES if (found := find(name)) is not None), None)
+    return next((function for find in _LIBRARIES if (function := find(name)) is not None), None)
 
 
 def by_library(name: str) -> Callable[..., Array]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from ...analysis.facts import Touched, constant, in_bounds, may_raise, touched
+from ...analysis.facts import ModRef, constant, in_bounds, may_raise, mod_ref
 from ...ir.ops import TABLE
 from ...ir.structure import Op, Place, Region, Value
 from ..rewriting.options import DEFAULT, Options
@@ -54,7 +54,7 @@ class Loop:
         before: what goes in front of it.
     """
 
-    inside: Touched
+    inside: ModRef
     runs: bool
     parallel: bool = False
     straight: bool = True
@@ -71,7 +71,7 @@ class Mover(Rewriter):
 
     def __init__(self, body: Region) -> None:
         super().__init__()
-        self.touched = touched(body)
+        self.effects = mod_ref(body)
         self.loops: list[Loop] = []
         self.level: dict[Value, int] = {}
 
@@ -122,7 +122,7 @@ class Mover(Rewriter):
             self.loops[-1].straight = False
 
     def _loop(self, op: Op) -> Loop:
-        inside = self.touched[op]
+        inside = self.effects[op]
         if op.opdef is PARALLEL:
             return Loop(inside, runs=False, parallel=True)
         return Loop(inside, runs=op.opdef is WHILE or self._has_rounds(op))

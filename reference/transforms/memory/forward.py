@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ...analysis.facts import Memory, memory_of, touched
+from ...analysis.facts import Memory, memory_of, mod_ref
 from ...ir.ops import TABLE
 from ...ir.structure import Op, Place, Region, Value
 from ..rewriting.options import DEFAULT, Options
@@ -55,7 +55,7 @@ class Forwarder(Rewriter):
     def __init__(self, body: Region, options: Options) -> None:
         super().__init__()
         self.options = options
-        self.touched = touched(body)
+        self.effects = mod_ref(body)
         self.values: Memo[Value] = Memo()
         self.unseen: Memo[Op] = Memo()
         self.dead: set[Op] = set()
@@ -64,15 +64,15 @@ class Forwarder(Rewriter):
         self.again = False
 
     def plain(self, op: Op) -> None:
-        found = memory_of(op)
-        if found is None:
+        access = memory_of(op)
+        if access is None:
             self.append(op)
             return
-        memory, start = found
+        memory, start = access
         rank = memory.rank if isinstance(memory, Place) else 1
         at = element(op.operands[start : start + rank])
-        access = KEPT if self.options.keep_accesses and isinstance(memory, Place) else ACCESS
-        access[op.name](self, op, memory, at)
+        handlers = KEPT if self.options.keep_accesses and isinstance(memory, Place) else ACCESS
+        handlers[op.name](self, op, memory, at)
 
     def load(self, op: Op, memory: Memory, at: Element) -> None:
         """Take the known value, or know this one from now on."""
@@ -115,7 +115,7 @@ class Forwarder(Rewriter):
     # ---- control
 
     def structured(self, op: Op) -> None:
-        written = self.touched[op].written
+        written = self.effects[op].written
         if op.opdef is PARALLEL:
             self.values.forget()
             self.unseen.forget()

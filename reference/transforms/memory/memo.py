@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final, Generic, TypeVar
 
-from ...analysis.facts import OVERLAPPING, Memory, constant, family
+from ...analysis.facts import MAY_ALIAS, Memory, alias_class, constant
 from ...ir.ops import TABLE
 from ...ir.structure import Value
 
@@ -50,26 +50,26 @@ def _part(index: Value) -> tuple[Value | None, int]:
 
 
 class Memo(Generic[T]):
-    """family -> memory -> bases -> offsets -> T. Changes inside `scope` are undone at its end."""
+    """Alias class -> memory -> bases -> offsets -> T. Changes inside `scope` are undone at its end."""
 
     def __init__(self) -> None:
-        self.families: dict[str, dict[Memory, dict[Bases, dict[Offsets, T]]]] = {name: {} for name in OVERLAPPING}
+        self.classes: dict[str, dict[Memory, dict[Bases, dict[Offsets, T]]]] = {name: {} for name in MAY_ALIAS}
         self.log: Log = []
 
     def get(self, memory: Memory, at: Element) -> T | None:
         """What is known of an element."""
-        return self.families[family(memory)].get(memory, {}).get(at[0], {}).get(at[1])
+        return self.classes[alias_class(memory)].get(memory, {}).get(at[0], {}).get(at[1])
 
     def put(self, memory: Memory, at: Element, what: T) -> None:
         """Note what is known of an element now."""
-        members = self.families[family(memory)]
+        members = self.classes[alias_class(memory)]
         groups = self._inner(members, memory)
         self._set(self._inner(groups, at[0]), at[1], what)
 
     def drop(self, memory: Memory, at: Element) -> None:
         """Forget the element, and all that may be the same."""
-        kind = family(memory)
-        own = self.families[kind].get(memory, {})
+        kind = alias_class(memory)
+        own = self.classes[kind].get(memory, {})
         group = own.get(at[0])
         if group is not None and at[1] in group:
             self._delete(group, at[1])
@@ -77,24 +77,24 @@ class Memo(Generic[T]):
 
     def drop_all(self, memory: Memory) -> None:
         """Forget all elements of `memory`, and all that may be the same."""
-        self._drop_others(memory, {}, memory in self.families[family(memory)])
+        self._drop_others(memory, {}, memory in self.classes[alias_class(memory)])
 
     def _drop_others(self, memory: Memory, stays: dict[Bases, dict[Offsets, T]], changed: bool) -> None:
-        kind = family(memory)
-        for other in OVERLAPPING[kind]:
-            if self.families[other] and other != kind:
-                self._set(self.families, other, {})
-        members = self.families[kind]
-        if kind in OVERLAPPING[kind] and any(member is not memory and member != memory for member in members):
-            self._set(self.families, kind, {memory: stays})
+        kind = alias_class(memory)
+        for other in MAY_ALIAS[kind]:
+            if self.classes[other] and other != kind:
+                self._set(self.classes, other, {})
+        members = self.classes[kind]
+        if kind in MAY_ALIAS[kind] and any(member is not memory and member != memory for member in members):
+            self._set(self.classes, kind, {memory: stays})
         elif changed:
             self._set(members, memory, stays)
 
     def forget(self) -> None:
         """Forget everything."""
-        for kind, members in self.families.items():
+        for kind, members in self.classes.items():
             if members:
-                self._set(self.families, kind, {})
+                self._set(self.classes, kind, {})
 
     @contextmanager
     def scope(self) -> Iterator[None]:

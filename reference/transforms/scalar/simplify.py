@@ -83,8 +83,8 @@ class Simplifier(Folder):
         outer, self.cause = self.cause, op
         try:
             for rule in INDEX.get((op.name, op.operands[-1].dtype), ()):
-                found = rule.pattern(self, op)
-                value = None if found is None else rule.outcome(self, op, found)
+                matched = rule.pattern(self, op)
+                value = None if matched is None else rule.outcome(self, op, matched)
                 if value is not None:
                     return value
         finally:
@@ -133,8 +133,8 @@ class Simplifier(Folder):
             keep_carried(op, wanted)
 
     def _is_unchanging(self, one: Carried) -> bool:
-        given = zip(one.args, map(self.now, one.yields), strict=True)
-        return all(value is arg or value is one.init for arg, value in given)
+        handed = zip(one.args, map(self.now, one.yields), strict=True)
+        return all(value is arg or value is one.init for arg, value in handed)
 
     def _settle_if(self, op: Op) -> None:
         """What both sides take from outside is selected after the `if`, and yielded no more."""
@@ -159,7 +159,7 @@ class Simplifier(Folder):
         return self.level.get(value, 0) <= self.depth or constant(value) is not None
 
     def _outer(self, value: Value) -> Value:
-        """A value that may be used here: a constant of a closed region is made anew."""
+        """A value that may be used here: a constant of a closed region is repeated."""
         known = constant(value)
         if known is None or self.level.get(value, 0) <= self.depth:
             return value

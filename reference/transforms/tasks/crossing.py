@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from ...analysis.facts import OVERLAPPING, family, may_raise, memory_of
+from ...analysis.facts import MAY_ALIAS, alias_class, may_raise, memory_of
 from ...ir.ops import TABLE
 from ...ir.structure import Op, Place, Region, Value
 from ..loops.licm import COSTLY
@@ -41,13 +41,13 @@ class Segment:
 
 def segments(body: Region) -> list[Segment]:
     """The body's ops without the `return`, in segments."""
-    found: list[Segment] = []
+    stretches: list[Segment] = []
     for position, op in enumerate(body.ops[:-1]):
         parallel = op.opdef is PARALLEL
-        if parallel or not found or found[-1].parallel:
-            found.append(Segment(position, parallel))
-        found[-1].ops.append(op)
-    return found
+        if parallel or not stretches or stretches[-1].parallel:
+            stretches.append(Segment(position, parallel))
+        stretches[-1].ops.append(op)
+    return stretches
 
 
 class Crossing:
@@ -58,13 +58,13 @@ class Crossing:
         weight: what recomputing it costs, loads allowed; values without one can't be recomputed, or should not be.
     """
 
-    def __init__(self, body: Region, found: list[Segment]) -> None:
+    def __init__(self, body: Region, stretches: list[Segment]) -> None:
         self.origin: dict[Value, Segment] = {}
         self.weight: dict[Value, int] = dict.fromkeys(body.args, 0)
         self._params = set(body.args)
         self._position: dict[Op, int] = {op: position for position, op in enumerate(body.ops)}
         self._writes: dict[object, list[int]] = {}
-        for segment in found:
+        for segment in stretches:
             for op in segment.ops:
                 self._note(op, segment)
 
@@ -73,9 +73,9 @@ class Crossing:
         if op.opdef is LOAD or (op.opdef.pure and not may_raise(op)):
             self._weigh(op)
         for inner in Region(ops=[op]).walk():
-            found = memory_of(inner)
-            if found is not None and inner.opdef.writes:
-                for who in (found[0], family(found[0])):
+            access = memory_of(inner)
+            if access is not None and inner.opdef.writes:
+                for who in (access[0], alias_class(access[0])):
                     self._writes.setdefault(who, []).append(self._position[op])
 
     def _weigh(self, op: Op) -> None:
@@ -116,7 +116,7 @@ class Crossing:
         """
         place: Place = load.attrs["place"]
         start, end = self._position[load], segment.start if segment.parallel else segment.start - 1
-        others = OVERLAPPING[family(place)]
+        others = MAY_ALIAS[alias_class(place)]
         return not any(self._written(who, start, end) for who in (place, *others))
 
     def _written(self, who: object, after: int, to: int) -> bool:
