@@ -16,7 +16,7 @@ from .may_access import Accesses, IntervalWalk
 __all__ = ["must_access"]
 
 MOST: Final = 16
-"""How many boxes stand for one set."""
+"""The most boxes that a set consists of."""
 
 
 def must_access(program: Program, scalars: Sequence[object], shapes: Mapping[str, tuple[int, ...]]) -> Accesses:

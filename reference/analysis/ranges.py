@@ -35,24 +35,24 @@ class Range:
     below: Mapping[Key, int] = field(default_factory=dict)
 
     def meet(self, other: Range) -> Range:
-        """What both say."""
+        """The intersection: what is in both ranges."""
         below = {**self.below, **other.below}
         for key in self.below.keys() & other.below.keys():
             below[key] = min(self.below[key], other.below[key])
         return Range(max(self.lo, other.lo), min(self.hi, other.hi), below)
 
     def hull(self, other: Range) -> Range:
-        """What is true of either."""
+        """The hull: the least range that holds both."""
         below = {key: max(self.below[key], other.below[key]) for key in self.below.keys() & other.below.keys()}
         return Range(min(self.lo, other.lo), max(self.hi, other.hi), below)
 
     def up(self, by: int) -> Range:
-        """The range of what is greater by so much."""
+        """The range shifted up by a number."""
         return Range(self.lo + by, self.hi + by, {key: most + by for key, most in self.below.items()})
 
 
 def of_type(dtype: DType) -> Range:
-    """Whatever a type holds."""
+    """The range of all values of a type."""
     return Range(0, 1) if dtype.is_bool else Range(int(dtype.min), int(dtype.max))
 
 
@@ -77,7 +77,7 @@ class Ranges:
         self._known: dict[Value, Range] = {}
 
     def of(self, value: Value, depth: int = 0) -> Range:
-        """What an integer may be here."""
+        """The range of an integer, under the conditions that hold here."""
         known = self._known.get(value)
         if known is None:
             known = self._args.get(value) or self._made(value, depth)
@@ -88,16 +88,16 @@ class Ranges:
         return known
 
     def know(self, arg: Value, range_: Range) -> None:
-        """Say what the argument of a region may be."""
+        """Set the range of an argument of a region."""
         self._args[arg] = range_
 
     def index(self, arg: Value, lo: Value, hi: Value) -> None:
-        """Say that an argument counts from `lo` up to, not including, `hi`."""
+        """Set the range of a loop index that counts from `lo` up to, not including, `hi`."""
         end = self.of(hi)
         self.know(arg, Range(self.of(lo).lo, end.hi - 1, {hi: -1, **{k: most - 1 for k, most in end.below.items()}}))
 
     def _made(self, value: Value, depth: int) -> Range:
-        """What the op that gives a value says of it; if that leaves the type, the value wraps around."""
+        """The range by the op that defines a value; all of its type where the op may wrap around."""
         whole, op = of_type(value.dtype), value.op
         rule = None if op is None or depth >= _DEEPEST else _RULES.get(op.name)
         range_ = None if op is None or rule is None else rule(self, op, value, depth + 1)
@@ -107,7 +107,7 @@ class Ranges:
 
     @contextmanager
     def under(self, condition: Value, truth: bool) -> Iterator[None]:
-        """Where a condition holds, or does not."""
+        """Inside the `with` block the condition is known to hold, or not to hold."""
         holds = dict(self._holds)
         for value, range_ in self._told(condition, truth, 0):
             holds[value] = holds[value].meet(range_) if value in holds else range_
@@ -120,7 +120,7 @@ class Ranges:
             self._holds, self._known = outer
 
     def _told(self, condition: Value, truth: bool, depth: int) -> Iterator[tuple[Value, Range]]:
-        """What a condition says of values."""
+        """The ranges of values that follow from a condition."""
         op = condition.op
         if op is None or depth > _DEEPEST:
             return
@@ -165,14 +165,14 @@ class Ranges:
             yield from self._ordered(b, a, 0 if strict else -1)
 
     def _ordered(self, a: Value, b: Value, by: int) -> Iterator[tuple[Value, Range]]:
-        """a is at most b, plus so much."""
+        """The ranges that follow from a <= b + by."""
         low, high = self.of(a), self.of(b)
         below = {b: by, **{key: most + by for key, most in high.below.items()}}
         yield from self._sources(a, Range(low.lo, high.hi + by, below))
         yield from self._sources(b, Range(low.lo - by, high.hi))
 
     def _sources(self, value: Value, range_: Range) -> Iterator[tuple[Value, Range]]:
-        """The same said of what a value was made of, where that is the same number, or a known one apart."""
+        """A range of a value, and what follows for its sources through casts and sums with constants."""
         op: Op | None
         for _ in range(_DEEPEST):
             yield value, range_
@@ -287,7 +287,7 @@ def _natural(rule: Callable[[Range, Range], Range | None]) -> Callable[[Range, R
 
 
 def _and(a: Range, b: Range) -> Range | None:
-    """What both have no bit of above, if one of them is not negative."""
+    """Bitwise and: at most the lesser operand, if one of them is not negative."""
     natural = [r for r in (a, b) if r.lo >= 0]
     if not natural:
         return None
@@ -296,7 +296,7 @@ def _and(a: Range, b: Range) -> Range | None:
 
 
 def _bits(a: Range, b: Range) -> Range | None:
-    """No bit above those of both."""
+    """Bitwise or and xor: no bit is set above the highest of both operands."""
     most = max(a.hi, b.hi)
     return Range(0, (1 << most.bit_length()) - 1) if a.lo >= 0 and b.lo >= 0 else None
 

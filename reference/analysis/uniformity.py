@@ -76,7 +76,7 @@ def _while(op: Op, varying: set[Value]) -> None:
 
 
 def _carry(op: Op, values: list[Value], args: list[Value], varying: set[Value], *, divergent: bool) -> None:
-    """Values handed to region arguments, which come out as the op's results in the end."""
+    """Propagate along carried values: from a value to the argument that takes it, and to the result that it becomes."""
     for value, arg, result in zip(values, args, op.results, strict=True):
         if divergent or value in varying or arg in varying:
             varying.update((arg, result))

@@ -90,7 +90,7 @@ class _Host:
         return self.known[value]
 
     def _structured(self, op: Op) -> list[Constant]:
-        """What a branch or a loop gives."""
+        """The results of a branch or a loop."""
         if op.name == "if":
             region = op.regions[0 if self.number(op.operands[0]) else 1]
             return [self.number(v) for v in region.terminator.operands]

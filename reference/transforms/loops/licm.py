@@ -1,10 +1,10 @@
 """Loop-invariant code motion: `licm(body)`.
 
 Requires: verified IR.
-Ensures: what gives the same in every round stands before its loop, as far out as its operands allow:
+Ensures: what gives the same in every iteration stands before its loop, as far out as its operands allow:
 
 - pure ops that can't be an error in debug mode, constants too, out of `for` and `while`. They may then run where they
-  did not (a loop without rounds, a branch not taken), which nobody can see. Costly ones stay in a branch;
+  did not (a loop without iterations, a branch not taken), which has no effect. Costly ones stay in a branch;
 - out of `parallel_for`, only costly ops and what they are made of. A value that a loop takes from outside is recomputed
   or loaded by every thread: cheaper than a division, dearer than an addition;
 - loads of places that nothing in the loop may write: if they can't be out of bounds, or if the loop is known to run and
@@ -47,8 +47,8 @@ class Loop:
 
     Attributes:
         inside: what its regions touch.
-        runs: it has a first round for sure, if it is reached.
-        straight: everything met so far in it is met in its first round, and lets the next op be reached.
+        runs: it has at least one iteration for sure, if it is reached.
+        straight: every op so far in it runs in its first iteration, and lets the next op be reached.
         branches: how many `if`s of it stand around.
         parallel: a `parallel_for`, which gives nothing out before it is complete.
         before: what goes in front of it.
@@ -90,7 +90,7 @@ class Mover(Rewriter):
             self.loops[level].before.append(op)
 
     def _note(self, op: Op) -> None:
-        """After an op that may stop or speak, a load is not moved to the front."""
+        """Past an op that may raise or has an effect, no load moves to the front of the loop."""
         if self.loops and (op.opdef.writes or may_raise(op)):
             self.loops[-1].straight = False
 
@@ -125,16 +125,16 @@ class Mover(Rewriter):
         inside = self.effects[op]
         if op.opdef is PARALLEL:
             return Loop(inside, runs=False, parallel=True)
-        return Loop(inside, runs=op.opdef is WHILE or self._has_rounds(op))
+        return Loop(inside, runs=op.opdef is WHILE or self._has_iterations(op))
 
-    def _has_rounds(self, op: Op) -> bool:
+    def _has_iterations(self, op: Op) -> bool:
         lo, hi = constant(op.operands[0]), constant(op.operands[1])
         return lo is not None and hi is not None and lo < hi
 
-    # ---- where to
+    # ---- where an op goes
 
     def _target(self, op: Op) -> int:
-        """Inside how many loops the op will stand."""
+        """How many loops will stand around the op."""
         here = len(self.loops)
         if op.opdef is LOAD:
             return self._load_target(op)

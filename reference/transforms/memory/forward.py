@@ -27,13 +27,13 @@ __all__ = ["forward"]
 LOOPS_LIKE: Final = frozenset({TABLE["for"], TABLE["while"]})
 PARALLEL: Final = TABLE["parallel_for"]
 
-ROUNDS: Final = 4
-"""A loop without its useless stores changes less, so more is known in it: it is walked again, but not for ever."""
+WALKS: Final = 4
+"""The most walks: without its dead stores a loop changes less memory, and the next walk knows more in it."""
 
 
 def forward(body: Region, options: Options = DEFAULT) -> None:
     """Forward and drop accesses in place."""
-    for _ in range(ROUNDS):
+    for _ in range(WALKS):
         forwarder = Forwarder(body, options)
         forwarder.run(body)
         remove(body, forwarder.dead)
@@ -75,7 +75,7 @@ class Forwarder(Rewriter):
         handlers[op.name](self, op, memory, at)
 
     def load(self, op: Op, memory: Memory, at: Element) -> None:
-        """Take the known value, or know this one from now on."""
+        """A load: replaced by the value that is known; else its result is the known value from here on."""
         value = self.values.get(memory, at)
         if value is not None:
             self.renamed[op.result] = value
@@ -86,7 +86,7 @@ class Forwarder(Rewriter):
         self.append(op)
 
     def store(self, op: Op, memory: Memory, at: Element) -> None:
-        """Know the value; the store before was for nothing."""
+        """A store: its value is known from here on, and an unseen store to the same element is dead."""
         value = op.operands[-1]
         if self.values.get(memory, at) is value and not self.options.debug:
             self.again = self.again or self.depth > 0
@@ -101,14 +101,14 @@ class Forwarder(Rewriter):
         self.append(op)
 
     def atomic(self, op: Op, memory: Memory, at: Element) -> None:
-        """It reads, and what it leaves is not known."""
+        """An atomic: it reads the element, and the value that it leaves is not known."""
         self.read.add(memory)
         self.unseen.drop(memory, at)
         self.values.drop(memory, at)
         self.append(op)
 
     def kept(self, op: Op, memory: Memory, at: Element) -> None:
-        """It stays; what it leaves is not known."""
+        """An access that stays; the value that it leaves is not known."""
         self.values.drop(memory, at)
         self.append(op)
 

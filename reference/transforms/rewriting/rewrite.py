@@ -69,7 +69,7 @@ class Rewriter:
         self.out.append(op)
 
     def now(self, value: Value) -> Value:
-        """What stands for `value` by now."""
+        """The value that stands for `value` from here on: itself, if it was not renamed."""
         return self.renamed.get(value, value)
 
     def rename(self, old: Iterable[Value], new: Iterable[Value]) -> None:

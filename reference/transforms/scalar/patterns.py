@@ -19,7 +19,7 @@ __all__ = ["Maker", "Matched", "Outcome", "Pattern", "Row", "Rule", "defined_by"
 
 
 class Maker(Protocol):
-    """What rules need of the pass."""
+    """What the outcomes of rules ask of the pass: new ops."""
 
     def make(self, name: str, *operands: Value, **attrs: object) -> Value: ...
     def number(self, number: Constant, to: DType) -> Value: ...
@@ -211,5 +211,5 @@ def becomes(name: str, *order: int) -> Outcome:
 
 
 def again(maker: Maker, op: Op, matched: Matched) -> Value:
-    """The same op of the values matched."""
+    """The same op, on the values matched."""
     return maker.make(op.name, *matched, **op.attrs)

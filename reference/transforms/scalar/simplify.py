@@ -123,7 +123,7 @@ class Simplifier(Folder):
             self.again = self.again or any(self._is_unchanging(one) for one in carried(op))
 
     def _drop_unchanging(self, op: Op) -> None:
-        """A carried value that every round hands on as it came is what it was before the loop."""
+        """A carried value that every iteration passes on unchanged is the value from before the loop."""
         wanted = []
         for one in carried(op):
             wanted.append(not self._is_unchanging(one))
@@ -137,7 +137,7 @@ class Simplifier(Folder):
         return all(value is arg or value is one.init for arg, value in handed)
 
     def _settle_if(self, op: Op) -> None:
-        """What both sides take from outside is selected after the `if`, and yielded no more."""
+        """A pair of yields from outside of both sides becomes a `select` after the `if`."""
         then, orelse = (region.terminator for region in op.regions)
         outside = [
             self._is_outside(a) and self._is_outside(b) for a, b in zip(then.operands, orelse.operands, strict=True)

@@ -54,7 +54,7 @@ class Watched:
     """A program that looks for races.
 
     Attributes:
-        program: it. Besides the places of the program that it was made of it has
+        program: the program with marks. Besides the places of the original it has
 
             MARKS: zeros; a row for each element of each place in each loop. For each of `kinds` it takes how far the
                 least mark is from `top`, and the greatest mark plus one. 0 stands for no mark.
@@ -79,17 +79,17 @@ class Watched:
 
     @property
     def dtype(self) -> DType:
-        """Of marks."""
+        """The type of marks."""
         return u64 if self.wide else u32
 
     @property
     def top(self) -> int:
-        """The greatest number there is."""
+        """The greatest number that a mark can be."""
         return int(self.dtype.max)
 
     @property
     def shift(self) -> int:
-        """Bits for the number of a site."""
+        """How many bits of a mark hold the number of a site."""
         return (len(self.sites) - 1).bit_length() if self.wide else 0
 
 
@@ -258,7 +258,7 @@ def _nothing(b: Builder) -> Region:
     return region
 
 
-# ---- what is made of them
+# ---- the tasks that look for conflicts
 
 
 def _search(watch: Watched, places: dict[str, Place]) -> Task:
