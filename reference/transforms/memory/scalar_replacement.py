@@ -1,4 +1,4 @@
-"""Local arrays to values: `promote(body)`.
+"""Scalar replacement of aggregates: `replace_arrays(body)` turns local arrays into values.
 
 Requires: verified IR; best after `simplify`, which finds the numbers of indices.
 Ensures: a local array whose every index is a number in bounds is gone: its elements are SSA values, yielded by `if`s
@@ -16,7 +16,7 @@ from ..rewriting.carried import LOOPS, add_carried
 from ..rewriting.options import DEFAULT, Options
 from ..rewriting.rewrite import Rewriter, constant_op
 
-__all__ = ["promote"]
+__all__ = ["replace_arrays"]
 
 ALLOC, LOAD, STORE = (TABLE[f"array.{name}"] for name in ("alloc", "load", "store"))
 PARALLEL: Final = TABLE["parallel_for"]
@@ -25,18 +25,18 @@ Cell = tuple[Value, int]
 """An element: the handle of its array, and its index."""
 
 
-def promote(body: Region, options: Options = DEFAULT) -> None:
-    """Promote arrays in place."""
+def replace_arrays(body: Region, options: Options = DEFAULT) -> None:
+    """Replace the arrays of a body by values, in place."""
     survey = Survey(body)
     if survey.arrays:
-        Promoter(survey).run(body)
+        Replacer(survey).run(body)
 
 
 class Survey:
-    """Which arrays can be promoted, and which of their cells the regions of each op store to.
+    """Which arrays can be replaced by values, and which of their cells the regions of each op store to.
 
     Attributes:
-        arrays: handles of arrays to promote.
+        arrays: handles of the arrays to replace.
         stored: for an op with regions, the cells stored to inside it, in the order of their first store.
     """
 
@@ -69,7 +69,7 @@ class Survey:
             stored[handle, int(number)] = None
 
 
-class Promoter(Rewriter):
+class Replacer(Rewriter):
     """Walks with the value that each cell has now."""
 
     def __init__(self, survey: Survey) -> None:
