@@ -31,7 +31,7 @@ def stays_in_rows(loop: Op, header: Sequence[Op], lanes: int) -> bool:
     if length is not None and length < lanes:
         return True
     on, inside = (varying_values(body, args) for args in (body.args, body.args[-1:]))
-    return _runs(body, Strides(loop, header, inside), inside) > _runs(body, Strides(loop, header, on), on)
+    return _runs(body, Strides(loop, inside), inside) > _runs(body, Strides(loop, on), on)
 
 
 def known_extent(loop: Op, header: Sequence[Op]) -> int | None:

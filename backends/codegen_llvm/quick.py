@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adstack.analysis.evenly import Evenly
+from adstack.analysis.induction import Induction
 from adstack.ir.structure import Op, Region, Value
 from adstack.ir.types import DType, i64
 
@@ -42,7 +42,7 @@ def skim(e: RegionEmitter, op: Op, start: Sequence[str]) -> list[str]:
         return list(start)
     line = _Line(e, op)
     slots = dict.fromkeys((o.operands[0], o.operands[1]) for o in op.regions[0].walk() if o.name in KEPT)
-    if any(line.slope(index) is None for _, index in slots):
+    if any(line.step(index) is None for _, index in slots):
         return list(start)
     return _Quick(e, op, found, line, list(slots)).loop(start)
 
@@ -54,7 +54,7 @@ class _Quick:
         e: writes the code around it.
         op: the loop.
         how: it runs.
-        line: knows which integers grow evenly.
+        line: knows the affine induction variables of the loop.
         slots: the adstacks that it touches, and at which indices.
     """
 
@@ -119,7 +119,7 @@ class _Quick:
 
     def _following(self, stack: Value, index: Value, pointer: str) -> str:
         """The slot of the next turn."""
-        e, slope = self.e, self.line.slope(index)
+        e, slope = self.e, self.line.step(index)
         stride = e.kept[stack].stride
         if slope == 0:
             return pointer
@@ -132,18 +132,18 @@ class _Quick:
         e, room = self.e, self.line.turns(self.hi)
         for capacity, index in dict.fromkeys((e.kept[stack].group.capacity, index) for stack, index in self.slots):
             first = self.line.first(index)
-            if self.line.slope(index) == 1:
+            if self.line.step(index) == 1:
                 fits = e.w.intrinsic("llvm.usub.sat.i64", "i64", [("i64", capacity), ("i64", first)])
             else:
                 inside = e.w.let(f"icmp ult i64 {first}, {capacity}")
-                most = e.w.let(f"add i64 {first}, 1") if self.line.slope(index) == -1 else _MOST
+                most = e.w.let(f"add i64 {first}, 1") if self.line.step(index) == -1 else _MOST
                 fits = e.w.let(f"select i1 {inside}, i64 {most}, i64 0")
             room = e.w.intrinsic("llvm.umin.i64", "i64", [("i64", room), ("i64", fits)])
         return room if self.how.turns == 1 else e.w.let(f"and i64 {room}, {-self.how.turns}")
 
 
-class _Line(Evenly):
-    """What integers that grow evenly are in the first turn, and how many turns there are."""
+class _Line(Induction):
+    """What affine induction variables are in the first turn, and how many turns there are."""
 
     def __init__(self, e: RegionEmitter, op: Op) -> None:
         (body,) = op.regions
@@ -168,7 +168,7 @@ class _Line(Evenly):
         e = self.e
         if value is self.index:
             return e.scalar(self.lo)
-        op = self.made.get(value)
+        op = self.definition(value)
         if op is None or e.is_constant(value):
             return e.scalar(value)
         if op.name == "const":

@@ -197,7 +197,7 @@ class _TaskEmitter:
         if gathering.alone:
             stop = e.w.let(f"select i1 {gathering.alone}, i64 {stop}, i64 %begin")
         e.lanes, e.varying = lanes, varying_values(body, body.args[-1:] if in_rows else None)
-        e.strides = Strides(box.loop, self.task.body.ops[:-2], e.varying)
+        e.strides = Strides(box.loop, e.varying)
         gathering.open(e)
         if in_rows:
             position = self._along_rows(e, box, stop, masked=masked)

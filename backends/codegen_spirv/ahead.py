@@ -1,4 +1,4 @@
-"""Adstacks that a loop touches evenly: whether there is room is seen before it, once.
+"""Adstacks that a loop touches at affine indices: whether there is room is seen before it, once.
 
 An index that grows by one in every turn is inside if its first and its last are. So no turn has to look. Where there is
 no room, the overflow is recorded, and the loop goes on with the first slot alone: what it computes is refused.
@@ -6,7 +6,7 @@ no room, the overflow is recorded, and the loop goes on with the first slot alon
 
 from __future__ import annotations
 
-from adstack.analysis.evenly import Evenly
+from adstack.analysis.induction import Induction
 from adstack.ir.structure import Op, Value
 from adstack.ir.types import i64, u64
 
@@ -28,44 +28,44 @@ def look_ahead(e: RegionEmitter, op: Op, low: Num, high: Num) -> bool:
     touching = [o for o in body.ops if o.name in _KEPT and o.operands[0] in rows.heap.slots]
     if not touching:
         return False
-    evenly, seen = Evenly(body), dict[tuple[int, Value], Num]()
+    induction, seen = Induction(body), dict[tuple[int, Value], Num]()
     for touch in sorted(touching, key=lambda o: o.name == "stack.get"):  # what is put is looked at with its stack
         stack, index, *_ = touch.operands
         group, part = rows.heap.group_of(stack), rows.heap.slots[stack].part
-        if evenly.slope(index) not in (1, -1):
+        if induction.step(index) not in (1, -1):
             continue
         if (group, index) not in seen:
-            seen[group, index] = _inside(e, evenly, touch, low, high)
+            seen[group, index] = _inside(e, induction, touch, low, high)
             e.checked[id(body), group, index] = True
         stride = seen[group, index].choose(rows.stride(part), 0)
-        first = rows.along(part, _at(e, evenly, index, low).resize(i64), stride)
-        step = stride if evenly.slope(index) == 1 else e.c.const(0, u64) - stride
+        first = rows.along(part, _at(e, induction, index, low).resize(i64), stride)
+        step = stride if induction.step(index) == 1 else e.c.const(0, u64) - stride
         e.evenly[id(body), part, index] = first, step
     return bool(seen)
 
 
-def _inside(e: RegionEmitter, evenly: Evenly, touch: Op, low: Num, high: Num) -> Num:
+def _inside(e: RegionEmitter, induction: Induction, touch: Op, low: Num, high: Num) -> Num:
     """Whether all slots are there that an op touches; records the overflow of one that writes."""
     stack, index, *_ = touch.operands
     capacity = e.rows.capacity(e.rows.heap.group_of(stack))
-    first, last = (_at(e, evenly, index, turn).resize(i64) for turn in (low, high - 1))
+    first, last = (_at(e, induction, index, turn).resize(i64) for turn in (low, high - 1))
     inside = (first.signed(u64) < capacity.signed(u64)) & (last.signed(u64) < capacity.signed(u64))
     if touch.name == "stack.put":
-        most = last if evenly.slope(index) == 1 else first
+        most = last if induction.step(index) == 1 else first
         e.c.when((low < high) & ~inside, lambda: overflowed(e, e.sites[stack], capacity, most + 1))
     return inside
 
 
-def _at(e: RegionEmitter, evenly: Evenly, value: Value, turn: Num) -> Num:
+def _at(e: RegionEmitter, induction: Induction, value: Value, turn: Num) -> Num:
     """What a value is in the turn with an index."""
-    if value is evenly.index:
+    if value is induction.index:
         return turn
-    op = evenly.made.get(value)
+    op = induction.definition(value)
     if op is None:
         return e.get(value)
     if op.name == "const":
         return e.c.const(op.attrs["value"], value.dtype)
-    found = [_at(e, evenly, v, turn).resize(value.dtype) for v in op.operands]
+    found = [_at(e, induction, v, turn).resize(value.dtype) for v in op.operands]
     if op.name == "cast":
         return found[0]
     return found[0] + found[1] if op.name == "add" else found[0] - found[1]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from adstack.analysis.evenly import few
+from adstack.analysis.induction import values_in_32_bits
 from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op, Program, Task, Value
 from adstack.ir.types import DType, i64, u32, u64
@@ -154,7 +154,7 @@ class _TaskEmitter:
         """Read what the launch hands over."""
         c, context = self.c, self.out.context
         e = RegionEmitter(c)
-        e.few = few(self.task.body)
+        e.few = values_in_32_bits(self.task.body)
         for arg, slot in zip(self.task.body.args, context.params, strict=True):
             if self._is_used(arg):
                 e.bind(arg, c.load(base + 8 * slot, arg.dtype))

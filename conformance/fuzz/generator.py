@@ -92,7 +92,7 @@ class Generator:
         """A kernel of about `size` ops: parameters, serial code, parallel loops, returned scalars."""
         body = self.b.region
         for number in range(self.random.randint(0, 3)):
-            body.args.append(self.scope.add(Value(self.random.choice(ALL), f"p{number}")))
+            body.define((self.scope.add(Value(self.random.choice(ALL), f"p{number}")),))
         loops = self.random.randint(1, 3)
         for _ in range(loops):
             self._fill(self.random.randint(0, max(1, size // 8)))

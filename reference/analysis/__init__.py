@@ -1,14 +1,14 @@
 """Facts about IR: computed from it, never a change of it. Transforms, autodiff, the runtime and generators ask here.
 
-facts.py        single ops: may it raise, is it in bounds, which memory does it touch
+facts.py        constants; may an op raise, is it in bounds, which memory does it access; alias classes, mod/ref sets
 order.py        program order, loops around each op, integers as a base plus a constant
 ranges.py       what integers may be, as numbers and relative to other values
-evenly.py       integers that grow by the same in every iteration of a serial loop (affine induction)
-growth.py       how integers grow from one iteration of a parallel loop to the next; strides.py: accesses that are
-                contiguous across iterations
+def_use.py      def-use chains: who uses a value, what a region defines, what is live into an op
+induction.py    affine induction variables of serial loops
+evolution.py    scalar evolution over parallel loops; strides.py: accesses that are contiguous across iterations
 uniformity.py   values that are the same in all iterations that run side by side
 exclusivity.py  atomic updates whose elements no other iteration touches
-reach.py        elements that a launch may access; certain.py: those that it must; boxes.py: sets of indices
+may_access.py   elements that a launch may access; must_access.py: those that it must; boxes.py: sets of indices
 
 May import: ir, errors.
 """

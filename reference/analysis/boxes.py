@@ -10,11 +10,11 @@ Interval = tuple[int, int]
 Box = tuple[Interval, ...]
 
 MOST: Final = 32
-"""How many boxes stand for one set; more are replaced by one around all."""
+"""The most boxes that a set consists of; more are replaced by their bounding box."""
 
 
 def include(boxes: list[Box], new: Box) -> None:
-    """Add a box to a set; boxes that make one box together become one."""
+    """Add a box to a set of boxes, in place; two boxes whose union is a box become that box."""
     for k, old in enumerate(boxes):
         if contains(old, new):
             return
@@ -49,7 +49,7 @@ def _union(one: Box, other: Box) -> Box | None:
 
 
 def intersection(one: Box, other: Box) -> Box | None:
-    """What both hold, or None."""
+    """The indices that both hold; None if there are none."""
     common = tuple((max(a, c), min(b, d)) for (a, b), (c, d) in zip(one, other, strict=True))
     return common if all(lo <= hi for lo, hi in common) else None
 
@@ -60,7 +60,7 @@ def slices(box: Box) -> tuple[slice, ...]:
 
 
 def volume(box: Box) -> int:
-    """How many indices it holds."""
+    """How many indices a box holds."""
     elements = 1
     for lo, hi in box:
         elements *= hi - lo + 1

@@ -44,7 +44,7 @@ def by_place(body: Region) -> dict[str, list[Op]]:
 
 
 def may_overlap(a: Place, b: Place) -> bool:
-    """The caller chooses the memory of an ndarray: it may be any that he can name."""
+    """Whether two places may share memory: the caller may pass any field's or ndarray's memory as an ndarray."""
     kinds = {a.kind, b.kind}
     return a != b and "ndarray" in kinds and kinds <= {"ndarray", "field"}
 
@@ -58,7 +58,7 @@ def _is_exclusive(ops: list[Op], loop: Op, moves: dict[Value, Value]) -> bool:
 
 
 def _moves(loop: Op, fixed: set[Value]) -> dict[Value, Value]:
-    """The values that are an index of the loop, moved by what is fixed or made wider -> that index."""
+    """The values that are an injective function of one index of the loop -> that index."""
     moves = {arg: arg for arg in loop.regions[0].args}
     for op in loop.regions[0].walk():
         if op.name == "const":

@@ -1,4 +1,4 @@
-"""What is known of single ops: may it raise, is it in bounds, which memory does it touch, which memory may be the same.
+"""What is known of single values and ops: constants; whether an op may raise, is in bounds, which memory it accesses.
 
 Arguments may share memory: two ndarrays may be views of one buffer, and a field can be lent out and passed as an
 ndarray. Two fields never overlap; neither do temps, results and local arrays with anything.
@@ -6,7 +6,6 @@ ndarray. Two fields never overlap; neither do temps, results and local arrays wi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -14,13 +13,38 @@ import numpy as np
 from ..ir.ops import TABLE
 from ..ir.structure import Constant, Op, Place, Region, Value
 
-__all__ = ["Known", "Memory", "Touched", "draws_random", "family", "in_bounds", "may_raise", "memory_of", "touched"]
+__all__ = [
+    "Memory",
+    "ModRef",
+    "alias_class",
+    "constant",
+    "draws_random",
+    "in_bounds",
+    "integer",
+    "may_raise",
+    "memory_of",
+    "mod_ref",
+]
 
 Memory = Place | Value
 """What holds elements: a place, or the handle of a local array."""
 
-Known = Callable[[Value], "Constant | None"]
-"""The number that a value is known to be."""
+_CONST: Final = TABLE["const"]
+
+
+def constant(value: Value) -> Constant | None:
+    """The number of a value that a `const` op defines; None for any other value."""
+    op = value.owner
+    if not isinstance(op, Op) or op.opdef is not _CONST:
+        return None
+    number: Constant = op.attrs["value"]
+    return number
+
+
+def integer(value: Value) -> int | None:
+    """The number of an integer (or u1) constant; None for any other value, a float constant included."""
+    number = constant(value)
+    return None if number is None or isinstance(number, float) else int(number)
 
 
 def memory_of(op: Op) -> tuple[Memory, int] | None:
@@ -42,21 +66,21 @@ def extents(op: Op) -> tuple[int | None, ...]:
     return shape
 
 
-def in_bounds(op: Op, known: Known) -> bool:
+def in_bounds(op: Op) -> bool:
     """Whether an access provably stays inside its memory."""
     start = ACCESSES[op.name]
     return all(
-        extent is not None and (index := known(value)) is not None and 0 <= index < extent
+        extent is not None and (index := constant(value)) is not None and 0 <= index < extent
         for value, extent in zip(op.operands[start:], extents(op), strict=False)
     )
 
 
-def may_raise(op: Op, known: Known) -> bool:
+def may_raise(op: Op) -> bool:
     """Whether an op without regions can be an error in debug mode: a trap of its row, or an index out of bounds."""
     trap = op.opdef.trap
     if trap is not None:
-        return _may_trap(op, known(op.operands[1]))
-    return op.name in ACCESSES and not in_bounds(op, known)
+        return _may_trap(op, constant(op.operands[1]))
+    return op.name in ACCESSES and not in_bounds(op)
 
 
 def _may_trap(op: Op, second: Constant | None) -> bool:
@@ -68,57 +92,62 @@ def _may_trap(op: Op, second: Constant | None) -> bool:
     return bool(np.any(trap.when(np.zeros(1, to), np.array([second], to))))
 
 
-def family(memory: Memory) -> str:
-    """Memory of different families may overlap only if both are shared ("field", "ndarray")."""
+def alias_class(memory: Memory) -> str:
+    """The alias class of memory: "field" and "ndarray" for what may be shared, "private" for what never is."""
     return memory.kind if isinstance(memory, Place) and memory.kind in ("field", "ndarray") else "private"
 
 
-OVERLAPPING: Final = {"private": (), "field": ("ndarray",), "ndarray": ("field", "ndarray")}
-"""Families of which another member may share elements with a member of this one."""
+MAY_ALIAS: Final = {"private": (), "field": ("ndarray",), "ndarray": ("field", "ndarray")}
+"""By alias class, the classes of which another member may share elements with a member of this one."""
 
 
-class Touched:
-    """Which memory the ops of a region, at any depth, look at and change."""
+class ModRef:
+    """Mod/ref sets: which memory the ops of a region, at any depth, may read and may write.
+
+    Attributes:
+        read, written: the memory that is accessed.
+        classes: the alias classes of what is written.
+    """
 
     def __init__(self) -> None:
         self.read: set[Memory] = set()
         self.written: set[Memory] = set()
-        self.families: set[str] = set()
+        self.classes: set[str] = set()
 
     def note(self, op: Op) -> None:
         """Add an access."""
-        found = memory_of(op)
-        if found is not None:
+        access = memory_of(op)
+        if access is not None:
             if op.opdef.reads:
-                self.read.add(found[0])
+                self.read.add(access[0])
             if op.opdef.writes:
-                self.written.add(found[0])
-                self.families.add(family(found[0]))
+                self.written.add(access[0])
+                self.classes.add(alias_class(access[0]))
 
-    def update(self, other: Touched) -> None:
-        """Add all that `other` touched."""
+    def update(self, other: ModRef) -> None:
+        """Add the accesses of `other`."""
         self.read |= other.read
         self.written |= other.written
-        self.families |= other.families
+        self.classes |= other.classes
 
     def may_write(self, memory: Memory) -> bool:
-        """Whether a write may have changed `memory`."""
-        return memory in self.written or not self.families.isdisjoint(OVERLAPPING[family(memory)])
+        """Whether one of the writes may have changed `memory`."""
+        return memory in self.written or not self.classes.isdisjoint(MAY_ALIAS[alias_class(memory)])
 
 
-def touched(body: Region) -> dict[Op, Touched]:
-    """For every op with regions: what is touched inside it."""
-    found: dict[Op, Touched] = {}
-    _touched(body, Touched(), found)
-    return found
+def mod_ref(body: Region) -> dict[Op, ModRef]:
+    """The mod/ref sets of every op with regions in a body, at any depth."""
+    effects: dict[Op, ModRef] = {}
+    _mod_ref(body, ModRef(), effects)
+    return effects
 
 
-def _touched(region: Region, into: Touched, found: dict[Op, Touched]) -> None:
+def _mod_ref(region: Region, into: ModRef, effects: dict[Op, ModRef]) -> None:
     for op in region.ops:
         if op.regions:
-            found[op] = inside = Touched()
+            effects[op] = inside = ModRef()
             for inner in op.regions:
-                _touched(inner, inside, found)
+                _mod_ref(inner, inside, effects)
             into.update(inside)
         else:
             into.note(op)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..ir.structure import Kernel, Op, Value
+from .facts import integer
 
 __all__ = ["Order", "Spot"]
 
@@ -38,7 +39,6 @@ class Order:
 
     def __init__(self, kernel: Kernel) -> None:
         self.spots: dict[Op, Spot] = {}
-        self.makers: dict[Value, Op] = {}
         self.indices: dict[Value, Op] = {}
         self.varies: dict[Value, tuple[Op, ...]] = {}
         for task, op in enumerate(kernel.body.ops):
@@ -46,7 +46,6 @@ class Order:
 
     def _place(self, op: Op, loops: tuple[Op, ...], task: int) -> None:
         self.spots[op] = Spot(len(self.spots), loops, task)
-        self.makers.update((v, op) for v in op.results)
         inside = (*loops, op) if op.name in ("for", "while", "parallel_for") else loops
         self.varies.update((v, loops) for v in op.results)
         self.varies.update((v, inside) for region in op.regions for v in region.args)
@@ -61,17 +60,17 @@ class Order:
     def offset(self, value: Value) -> tuple[Value | None, int]:
         """A value as (base + number); base None for a constant."""
         total = 0
-        while (maker := self.makers.get(value)) is not None:
+        while (maker := value.op) is not None:
             if maker.name == "const":
                 return None, total + int(maker.attrs["value"])
             if maker.name == "cast" and _is_injective(maker):
                 value = maker.operands[0]
             elif value.dtype.bits < NARROW:
                 break  # x + 1 may well be less than x
-            elif maker.name in ("add", "sub") and (step := self._constant(maker.operands[1])) is not None:
+            elif maker.name in ("add", "sub") and (step := integer(maker.operands[1])) is not None:
                 total += step if maker.name == "add" else -step
                 value = maker.operands[0]
-            elif maker.name == "add" and (step := self._constant(maker.operands[0])) is not None:
+            elif maker.name == "add" and (step := integer(maker.operands[0])) is not None:
                 total += step
                 value = maker.operands[1]
             else:
@@ -89,10 +88,6 @@ class Order:
         axis = (loop.regions[0].args.index(base) if loop.name == "parallel_for" else 0) * 2
         low, high = self.bounds(loop.operands[axis])[0], self.bounds(loop.operands[axis + 1])[1]
         return None if low is None else low + shift, None if high is None else high - 1 + shift
-
-    def _constant(self, value: Value) -> int | None:
-        maker = self.makers.get(value)
-        return int(maker.attrs["value"]) if maker is not None and maker.name == "const" else None
 
 
 def _is_injective(cast: Op) -> bool:

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from ..ir.structure import Op, Value
 from ..ir.types import DType
+from .facts import integer
 
 __all__ = ["Key", "Range", "Ranges"]
 
@@ -34,24 +35,24 @@ class Range:
     below: Mapping[Key, int] = field(default_factory=dict)
 
     def meet(self, other: Range) -> Range:
-        """What both say."""
+        """The intersection: what is in both ranges."""
         below = {**self.below, **other.below}
         for key in self.below.keys() & other.below.keys():
             below[key] = min(self.below[key], other.below[key])
         return Range(max(self.lo, other.lo), min(self.hi, other.hi), below)
 
     def hull(self, other: Range) -> Range:
-        """What is true of either."""
+        """The hull: the least range that holds both."""
         below = {key: max(self.below[key], other.below[key]) for key in self.below.keys() & other.below.keys()}
         return Range(min(self.lo, other.lo), max(self.hi, other.hi), below)
 
     def up(self, by: int) -> Range:
-        """The range of what is greater by so much."""
+        """The range shifted up by a number."""
         return Range(self.lo + by, self.hi + by, {key: most + by for key, most in self.below.items()})
 
 
 def of_type(dtype: DType) -> Range:
-    """Whatever a type holds."""
+    """The range of all values of a type."""
     return Range(0, 1) if dtype.is_bool else Range(int(dtype.min), int(dtype.max))
 
 
@@ -64,7 +65,6 @@ class Ranges:
     """The ranges of the integers of one task.
 
     Attributes:
-        makers: the op that gives a value; whoever walks notes it.
         fitting: whether extents are taken to fit the types that hold them.
         fitted: then, extents (name of a place, axis) -> the greatest number that they are taken not to exceed.
     """
@@ -72,13 +72,12 @@ class Ranges:
     def __init__(self, *, fitting: bool = False) -> None:
         self.fitting = fitting
         self.fitted: dict[tuple[str, int], int] = {}
-        self.makers: dict[Value, Op] = {}
         self._args: dict[Value, Range] = {}
         self._holds: dict[Value, Range] = {}
         self._known: dict[Value, Range] = {}
 
     def of(self, value: Value, depth: int = 0) -> Range:
-        """What an integer may be here."""
+        """The range of an integer, under the conditions that hold here."""
         known = self._known.get(value)
         if known is None:
             known = self._args.get(value) or self._made(value, depth)
@@ -88,32 +87,27 @@ class Ranges:
                 self._known[value] = known
         return known
 
-    def number(self, value: Value) -> int | None:
-        """The integer that a value is known to be."""
-        op = self.makers.get(value)
-        return int(op.attrs["value"]) if op is not None and op.name == "const" and is_integer(value) else None
-
     def know(self, arg: Value, range_: Range) -> None:
-        """Say what the argument of a region may be."""
+        """Set the range of an argument of a region."""
         self._args[arg] = range_
 
     def index(self, arg: Value, lo: Value, hi: Value) -> None:
-        """Say that an argument counts from `lo` up to, not including, `hi`."""
+        """Set the range of a loop index that counts from `lo` up to, not including, `hi`."""
         end = self.of(hi)
         self.know(arg, Range(self.of(lo).lo, end.hi - 1, {hi: -1, **{k: most - 1 for k, most in end.below.items()}}))
 
     def _made(self, value: Value, depth: int) -> Range:
-        """What the op that gives a value says of it; if that leaves the type, the value wraps around."""
-        whole, op = of_type(value.dtype), self.makers.get(value)
+        """The range by the op that defines a value; all of its type where the op may wrap around."""
+        whole, op = of_type(value.dtype), value.op
         rule = None if op is None or depth >= _DEEPEST else _RULES.get(op.name)
-        found = None if op is None or rule is None else rule(self, op, value, depth + 1)
-        return found if found is not None and whole.lo <= found.lo and found.hi <= whole.hi else whole
+        range_ = None if op is None or rule is None else rule(self, op, value, depth + 1)
+        return range_ if range_ is not None and whole.lo <= range_.lo and range_.hi <= whole.hi else whole
 
     # ---- conditions
 
     @contextmanager
     def under(self, condition: Value, truth: bool) -> Iterator[None]:
-        """Where a condition holds, or does not."""
+        """Inside the `with` block the condition is known to hold, or not to hold."""
         holds = dict(self._holds)
         for value, range_ in self._told(condition, truth, 0):
             holds[value] = holds[value].meet(range_) if value in holds else range_
@@ -126,8 +120,8 @@ class Ranges:
             self._holds, self._known = outer
 
     def _told(self, condition: Value, truth: bool, depth: int) -> Iterator[tuple[Value, Range]]:
-        """What a condition says of values."""
-        op = self.makers.get(condition)
+        """The ranges of values that follow from a condition."""
+        op = condition.op
         if op is None or depth > _DEEPEST:
             return
         if op.name == "not":
@@ -142,14 +136,14 @@ class Ranges:
 
     def _chosen(self, op: Op, condition: Value, truth: bool, depth: int) -> Iterator[tuple[Value, Range]]:
         """`a and b`, `a or b`, as they are computed one after the other: b only if that matters."""
-        sides = self._sides(op, condition)
+        sides = self.sides_of(op, condition)
         other = sides[1] if truth else sides[0]
-        if self.number(other) == int(not truth):
+        if integer(other) == int(not truth):
             yield from self._told(op.operands[0], truth, depth + 1)
             yield from self._told(sides[0] if truth else sides[1], truth, depth + 1)
 
-    def _sides(self, op: Op, value: Value) -> tuple[Value, Value]:
-        """What a result of an `if` is one of, or a `select`."""
+    def sides_of(self, op: Op, value: Value) -> tuple[Value, Value]:
+        """The two values that a result of an `if` or a `select` is one of: where the condition holds, and where not."""
         if op.name == "select":
             return op.operands[1], op.operands[2]
         then, orelse = (region.terminator.operands[op.results.index(value)] for region in op.regions)
@@ -171,22 +165,22 @@ class Ranges:
             yield from self._ordered(b, a, 0 if strict else -1)
 
     def _ordered(self, a: Value, b: Value, by: int) -> Iterator[tuple[Value, Range]]:
-        """a is at most b, plus so much."""
+        """The ranges that follow from a <= b + by."""
         low, high = self.of(a), self.of(b)
         below = {b: by, **{key: most + by for key, most in high.below.items()}}
         yield from self._sources(a, Range(low.lo, high.hi + by, below))
         yield from self._sources(b, Range(low.lo - by, high.hi))
 
     def _sources(self, value: Value, range_: Range) -> Iterator[tuple[Value, Range]]:
-        """The same said of what a value was made of, where that is the same number, or a known one apart."""
+        """A range of a value, and what follows for its sources through casts and sums with constants."""
         op: Op | None
         for _ in range(_DEEPEST):
             yield value, range_
-            op = self.makers.get(value)
+            op = value.op
             if op is None or op.name not in ("cast", "add", "sub"):
                 return
             source, whole = op.operands[0], of_type(value.dtype)
-            by = 0 if op.name == "cast" else self.number(op.operands[1])
+            by = 0 if op.name == "cast" else integer(op.operands[1])
             if by is None or not is_integer(source):
                 return
             by = -by if op.name == "sub" else by
@@ -237,7 +231,7 @@ def _chosen(ranges: Ranges, op: Op, value: Value, depth: int) -> Range:
     if depth > _DEEPEST // 3:  # each level looks at everything below it twice
         return of_type(value.dtype)
     sides = []
-    for side, truth in zip(ranges._sides(op, value), (True, False), strict=True):
+    for side, truth in zip(ranges.sides_of(op, value), (True, False), strict=True):
         with ranges.under(op.operands[0], truth):
             sides.append(ranges.of(side, depth))
     return sides[0].hull(sides[1])
@@ -293,7 +287,7 @@ def _natural(rule: Callable[[Range, Range], Range | None]) -> Callable[[Range, R
 
 
 def _and(a: Range, b: Range) -> Range | None:
-    """What both have no bit of above, if one of them is not negative."""
+    """Bitwise and: at most the lesser operand, if one of them is not negative."""
     natural = [r for r in (a, b) if r.lo >= 0]
     if not natural:
         return None
@@ -302,7 +296,7 @@ def _and(a: Range, b: Range) -> Range | None:
 
 
 def _bits(a: Range, b: Range) -> Range | None:
-    """No bit above those of both."""
+    """Bitwise or and xor: no bit is set above the highest of both operands."""
     most = max(a.hi, b.hi)
     return Range(0, (1 << most.bit_length()) - 1) if a.lo >= 0 and b.lo >= 0 else None
 
@@ -321,7 +315,7 @@ def _abs(a: Range) -> Range:
     return Range(0 if a.lo <= 0 <= a.hi else min(abs(a.lo), abs(a.hi)), max(abs(a.lo), abs(a.hi)))
 
 
-_RULES: Final[dict[str, Any]] = {
+_RULES: Final[dict[str, Rule]] = {
     "const": _const,
     "shape": _shape,
     "cast": _cast,

@@ -1,4 +1,8 @@
-"""Which accesses of neighbouring iterations touch neighbouring elements, so that they are one vector access."""
+"""Strides of accesses in a parallel loop: which are contiguous across iterations, so that one vector access does them.
+
+An access is contiguous if the linear address that it computes, as a polynomial in the extents of places, changes by one
+element from each iteration to the next. Indices are followed by scalar evolution (`evolution.py`).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ..ir.structure import Op, Place, Region, Value
-from .growth import Growth, cast, minus, plus, times
+from .evolution import Evolution, convert, minus, plus, times
+from .facts import integer
 
 __all__ = ["Strides"]
 
@@ -29,20 +34,18 @@ def _nonzero(p: Polynomial) -> dict[Monomial, int]:
 
 
 class Strides:
-    """Knows, for integer values of a `parallel_for` body, how they grow with each of its indices.
+    """The strides of a `parallel_for`, from the evolution of its integers with each of its indices.
 
     Args:
         loop: the `parallel_for`.
-        header: the ops before it.
         varying: the values that differ between iterations. If of the indices that is only the last, neighbours are
             those in a row of the last axis.
     """
 
-    def __init__(self, loop: Op, header: Sequence[Op], varying: set[Value]) -> None:
+    def __init__(self, loop: Op, varying: set[Value]) -> None:
         self._varying = varying
-        self._defined = {v: op for op in header for v in op.results}
         bounds = list(zip(loop.operands[::2], loop.operands[1::2], strict=True))
-        self._growth: dict[Value, Growth] = {
+        self._evolution: dict[Value, Evolution] = {
             arg: self._index(k, arg, *bounds[k]) for k, arg in enumerate(loop.regions[0].args) if arg in varying
         }
         self._linear: list[Polynomial | None] = []
@@ -53,15 +56,11 @@ class Strides:
             stride = None if stride is None or extent is None else _times(stride, extent)
         self._scan(loop.regions[0])
 
-    def _index(self, k: int, arg: Value, lo: Value, hi: Value) -> Growth:
-        """An index of the loop lies between its bounds, which lie in its type."""
-        least, most = self._number(lo), self._number(hi)
+    def _index(self, k: int, arg: Value, lo: Value, hi: Value) -> Evolution:
+        """The evolution of an index of the loop: it lies between its bounds, which lie in its type."""
+        least, most = integer(lo), integer(hi)
         dtype = arg.dtype
-        return Growth({k: 1}, dtype.min if least is None else least, (dtype.max if most is None else most) - 1)
-
-    def _number(self, value: Value) -> int | None:
-        op = self._defined.get(value)
-        return int(op.attrs["value"]) if op is not None and op.name == "const" else None
+        return Evolution({k: 1}, dtype.min if least is None else least, (dtype.max if most is None else most) - 1)
 
     def _extent(self, lo: Value, hi: Value) -> Polynomial | None:
         low, high = self._symbol(lo), self._symbol(hi)
@@ -70,10 +69,10 @@ class Strides:
         return {**high, (): high.get((), 0) - low.get((), 0)}
 
     def _symbol(self, value: Value) -> Polynomial | None:
-        """A bound as a number or an extent of a place."""
-        op = self._defined.get(value)
+        """A bound as a number or as an extent of a place; None if it is neither."""
+        op = value.op
         while op is not None and op.name == "cast" and _holds_extents(op.result) and _holds_extents(op.operands[0]):
-            op = self._defined.get(op.operands[0])
+            op = op.operands[0].op
         if op is not None and op.name == "const":
             return {(): int(op.attrs["value"])}
         if op is not None and op.name == "shape" and _holds_extents(op.result):
@@ -82,23 +81,21 @@ class Strides:
 
     def _scan(self, region: Region) -> None:
         for op in region.ops:
-            if op.name == "const":
-                self._defined[op.result] = op
-            elif op.name in ("add", "sub", "cast", "mul", "neg"):
-                growth = self._combine(op)
-                if growth is not None:
-                    self._growth[op.result] = growth
+            if op.name in ("add", "sub", "cast", "mul", "neg"):
+                evolution = self._combine(op)
+                if evolution is not None:
+                    self._evolution[op.result] = evolution
             for inner in op.regions:
                 self._scan(inner)
 
-    def _of(self, value: Value) -> Growth | None:
-        """How a value grows; None if nobody knows."""
-        number = self._number(value)
+    def _of(self, value: Value) -> Evolution | None:
+        """The evolution of a value; None if it is not known to be linear in the indices."""
+        number = integer(value)
         if number is not None:
-            return Growth({}, number, number)
-        return self._growth.get(value) if value in self._varying else Growth({})
+            return Evolution({}, number, number)
+        return self._evolution.get(value) if value in self._varying else Evolution({})
 
-    def _combine(self, op: Op) -> Growth | None:
+    def _combine(self, op: Op) -> Evolution | None:
         if any(v.dtype.kind not in "iu" for v in (*op.operands, op.result)):
             return None
         known = [self._of(v) for v in op.operands]
@@ -106,35 +103,40 @@ class Strides:
         match op.name, known:
             case _, [None, *_] | [_, None]:
                 return None
-            case "cast", [Growth() as a]:
-                return cast(a, op.operands[0].dtype, dtype)
-            case "neg", [Growth() as a]:
+            case "cast", [Evolution() as a]:
+                return convert(a, op.operands[0].dtype, dtype)
+            case "neg", [Evolution() as a]:
                 return times(a, -1, dtype)
-            case "add", [Growth() as a, Growth() as b]:
+            case "add", [Evolution() as a, Evolution() as b]:
                 return plus(a, b, dtype)
-            case "sub", [Growth() as a, Growth() as b]:
+            case "sub", [Evolution() as a, Evolution() as b]:
                 return minus(a, b, dtype)
-            case _, [Growth() as a, Growth() as b]:
+            case _, [Evolution() as a, Evolution() as b]:
                 return self._product(op, a, b)
         return None
 
-    def _product(self, op: Op, a: Growth, b: Growth) -> Growth | None:
+    def _product(self, op: Op, a: Evolution, b: Evolution) -> Evolution | None:
         for known, other in ((a, op.operands[1]), (b, op.operands[0])):
-            factor = self._number(other)
+            factor = integer(other)
             if factor is not None:
                 return times(known, factor, op.result.dtype)
         return None
 
     def contiguous(self, place: Place, indices: Sequence[Value]) -> bool:
-        """Whether the element that iteration n + 1 touches always follows the one of iteration n."""
+        """Whether the element that iteration n + 1 accesses always follows that of iteration n.
+
+        Args:
+            place: the memory that is accessed.
+            indices: of the access, one per axis of the place.
+        """
         total: list[Counter[Monomial]] = [Counter() for _ in self._linear]
         stride: Polynomial = {(): 1}
         for axis in reversed(range(place.rank)):
             index = indices[axis]
-            growth = self._of(index)
-            if growth is None or (growth.factors and not growth.linear_as_index(index.dtype)):
+            evolution = self._of(index)
+            if evolution is None or (evolution.factors and not evolution.linear_as_index(index.dtype)):
                 return False
-            for k, c in growth.factors.items():
+            for k, c in evolution.factors.items():
                 total[k].update({m: c * v for m, v in stride.items()})
             stride = _times(stride, _extent_of(place, axis))
         return all(

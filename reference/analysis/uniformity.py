@@ -28,58 +28,58 @@ def varying_values(body: Region, indices: Iterable[Value] | None = None) -> set[
     Everything starts as uniform; what depends on the indices, on memory private to an iteration, or on control flow
     that some iterations leave earlier than others, is added until nothing changes.
     """
-    found = set(body.args if indices is None else indices)
+    varying = set(body.args if indices is None else indices)
     size = -1
-    while size != len(found):
-        size = len(found)
-        _region(body, found)
-    return found
+    while size != len(varying):
+        size = len(varying)
+        _region(body, varying)
+    return varying
 
 
-def _region(region: Region, found: set[Value]) -> None:
+def _region(region: Region, varying: set[Value]) -> None:
     for op in region.ops:
         rule = _RULES.get(op.name)
         if rule is not None:
-            rule(op, found)
-        elif op.name in _ALWAYS or any(v in found for v in op.operands):
-            found.update(op.results)
+            rule(op, varying)
+        elif op.name in _ALWAYS or any(v in varying for v in op.operands):
+            varying.update(op.results)
 
 
-def _if(op: Op, found: set[Value]) -> None:
+def _if(op: Op, varying: set[Value]) -> None:
     for region in op.regions:
-        _region(region, found)
-    if op.operands[0] in found:
-        found.update(op.results)
+        _region(region, varying)
+    if op.operands[0] in varying:
+        varying.update(op.results)
     for region in op.regions:
-        found.update(r for r, v in zip(op.results, region.terminator.operands, strict=True) if v in found)
+        varying.update(r for r, v in zip(op.results, region.terminator.operands, strict=True) if v in varying)
 
 
-def _for(op: Op, found: set[Value]) -> None:
+def _for(op: Op, varying: set[Value]) -> None:
     lo, hi, *initial = op.operands
     (body,) = op.regions
     index, *carried = body.args
-    if lo in found:
-        found.add(index)
-    _carry(op, initial, carried, found, divergent=lo in found or hi in found)
-    _region(body, found)
-    _carry(op, body.terminator.operands, carried, found, divergent=False)
+    if lo in varying:
+        varying.add(index)
+    _carry(op, initial, carried, varying, divergent=lo in varying or hi in varying)
+    _region(body, varying)
+    _carry(op, body.terminator.operands, carried, varying, divergent=False)
 
 
-def _while(op: Op, found: set[Value]) -> None:
+def _while(op: Op, varying: set[Value]) -> None:
     condition, body = op.regions
-    _carry(op, op.operands, condition.args, found, divergent=False)
-    _region(condition, found)
+    _carry(op, op.operands, condition.args, varying, divergent=False)
+    _region(condition, varying)
     wanted, *passed = condition.terminator.operands
-    _carry(op, passed, body.args, found, divergent=wanted in found)
-    _region(body, found)
-    _carry(op, body.terminator.operands, condition.args, found, divergent=wanted in found)
+    _carry(op, passed, body.args, varying, divergent=wanted in varying)
+    _region(body, varying)
+    _carry(op, body.terminator.operands, condition.args, varying, divergent=wanted in varying)
 
 
-def _carry(op: Op, values: list[Value], args: list[Value], found: set[Value], *, divergent: bool) -> None:
-    """Values handed to region arguments, which come out as the op's results in the end."""
+def _carry(op: Op, values: list[Value], args: list[Value], varying: set[Value], *, divergent: bool) -> None:
+    """Propagate along carried values: from a value to the argument that takes it, and to the result that it becomes."""
     for value, arg, result in zip(values, args, op.results, strict=True):
-        if divergent or value in found or arg in found:
-            found.update((arg, result))
+        if divergent or value in varying or arg in varying:
+            varying.update((arg, result))
 
 
 _RULES: dict[str, Callable[[Op, set[Value]], None]] = {"if": _if, "for": _for, "while": _while}

@@ -33,7 +33,6 @@ class Foresight:
 
     def __init__(self, body: Region, written: Collection[str]) -> None:
         self._written = written
-        self._makers = {v: op for op in body.walk() for v in op.results}
         self._from: dict[Value, list[Value]] = {}
         self._stored: dict[Value | str, list[Value]] = {}
         self._carried: set[Value] = set()
@@ -100,7 +99,7 @@ class Foresight:
         """Whether a value takes more to know than a formula or integers that are carried."""
         if not isinstance(value.type, DType) or (value in self._carried and value.type.is_float):
             return True
-        maker = self._makers.get(value)
+        maker = value.op
         if maker is None:
             return False
         return maker.name in _HIDDEN or (maker.name == "load" and maker.attrs["place"].name in self._written)
@@ -126,7 +125,7 @@ class Foresight:
                 found.add(value)
                 work += self._from.get(value, ())
                 work += self._stored.get(value, ())
-                maker = self._makers.get(value)
+                maker = value.op
                 if maker is not None and maker.name in ("load", "atomic"):
                     work += self._stored.get(maker.attrs["place"].name, ())
         return found
@@ -137,7 +136,7 @@ class Foresight:
 
     def often(self, condition: Value) -> int:
         """In about how many of `WHOLE` trips a condition holds."""
-        maker = self._makers.get(condition)
+        maker = condition.op
         if maker is None:
             return WHOLE // 2
         if maker.name == "not":
@@ -153,10 +152,10 @@ class Foresight:
     def _equal(self, a: Value, b: Value) -> int:
         """How often two values are the same: one in c if one is a remainder of division by c."""
         for value, other in ((a, b), (b, a)):
-            maker, constant = self._makers.get(value), self._makers.get(other)
+            maker, constant = value.op, other.op
             if constant is None or constant.name != "const" or maker is None or value.dtype.is_bool:
                 continue
-            divisor = self._makers.get(maker.operands[1]) if maker.name in ("mod", "rem") else None
+            divisor = maker.operands[1].op if maker.name in ("mod", "rem") else None
             if divisor is not None and divisor.name == "const":
                 return max(1, WHOLE // max(1, abs(int(divisor.attrs["value"]))))
             return _RARE

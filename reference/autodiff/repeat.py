@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from ..errors import AdstackDataAccessError
-from ..ir.builder import Builder
 from ..ir.structure import Op, Region, Value
+from ..transforms.rewriting.rewrite import constant_op
 
 __all__ = ["decides", "drop_effects", "refuse_second_sweep", "refuse_uncounted"]
 
@@ -130,8 +130,4 @@ def drop_effects(region: Region) -> dict[Value, Op]:
 
 def _zero(op: Op) -> Op:
     """A constant in place of a value that can't be had again."""
-    made = Builder(Region(), op.loc)
-    made.const(0, op.result.dtype)
-    (const,) = made.region.ops
-    const.results = op.results
-    return const
+    return constant_op(op.result.dtype(0), op.result, op)

@@ -48,9 +48,12 @@ def _rotated(op: Op) -> list[Op]:
     body.ops = [o for o in body.ops if o.name != "yield"]
     with b.into(body):
         b.yield_(*again)
-    body.args.insert(0, Value(args[0].type, "going"))
-    gone = Value(args[0].type, "going")
-    op.operands, op.regions, op.results = first, [head, body], [gone, *op.results]
+    going, gone = Value(args[0].type, "going"), Value(args[0].type, "going")
+    carried, body.args = body.args, []
+    body.define((going, *carried))
+    results, op.results = op.results, []
+    op.define((gone, *results))
+    op.operands, op.regions = first, [head, body]
     return [*before.ops, op]
 
 

@@ -134,7 +134,8 @@ def serial(op: Op) -> Op:
     (body,) = op.regions
     bounds = list(zip(op.operands[::2], op.operands[1::2], strict=True))
     for (lo, hi), index in zip(reversed(bounds), reversed(body.args), strict=True):
-        body.args = [index]
+        body.args = []
+        body.define((index,))
         loop = Op(TABLE["for"], [lo, hi], regions=[body], loc=op.loc)
         body = Region(ops=[loop, Op(TABLE["yield"], [], loc=op.loc)])
     return loop

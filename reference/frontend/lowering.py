@@ -134,7 +134,7 @@ def _parameter(context: Context, name: str, spec: Spec) -> KernelObject:
 
 def _scalar(context: Context, name: str, dtype: TypeLike) -> Expr:
     value = Value(dtype, name)
-    context.body.args.append(value)
+    context.body.define((value,))
     return Expr(value)
 
 

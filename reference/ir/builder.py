@@ -16,12 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from ..errors import IRError
 from .location import UNKNOWN, Loc
 from .ops import ATOMICS, TABLE
-from .structure import Op, Place, Region, Value
+from .structure import Attributes, Op, Place, Region, Value
 from .texts import Part
 from .types import ArrayType, DType, StackType, Type, i32
 
@@ -58,7 +57,7 @@ class Builder:
         name: str,
         operands: Sequence[Value] = (),
         types: Sequence[Type] = (),
-        attrs: dict[str, Any] | None = None,
+        attrs: Attributes | None = None,
         regions: Sequence[Region] = (),
     ) -> Op:
         """Append any op with result types given; nothing is checked."""
@@ -66,7 +65,7 @@ class Builder:
         self.region.ops.append(op)
         return op
 
-    def emit(self, name: str, *operands: Value, **attrs: Any) -> Value:
+    def emit(self, name: str, *operands: Value, **attrs: object) -> Value:
         """Append a scalar op by name; its result type comes from the table. Raises IRError for a type error."""
         types = TABLE[name].signature.infer(name, [v.type for v in operands], attrs)
         return self.append(name, operands, types, attrs).result

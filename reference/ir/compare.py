@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any
 
 from .structure import Function, Kernel, Op, Program, Region, Value
 
@@ -20,8 +19,8 @@ def difference(a: Kernel | Program, b: Kernel | Program, *, locs: bool = True) -
     """What first differs, in words; None if nothing does."""
     try:
         _Comparison(locs).roots(a, b)
-    except _DifferError as found:
-        return str(found)
+    except _DifferError as difference:
+        return str(difference)
     return None
 
 
@@ -90,7 +89,7 @@ class _Comparison:
             raise _DifferError(f"{what}: {a!r} is not {b!r}")
 
 
-def _attributes(op: Op) -> dict[str, Any]:
+def _attributes(op: Op) -> dict[str, object]:
     """Attributes with values that compare as bits: -0.0 is not 0.0, nan is nan, True is not 1."""
     return {name: (type(value), _bits(value)) for name, value in op.attrs.items()}
 

@@ -1,6 +1,6 @@
 """Functions that ops call: the library's names, and what a function computes, on numpy arrays.
 
-The IR knows no library: whoever has one enters it by `use_library`.
+The IR has no library of its own: a library is registered by `use_library`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,17 @@ _LIBRARIES: Final[list[Library]] = []
 
 
 def use_library(find: Library) -> None:
-    """Let `find` say which functions there are: it gives the one of a name, or None."""
+    """Register a library.
+
+    Args:
+        find: gives the function of a name, or None if the library has none of that name.
+    """
     _LIBRARIES.append(find)
 
 
 def builtin(name: str) -> Function | None:
     """The library's function of this name."""
-    return next((found for find in _LIBRARIES if (found := find(name)) is not None), None)
+    return next((function for find in _LIBRARIES if (function := find(name)) is not None), None)
 
 
 def by_library(name: str) -> Callable[..., Array]:

@@ -1,8 +1,13 @@
-"""The shape of a program in IR: values, ops, regions, places, kernels and the tasks a kernel is split into."""
+"""The shape of a program in IR: values, ops, regions, places, kernels and the tasks a kernel is split into.
+
+A value knows its owner: the op that it is a result of, or the region that it is an argument of. Whoever makes an op or
+a region sets it, by the constructors; `Op.define` and `Region.define` set it for values that come later. The verifier
+checks it. Uses are an analysis (`analysis/def_use.py`), since passes replace operands in place.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -10,11 +15,14 @@ from .location import UNKNOWN, Loc
 from .opdef import OpDef
 from .types import DType, Type
 
-__all__ = ["Constant", "Function", "Kernel", "Op", "Place", "Program", "Region", "Task", "Value"]
+__all__ = ["Attributes", "Constant", "Function", "Kernel", "Op", "Place", "Program", "Region", "Task", "Value"]
 
 
 Constant = bool | int | float
 """The number that a `const` op gives."""
+
+Attributes = dict[str, Any]
+"""What an op knows at compile time, by the names that its row of the table lists; the verifier checks each type."""
 
 
 class Value:
@@ -23,13 +31,21 @@ class Value:
     Attributes:
         type: its type.
         name: what the user called it, if anything; for people, never for meaning.
+        owner: what defines it: an op has it as a result, or a region as an argument; None before it is defined.
     """
 
-    __slots__ = ("name", "type")
+    __slots__ = ("name", "owner", "type")
 
     def __init__(self, type_: Type, name: str = "") -> None:
         self.type: Type = type_
         self.name: str = name
+        self.owner: Op | Region | None = None
+
+    @property
+    def op(self) -> Op | None:
+        """The op that defines it; None for an argument of a region."""
+        owner = self.owner
+        return owner if isinstance(owner, Op) else None
 
     @property
     def dtype(self) -> DType:
@@ -51,17 +67,25 @@ class Op:
         self,
         opdef: OpDef,
         operands: list[Value],
-        attrs: dict[str, Any] | None = None,
+        attrs: Attributes | None = None,
         results: list[Value] | None = None,
         regions: list[Region] | None = None,
         loc: Loc = UNKNOWN,
     ) -> None:
         self.opdef: OpDef = opdef
         self.operands: list[Value] = operands
-        self.attrs: dict[str, Any] = {} if attrs is None else attrs
+        self.attrs: Attributes = {} if attrs is None else attrs
         self.results: list[Value] = [] if results is None else results
         self.regions: list[Region] = [] if regions is None else regions
         self.loc: Loc = loc
+        for value in self.results:
+            value.owner = self
+
+    def define(self, values: Iterable[Value]) -> None:
+        """Make these its results, after those that it has."""
+        for value in values:
+            value.owner = self
+            self.results.append(value)
 
     @property
     def name(self) -> str:
@@ -85,6 +109,14 @@ class Region:
     def __init__(self, args: list[Value] | None = None, ops: list[Op] | None = None) -> None:
         self.args: list[Value] = [] if args is None else args
         self.ops: list[Op] = [] if ops is None else ops
+        for value in self.args:
+            value.owner = self
+
+    def define(self, values: Iterable[Value]) -> None:
+        """Make these its arguments, after those that it has."""
+        for value in values:
+            value.owner = self
+            self.args.append(value)
 
     @property
     def terminator(self) -> Op:

@@ -58,5 +58,5 @@ def escaped(text: str) -> str:
 
 
 def count(parts: Iterable[Part]) -> int:
-    """How many values a text takes."""
+    """How many values the parts of a text stand for."""
     return sum(not isinstance(part, str) for part in parts)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 __all__ = [
     "ALL",
@@ -49,7 +50,7 @@ class DType:
 
     __slots__ = ("bits", "kind", "name", "numpy", "size")
 
-    def __init__(self, name: str, kind: str, bits: int, numpy_dtype: Any) -> None:
+    def __init__(self, name: str, kind: str, bits: int, numpy_dtype: npt.DTypeLike) -> None:
         self.name: Final = name
         self.kind: Final = kind
         self.bits: Final = bits
@@ -59,7 +60,7 @@ class DType:
     def __repr__(self) -> str:
         return self.name
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return (by_name, (self.name,))
 
     def __call__(self, value: Any) -> Any:
@@ -130,7 +131,7 @@ def unsigned(dtype: DType) -> DType:
     return dtype if dtype.kind == "u" else by_name(f"u{dtype.bits}")
 
 
-def from_numpy(dtype: Any) -> DType:
+def from_numpy(dtype: npt.DTypeLike) -> DType:
     """The scalar type that a numpy dtype (any byte order equal to native) stands for; KeyError if none."""
     return _BY_NUMPY[np.dtype(dtype)]
 

@@ -60,7 +60,7 @@ def _task(task: Task) -> Iterator[str]:
         first = task.body.ops[0]
         yield f"  task {task.name}: serial, {inside} ops, from {_line(first)}"
     else:
-        yield f"  task {task.name}: parallel over {_domain(loop, task)}, {inside} ops, from {_line(loop)}"
+        yield f"  task {task.name}: parallel over {_domain(loop)}, {inside} ops, from {_line(loop)}"
     uses: dict[str, list[str]] = {}
     for op in task.body.walk():
         place = op.attrs.get("place")
@@ -80,24 +80,23 @@ def _line(op: Op) -> str:
     return f"{Path(op.loc.file).name}:{op.loc.line}"
 
 
-def _domain(loop: Op, task: Task) -> str:
+def _domain(loop: Op) -> str:
     """The ranges of a parallel loop: "i in 0 .. n, j in 2 .. 5"; the end is outside."""
-    made_by = {result: op for op in task.body.ops for result in op.results}
     indices = loop.regions[0].args
-    bounds = [_expression(value, made_by) for value in loop.operands]
+    bounds = [_expression(value) for value in loop.operands]
     names = [index.name or f"axis {axis}" for axis, index in enumerate(indices)]
     return ", ".join(f"{name} in {bounds[2 * axis]} .. {bounds[2 * axis + 1]}" for axis, name in enumerate(names))
 
 
-def _expression(value: Value, made_by: dict[Value, Op]) -> str:
-    op = made_by.get(value)
+def _expression(value: Value) -> str:
+    op = value.op
     if op is None:
         return value.name or "a value of the header"
     if op.name == "const":
         return str(op.attrs["value"])
     if op.name == "shape":
         return f"{op.attrs['place'].name}.shape[{op.attrs['axis']}]"
-    operands = ", ".join(_expression(operand, made_by) for operand in op.operands)
+    operands = ", ".join(_expression(operand) for operand in op.operands)
     if op.name == "load":
         return f"{op.attrs['place'].label or op.attrs['place'].name}[{operands}]"
     return f"{op.name}({operands})"

@@ -13,11 +13,12 @@ from typing import overload
 import numpy as np
 
 from .. import interpreter
+from ..analysis.def_use import DefUse
 from ..ir.location import Loc
-from ..ir.structure import Op, Task, Value
+from ..ir.structure import Op, Task
 from ..ir.types import DType
-from ..sizing.numbers import Numbers
-from ..sizing.sizers import Size
+from ..sizing.size import Size
+from ..sizing.text import Speller
 from .adstacks.heap import TaskUse
 from .adstacks.layout import MACHINE, Placement, TaskHeap
 from .compiler import Compiled
@@ -208,31 +209,28 @@ class _Rows:
 
     def __init__(self, task: Task, sizes: Mapping[int, Size]) -> None:
         self.task, self.sizes = task, sizes
-        self.numbers = Numbers(task)
+        self.speller = Speller(task)
         self.depth_of = {s: g.depth for g in TaskHeap.of(task).groups for s in g.stacks}
-        self.users: dict[Value, list[Op]] = {}
-        for op in task.body.walk():
-            for v in op.operands:
-                self.users.setdefault(v, []).append(op)
+        self.uses = DefUse.of(task.body)
 
     def rows(self) -> Iterator[StackRow]:
         for op in self.task.body.walk():
-            if op.name == "stack.alloca" and not any(u.name in MACHINE for u in self.users.get(op.result, ())):
+            if op.name == "stack.alloca" and not any(u.name in MACHINE for u in self.uses.users_of(op.result)):
                 yield self._row(op)
 
     def _row(self, op: Op) -> StackRow:
-        users = self.users.get(op.result, [])
+        users = self.uses.users_of(op.result)
         puts = [u for u in users if u.name == "stack.put"]
         gets = [u.result for u in users if u.name == "stack.get"]
         value = puts[0].operands[2] if puts else None
         name = "" if value is None else value.name.rstrip("_0123456789") or value.name
-        why = {(_called(u), u.loc): None for got in gets for u in self.users.get(got, [])}
+        why = {(_called(u), u.loc): None for got in gets for u in self.uses.users_of(got)}
         loc = puts[0].loc if puts else op.loc
         return StackRow(self.task.name, name, loc, op.attrs["dtype"], self._formula(op), tuple(why), stack=op)
 
     def _formula(self, op: Op) -> str:
         depth = self.depth_of.get(op)
-        return self.numbers.text(op.operands[0]) if depth is None else self.sizes[depth].text
+        return self.speller.value(op.operands[0]) if depth is None else self.sizes[depth].text
 
 
 def _called(op: Op) -> str:

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..analysis.reach import Reach, reach
+from ..analysis.may_access import Accesses, may_access
 from ..errors import AdstackMemoryError
 from ..ir.structure import Kernel, Op, Program
 from ..ir.text.printer import print_ir
 from ..sizing.forced import with_capacity
-from ..sizing.sizers import Sized, with_sizers
+from ..sizing.size import Sized
+from ..sizing.sizers import with_sizers
 from ..transforms import pipeline
 from ..transforms.memory.guard import guard
 from .adstacks.budget import current
@@ -47,7 +48,7 @@ class Compiled:
     read: frozenset[str] = field(default=frozenset())
     sized: Sized | None = None
     races: RaceCheck | None = None
-    _reaches: dict[object, Reach] = field(default_factory=dict, repr=False, compare=False)
+    _reaches: dict[object, Accesses] = field(default_factory=dict, repr=False, compare=False)
     _writers: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def launch(self, backend: Backend, scalars: Scalars, bindings: Bindings) -> Scalars:
@@ -56,7 +57,7 @@ class Compiled:
             return self.races.launch(scalars, bindings)
         return backend.launch(self.executable, scalars, bindings)
 
-    def reach(self, scalars: Scalars, shapes: Mapping[str, tuple[int, ...]]) -> Reach:
+    def reach(self, scalars: Scalars, shapes: Mapping[str, tuple[int, ...]]) -> Accesses:
         """Which elements a launch with these scalars, and array arguments of these shapes, may touch."""
         key: object = None
         if scalars or shapes:
@@ -65,7 +66,7 @@ class Compiled:
         if known is None:
             if len(self._reaches) == MOST_REACHES:
                 self._reaches.clear()
-            known = self._reaches[key] = reach(self.program, scalars, shapes)
+            known = self._reaches[key] = may_access(self.program, scalars, shapes)
         return known
 
     def writer(self, name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from ..analysis.reach import Reach, Walk
+from ..analysis.may_access import Accesses, IntervalWalk
 from ..autodiff.racing import DISTINCT, Races
 from ..errors import AdstackDataAccessError
 from ..ir.structure import Kernel, Op, Value
@@ -53,14 +53,14 @@ class Racing:
             raise error.with_traceback(None)
 
     def _error(self, scalars: Scalars, shapes: Mapping[str, tuple[int, ...]]) -> AdstackDataAccessError | None:
-        walk = _Numbers(shapes, Reach())
+        walk = _Numbers(shapes, Accesses())
         for param, value in zip(self._kernel.params, scalars, strict=True):
             walk.know(param, (value, value) if isinstance(value, int) else None)
         walk.region(self._kernel.body)
         return self._races.error(walk.number)
 
 
-class _Numbers(Walk):
+class _Numbers(IntervalWalk):
     """Follows integers as far as they are one number."""
 
     def number(self, value: Value) -> int | None:

@@ -1,12 +1,13 @@
 """How deep each adstack must be: size formulas, and the tasks that compute them ahead of a launch.
 
-expr.py      the nodes of a formula
-numbers.py   where the numbers of a task come from
-build.py     from the code that counts to a formula
-emit.py      from a formula to code
-sizers.py    programs with tasks that size the adstacks of others
+expr.py      the nodes of a formula; text.py: formulas for people
+dependence.py  what values and formulas depend on
+build.py     from the code that counts to a formula; emit.py: from a formula to code
+sizers.py    programs with tasks that size the adstacks of others; size.py: what is known of each
+capacities.py  the adstacks to be sized; slicing.py: a task's code without its effects
+formulas.py, counting.py  the two strategies: formulas, and counting passes; claims.py: iterations that push
+forced.py    one capacity for all
 evaluate.py  formulas evaluated on the host: a second way, to check the first
-text.py      formulas for people
 
-May import: adstack.ir, adstack.transforms, adstack.errors. Nothing else of adstack.
+May import: adstack.ir, adstack.analysis, adstack.transforms, adstack.errors. Nothing else of adstack.
 """

@@ -1,4 +1,4 @@
-"""From the code that counts to a formula: `Builder(numbers).size(capacity)`.
+"""From the code that counts to a formula: `Builder(dependence).size(capacity)`.
 
 The reverse transform emits, ahead of a loop nest, code that runs the nest's control flow and adds up trip counts. Where
 that code is a sum whose terms do not depend on what was summed up before, it is a formula. What is not (a `while`, a
@@ -7,12 +7,13 @@ bound that the loop itself computes) gives None: only running the code tells, se
 
 from __future__ import annotations
 
+from ..analysis.facts import integer
 from ..ir.structure import Op, Value
 from ..ir.types import i64
+from .dependence import Dependence
 from .expr import Branch, Const, Number, Plus, SizeExpr, SumOverRange, Times, Triangle, Trips
-from .numbers import Numbers
 
-__all__ = ["Builder", "free", "total"]
+__all__ = ["Builder", "total"]
 
 _SUMS = frozenset({"add", "for", "if", "select", "const"})
 """What counts are made of; anything else is a number of the program."""
@@ -21,8 +22,8 @@ _SUMS = frozenset({"add", "for", "if", "select", "const"})
 class Builder:
     """Reads formulas off the code of one task."""
 
-    def __init__(self, numbers: Numbers) -> None:
-        self.numbers = numbers
+    def __init__(self, dependence: Dependence) -> None:
+        self.dependence = dependence
 
     def size(self, value: Value) -> SizeExpr | None:
         """The formula of a count."""
@@ -40,10 +41,10 @@ class Builder:
 
     def _maker(self, value: Value) -> Op | SizeExpr:
         """What makes a count, or the count where it is a number that is known or that the program has."""
-        maker = self.numbers.makers.get(value)
+        maker = value.op
         if maker is None or value.dtype is not i64:
             return Number(value)
-        constant = self.numbers.constant(value)
+        constant = integer(value)
         return maker if constant is None else Const(max(0, constant))
 
     def above_zero(self, value: Value) -> SizeExpr:
@@ -62,7 +63,7 @@ class Builder:
         return Const(1) if maker.name == "while" else Number(value)
 
     def _is_sum(self, value: Value) -> bool:
-        maker = self.numbers.makers.get(value)
+        maker = value.op
         return maker is not None and maker.name in _SUMS
 
     def _loop(self, op: Op, value: Value) -> SizeExpr | None:
@@ -73,7 +74,7 @@ class Builder:
     def _per_trip(self, op: Op, k: int) -> SizeExpr | None:
         region = op.regions[0]
         more = self._above(region.terminator.operands[k], region.args[1 + k])
-        if more is None or free(more, self.numbers) & self.numbers.carried:
+        if more is None or not self.dependence.carried.isdisjoint(self.dependence.arguments_in(more)):
             return None
         return self._summed(SumOverRange(region.args[0], op.operands[0], op.operands[1], more, op.loc))
 
@@ -81,28 +82,31 @@ class Builder:
         """What a value is more than `base`; None if it is not `base` with something added."""
         if value is base:
             return Const(0)
-        if base not in self.numbers.free(value):
+        if not self._needs(value, base):
             return None
-        maker = self.numbers.makers.get(value)
+        maker = value.op
         if maker is None:
             return None
         if maker.name == "add":
             one, other = maker.operands
-            if base in self.numbers.free(other):
+            if self._needs(other, base):
                 one, other = other, one
-            return None if base in self.numbers.free(other) else plus(self._above(one, base), self.size(other))
+            return None if self._needs(other, base) else plus(self._above(one, base), self.size(other))
         if maker.name == "if":
             sides = [self._above(side, base) for side in _sides(maker, value)]
-            return None if base in self.numbers.free(maker.operands[0]) else branch(maker.operands[0], *sides)
+            return None if self._needs(maker.operands[0], base) else branch(maker.operands[0], *sides)
         if maker.name == "for":
             k = maker.results.index(value)
             return plus(self._above(maker.operands[2 + k], base), self._per_trip(maker, k))
         return None
 
+    def _needs(self, value: Value, base: Value) -> bool:
+        return base in self.dependence.arguments_of(value)
+
     # ---- sums without a loop
 
     def _summed(self, sum_: SumOverRange) -> SizeExpr:
-        if sum_.index not in free(sum_.body, self.numbers):
+        if sum_.index not in self.dependence.arguments_in(sum_.body):
             return sum_.body if sum_.body == Const(0) else Times(Trips(sum_.lo, sum_.hi), sum_.body)
         shift = self._shift(sum_)
         return sum_ if shift is None else Triangle(sum_.lo, sum_.hi, shift)
@@ -111,21 +115,21 @@ class Builder:
         """The c of a body max(0, index + c)."""
         if not isinstance(sum_.body, Number):
             return None
-        maker = self.numbers.makers.get(sum_.body.value)
-        if maker is None or maker.name != "select" or self.numbers.constant(maker.operands[2]) != 0:
+        maker = sum_.body.value.op
+        if maker is None or maker.name != "select" or integer(maker.operands[2]) != 0:
             return None
-        test = self.numbers.makers.get(maker.operands[0])
-        made = self._plain(maker.operands[1])
+        test = maker.operands[0].op
+        chosen = self._plain(maker.operands[1])
         if test is None or test.name not in ("gt", "lt"):
             return None
         low, high = test.operands if test.name == "lt" else test.operands[::-1]
-        if self.numbers.constant(low) != 0 or self._plain(high) is not made:
+        if integer(low) != 0 or self._plain(high) is not chosen:
             return None
-        return self._offset(made, sum_.index)
+        return self._offset(chosen, sum_.index)
 
     def _plain(self, value: Value) -> Value:
         """A value before it was widened."""
-        maker = self.numbers.makers.get(value)
+        maker = value.op
         widened = maker is not None and maker.name == "cast" and value.dtype is i64
         if widened and maker is not None and maker.operands[0].dtype.is_signed:
             return maker.operands[0]
@@ -135,12 +139,12 @@ class Builder:
         """The c of index + c, where the sum can't wrap."""
         if value is index:
             return 0
-        maker = self.numbers.makers.get(value)
+        maker = value.op
         if maker is None or maker.name != "add":
             return None
         one, other = maker.operands
         one, other = (other, one) if self._plain(other) is index else (one, other)
-        constant = self.numbers.constant(other)
+        constant = integer(other)
         most = 2**31 if value.dtype is i64 else 1  # the next index is at most the bound: it does not wrap
         return constant if self._plain(one) is index and constant is not None and 0 <= constant <= most else None
 
@@ -153,17 +157,17 @@ def plus(*terms: SizeExpr | None) -> SizeExpr | None:
 
 def total(*terms: SizeExpr) -> SizeExpr:
     """A sum, constants gathered."""
-    found: list[SizeExpr] = []
+    parts: list[SizeExpr] = []
     constant = 0
     for term in terms:
         for part in term.terms if isinstance(term, Plus) else (term,):
             if isinstance(part, Const):
                 constant += part.value
             else:
-                found.append(part)
-    if constant or not found:
-        found.append(Const(constant))
-    return found[0] if len(found) == 1 else Plus(tuple(found))
+                parts.append(part)
+    if constant or not parts:
+        parts.append(Const(constant))
+    return parts[0] if len(parts) == 1 else Plus(tuple(parts))
 
 
 def branch(condition: Value, *sides: SizeExpr | None) -> SizeExpr | None:
@@ -177,21 +181,3 @@ def branch(condition: Value, *sides: SizeExpr | None) -> SizeExpr | None:
 def _sides(op: Op, value: Value) -> list[Value]:
     k = op.results.index(value)
     return [region.terminator.operands[k] for region in op.regions]
-
-
-def free(expr: SizeExpr, numbers: Numbers) -> frozenset[Value]:
-    """The arguments of loops around that a formula depends on."""
-    if isinstance(expr, Number):
-        return numbers.free(expr.value)
-    if isinstance(expr, (Trips, Triangle)):
-        return numbers.free(expr.lo) | numbers.free(expr.hi)
-    if isinstance(expr, Plus):
-        return frozenset().union(*(free(term, numbers) for term in expr.terms))
-    if isinstance(expr, Times):
-        return free(expr.count, numbers) | free(expr.each, numbers)
-    if isinstance(expr, Branch):
-        return numbers.free(expr.condition) | free(expr.yes, numbers) | free(expr.no, numbers)
-    if isinstance(expr, SumOverRange):
-        around = numbers.free(expr.lo) | numbers.free(expr.hi)
-        return around | (free(expr.body, numbers) - {expr.index})
-    return frozenset()

@@ -9,31 +9,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..analysis.facts import integer
 from ..ir.builder import Builder
 from ..ir.structure import Place, Region, Task, Value
 from ..ir.types import i32, i64
 from .build import Builder as FormulaBuilder
-from .build import free, total
+from .build import total
+from .dependence import Dependence
 from .emit import Emitter
 from .expr import SizeExpr
-from .numbers import Numbers
 
 __all__ = ["claim_formula", "insert_claim"]
 
 
-def claim_formula(task: Task, numbers: Numbers, sized: Sequence[Value]) -> SizeExpr | None:
+def claim_formula(dependence: Dependence, sized: Sequence[Value]) -> SizeExpr | None:
     """A formula that is above 0 in all iterations that push; None if none tells iterations apart.
 
     `sized` are the capacities that sizers compute: if there are others, nothing is known of them.
     """
-    makers = [op for op in task.body.walk() if op.name == "stack.alloca"]
-    if not {op.operands[0] for op in makers if numbers.constant(op.operands[0]) != 0}.issubset(sized):
+    allocations = [op for op in dependence.task.body.walk() if op.name == "stack.alloca"]
+    if not {op.operands[0] for op in allocations if integer(op.operands[0]) != 0}.issubset(sized):
         return None
-    found = total(*(FormulaBuilder(numbers).above_zero(capacity) for capacity in sized))
-    return found if free(found, numbers) & {*numbers.indices} else None
+    expr = total(*(FormulaBuilder(dependence).above_zero(capacity) for capacity in sized))
+    return expr if dependence.varies(expr) else None
 
 
-def insert_claim(task: Task, numbers: Numbers, expr: SizeExpr, depths: Place, number: int) -> None:
+def insert_claim(task: Task, expr: SizeExpr, depths: Place, number: int) -> None:
     """Let each iteration say, ahead of its stacks, whether it pushes; an element of the depths is how many do."""
     *header, loop, _ = task.body.ops
     ops = loop.regions[0].ops
@@ -44,6 +45,6 @@ def insert_claim(task: Task, numbers: Numbers, expr: SizeExpr, depths: Place, nu
         count = b.load(depths, (b.const(number, i32),))
         task.body.ops[0:0] = b.region.ops
         b.region.ops = []
-        some = Emitter(b, numbers, {v: v for v in known}).size(expr)
+        some = Emitter(b, {v: v for v in known}).size(expr)
         b.claim(b.lt(b.const(0, i64), some), count)
     ops[at:at] = b.region.ops

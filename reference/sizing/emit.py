@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Final
 
+from ..analysis.def_use import live_in
 from ..errors import InternalError
 from ..ir.builder import Builder
 from ..ir.structure import Op, Region, Value
 from ..ir.types import i64, u1
 from ..transforms.rewriting.rewrite import clone_op
 from .expr import MOST, Branch, Const, Number, Plus, SizeExpr, SumOverRange, Times, Triangle, Trips
-from .numbers import Numbers
 
 __all__ = ["Emitter", "NeedsMemory"]
 
@@ -27,13 +27,11 @@ class Emitter:
 
     Args:
         b: where to.
-        numbers: of the task that the formulas are about.
         names: what stands for its parameters and indices there.
     """
 
-    def __init__(self, b: Builder, numbers: Numbers, names: dict[Value, Value]) -> None:
+    def __init__(self, b: Builder, names: dict[Value, Value]) -> None:
         self.b = b
-        self.numbers = numbers
         self.names: MutableMapping[Value, Value] = ChainMap(names)
 
     # ---- numbers of the program
@@ -46,12 +44,12 @@ class Emitter:
             if top in self.names:
                 work.pop()
                 continue
-            maker = self.numbers.makers.get(top)
+            maker = top.op
             if maker is None:
                 raise InternalError(f"a size depends on {top}, which is not known ahead of the loop")
             if maker.name.startswith("array.") or _reads_arrays(maker):
                 raise NeedsMemory
-            missing = [v for v in self.numbers.around(maker) if v not in self.names]
+            missing = [v for v in live_in(maker) if v not in self.names]
             if missing:
                 work += missing
                 continue
@@ -64,23 +62,24 @@ class Emitter:
         """The count (i64) that a formula gives: from 0 to MOST."""
         return _RULES[type(expr)](self, expr)
 
-    def _const(self, expr: Const) -> Value:
+    def emit_const(self, expr: Const) -> Value:
         return self.b.const(min(expr.value, MOST), i64)
 
-    def _number(self, expr: Number) -> Value:
+    def emit_number(self, expr: Number) -> Value:
         value = self.number(expr.value)
         if value.dtype.bits == 64 and not value.dtype.is_signed:
             return self._or_most(self.b.lt(value, self.b.const(2**63, value.dtype)), self.b.cast(value, i64))
-        return self._not_negative(self.b.cast(value, i64))
+        return self.not_negative(self.b.cast(value, i64))
 
-    def _not_negative(self, value: Value) -> Value:
+    def not_negative(self, value: Value) -> Value:
+        """An i64, or 0 if it is negative."""
         zero = self.b.const(0, i64)
         return self.b.select(self.b.lt(value, zero), zero, value)
 
     def _or_most(self, fits: Value, value: Value) -> Value:
         return self.b.select(fits, value, self.b.const(MOST, i64))
 
-    def _trips(self, expr: Trips) -> Value:
+    def emit_trips(self, expr: Trips) -> Value:
         return self._distance(self.number(expr.lo), self.number(expr.hi))
 
     def _distance(self, lo: Value, hi: Value) -> Value:
@@ -90,7 +89,7 @@ class Emitter:
         zero = b.const(0, i64)
         return b.select(b.lt(lo, hi), self._or_most(b.ge(between, zero), between), zero)
 
-    def _plus(self, expr: Plus) -> Value:
+    def emit_plus(self, expr: Plus) -> Value:
         total = self.size(expr.terms[0])
         for term in expr.terms[1:]:
             total = self._sum(total, self.size(term))
@@ -106,14 +105,14 @@ class Emitter:
         fits = b.le(one, b.emit("floordiv", b.const(MOST, i64), some))
         return self._or_most(fits, b.mul(one, other))
 
-    def _times(self, expr: Times) -> Value:
+    def emit_times(self, expr: Times) -> Value:
         count = self.size(expr.count)
         if isinstance(expr.each, Const):
             return self._product(count, self.size(expr.each))
         some = self.b.lt(self.b.const(0, i64), count)
         return self._choice(some, lambda: self._product(count, self.size(expr.each)), lambda: self.b.const(0, i64))
 
-    def _branch(self, expr: Branch) -> Value:
+    def emit_branch(self, expr: Branch) -> Value:
         condition = self.number(expr.condition)
         assert condition.dtype is u1
         return self._choice(condition, lambda: self.size(expr.yes), lambda: self.size(expr.no))
@@ -122,21 +121,21 @@ class Emitter:
         sides = []
         for side in (yes, no):
             region = Region()
-            with self.b.into(region), self._inside():
+            with self.b.into(region), self.inside():
                 self.b.yield_(side())
             sides.append(region)
         return self.b.if_(condition, *sides)[0]
 
-    def _sum_over_range(self, expr: SumOverRange) -> Value:
+    def emit_sum_over_range(self, expr: SumOverRange) -> Value:
         lo, hi = self.number(expr.lo), self.number(expr.hi)
         index, total = Value(expr.index.type, expr.index.name), Value(i64)
         body = Region([index, total])
-        with self.b.into(body), self._inside():
+        with self.b.into(body), self.inside():
             self.names[expr.index] = index
             self.b.yield_(self._sum(total, self.size(expr.body)))
         return self.b.for_(lo, hi, [self.b.const(0, i64)], body)[0]
 
-    def _triangle(self, expr: Triangle) -> Value:
+    def emit_triangle(self, expr: Triangle) -> Value:
         """T(hi - 1 + shift) - T(lo - 1 + shift), where T(n) = n (n + 1) / 2 of a positive n, else 0."""
         b = self.b
         lo, hi = self.number(expr.lo), self.number(expr.hi)
@@ -147,7 +146,7 @@ class Emitter:
 
     def _triangular(self, n: Value) -> Value:
         b = self.b
-        n = self._not_negative(n)
+        n = self.not_negative(n)
         one, two = b.const(1, i64), b.const(2, i64)
         even = b.eq(b.emit("mod", n, two), b.const(0, i64))
         half = b.select(even, b.emit("floordiv", n, two), n)
@@ -155,7 +154,7 @@ class Emitter:
         return self._or_most(b.lt(n, b.const(2**32 - 1, i64)), b.mul(half, other))
 
     @contextmanager
-    def _inside(self) -> Iterator[None]:
+    def inside(self) -> Iterator[None]:
         """What is computed inside a region is not known after it."""
         outer = self.names
         self.names = ChainMap({}, outer)
@@ -170,12 +169,12 @@ def _reads_arrays(op: Op) -> bool:
 
 
 _RULES: Final[dict[type, Callable[..., Value]]] = {
-    Const: Emitter._const,
-    Number: Emitter._number,
-    Trips: Emitter._trips,
-    Plus: Emitter._plus,
-    Times: Emitter._times,
-    Branch: Emitter._branch,
-    SumOverRange: Emitter._sum_over_range,
-    Triangle: Emitter._triangle,
+    Const: Emitter.emit_const,
+    Number: Emitter.emit_number,
+    Trips: Emitter.emit_trips,
+    Plus: Emitter.emit_plus,
+    Times: Emitter.emit_times,
+    Branch: Emitter.emit_branch,
+    SumOverRange: Emitter.emit_sum_over_range,
+    Triangle: Emitter.emit_triangle,
 }

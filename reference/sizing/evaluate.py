@@ -8,37 +8,35 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import InternalError
 from ..ir.functions import evaluate as call
-from ..ir.structure import Op, Region, Value
+from ..ir.structure import Constant, Op, Region, Value
 from .expr import MOST, Branch, Const, Number, Plus, SizeExpr, SumOverRange, Times, Triangle, Trips
-from .numbers import Numbers
-from .sizers import Size
+from .size import Size
 
 __all__ = ["evaluate"]
 
-Array = npt.NDArray[Any]
+Array = npt.NDArray[np.generic]
 
 
-def evaluate(size: Size, scalars: Sequence[Any], memory: Mapping[str, Array]) -> int:
+def evaluate(size: Size, scalars: Sequence[Constant], memory: Mapping[str, Array]) -> int:
     """The depth in a launch with these arguments and this memory (by place name): the greatest of any iteration."""
     if size.expr is None:
         raise InternalError(f"depth {size.number} is counted: there is no formula")
-    numbers = size.numbers
-    known = dict(zip(numbers.task.body.args, scalars, strict=True))
-    host = _Host(numbers, known, memory)
-    if numbers.task.kind == "serial":
+    task = size.dependence.task
+    known = dict(zip(task.body.args, scalars, strict=True))
+    host = _Host(known, memory)
+    if task.kind == "serial":
         return host.size(size.expr)
-    loop = numbers.task.body.ops[-2]
+    loop = task.body.ops[-2]
     ends = [int(host.number(v)) for v in loop.operands]
     deepest = 0
     for point in itertools.product(*(range(lo, hi) for lo, hi in zip(ends[::2], ends[1::2], strict=True))):
-        inner = _Host(numbers, {**known, **dict(zip(loop.regions[0].args, point, strict=True))}, memory)
+        inner = _Host({**known, **dict(zip(loop.regions[0].args, point, strict=True))}, memory)
         deepest = max(deepest, inner.size(size.expr))
     return deepest
 
@@ -46,13 +44,13 @@ def evaluate(size: Size, scalars: Sequence[Any], memory: Mapping[str, Array]) ->
 class _Host:
     """One thread."""
 
-    def __init__(self, numbers: Numbers, known: Mapping[Value, Any], memory: Mapping[str, Array]) -> None:
-        self.numbers, self.known, self.memory = numbers, dict(known), memory
+    def __init__(self, known: Mapping[Value, Constant], memory: Mapping[str, Array]) -> None:
+        self.known, self.memory = dict(known), memory
 
     def size(self, expr: SizeExpr) -> int:
-        return min(self._size(expr), MOST)
+        return min(self.exact(expr), MOST)
 
-    def _size(self, expr: SizeExpr) -> int:
+    def exact(self, expr: SizeExpr) -> int:
         match expr:
             case Const(value):
                 return value
@@ -61,37 +59,38 @@ class _Host:
             case Trips(lo, hi):
                 return max(0, int(self.number(hi)) - int(self.number(lo)))
             case Plus(terms):
-                return sum(self._size(term) for term in terms)
+                return sum(self.exact(term) for term in terms)
             case Times(count, each):
-                times = self._size(count)
-                return times * self._size(each) if times else 0
+                times = self.exact(count)
+                return times * self.exact(each) if times else 0
             case Branch(condition, yes, no):
-                return self._size(yes if self.number(condition) else no)
+                return self.exact(yes if self.number(condition) else no)
             case SumOverRange(index, lo, hi, body):
-                return sum(self._at(index, k)._size(body) for k in range(int(self.number(lo)), int(self.number(hi))))
+                return sum(self._at(index, k).exact(body) for k in range(int(self.number(lo)), int(self.number(hi))))
             case Triangle(lo, hi, shift):
                 return sum(max(0, k + shift) for k in range(int(self.number(lo)), int(self.number(hi))))
         raise InternalError(f"no formula: {expr!r}")
 
     def _at(self, index: Value, number: int) -> _Host:
-        return _Host(self.numbers, {**self._arguments(), index: number}, self.memory)
+        return _Host({**self._arguments(), index: number}, self.memory)
 
-    def _arguments(self) -> dict[Value, Any]:
+    def _arguments(self) -> dict[Value, Constant]:
         """What is known without computing: parameters and indices."""
-        return {v: x for v, x in self.known.items() if v not in self.numbers.makers}
+        return {v: x for v, x in self.known.items() if v.op is None}
 
-    def number(self, value: Value) -> Any:
+    def number(self, value: Value) -> Constant:
         """A value of the task, in its own type."""
         if value not in self.known:
-            maker = self.numbers.makers[value]
+            maker = value.op
+            assert maker is not None
             if maker.regions:
                 self.known.update(zip(maker.results, self._structured(maker), strict=True))
             else:
                 self.known[value] = self._computed(maker)
         return self.known[value]
 
-    def _structured(self, op: Op) -> list[Any]:
-        """What a branch or a loop gives."""
+    def _structured(self, op: Op) -> list[Constant]:
+        """The results of a branch or a loop."""
         if op.name == "if":
             region = op.regions[0 if self.number(op.operands[0]) else 1]
             return [self.number(v) for v in region.terminator.operands]
@@ -104,28 +103,43 @@ class _Host:
                 return state
             state = self._region(op.regions[1], state)
 
-    def _for(self, op: Op) -> list[Any]:
+    def _for(self, op: Op) -> list[Constant]:
         lo, hi, *state = (self.number(v) for v in op.operands)
         for k in range(int(lo), int(hi)):
             state = self._region(op.regions[0], [k, *state])
         return state
 
-    def _region(self, region: Region, arguments: Sequence[Any]) -> list[Any]:
+    def _region(self, region: Region, arguments: Sequence[Constant]) -> list[Constant]:
         bound = dict(zip(region.args, arguments, strict=True))
-        inner = _Host(self.numbers, {**self._arguments(), **bound}, self.memory)
+        inner = _Host({**self._arguments(), **bound}, self.memory)
         return [inner.number(v) for v in region.terminator.operands]
 
-    def _computed(self, op: Op) -> Any:
+    def _computed(self, op: Op) -> Constant:
+        number: Constant
+        if op.name in ("const", "load", "shape"):
+            number = self._looked_up(op)
+        else:
+            operands = [np.array([self.number(v)], v.dtype.numpy) for v in op.operands]
+            with np.errstate(all="ignore"):
+                number = self._result(op, operands).item()
+        return number
+
+    def _looked_up(self, op: Op) -> Constant:
+        number: Constant
         if op.name == "const":
-            return op.attrs["value"]
-        if op.name == "load":
-            return self.memory[op.attrs["place"].name][tuple(int(self.number(v)) for v in op.operands)].item()
+            number = op.attrs["value"]
+            return number
+        array = self.memory[op.attrs["place"].name]
         if op.name == "shape":
-            return self.memory[op.attrs["place"].name].shape[op.attrs["axis"]]
-        given = [np.array([self.number(v)], v.dtype.numpy) for v in op.operands]
-        with np.errstate(all="ignore"):
-            if op.name == "call":
-                return call(op.attrs["function"], given)[0].item()
-            if op.opdef.meaning is None:
-                raise InternalError(f"the host can't compute {op.name}")
-            return op.opdef.meaning(op.result.dtype, *given).item()
+            number = array.shape[op.attrs["axis"]]
+        else:
+            number = array[tuple(int(self.number(v)) for v in op.operands)].item()
+        return number
+
+    def _result(self, op: Op, operands: Sequence[Array]) -> Array:
+        if op.name == "call":
+            return call(op.attrs["function"], operands)[0]
+        if op.opdef.meaning is None:
+            raise InternalError(f"the host can't compute {op.name}")
+        result: Array = op.opdef.meaning(op.result.dtype, *operands)
+        return result

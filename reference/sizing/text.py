@@ -1,38 +1,112 @@
-"""Size formulas for people."""
+"""Size formulas for people, in the words of the kernel: names of fields, arguments and loop indices."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
+from ..analysis.facts import integer
+from ..ir.structure import Op, Task, Value
 from .expr import Branch, Const, Number, Plus, SizeExpr, SumOverRange, Times, Triangle, Trips
-from .numbers import Numbers
 
-__all__ = ["formula"]
+__all__ = ["Speller"]
 
-
-def formula(expr: SizeExpr, numbers: Numbers) -> str:
-    """A formula in the words of the kernel: names of fields, arguments and loop indices."""
-    match expr:
-        case Const(value):
-            return str(value)
-        case Number(value):
-            return numbers.text(value)
-        case Trips(lo, hi):
-            return f"max({_difference(lo, hi, numbers)}, 0)"
-        case Plus(terms):
-            return f"({' + '.join(formula(term, numbers) for term in terms)})"
-        case Times(count, each):
-            shown = formula(count, numbers)
-            return shown if each == Const(1) else f"{shown} * {formula(each, numbers)}"
-        case Branch(condition, yes, no):
-            return f"({formula(yes, numbers)} if {numbers.text(condition)} else {formula(no, numbers)})"
-        case SumOverRange(index, lo, hi, body):
-            around = f"{numbers.text(lo)}, {numbers.text(hi)}"
-            return f"sum({formula(body, numbers)} for {numbers.text(index)} in range({around}))"
-        case Triangle(lo, hi, shift):
-            term = f"k + {shift}" if shift else "k"
-            return f"sum(max({term}, 0) for k in range({numbers.text(lo)}, {numbers.text(hi)}))"
-    raise TypeError(f"no formula: {expr!r}")
+_DEEPEST: Final = 6
+"""Levels of a formula that are shown; what is deeper is only named."""
 
 
-def _difference(lo: object, hi: object, numbers: Numbers) -> str:
-    low = numbers.text(lo)  # type: ignore[arg-type]
-    return numbers.text(hi) if low == "0" else f"{numbers.text(hi)} - {low}"  # type: ignore[arg-type]
+class Speller:
+    """Spells values and formulas of a task."""
+
+    def __init__(self, task: Task) -> None:
+        self._params = set(task.body.args)
+
+    def formula(self, expr: SizeExpr) -> str:
+        """A formula in the syntax of Python."""
+        match expr:
+            case Const(value):
+                return str(value)
+            case Number(value):
+                return self.value(value)
+            case Trips(lo, hi):
+                return f"max({self._difference(lo, hi)}, 0)"
+            case Plus(terms):
+                return f"({' + '.join(map(self.formula, terms))})"
+            case Times(count, each):
+                shown = self.formula(count)
+                return shown if each == Const(1) else f"{shown} * {self.formula(each)}"
+            case Branch(condition, yes, no):
+                return f"({self.formula(yes)} if {self.value(condition)} else {self.formula(no)})"
+            case SumOverRange(index, lo, hi, body):
+                around = f"{self.value(lo)}, {self.value(hi)}"
+                return f"sum({self.formula(body)} for {self.value(index)} in range({around}))"
+            case Triangle(lo, hi, shift):
+                term = f"k + {shift}" if shift else "k"
+                return f"sum(max({term}, 0) for k in range({self.value(lo)}, {self.value(hi)}))"
+        raise TypeError(f"no formula: {expr!r}")
+
+    def _difference(self, lo: Value, hi: Value) -> str:
+        low = self.value(lo)
+        return self.value(hi) if low == "0" else f"{self.value(hi)} - {low}"
+
+    def value(self, value: Value, depth: int = 0) -> str:
+        """A value by what computes it; `depth` levels are shown around it already."""
+        op = value.op
+        if op is None:
+            return value.name or ("argument" if value in self._params else "index")
+        rule = _RULES.get(op.name)
+        if rule is None or depth > _DEEPEST:
+            return value.name.rstrip("_0123456789") or "(computed)"
+        return rule(self, op, depth + 1)
+
+
+def _infix(speller: Speller, op: Op, depth: int) -> str:
+    return f"({f' {_WORDS[op.name]} '.join(speller.value(v, depth) for v in op.operands)})"
+
+
+def _element(speller: Speller, op: Op, depth: int) -> str:
+    place = op.attrs["place"]
+    indices = ", ".join(speller.value(v, depth) for v in op.operands) or "None"
+    return f"{place.label or place.name}[{indices}]"
+
+
+def _shape(speller: Speller, op: Op, depth: int) -> str:
+    place = op.attrs["place"]
+    return f"{place.label or place.name}.shape[{op.attrs['axis']}]"
+
+
+def _choice(speller: Speller, op: Op, depth: int) -> str:
+    """`select(lo < hi, hi - lo, 0)` is a trip count."""
+    shown = speller.value(op.operands[1], depth)
+    if integer(op.operands[2]) == 0:
+        return f"max({shown}, 0)"
+    return f"({shown} or {speller.value(op.operands[2], depth)})"
+
+
+def _listed(speller: Speller, op: Op, depth: int) -> str:
+    return f"{op.name}({', '.join(speller.value(v, depth) for v in op.operands)})"
+
+
+_WORDS: Final = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%", "div": "/"} | {
+    "eq": "==",
+    "ne": "!=",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "and": "and",
+    "or": "or",
+}
+
+_RULES: Final[dict[str, Callable[[Speller, Op, int], str]]] = {
+    "const": lambda speller, op, depth: str(op.attrs["value"]),
+    "cast": lambda speller, op, depth: speller.value(op.operands[0], depth),
+    "load": _element,
+    "shape": _shape,
+    "select": _choice,
+    "max": _listed,
+    "min": _listed,
+    "sqrt": _listed,
+    "abs": _listed,
+    **dict.fromkeys(_WORDS, _infix),
+}

@@ -16,7 +16,7 @@ from ..ir.verify.verifier import verify
 from .loops.licm import licm
 from .math.lower import lower_math
 from .memory.forward import forward
-from .memory.promote import promote
+from .memory.scalar_replacement import replace_arrays
 from .rewriting.options import DEFAULT, Options
 from .rewriting.rewrite import clone_kernel
 from .scalar.cse import cse
@@ -34,7 +34,7 @@ Observer = Callable[[str, "Kernel | Program"], None]
 PASSES: Final[tuple[tuple[str, Pass], ...]] = (
     ("fold", fold),
     ("simplify", simplify),
-    ("promote", promote),
+    ("promote", replace_arrays),
     ("cse", cse),
     ("forward", forward),
     ("simplify-2", simplify),

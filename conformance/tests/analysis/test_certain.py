@@ -8,7 +8,7 @@ import pytest
 from transforms_kit import kernel_of, wrap
 
 from adstack.analysis.boxes import Box
-from adstack.analysis.certain import certain
+from adstack.analysis.must_access import must_access
 from adstack.transforms.pipeline import lower
 
 HEAD = """kernel @k() {
@@ -19,7 +19,7 @@ FRONT = "%0 = const 0 : i32\n%1 = const 1 : i32\n%5 = const 5 : i32\n%4 = const 
 
 
 def touched(body: str, scalars: tuple[Any, ...] = ()) -> tuple[dict[str, list[Box]], dict[str, list[Box]]]:
-    found = certain(lower(kernel_of(wrap(f"{FRONT}{body}\nreturn", HEAD))), scalars, {})
+    found = must_access(lower(kernel_of(wrap(f"{FRONT}{body}\nreturn", HEAD))), scalars, {})
     return found.read, found.written
 
 

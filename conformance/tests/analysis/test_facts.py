@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from adstack.analysis.facts import Touched, family
+from adstack.analysis.facts import ModRef, alias_class
 from adstack.ir.ops import TABLE
 from adstack.ir.structure import Place, Value
 from adstack.ir.types import INTS, ArrayType, f32, i32
@@ -41,7 +41,7 @@ def places() -> dict[str, Place | Value]:
 )
 def test_a_write_may_change_itself_and_what_may_overlap(written, changed):
     memory = places()
-    touched = Touched()
+    touched = ModRef()
     touched.written.add(memory[written])
-    touched.families.add(family(memory[written]))
+    touched.classes.add(alias_class(memory[written]))
     assert {name for name, one in memory.items() if touched.may_write(one)} == changed

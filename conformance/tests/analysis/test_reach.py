@@ -12,7 +12,7 @@ from transforms_kit import kernel_of, wrap
 
 import adstack as qd
 from adstack.analysis.boxes import slices
-from adstack.analysis.reach import reach
+from adstack.analysis.may_access import may_access
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
 from adstack.errors import AdstackRuntimeError
 from adstack.interpreter import RunOptions, run
@@ -31,7 +31,7 @@ def outside(boxes: Any, shape: Any) -> Any:
 def test_elements_out_of_reach_stay_and_do_not_matter(seed: int) -> None:
     kernel = random_kernel(seed, 60)
     program, params, buffers = lower(kernel), random_params(kernel, seed), random_buffers(kernel, seed)
-    found = reach(program, params, {name: array.shape for name, array in buffers.items()})
+    found = may_access(program, params, {name: array.shape for name, array in buffers.items()})
     quiet = RunOptions(stdout=lambda text: None)
     first, second = copy.deepcopy(buffers), copy.deepcopy(buffers)
     unread = {name: outside(found.read.get(name, ()), array.shape) for name, array in buffers.items()}
@@ -123,5 +123,5 @@ def test_integers_that_wrap_are_not_followed() -> None:
             "kernel @k(%a: u8) {",
         )
     )
-    assert reach(lower(kernel), [50], {}).written == {"x": [((250, 250),)]}
-    assert reach(lower(kernel), [100], {}).written == {"x": [((0, 299),)]}
+    assert may_access(lower(kernel), [50], {}).written == {"x": [((250, 250),)]}
+    assert may_access(lower(kernel), [100], {}).written == {"x": [((0, 299),)]}

@@ -92,7 +92,7 @@ def test_the_gradient_of_a_sum_has_no_error():
 def test_what_is_returned_has_a_bound():
     b = Builder()
     x = Value(f32, "x")
-    b.region.args.append(x)
+    b.region.define((x,))
     third = b.div(x, b.const(3.0, f32))
     b.return_(third, b.cast(third, i32))
     answer = bound(Kernel("k", b.region, {}, (f32, i32)), {}, [1.0])

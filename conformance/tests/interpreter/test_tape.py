@@ -29,7 +29,7 @@ NUMBERS = np.array([3.0, -0.5, 0.75, 2.0])
 def kernel(write, *places, params=(), returns=()):
     """A kernel whose body `write(builder)` writes; what it gives is returned."""
     b = Builder()
-    b.region.args.extend(params)
+    b.region.define(params)
     b.return_(*(write(b) or ()))
     return Kernel("k", b.region, {p.name: p for p in places}, tuple(returns))
 
@@ -366,7 +366,7 @@ def test_a_library_function_counts_as_the_operation_it_implements():
 
 def test_any_other_function_is_what_its_body_does():
     b = Builder()
-    b.region.args.append(Value(f64))
+    b.region.define((Value(f64),))
     b.yield_(b.mul(b.region.args[0], b.region.args[0]))
     function = Function("square", b.region)
 

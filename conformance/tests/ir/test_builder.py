@@ -17,7 +17,7 @@ M = Place("m", i32, (4,))
 
 
 def finished(b, *returned, params=()):
-    b.region.args.extend(params)
+    b.region.define(params)
     b.return_(*returned)
     kernel = Kernel("k", b.region, {"x": X, "m": M}, tuple(v.dtype for v in returned))
     verify(kernel)

@@ -152,6 +152,12 @@ def yielding(result):
     return body_of(condition, Op(TABLE["if"], [condition.result], regions=regions))
 
 
+def disowned():
+    first = const(i32, 1)
+    first.result.owner = None
+    return body_of(first)
+
+
 def own_result_inside():
     condition, result = const(u1, True), Value(i32)
     regions = [Region([], [Op(TABLE["yield"], [result])]) for _ in range(2)]
@@ -203,6 +209,7 @@ BUILT = {
     "a result used in its own region": (own_result_inside, "yield: operand 0 is used before it is defined"),
     "an operand that is no value": (lambda: body_of(unary("neg", 3, i32)), "neg: operand 0 must be a Value, got 3"),
     "a value defined twice": (lambda: twice("value"), "const: a value is defined a second time"),
+    "a value that names no owner": (disowned, "const: a value does not name what defines it as its owner"),
     "an op that stands twice": (lambda: twice("op"), "const: its op object is used a second time; make a copy"),
     "attributes shared": (lambda: twice("attrs"), "const: its dict of attributes object is used a second time"),
     "operands shared": (shared_operands, "neg: its list of operands object is used a second time"),

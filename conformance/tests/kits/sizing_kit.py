@@ -15,7 +15,8 @@ from adstack.interpreter import run
 from adstack.ir.structure import Kernel, Program
 from adstack.ir.verify.verifier import verify
 from adstack.runtime.adstack_report import TaskRow
-from adstack.sizing.sizers import Sized, with_sizers
+from adstack.sizing.size import Sized
+from adstack.sizing.sizers import with_sizers
 from adstack.transforms.pipeline import lower, optimize
 
 Array = npt.NDArray[Any]

@@ -139,7 +139,7 @@ def casts_of_casts() -> Kernel:
     """Every chain of two casts from f64, i32 and u1 values."""
     b = Builder()
     params = [Value(t) for t in ALL]
-    b.region.args.extend(params)
+    b.region.define(params)
     out = [b.cast(b.cast(p, middle), to) for p in params for middle in ALL for to in ALL]
     out += [b.emit("cast", p, to=p.dtype) for p in params]
     b.return_(*out)
@@ -150,7 +150,7 @@ def bitcasts() -> Kernel:
     """A chain of bitcasts, and one to the same type."""
     b = Builder()
     x = Value(i32)
-    b.region.args.append(x)
+    b.region.define((x,))
     f = b.bitcast(b.bitcast(x, by_name("u32")), by_name("f32"))
     out = [f, b.bitcast(f, i32), b.emit("bitcast", x, to=i32)]
     b.return_(*out)

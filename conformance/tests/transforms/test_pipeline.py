@@ -195,7 +195,7 @@ def test_the_cost_is_linear_in_the_number_of_ops(make, monkeypatch):
 def test_loops_may_be_nested_a_hundred_deep():
     b = Builder()
     lo, hi, x = b.const(0, i32), b.const(2, i32), Value(i32, "x")
-    b.region.args.append(x)
+    b.region.define((x,))
     inner: list[Op] = []
 
     def nest(depth: int) -> Region:

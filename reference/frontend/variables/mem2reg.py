@@ -117,13 +117,13 @@ class _Mem2Reg:
     def _carry(self, region: Region, keys: list[Key]) -> None:
         for key in keys:
             value = Value(key[0].dtype, key[0].name)
-            region.args.append(value)
+            region.define((value,))
             self.now[key] = value
 
     def _results(self, op: Op, keys: list[Key]) -> None:
         for key in keys:
             value = Value(key[0].dtype, key[0].name)
-            op.results.append(value)
+            op.define((value,))
             self.now[key] = value
 
     # ---- cell ops

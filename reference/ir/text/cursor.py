@@ -42,9 +42,9 @@ class Cursor:
 
     def accept(self, text: str) -> bool:
         """Read this word or mark if it comes next."""
-        found = self.sees(text)
-        self.at += found
-        return found
+        present = self.sees(text)
+        self.at += present
+        return present
 
     def expect(self, *texts: str) -> str:
         """Read one of these words or marks."""

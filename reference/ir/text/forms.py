@@ -6,19 +6,21 @@ Plain: `name %a, %b : types`, where the types of the results may be left out if 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from ...errors import IRError
 from ..arithmetic import cast_number
 from ..location import UNKNOWN, Loc
 from ..opdef import OpDef
-from ..structure import Place, Region, Value
+from ..structure import Attributes, Constant, Place, Region, Value
 from ..texts import Format, Part
 from ..types import ArrayType, DType, StackType, Type
 from .lexer import Token
 
 if TYPE_CHECKING:
     from .parser import Parser
+
+T = TypeVar("T", bound=Type)
 
 __all__ = ["FORMS", "Draft", "plain"]
 
@@ -29,7 +31,7 @@ class Draft:
     def __init__(self, row: OpDef) -> None:
         self.row = row
         self.operands: list[Value] = []
-        self.attrs: dict[str, Any] = {}
+        self.attrs: Attributes = {}
         self.types: list[Type] | None = None
         self.regions: list[Region] = []
         self.loc: Loc = UNKNOWN
@@ -60,10 +62,11 @@ def _types(p: Parser, draft: Draft) -> None:
         draft.attrs["to"] = _only_type(p, draft, DType)
 
 
-def _only_type(p: Parser, draft: Draft, kind: type[Any]) -> Any:
-    if draft.types is None or len(draft.types) != 1 or not isinstance(draft.types[0], kind):
+def _only_type(p: Parser, draft: Draft, kind: type[T]) -> T:
+    types = draft.types or ()
+    if len(types) != 1 or not isinstance(types[0], kind):
         p.fail(f"{draft.row.name}: expected : and the type of the result")
-    return draft.types[0]
+    return types[0]
 
 
 def plain(p: Parser, draft: Draft) -> None:
@@ -86,12 +89,12 @@ def _const(p: Parser, draft: Draft) -> None:
     draft.attrs["value"] = _number(p, token, draft.attrs["to"])
 
 
-def _number(p: Parser, token: Token, to: DType) -> Any:
+def _number(p: Parser, token: Token, to: DType) -> Constant:
     """The value of a literal in the type `to`: rounded to a float type, in range of an integer type."""
     value = _literal(token.text)
     if isinstance(value, bool) != to.is_bool or (isinstance(value, float) and not to.is_float):
         p.fail(f"const: {token} can't be a {to}", token)
-    converted = cast_number(value, to)
+    converted: Constant = cast_number(value, to)
     fits = converted == value if to.is_integer else converted - converted == 0 or value - value != 0
     if not fits:
         p.fail(f"const: {token} is out of the range of {to}", token)

@@ -165,12 +165,12 @@ class Parser(Cursor):
 
     def values(self) -> list[Value]:
         """Values with commas between, none at all included."""
-        found = []
+        operands = []
         if self.token.kind == "value":
-            found.append(self.value())
+            operands.append(self.value())
             while self.accept(","):
-                found.append(self.value())
-        return found
+                operands.append(self.value())
+        return operands
 
     def place(self) -> Place:
         """The declared place that a symbol stands for."""
@@ -184,10 +184,10 @@ class Parser(Cursor):
         """The function that a symbol stands for: one defined above, or the library's."""
         token = self.token
         name = self.symbol("a function")
-        found = self.functions.get(name) or builtin(name)
-        if found is None:
+        function = self.functions.get(name) or builtin(name)
+        if function is None:
             self.fail(f"@{name} is no function: expected one of the library's, or of those defined above", token)
-        return found
+        return function
 
     # ---- ops and regions
 

@@ -22,7 +22,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Final
 
 from ..location import UNKNOWN, Loc
 from ..structure import Function, Kernel, Op, Place, Program, Region, Task, Value
@@ -55,7 +55,7 @@ def symbol(name: str) -> str:
     return f"@{name}" if _BARE.fullmatch(name) else f"@{json.dumps(name)}"
 
 
-def number(value: Any, to: Any) -> str:
+def number(value: object, to: object) -> str:
     """A constant's shortest text that gives the value back exactly in its type."""
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -44,9 +44,9 @@ def unverified(root: Kernel | Program) -> Iterator[tuple[Function, Op]]:
 
 def functions_of(root: Kernel | Program) -> dict[Function, Op]:
     """The functions that are called, in order, each with the first op that calls it."""
-    found: dict[Function, Op] = {}
+    callers: dict[Function, Op] = {}
     for body in [root.body] if isinstance(root, Kernel) else [task.body for task in root.tasks]:
         for op in body.walk():
             if op.name == "call":
-                found.setdefault(op.attrs["function"], op)
-    return found
+                callers.setdefault(op.attrs["function"], op)
+    return callers

@@ -82,7 +82,7 @@ class _Walk:
             self._enter(region, op)
             return
         frame.inside = None
-        self._define(op.results, frame, op)
+        self._define(op.results, frame, op, op)
 
     def _enter(self, region: Region, owner: Op | None) -> None:
         if id(region) in self.objects:
@@ -90,12 +90,15 @@ class _Walk:
         self.objects.add(id(region))
         frame = _Frame(region, owner)
         self.stack.append(frame)
-        self._define(region.args, frame, owner)
+        self._define(region.args, frame, owner, region)
 
-    def _define(self, values: list[Value], frame: _Frame, owner: Op | None) -> None:
+    def _define(self, values: list[Value], frame: _Frame, at: Op | None, owner: Op | Region) -> None:
+        """Make values visible that `owner` defines; `at` is the op that an error names."""
         for value in values:
             if value in self.ever:
-                raise _error(owner, f"a value is defined a second time: {value!r}")
+                raise _error(at, f"a value is defined a second time: {value!r}")
+            if value.owner is not owner:
+                raise _error(at, f"a value does not name what defines it as its owner: {value!r}")
             self.ever.add(value)
             self.visible.add(value)
             frame.defined.append(value)
@@ -122,7 +125,7 @@ class _Walk:
         if op.regions:
             frame.inside, frame.regions = op, iter(op.regions)
         else:
-            self._define(op.results, frame, op)
+            self._define(op.results, frame, op, op)
 
     def _unusable(self, op: Op, position: int, value: object) -> None:
         if not isinstance(value, Value):

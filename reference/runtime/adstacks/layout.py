@@ -190,12 +190,11 @@ def _dtype(op: Op) -> DType:
 
 
 def _groups(task: Task) -> Iterable[Group]:
-    makers = {v: op for op in task.body.walk() for v in op.results}
     machines = {op.operands[0] for op in task.body.walk() if op.name in MACHINE}
     stacks: dict[tuple[Source, tuple[int, ...]], list[Op]] = {}
     for op in task.body.walk():
         if op.name == "stack.alloca" and op.result not in machines:
-            source = _source(op.operands[0], makers)
+            source = _source(op.operands[0])
             if source is not None:
                 stacks.setdefault((source, op.attrs["around"]), []).append(op)
     for ((depth, constant), around), ops in stacks.items():
@@ -207,7 +206,7 @@ def _claims(task: Task) -> int | None:
     counts = [op.operands[1] for op in task.body.walk() if op.name == "stack.claim"]
     if not counts:
         return None
-    source = _source(counts[0], {v: op for op in task.body.walk() for v in op.results})
+    source = _source(counts[0])
     return None if source is None else source[0]
 
 
@@ -215,13 +214,13 @@ Source = tuple[int | None, int]
 """The element of "depths" that a capacity is, or None and the constant."""
 
 
-def _source(capacity: Value, makers: dict[Value, Op]) -> Source | None:
+def _source(capacity: Value) -> Source | None:
     """What a capacity is; None if only the thread knows it."""
-    op = makers.get(capacity)
+    op = capacity.op
     if op is not None and op.name == "const":
         return None, int(op.attrs["value"])
     if op is not None and op.name == "load" and op.attrs["place"].kind == "depths":
-        index = makers.get(op.operands[0])
+        index = op.operands[0].op
         if index is not None and index.name == "const":
             return int(index.attrs["value"]), 0
     return None

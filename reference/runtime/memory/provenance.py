@@ -15,8 +15,8 @@ from typing import Final, Protocol
 from weakref import ReferenceType, ref
 
 from ...analysis.boxes import Box, contains, intersection
-from ...analysis.certain import certain
-from ...analysis.reach import Reach
+from ...analysis.may_access import Accesses
+from ...analysis.must_access import must_access
 from ...ir.structure import Program
 from ..protocol.backend import Backend, Scalars
 
@@ -37,7 +37,7 @@ class CompiledProgram(Protocol):
     @property
     def read(self) -> frozenset[str]: ...
 
-    def reach(self, scalars: Scalars, shapes: Mapping[str, tuple[int, ...]]) -> Reach: ...
+    def reach(self, scalars: Scalars, shapes: Mapping[str, tuple[int, ...]]) -> Accesses: ...
 
 
 class Remembered(Protocol):
@@ -170,7 +170,7 @@ def _covers(written: Written, name: str, boxes: Sequence[Box]) -> bool:
     plan = written.plan
     if plan is None or name in plan.compiled.read:
         return False
-    stored = certain(plan.compiled.program, written.scalars, written.shapes).written.get(name, ())
+    stored = must_access(plan.compiled.program, written.scalars, written.shapes).written.get(name, ())
     return all(any(contains(one, box) for one in stored) for box in boxes)
 
 

@@ -1,10 +1,10 @@
 """Loop-invariant code motion: `licm(body)`.
 
 Requires: verified IR.
-Ensures: what gives the same in every round stands before its loop, as far out as its operands allow:
+Ensures: what gives the same in every iteration stands before its loop, as far out as its operands allow:
 
 - pure ops that can't be an error in debug mode, constants too, out of `for` and `while`. They may then run where they
-  did not (a loop without rounds, a branch not taken), which nobody can see. Costly ones stay in a branch;
+  did not (a loop without iterations, a branch not taken), which has no effect. Costly ones stay in a branch;
 - out of `parallel_for`, only costly ops and what they are made of. A value that a loop takes from outside is recomputed
   or loaded by every thread: cheaper than a division, dearer than an addition;
 - loads of places that nothing in the loop may write: if they can't be out of bounds, or if the loop is known to run and
@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from ...analysis.facts import Known, Touched, in_bounds, may_raise, touched
+from ...analysis.facts import ModRef, constant, in_bounds, may_raise, mod_ref
 from ...ir.ops import TABLE
 from ...ir.structure import Op, Place, Region, Value
 from ..rewriting.options import DEFAULT, Options
@@ -47,14 +47,14 @@ class Loop:
 
     Attributes:
         inside: what its regions touch.
-        runs: it has a first round for sure, if it is reached.
-        straight: everything met so far in it is met in its first round, and lets the next op be reached.
+        runs: it has at least one iteration for sure, if it is reached.
+        straight: every op so far in it runs in its first iteration, and lets the next op be reached.
         branches: how many `if`s of it stand around.
         parallel: a `parallel_for`, which gives nothing out before it is complete.
         before: what goes in front of it.
     """
 
-    inside: Touched
+    inside: ModRef
     runs: bool
     parallel: bool = False
     straight: bool = True
@@ -71,7 +71,7 @@ class Mover(Rewriter):
 
     def __init__(self, body: Region) -> None:
         super().__init__()
-        self.touched = touched(body)
+        self.effects = mod_ref(body)
         self.loops: list[Loop] = []
         self.level: dict[Value, int] = {}
 
@@ -83,7 +83,6 @@ class Mover(Rewriter):
         level = self._target(op) if self.loops else len(self.loops)
         for value in op.results:
             self.level[value] = level
-            self.defs[value] = op
         if level == len(self.loops):
             self.out.append(op)
             self._note(op)
@@ -91,8 +90,8 @@ class Mover(Rewriter):
             self.loops[level].before.append(op)
 
     def _note(self, op: Op) -> None:
-        """After an op that may stop or speak, a load is not moved to the front."""
-        if self.loops and (op.opdef.writes or may_raise(op, self.constant)):
+        """Past an op that may raise or has an effect, no load moves to the front of the loop."""
+        if self.loops and (op.opdef.writes or may_raise(op)):
             self.loops[-1].straight = False
 
     def structured(self, op: Op) -> None:
@@ -107,7 +106,7 @@ class Mover(Rewriter):
             self.run(region)
             loop.straight = False
         self.loops.pop()
-        self.out.extend(take_costly(op.regions[0], self.constant) if loop.parallel else loop.before)
+        self.out.extend(take_costly(op.regions[0]) if loop.parallel else loop.before)
         self.append(op)
         if self.loops:
             self.loops[-1].straight = False
@@ -123,23 +122,23 @@ class Mover(Rewriter):
             self.loops[-1].straight = False
 
     def _loop(self, op: Op) -> Loop:
-        inside = self.touched[op]
+        inside = self.effects[op]
         if op.opdef is PARALLEL:
             return Loop(inside, runs=False, parallel=True)
-        return Loop(inside, runs=op.opdef is WHILE or self._has_rounds(op))
+        return Loop(inside, runs=op.opdef is WHILE or self._has_iterations(op))
 
-    def _has_rounds(self, op: Op) -> bool:
-        lo, hi = self.constant(op.operands[0]), self.constant(op.operands[1])
+    def _has_iterations(self, op: Op) -> bool:
+        lo, hi = constant(op.operands[0]), constant(op.operands[1])
         return lo is not None and hi is not None and lo < hi
 
-    # ---- where to
+    # ---- where an op goes
 
     def _target(self, op: Op) -> int:
-        """Inside how many loops the op will stand."""
+        """How many loops will stand around the op."""
         here = len(self.loops)
         if op.opdef is LOAD:
             return self._load_target(op)
-        if not op.opdef.pure or may_raise(op, self.constant):
+        if not op.opdef.pure or may_raise(op):
             return here
         least = max((self.level.get(v, 0) for v in op.operands), default=0)
         while here > least and self._lets_out(self.loops[here - 1], op):
@@ -153,7 +152,7 @@ class Mover(Rewriter):
         here, place = len(self.loops), op.attrs["place"]
         least = max((self.level.get(v, 0) for v in op.operands), default=0)
         # a load that did not run before must not race with other iterations
-        safe = in_bounds(op, self.constant) and not self.loops[0].writes_from_elsewhere(place)
+        safe = in_bounds(op) and not self.loops[0].writes_from_elsewhere(place)
         while here > least:
             loop = self.loops[here - 1]
             first = loop.runs and loop.straight and not loop.branches
@@ -163,14 +162,14 @@ class Mover(Rewriter):
         return here
 
 
-def take_costly(body: Region, known: Known) -> list[Op]:
+def take_costly(body: Region) -> list[Op]:
     """Take out of a parallel body the costly ops that don't depend on the iteration, and what they are made of."""
     varying: set[Value] = set(body.args)
-    makers: dict[Value, Op] = {}
+    invariant: set[Op] = set()
     wanted: list[Op] = []
     for op in body.ops:
-        if op.opdef.pure and varying.isdisjoint(op.operands) and not may_raise(op, known):
-            makers.update(dict.fromkeys(op.results, op))
+        if op.opdef.pure and varying.isdisjoint(op.operands) and not may_raise(op):
+            invariant.add(op)
             if op.opdef in COSTLY:
                 wanted.append(op)
         else:
@@ -180,7 +179,7 @@ def take_costly(body: Region, known: Known) -> list[Op]:
         op = wanted.pop()
         if op not in chosen:
             chosen.add(op)
-            wanted.extend(makers[v] for v in op.operands if v in makers)
+            wanted.extend(source for v in op.operands if (source := v.op) in invariant)
     taken = [op for op in body.ops if op in chosen]
     if taken:
         body.ops = [op for op in body.ops if op not in chosen]

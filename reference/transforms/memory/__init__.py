@@ -1,6 +1,6 @@
 """Passes over memory.
 
-promote.py  thread-local arrays become values (mem2reg)
+scalar_replacement.py  thread-local arrays become values (scalar replacement of aggregates)
 forward.py  stores are forwarded to loads; memo.py: what is known per element
 guard.py    accesses that may be out of bounds are marked
 

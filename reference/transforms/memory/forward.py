@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ...analysis.facts import Memory, memory_of, touched
+from ...analysis.facts import Memory, memory_of, mod_ref
 from ...ir.ops import TABLE
 from ...ir.structure import Op, Place, Region, Value
 from ..rewriting.options import DEFAULT, Options
@@ -27,13 +27,13 @@ __all__ = ["forward"]
 LOOPS_LIKE: Final = frozenset({TABLE["for"], TABLE["while"]})
 PARALLEL: Final = TABLE["parallel_for"]
 
-ROUNDS: Final = 4
-"""A loop without its useless stores changes less, so more is known in it: it is walked again, but not for ever."""
+WALKS: Final = 4
+"""The most walks: without its dead stores a loop changes less memory, and the next walk knows more in it."""
 
 
 def forward(body: Region, options: Options = DEFAULT) -> None:
     """Forward and drop accesses in place."""
-    for _ in range(ROUNDS):
+    for _ in range(WALKS):
         forwarder = Forwarder(body, options)
         forwarder.run(body)
         remove(body, forwarder.dead)
@@ -55,7 +55,7 @@ class Forwarder(Rewriter):
     def __init__(self, body: Region, options: Options) -> None:
         super().__init__()
         self.options = options
-        self.touched = touched(body)
+        self.effects = mod_ref(body)
         self.values: Memo[Value] = Memo()
         self.unseen: Memo[Op] = Memo()
         self.dead: set[Op] = set()
@@ -64,18 +64,18 @@ class Forwarder(Rewriter):
         self.again = False
 
     def plain(self, op: Op) -> None:
-        found = memory_of(op)
-        if found is None:
+        access = memory_of(op)
+        if access is None:
             self.append(op)
             return
-        memory, start = found
+        memory, start = access
         rank = memory.rank if isinstance(memory, Place) else 1
-        at = element(op.operands[start : start + rank], self.defs, self.constant)
-        access = KEPT if self.options.keep_accesses and isinstance(memory, Place) else ACCESS
-        access[op.name](self, op, memory, at)
+        at = element(op.operands[start : start + rank])
+        handlers = KEPT if self.options.keep_accesses and isinstance(memory, Place) else ACCESS
+        handlers[op.name](self, op, memory, at)
 
     def load(self, op: Op, memory: Memory, at: Element) -> None:
-        """Take the known value, or know this one from now on."""
+        """A load: replaced by the value that is known; else its result is the known value from here on."""
         value = self.values.get(memory, at)
         if value is not None:
             self.renamed[op.result] = value
@@ -86,7 +86,7 @@ class Forwarder(Rewriter):
         self.append(op)
 
     def store(self, op: Op, memory: Memory, at: Element) -> None:
-        """Know the value; the store before was for nothing."""
+        """A store: its value is known from here on, and an unseen store to the same element is dead."""
         value = op.operands[-1]
         if self.values.get(memory, at) is value and not self.options.debug:
             self.again = self.again or self.depth > 0
@@ -101,21 +101,21 @@ class Forwarder(Rewriter):
         self.append(op)
 
     def atomic(self, op: Op, memory: Memory, at: Element) -> None:
-        """It reads, and what it leaves is not known."""
+        """An atomic: it reads the element, and the value that it leaves is not known."""
         self.read.add(memory)
         self.unseen.drop(memory, at)
         self.values.drop(memory, at)
         self.append(op)
 
     def kept(self, op: Op, memory: Memory, at: Element) -> None:
-        """It stays; what it leaves is not known."""
+        """An access that stays; the value that it leaves is not known."""
         self.values.drop(memory, at)
         self.append(op)
 
     # ---- control
 
     def structured(self, op: Op) -> None:
-        written = self.touched[op].written
+        written = self.effects[op].written
         if op.opdef is PARALLEL:
             self.values.forget()
             self.unseen.forget()

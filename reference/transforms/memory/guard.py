@@ -35,7 +35,6 @@ class Walk:
                 self._structured(op)
             elif memory_of(op) is not None:
                 self.access(op)
-            self.ranges.makers.update((value, op) for value in op.results)
 
     def access(self, op: Op) -> None:
         """Look at an access."""
@@ -45,9 +44,9 @@ class Walk:
 
     def _outside(self, op: Op) -> Iterator[int]:
         """The axes on which an access may be outside."""
-        found = memory_of(op)
-        assert found is not None
-        indices = op.operands[found[1] :]
+        memory = memory_of(op)
+        assert memory is not None
+        indices = op.operands[memory[1] :]
         for axis, (index, extent) in enumerate(zip(indices, extents(op), strict=False)):
             if not self.below(self.ranges.of(index), extent, op, axis):
                 yield axis

@@ -6,13 +6,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final, Generic, TypeVar
 
-from ...analysis.facts import OVERLAPPING, Known, Memory, family
+from ...analysis.facts import MAY_ALIAS, Memory, alias_class, constant
 from ...ir.ops import TABLE
-from ...ir.structure import Op, Value
+from ...ir.structure import Value
 
 __all__ = ["Element", "Memo", "element"]
 
 T = TypeVar("T")
+K = TypeVar("K")
+L = TypeVar("L")
+V = TypeVar("V")
+
+Log = list[tuple[dict[Any, Any], Any, Any]]
+"""Changes to undo: a dict, a key, and what stood there before (`MISSING` for nothing)."""
 
 Bases = tuple["Value | None", ...]
 Offsets = tuple[int, ...]
@@ -25,45 +31,45 @@ ADD: Final = TABLE["add"]
 MISSING: Final = object()
 
 
-def element(indices: list[Value], defs: dict[Value, Op], known: Known) -> Element:
+def element(indices: list[Value]) -> Element:
     """The element at `indices`."""
-    parts = [_part(index, defs, known) for index in indices]
+    parts = [_part(index) for index in indices]
     return tuple(base for base, _ in parts), tuple(offset for _, offset in parts)
 
 
-def _part(index: Value, defs: dict[Value, Op], known: Known) -> tuple[Value | None, int]:
-    number = known(index)
+def _part(index: Value) -> tuple[Value | None, int]:
+    number = constant(index)
     if number is not None:
         return None, int(number)
-    op = defs.get(index)
+    op = index.op
     if op is not None and op.opdef is ADD:
-        number = known(op.operands[1])
+        number = constant(op.operands[1])
         if number is not None:
             return op.operands[0], int(number)
     return index, 0
 
 
 class Memo(Generic[T]):
-    """family -> memory -> bases -> offsets -> T. Changes inside `scope` are undone at its end."""
+    """Alias class -> memory -> bases -> offsets -> T. Changes inside `scope` are undone at its end."""
 
     def __init__(self) -> None:
-        self.families: dict[str, dict[Memory, dict[Bases, dict[Offsets, T]]]] = {name: {} for name in OVERLAPPING}
-        self.log: list[tuple[dict[Any, Any], Any, Any]] = []
+        self.classes: dict[str, dict[Memory, dict[Bases, dict[Offsets, T]]]] = {name: {} for name in MAY_ALIAS}
+        self.log: Log = []
 
     def get(self, memory: Memory, at: Element) -> T | None:
         """What is known of an element."""
-        return self.families[family(memory)].get(memory, {}).get(at[0], {}).get(at[1])
+        return self.classes[alias_class(memory)].get(memory, {}).get(at[0], {}).get(at[1])
 
     def put(self, memory: Memory, at: Element, what: T) -> None:
         """Note what is known of an element now."""
-        members = self.families[family(memory)]
+        members = self.classes[alias_class(memory)]
         groups = self._inner(members, memory)
         self._set(self._inner(groups, at[0]), at[1], what)
 
     def drop(self, memory: Memory, at: Element) -> None:
         """Forget the element, and all that may be the same."""
-        kind = family(memory)
-        own = self.families[kind].get(memory, {})
+        kind = alias_class(memory)
+        own = self.classes[kind].get(memory, {})
         group = own.get(at[0])
         if group is not None and at[1] in group:
             self._delete(group, at[1])
@@ -71,24 +77,24 @@ class Memo(Generic[T]):
 
     def drop_all(self, memory: Memory) -> None:
         """Forget all elements of `memory`, and all that may be the same."""
-        self._drop_others(memory, {}, memory in self.families[family(memory)])
+        self._drop_others(memory, {}, memory in self.classes[alias_class(memory)])
 
     def _drop_others(self, memory: Memory, stays: dict[Bases, dict[Offsets, T]], changed: bool) -> None:
-        kind = family(memory)
-        for other in OVERLAPPING[kind]:
-            if self.families[other] and other != kind:
-                self._set(self.families, other, {})
-        members = self.families[kind]
-        if kind in OVERLAPPING[kind] and any(member is not memory and member != memory for member in members):
-            self._set(self.families, kind, {memory: stays})
+        kind = alias_class(memory)
+        for other in MAY_ALIAS[kind]:
+            if self.classes[other] and other != kind:
+                self._set(self.classes, other, {})
+        members = self.classes[kind]
+        if kind in MAY_ALIAS[kind] and any(member is not memory and member != memory for member in members):
+            self._set(self.classes, kind, {memory: stays})
         elif changed:
             self._set(members, memory, stays)
 
     def forget(self) -> None:
         """Forget everything."""
-        for kind, members in self.families.items():
+        for kind, members in self.classes.items():
             if members:
-                self._set(self.families, kind, {})
+                self._set(self.classes, kind, {})
 
     @contextmanager
     def scope(self) -> Iterator[None]:
@@ -102,16 +108,16 @@ class Memo(Generic[T]):
             else:
                 container[key] = was
 
-    def _inner(self, outer: dict[Any, dict[Any, Any]], key: Any) -> dict[Any, Any]:
+    def _inner(self, outer: dict[K, dict[L, V]], key: K) -> dict[L, V]:
         inner = outer.get(key)
         if inner is None:
             inner = {}
             self._set(outer, key, inner)
         return inner
 
-    def _set(self, container: dict[Any, Any], key: Any, what: Any) -> None:
+    def _set(self, container: dict[K, V], key: K, what: V) -> None:
         self.log.append((container, key, container.get(key, MISSING)))
         container[key] = what
 
-    def _delete(self, container: dict[Any, Any], key: Any) -> None:
+    def _delete(self, container: dict[K, V], key: K) -> None:
         self.log.append((container, key, container.pop(key)))

@@ -61,6 +61,6 @@ def keep_carried(op: Op, wanted: Sequence[bool]) -> None:
 def add_carried(op: Op, init: Value, args: Sequence[Value], result: Value) -> None:
     """One more carried value, the last; its yields are the caller's to append."""
     op.operands.append(init)
-    op.results.append(result)
+    op.define((result,))
     for region, arg in zip(op.regions, args, strict=True):
-        region.args.append(arg)
+        region.define((arg,))

@@ -1,4 +1,4 @@
-"""What a caller may ask of the passes."""
+"""Options of the passes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Options:
 
     Attributes:
         debug: the program will run with its checks on. Ops that may raise then (integer division, shifts, accesses out
-            of bounds) stay even if nobody uses what they give, so that a program raises if and only if it did
+            of bounds) stay even if their results are unused, so that a program raises if and only if it did
             before. Otherwise asserts do nothing, and go.
         keep_accesses: what is stored to places is loaded from there. Autodiff wants that of the kernel that it
             differentiates: a place without gradient storage cuts the gradient, and forwarding would go around it.

@@ -31,13 +31,11 @@ class Rewriter:
     Attributes:
         out: the ops of the region being rebuilt, so far.
         renamed: values that are gone, and what stands for them; never a chain.
-        defs: the op that defines a value; region arguments have none.
     """
 
     def __init__(self) -> None:
         self.out: list[Op] = []
         self.renamed: Renaming = {}
-        self.defs: dict[Value, Op] = {}
 
     def run(self, region: Region) -> None:
         """Rebuild `region`: visit its ops in order; what they append becomes its new content."""
@@ -69,11 +67,9 @@ class Rewriter:
     def append(self, op: Op) -> None:
         """Put `op` into the region being rebuilt."""
         self.out.append(op)
-        for value in op.results:
-            self.defs[value] = op
 
     def now(self, value: Value) -> Value:
-        """What stands for `value` by now."""
+        """The value that stands for `value` from here on: itself, if it was not renamed."""
         return self.renamed.get(value, value)
 
     def rename(self, old: Iterable[Value], new: Iterable[Value]) -> None:
@@ -86,14 +82,6 @@ class Rewriter:
         self.rename(region.args, args)
         self.visit_all(region.ops[:-1])
         self.rename(op.results, region.terminator.operands[results_from:])
-
-    def constant(self, value: Value) -> Constant | None:
-        """The number that `value` is known to be."""
-        op = self.defs.get(value)
-        if op is None or op.opdef is not CONST:
-            return None
-        number: Constant = op.attrs["value"]
-        return number
 
 
 CONST = TABLE["const"]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...analysis.facts import constant
 from ...ir.structure import Op, Value
 from ...ir.types import ALL, INTS, NUMERIC, DType
 from .fold import compute
-from .patterns import Found, Maker, taken
-
-if TYPE_CHECKING:
-    from .identities import Row
+from .patterns import Maker, Matched, Row, defined_by, taken
 
 __all__ = ["BITCASTS", "CASTS", "COMPARED_FLAG", "holds_all"]
 
@@ -38,49 +36,49 @@ def skips(source: DType, middle: DType, to: DType) -> bool:
     return source.is_float == middle.is_float or to.is_float or to.is_bool or holds_all(to, source)
 
 
-def _cast_source(maker: Maker, op: Op) -> Found | None:
+def _cast_source(maker: Maker, op: Op) -> Matched | None:
     """A cast of a cast whose middle does not matter; gives what the first one converts."""
-    inner = maker.source(op.operands[0], "cast")
+    inner = defined_by(op.operands[0], "cast")
     if inner is None:
         return None
     x = inner.operands[0]
     return (x,) if skips(x.dtype, op.operands[0].dtype, op.result.dtype) else None
 
 
-def _same_type(maker: Maker, op: Op) -> Found | None:
+def _same_type(maker: Maker, op: Op) -> Matched | None:
     return (op.operands[0],) if op.operands[0].type is op.result.type else None
 
 
-def _convert(name: str, maker: Maker, op: Op, found: Found) -> Value:
-    (x,), to = found, op.result.dtype
+def _convert(name: str, maker: Maker, op: Op, matched: Matched) -> Value:
+    (x,), to = matched, op.result.dtype
     return x if x.type is to else maker.make(name, x, to=to)
 
 
-def _direct_cast(maker: Maker, op: Op, found: Found) -> Value:
-    return _convert("cast", maker, op, found)
+def _direct_cast(maker: Maker, op: Op, matched: Matched) -> Value:
+    return _convert("cast", maker, op, matched)
 
 
-def _direct_bitcast(maker: Maker, op: Op, found: Found) -> Value:
-    return _convert("bitcast", maker, op, found)
+def _direct_bitcast(maker: Maker, op: Op, matched: Matched) -> Value:
+    return _convert("bitcast", maker, op, matched)
 
 
-def _bitcast_source(maker: Maker, op: Op) -> Found | None:
-    inner = maker.source(op.operands[0], "bitcast")
+def _bitcast_source(maker: Maker, op: Op) -> Matched | None:
+    inner = defined_by(op.operands[0], "bitcast")
     return None if inner is None else (inner.operands[0],)
 
 
-def _flag_and_number(maker: Maker, op: Op) -> Found | None:
+def _flag_and_number(maker: Maker, op: Op) -> Matched | None:
     """A comparison of a converted u1 with a number; gives the u1."""
-    inner = maker.source(op.operands[0], "cast")
-    if inner is None or not inner.operands[0].dtype.is_bool or maker.constant(op.operands[1]) is None:
+    inner = defined_by(op.operands[0], "cast")
+    if inner is None or not inner.operands[0].dtype.is_bool or constant(op.operands[1]) is None:
         return None
     return (inner.operands[0],)
 
 
-def _by_cases(maker: Maker, op: Op, found: Found) -> Value | None:
+def _by_cases(maker: Maker, op: Op, matched: Matched) -> Value | None:
     """The comparison is computed for false and for true."""
-    (flag,), to = found, op.operands[0].dtype
-    limit = maker.constant(op.operands[1])
+    (flag,), to = matched, op.operands[0].dtype
+    limit = constant(op.operands[1])
     assert limit is not None
     low, high = (compute(op, [to(n), limit]) for n in (0, 1))
     if low == high:

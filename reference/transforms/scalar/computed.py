@@ -6,35 +6,36 @@ import math
 
 import numpy as np
 
+from ...analysis.facts import constant
 from ...ir.structure import Op
 from .fold import compute
-from .patterns import Found, Maker
+from .patterns import Maker, Matched, defined_by
 
 __all__ = ["divided_by_power", "subtracted_number", "two_numbers"]
 
 
-def two_numbers(maker: Maker, op: Op) -> Found | None:
+def two_numbers(maker: Maker, op: Op) -> Matched | None:
     """`(x op c) op d`; gives x and the number `c op d`."""
-    d = maker.constant(op.operands[1])
-    inner = maker.source(op.operands[0], op.name)
+    d = constant(op.operands[1])
+    inner = defined_by(op.operands[0], op.name)
     if d is None or inner is None:
         return None
-    c = maker.constant(inner.operands[1])
+    c = constant(inner.operands[1])
     combined = None if c is None else compute(op, [c, d])
     return None if combined is None else (inner.operands[0], maker.number(combined, op.result.dtype))
 
 
-def subtracted_number(maker: Maker, op: Op) -> Found | None:
+def subtracted_number(maker: Maker, op: Op) -> Matched | None:
     """`x - c`; gives x and the number -c of an addition."""
-    c, to = maker.constant(op.operands[1]), op.result.dtype
+    c, to = constant(op.operands[1]), op.result.dtype
     if c is None:
         return None
     return op.operands[0], maker.number(to(-c), to)
 
 
-def divided_by_power(maker: Maker, op: Op) -> Found | None:
+def divided_by_power(maker: Maker, op: Op) -> Matched | None:
     """`x / c` for a power of two whose reciprocal is exact and normal; gives x and the reciprocal."""
-    c, to = maker.constant(op.operands[1]), op.result.dtype
+    c, to = constant(op.operands[1]), op.result.dtype
     if c is None or not math.isfinite(c) or abs(math.frexp(c)[0]) != 0.5:
         return None
     reciprocal, info = 1.0 / c, np.finfo(to.numpy)

@@ -14,10 +14,9 @@ from collections.abc import Iterable
 
 from ...analysis.facts import draws_random, may_raise
 from ...ir.ops import TABLE
-from ...ir.structure import Constant, Op, Region, Value
+from ...ir.structure import Op, Region, Value
 from ..rewriting.carried import LOOPS, Carried, carried, keep, keep_carried
 from ..rewriting.options import DEFAULT, Options
-from ..rewriting.rewrite import CONST
 
 __all__ = ["dce"]
 
@@ -45,7 +44,6 @@ class Liveness:
         self.values: set[Value] = set()
         self.debug = options.debug
         self.keep_loops = options.keep_loops or draws_random(body)
-        self._source: dict[Value, Op] = {}
         self._around: dict[Op, Op] = {}
         self._carried: dict[Value, Carried] = {}
         self._sides: dict[Value, tuple[Value, Value]] = {}
@@ -58,8 +56,6 @@ class Liveness:
         for op in region.ops:
             if around is not None:
                 self._around[op] = around
-            for value in op.results:
-                self._source[value] = op
             if op.regions:
                 self._note_structure(op)
                 for inner in op.regions:
@@ -85,12 +81,7 @@ class Liveness:
             return True
         if op.opdef is PARALLEL:
             return self.keep_loops
-        return self.debug and not op.regions and may_raise(op, self.constant)
-
-    def constant(self, value: Value) -> Constant | None:
-        """The number that `value` is known to be."""
-        op = self._source.get(value)
-        return op.attrs["value"] if op is not None and op.opdef is CONST else None
+        return self.debug and not op.regions and may_raise(op)
 
     def need_op(self, op: Op) -> None:
         """The op runs: so does all around it, and its operands are needed."""
@@ -129,8 +120,8 @@ class Liveness:
             if one is not None:
                 self.need((one.init, *one.args, *one.yields, one.result))
             self.need(self._sides.get(value, ()))
-            source = self._source.get(value)
-            if source is not None:
+            source = value.owner
+            if isinstance(source, Op):
                 self.need_op(source)
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...analysis.facts import draws_random
+from ...analysis.facts import constant, draws_random
 from ...ir.functions import evaluate
 from ...ir.ops import TABLE
 from ...ir.structure import Constant, Op, Region, Value
@@ -63,7 +63,7 @@ class Folder(Rewriter):
             return self._extent(op) if op.opdef is SHAPE else None
         numbers = []
         for value in op.operands:
-            number = self.constant(value)
+            number = constant(value)
             if number is None:
                 return None
             numbers.append(number)
@@ -76,12 +76,12 @@ class Folder(Rewriter):
 
     def empty(self, lo: Value, hi: Value) -> bool:
         """Whether no index is in [lo, hi)."""
-        first, end = self.constant(lo), self.constant(hi)
+        first, end = constant(lo), constant(hi)
         return lo is hi or (first is not None and end is not None and first >= end)
 
     def single(self, lo: Value, hi: Value) -> bool:
         """Whether exactly one index is in [lo, hi)."""
-        first, end = self.constant(lo), self.constant(hi)
+        first, end = constant(lo), constant(hi)
         return first is not None and end is not None and first + 1 == end
 
 
@@ -100,7 +100,7 @@ def compute(op: Op, numbers: list[Constant]) -> Constant | None:
 
 
 def _if(folder: Folder, op: Op) -> bool:
-    condition = folder.constant(op.operands[0])
+    condition = constant(op.operands[0])
     if condition is None:
         return False
     folder.inline(op, op.regions[0 if condition else 1], ())
@@ -121,7 +121,7 @@ def _for(folder: Folder, op: Op) -> bool:
 def _while(folder: Folder, op: Op) -> bool:
     condition, body = op.regions
     folder.run(condition)
-    if folder.constant(condition.terminator.operands[0]) is False:
+    if constant(condition.terminator.operands[0]) is False:
         folder.inline(op, condition, op.operands, results_from=1)
     else:
         folder.run(body)

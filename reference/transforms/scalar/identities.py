@@ -19,11 +19,11 @@ from ...ir.types import ALL, FLOATS, INTS, NUMERIC, SIGNED, UNSIGNED, DType, u1
 from .casts import BITCASTS, CASTS, COMPARED_FLAG
 from .computed import divided_by_power, subtracted_number, two_numbers
 from .patterns import (
-    Outcome,
-    Pattern,
+    Row,
     Rule,
     again,
     any_of,
+    becomes,
     both_of,
     choices,
     constant_left,
@@ -31,7 +31,6 @@ from .patterns import (
     greatest,
     least,
     left,
-    made,
     minus_one,
     minus_zero,
     number,
@@ -53,15 +52,13 @@ BITS: Final = (u1, *INTS)
 BOOL: Final = (u1,)
 INTEGRAL: Final = ("floor", "ceil", "trunc", "round", "rint")
 
-Row = tuple[str, tuple[DType, ...], Pattern, Outcome, str]
-
 ORDER: Final[tuple[Row, ...]] = (
     ("add mul and or xor eq ne", ALL, constant_left, again, "commutative: numbers go to the right"),
     ("fma", FLOATS, constant_left, again, "the factors commute"),
-    ("lt", ALL, constant_left, made("gt"), "c < x is x > c"),
-    ("le", ALL, constant_left, made("ge"), "c <= x is x >= c"),
-    ("gt", ALL, constant_left, made("lt"), "c > x is x < c"),
-    ("ge", ALL, constant_left, made("le"), "c >= x is x <= c"),
+    ("lt", ALL, constant_left, becomes("gt"), "c < x is x > c"),
+    ("le", ALL, constant_left, becomes("ge"), "c <= x is x >= c"),
+    ("gt", ALL, constant_left, becomes("lt"), "c > x is x < c"),
+    ("ge", ALL, constant_left, becomes("le"), "c >= x is x <= c"),
 )
 
 INTEGER: Final[tuple[Row, ...]] = (
@@ -70,12 +67,12 @@ INTEGER: Final[tuple[Row, ...]] = (
     ("mul floordiv raw_div ipow", INTS, right(one), taken(), "1 is neutral"),
     ("mul", INTS, right(zero), number(zero), "integers have no NaN"),
     ("sub", INTS, same(), number(zero), "integers have no NaN"),
-    ("sub", INTS, left(zero), made("neg"), "modulo 2^bits"),
-    ("sub", INTS, subtracted_number, made("add"), "x - c is x + (-c) modulo 2^bits"),
+    ("sub", INTS, left(zero), becomes("neg"), "modulo 2^bits"),
+    ("sub", INTS, subtracted_number, becomes("add"), "x - c is x + (-c) modulo 2^bits"),
     ("mod raw_mod", INTS, right(one), number(zero), "nothing is left over"),
     ("ipow", INTS, right(zero), number(one), "the empty product"),
-    ("ipow", INTS, right(two), made("mul", 0, 0), "x ** 2 modulo 2^bits"),
-    ("neg", INTS, of("sub"), made("sub", 1, 0), "modulo 2^bits"),
+    ("ipow", INTS, right(two), becomes("mul", 0, 0), "x ** 2 modulo 2^bits"),
+    ("neg", INTS, of("sub"), becomes("sub", 1, 0), "modulo 2^bits"),
     ("add mul and or xor", BITS, two_numbers, again, "associative modulo 2^bits: the numbers are combined"),
     ("abs", UNSIGNED, lambda maker, op: (op.operands[0],), taken(), "never negative"),
     ("max", INTS, right(least), taken(), "nothing is less"),
@@ -89,7 +86,7 @@ BITWISE: Final[tuple[Row, ...]] = (
     ("and", BITS, right(zero), number(zero), "no bit kept"),
     ("or xor", BITS, right(zero), taken(), "no bit changed"),
     ("or", BITS, right(ones), number(ones), "all bits set"),
-    ("xor", BITS, right(ones), made("not"), "all bits flipped"),
+    ("xor", BITS, right(ones), becomes("not"), "all bits flipped"),
     ("and or", BITS, same(), taken(), "idempotent"),
     ("xor", BITS, same(), number(zero), "every bit meets itself"),
     ("not", BITS, of("not"), taken(), "flipped twice"),
@@ -97,14 +94,14 @@ BITWISE: Final[tuple[Row, ...]] = (
 
 SIGNS: Final[tuple[Row, ...]] = (
     ("neg", NUMERIC, of("neg"), taken(), "a sign flipped twice; modulo 2^bits"),
-    ("mul", (*SIGNED, *FLOATS), right(minus_one), made("neg"), "only the sign changes"),
-    ("add", NUMERIC, of("neg", 1), made("sub", 1, 0), "IEEE defines a - b as a + (-b)"),
-    ("add", NUMERIC, of("neg"), made("sub", 1, 0), "sums commute"),
-    ("sub", NUMERIC, of("neg", 1), made("add", 1, 0), "IEEE defines a - b as a + (-b)"),
+    ("mul", (*SIGNED, *FLOATS), right(minus_one), becomes("neg"), "only the sign changes"),
+    ("add", NUMERIC, of("neg", 1), becomes("sub", 1, 0), "IEEE defines a - b as a + (-b)"),
+    ("add", NUMERIC, of("neg"), becomes("sub", 1, 0), "sums commute"),
+    ("sub", NUMERIC, of("neg", 1), becomes("add", 1, 0), "IEEE defines a - b as a + (-b)"),
     ("mul", NUMERIC, both_of("neg"), again, "the signs cancel, and rounding is symmetric"),
     ("div", FLOATS, both_of("neg"), again, "the signs cancel, and rounding is symmetric"),
     ("fma", FLOATS, both_of("neg"), again, "the signs of the factors cancel"),
-    ("abs", NUMERIC, of("neg"), made("abs"), "the sign does not matter"),
+    ("abs", NUMERIC, of("neg"), becomes("abs"), "the sign does not matter"),
     ("abs", NUMERIC, any_of("abs"), taken(), "idempotent, also for the most negative integer"),
     ("max min", NUMERIC, same(), taken(), "both are x"),
 )
@@ -112,12 +109,12 @@ SIGNS: Final[tuple[Row, ...]] = (
 FLOAT: Final[tuple[Row, ...]] = (
     ("add", FLOATS, right(minus_zero), taken(), "-0 is neutral: +0 + -0 is +0, -0 + -0 is -0"),
     ("sub", FLOATS, right(zero), taken(), "x - +0 is x + -0"),
-    ("sub", FLOATS, left(minus_zero), made("neg"), "-0 - x is -0 + (-x), where -0 is neutral"),
+    ("sub", FLOATS, left(minus_zero), becomes("neg"), "-0 - x is -0 + (-x), where -0 is neutral"),
     ("mul div", FLOATS, right(one), taken(), "1 is neutral"),
-    ("div", FLOATS, right(minus_one), made("neg"), "only the sign changes"),
-    ("div", FLOATS, divided_by_power, made("mul"), "1 / 2^k is exact and normal: both round the same real number"),
-    ("fma", FLOATS, right(one), made("add"), "the product is exact"),
-    ("fma", FLOATS, third(minus_zero), made("mul"), "-0 is neutral, also for a product that underflows"),
+    ("div", FLOATS, right(minus_one), becomes("neg"), "only the sign changes"),
+    ("div", FLOATS, divided_by_power, becomes("mul"), "1 / 2^k is exact and normal: both round the same real number"),
+    ("fma", FLOATS, right(one), becomes("add"), "the product is exact"),
+    ("fma", FLOATS, third(minus_zero), becomes("mul"), "-0 is neutral, also for a product that underflows"),
     (" ".join(INTEGRAL), FLOATS, any_of(*INTEGRAL), taken(), "integral already"),
 )
 
@@ -127,30 +124,30 @@ COMPARISON: Final[tuple[Row, ...]] = (
     ("lt gt", ALL, same(), number(false), "irreflexive; false for NaN too"),
     ("eq", BOOL, right(true), taken(), "x is what says so"),
     ("ne", BOOL, right(false), taken(), "x is what says so"),
-    ("eq", BOOL, right(false), made("not"), "the other of two"),
-    ("ne", BOOL, right(true), made("not"), "the other of two"),
+    ("eq", BOOL, right(false), becomes("not"), "the other of two"),
+    ("ne", BOOL, right(true), becomes("not"), "the other of two"),
     ("lt", BITS, right(least), number(false), "nothing is less"),
     ("ge", BITS, right(least), number(true), "nothing is less"),
     ("gt", BITS, right(greatest), number(false), "nothing is greater"),
     ("le", BITS, right(greatest), number(true), "nothing is greater"),
-    ("not", BOOL, of("eq"), made("ne"), "ne is the negation of eq, for NaN too"),
-    ("not", BOOL, of("ne"), made("eq"), "eq is the negation of ne, for NaN too"),
+    ("not", BOOL, of("eq"), becomes("ne"), "ne is the negation of eq, for NaN too"),
+    ("not", BOOL, of("ne"), becomes("eq"), "eq is the negation of ne, for NaN too"),
 )
 
 SELECTION: Final[tuple[Row, ...]] = (
     ("select", ALL, same(1, 2), taken(), "either is x"),
     ("select", BOOL, choices(true, false), taken(), "the condition itself"),
-    ("select", BOOL, choices(false, true), made("not"), "the condition's negation"),
-    ("select", ALL, of("not"), made("select", 0, 2, 1), "the sides swap"),
+    ("select", BOOL, choices(false, true), becomes("not"), "the condition's negation"),
+    ("select", ALL, of("not"), becomes("select", 0, 2, 1), "the sides swap"),
 )
 
 
 def _index(*tables: tuple[Row, ...]) -> dict[tuple[str, DType], list[Rule]]:
-    found: dict[tuple[str, DType], list[Rule]] = {}
+    index: dict[tuple[str, DType], list[Rule]] = {}
     for names, types, pattern, outcome, why in chain(*tables):
         for key in product(names.split(), types):
-            found.setdefault(key, []).append(Rule(pattern, outcome, why))
-    return found
+            index.setdefault(key, []).append(Rule(pattern, outcome, why))
+    return index
 
 
 INDEX: Final = _index(ORDER, INTEGER, BITWISE, SIGNS, FLOAT, COMPARISON, SELECTION, CASTS, BITCASTS, COMPARED_FLAG)

@@ -9,27 +9,28 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
+from ...analysis.facts import constant
 from ...ir.structure import Constant, Op, Value
 from ...ir.types import DType
 
-__all__ = ["Found", "Maker", "Outcome", "Pattern", "Rule", "same_bits"]
+__all__ = ["Maker", "Matched", "Outcome", "Pattern", "Row", "Rule", "defined_by", "same_bits"]
 
 
 class Maker(Protocol):
-    """What rules need of the pass."""
+    """What the outcomes of rules ask of the pass: new ops."""
 
-    def constant(self, value: Value) -> Constant | None: ...
-    def source(self, value: Value, name: str) -> Op | None: ...
-    def make(self, name: str, *operands: Value, **attrs: Any) -> Value: ...
+    def make(self, name: str, *operands: Value, **attrs: object) -> Value: ...
     def number(self, number: Constant, to: DType) -> Value: ...
 
 
-Found = tuple[Value, ...]
-Pattern = Callable[[Maker, Op], "Found | None"]
-Outcome = Callable[[Maker, Op, Found], "Value | None"]
+Matched = tuple[Value, ...]
+Pattern = Callable[[Maker, Op], "Matched | None"]
+Outcome = Callable[[Maker, Op, Matched], "Value | None"]
 Number = Callable[[DType], Constant]
+Row = tuple[str, tuple[DType, ...], Pattern, Outcome, str]
+"""Names of ops, separated by spaces; types of their last operand; pattern, outcome and license of the rule for them."""
 
 
 @dataclass(frozen=True)
@@ -93,15 +94,21 @@ def false(to: DType) -> Constant:
 # ---- patterns
 
 
+def defined_by(value: Value, name: str) -> Op | None:
+    """The op that defines `value`, if it is called `name`."""
+    op = value.op
+    return op if op is not None and op.name == name else None
+
+
 def _is(maker: Maker, value: Value, number: Number) -> bool:
-    known = maker.constant(value)
+    known = constant(value)
     return known is not None and same_bits(known, number(value.dtype))
 
 
 def right(number: Number) -> Pattern:
     """The second operand is this number; gives the others."""
 
-    def match(maker: Maker, op: Op) -> Found | None:
+    def match(maker: Maker, op: Op) -> Matched | None:
         return (op.operands[0], *op.operands[2:]) if _is(maker, op.operands[1], number) else None
 
     return match
@@ -110,7 +117,7 @@ def right(number: Number) -> Pattern:
 def left(number: Number) -> Pattern:
     """The first operand is this number; gives the second."""
 
-    def match(maker: Maker, op: Op) -> Found | None:
+    def match(maker: Maker, op: Op) -> Matched | None:
         return (op.operands[1],) if _is(maker, op.operands[0], number) else None
 
     return match
@@ -119,7 +126,7 @@ def left(number: Number) -> Pattern:
 def third(number: Number) -> Pattern:
     """The third operand is this number; gives the first two."""
 
-    def match(maker: Maker, op: Op) -> Found | None:
+    def match(maker: Maker, op: Op) -> Matched | None:
         return (op.operands[0], op.operands[1]) if _is(maker, op.operands[2], number) else None
 
     return match
@@ -128,7 +135,7 @@ def third(number: Number) -> Pattern:
 def choices(a: Number, b: Number) -> Pattern:
     """A select between these two numbers; gives the condition."""
 
-    def match(maker: Maker, op: Op) -> Found | None:
+    def match(maker: Maker, op: Op) -> Matched | None:
         condition, x, y = op.operands
         return (condition,) if _is(maker, x, a) and _is(maker, y, b) else None
 
@@ -138,7 +145,7 @@ def choices(a: Number, b: Number) -> Pattern:
 def same(first: int = 0, second: int = 1) -> Pattern:
     """Two operands are one value; gives it."""
 
-    def match(maker: Maker, op: Op) -> Found | None:
+    def match(maker: Maker, op: Op) -> Matched | None:
         return (op.operands[first],) if op.operands[first] is op.operands[second] else None
 
     return match
@@ -147,8 +154,8 @@ def same(first: int = 0, second: int = 1) -> Pattern:
 def of(name: str, position: int = 0) -> Pattern:
     """An operand is made by the op `name`; gives that op's operands, then this op's others."""
 
-    def match(maker: Maker, op: Op) -> Found | None:
-        inner = maker.source(op.operands[position], name)
+    def match(maker: Maker, op: Op) -> Matched | None:
+        inner = defined_by(op.operands[position], name)
         if inner is None:
             return None
         return (*inner.operands, *op.operands[:position], *op.operands[position + 1 :])
@@ -159,8 +166,8 @@ def of(name: str, position: int = 0) -> Pattern:
 def both_of(name: str) -> Pattern:
     """The first two operands are each made by the unary op `name`; gives its operands, then this op's others."""
 
-    def match(maker: Maker, op: Op) -> Found | None:
-        a, b = maker.source(op.operands[0], name), maker.source(op.operands[1], name)
+    def match(maker: Maker, op: Op) -> Matched | None:
+        a, b = defined_by(op.operands[0], name), defined_by(op.operands[1], name)
         return None if a is None or b is None else (a.operands[0], b.operands[0], *op.operands[2:])
 
     return match
@@ -169,16 +176,16 @@ def both_of(name: str) -> Pattern:
 def any_of(*names: str) -> Pattern:
     """The only operand is made by one of these ops; gives the operand."""
 
-    def match(maker: Maker, op: Op) -> Found | None:
-        return (op.operands[0],) if any(maker.source(op.operands[0], name) for name in names) else None
+    def match(maker: Maker, op: Op) -> Matched | None:
+        return (op.operands[0],) if any(defined_by(op.operands[0], name) for name in names) else None
 
     return match
 
 
-def constant_left(maker: Maker, op: Op) -> Found | None:
+def constant_left(maker: Maker, op: Op) -> Matched | None:
     """The first operand is a constant and the second is not; gives them swapped, then the others."""
     a, b, *rest = op.operands
-    return (b, a, *rest) if maker.constant(a) is not None and maker.constant(b) is None else None
+    return (b, a, *rest) if constant(a) is not None and constant(b) is None else None
 
 
 # ---- outcomes
@@ -186,23 +193,23 @@ def constant_left(maker: Maker, op: Op) -> Found | None:
 
 def taken(position: int = 0) -> Outcome:
     """A value that was matched."""
-    return lambda maker, op, found: found[position]
+    return lambda maker, op, matched: matched[position]
 
 
 def number(value: Number) -> Outcome:
     """A constant of the result's type."""
-    return lambda maker, op, found: maker.number(value(op.result.dtype), op.result.dtype)
+    return lambda maker, op, matched: maker.number(value(op.result.dtype), op.result.dtype)
 
 
-def made(name: str, *order: int) -> Outcome:
+def becomes(name: str, *order: int) -> Outcome:
     """Another op of the values matched, in this order (default: as matched)."""
 
-    def outcome(maker: Maker, op: Op, found: Found) -> Value:
-        return maker.make(name, *([found[i] for i in order] or found))
+    def outcome(maker: Maker, op: Op, matched: Matched) -> Value:
+        return maker.make(name, *([matched[i] for i in order] or matched))
 
     return outcome
 
 
-def again(maker: Maker, op: Op, found: Found) -> Value:
-    """The same op of the values matched."""
-    return maker.make(op.name, *found, **op.attrs)
+def again(maker: Maker, op: Op, matched: Matched) -> Value:
+    """The same op, on the values matched."""
+    return maker.make(op.name, *matched, **op.attrs)

@@ -7,10 +7,9 @@ computes (the rest is a `select`, or the value itself); no loop carries a value 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ...analysis.facts import constant
 from ...ir.ops import TABLE
 from ...ir.structure import Constant, Op, Region, Value
 from ...ir.types import DType
@@ -84,8 +83,8 @@ class Simplifier(Folder):
         outer, self.cause = self.cause, op
         try:
             for rule in INDEX.get((op.name, op.operands[-1].dtype), ()):
-                found = rule.pattern(self, op)
-                value = None if found is None else rule.outcome(self, op, found)
+                matched = rule.pattern(self, op)
+                value = None if matched is None else rule.outcome(self, op, matched)
                 if value is not None:
                     return value
         finally:
@@ -94,12 +93,7 @@ class Simplifier(Folder):
 
     # ---- what rules call
 
-    def source(self, value: Value, name: str) -> Op | None:
-        """The op that makes `value`, if it is called `name`."""
-        op = self.defs.get(value)
-        return op if op is not None and op.name == name else None
-
-    def make(self, name: str, *operands: Value, **attrs: Any) -> Value:
+    def make(self, name: str, *operands: Value, **attrs: object) -> Value:
         """The value of a new op, simplified in turn."""
         cause, row = self.cause, TABLE[name]
         assert cause is not None
@@ -119,7 +113,7 @@ class Simplifier(Folder):
     def structured(self, op: Op) -> None:
         if op.name in LOOPS:
             self._drop_unchanging(op)
-        if op.opdef is IF and self.constant(op.operands[0]) is None:
+        if op.opdef is IF and constant(op.operands[0]) is None:
             for region in op.regions:
                 self.run(region)
             self._settle_if(op)
@@ -129,7 +123,7 @@ class Simplifier(Folder):
             self.again = self.again or any(self._is_unchanging(one) for one in carried(op))
 
     def _drop_unchanging(self, op: Op) -> None:
-        """A carried value that every round hands on as it came is what it was before the loop."""
+        """A carried value that every iteration passes on unchanged is the value from before the loop."""
         wanted = []
         for one in carried(op):
             wanted.append(not self._is_unchanging(one))
@@ -139,11 +133,11 @@ class Simplifier(Folder):
             keep_carried(op, wanted)
 
     def _is_unchanging(self, one: Carried) -> bool:
-        given = zip(one.args, map(self.now, one.yields), strict=True)
-        return all(value is arg or value is one.init for arg, value in given)
+        handed = zip(one.args, map(self.now, one.yields), strict=True)
+        return all(value is arg or value is one.init for arg, value in handed)
 
     def _settle_if(self, op: Op) -> None:
-        """What both sides take from outside is selected after the `if`, and yielded no more."""
+        """A pair of yields from outside of both sides becomes a `select` after the `if`."""
         then, orelse = (region.terminator for region in op.regions)
         outside = [
             self._is_outside(a) and self._is_outside(b) for a, b in zip(then.operands, orelse.operands, strict=True)
@@ -162,11 +156,11 @@ class Simplifier(Folder):
         self.cause = outer
 
     def _is_outside(self, value: Value) -> bool:
-        return self.level.get(value, 0) <= self.depth or self.constant(value) is not None
+        return self.level.get(value, 0) <= self.depth or constant(value) is not None
 
     def _outer(self, value: Value) -> Value:
-        """A value that may be used here: a constant of a closed region is made anew."""
-        known = self.constant(value)
+        """A value that may be used here: a constant of a closed region is repeated."""
+        known = constant(value)
         if known is None or self.level.get(value, 0) <= self.depth:
             return value
         return self.number(known, value.dtype)

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from ...analysis.facts import OVERLAPPING, family, may_raise, memory_of
+from ...analysis.facts import MAY_ALIAS, alias_class, may_raise, memory_of
 from ...ir.ops import TABLE
-from ...ir.structure import Constant, Op, Place, Region, Value
+from ...ir.structure import Op, Place, Region, Value
 from ..loops.licm import COSTLY
-from ..rewriting.rewrite import CONST
 
 __all__ = ["RECOMPUTED", "Crossing", "Segment", "segments"]
 
@@ -42,13 +41,13 @@ class Segment:
 
 def segments(body: Region) -> list[Segment]:
     """The body's ops without the `return`, in segments."""
-    found: list[Segment] = []
+    stretches: list[Segment] = []
     for position, op in enumerate(body.ops[:-1]):
         parallel = op.opdef is PARALLEL
-        if parallel or not found or found[-1].parallel:
-            found.append(Segment(position, parallel))
-        found[-1].ops.append(op)
-    return found
+        if parallel or not stretches or stretches[-1].parallel:
+            stretches.append(Segment(position, parallel))
+        stretches[-1].ops.append(op)
+    return stretches
 
 
 class Crossing:
@@ -56,35 +55,28 @@ class Crossing:
 
     Attributes:
         origin: the segment that computes a value.
-        source: the op that does.
         weight: what recomputing it costs, loads allowed; values without one can't be recomputed, or should not be.
     """
 
-    def __init__(self, body: Region, found: list[Segment]) -> None:
+    def __init__(self, body: Region, stretches: list[Segment]) -> None:
         self.origin: dict[Value, Segment] = {}
-        self.source: dict[Value, Op] = {}
         self.weight: dict[Value, int] = dict.fromkeys(body.args, 0)
         self._params = set(body.args)
         self._position: dict[Op, int] = {op: position for position, op in enumerate(body.ops)}
         self._writes: dict[object, list[int]] = {}
-        for segment in found:
+        for segment in stretches:
             for op in segment.ops:
                 self._note(op, segment)
 
     def _note(self, op: Op, segment: Segment) -> None:
-        for value in op.results:
-            self.origin[value], self.source[value] = segment, op
-        if op.opdef is LOAD or (op.opdef.pure and not may_raise(op, self._constant)):
+        self.origin.update(dict.fromkeys(op.results, segment))
+        if op.opdef is LOAD or (op.opdef.pure and not may_raise(op)):
             self._weigh(op)
         for inner in Region(ops=[op]).walk():
-            found = memory_of(inner)
-            if found is not None and inner.opdef.writes:
-                for who in (found[0], family(found[0])):
+            access = memory_of(inner)
+            if access is not None and inner.opdef.writes:
+                for who in (access[0], alias_class(access[0])):
                     self._writes.setdefault(who, []).append(self._position[op])
-
-    def _constant(self, value: Value) -> Constant | None:
-        op = self.source.get(value)
-        return op.attrs["value"] if op is not None and op.opdef is CONST else None
 
     def _weigh(self, op: Op) -> None:
         total = COST if op.opdef in COSTLY else 1
@@ -111,7 +103,8 @@ class Crossing:
             return False
         if value in self._params:
             return True
-        op = self.source[value]
+        op = value.op
+        assert op is not None
         if op.opdef is LOAD and not self._unchanged(op, segment):
             return False
         return all(self.recomputable(operand, segment) for operand in op.operands)
@@ -123,7 +116,7 @@ class Crossing:
         """
         place: Place = load.attrs["place"]
         start, end = self._position[load], segment.start if segment.parallel else segment.start - 1
-        others = OVERLAPPING[family(place)]
+        others = MAY_ALIAS[alias_class(place)]
         return not any(self._written(who, start, end) for who in (place, *others))
 
     def _written(self, who: object, after: int, to: int) -> bool:

@@ -54,7 +54,7 @@ class Watched:
     """A program that looks for races.
 
     Attributes:
-        program: it. Besides the places of the program that it was made of it has
+        program: the program with marks. Besides the places of the original it has
 
             MARKS: zeros; a row for each element of each place in each loop. For each of `kinds` it takes how far the
                 least mark is from `top`, and the greatest mark plus one. 0 stands for no mark.
@@ -79,17 +79,17 @@ class Watched:
 
     @property
     def dtype(self) -> DType:
-        """Of marks."""
+        """The type of marks."""
         return u64 if self.wide else u32
 
     @property
     def top(self) -> int:
-        """The greatest number there is."""
+        """The greatest number that a mark can be."""
         return int(self.dtype.max)
 
     @property
     def shift(self) -> int:
-        """Bits for the number of a site."""
+        """How many bits of a mark hold the number of a site."""
         return (len(self.sites) - 1).bit_length() if self.wide else 0
 
 
@@ -109,14 +109,14 @@ def watched(program: Program, *, wide: bool = True, everywhere: bool = False) ->
     used = {site.op.name for site in sites}
     kinds = tuple(kind for kind in KINDS if kind in used)
     axes = tuple(len(_loop(task).operands) // 2 for task, _ in loops)
-    made = Watched(program, wide, kinds, sites, tuple(dict.fromkeys(site.row for site in sites)), axes)
-    places = _places(made)
+    watch = Watched(program, wide, kinds, sites, tuple(dict.fromkeys(site.row for site in sites)), axes)
+    places = _places(watch)
     for number, (task, _) in enumerate(loops):
-        _Marking(made, places, number).task(task)
-    tail = [_search(made, places), _tell(made, places)]
+        _Marking(watch, places, number).task(task)
+    tail = [_search(watch, places), _tell(watch, places)]
     for task in tail:
-        task.body.args = [Value(v.type) for v in program.tasks[0].body.args]
-    return replace(made, program=replace(program, tasks=[*tasks, *tail], places={**program.places, **places}))
+        task.body.define(Value(v.type) for v in program.tasks[0].body.args)
+    return replace(watch, program=replace(program, tasks=[*tasks, *tail], places={**program.places, **places}))
 
 
 def _cloned(task: Task) -> Task:
@@ -128,13 +128,13 @@ def _loop(task: Task) -> Op:
     return task.body.ops[-2]
 
 
-def _places(made: Watched) -> dict[str, Place]:
-    words = 2 * len(made.kinds)
+def _places(watch: Watched) -> dict[str, Place]:
+    words = 2 * len(watch.kinds)
     places = (
-        Place(MARKS, made.dtype, (None, words), "ndarray"),
-        Place(BASES, i64, (len(made.rows), 2), "ndarray"),
-        Place(BOXES, i64, (len(made.axes), 2 * max(made.axes)), "ndarray"),
-        Place(RECORD, made.dtype, (1 + words,), "ndarray"),
+        Place(MARKS, watch.dtype, (None, words), "ndarray"),
+        Place(BASES, i64, (len(watch.rows), 2), "ndarray"),
+        Place(BOXES, i64, (len(watch.axes), 2 * max(watch.axes)), "ndarray"),
+        Place(RECORD, watch.dtype, (1 + words,), "ndarray"),
     )
     return {place.name: place for place in places}
 
@@ -181,9 +181,9 @@ class _Marking:
 
     mark: Value
 
-    def __init__(self, made: Watched, places: dict[str, Place], number: int) -> None:
-        self.made, self.places, self.number = made, places, number
-        self.numbers = {site.op: k for k, site in enumerate(made.sites) if site.loop == number}
+    def __init__(self, watch: Watched, places: dict[str, Place], number: int) -> None:
+        self.watch, self.places, self.number = watch, places, number
+        self.numbers = {site.op: k for k, site in enumerate(watch.sites) if site.loop == number}
         self.b = Builder()
         self.bases: dict[str, tuple[Value, Value]] = {}
 
@@ -194,7 +194,7 @@ class _Marking:
         with self.b.at(loop.loc):
             with self.b.into(task.body):
                 bounds = [self.b.cast(bound, i64) for bound in loop.operands]
-                for row, (number, name) in enumerate(self.made.rows):
+                for row, (number, name) in enumerate(self.watch.rows):
                     if number == self.number:
                         self.bases[name] = self._word(BASES, row, 0), self._word(BASES, row, 1)
             (body,) = loop.regions
@@ -209,7 +209,7 @@ class _Marking:
 
     def _begin(self, bounds: list[Value], indices: list[Value]) -> None:
         """Number the iteration; the first one leaves the bounds of the loop."""
-        b, made = self.b, self.made
+        b, watch = self.b, self.watch
         number = b.const(0, i64)
         for index, lo, hi in zip(indices, bounds[::2], bounds[1::2], strict=True):
             number = b.add(b.mul(number, b.sub(hi, lo)), b.sub(b.cast(index, i64), lo))
@@ -219,9 +219,9 @@ class _Marking:
                 b.store(self.places[BOXES], [b.const(self.number, i64), b.const(k, i64)], bound)
             b.yield_()
         b.if_(b.eq(number, b.const(0, i64)), first, _nothing(b))
-        self.mark = b.cast(number, made.dtype)
-        if made.shift:
-            self.mark = b.shl(self.mark, b.const(made.shift, made.dtype))
+        self.mark = b.cast(number, watch.dtype)
+        if watch.shift:
+            self.mark = b.shl(self.mark, b.const(watch.shift, watch.dtype))
 
     def _marked(self, ops: list[Op]) -> list[Op]:
         """The ops, with a mark after each access that leaves one."""
@@ -237,16 +237,16 @@ class _Marking:
         return marked.ops
 
     def _mark(self, op: Op) -> None:
-        b, made, place = self.b, self.made, op.attrs["place"]
+        b, watch, place = self.b, self.watch, op.attrs["place"]
         element = b.const(0, i64)
         for axis, index in enumerate(op.operands[: place.rank]):
             extent = place.shape[axis]
             length = b.shape(place, axis, i64) if extent is None else b.const(extent, i64)
             element = b.add(b.mul(element, length), b.cast(index, i64))
         base, step = self.bases[place.name]
-        row, column = b.add(base, b.mul(element, step)), 2 * made.kinds.index(op.name)
-        mark = b.add(self.mark, b.const(self.numbers[op], made.dtype)) if made.shift else self.mark
-        least, greatest = b.sub(b.const(made.top, made.dtype), mark), b.add(mark, b.const(1, made.dtype))
+        row, column = b.add(base, b.mul(element, step)), 2 * watch.kinds.index(op.name)
+        mark = b.add(self.mark, b.const(self.numbers[op], watch.dtype)) if watch.shift else self.mark
+        least, greatest = b.sub(b.const(watch.top, watch.dtype), mark), b.add(mark, b.const(1, watch.dtype))
         for k, word in enumerate((least, greatest)):
             b.atomic("max", self.places[MARKS], [row, b.const(column + k, i64)], word)
 
@@ -258,19 +258,19 @@ def _nothing(b: Builder) -> Region:
     return region
 
 
-# ---- what is made of them
+# ---- the tasks that look for conflicts
 
 
-def _search(made: Watched, places: dict[str, Place]) -> Task:
+def _search(watch: Watched, places: dict[str, Place]) -> Task:
     """The task that puts the first row with a conflict on record."""
     body, inside, conflict = Region(), Region([Value(i64)]), Region()
     b = Builder(body)
     bounds = b.const(0, i64), b.shape(places[MARKS], 0, i64)
     (row,) = inside.args
     with b.into(inside):
-        conflicts = _conflicts(b, made, places, row)
+        conflicts = _conflicts(b, watch, places, row)
         with b.into(conflict):
-            distance = b.sub(b.const(made.top, made.dtype), b.cast(row, made.dtype))
+            distance = b.sub(b.const(watch.top, watch.dtype), b.cast(row, watch.dtype))
             b.atomic("max", places[RECORD], [b.const(0, i64)], distance)
             b.yield_()
         b.if_(conflicts, conflict, _nothing(b))
@@ -280,19 +280,19 @@ def _search(made: Watched, places: dict[str, Place]) -> Task:
     return Task("races.search", body, "parallel")
 
 
-def _conflicts(b: Builder, made: Watched, places: dict[str, Place], row: Value) -> Value:
+def _conflicts(b: Builder, watch: Watched, places: dict[str, Place], row: Value) -> Value:
     """Whether there is a conflict in a row of marks."""
 
     def iteration(word: Value) -> Value:
-        return b.emit("shr", word, b.const(made.shift, made.dtype)) if made.shift else word
+        return b.emit("shr", word, b.const(watch.shift, watch.dtype)) if watch.shift else word
 
-    one, none = b.const(1, made.dtype), b.const(0, made.dtype)
+    one, none = b.const(1, watch.dtype), b.const(0, watch.dtype)
     there: dict[str, Value] = {}
     ends: dict[str, tuple[Value, Value]] = {}
-    for k, kind in enumerate(made.kinds):
+    for k, kind in enumerate(watch.kinds):
         far, after = (b.load(places[MARKS], [row, b.const(2 * k + j, i64)]) for j in (0, 1))
         there[kind] = b.ne(after, none)
-        ends[kind] = iteration(b.sub(b.const(made.top, made.dtype), far)), iteration(b.sub(after, one))
+        ends[kind] = iteration(b.sub(b.const(watch.top, watch.dtype), far)), iteration(b.sub(after, one))
     several = b.const(False, u1)
     if "store" in ends:
         several = b.and_(there["store"], b.ne(*ends["store"]))
@@ -304,17 +304,17 @@ def _conflicts(b: Builder, made: Watched, places: dict[str, Place], row: Value) 
     return several
 
 
-def _tell(made: Watched, places: dict[str, Place]) -> Task:
+def _tell(watch: Watched, places: dict[str, Place]) -> Task:
     """The task that adds that row of marks to the record."""
     body, copied = Region(), Region()
     b = Builder(body)
     distance = b.load(places[RECORD], [b.const(0, i64)])
     with b.into(copied):
-        row = b.cast(b.sub(b.const(made.top, made.dtype), distance), i64)
-        for k in range(2 * len(made.kinds)):
+        row = b.cast(b.sub(b.const(watch.top, watch.dtype), distance), i64)
+        for k in range(2 * len(watch.kinds)):
             word = b.load(places[MARKS], [row, b.const(k, i64)])
             b.store(places[RECORD], [b.const(1 + k, i64)], word)
         b.yield_()
-    b.if_(b.ne(distance, b.const(0, made.dtype)), copied, _nothing(b))
+    b.if_(b.ne(distance, b.const(0, watch.dtype)), copied, _nothing(b))
     b.return_()
     return Task("races.tell", body, "serial")

@@ -139,13 +139,13 @@ class Splitter:
         """Recompute or load `value` in the header, once."""
         if value in renamed:
             return
+        source = value.op
+        assert source is not None
         if self.crossing.recomputable(value, segment):
-            source = self.crossing.source[value]
             for operand in source.operands:
                 self._fetch(operand, segment, renamed, header)
             header.append(clone_op(source, renamed))
             return
-        source = self.crossing.source[value]
         if not isinstance(value.type, DType):
             raise IRError(f"a value of type {value.type} can't leave the serial code that makes it", loc=source.loc)
         if value not in self.temps:
@@ -156,8 +156,8 @@ class Splitter:
     def _leave_temps(self, bodies: Iterable[Region]) -> None:
         """Every task ends with leaving the values that later tasks load."""
         for segment, body in zip(self.segments, bodies, strict=True):
-            left = [v for op in segment.ops for v in op.results if v in self.temps]
-            body.ops[-1:-1] = [store(self.temps[v], v, self.crossing.source[v]) for v in left]
+            left = [(v, op) for op in segment.ops for v in op.results if v in self.temps]
+            body.ops[-1:-1] = [store(self.temps[v], v, op) for v, op in left]
 
 
 def store(place: Place, value: Value, like: Op) -> Op:

@@ -15,8 +15,8 @@ from adstack.ir.structure import Op, Program
 def contiguous(program: Program) -> list[bool]:
     """Of every load and store of the only task, in order."""
     (task,) = program.tasks
-    *header, loop, _ = task.body.ops
-    strides = Strides(loop, header, varying_values(loop.regions[0]))
+    loop = task.body.ops[-2]
+    strides = Strides(loop, varying_values(loop.regions[0]))
     accesses = [op for op in loop.regions[0].walk() if op.name in ("load", "store")]
     return [strides.contiguous(op.attrs["place"], indices_of(op)) for op in accesses]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from interpreter_kit import parallel
 from vulkan_kit import agree_on
 
-from adstack.analysis.evenly import Evenly, few
+from adstack.analysis.induction import Induction, values_in_32_bits
 from adstack.ir.text.parser import parse_ir
 
 N = 5
@@ -75,19 +75,19 @@ def loops(text: str):
     return outer.regions[0], [op for op in outer.regions[0].ops if op.name == "for"]
 
 
-def test_what_grows_evenly_is_known():
+def test_affine_induction_variables_are_known():
     _, found = loops(source(4))
-    slopes = []
+    steps = []
     for loop in found:
         body = loop.regions[0]
-        evenly = Evenly(body)
-        slopes.append([evenly.slope(op.operands[1]) for op in body.ops if op.name.startswith("stack.")])
-    assert slopes == [[1], [-1]]
+        induction = Induction(body)
+        steps.append([induction.step(op.operands[1]) for op in body.ops if op.name.startswith("stack.")])
+    assert steps == [[1], [-1]]
 
 
-def test_casts_of_narrower_integers_are_few():
+def test_casts_of_narrower_integers_fit_in_32_bits():
     body, found = loops(source(4))
-    known = few(body)
+    known = values_in_32_bits(body)
     assert known.issuperset(found[1].operands[:2])
     wide = [op.result for op in body.walk() if op.results and op.name in ("add", "sub")]
     assert known.isdisjoint(wide)

@@ -1,4 +1,4 @@
-"""Local arrays to values: `promote(body)`.
+"""Scalar replacement of aggregates: `replace_arrays(body)` turns local arrays into values.
 
 Requires: verified IR; best after `simplify`, which finds the numbers of indices.
 Ensures: a local array whose every index is a number in bounds is gone: its elements are SSA values, yielded by `if`s
@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...analysis.facts import in_bounds
+from ...analysis.facts import constant, in_bounds
 from ...ir.ops import TABLE
-from ...ir.structure import Constant, Op, Region, Value
+from ...ir.structure import Op, Region, Value
 from ..rewriting.carried import LOOPS, add_carried
 from ..rewriting.options import DEFAULT, Options
-from ..rewriting.rewrite import CONST, Rewriter, constant_op
+from ..rewriting.rewrite import Rewriter, constant_op
 
-__all__ = ["promote"]
+__all__ = ["replace_arrays"]
 
 ALLOC, LOAD, STORE = (TABLE[f"array.{name}"] for name in ("alloc", "load", "store"))
 PARALLEL: Final = TABLE["parallel_for"]
@@ -25,37 +25,30 @@ Cell = tuple[Value, int]
 """An element: the handle of its array, and its index."""
 
 
-def promote(body: Region, options: Options = DEFAULT) -> None:
-    """Promote arrays in place."""
+def replace_arrays(body: Region, options: Options = DEFAULT) -> None:
+    """Replace the arrays of a body by values, in place."""
     survey = Survey(body)
     if survey.arrays:
-        Promoter(survey).run(body)
+        Replacer(survey).run(body)
 
 
 class Survey:
-    """Which arrays can be promoted, and which of their cells the regions of each op store to.
+    """Which arrays can be replaced by values, and which of their cells the regions of each op store to.
 
     Attributes:
-        arrays: handles of arrays to promote.
+        arrays: handles of the arrays to replace.
         stored: for an op with regions, the cells stored to inside it, in the order of their first store.
     """
 
     def __init__(self, body: Region) -> None:
         self.arrays: set[Value] = set()
         self.stored: dict[Op, dict[Cell, None]] = {}
-        self._numbers: dict[Value, Constant] = {}
         self._parallel: dict[Value, bool] = {}
         self._visit(body, {}, parallel=False)
 
-    def number(self, value: Value) -> Constant | None:
-        """The number that an index is known to be."""
-        return self._numbers.get(value)
-
     def _visit(self, region: Region, stored: dict[Cell, None], parallel: bool) -> None:
         for op in region.ops:
-            if op.opdef is CONST:
-                self._numbers[op.result] = op.attrs["value"]
-            elif op.opdef is ALLOC:
+            if op.opdef is ALLOC:
                 self.arrays.add(op.result)
                 self._parallel[op.result] = parallel
             elif op.opdef in (LOAD, STORE):
@@ -68,15 +61,15 @@ class Survey:
                 stored.update(inside)
 
     def _access(self, op: Op, stored: dict[Cell, None], parallel: bool) -> None:
-        handle, number = op.operands[0], self.number(op.operands[1])
+        handle, number = op.operands[0], constant(op.operands[1])
         foreign = parallel and not self._parallel.get(handle, True)
-        if number is None or not in_bounds(op, self.number) or (op.opdef is STORE and foreign):
+        if number is None or not in_bounds(op) or (op.opdef is STORE and foreign):
             self.arrays.discard(handle)
         elif op.opdef is STORE:
             stored[handle, int(number)] = None
 
 
-class Promoter(Rewriter):
+class Replacer(Rewriter):
     """Walks with the value that each cell has now."""
 
     def __init__(self, survey: Survey) -> None:
@@ -89,7 +82,7 @@ class Promoter(Rewriter):
         if op.opdef is ALLOC and op.result in self.survey.arrays:
             self._alloc(op)
         elif op.opdef in (LOAD, STORE) and op.operands[0] in self.survey.arrays:
-            number = self.survey.number(op.operands[1])
+            number = constant(op.operands[1])
             assert number is not None
             cell = op.operands[0], int(number)
             if op.opdef is STORE:
@@ -117,7 +110,7 @@ class Promoter(Rewriter):
             self._loop(op, changed, results)
         else:
             self._branches(op, changed)
-            op.results.extend(results)
+            op.define(results)
         self.append(op)
         self.cells.update(zip(changed, results, strict=True))
 

@@ -1,45 +1,51 @@
-"""Which elements a launch certainly reads and certainly stores to: the other side of `reach`.
+"""Must-access: which elements a launch reads and stores to for sure, as boxes of indices; the dual of `may_access.py`.
 
-Only what no condition stands around counts, in loops whose bounds are known to the number, at indices that are known to
-the number or run with a loop.
+Only accesses under no condition count, in loops whose bounds are known as numbers, at indices that are known as numbers
+or are an index of a loop plus a number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from ..ir.structure import Op, Program, Region, Value
 from .boxes import Box, Interval, include
-from .reach import Reach, Walk
+from .may_access import Accesses, IntervalWalk
 
-__all__ = ["certain"]
+__all__ = ["must_access"]
 
 MOST: Final = 16
-"""How many boxes stand for one set."""
+"""The most boxes that a set consists of."""
 
 
-def certain(program: Program, scalars: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> Reach:
-    """The elements that a launch with these arguments touches for sure; `shapes` are those of array arguments."""
-    found = Reach()
+def must_access(program: Program, scalars: Sequence[object], shapes: Mapping[str, tuple[int, ...]]) -> Accesses:
+    """The elements that a launch accesses for sure; there may be more.
+
+    Args:
+        program: lowered.
+        scalars: the arguments of the launch, one per scalar parameter of the program.
+        shapes: the shapes of array arguments, by the name of the place.
+    """
+    accesses = Accesses()
     for task in program.tasks:
-        walk = _Certain(shapes, found)
+        walk = _MustWalk(shapes, accesses)
         for param, value in zip(task.body.args, scalars, strict=True):
             walk.know(param, (value, value) if isinstance(value, int) else None)
         walk.region(task.body)
-    return found
+    return accesses
 
 
-class _Certain(Walk):
+class _MustWalk(IntervalWalk):
     """Follows integers as numbers, and as an index of a loop plus a number.
 
     Attributes:
-        runs: a value -> (the loop's index that it is, plus what).
+        affine: a value -> the index of a loop and the number that it is the sum of.
     """
 
-    def __init__(self, shapes: Mapping[str, tuple[int, ...]], found: Reach) -> None:
-        super().__init__(shapes, found)
-        self.runs: dict[Value, tuple[Value, int]] = {}
+    def __init__(self, shapes: Mapping[str, tuple[int, ...]], accesses: Accesses) -> None:
+        super().__init__(shapes, accesses)
+        self.affine: dict[Value, tuple[Value, int]] = {}
 
     def region(self, region: Region) -> None:
         for op in region.ops:
@@ -51,7 +57,7 @@ class _Certain(Walk):
                 self._memory(op)
             elif not op.regions and "place" not in op.attrs and len(op.results) == 1:
                 self.know(op.result, self._scalar(op))
-                self._run(op)
+                self._follow(op)
 
     def _number(self, value: Value) -> int | None:
         lo, hi = self.known.get(value, (0, 1))
@@ -66,23 +72,23 @@ class _Certain(Walk):
             if first is None or end is None or first >= end:
                 return
             self.know(index, (first, end - 1))
-            self.runs[index] = index, 0
+            self.affine[index] = index, 0
         self.region(body)
 
-    def _run(self, op: Op) -> None:
+    def _follow(self, op: Op) -> None:
         """Follow an index through sums with numbers, and conversions that keep it."""
         if op.name not in ("add", "sub", "cast") or op.result not in self.known:
             return
         first = op.operands[0]
-        if op.name == "add" and first not in self.runs:
+        if op.name == "add" and first not in self.affine:
             first = op.operands[1]
-        if first not in self.runs:
+        if first not in self.affine:
             return
-        index, plus = self.runs[first]
+        index, plus = self.affine[first]
         others = [v for v in op.operands if v is not first]
         step = 0 if op.name == "cast" else self._number(others[0]) if others else None
         if step is not None:
-            self.runs[op.result] = index, plus - step if op.name == "sub" else plus + step
+            self.affine[op.result] = index, plus - step if op.name == "sub" else plus + step
 
     def _access(self, op: Op) -> None:
         place = op.attrs["place"]
@@ -90,7 +96,7 @@ class _Certain(Walk):
         used: set[Value] = set()
         for value, extent in zip(op.operands, self._extents(place), strict=False):
             interval = self.known.get(value)
-            index, _ = self.runs.get(value, (None, 0))
+            index, _ = self.affine.get(value, (None, 0))
             if interval is None or not 0 <= interval[0] <= interval[1] < extent:
                 return
             if interval[0] != interval[1]:
@@ -98,11 +104,11 @@ class _Certain(Walk):
                     return
                 used.add(index)
             box.append(interval)
-        boxes = self.found.read if op.name == "load" else self.found.written
+        boxes = self.accesses.read if op.name == "load" else self.accesses.written
         include_exactly(boxes.setdefault(place.name, []), tuple(box))
 
 
 def include_exactly(boxes: list[Box], new: Box) -> None:
-    """Add a box to a set that must hold nothing else: where there are many, it is left out."""
+    """Add a box to a set that must hold nothing else; it is left out where there are `MOST` boxes already."""
     if len(boxes) < MOST:
         include(boxes, new)

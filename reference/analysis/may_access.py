@@ -1,47 +1,61 @@
-"""Which elements a launch may touch: boxes of indices, from the arguments of this very launch.
+"""May-access: which elements a launch may read and write, as boxes of indices, for the arguments of that launch.
 
-The integers of a program are followed as intervals, from parameters, extents and constants through arithmetic and
-loops. What can't be followed may be any element.
+This is interval analysis: integers are followed from parameters, extents and constants through arithmetic and loops.
+An index that can't be followed may be any of its axis. `must_access.py` is the dual.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from ..ir.structure import Op, Place, Program, Region, Value
 from ..ir.types import DType
 from .boxes import Box, Interval, include
 
-__all__ = ["Reach", "Walk", "reach"]
+__all__ = ["Accesses", "IntervalWalk", "may_access"]
 
 
 @dataclass
-class Reach:
-    """Boxes by place name: what may be read, what may be written. An atomic op does both."""
+class Accesses:
+    """Elements that are read and elements that are written, as boxes by the name of the place. An atomic does both."""
 
     read: dict[str, list[Box]] = field(default_factory=dict)
     written: dict[str, list[Box]] = field(default_factory=dict)
 
 
-def reach(program: Program, scalars: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> Reach:
-    """The elements that a launch with these arguments may touch; `shapes` are those of array arguments."""
-    found = Reach()
+def may_access(program: Program, scalars: Sequence[object], shapes: Mapping[str, tuple[int, ...]]) -> Accesses:
+    """The elements that a launch may access: no other element is read or written.
+
+    Args:
+        program: lowered.
+        scalars: the arguments of the launch, one per scalar parameter of the program.
+        shapes: the shapes of array arguments, by the name of the place.
+    """
+    accesses = Accesses()
     for task in program.tasks:
-        walk = Walk(shapes, found)
+        walk = IntervalWalk(shapes, accesses)
         for param, value in zip(task.body.args, scalars, strict=True):
             walk.know(param, (int(value), int(value)) if isinstance(value, int) else None)
         walk.region(task.body)
-    return found
+    return accesses
 
 
-class Walk:
-    """Intervals of the values of one task."""
+class IntervalWalk:
+    """Follows the integers of one task as intervals, and notes what it accesses.
 
-    def __init__(self, shapes: Mapping[str, tuple[int, ...]], found: Reach) -> None:
+    Args:
+        shapes: the shapes of array arguments, by the name of the place.
+        accesses: where the accesses of the task are added.
+
+    Attributes:
+        known: the interval of each integer that can be followed: the least and the greatest that it can be.
+    """
+
+    def __init__(self, shapes: Mapping[str, tuple[int, ...]], accesses: Accesses) -> None:
         self.shapes = shapes
-        self.found = found
+        self.accesses = accesses
         self.known: dict[Value, Interval] = {}
 
     def know(self, value: Value, interval: Interval | None) -> None:
@@ -93,13 +107,13 @@ class Walk:
             box.append((max(lo, 0), min(hi, extent - 1)))
         if all(lo <= hi for lo, hi in box):
             if op.opdef.reads:
-                include(self.found.read.setdefault(place.name, []), tuple(box))
+                include(self.accesses.read.setdefault(place.name, []), tuple(box))
             if op.opdef.writes:
-                include(self.found.written.setdefault(place.name, []), tuple(box))
+                include(self.accesses.written.setdefault(place.name, []), tuple(box))
 
     # ---- control
 
-    def _if(self, op: Op) -> None:
+    def visit_if(self, op: Op) -> None:
         for inner in op.regions:
             self.region(inner)
         for k, result in enumerate(op.results):
@@ -107,12 +121,12 @@ class Walk:
             if then is not None and orelse is not None:
                 self.know(result, _hull(then, orelse))
 
-    def _for(self, op: Op) -> None:
+    def visit_for(self, op: Op) -> None:
         (body,) = op.regions
         if self._indices(body.args[:1], op.operands[:2]):
             self.region(body)
 
-    def _parallel_for(self, op: Op) -> None:
+    def visit_parallel_for(self, op: Op) -> None:
         (body,) = op.regions
         if self._indices(body.args, op.operands):
             self.region(body)
@@ -127,7 +141,7 @@ class Walk:
                 self.know(index, (first[0], end[1] - 1))
         return True
 
-    def _while(self, op: Op) -> None:
+    def visit_while(self, op: Op) -> None:
         for inner in op.regions:
             self.region(inner)
 
@@ -171,9 +185,9 @@ _ARITHMETIC: Final[dict[str, Callable[..., Interval | None]]] = {
     "cast": lambda a: a,
 }
 
-_STRUCTURED: Final[dict[str, Callable[[Walk, Op], None]]] = {
-    "if": Walk._if,
-    "for": Walk._for,
-    "while": Walk._while,
-    "parallel_for": Walk._parallel_for,
+_STRUCTURED: Final[dict[str, Callable[[IntervalWalk, Op], None]]] = {
+    "if": IntervalWalk.visit_if,
+    "for": IntervalWalk.visit_for,
+    "while": IntervalWalk.visit_while,
+    "parallel_for": IntervalWalk.visit_parallel_for,
 }

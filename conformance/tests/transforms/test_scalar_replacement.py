@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transforms_kit import PLAIN, fuzz, golden
 
-from adstack.transforms.memory.promote import promote
+from adstack.transforms.memory.scalar_replacement import replace_arrays
 
 HEAD = "kernel @k(%x: i32, %y: i32, %f: f32, %b: u1) -> (i32) {"
 
@@ -81,8 +81,8 @@ return %u
 
 
 def test_cells_become_yields_and_carried_values():
-    golden(promote, HEAD, ARRAY_BEFORE, ARRAY_AFTER, PLAIN)
+    golden(replace_arrays, HEAD, ARRAY_BEFORE, ARRAY_AFTER, PLAIN)
 
 
 def test_random_programs_keep_their_meaning():
-    fuzz(promote, range(40))
+    fuzz(replace_arrays, range(40))
