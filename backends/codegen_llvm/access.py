@@ -8,32 +8,18 @@ from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import ArrayType, DType, i64, u1
 
 from . import heap
+from .address import Address
 from .checks import check_bounds, check_local_bounds
 from .guards import guarded
 from .region import RegionEmitter, handles
 from .writer import scalar_type, type_text
 
-__all__ = ["Address", "address_of", "last_lane", "memory_type", "read", "write"]
+__all__ = ["address_of", "last_lane", "memory_type", "read", "write"]
 
 
 def memory_type(dtype: DType) -> str:
     """The LLVM type of an element in memory: a u1 takes a byte."""
     return "i8" if dtype.is_bool else scalar_type(dtype)
-
-
-class Address:
-    """Where an access goes.
-
-    Attributes:
-        kind: "one" (the same element for all lanes), "run" (neighbouring elements) or "many".
-        name: an LLVM pointer, or for "many" a vector of pointers.
-    """
-
-    __slots__ = ("kind", "name")
-
-    def __init__(self, kind: str, name: str) -> None:
-        self.kind = kind
-        self.name = name
 
 
 def address_of(e: RegionEmitter, place: Place, indices: Sequence[Value], *, inbounds: bool = True) -> Address:

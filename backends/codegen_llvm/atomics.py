@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from adstack.analysis.reductions import COMBINING
 from adstack.ir.ops import ATOMICS
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import DType, u1
 
-from .access import Address, address_of, from_memory, memory_type, read, to_memory, write
+from .access import address_of, from_memory, memory_type, read, to_memory, write
+from .address import Address
 from .checks import check_bounds
 from .emitters import emit
 from .guards import guarded
@@ -21,12 +23,10 @@ from .lanes import each_lane
 from .region import RegionEmitter, handles
 from .writer import literal, scalar_type, type_text
 
-__all__ = ["COMBINING", "combine", "identity", "reduced", "update"]
+__all__ = ["combine", "identity", "reduced", "update"]
 
 _NATIVE = {"add": "add", "and": "and", "or": "or", "xor": "xor", "xchg": "xchg"}
 _IDENTITY = {"add": 0, "or": 0, "xor": 0, "mul": 1}
-COMBINING = ("add", "mul", "min", "max", "and", "or", "xor")
-"""Kinds that combine the old value with a new one, in any order, by the operation of that name."""
 
 
 def identity(kind: str, dtype: DType) -> str:
@@ -179,7 +179,7 @@ def update(e: RegionEmitter, kind: str, pointer: str, dtype: DType, *values: str
     if dtype.kind in "iu" and kind in ("min", "max"):
         word = kind if dtype.kind == "i" else f"u{kind}"
         return _atomic_update(e, word, pointer, dtype, values[0], wanted=wanted)
-    least = e.frame.target.float_adds.get(dtype.name) if kind == "add" else None
+    least = e.target.float_adds.get(dtype.name) if kind == "add" else None
     if least == 0:
         return _atomic_update(e, "fadd", pointer, dtype, values[0], wanted=wanted)
     if least is not None:
@@ -205,10 +205,10 @@ def _added(e: RegionEmitter, pointer: str, dtype: DType, value: str, least: floa
 
 def _atomic_update(e: RegionEmitter, word: str, pointer: str, dtype: DType, value: str, *, wanted: bool) -> str:
     """What memory does by itself."""
-    if not wanted and e.frame.target.reduce(e, word, pointer, dtype, value):
+    if not wanted and e.target.reduce(e, word, pointer, dtype, value):
         return "poison"
     where = f"ptr {pointer}, {memory_type(dtype)} {value}"
-    return e.w.let(f"atomicrmw {word} {where}{e.frame.target.scope} monotonic, align {dtype.size}")
+    return e.w.let(f"atomicrmw {word} {where}{e.target.scope} monotonic, align {dtype.size}")
 
 
 def _exchanged(
@@ -221,7 +221,7 @@ def _exchanged(
     """
     word, ty, size = f"i{8 * dtype.size}", scalar_type(dtype), dtype.size
     before, head, after = e.block, e.label("try"), e.label("done")
-    order = f" atomic {word}, ptr {pointer}{e.frame.target.scope} monotonic" if spares else f" {word}, ptr {pointer}"
+    order = f" atomic {word}, ptr {pointer}{e.target.scope} monotonic" if spares else f" {word}, ptr {pointer}"
     start = e.w.let(f"load{order}, align {size}")
     e.jump(head)
     e.enter(head)
@@ -234,7 +234,7 @@ def _exchanged(
         change = e.label("change")
         e.split(e.w.let(f"icmp eq {word} {raw}, {seen}"), after, change)
         e.enter(change)
-    swap = f"cmpxchg ptr {pointer}, {word} {seen}, {word} {raw}{e.frame.target.scope}"
+    swap = f"cmpxchg ptr {pointer}, {word} {seen}, {word} {raw}{e.target.scope}"
     pair = e.w.let(f"{swap} monotonic monotonic, align {size}")
     found = e.w.let(f"extractvalue {{ {word}, i1 }} {pair}, 0")
     done = e.w.let(f"extractvalue {{ {word}, i1 }} {pair}, 1")

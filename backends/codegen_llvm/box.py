@@ -2,74 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from adstack.analysis.strides import Strides
-from adstack.analysis.uniformity import varying_values
 from adstack.errors import InternalError
-from adstack.ir.structure import Op, Region, Value
+from adstack.ir.structure import Op, Value
 from adstack.ir.types import i64
 
 from .region import RegionEmitter
 from .writer import type_text
 
-__all__ = ["Box", "deciding", "first_lanes", "known_extent", "row_length", "stays_in_rows"]
-
-
-def stays_in_rows(loop: Op, header: Sequence[Op], lanes: int) -> bool:
-    """Whether lanes should be neighbours in a row of the last axis, rather than run on into the next row.
-
-    In a row all other indices are the same, and an access is one vector where only the last index counts. But the end
-    of every row leaves lanes without work.
-    """
-    body = loop.regions[0]
-    if lanes == 1 or len(body.args) == 1:
-        return False
-    length = row_length(loop, header)
-    if length is not None and 2 * length < lanes * -(-length // lanes):
-        return False
-    if length is not None and length < lanes:
-        return True
-    on, inside = (varying_values(body, args) for args in (body.args, body.args[-1:]))
-    return _runs(body, Strides(loop, header, inside), inside) > _runs(body, Strides(loop, header, on), on)
-
-
-def known_extent(loop: Op, header: Sequence[Op]) -> int | None:
-    """How many iterations there are, if constants say so."""
-    return _product(loop.operands, header)
-
-
-def deciding(loop: Op, header: Sequence[Op]) -> list[Op]:
-    """What the bounds of a loop are computed by, of all that comes before it."""
-    needed, found = {*loop.operands}, []
-    for op in reversed(header):
-        if not needed.isdisjoint(op.results):
-            needed.update(op.operands, (v for region in op.regions for o in region.walk() for v in o.operands))
-            found.append(op)
-    return found[::-1]
-
-
-def row_length(loop: Op, header: Sequence[Op]) -> int | None:
-    """How many iterations the last axis has, if constants say so."""
-    return _product(loop.operands[-2:], header)
-
-
-def _product(bounds: Sequence[Value], header: Sequence[Op]) -> int | None:
-    """The extents between pairs of bounds, multiplied; None if one is not constant."""
-    numbers = {op.result: int(op.attrs["value"]) for op in header if op.name == "const" and op.result.dtype.is_integer}
-    total = 1
-    for lo, hi in zip(bounds[::2], bounds[1::2], strict=True):
-        if lo not in numbers or hi not in numbers:
-            return None
-        total *= max(0, numbers[hi] - numbers[lo])
-    return total
-
-
-def _runs(body: Region, strides: Strides, varying: set[Value]) -> int:
-    """How many accesses touch one element, or neighbours."""
-    accesses = [(op.attrs["place"], op.operands) for op in body.walk() if op.name in ("load", "store", "atomic")]
-    indices = [(place, operands[: place.rank]) for place, operands in accesses]
-    return sum(varying.isdisjoint(found) or strides.contiguous(place, found) for place, found in indices)
+__all__ = ["Box", "first_lanes"]
 
 
 def first_lanes(e: RegionEmitter, position: str, stop: str) -> str:

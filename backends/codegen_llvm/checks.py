@@ -11,14 +11,15 @@ from dataclasses import replace
 
 from adstack.backends.shared.sites import Site
 from adstack.ir import arithmetic
+from adstack.ir.ops import TABLE
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import ArrayType, DType, i64, u1
 
 from .lanes import each_lane
-from .region import RegionEmitter, handles
+from .region import HANDLERS, RegionEmitter, handles
 from .writer import type_text
 
-__all__ = ["check_bounds", "check_local_bounds", "check_trap", "first_lane", "numbered", "record", "refuse"]
+__all__ = ["check_bounds", "check_local_bounds", "first_lane", "numbered", "record", "refuse"]
 
 
 def check_bounds(e: RegionEmitter, op: Op, place: Place, indices: Sequence[Value]) -> None:
@@ -52,11 +53,19 @@ def _outside(e: RegionEmitter, indices: Sequence[Value], extents: Sequence[str],
     return bad
 
 
-def check_trap(e: RegionEmitter, op: Op) -> None:
-    """In debug mode, no running lane has operands for which the op is an error."""
+def _with_trap(e: RegionEmitter, op: Op) -> None:
+    """A scalar operation; in debug mode, no running lane has operands for which it is an error."""
+    if e.task is not None and e.task.debug:
+        _check_trap(e, op)
+    e.pure(op)
+
+
+HANDLERS.update((name, _with_trap) for name, row in TABLE.items() if row.trap is not None)
+
+
+def _check_trap(e: RegionEmitter, op: Op) -> None:
     trap = op.opdef.trap
-    if trap is None or e.task is None or not e.task.debug:
-        return
+    assert trap is not None
     b = op.operands[1]
     condition = _TRAPS[trap.when](b.dtype)
     if condition is not None:
@@ -121,7 +130,7 @@ def numbered(e: RegionEmitter, site: Site) -> int:
 
 def record(e: RegionEmitter, number: str, lane: str, values: Sequence[Value], words: Sequence[str] = ()) -> None:
     """Write one lane's values, and more words (i64), as the record of a site, unless somebody else was first."""
-    first = e.w.let(f"cmpxchg ptr %errors, i64 0, i64 1{e.frame.target.scope} monotonic monotonic")
+    first = e.w.let(f"cmpxchg ptr %errors, i64 0, i64 1{e.target.scope} monotonic monotonic")
     won = e.w.let(f"extractvalue {{ i64, i1 }} {first}, 1")
     write, leave = e.label("record"), e.label("leave")
     e.split(won, write, leave)
@@ -165,7 +174,7 @@ def _print(e: RegionEmitter, op: Op) -> None:
         for k, v in enumerate(op.operands):
             at = e.w.let(f"getelementptr i64, ptr {buffer}, i64 {k}")
             e.w.do(f"store i64 {_raw(e, v, lane)}, ptr {at}, align 8")
-        e.frame.target.print(e, number, buffer, len(op.operands))
+        e.target.print(e, number, buffer, len(op.operands))
         return []
 
     each_lane(e, one)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from adstack.analysis.cold_paths import LONG, hot_side
 from adstack.ir.structure import Op, Region, Value
 from adstack.ir.types import u1
 
@@ -18,7 +19,6 @@ from .phis import Phis
 from .quick import skim
 from .rare import called, lane_by_lane
 from .region import Hurry, RegionEmitter, handles
-from .speculation import LONG, usual_side
 from .writer import any_of, type_text
 
 __all__: list[str] = []
@@ -29,7 +29,7 @@ _SPECULATED = 8
 
 @handles("if")
 def _if(e: RegionEmitter, op: Op) -> None:
-    usual = usual_side(op) if e.hurry is not None and e.task is None else None
+    usual = hot_side(op) if e.hurry is not None and e.task is None else None
     if usual is not None:
         _usual_side(e, op, usual)
     elif e.is_varying(op.operands[0]):

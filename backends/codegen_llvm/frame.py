@@ -9,8 +9,6 @@ from adstack.backends.shared.sites import Site
 from adstack.ir.location import Loc
 from adstack.ir.structure import Op, Value
 
-from .target import HOST, Target
-
 __all__ = ["TaskFrame"]
 
 
@@ -37,7 +35,7 @@ class TaskFrame:
         seat: this thread's number among those that run the task.
         stack_sites: per location and variable of adstacks, the number in the overflow record, for any number of lanes.
         lane: how many lanes a row of adstacks has, and which is this thread's, once it has claimed one.
-        target: the machine.
+        array_limit: what local arrays may take of the frame, in bytes.
         fixed: the places that no iteration writes to, where it gains to know.
         inside: guarded accesses -> the axes on which they are inside in the launches that this code is for.
     """
@@ -60,13 +58,13 @@ class TaskFrame:
     seat: str = "0"
     stack_sites: dict[tuple[Loc, str], int] = field(default_factory=dict)
     lane: tuple[str, str] | None = None
-    target: Target = HOST
+    array_limit: int = 0
     fixed: frozenset[str] = frozenset()
     inside: Mapping[Op, tuple[int, ...]] = field(default_factory=dict)
 
     def takes(self, size: int) -> bool:
         """Whether local arrays of so many bytes more fit into the frame: a thread's stack is small."""
-        fits = self.array_bytes + size <= self.target.array_bytes
+        fits = self.array_bytes + size <= self.array_limit
         self.array_bytes += size * fits
         return fits
 

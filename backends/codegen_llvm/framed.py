@@ -6,8 +6,8 @@ from adstack.errors import AdstackCompilationError
 from adstack.ir.structure import Op, Program, Task
 from adstack.runtime.heap import Placement
 
+from .heap_table import heap_of
 from .kept import counted_stacks
-from .rows import heap_of
 
 __all__ = ["framed"]
 

@@ -7,18 +7,17 @@ gathered.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from adstack.analysis.exclusivity import by_place, may_overlap
+from adstack.analysis.reductions import reductions
 from adstack.ir.structure import Op, Place, Region, Value
 
 from .access import address_of
-from .atomics import COMBINING, combine, identity, reduced, update
+from .atomics import combine, identity, reduced, update
 from .guards import when_inside
 from .region import RegionEmitter
 from .writer import scalar_type, type_text
 
-__all__ = ["Gathering", "unwritten"]
+__all__ = ["Gathering"]
 
 
 class _Slot:
@@ -68,7 +67,7 @@ class _Slot:
     def close(self, e: RegionEmitter) -> None:
         """One update with everything, unless it would change nothing: nobody may have meant to touch the element."""
         total = reduced(e, self.kind, self.dtype, self._load(e))
-        total, speaks = e.frame.target.gathered(e, self.kind, self.dtype, total)
+        total, speaks = e.target.gathered(e, self.kind, self.dtype, total)
         ty, word = scalar_type(self.dtype), f"i{self.dtype.bits}"
         neutral = identity(self.kind, self.dtype)
         if self.dtype.is_float:
@@ -95,7 +94,7 @@ class Gathering:
 
     def __init__(self, body: Region) -> None:
         self._touching = by_place(body)
-        self.ops = list(_gatherable(body, self._touching.values()))
+        self.ops = list(reductions(body, self._touching.values()))
         self._addresses: dict[Op, str] = {}
         self.alone = ""
 
@@ -124,33 +123,6 @@ class Gathering:
         for slot in e.gathered.values():
             slot.close(e)
         e.gathered = {}
-
-
-def _gatherable(body: Region, touching: Iterable[list[Op]]) -> Iterable[Op]:
-    """The atomics that are alone with their place, update a fixed element, and whose old value nobody takes."""
-    used: set[Value] = set()
-    inner = set(body.args)
-    for op in body.walk():
-        used.update(op.operands)
-        if op.name != "const":
-            inner.update(op.results)
-        inner.update(arg for region in op.regions for arg in region.args)
-    for op, *others in touching:
-        updates = not others and op.name == "atomic" and op.attrs["kind"] in COMBINING
-        if updates and op.result not in used and inner.isdisjoint(op.operands[:-1]):
-            yield op
-
-
-def unwritten(body: Region) -> set[str]:
-    """The places whose memory a task only reads: neither it, nor what may overlap it, is written to."""
-    touching = by_place(body)
-    places: dict[str, Place] = {name: ops[0].attrs["place"] for name, ops in touching.items()}
-    written = [places[name] for name, ops in touching.items() if any(op.opdef.writes for op in ops)]
-    return {
-        name
-        for name, place in places.items()
-        if place not in written and not any(may_overlap(place, other) for other in written)
-    }
 
 
 def _apart(e: RegionEmitter, address: str, place: Place, other: Place) -> str:

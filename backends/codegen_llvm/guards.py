@@ -157,7 +157,7 @@ def _report(e: RegionEmitter, op: Op, bad: str, width: int) -> None:
         site = Site("bounds", "", op.loc, (*types, *[i64] * len(told)), place=place)
     number, values = numbered(e, site), (*e.frame.indices, *indices)
     mask = bad if width > 1 else e.mask or (e.w.constant(True, u1, e.lanes) if e.lanes > 1 else "")
-    if e.frame.target is HOST:
+    if e.target is HOST:
         _call(e, number, mask, values, told)
     else:
         record(e, str(number), first_lane(e, mask) if mask else "0", values, told)
@@ -178,7 +178,7 @@ def _recorder(outer: RegionEmitter, symbol: str, values: Sequence[Value], told: 
     inner = [Value(v.type) for v in values]
     varying = {v for v, was in zip(inner, values, strict=True) if outer.is_varying(was)}
     e = RegionEmitter(outer.module, Writer(), outer.lanes, varying)
-    e.task = outer.task
+    e.task, e.target = outer.task, outer.target
     params = ["ptr %errors", "i64 %site", *([f"{e.mask_type} %mask"] if e.lanes > 1 else [])]
     for k, v in enumerate(inner):
         e.bind(v, f"%p{k}")

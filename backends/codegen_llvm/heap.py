@@ -71,7 +71,7 @@ def _owner(e: RegionEmitter) -> str:
     """A slot that is null before there is anything, and whose memory is given back in the end."""
     slot = e.frame.slot("ptr", 8)
     e.frame.heap.append(slot)
-    for name, text in e.frame.target.allocators.items():
+    for name, text in e.target.allocators.items():
         e.w.declare(name, text)
     return slot
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adstack.analysis.exclusivity import by_place, may_overlap
-from adstack.ir.structure import Op, Place, Region
+from adstack.analysis.scalar_promotion import promotable_updates
+from adstack.ir.structure import Op, Place
 
-from .access import Address, address_of, memory_type
+from .access import address_of, memory_type
+from .address import Address
 from .guards import is_guarded
 from .region import RegionEmitter
 from .writer import type_text
@@ -38,10 +39,10 @@ class Held:
 
 def hold(e: RegionEmitter, op: Op) -> list[Held]:
     """Before a `for`: load what it can hold."""
-    if e.task is None or e.task.debug or not e.task.target.quick or e.lanes > 1 or not e.task.parallel:
+    if e.task is None or e.task.debug or not e.target.quick or e.lanes > 1 or not e.task.parallel:
         return []
     (body,) = op.regions
-    groups = _updates(e, body)
+    groups = promotable_updates(body, lambda update: e.owned.get(update) == "" and not is_guarded(e, update))
     return [_taken(e, op, updates) for updates in groups]
 
 
@@ -55,26 +56,6 @@ def give_back(e: RegionEmitter, held: Sequence[Held]) -> None:
         e.w.do(f"store {ty} {value}, ptr {one.at}, align {one.place.dtype.size}")
         e.jump(after)
         e.enter(after)
-
-
-def _updates(e: RegionEmitter, body: Region) -> list[list[Op]]:
-    """The updates of a body that can be held, by place."""
-    touching = by_place(body)
-    inner = {v for op in body.walk() for v in op.results if op.name != "const"}
-    inner.update(arg for op in body.walk() for region in op.regions for arg in region.args)
-    inner.update(body.args)
-    found = []
-    for name, ops in touching.items():
-        place: Place = ops[0].attrs["place"]
-        indices = [op.operands[: place.rank] for op in ops]
-        if (
-            all(e.owned.get(op) == "" and op in body.ops and not is_guarded(e, op) for op in ops)
-            and all(index == indices[0] for index in indices)
-            and inner.isdisjoint(indices[0])
-            and not any(may_overlap(place, o[0].attrs["place"]) for n, o in touching.items() if n != name)
-        ):
-            found.append(ops)
-    return found
 
 
 def _taken(e: RegionEmitter, op: Op, updates: Sequence[Op]) -> Held:

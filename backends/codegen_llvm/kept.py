@@ -12,56 +12,24 @@ small; of that there is one slot more than the capacity.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
-from adstack.ir.location import Loc
 from adstack.ir.structure import Op, Region, Value
 from adstack.ir.types import DType, StackType, i64
 from adstack.runtime.heap import TaskHeap
 
 from . import heap
-from .access import Address, from_memory, memory_type, to_memory, vector_load, vector_store
+from .access import from_memory, memory_type, to_memory, vector_load, vector_store
+from .address import Address
+from .adstack_state import Group, Kept, Rows
+from .overflow import record_overflow
 from .region import RegionEmitter
-from .rows import Rows, product
+from .rows import base_of, capacity_of, product
 from .writer import type_text
 
-__all__ = ["KEPT", "Group", "Kept", "alloca", "counted_stacks", "get", "put", "slot_of"]
+__all__ = ["KEPT", "alloca", "counted_stacks", "get", "put", "slot_of"]
 
 KEPT = ("stack.put", "stack.get")
 """The ops of a stack of this kind; the others belong to the machine with a counter and adjoints."""
-
-
-@dataclass
-class Group:
-    """Stacks of one capacity.
-
-    Attributes:
-        capacity: the greatest of any lane (i64).
-        last: the last slot that may be touched (i64).
-        each: the capacity of every lane (a vector), if they differ.
-        places: per checked (region, index, mask), the slot to write to.
-        rows: per place, a stride that is not known when compiling, and that slot times the stride.
-    """
-
-    capacity: str
-    last: str
-    each: str = ""
-    places: dict[tuple[int, Value, str | None], str] = field(default_factory=dict)
-    rows: dict[str, tuple[str, str]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Kept:
-    """A stack, made at a location for a variable: the first lane's value is at base + slot * stride + offset, in bytes;
-    those of other lanes follow.
-    """
-
-    group: Group
-    dtype: DType
-    made: tuple[Loc, str]
-    base: str
-    stride: str
-    offset: str
 
 
 def counted_stacks(body: Region, layout: TaskHeap | None = None) -> dict[Value, tuple[Op, ...]]:
@@ -96,15 +64,15 @@ def alloca(e: RegionEmitter, group: Sequence[Op]) -> None:
 def _in_the_heap(e: RegionEmitter, group: Sequence[Op], rows: Rows) -> None:
     """There is room: find it."""
     slots, parts = rows.heap.slots, rows.heap.parts
-    lanes, first = (str(e.lanes), "0") if rows.words is None else e.frame.target.row(e)
-    capacity = rows.capacity(e, rows.heap.group_of(group[0].result))
+    lanes, first = (str(e.lanes), "0") if rows.words is None else e.target.row(e)
+    capacity = capacity_of(e, rows, rows.heap.group_of(group[0].result))
     made = Group(capacity, _last(e, capacity))
     bases: dict[int, str] = {}
     for op in group:
         slot = slots[op.result]
         part = parts[slot.part]
         if slot.part not in bases:
-            before = product(e, rows.base(e, slot.part), lanes)
+            before = product(e, base_of(e, rows, slot.part), lanes)
             if first != "0":
                 before = e.w.let(f"add i64 {before}, {product(e, first, str(part.size))}")
             bases[slot.part] = e.w.let(f"getelementptr i8, ptr {rows.block}, i64 {before}")
@@ -254,15 +222,15 @@ def _over(e: RegionEmitter, group: Group, index: Value) -> str:
 
 
 def _record(e: RegionEmitter, stack: Kept, index: Value) -> None:
-    from .stacks import overflowed
-
     wanted = e.wide(index, e.width(index))
     if e.is_varying(index):
         ty = type_text(i64, e.lanes)
         if e.mask is not None:
             wanted = e.choose(e.mask, wanted, e.w.constant(0, i64, e.lanes), i64)
         wanted = e.w.intrinsic(f"llvm.vector.reduce.smax.v{e.lanes}i64", "i64", [(ty, wanted)])
-    overflowed(e, e.frame.stack_site(*stack.made), stack.group.capacity, e.w.let(f"add i64 {wanted}, 1"))
+    record_overflow(
+        e, e.target.scope, e.frame.stack_site(*stack.made), stack.group.capacity, e.w.let(f"add i64 {wanted}, 1")
+    )
 
 
 def get(e: RegionEmitter, op: Op, stack: Kept) -> None:

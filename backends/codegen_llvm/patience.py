@@ -8,33 +8,22 @@ from __future__ import annotations
 
 from typing import Final
 
-from adstack.ir.structure import Op, Region
+from adstack.analysis.loop_nests import loop_depth
+from adstack.ir.structure import Op
 
 from .region import RegionEmitter
 
-__all__ = ["ask", "asks", "countdown", "span_of", "tick"]
+__all__ = ["ask", "countdown", "span_of", "tick"]
 
 _SPANS: Final = (4096, 1024, 64, 8)
 """Trips between questions: of innermost loops, of those around them, and so on."""
-_LOOPS: Final = ("for", "while")
-
-
-def asks(region: Region) -> bool:
-    """Whether code of a region may ask: it has loops."""
-    return any(op.name in _LOOPS for op in region.walk())
-
-
-def _depth(op: Op) -> int:
-    """How many loops are inside one another in a loop, itself not counted."""
-    inner = (_depth(o) + (o.name in _LOOPS) for region in op.regions for o in region.ops if o.regions)
-    return max(inner, default=0)
 
 
 def span_of(e: RegionEmitter, op: Op) -> int | None:
     """How many trips a loop runs before it asks; None if it need not."""
     if e.task is None or e.frame.poll is None:
         return None
-    span = _SPANS[min(_depth(op), len(_SPANS) - 1)]
+    span = _SPANS[min(loop_depth(op), len(_SPANS) - 1)]
     if op.name == "for":
         lo, hi = (e.known(v) for v in op.operands[:2])
         if op.operands[0].dtype.bits < 32 or (lo is not None and hi is not None and hi - lo <= span):

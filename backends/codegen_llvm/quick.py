@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adstack.analysis.evenly import Evenly
+from adstack.analysis.loop_versioning import FastLoop, fast_loop
 from adstack.ir.structure import Op, Region, Value
 from adstack.ir.types import DType, i64
 
@@ -18,7 +19,6 @@ from .emitters import emit
 from .kept import KEPT, slot_of
 from .phis import Phis
 from .region import Hurry, RegionEmitter
-from .speculation import Plan, plan
 from .writer import any_of, type_text
 
 __all__ = ["skim"]
@@ -35,16 +35,16 @@ def skim(e: RegionEmitter, op: Op, start: Sequence[str]) -> list[str]:
         op: the loop.
         start: its first index, and what it carries.
     """
-    if e.task is None or e.task.debug or not e.task.target.quick or e.lanes > 1:
+    if e.task is None or e.task.debug or not e.target.quick or e.lanes > 1:
         return list(start)
-    found = plan(e, op)
-    if found is None:
+    version = fast_loop(op, e.kept)
+    if version is None:
         return list(start)
     line = _Line(e, op)
     slots = dict.fromkeys((o.operands[0], o.operands[1]) for o in op.regions[0].walk() if o.name in KEPT)
     if any(line.slope(index) is None for _, index in slots):
         return list(start)
-    return _Quick(e, op, found, line, list(slots)).loop(start)
+    return _Quick(e, op, version, line, list(slots)).loop(start)
 
 
 class _Quick:
@@ -58,7 +58,9 @@ class _Quick:
         slots: the adstacks that it touches, and at which indices.
     """
 
-    def __init__(self, e: RegionEmitter, op: Op, how: Plan, line: _Line, slots: Sequence[tuple[Value, Value]]) -> None:
+    def __init__(
+        self, e: RegionEmitter, op: Op, how: FastLoop, line: _Line, slots: Sequence[tuple[Value, Value]]
+    ) -> None:
         self.e, self.how, self.line, self.slots = e, how, line, slots
         self.body: Region = op.regions[0]
         self.hi = op.operands[1]
@@ -77,8 +79,8 @@ class _Quick:
         e.split(e.w.let(f"icmp ne i64 {turns}, 0"), inside, self.rest)
         phis.enter(inside)
         names, hurry = phis.names, Hurry()
-        for turn in range(self.how.turns):
-            names = self._turn(hurry, names, phis.names if turn == self.how.turns - 1 else None)
+        for turn in range(self.how.unroll):
+            names = self._turn(hurry, names, phis.names if turn == self.how.unroll - 1 else None)
         self.sources.append((names[: len(args)], e.block))
         phis.close(names)
         e.split(e.w.let(f"icmp ne {ty} {names[0]}, {stop}"), inside, self.rest)
@@ -100,7 +102,7 @@ class _Quick:
         hurry.slots = dict(zip(self.slots, names[carried:], strict=True))
         e.hurry = hurry
         for k, op in enumerate(body.ops):
-            if before is not None and k == self.how.look:
+            if before is not None and k == self.how.check:
                 self._look(hurry, before[:carried])
             if op is not body.terminator:
                 e.op(op)
@@ -139,7 +141,7 @@ class _Quick:
                 most = e.w.let(f"add i64 {first}, 1") if self.line.slope(index) == -1 else _MOST
                 fits = e.w.let(f"select i1 {inside}, i64 {most}, i64 0")
             room = e.w.intrinsic("llvm.umin.i64", "i64", [("i64", room), ("i64", fits)])
-        return room if self.how.turns == 1 else e.w.let(f"and i64 {room}, {-self.how.turns}")
+        return room if self.how.unroll == 1 else e.w.let(f"and i64 {room}, {-self.how.unroll}")
 
 
 class _Line(Evenly):

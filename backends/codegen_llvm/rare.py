@@ -14,7 +14,7 @@ from adstack.ir.types import DType, u1
 from .access import from_memory, memory_type, to_memory
 from .module import Module
 from .region import RegionEmitter
-from .writer import Writer, type_text
+from .writer import Writer, return_values, type_text
 
 __all__ = ["called", "lane_by_lane"]
 
@@ -93,7 +93,7 @@ def _one(module: Module, symbol: str, region: Region, free: Sequence[Value], con
     values = e.region(region)
     e.jump("out")  # the fast selector knows no structs, and leaves the whole block around one to the slow one
     e.enter("out")
-    result = module.give_back(e, [e.scalar(v) for v in values], _types(region), struct=True)
+    result = return_values(e.w, [e.scalar(v) for v in values], _types(region), struct=True)
     params = ", ".join(f"{type_text(v.dtype, 1)} %p{k}" for k, v in enumerate(free))
     return _text(module, e, f"{result} @{symbol}({params})")
 

@@ -6,37 +6,18 @@ the C heap when the stack is made, and given back when it is made anew or the fu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op
 from adstack.ir.types import DType, StackType
 
 from . import heap, kept
 from .access import from_memory, memory_type, to_memory
+from .adstack_state import Stack
 from .checks import refuse
+from .overflow import record_overflow
 from .region import RegionEmitter, handles
 
-__all__ = ["Stack", "overflowed"]
-
-
-@dataclass(frozen=True)
-class Stack:
-    """Where the parts of a stack are.
-
-    Attributes:
-        site: its number, for the overflow record.
-        dtype: of its values.
-        primal, adjoint: slots that hold the pointers to its values.
-        count, capacity: slots that hold numbers (i64).
-    """
-
-    site: int
-    dtype: DType
-    primal: str
-    adjoint: str
-    count: str
-    capacity: str
+__all__: list[str] = []
 
 
 @handles("stack.alloca")
@@ -64,13 +45,13 @@ def _alloca(e: RegionEmitter, op: Op) -> None:
 @handles("stack.claim")
 def _claim(e: RegionEmitter, op: Op) -> None:
     if e.rows is not None and e.rows.words is not None:
-        e.frame.target.claim(e, op, e.rows.words)
+        e.target.claim(e, op, e.rows.words)
 
 
 def _memory(e: RegionEmitter, op: Op, slots: str, dtype: DType) -> str:
     """The slot that holds the address of zeroed memory for so many values."""
     wanted = op.operands[0]
-    if e.frame.target.frames and e.is_constant(wanted):
+    if e.target.frames and e.is_constant(wanted):
         return heap.fixed(e, max(int(e.scalar(wanted)), 0) + 1, dtype.size, op.loc)
     return heap.renewed(e, slots, dtype.size, op.loc)
 
@@ -113,30 +94,13 @@ def _push(e: RegionEmitter, op: Op) -> None:
     e.w.do(f"store {ty} {_zero(stack.dtype)}, ptr {_at(e, stack, stack.adjoint, depth)}, align {size}")
     e.jump(after)
     e.enter(full)
-    overflowed(e, stack.site, capacity, deeper)
+    record_overflow(e, e.target.scope, stack.site, capacity, deeper)
     e.jump(after)
     e.enter(after)
 
 
 def _zero(dtype: DType) -> str:
     return "0.0" if dtype.is_float else "0"
-
-
-def overflowed(e: RegionEmitter, site: int, capacity: str, wanted: str) -> None:
-    """The first stack to overflow owns the record {site + 1, capacity, depth}; it keeps its largest depth."""
-    scope = e.frame.target.scope
-    first = e.w.let(f"cmpxchg ptr %overflow, i64 0, i64 {site + 1}{scope} monotonic monotonic")
-    owner = e.w.let(f"extractvalue {{ i64, i1 }} {first}, 0")
-    fresh = e.w.let(f"icmp eq i64 {owner}, 0")
-    mine = e.w.let(f"or i1 {fresh}, {e.w.let(f'icmp eq i64 {owner}, {site + 1}')}")
-    keep, after = e.label("keep"), e.label("kept")
-    e.split(mine, keep, after)
-    e.enter(keep)
-    for k, number in ((1, capacity), (2, wanted)):
-        at = e.w.let(f"getelementptr i64, ptr %overflow, i64 {k}")
-        e.w.let(f"atomicrmw max ptr {at}, i64 {number}{scope} monotonic, align 8")
-    e.jump(after)
-    e.enter(after)
 
 
 @handles("stack.pop")

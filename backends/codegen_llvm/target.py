@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from adstack.ir.structure import Op
     from adstack.ir.types import DType
 
-    from .region import RegionEmitter
-    from .rows import Words
+    from .heap_table import Words
+    from .values import FunctionWriter
     from .writer import Writer
 
 __all__ = ["HOST", "Target"]
@@ -62,7 +62,7 @@ class Target:
         """Which iterations a thread runs, one by one: the first, where they end, the step. `total` counts all."""
         return "%begin", "%end", "1"
 
-    def begin(self, e: RegionEmitter) -> None:
+    def begin(self, e: FunctionWriter) -> None:
         """What a task does before anything else."""
 
     def own(self, name: str, slot: int, size: int) -> list[str]:
@@ -75,7 +75,7 @@ class Target:
         """Load the address of memory, as the host handed it over."""
         return w.let(f"load ptr, ptr {at}, align 8")
 
-    def block(self, e: RegionEmitter, size: str, *, parallel: bool) -> str:
+    def block(self, e: FunctionWriter, size: str, *, parallel: bool) -> str:
         """Where the adstacks of this thread and of those that share its rows are: a pointer. `size`: bytes of a block.
 
         `%heap` points to the heap's address.
@@ -85,24 +85,24 @@ class Target:
             return address
         return e.w.let(f"getelementptr i8, ptr {address}, i64 {e.w.let(f'mul i64 %seat, {size}')}")
 
-    def claim(self, e: RegionEmitter, op: Op, words: Words) -> None:
+    def claim(self, e: FunctionWriter, op: Op, words: Words) -> None:
         """Have rows from here on, if the iteration needs any: here all lanes have."""
 
-    def row(self, e: RegionEmitter) -> tuple[str, str]:
+    def row(self, e: FunctionWriter) -> tuple[str, str]:
         """How many lanes stand side by side in a row of adstacks, and which is this thread's first: two i64."""
         return str(e.lanes), "0"
 
-    def gathered(self, e: RegionEmitter, kind: str, dtype: DType, value: str) -> tuple[str, str]:
+    def gathered(self, e: FunctionWriter, kind: str, dtype: DType, value: str) -> tuple[str, str]:
         """Combine what threads that run together have gathered: the value, and whether this thread speaks for all
         (an i1, or "" if every thread speaks for itself).
         """
         return value, ""
 
-    def reduce(self, e: RegionEmitter, word: str, pointer: str, dtype: DType, value: str) -> bool:
+    def reduce(self, e: FunctionWriter, word: str, pointer: str, dtype: DType, value: str) -> bool:
         """Update memory as `atomicrmw` of that word does, and ask for nothing; False if no instruction does."""
         return False
 
-    def print(self, e: RegionEmitter, site: int, words: str, count: int) -> None:
+    def print(self, e: FunctionWriter, site: int, words: str, count: int) -> None:
         """Hand over a text: the number of its site, and where its arguments are."""
         e.w.do(f"call void %print(i64 {site}, ptr {words})")
 

@@ -13,6 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from adstack.analysis.iteration_space import bound_ops, known_extent, stays_in_rows
+from adstack.analysis.reductions import read_only_places
+from adstack.analysis.store_sinking import sinkable_stores
 from adstack.analysis.strides import Strides
 from adstack.analysis.uniformity import varying_values
 from adstack.backends.shared.sites import Site
@@ -20,21 +23,21 @@ from adstack.ir.structure import Op, Program, Region, Task
 from adstack.ir.types import DType, i64
 from adstack.runtime.heap import Placement
 
-from . import access, atomics, checks, control, heap, kept, own, random, stacks
-from .box import Box, deciding, first_lanes, known_extent, stays_in_rows
+from . import access, atomics, checks, control, heap, kept, library_calls, own, random, stacks
+from .adstack_state import Rows
+from .box import Box, first_lanes
 from .context import Context
 from .frame import TaskFrame
-from .gathering import Gathering, unwritten
-from .late import late_stores
+from .gathering import Gathering
+from .heap_table import Words, heap_of, table
 from .module import Module
 from .region import RegionEmitter
-from .rows import Rows, Words, heap_of, table
 from .target import HOST, Target
 from .writer import Writer, type_text
 
 __all__ = ["Emitted", "emit_counts", "emit_program"]
 
-_EMITTERS = (access, atomics, checks, control, random, stacks)
+_EMITTERS = (access, atomics, checks, control, library_calls, random, stacks)
 """Importing them registers what they emit."""
 
 
@@ -181,7 +184,7 @@ class _TaskEmitter:
         *header, loop, _ = self.task.body.ops
         e = self._open(parallel=False, section=0)
         e.frame.leave = "ret i64 0"
-        for op in deciding(loop, header):
+        for op in bound_ops(loop, header):
             e.op(op)
         e.w.do(f"ret i64 {Box(e, loop).total()}")
         self._close(e, f'define internal i64 @"{self.symbol}.count"(ptr noalias %ctx)', inline=True)
@@ -281,11 +284,11 @@ class _TaskEmitter:
         pointers = {name: self._address(w, slot) for name, slot in context.pointers.items() if name in places}
         extents = {key: _slot(w, slot, "i64") for key, slot in context.extents.items() if key[0] in places}
         e.task = TaskFrame(self.task.name, self.debug, parallel, pointers, extents, self.out.sites, section)
-        e.task.target, e.task.inside = self.target, self.inside
+        e.target, e.task.array_limit, e.task.inside = self.target, self.target.array_bytes, self.inside
         if self.target.fixed_loads and parallel:
-            e.task.fixed = frozenset(unwritten(self.task.body))
+            e.task.fixed = frozenset(read_only_places(self.task.body))
         if self.target.quick and parallel and not self.debug:
-            e.late = late_stores(self.task.body.ops[-2].regions[0])
+            e.late = sinkable_stores(self.task.body.ops[-2].regions[0])
         for name, slot in context.own.items():
             if name in ("parallel", "sized", "poll", "stop", "unfit"):
                 continue

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from adstack.ir.types import DType
 
-__all__ = ["Writer", "any_lane", "any_of", "literal", "mangled", "scalar_type", "type_text"]
+__all__ = ["Writer", "any_lane", "any_of", "literal", "mangled", "return_values", "scalar_type", "type_text"]
 
 _SCALARS = {"f16": "half", "f32": "float", "f64": "double"}
 
@@ -28,7 +27,7 @@ def type_text(dtype: DType, lanes: int) -> str:
     return scalar_type(dtype) if lanes == 1 else f"<{lanes} x {scalar_type(dtype)}>"
 
 
-def literal(value: Any, dtype: DType) -> str:
+def literal(value: float, dtype: DType) -> str:
     """A scalar constant."""
     if dtype.is_bool:
         return "true" if value else "false"
@@ -68,7 +67,7 @@ class Writer:
         """Make sure that the module declares (or defines) `symbol` by `text`."""
         self.declarations.setdefault(symbol, text)
 
-    def constant(self, value: Any, dtype: DType, lanes: int) -> str:
+    def constant(self, value: float, dtype: DType, lanes: int) -> str:
         """A constant operand, repeated over the lanes."""
         text = literal(value, dtype)
         return text if lanes == 1 else f"splat ({scalar_type(dtype)} {text})"
@@ -97,6 +96,18 @@ def any_of(w: Writer, conditions: Sequence[str]) -> str:
     for condition in conditions:
         found = condition if found == "false" else w.let(f"or i1 {found}, {condition}")
     return found
+
+
+def return_values(w: Writer, names: Sequence[str], types: Sequence[str], *, struct: bool = False) -> str:
+    """End a function: return its one value, or a struct of its values; gives the LLVM type of what is returned."""
+    if len(names) == 1 and not struct:
+        w.do(f"ret {types[0]} {names[0]}")
+        return types[0]
+    result, whole = f"{{ {', '.join(types)} }}", "poison"
+    for k, (name, ty) in enumerate(zip(names, types, strict=True)):
+        whole = w.let(f"insertvalue {result} {whole}, {ty} {name}, {k}")
+    w.do(f"ret {result} {whole}")
+    return result
 
 
 def mangled(dtype: DType, lanes: int) -> str:

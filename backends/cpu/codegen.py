@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from adstack.analysis.iteration_space import known_extent, row_length
+from adstack.analysis.loop_nests import contains_loop
 from adstack.analysis.uniformity import varying_values
-from adstack.backends.codegen_llvm.box import known_extent, row_length
 from adstack.backends.codegen_llvm.context import own_size
+from adstack.backends.codegen_llvm.heap_table import Words, heap_of
 from adstack.backends.codegen_llvm.kept import KEPT
-from adstack.backends.codegen_llvm.patience import asks
-from adstack.backends.codegen_llvm.rows import Words, heap_of
 from adstack.backends.codegen_llvm.tasks import Emitted, emit_program
 from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op, Program, Region, Task, Value
@@ -147,7 +147,7 @@ def _entry(program: Program, emitted: Emitted, assumed: Assumed, *, debug: bool)
     It gives 0 at the end, or k + 1 where the heap is not ready for task k; called with that, it goes on there. A
     launch for which it was not made is left to the entry in the slot "unfit"; if there is none it gives UNFIT.
     """
-    brief = all(task.kind == "serial" and not asks(task.body) for task in program.tasks)
+    brief = all(task.kind == "serial" and not contains_loop(task.body) for task in program.tasks)
     attributes = "#0" if brief else "#1"  # beside a loop it is not worth LLVM's time
     slots = _slots(program, emitted)
     lines = [f"define i64 @run(ptr %ctx, i64 %from) {attributes} {{", "entry:"]
@@ -195,7 +195,7 @@ def _slots(program: Program, emitted: Emitted) -> dict[str, int]:
         "heap": bool(emitted.rows),
         "rows": bool(emitted.rows),
         "sized": any(task.sizes for task in program.tasks),
-        "stop": any(task.kind == "serial" and asks(task.body) for task in program.tasks),
+        "stop": any(task.kind == "serial" and contains_loop(task.body) for task in program.tasks),
     }
     slots = {name: context.own[name] for name, is_wanted in wanted.items() if is_wanted}
     for place in program.places.values():
@@ -261,7 +261,7 @@ def _total(number: int, task: Task) -> str:
 
 def _unless_stopped(number: int, task: Task) -> list[str]:
     """Go on unless the task was told to end."""
-    if not asks(task.body):
+    if not contains_loop(task.body):
         return []
     return [
         f"  %word{number} = load atomic i64, ptr %stop monotonic, align 8",

@@ -11,7 +11,7 @@ from cpu_kit import agree, agree_on, tasks_of
 from test_backends_llvm_random import both
 from test_backends_llvm_tasks import Pieces
 
-from adstack.backends.codegen_llvm.box import row_length, stays_in_rows
+from adstack.analysis.iteration_space import row_length, stays_in_rows
 from adstack.backends.cpu.codegen import emit_module
 from adstack.ir.structure import Op
 
