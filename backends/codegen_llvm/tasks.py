@@ -23,17 +23,24 @@ from adstack.ir.structure import Op, Program, Region, Task
 from adstack.ir.types import DType, i64
 from adstack.runtime.heap import Placement
 
-from . import access, atomics, checks, control, heap, kept, library_calls, own, random, stacks
-from .adstack_state import Rows
-from .box import Box, first_lanes
-from .context import Context
-from .frame import TaskFrame
-from .gathering import Gathering
-from .heap_table import Words, heap_of, table
-from .module import Module
-from .region import RegionEmitter
-from .target import HOST, Target
-from .writer import Writer, type_text
+from .adstacks import counted as kept
+from .adstacks import machine as stacks
+from .function import library_calls, random
+from .function.adstack_state import Rows
+from .function.context import Context
+from .function.frame import TaskFrame
+from .function.heap_table import Words, heap_of, table
+from .function.module import Module
+from .function.region import RegionEmitter
+from .function.target import HOST, Target
+from .loops import control
+from .loops.iteration_space import Box, first_lanes
+from .memory import access, atomics
+from .memory import exclusive_updates as own
+from .memory import thread_heap as heap
+from .memory.reductions import Gathering
+from .safety import checks
+from .text.writer import Writer, type_text
 
 __all__ = ["Emitted", "emit_counts", "emit_program"]
 

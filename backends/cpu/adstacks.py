@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.codegen_llvm.heap_table import Words
+from adstack.backends.codegen_llvm.function.heap_table import Words
 from adstack.backends.codegen_llvm.tasks import Emitted
 from adstack.backends.shared.memory_left import memory_left
 from adstack.ir.structure import Program

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from adstack.analysis.iteration_space import known_extent, row_length
 from adstack.analysis.loop_nests import contains_loop
 from adstack.analysis.uniformity import varying_values
-from adstack.backends.codegen_llvm.context import own_size
-from adstack.backends.codegen_llvm.heap_table import Words, heap_of
-from adstack.backends.codegen_llvm.kept import KEPT
+from adstack.backends.codegen_llvm.adstacks.counted import KEPT
+from adstack.backends.codegen_llvm.function.heap_table import Words, heap_of
 from adstack.backends.codegen_llvm.tasks import Emitted, emit_program
+from adstack.backends.shared.own_size import own_size
 from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op, Program, Region, Task, Value
 from adstack.ir.types import DType

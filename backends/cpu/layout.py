@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.codegen_llvm.framed import framed
+from adstack.backends.codegen_llvm.adstacks.in_frame import framed
 from adstack.errors import AdstackMemoryError
 from adstack.ir.structure import Program, Task
 from adstack.ir.types import DType

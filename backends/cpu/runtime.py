@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.codegen_llvm.context import Context, own_size
+from adstack.backends.codegen_llvm.function.context import Context
 from adstack.backends.hostcall import calls as native
 from adstack.backends.shared.bits import signed_bits
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.object_cache import ObjectCache
+from adstack.backends.shared.own_size import own_size
 from adstack.backends.shared.reports import failure, overflow_error, printed
 from adstack.backends.shared.sites import Site, record_words
 from adstack.errors import BackendUnavailableError

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from adstack.backends.codegen_llvm.heap_table import Words
+from adstack.backends.codegen_llvm.function.heap_table import Words
 from adstack.ir.structure import Program
 from adstack.runtime.adstack_heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, touched, uncountable
 from adstack.runtime.heap import Placement

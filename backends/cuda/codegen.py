@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from adstack.analysis.iteration_space import bound_ops
-from adstack.backends.codegen_llvm.context import Context
-from adstack.backends.codegen_llvm.framed import framed
-from adstack.backends.codegen_llvm.gathering import Gathering
-from adstack.backends.codegen_llvm.heap_table import Words, table
+from adstack.backends.codegen_llvm.adstacks.in_frame import framed
+from adstack.backends.codegen_llvm.function.context import Context
+from adstack.backends.codegen_llvm.function.heap_table import Words, table
+from adstack.backends.codegen_llvm.memory.reductions import Gathering
 from adstack.backends.codegen_llvm.tasks import Emitted, emit_counts, emit_program
 from adstack.backends.shared.sites import Site
 from adstack.errors import AdstackCompilationError

@@ -13,11 +13,11 @@ from typing import Any, Final, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.codegen_llvm.context import own_size
 from adstack.backends.hostcall import calls as native
 from adstack.backends.shared.leftovers import Leftovers
 from adstack.backends.shared.object_cache import ObjectCache
 from adstack.backends.shared.outside import only_guards
+from adstack.backends.shared.own_size import own_size
 from adstack.backends.shared.reports import failure, outgrown, overflow_error, printed
 from adstack.backends.shared.sites import record_words
 from adstack.ir.structure import Program

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.codegen_llvm.context import own_size
+from adstack.backends.shared.own_size import own_size
 from adstack.backends.shared.sites import Site, record_words
 from adstack.ir.structure import Place, Program
 from adstack.ir.types import DType

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from adstack.backends.codegen_llvm.emitters import emit
-from adstack.backends.codegen_llvm.heap_table import Words
-from adstack.backends.codegen_llvm.overflow import record_overflow
-from adstack.backends.codegen_llvm.rows import word
-from adstack.backends.codegen_llvm.target import Target
-from adstack.backends.codegen_llvm.values import FunctionWriter
-from adstack.backends.codegen_llvm.writer import Writer, type_text
+from adstack.backends.codegen_llvm.adstacks.heap_rows import word
+from adstack.backends.codegen_llvm.adstacks.overflow import record_overflow
+from adstack.backends.codegen_llvm.function.heap_table import Words
+from adstack.backends.codegen_llvm.function.target import Target
+from adstack.backends.codegen_llvm.function.values import FunctionWriter
+from adstack.backends.codegen_llvm.text.scalar_ops import emit
+from adstack.backends.codegen_llvm.text.writer import Writer, type_text
 from adstack.ir.structure import Op
 from adstack.ir.types import DType
 

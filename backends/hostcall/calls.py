@@ -73,7 +73,7 @@ class _Method(ctypes.Structure):
 
 
 class Context(Protocol):
-    """Which slot holds what, of any code generator's: see `adstack.backends.codegen_llvm.context`."""
+    """Which slot holds what, of any code generator's: see `adstack.backends.codegen_llvm.function.context`."""
 
     @property
     def pointers(self) -> Mapping[str, int]: ...

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from adstack.backends.codegen_llvm.emitters import EMITTERS
+from adstack.backends.codegen_llvm.text.scalar_ops import EMITTERS
 from adstack.errors import IRError
 from adstack.ir.builder import Builder
 from adstack.ir.ops import TABLE

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from cpu_kit import backend, tasks_of
 
-from adstack.backends.codegen_llvm.context import Context
+from adstack.backends.codegen_llvm.function.context import Context
 from adstack.backends.cpu import toolchain
 from adstack.backends.shared.jit import jit
 from adstack.runtime.options import Options
