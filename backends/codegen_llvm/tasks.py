@@ -23,8 +23,8 @@ from adstack.ir.structure import Op, Program, Region, Task
 from adstack.ir.types import DType, i64
 from adstack.runtime.heap import Placement
 
-from .adstacks import counted as kept
-from .adstacks import machine as stacks
+from .adstacks import machine
+from .adstacks.counted import counted_stacks
 from .function import library_calls, random
 from .function.adstack_state import Rows
 from .function.context import Context
@@ -33,18 +33,17 @@ from .function.heap_table import Words, heap_of, table
 from .function.module import Module
 from .function.region import RegionEmitter
 from .function.target import HOST, Target
-from .loops import control
+from .loops import branches, for_loops, while_loops
 from .loops.iteration_space import Box, first_lanes
-from .memory import access, atomics
-from .memory import exclusive_updates as own
-from .memory import thread_heap as heap
-from .memory.reductions import Gathering
+from .memory import access, atomics, thread_heap
+from .memory.exclusive_updates import exclusive_atomics
+from .memory.reductions import Reductions
 from .safety import checks
 from .text.writer import Writer, type_text
 
 __all__ = ["Emitted", "emit_counts", "emit_program"]
 
-_EMITTERS = (access, atomics, checks, control, library_calls, random, stacks)
+_EMITTERS = (access, atomics, branches, checks, for_loops, library_calls, machine, random, while_loops)
 """Importing them registers what they emit."""
 
 
@@ -156,9 +155,9 @@ class _TaskEmitter:
         for op in header:
             e.op(op)
         box = Box(e, loop)
-        gathering = Gathering(Region() if self.debug else loop.regions[0])
+        gathering = Reductions(Region() if self.debug else loop.regions[0])
         gathering.prepare(e, loop.regions[0])
-        e.owned = own.prepare(e, loop, header)
+        e.exclusive = exclusive_atomics(e, loop, header)
         in_rows = stays_in_rows(loop, header, lanes)
         masked = masked and lanes > 1 and (in_rows or (len(box.extent) == 1 and not gathering.alone))
         start, stop, step = self.target.span(e.w, box.total)
@@ -199,7 +198,7 @@ class _TaskEmitter:
     # ---- loops over iterations
 
     def _vector_loop(
-        self, e: RegionEmitter, box: Box, gathering: Gathering, lanes: int, *, in_rows: bool, masked: bool
+        self, e: RegionEmitter, box: Box, gathering: Reductions, lanes: int, *, in_rows: bool, masked: bool
     ) -> str:
         """Iterations `lanes` at a time, while so many are left, or to the end under a mask; gives where it stops."""
         body = box.loop.regions[0]
@@ -283,7 +282,7 @@ class _TaskEmitter:
         w = Writer()
         e = RegionEmitter(self.module, w, 1, set())
         e.used = self.used
-        e.counted = kept.counted_stacks(self.task.body, heap_of(self.task))
+        e.stack_groups = counted_stacks(self.task.body, heap_of(self.task))
         context = self.out.context
         for arg, slot in zip(self.task.body.args, context.params, strict=True):
             e.bind(arg, _parameter(e, arg.dtype, slot))
@@ -291,11 +290,11 @@ class _TaskEmitter:
         pointers = {name: self._address(w, slot) for name, slot in context.pointers.items() if name in places}
         extents = {key: _slot(w, slot, "i64") for key, slot in context.extents.items() if key[0] in places}
         e.task = TaskFrame(self.task.name, self.debug, parallel, pointers, extents, self.out.sites, section)
-        e.target, e.task.array_limit, e.task.inside = self.target, self.target.array_bytes, self.inside
-        if self.target.fixed_loads and parallel:
-            e.task.fixed = frozenset(read_only_places(self.task.body))
-        if self.target.quick and parallel and not self.debug:
-            e.late = sinkable_stores(self.task.body.ops[-2].regions[0])
+        e.target, e.task.array_limit, e.task.in_bounds = self.target, self.target.array_bytes, self.inside
+        if self.target.invariant_loads and parallel:
+            e.task.read_only = frozenset(read_only_places(self.task.body))
+        if self.target.loop_versions and parallel and not self.debug:
+            e.sunk = sinkable_stores(self.task.body.ops[-2].regions[0])
         for name, slot in context.own.items():
             if name in ("parallel", "sized", "poll", "stop", "unfit"):
                 continue
@@ -316,7 +315,7 @@ def _finish(e: RegionEmitter) -> None:
     """Where a task ends, in full or interrupted."""
     e.jump("finish")
     e.enter("finish")
-    heap.release(e)
+    thread_heap.release(e)
     e.w.do("ret void")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from adstack.analysis.iteration_space import known_extent, row_length
 from adstack.analysis.loop_nests import contains_loop
 from adstack.analysis.uniformity import varying_values
-from adstack.backends.codegen_llvm.adstacks.counted import KEPT
+from adstack.backends.codegen_llvm.adstacks.counted import COUNTED_OPS
 from adstack.backends.codegen_llvm.function.heap_table import Words, heap_of
 from adstack.backends.codegen_llvm.tasks import Emitted, emit_program
 from adstack.backends.shared.own_size import own_size
@@ -98,7 +98,8 @@ def _is_heavy(task: Task) -> bool:
 
 def _has_machine(task: Task) -> bool:
     """Whether the task runs adstacks that count for themselves: one lane at a time."""
-    return any(op.name.startswith("stack.") and op.name not in ("stack.alloca", *KEPT) for op in task.body.walk())
+    counted = ("stack.alloca", *COUNTED_OPS)
+    return any(op.name.startswith("stack.") and op.name not in counted for op in task.body.walk())
 
 
 def _row_lanes(task: Task, loop: Op) -> int:

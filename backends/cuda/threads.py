@@ -132,8 +132,8 @@ class Threads(Target):
     counts = False
     array_bytes = 256 * 1024
     frames = True
-    fixed_loads = True
-    quick = True
+    invariant_loads = True
+    loop_versions = True
     scope = ' syncscope("device")'
 
     def __init__(
@@ -209,7 +209,7 @@ class Threads(Target):
         own = w.let(f"add i64 {w.let('call i64 @adstack.thread()')}, 1")
         number = w.let(f"select i1 {few}, i64 {w.let(f'load i64, ptr {mine}, align 8')}, i64 {own}")
         beyond, full, inside = w.let(f"icmp sgt i64 {number}, {lanes}"), e.label("full"), e.label("inside")
-        e.split(beyond, full, inside, rare=True)
+        e.split(beyond, full, inside, unlikely=True)
         e.enter(full)
         site = e.frame.stack_site(op.loc, "what is pushed by more iterations than were counted")
         record_overflow(e, self.scope, site, lanes, number)

@@ -1,10 +1,10 @@
-"""Adstacks whose count the program keeps: `stack.put` and `stack.get`, over one lane or many.
+"""Counted adstacks, whose count the program holds in a value: `stack.put` and `stack.get`, over one lane or many.
 
 Stacks made side by side with one capacity are a group: what is pushed together is checked together. The values of one
 stack in one slot stand side by side for all lanes, so that lanes that push together write neighbouring words. There is
 no header and no adjoint. Past the capacity, the last slot is written to, and the overflow is recorded.
 
-Stacks of a capacity that is known before the task runs are in the heap, where `rows` says. Others are in memory of the
+Stacks of a capacity that is known before the task runs are in the heap (see `heap_rows`). Others are in memory of the
 thread's own, slot by slot for each group, kept from one run of the allocation to the next and grown when it is too
 small; of that there is one slot more than the capacity.
 """
@@ -18,26 +18,30 @@ from adstack.ir.types import DType, StackType, i64
 from adstack.runtime.heap import TaskHeap
 
 from ..function.address import Address
-from ..function.adstack_state import Group, Kept, Rows
+from ..function.adstack_state import CountedStack, Rows, StackGroup
 from ..function.region import RegionEmitter
-from ..memory import thread_heap as heap
 from ..memory.access import from_memory, memory_type, to_memory, vector_load, vector_store
+from ..memory.thread_heap import grown
 from ..text.writer import type_text
 from .heap_rows import base_of, capacity_of, product
 from .overflow import record_overflow
 
-__all__ = ["KEPT", "alloca", "counted_stacks", "get", "put", "slot_of"]
+__all__ = ["COUNTED_OPS", "allocate", "counted_stacks", "get", "put", "slot_of"]
 
-KEPT = ("stack.put", "stack.get")
+COUNTED_OPS = ("stack.put", "stack.get")
 """The ops of a stack of this kind; the others belong to the machine with a counter and adjoints."""
 
 
 def counted_stacks(body: Region, layout: TaskHeap | None = None) -> dict[Value, tuple[Op, ...]]:
-    """The adstacks of which the program keeps the count, each with those of its group: all stand in one region."""
-    machines = {
-        op.operands[0] for op in body.walk() if op.name.startswith("stack.") and op.name not in ("stack.alloca", *KEPT)
-    }
-    found: dict[Value, tuple[Op, ...]] = {}
+    """The counted adstacks of a body, each with the allocations of its group, which all stand in one region.
+
+    Args:
+        body: of a task.
+        layout: of the adstack heap; stacks that are not in it are grouped by their capacity.
+    """
+    others = ("stack.alloca", *COUNTED_OPS)
+    machines = {op.operands[0] for op in body.walk() if op.name.startswith("stack.") and op.name not in others}
+    stacks: dict[Value, tuple[Op, ...]] = {}
     work = [body]
     while work:
         region = work.pop()
@@ -49,12 +53,12 @@ def counted_stacks(body: Region, layout: TaskHeap | None = None) -> dict[Value, 
                 key = layout.group_of(op.result) if layout is not None and known else op.operands[0]
                 groups.setdefault(key, []).append(op)
         for ops in groups.values():
-            found.update((op.result, tuple(ops)) for op in ops)
-    return found
+            stacks.update((op.result, tuple(ops)) for op in ops)
+    return stacks
 
 
-def alloca(e: RegionEmitter, group: Sequence[Op]) -> None:
-    """Make room for a whole group, when its first stack is made."""
+def allocate(e: RegionEmitter, group: Sequence[Op]) -> None:
+    """Find or take memory for a whole group of stacks, at the allocation of its first one."""
     if e.rows is not None and group[0].result in e.rows.heap.slots:
         _in_the_heap(e, group, e.rows)
     else:
@@ -62,11 +66,11 @@ def alloca(e: RegionEmitter, group: Sequence[Op]) -> None:
 
 
 def _in_the_heap(e: RegionEmitter, group: Sequence[Op], rows: Rows) -> None:
-    """There is room: find it."""
+    """Stacks of the adstack heap: the memory is there, so only the addresses of its slots are computed."""
     slots, parts = rows.heap.slots, rows.heap.parts
     lanes, first = (str(e.lanes), "0") if rows.words is None else e.target.row(e)
     capacity = capacity_of(e, rows, rows.heap.group_of(group[0].result))
-    made = Group(capacity, _last(e, capacity))
+    checked = StackGroup(capacity, _last(e, capacity))
     bases: dict[int, str] = {}
     for op in group:
         slot = slots[op.result]
@@ -78,11 +82,12 @@ def _in_the_heap(e: RegionEmitter, group: Sequence[Op], rows: Rows) -> None:
             bases[slot.part] = e.w.let(f"getelementptr i8, ptr {rows.block}, i64 {before}")
         row = product(e, lanes, str(part.size))
         stride, offset = product(e, row, str(part.count)), product(e, row, str(slot.position))
-        e.kept[op.result] = Kept(made, slot.dtype, (op.loc, op.result.name), bases[slot.part], stride, offset)
+        origin = (op.loc, op.result.name)
+        e.counted[op.result] = CountedStack(checked, slot.dtype, origin, bases[slot.part], stride, offset)
 
 
 def _last(e: RegionEmitter, capacity: str) -> str:
-    """The last of so many slots; of none, the first."""
+    """The last of so many slots (i64); the first one if there are none."""
     if capacity.isdigit():
         return str(max(int(capacity), 1) - 1)
     some = e.w.intrinsic("llvm.umax.i64", "i64", [("i64", capacity), ("i64", "1")])
@@ -90,7 +95,7 @@ def _last(e: RegionEmitter, capacity: str) -> str:
 
 
 def _in_the_thread(e: RegionEmitter, group: Sequence[Op]) -> None:
-    """Have enough memory of the thread's own."""
+    """Stacks of a depth that only the task knows: memory of the thread's own, grown if it is too small."""
     first = group[0]
     wanted, width = first.operands[0], e.width(first.operands[0])
     ty = type_text(i64, width)
@@ -104,10 +109,11 @@ def _in_the_thread(e: RegionEmitter, group: Sequence[Op]) -> None:
             each = e.choose(e.mask, each, zero, i64)
         capacity = e.w.intrinsic(f"llvm.vector.reduce.smax.v{width}i64", "i64", [(ty, each)])
     offsets, stride = _offsets(group, e.lanes)
-    base = heap.grown(e, e.w.let(f"add i64 {capacity}, 1"), stride, first.loc)
-    made = Group(capacity, capacity, each if width > 1 else "")
+    base = grown(e, e.w.let(f"add i64 {capacity}, 1"), stride, first.loc)
+    checked = StackGroup(capacity, capacity, each if width > 1 else "")
     for op in group:
-        e.kept[op.result] = Kept(made, _dtype(op), (op.loc, op.result.name), base, str(stride), str(offsets[op.result]))
+        origin, offset = (op.loc, op.result.name), str(offsets[op.result])
+        e.counted[op.result] = CountedStack(checked, _dtype(op), origin, base, str(stride), offset)
 
 
 def _dtype(op: Op) -> DType:
@@ -125,7 +131,7 @@ def _offsets(group: Sequence[Op], lanes: int) -> tuple[dict[Value, int], int]:
     return offsets, -(-at // widest) * widest
 
 
-def _address(e: RegionEmitter, stack: Kept, slot: str, width: int) -> Address:
+def _address(e: RegionEmitter, stack: CountedStack, slot: str, width: int) -> Address:
     """Where the values of all lanes are in a slot (the same for all, or one each)."""
     ty = type_text(i64, width)
     if width == 1:
@@ -143,17 +149,17 @@ def _address(e: RegionEmitter, stack: Kept, slot: str, width: int) -> Address:
     return Address("many" if width > 1 else "run" if e.lanes > 1 else "one", pointer)
 
 
-def slot_of(e: RegionEmitter, stack: Kept, slot: str) -> str:
-    """A pointer to a slot that is there, for the one lane there is."""
+def slot_of(e: RegionEmitter, stack: CountedStack, slot: str) -> str:
+    """A pointer to a slot that is in bounds, for code of one lane."""
     return _address(e, stack, slot, 1).name
 
 
-def put(e: RegionEmitter, op: Op, stack: Kept) -> None:
-    """Write the running lanes' values."""
+def put(e: RegionEmitter, op: Op, stack: CountedStack) -> None:
+    """Write the running lanes' values to their slots; past the capacity, to the last one, with an overflow recorded."""
     _, index, value = op.operands
     group, dtype = stack.group, stack.dtype
-    if e.hurry is not None:
-        address = Address("one", e.hurry.slots[op.operands[0], index])
+    if e.fast_path is not None:
+        address = Address("one", e.fast_path.slots[op.operands[0], index])
     else:
         key = (id(e.current), index, e.mask)
         if key not in group.places:
@@ -166,7 +172,7 @@ def put(e: RegionEmitter, op: Op, stack: Kept) -> None:
         vector_store(e, address, dtype, name)
 
 
-def _checked(e: RegionEmitter, stack: Kept, index: Value) -> str:
+def _checked(e: RegionEmitter, stack: CountedStack, index: Value) -> str:
     """The slot at an index, or the last one if there is none; then the overflow is recorded."""
     group, width = stack.group, e.width(index)
     full, after = e.label("full"), e.label("put")
@@ -174,7 +180,7 @@ def _checked(e: RegionEmitter, stack: Kept, index: Value) -> str:
     # An index counts up in a loop, and so does its product with a stride: LLVM makes an addition of it.
     counts = width == 1 and not group.each and not stack.stride.isdigit()
     row = product(e, name, stack.stride) if counts else ""
-    e.split(over, full, after, rare=True)
+    e.split(over, full, after, unlikely=True)
     e.enter(full)
     _record(e, stack, index)
     last, recorded = product(e, group.last, stack.stride) if counts else "", e.block
@@ -188,14 +194,14 @@ def _checked(e: RegionEmitter, stack: Kept, index: Value) -> str:
     return slot
 
 
-def _limited(e: RegionEmitter, group: Group, name: str, width: int) -> str:
+def _limited(e: RegionEmitter, group: StackGroup, name: str, width: int) -> str:
     """An index not above the last slot; a negative one counts as huge."""
     ty, suffix = type_text(i64, width), "i64" if width == 1 else f"v{width}i64"
     last = group.last if width == 1 else e.splat(group.last, i64)
     return e.w.intrinsic(f"llvm.umin.{suffix}", ty, [(ty, name), (ty, last)])
 
 
-def _inside(e: RegionEmitter, stack: Kept, name: str, width: int) -> str:
+def _inside(e: RegionEmitter, stack: CountedStack, name: str, width: int) -> str:
     """The slot to read for an index.
 
     Of a stride that is not known when compiling, it is the product that is limited, so that it too is counted up or
@@ -209,7 +215,7 @@ def _inside(e: RegionEmitter, stack: Kept, name: str, width: int) -> str:
     return slot
 
 
-def _over(e: RegionEmitter, group: Group, index: Value) -> str:
+def _over(e: RegionEmitter, group: StackGroup, index: Value) -> str:
     """Whether some running lane's index is past its capacity."""
     width = e.width(index)
     if width == 1 and not group.each:
@@ -221,7 +227,7 @@ def _over(e: RegionEmitter, group: Group, index: Value) -> str:
     return e.any(e.within(e.w.let(f"icmp uge {ty} {wide}, {limit}")))
 
 
-def _record(e: RegionEmitter, stack: Kept, index: Value) -> None:
+def _record(e: RegionEmitter, stack: CountedStack, index: Value) -> None:
     wanted = e.wide(index, e.width(index))
     if e.is_varying(index):
         ty = type_text(i64, e.lanes)
@@ -229,16 +235,16 @@ def _record(e: RegionEmitter, stack: Kept, index: Value) -> None:
             wanted = e.choose(e.mask, wanted, e.w.constant(0, i64, e.lanes), i64)
         wanted = e.w.intrinsic(f"llvm.vector.reduce.smax.v{e.lanes}i64", "i64", [(ty, wanted)])
     record_overflow(
-        e, e.target.scope, e.frame.stack_site(*stack.made), stack.group.capacity, e.w.let(f"add i64 {wanted}, 1")
+        e, e.target.scope, e.frame.stack_site(*stack.origin), stack.group.capacity, e.w.let(f"add i64 {wanted}, 1")
     )
 
 
-def get(e: RegionEmitter, op: Op, stack: Kept) -> None:
+def get(e: RegionEmitter, op: Op, stack: CountedStack) -> None:
     """Read each lane's slot at an index, kept inside the memory there is."""
     index, dtype = op.operands[1], stack.dtype
     width = e.width(index)
-    if e.hurry is not None:
-        address = Address("one", e.hurry.slots[op.operands[0], index])
+    if e.fast_path is not None:
+        address = Address("one", e.fast_path.slots[op.operands[0], index])
     else:
         address = _address(e, stack, _inside(e, stack, e.wide(index, width), width), width)
     if address.kind == "one":

@@ -10,12 +10,12 @@ from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op
 from adstack.ir.types import DType, StackType
 
-from ..function.adstack_state import Stack
+from ..function.adstack_state import MachineStack
 from ..function.region import RegionEmitter, handles
-from ..memory import thread_heap as heap
 from ..memory.access import from_memory, memory_type, to_memory
+from ..memory.thread_heap import fixed, renewed
 from ..safety.checks import refuse
-from . import counted as kept
+from .counted import allocate, get, put
 from .overflow import record_overflow
 
 __all__: list[str] = []
@@ -23,10 +23,10 @@ __all__: list[str] = []
 
 @handles("stack.alloca")
 def _alloca(e: RegionEmitter, op: Op) -> None:
-    group = e.counted.get(op.result)
+    group = e.stack_groups.get(op.result)
     if group is not None:
         if op is group[0]:
-            kept.alloca(e, group)
+            allocate(e, group)
         return
     assert e.lanes == 1
     assert isinstance(op.result.type, StackType)
@@ -37,7 +37,7 @@ def _alloca(e: RegionEmitter, op: Op) -> None:
     capacity = e.w.let(f"select i1 {negative}, i64 0, i64 {wanted}")
     slots = e.w.let(f"add i64 {capacity}, 1")  # of an empty capacity too there is one to look at
     primal, adjoint = (_memory(e, op, slots, dtype) for _ in range(2))
-    stack = Stack(site, dtype, primal, adjoint, e.frame.slot("i64", 8), e.frame.slot("i64", 8))
+    stack = MachineStack(site, dtype, primal, adjoint, e.frame.slot("i64", 8), e.frame.slot("i64", 8))
     e.w.do(f"store i64 {capacity}, ptr {stack.capacity}, align 8")
     e.w.do(f"store i64 0, ptr {stack.count}, align 8")
     e.stacks[op.result] = stack
@@ -53,11 +53,11 @@ def _memory(e: RegionEmitter, op: Op, slots: str, dtype: DType) -> str:
     """The slot that holds the address of zeroed memory for so many values."""
     wanted = op.operands[0]
     if e.target.frames and e.is_constant(wanted):
-        return heap.fixed(e, max(int(e.scalar(wanted)), 0) + 1, dtype.size, op.loc)
-    return heap.renewed(e, slots, dtype.size, op.loc)
+        return fixed(e, max(int(e.scalar(wanted)), 0) + 1, dtype.size, op.loc)
+    return renewed(e, slots, dtype.size, op.loc)
 
 
-def _stack(e: RegionEmitter, op: Op) -> Stack:
+def _stack(e: RegionEmitter, op: Op) -> MachineStack:
     return e.stacks[op.operands[0]]
 
 
@@ -65,7 +65,7 @@ def _load(e: RegionEmitter, slot: str) -> str:
     return e.w.let(f"load i64, ptr {slot}, align 8")
 
 
-def _top(e: RegionEmitter, stack: Stack, pointer: str) -> str:
+def _top(e: RegionEmitter, stack: MachineStack, pointer: str) -> str:
     """The address of slot max(min(count, capacity), 1) - 1."""
     count, capacity = _load(e, stack.count), _load(e, stack.capacity)
     held = e.w.let(f"call i64 @llvm.smin.i64(i64 {count}, i64 {capacity})")
@@ -75,7 +75,7 @@ def _top(e: RegionEmitter, stack: Stack, pointer: str) -> str:
     return _at(e, stack, pointer, e.w.let(f"sub i64 {some}, 1"))
 
 
-def _at(e: RegionEmitter, stack: Stack, pointer: str, index: str) -> str:
+def _at(e: RegionEmitter, stack: MachineStack, pointer: str, index: str) -> str:
     base = e.w.let(f"load ptr, ptr {pointer}, align 8")
     return e.w.let(f"getelementptr {memory_type(stack.dtype)}, ptr {base}, i64 {index}")
 
@@ -149,9 +149,9 @@ def _acc_adjoint(e: RegionEmitter, op: Op) -> None:
 
 @handles("stack.put")
 def _put(e: RegionEmitter, op: Op) -> None:
-    kept.put(e, op, e.kept[op.operands[0]])
+    put(e, op, e.counted[op.operands[0]])
 
 
 @handles("stack.get")
 def _get(e: RegionEmitter, op: Op) -> None:
-    kept.get(e, op, e.kept[op.operands[0]])
+    get(e, op, e.counted[op.operands[0]])

@@ -11,11 +11,11 @@ from adstack.runtime.heap import Placement, TaskHeap
 
 from .heap_table import Words
 
-__all__ = ["Group", "Kept", "Rows", "Stack"]
+__all__ = ["CountedStack", "MachineStack", "Rows", "StackGroup"]
 
 
 @dataclass(frozen=True)
-class Stack:
+class MachineStack:
     """An adstack that keeps its own count, with adjoints: see `adstack.interpreter.stacks`.
 
     Attributes:
@@ -34,7 +34,7 @@ class Stack:
 
 
 @dataclass
-class Group:
+class StackGroup:
     """Counted adstacks of one capacity, whose pushes are checked together.
 
     Attributes:
@@ -53,7 +53,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Kept:
+class CountedStack:
     """A counted adstack.
 
     The first lane's value of a slot is at base + slot * stride + offset, in bytes; those of other lanes follow.
@@ -61,14 +61,14 @@ class Kept:
     Attributes:
         group: the stacks that it is checked with.
         dtype: of its values.
-        made: where in the source it was made, and for which variable.
+        origin: where in the source it was made, and for which variable.
         base: an LLVM pointer.
         stride, offset: bytes (i64).
     """
 
-    group: Group
+    group: StackGroup
     dtype: DType
-    made: tuple[Loc, str]
+    origin: tuple[Loc, str]
     base: str
     stride: str
     offset: str

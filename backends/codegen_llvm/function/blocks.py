@@ -47,9 +47,9 @@ class BlockWriter:
     def jump(self, label: str) -> None:
         self.w.do(f"br label %{label}")
 
-    def split(self, condition: str, yes: str, no: str, *, rare: bool = False) -> None:
-        """Branch on an i1; `rare` marks the first label as unlikely (branch weights)."""
-        self.w.do(f"br i1 {condition}, label %{yes}, label %{no}{', !prof !0' if rare else ''}")
+    def split(self, condition: str, yes: str, no: str, *, unlikely: bool = False) -> None:
+        """Branch on an i1; `unlikely` marks the first label as unlikely (branch weights)."""
+        self.w.do(f"br i1 {condition}, label %{yes}, label %{no}{', !prof !0' if unlikely else ''}")
 
     # ---- masks and vectors
 

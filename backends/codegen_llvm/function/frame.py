@@ -36,8 +36,8 @@ class TaskFrame:
         stack_sites: per location and variable of adstacks, the number in the overflow record, for any number of lanes.
         lane: how many lanes a row of adstacks has, and which is this thread's, once it has claimed one.
         array_limit: what local arrays may take of the frame, in bytes.
-        fixed: the places that no iteration writes to, where it gains to know.
-        inside: guarded accesses -> the axes on which they are inside in the launches that this code is for.
+        read_only: names of the places that no iteration writes to, where the target gains from knowing them.
+        in_bounds: guarded accesses -> the axes on which they are in bounds in the launches that this code is for.
     """
 
     name: str
@@ -59,8 +59,8 @@ class TaskFrame:
     stack_sites: dict[tuple[Loc, str], int] = field(default_factory=dict)
     lane: tuple[str, str] | None = None
     array_limit: int = 0
-    fixed: frozenset[str] = frozenset()
-    inside: Mapping[Op, tuple[int, ...]] = field(default_factory=dict)
+    read_only: frozenset[str] = frozenset()
+    in_bounds: Mapping[Op, tuple[int, ...]] = field(default_factory=dict)
 
     def takes(self, size: int) -> bool:
         """Whether local arrays of so many bytes more fit into the frame: a thread's stack is small."""

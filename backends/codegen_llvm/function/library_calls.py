@@ -9,7 +9,7 @@ from adstack.ir.structure import Function, Op
 
 from ..text.writer import Writer, any_of, return_values, type_text
 from .module import Module
-from .region import Hurry, RegionEmitter, handles
+from .region import FastPath, RegionEmitter, handles
 
 __all__: list[str] = []
 
@@ -17,7 +17,7 @@ __all__: list[str] = []
 @handles("call")
 def _call(e: RegionEmitter, op: Op) -> None:
     width = max((e.width(v) for v in op.operands), default=1)
-    symbol, types = _symbol_of(e.module, op.attrs["function"], width, quick=e.hurry is not None)
+    symbol, types = _symbol_of(e.module, op.attrs["function"], width, quick=e.fast_path is not None)
     result_type = types[0] if len(types) == 1 else f"{{ {', '.join(types)} }}"
     args = ", ".join(f"{type_text(v.dtype, width)} {e.at(v, width)}" for v in op.operands)
     value = e.w.let(f"call {result_type} @{symbol}({args})")
@@ -26,8 +26,8 @@ def _call(e: RegionEmitter, op: Op) -> None:
         names = [e.w.let(f"extractvalue {result_type} {value}, {k}") for k in range(len(types))]
     for result, name in zip(op.results, names, strict=False):
         e.bind(result, name)
-    if e.hurry is not None:
-        e.hurry.doubts += names[len(op.results) :]
+    if e.fast_path is not None:
+        e.fast_path.misses += names[len(op.results) :]
 
 
 def _symbol_of(module: Module, function: Function, lanes: int, *, quick: bool) -> tuple[str, list[str]]:
@@ -51,12 +51,12 @@ def _definition(
     for op in function.body.walk():
         every.update(arg for region in op.regions for arg in region.args)
     e = RegionEmitter(module, w, lanes, every)
-    e.hurry = Hurry() if quick else None
+    e.fast_path = FastPath() if quick else None
     for k, arg in enumerate(function.body.args):
         e.bind(arg, f"%p{k}")
     names = [e.vector(v) for v in e.region(function.body)]
-    if e.hurry is not None:
-        names.append(any_of(w, e.hurry.doubts))
+    if e.fast_path is not None:
+        names.append(any_of(w, e.fast_path.misses))
     result = return_values(w, names, types)
     module.take(w)
     params = ", ".join(f"{type_text(a.dtype, lanes)} %p{k}" for k, a in enumerate(function.body.args))

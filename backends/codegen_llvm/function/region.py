@@ -15,12 +15,12 @@ from adstack.ir.structure import Op, Region, Value
 from ..text.scalar_ops import emit
 from ..text.writer import Writer
 from .address import Address
-from .adstack_state import Kept, Rows, Stack
+from .adstack_state import CountedStack, MachineStack, Rows
 from .module import Module
 from .target import HOST, Target
 from .values import FunctionWriter
 
-__all__ = ["HANDLERS", "Hurry", "RegionEmitter", "handles"]
+__all__ = ["HANDLERS", "FastPath", "RegionEmitter", "handles"]
 
 Handler = Callable[["RegionEmitter", Op], None]
 
@@ -37,7 +37,7 @@ def handles(name: str) -> Callable[[Handler], Handler]:
     return register
 
 
-class Gathered(Protocol):
+class Reduction(Protocol):
     """An atomic whose values are combined before they reach memory."""
 
     def add(self, e: RegionEmitter, value: Value) -> None:
@@ -48,15 +48,15 @@ class Gathered(Protocol):
 
 
 @dataclass
-class Hurry:
-    """What code notes that does without what hardly ever happens (see `quick`).
+class FastPath:
+    """The state of code in the fast version of a loop (see `adstack.analysis.loop_versioning`).
 
     Attributes:
-        doubts: conditions (i1) under which it was wrong to.
-        slots: per adstack and index, a pointer to the slot that the present turn touches: it is there.
+        misses: conditions (i1) under which a cold path should have been taken: then its results mean nothing.
+        slots: per adstack and index, a pointer to the slot that the present iteration touches, which is in bounds.
     """
 
-    doubts: list[str] = field(default_factory=list)
+    misses: list[str] = field(default_factory=list)
     slots: dict[tuple[Value, Value], str] = field(default_factory=dict)
 
 
@@ -66,18 +66,19 @@ class RegionEmitter(FunctionWriter):
     Attributes:
         module: what the function belongs to.
         target: the machine that the code is for.
-        gathered: atomics that are combined per thread first.
-        late: stores that come when all else of their region is done (see `late`).
-        owned: atomics that need not be atomic (see `own`).
-        held: where those of them are that stand in a register for as long as a loop runs (see `held`).
-        stacks, kept: the adstacks made so far, of either kind.
-        counted: the adstacks of which the program keeps the count, each with its group.
-        rows: where those of them that are in the heap are.
+        reductions: atomics that each thread combines on its own first.
+        sunk: stores that move to the end of their region (see `adstack.analysis.store_sinking`).
+        exclusive: atomics whose element no other iteration touches -> the i1 under which that is so; "" for always.
+        promoted: atomics whose element is in memory of the thread while a loop runs -> where.
+        stacks: the adstacks made so far that count for themselves.
+        counted: the adstacks made so far whose count the program holds.
+        stack_groups: the allocations of counted adstacks -> those of their group.
+        rows: where the counted adstacks of the heap begin; None if there are none.
         current: the region being emitted.
         used: the values that some op of the task takes.
         strides: how values of a parallel loop grow from one iteration to the next; None in serial code.
         missing: what is loaded for lanes that do not run.
-        hurry: what code that does without what hardly ever happens must note; None elsewhere.
+        fast_path: the state of the fast version of a loop; None elsewhere.
     """
 
     def __init__(self, module: Module, w: Writer, lanes: int, varying: set[Value]) -> None:
@@ -86,24 +87,24 @@ class RegionEmitter(FunctionWriter):
         self.target: Target = HOST
         self.missing = "poison"
         self.strides: Strides | None = None
-        self.gathered: dict[Op, Gathered] = {}
-        self.owned: dict[Op, str] = {}
-        self.late: set[Op] = set()
-        self.held: dict[Op, Address] = {}
+        self.reductions: dict[Op, Reduction] = {}
+        self.exclusive: dict[Op, str] = {}
+        self.sunk: set[Op] = set()
+        self.promoted: dict[Op, Address] = {}
         self.used: set[Value] = set()
-        self.stacks: dict[Value, Stack] = {}
-        self.counted: dict[Value, tuple[Op, ...]] = {}
+        self.stacks: dict[Value, MachineStack] = {}
+        self.stack_groups: dict[Value, tuple[Op, ...]] = {}
         self.rows: Rows | None = None
         self.current: Region | None = None
-        self.kept: dict[Value, Kept] = {}
-        self.hurry: Hurry | None = None
+        self.counted: dict[Value, CountedStack] = {}
+        self.fast_path: FastPath | None = None
 
     # ---- ops
 
     def region(self, region: Region) -> list[Value]:
         """Emit the ops; gives what the terminator hands on."""
         outer, self.current = self.current, region
-        for op in sorted(region.ops[:-1], key=self.late.__contains__) if self.late else region.ops[:-1]:
+        for op in sorted(region.ops[:-1], key=self.sunk.__contains__) if self.sunk else region.ops[:-1]:
             self.op(op)
         self.current = outer
         return region.terminator.operands

@@ -28,8 +28,8 @@ class Target:
         frames: whether memory of a size known when compiling is better taken from the frame than from the C heap.
         allocators: what declares the functions of the C heap.
         scope: of atomic operations.
-        fixed_loads: whether it gains to know of memory that does not change while a task runs.
-        quick: whether loops of one lane have a quick form, see `quick`.
+        invariant_loads: whether it gains to know of memory that does not change while a task runs.
+        loop_versions: whether innermost loops of one lane have a fast version in front of the full one.
         float_adds: float types to which memory adds by itself -> the least magnitude with which it does so to the bit,
             whatever is there; 0 where it always does.
     """
@@ -46,8 +46,8 @@ class Target:
         }
     )
     scope: str = ""
-    fixed_loads: bool = False
-    quick: bool = False
+    invariant_loads: bool = False
+    loop_versions: bool = False
     float_adds: Mapping[str, float] = MappingProxyType({})
 
     def serial(self, symbol: str) -> str:

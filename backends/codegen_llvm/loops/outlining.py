@@ -1,4 +1,4 @@
-"""Long sides of math functions that hardly any number takes: scalar functions, called for each lane that wants them.
+"""Cold-path outlining: cold sides of math functions as scalar functions, called for each lane that takes them.
 
 Such code is compiled far more often than it runs, so it is made for LLVM's fast instruction selector, which takes a
 tenth of the other's time: never widened to vectors, never optimised, and what lanes give and take goes through memory.
@@ -16,13 +16,13 @@ from ..function.region import RegionEmitter
 from ..memory.access import from_memory, memory_type, to_memory
 from ..text.writer import Writer, return_values, type_text
 
-__all__ = ["called", "lane_by_lane"]
+__all__ = ["call_outlined", "call_outlined_per_lane"]
 
 Constants = Mapping[Value, str]
 
 
-def called(e: RegionEmitter, region: Region) -> list[str]:
-    """Run a side for the one lane there is; what it gives. A loop over lanes that is there already serves one, too."""
+def call_outlined(e: RegionEmitter, region: Region) -> list[str]:
+    """Call a side for the one lane there is; gives its results. A loop over lanes that exists serves it too."""
     free, constants = _taken(e, region)
     loop = e.module.cold.get(("lanes", region))
     if loop is not None:
@@ -33,8 +33,8 @@ def called(e: RegionEmitter, region: Region) -> list[str]:
     return [e.w.let(f"extractvalue {_struct(region)} {value}, {k}") for k in range(len(region.terminator.operands))]
 
 
-def lane_by_lane(e: RegionEmitter, region: Region, mask: str, others: Sequence[str] = ()) -> list[str]:
-    """Run a side for each lane of a mask; the other lanes get what `others` has, else nothing in particular."""
+def call_outlined_per_lane(e: RegionEmitter, region: Region, mask: str, others: Sequence[str] = ()) -> list[str]:
+    """Call a side for each lane of a mask; gives its results, in the other lanes those of `others`, or anything."""
     free, constants = _taken(e, region)
     loop = e.module.once(("lanes", region), lambda symbol: _loop(e.module, symbol, region, free, constants))
     return _by_memory(e, loop, region, free, [mask, *map(e.vector, free), *others])
@@ -47,13 +47,15 @@ def _taken(e: RegionEmitter, region: Region) -> tuple[list[Value], Constants]:
     return [v for v in taken if not e.is_constant(v)], {v: e.scalar(v) for v in taken if e.is_constant(v)}
 
 
-def _by_memory(e: RegionEmitter, loop: str, region: Region, free: Sequence[Value], given: Sequence[str]) -> list[str]:
-    """Call a loop over lanes: `given` has the lanes that want it, the arguments, and what the results start with."""
+def _by_memory(
+    e: RegionEmitter, loop: str, region: Region, free: Sequence[Value], arguments: Sequence[str]
+) -> list[str]:
+    """Call a loop over lanes: `arguments` has the mask, the operands, and what the results start with."""
     results = region.terminator.operands
     dtypes = [u1, *(v.dtype for v in (*free, *results))]
     types = [_memory(dtype, e.lanes) for dtype in dtypes]
     slots = [e.slot(ty) for ty in types]
-    for dtype, ty, slot, name in zip(dtypes, types, slots, given, strict=False):
+    for dtype, ty, slot, name in zip(dtypes, types, slots, arguments, strict=False):
         e.w.do(f"store {ty} {to_memory(e, name, dtype, e.lanes)}, ptr {slot}, align 64")
     e.w.do(f"call void @{loop}(i64 {e.lanes}, {', '.join(f'ptr {slot}' for slot in slots)})")
     first = 1 + len(free)

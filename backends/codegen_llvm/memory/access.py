@@ -12,7 +12,7 @@ from ..function.region import RegionEmitter, handles
 from ..safety.checks import check_bounds, check_local_bounds
 from ..safety.guards import guarded
 from ..text.writer import scalar_type, type_text
-from . import thread_heap as heap
+from .thread_heap import room
 
 __all__ = ["address_of", "last_lane", "memory_type", "read", "write"]
 
@@ -92,7 +92,7 @@ def _bind_read(e: RegionEmitter, op: Op, name: str | None) -> None:
 def _loaded(e: RegionEmitter, op: Op) -> str:
     place: Place = op.attrs["place"]
     address, dtype = address_of(e, place, op.operands), place.dtype
-    if address.kind == "one" and place.name in e.frame.fixed and e.frame.indices:
+    if address.kind == "one" and place.name in e.frame.read_only and e.frame.indices:
         name = read(e, address, dtype, fixed=True)
     else:
         name = read(e, address, dtype)
@@ -187,7 +187,7 @@ def _array_alloc(e: RegionEmitter, op: Op) -> None:
     if e.frame.takes(size):
         pointer = e.frame.slot(f"[{count} x {memory_type(array.dtype)}]")
     else:
-        pointer = heap.room(e, count, array.dtype.size, op.loc)
+        pointer = room(e, count, array.dtype.size, op.loc)
     e.w.effect("llvm.memset.p0.i64", [("ptr", pointer), ("i8", "0"), ("i64", str(size)), ("i1", "false")])
     e.bind(op.result, pointer)
 

@@ -44,15 +44,15 @@ def identity(kind: str, dtype: DType) -> str:
 
 @handles("atomic")
 def _atomic(e: RegionEmitter, op: Op) -> None:
-    gathered = e.gathered.get(op)
+    gathered = e.reductions.get(op)
     if gathered is not None:
         gathered.add(e, op.operands[-1])
         return
     place: Place = op.attrs["place"]
     indices = op.operands[: place.rank]
     values = op.operands[place.rank :]
-    if op in e.held:
-        e.bind(op.result, _plain(e, op, e.held[op], values))
+    if op in e.promoted:
+        e.bind(op.result, _plain(e, op, e.promoted[op], values))
         return
     check_bounds(e, op, place, indices)
     old = guarded(e, op, lambda: _updated(e, op, indices, values))
@@ -63,7 +63,7 @@ def _atomic(e: RegionEmitter, op: Op) -> None:
 def _updated(e: RegionEmitter, op: Op, indices: list[Value], values: list[Value]) -> str | None:
     """Update; the old value, if anybody wants it."""
     address = address_of(e, op.attrs["place"], indices)
-    alone = e.owned.get(op) if e.frame.parallel else ""
+    alone = e.exclusive.get(op) if e.frame.parallel else ""
     if alone == "":
         e.bind(op.result, _plain(e, op, address, values))
     elif alone is None:

@@ -13,10 +13,10 @@ from adstack.ir.structure import Op, Place
 
 from ..function.region import RegionEmitter
 
-__all__ = ["prepare"]
+__all__ = ["exclusive_atomics"]
 
 
-def prepare(e: RegionEmitter, loop: Op, header: Sequence[Op]) -> dict[Op, str]:
+def exclusive_atomics(e: RegionEmitter, loop: Op, header: Sequence[Op]) -> dict[Op, str]:
     """The atomics of a `parallel_for` that need not be atomic -> an i1 that says whether so it is; "" if it always is.
 
     To be called between the header and the loop: the i1s are computed here.

@@ -17,7 +17,7 @@ from ..text.writer import scalar_type, type_text
 from .access import address_of
 from .atomics import combine, identity, reduced, update
 
-__all__ = ["Gathering"]
+__all__ = ["Reductions"]
 
 
 class _Slot:
@@ -84,7 +84,7 @@ class _Slot:
         e.enter(after)
 
 
-class Gathering:
+class Reductions:
     """The atomics of a loop body that are gathered.
 
     Attributes:
@@ -116,13 +116,13 @@ class Gathering:
 
     def open(self, e: RegionEmitter) -> None:
         """Begin a loop."""
-        e.gathered = {op: _Slot(e, op, self._addresses[op], self.alone) for op in self.ops}
+        e.reductions = {op: _Slot(e, op, self._addresses[op], self.alone) for op in self.ops}
 
     def close(self, e: RegionEmitter) -> None:
         """End a loop."""
-        for slot in e.gathered.values():
+        for slot in e.reductions.values():
             slot.close(e)
-        e.gathered = {}
+        e.reductions = {}
 
 
 def _apart(e: RegionEmitter, address: str, place: Place, other: Place) -> str:

@@ -31,7 +31,7 @@ def is_guarded(e: RegionEmitter, op: Op) -> bool:
 
 def _axes(e: RegionEmitter, op: Op) -> list[int]:
     """Those on which it may be."""
-    inside = e.frame.inside.get(op, ())
+    inside = e.frame.in_bounds.get(op, ())
     return [axis for axis in op.attrs.get("guarded", ()) if axis not in inside]
 
 
@@ -53,7 +53,7 @@ def guarded(e: RegionEmitter, op: Op, access: Access) -> str | None:
 def _inside(e: RegionEmitter, op: Op, bad: str, running: str) -> str:
     """The lanes that run and are inside: as a rule, those that run, without waiting for what says so."""
     fail, after, before = e.label("outside"), e.label("guarded"), e.block
-    e.split(e.any(running), fail, after, rare=True)
+    e.split(e.any(running), fail, after, unlikely=True)
     e.enter(fail)
     _report(e, op, running, e.lanes)
     some, there = e.within(e.flip(bad)), e.block
@@ -76,7 +76,7 @@ def when_inside(e: RegionEmitter, op: Op, act: Callable[[], object]) -> None:
         return
     bad = _outside(e, op, 1)
     fail, fine, after = e.label("outside"), e.label("inside"), e.label("guarded")
-    e.split(bad, fail, fine, rare=True)
+    e.split(bad, fail, fine, unlikely=True)
     e.enter(fail)
     _report(e, op, bad, 1)
     e.jump(after)
@@ -119,7 +119,7 @@ def _spread(e: RegionEmitter, number: str, dtype: DType, width: int) -> str:
 def _either(e: RegionEmitter, op: Op, rare: str, bad: str, width: int, usual: Access, careful: Access) -> str | None:
     """The usual access, or what there is to do where `rare` holds."""
     fail, fine, after = e.label("outside"), e.label("inside"), e.label("guarded")
-    e.split(rare, fail, fine, rare=True)
+    e.split(rare, fail, fine, unlikely=True)
     e.enter(fail)
     _report(e, op, bad, width)
     other, there = careful(), e.block
