@@ -22,7 +22,8 @@ from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.object_cache import ObjectCache
 from adstack.runtime.guards import invalidate
 
-from .pool_ir import WORDS, text
+from .pool_ir import text
+from .pool_words import WORDS
 
 __all__ = ["Pool", "pool", "usable_cores"]
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.hostcall import calls as native
+from adstack.backends.hostcall.entry import Entry
 from adstack.backends.shared.leftovers import Leftovers
 from adstack.backends.shared.object_cache import ObjectCache
 from adstack.backends.shared.outside import only_guards
@@ -192,7 +192,7 @@ class Executable:
 
     def entry(
         self, launches: Array, refused: Callable[[int], Any], failed: Callable[[], Any], owner: Any
-    ) -> native.Entry | None:
+    ) -> Entry | None:
         """For calls that machine code serves; None if Python must look after each launch.
 
         Args:
@@ -207,7 +207,7 @@ class Executable:
             self.table[WORDS["here"]] = self.fetched.ctypes.data
             self.table[WORDS["result"]] = self.own + self.layout.places[name]
             self.table[WORDS["size"]] = self.program.places[name].dtype.size
-        return native.Entry(
+        return Entry(
             program=self.program,
             context=self.module.context,
             run=self.launcher.symbols["enter"],

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.hostcall import calls as native
+from adstack.backends.hostcall import calls, launching
 from adstack.backends.shared.bits import signed_bits
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.leftovers import Leftovers
@@ -120,7 +120,7 @@ class CudaBackend:
         return listing(executable)
 
     def launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
-        return native.alone(lambda: self._launch(executable, scalars, bindings))
+        return launching.alone(lambda: self._launch(executable, scalars, bindings))
 
     def _launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
         with self._doing(f"running {executable.name}") as driver:
@@ -157,7 +157,7 @@ class CudaBackend:
             with self._turn if self._turn.is_here else nullcontext():  # a forked process has no device
                 work()
 
-        native.alone(without_others)
+        launching.alone(without_others)
 
     # ---- graphs
 
@@ -176,7 +176,7 @@ class CudaBackend:
 
     def repeat(self, graph: Graph) -> bool:
         """Launch a graph; False if there is no memory for its adstacks."""
-        return native.alone(lambda: self._repeat(graph))
+        return launching.alone(lambda: self._repeat(graph))
 
     def _repeat(self, graph: Graph) -> bool:
         with self._doing("launching a graph") as driver:
@@ -235,7 +235,7 @@ class CudaBackend:
         if executable.options.debug or any(isinstance(argument, HostArgument) for argument in wanted.arguments):
             return None
         entry = executable.entry(self._launches, self._refused, self._failed, self)
-        return None if entry is None else native.make(entry, wanted)
+        return None if entry is None else calls.make(entry, wanted)
 
     def _refused(self, code: int) -> None:
         """Raise what a launch gave."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import llvmlite.binding as llvm
 
@@ -17,7 +17,17 @@ from adstack.backends.shared.room import room
 
 from .object_cache import ObjectCache
 
-__all__ = ["LEVEL", "host", "jit", "linked", "made_for", "room_for_text", "runtime_library", "target_machine"]
+__all__ = [
+    "LEVEL",
+    "Library",
+    "host",
+    "jit",
+    "linked",
+    "made_for",
+    "room_for_text",
+    "runtime_library",
+    "target_machine",
+]
 
 LEVEL: Final = 1
 """How hard LLVM's code generator tries."""
@@ -27,6 +37,12 @@ _LINK_BYTES: Final = 2 << 20
 _LINK_FACTOR: Final = 8
 _NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
 _counter = itertools.count()
+
+
+class Library(Protocol):
+    """Linked machine code: symbol -> address. The code goes when the library does."""
+
+    def __getitem__(self, symbol: str, /) -> int: ...
 
 
 def _fork_between_calls() -> None:
@@ -100,7 +116,7 @@ def room_for_text(text: str, what: str = "compiling a kernel") -> None:
     room(_TEXT_BYTES + _BYTES_PER_LETTER * len(text), what)
 
 
-def linked(image: bytes, symbols: Sequence[str], imports: Mapping[str, int] = _NOTHING) -> Any:
+def linked(image: bytes, symbols: Sequence[str], imports: Mapping[str, int] = _NOTHING) -> Library:
     """An object as a library: symbol -> address, of those asked for. Its code goes when it goes."""
     room(_LINK_BYTES + _LINK_FACTOR * len(image), "linking machine code")
     builder = llvm.JITLibraryBuilder().add_object_img(image)
@@ -108,12 +124,13 @@ def linked(image: bytes, symbols: Sequence[str], imports: Mapping[str, int] = _N
         builder.export_symbol(symbol)
     for symbol, address in imports.items():
         builder.import_symbol(symbol, address)
-    return builder.add_current_process().link(_LINKER.next(), f"adstack{next(_counter)}")
+    library: Library = builder.add_current_process().link(_LINKER.next(), f"adstack{next(_counter)}")
+    return library
 
 
 def runtime_library(
     text: str, symbols: Sequence[str], cached: ObjectCache | None, imports: Mapping[str, int] = _NOTHING
-) -> Any:
+) -> Library:
     """A backend's own code, written as it should run: symbol -> address, of those asked for."""
     key = None if cached is None else cached.key(text, *made_for(), *map(str, llvm.llvm_version_info))
     image = None if cached is None or key is None else cached.read(key)
