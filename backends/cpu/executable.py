@@ -6,8 +6,8 @@ import ctypes
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.codegen_llvm.function.context import Context
@@ -26,7 +26,7 @@ from .toolchain import Code
 
 __all__ = ["Executable", "Version", "printer_of"]
 
-Array = npt.NDArray[Any]
+Array = npt.NDArray[np.int64]
 _LONG = frozenset({"for", "while", "print"})
 """Operations that may keep a launch from ending soon."""
 _PRINT = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64))
@@ -62,7 +62,7 @@ class Executable:
         shapes: extents of its places when it was last launched.
         bound: what it was last launched on, which the context tells already; None if that differs from call to call,
             so that the arrays of the last one are not kept.
-        depths: a word that says whose depths stand: 1 for Python's last launch, else see `llvm.native_record`.
+        depths: a word that says whose depths stand: 1 for Python's last launch, else see `hostcall.record`.
         others: versions for where a block of many lanes is too large, and for launches that the usual one is not made
             for, by what `compiled` was told; made when they are needed.
         sites: what reports are about, in any version.
@@ -75,7 +75,7 @@ class Executable:
     uses: dict[int, TaskUse]
     version: Version
     slots: Array
-    own: dict[str, Array]
+    own: dict[str, npt.NDArray[np.generic]]
     errors: Array
     overflow: Array
     raised: list[BaseException] = field(default_factory=list)
@@ -84,7 +84,7 @@ class Executable:
     depths: ctypes.c_int64 = field(default_factory=ctypes.c_int64)
     others: dict[tuple[bool, bool], Version] = field(default_factory=dict)
     sites: Sequence[Site] = ()
-    keep: tuple[Any, ...] = ()
+    keep: tuple[object, ...] = ()
 
     def __post_init__(self) -> None:
         self.is_parallel = any(task.kind == "parallel" for task in self.program.tasks)
@@ -174,11 +174,14 @@ class Executable:
             raise overflow_error(self.sites, record)
 
 
-def printer_of(executable: Executable) -> Any:
-    """What machine code calls to print. An exception can't pass through it: it is raised when the launch is over."""
+def printer_of(executable: Executable) -> tuple[object, int]:
+    """What machine code calls to print, to be kept, and its address.
+
+    An exception can't pass through it: it is raised when the launch is over.
+    """
     raised, errors, owner = executable.raised, executable.errors, weakref.ref(executable)
 
-    def write(site: int, bits: Any) -> None:
+    def write(site: int, bits: Sequence[int]) -> None:
         running = owner()
         if raised or running is None:
             return
@@ -188,4 +191,5 @@ def printer_of(executable: Executable) -> Any:
             raised.append(error)
             errors[0] = 1
 
-    return _PRINT(write)
+    function = _PRINT(write)
+    return function, ctypes.cast(function, ctypes.c_void_p).value or 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +35,7 @@ from .toolchain import compile_text, optimised, target_machine, warm_up
 
 __all__ = ["CpuBackend", "open_device", "probe"]
 
-Array = npt.NDArray[Any]
+Array = npt.NDArray[np.generic]
 
 
 def probe() -> Probe:
@@ -99,8 +98,7 @@ class CpuBackend:
         slots[context.own["seed"]] = options.random_seed & (2**63 - 1)
         made = Executable(program, options, compiled, uses, version, slots, own, errors, overflow, sites=sites)
         made.use(version)
-        printer = printer_of(made)
-        slots[context.own["print"]] = ctypes.cast(printer, ctypes.c_void_p).value or 0
+        printer, slots[context.own["print"]] = printer_of(made)
         made.keep = (printer, self.heap)
         slots[context.own["poll"]], slots[context.own["stop"]] = pool().poll, pool().stop_word
         if made.is_parallel:
@@ -117,12 +115,12 @@ class CpuBackend:
         text = str(module)
         return {"llvm": executable.module.text, "llvm-opt": text, "asm": target_machine().emit_assembly(module)}
 
-    def launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
+    def launch(self, executable: Executable, scalars: Sequence[float], bindings: Bindings) -> Sequence[float]:
         if executable.is_parallel:
             pool().start(executable.options.cpu_max_num_threads)  # a forked process has no threads yet
         return launching.alone(lambda: self._launch(executable, scalars, bindings))
 
-    def _launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
+    def _launch(self, executable: Executable, scalars: Sequence[float], bindings: Bindings) -> Sequence[float]:
         slots = executable.cells
         for (slot, dtype), value in zip(executable.params, scalars, strict=True):
             slots[slot] = signed_bits(value, dtype)
@@ -173,7 +171,7 @@ class CpuBackend:
         """Where that number stands."""
         return executable.address + 8 * executable.launch_slot
 
-    def last_scalars(self, executable: Executable) -> Sequence[Any]:
+    def last_scalars(self, executable: Executable) -> Sequence[int | bool | None]:
         """The scalar arguments of its last launch; None for floats."""
         slots = executable.slots
         return [
@@ -181,7 +179,7 @@ class CpuBackend:
             for slot, dtype in executable.params
         ]
 
-    def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., Any] | None:
+    def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., object] | None:
         """A builtin; in debug mode none, so that every launch has all its checks."""
         return None if executable.options.debug else calls.make(self._entry(executable), wanted)
 
@@ -211,7 +209,7 @@ class CpuBackend:
     def adopt(self, array: Array) -> Array:
         return array
 
-    def free(self, storage: Any) -> None:
+    def free(self, storage: Array) -> None:
         """Python frees it."""
 
     def address(self, storage: Array) -> int:

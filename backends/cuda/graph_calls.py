@@ -7,8 +7,8 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from .graph_updates import Updates
@@ -23,7 +23,7 @@ class Launch:
     function: int
     grid: int
     block: int
-    words: npt.NDArray[Any]
+    words: npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class DriverGraph:
         setter: gives the address of cuGraphExecKernelNodeSetParams.
     """
 
-    def __init__(self, call: Call, context: Any, nodes: Sequence[Node], setter: Callable[[], int]) -> None:
+    def __init__(self, call: Call, context: ctypes.c_void_p, nodes: Sequence[Node], setter: Callable[[], int]) -> None:
         self._call, self._setter = call, setter
         graph, self._made = ctypes.c_void_p(), ctypes.c_void_p()
         call("cuGraphCreate", ctypes.byref(graph), 0)
@@ -90,7 +90,7 @@ class DriverGraph:
         # nodes are known by their place in the graph they were made in, so it stays
         weakref.finalize(self, _release, call, graph, self._made).atexit = False
 
-    def _add(self, graph: Any, context: Any, node: Node) -> None:
+    def _add(self, graph: ctypes.c_void_p, context: ctypes.c_void_p, node: Node) -> None:
         made = ctypes.c_void_p()
         before = (ctypes.c_void_p * 1)(self._nodes[-1].value) if self._nodes else None
         head = (ctypes.byref(made), graph, before, ctypes.c_size_t(len(self._nodes[-1:])))
@@ -119,14 +119,14 @@ class DriverGraph:
         self._call("cuGraphLaunch", self._made, None)
 
 
-def _params(node: Launch) -> tuple[KernelParams, Any]:
+def _params(node: Launch) -> tuple[KernelParams, object]:
     """What the driver is told of a kernel, and what has to live while it is."""
     words = (ctypes.c_void_p * 1)(node.words.ctypes.data)
     params = KernelParams(node.function, (node.grid, 1, 1), (node.block, 1, 1), 0, words)
     return params, words
 
 
-def _release(call: Call, graph: Any, made: Any) -> None:
+def _release(call: Call, graph: ctypes.c_void_p, made: ctypes.c_void_p) -> None:
     from .driver import DriverError
 
     for name, what in (("cuGraphExecDestroy", made), ("cuGraphDestroy", graph)):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,17 +26,18 @@ from adstack.runtime.shortcuts import HostArgument, Shortcut
 
 from . import capability
 from .adds import float_adds
+from .building import build
 from .codegen import emit_module
 from .driver import Driver, DriverError, failure
 from .emulator import Emulator
-from .executable import Executable, build, listing
+from .executable import Executable, listing
 from .graphs import Graph, Recording
 from .layout import DeviceArray
 from .overlap import can_overlap
 
 __all__ = ["CudaBackend", "open_device", "probe"]
 
-Array = npt.NDArray[Any]
+Array = npt.NDArray[np.generic]
 
 
 def probe() -> Probe:
@@ -119,10 +119,10 @@ class CudaBackend:
         """LLVM IR as generated, and PTX."""
         return listing(executable)
 
-    def launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
+    def launch(self, executable: Executable, scalars: Sequence[float], bindings: Bindings) -> Sequence[float]:
         return launching.alone(lambda: self._launch(executable, scalars, bindings))
 
-    def _launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
+    def _launch(self, executable: Executable, scalars: Sequence[float], bindings: Bindings) -> Sequence[float]:
         with self._doing(f"running {executable.name}") as driver:
             self._settle(finished=False)
             self._fill(executable, scalars, bindings)
@@ -139,7 +139,7 @@ class CudaBackend:
                 self._pending[id(executable)] = executable
             return executable.results(driver)
 
-    def _fill(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> None:
+    def _fill(self, executable: Executable, scalars: Sequence[float], bindings: Bindings) -> None:
         """Write down what a launch works on."""
         slots, context = executable.slots, executable.module.context
         for slot, value, dtype in zip(context.params, scalars, executable.program.params, strict=True):
@@ -197,7 +197,7 @@ class CudaBackend:
         with self._doing("computing depths") as driver:
             graph.resize(driver, number)
 
-    def rebind(self, graph: Graph, scalars: Sequence[Any], bindings: Bindings) -> bool:
+    def rebind(self, graph: Graph, scalars: Sequence[float], bindings: Bindings) -> bool:
         """Let a graph of one launch have other arguments."""
         (part,) = graph.parts
         if part.executable.layouts.tasks:
@@ -214,7 +214,7 @@ class CudaBackend:
         """Where that number stands."""
         return int(executable.slots.ctypes.data) + 8 * executable.module.context.own["launch"]
 
-    def last_scalars(self, executable: Executable) -> Sequence[Any]:
+    def last_scalars(self, executable: Executable) -> Sequence[int | bool | None]:
         """The scalar arguments of its last launch; None for floats."""
         return executable.integers()
 
@@ -230,7 +230,7 @@ class CudaBackend:
             if error is not None:
                 raise error
 
-    def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., Any] | None:
+    def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., object] | None:
         """A builtin that queues the launch; none where the host must look after it, or hands over its own memory."""
         if executable.options.debug or any(isinstance(argument, HostArgument) for argument in wanted.arguments):
             return None
@@ -284,7 +284,7 @@ class CudaBackend:
     def adopt(self, array: Array) -> None:
         """None: the device does not address memory of the host."""
 
-    def foreign(self, address: int, dtype: DType, shape: tuple[int, ...], owner: Any) -> DeviceArray:
+    def foreign(self, address: int, dtype: DType, shape: tuple[int, ...], owner: object) -> DeviceArray:
         return DeviceArray(address, dtype, shape, owner)
 
     def free(self, storage: DeviceArray) -> None:

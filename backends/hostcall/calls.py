@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -49,7 +49,7 @@ _TYPES: Final = {
 """The words about objects of Python and numpy that are always there."""
 
 
-def make(entry: Entry, shortcut: Shortcut) -> Callable[..., Any] | None:
+def make(entry: Entry, shortcut: Shortcut) -> Callable[..., object] | None:
     """A builtin for the calls that `shortcut` describes; None if machine code can't check or return what it should."""
     result = result_words(entry, shortcut)
     tables = argument_tables(entry, shortcut)
@@ -59,30 +59,16 @@ def make(entry: Entry, shortcut: Shortcut) -> Callable[..., Any] | None:
         return None  # where they are is not passed on, so that nobody could compare
     _fixed(entry, shortcut)
     arguments, keep = tables
-    slots, pointers = entry.slots, entry.context.pointers
-    changed = [buffer for name, buffer in shortcut.buffers.items() if name in shortcut.written]
-    rows = {
-        "written": words_of([[address_of(buffer.record()) + 8 * WRITTEN] for buffer in changed]),
-        "attributes": words_of([[one.owner, id(one.name), one.value] for one in shortcut.attributes]),
-        "conditions": words_of([condition_words(one) for one in shortcut.conditions]),
-        "distinct": words_of([[slots + 8 * pointers[name] for name in pair] for pair in shortcut.distinct]),
-        "memo": memo_table(entry, shortcut),
-        "arguments": arguments,
-    }
+    rows = {"arguments": arguments, "memo": memo_table(entry, shortcut), **_condition_tables(entry, shortcut)}
     record = (ctypes.c_int64 * len(RECORD))()
     words = {
         **_program_words(entry),
         **_TYPES,
         **{name: address_of(table) for name, table in rows.items()},
+        **_counts(shortcut, rows["memo"]),
         "guard": ctypes.addressof(GUARD),
         "epoch": GUARD[0],
         "lock": TURN.address,
-        "count": len(shortcut.arguments),
-        "attribute_count": len(shortcut.attributes),
-        "written_count": len(changed),
-        "condition_count": len(shortcut.conditions),
-        "distinct_count": len(shortcut.distinct),
-        "memo_count": len(rows["memo"]) // len(MEMO),
         "result_kind": result[0],
         "result": result[1],
         "sizings": ctypes.addressof(SIZINGS),
@@ -95,8 +81,31 @@ def make(entry: Entry, shortcut: Shortcut) -> Callable[..., Any] | None:
     _, method, new = machine_code()
     goes_on = entry.goes_on if shortcut.short is None else _or_short(entry.goes_on, shortcut.short, record)
     own = (address_of(record), shortcut.otherwise, entry.failed, goes_on, (rows, keep, record, shortcut, entry))
-    made: Callable[..., Any] = new(ctypes.byref(method), own, None)
-    return made
+    return new(ctypes.byref(method), own, None)
+
+
+def _condition_tables(entry: Entry, shortcut: Shortcut) -> dict[str, Words]:
+    """What must hold for a call, and the buffers whose words say that they are written to."""
+    slots, pointers = entry.slots, entry.context.pointers
+    written = [buffer for name, buffer in shortcut.buffers.items() if name in shortcut.written]
+    return {
+        "written": words_of([[address_of(buffer.record()) + 8 * WRITTEN] for buffer in written]),
+        "attributes": words_of([[one.owner, id(one.name), one.value] for one in shortcut.attributes]),
+        "conditions": words_of([condition_words(one) for one in shortcut.conditions]),
+        "distinct": words_of([[slots + 8 * pointers[name] for name in pair] for pair in shortcut.distinct]),
+    }
+
+
+def _counts(shortcut: Shortcut, memo: Words) -> dict[str, int]:
+    """How many rows each table has."""
+    return {
+        "count": len(shortcut.arguments),
+        "attribute_count": len(shortcut.attributes),
+        "written_count": sum(name in shortcut.written for name in shortcut.buffers),
+        "condition_count": len(shortcut.conditions),
+        "distinct_count": len(shortcut.distinct),
+        "memo_count": len(memo) // len(MEMO),
+    }
 
 
 def _fixed(entry: Entry, shortcut: Shortcut) -> None:
@@ -124,8 +133,8 @@ def _program_words(entry: Entry) -> dict[str, int]:
 
 
 def _or_short(
-    goes_on: Callable[[int], Any], short: Callable[[HeapLimit, tuple[Any, ...]], None], record: Words
-) -> Callable[[int], Any]:
+    goes_on: Callable[[int], object], short: Callable[[HeapLimit, tuple[object, ...]], None], record: Words
+) -> Callable[[int], object]:
     """Go on, or, where adstacks have no room, let others serve the call: with other launches, if need be."""
 
     def either(code: int) -> None:

@@ -98,7 +98,7 @@ def run(entry: int, slots: int, from_: int = 0) -> int:
 
 
 def repeat(steps: int, from_: int, count: int, launches: int) -> int:
-    """Launch what a table of `native_run.STEP` words describes, from one on; launches are counted at an address.
+    """Launch what a table of `run.STEP` words describes, from one on; launches are counted at an address.
 
     Gives the first that stopped or reported something, or how many there are.
     """

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import llvmlite.binding as llvm
 
@@ -68,7 +68,7 @@ def made_for() -> tuple[str, ...]:
 
 
 @cache
-def target_machine() -> Any:
+def target_machine() -> llvm.TargetMachine:
     """LLVM's code generator for this machine."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -84,10 +84,10 @@ MOST_LIBRARIES: Final = 16
 class _Linker:
     """What links objects now, and how many it has linked."""
 
-    jit: Any = None
+    jit: llvm.LLJIT | None = None
     libraries: int = 0
 
-    def next(self) -> Any:
+    def next(self) -> llvm.LLJIT:
         """For one library more."""
         if self.jit is None or self.libraries == MOST_LIBRARIES:
             self.jit, self.libraries = jit(), 0
@@ -98,7 +98,7 @@ class _Linker:
 _LINKER: Final = _Linker()
 
 
-def jit() -> Any:
+def jit() -> llvm.LLJIT:
     """What links objects into this process; it lives as long as one of them.
 
     On x86-64 by RuntimeDyld, which takes less time; elsewhere by JITLink: on arm64 the other gives up where code is
