@@ -87,7 +87,7 @@ def clear_cache() -> tuple[int, int]:
 
 
 def _kept() -> tuple[Any, Any]:
-    names = ("llvm.cache", "shared.kept")
+    names = ("shared.object_cache", "shared.kept")
     room, files = (importlib.import_module(f"adstack.backends.{name}") for name in names)
     return room, files
 
