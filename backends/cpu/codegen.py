@@ -61,6 +61,6 @@ def emit_module(
     if framed:
         chosen, frames = stack_frames(program, chosen)
     emitted = emit_program(
-        program, chosen, debug=debug, masked=masked, framed=frames, inside=assumed.inside, sites=sites
+        program, chosen, debug=debug, masked=masked, framed=frames, in_bounds=assumed.inside, sites=sites
     )
     return Module(emitted, emitted.text + entry_text(program, emitted, assumed, debug=debug))

@@ -1,4 +1,4 @@
-"""The adstack machine (see `adstack.interpreter.stacks`): one stack per lane, in memory that the launch provides.
+"""The adstack machine (see `adstack.interpreter.stacks`): stacks with a counter and adjoints, for code of one lane.
 
 A stack is a record {pointer to slots, capacity} with a counter per lane. Slots of primals and adjoints are taken from
 the C heap when the stack is made, and given back when it is made anew or the function ends.

@@ -86,7 +86,7 @@ class Target:
         return e.w.let(f"getelementptr i8, ptr {address}, i64 {e.w.let(f'mul i64 %seat, {size}')}")
 
     def claim(self, e: FunctionWriter, op: Op, words: Words) -> None:
-        """Have rows from here on, if the iteration needs any: here all lanes have."""
+        """Take rows of adstacks from here on, if the iteration needs any; on the host every lane has its own."""
 
     def row(self, e: FunctionWriter) -> tuple[str, str]:
         """How many lanes stand side by side in a row of adstacks, and which is this thread's first: two i64."""

@@ -15,7 +15,7 @@ __all__ = ["Box", "first_lanes"]
 
 
 def first_lanes(e: RegionEmitter, position: str, stop: str) -> str:
-    """The lanes whose iterations come before `stop`, of which there are some: so many low bits of a word."""
+    """The mask of the lanes whose iterations come before `stop`; there is at least one."""
     left = e.w.let(f"sub i64 {stop}, {position}")
     over = e.w.intrinsic("llvm.usub.sat.i64", "i64", [("i64", str(e.lanes)), ("i64", left)])
     word = f"i{e.lanes}"
@@ -56,11 +56,11 @@ class Box:
     def _coordinates(self, position: str) -> list[str]:
         """The point at a position, relative to the lower bounds."""
         e, rest = self.e, position
-        found: list[str] = []
+        inner: list[str] = []
         for extent in reversed(self.extent[1:]):
-            found.insert(0, e.w.let(f"urem i64 {rest}, {extent}"))
+            inner.insert(0, e.w.let(f"urem i64 {rest}, {extent}"))
             rest = e.w.let(f"udiv i64 {rest}, {extent}")
-        return [rest, *found]
+        return [rest, *inner]
 
     def bind_one(self, position: str) -> None:
         """Bind the indices of one iteration."""

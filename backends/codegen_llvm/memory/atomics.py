@@ -1,8 +1,8 @@
 """Atomic updates.
 
-Serial code needs no atomics: it loads, combines, stores; so do updates of an element that no other iteration touches
-(see `own`). In a parallel loop an update of one element by all lanes whose
-old value nobody looks at is first combined over the lanes (or over all iterations: see `gathering`).
+Serial code needs no atomics: it loads, combines, stores. So do updates of an element that no other iteration touches
+(see `exclusive_updates`). In a parallel loop an update of one element by all lanes, whose old value nobody takes, is
+first combined over the lanes, or over all iterations of a thread (see `reductions`).
 """
 
 from __future__ import annotations
@@ -63,20 +63,20 @@ def _atomic(e: RegionEmitter, op: Op) -> None:
 def _updated(e: RegionEmitter, op: Op, indices: list[Value], values: list[Value]) -> str | None:
     """Update; the old value, if anybody wants it."""
     address = address_of(e, op.attrs["place"], indices)
-    alone = e.exclusive.get(op) if e.frame.parallel else ""
-    if alone == "":
+    exclusive = e.exclusive.get(op) if e.frame.parallel else ""
+    if exclusive == "":
         e.bind(op.result, _plain(e, op, address, values))
-    elif alone is None:
+    elif exclusive is None:
         _shared(e, op, address, values)
     else:
-        _either(e, op, alone, address, values)
+        _either(e, op, exclusive, address, values)
     return e.at(op.result, e.width(op.result)) if op.result in e.used else None
 
 
-def _either(e: RegionEmitter, op: Op, alone: str, address: Address, values: list[Value]) -> None:
-    """As nobody else's element if so it is, which is seen when the task runs."""
+def _either(e: RegionEmitter, op: Op, exclusive: str, address: Address, values: list[Value]) -> None:
+    """A plain update where the element is exclusive, which is known when the task runs; an atomic one elsewhere."""
     plain, shared, after = e.label("plain"), e.label("shared"), e.label("updated")
-    e.split(alone, plain, shared)
+    e.split(exclusive, plain, shared)
     e.enter(plain)
     old, where = _plain(e, op, address, values), e.block
     e.jump(after)
@@ -115,9 +115,9 @@ def _over_lanes(e: RegionEmitter, op: Op, address: Address, values: list[Value])
         old = update(e, kind, at, dtype, *names)
         return [e.w.let(f"insertelement {ty} {w}, {scalar_type(dtype)} {old}, i64 {lane}") for w in wholes]
 
-    found = each_lane(e, one, () if unused else (ty,))
+    old_values = each_lane(e, one, () if unused else (ty,))
     if not unused:
-        e.bind(op.result, found[0])
+        e.bind(op.result, old_values[0])
 
 
 def _lane_pointer(e: RegionEmitter, address: Address, dtype: DType, lane: str) -> str:
@@ -151,7 +151,7 @@ def reduced(e: RegionEmitter, kind: str, dtype: DType, vector: str) -> str:
 
 
 def _plain(e: RegionEmitter, op: Op, address: Address, values: list[Value]) -> str:
-    """Load, combine, store: nobody else is there. In as many lanes as there are; the old values."""
+    """Load, combine, store, in all lanes, where nobody else touches the elements; gives the old values."""
     kind, dtype = op.attrs["kind"], op.attrs["place"].dtype
     old = from_memory(e, read(e, address, dtype), dtype, e.lanes)
     new = _combined(e, e.lanes, kind, dtype, old, [e.at(v, e.lanes) for v in values])
@@ -188,7 +188,7 @@ def update(e: RegionEmitter, kind: str, pointer: str, dtype: DType, *values: str
 
 
 def _added(e: RegionEmitter, pointer: str, dtype: DType, value: str, least: float, *, wanted: bool) -> str:
-    """By memory itself if the value's magnitude is not below the least with which it adds to the bit; NaN is not."""
+    """By one instruction if the magnitude of the value is at least the one from which it is exact; NaN is below it."""
     w, ty = e.w, scalar_type(dtype)
     size = w.intrinsic(f"llvm.fabs.f{dtype.bits}", ty, [(ty, value)])
     small, large, after = e.label("small"), e.label("large"), e.label("added")
@@ -204,7 +204,7 @@ def _added(e: RegionEmitter, pointer: str, dtype: DType, value: str, least: floa
 
 
 def _atomic_update(e: RegionEmitter, word: str, pointer: str, dtype: DType, value: str, *, wanted: bool) -> str:
-    """What memory does by itself."""
+    """An update by one instruction of the target; the old value, or poison if it is not wanted."""
     if not wanted and e.target.reduce(e, word, pointer, dtype, value):
         return "poison"
     where = f"ptr {pointer}, {memory_type(dtype)} {value}"
@@ -236,9 +236,9 @@ def _exchanged(
         e.enter(change)
     swap = f"cmpxchg ptr {pointer}, {word} {seen}, {word} {raw}{e.target.scope}"
     pair = e.w.let(f"{swap} monotonic monotonic, align {size}")
-    found = e.w.let(f"extractvalue {{ {word}, i1 }} {pair}, 0")
+    now = e.w.let(f"extractvalue {{ {word}, i1 }} {pair}, 0")
     done = e.w.let(f"extractvalue {{ {word}, i1 }} {pair}, 1")
-    e.w.lines[line] += f" [ {start}, %{before} ], [ {found}, %{e.block} ]"
+    e.w.lines[line] += f" [ {start}, %{before} ], [ {now}, %{e.block} ]"
     e.split(done, after, head)
     e.enter(after)
     return old

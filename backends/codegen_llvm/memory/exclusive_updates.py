@@ -17,9 +17,9 @@ __all__ = ["exclusive_atomics"]
 
 
 def exclusive_atomics(e: RegionEmitter, loop: Op, header: Sequence[Op]) -> dict[Op, str]:
-    """The atomics of a `parallel_for` that need not be atomic -> an i1 that says whether so it is; "" if it always is.
+    """The atomics of a `parallel_for` that may be plain updates -> the i1 under which they are; "" for always.
 
-    To be called between the header and the loop: the i1s are computed here.
+    Called between the header and the loop, where the i1s are computed.
     """
     updates = exclusive_updates(loop, header)
     alone = {
@@ -29,7 +29,7 @@ def exclusive_atomics(e: RegionEmitter, loop: Op, header: Sequence[Op]) -> dict[
 
 
 def _alone(e: RegionEmitter, place: Place, others: Sequence[Place]) -> str:
-    """Whether a place's memory lies apart from that of all others."""
+    """Whether the memory of a place overlaps that of none of the others (an i1); "" if there are no others."""
     alone = ""
     start, end = _span(e, place) if others else ("", "")
     for other in others:
@@ -41,7 +41,7 @@ def _alone(e: RegionEmitter, place: Place, others: Sequence[Place]) -> str:
 
 
 def _span(e: RegionEmitter, place: Place) -> tuple[str, str]:
-    """Where a place's memory begins and ends."""
+    """The addresses (i64) where the memory of a place begins and ends."""
     start = e.w.let(f"ptrtoint ptr {e.frame.pointers[place.name]} to i64")
     size = str(place.dtype.size)
     for axis in range(place.rank):

@@ -1,8 +1,7 @@
-"""Atomic updates gathered over all iterations that a thread runs, and applied once.
+"""Reductions: atomic updates that each thread combines over all its iterations, and applies once.
 
-These are updates of one element whose old value nobody looks at, in a loop that touches the place in no other way.
-Places that the caller hands in may overlap others: whether they do is seen when the task runs, and then nothing is
-gathered.
+Which atomics these are is an analysis of the IR (`adstack.analysis.reductions`). Places that the caller hands in may
+overlap others: that is compared when the task runs, and where they do nothing is combined ahead.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ __all__ = ["Reductions"]
 
 
 class _Slot:
-    """What one loop has gathered for one atomic, a number per lane, in memory of the function."""
+    """The partial result of one reduction in one loop, a number per lane, in memory of the function."""
 
-    def __init__(self, e: RegionEmitter, op: Op, address: str, alone: str) -> None:
+    def __init__(self, e: RegionEmitter, op: Op, address: str, apart: str) -> None:
         self.kind: str = op.attrs["kind"]
         self.dtype = op.attrs["place"].dtype
-        self.op, self.address, self.alone, self.lanes = op, address, alone, e.lanes
+        self.op, self.address, self.apart, self.lanes = op, address, apart, e.lanes
         self.memory = e.frame.slot(self._type)
         neutral = e.repeated(identity(self.kind, self.dtype), self.dtype)
         e.w.do(f"store {self._type} {neutral}, ptr {self.memory}, align 64")
@@ -40,7 +39,7 @@ class _Slot:
 
     def add(self, e: RegionEmitter, value: Value) -> None:
         """Combine the running lanes' values; one lane applies its value at once where places overlap."""
-        if self.alone and self.lanes == 1:
+        if self.apart and self.lanes == 1:
             self._add_or_apply(e, value)
         else:
             self._add(e, value)
@@ -54,7 +53,7 @@ class _Slot:
 
     def _add_or_apply(self, e: RegionEmitter, value: Value) -> None:
         gather, apply, after = e.label("gather"), e.label("apply"), e.label("gathered")
-        e.split(self.alone, gather, apply)
+        e.split(self.apart, gather, apply)
         e.enter(gather)
         self._add(e, value)
         e.jump(after)
@@ -85,18 +84,18 @@ class _Slot:
 
 
 class Reductions:
-    """The atomics of a loop body that are gathered.
+    """The reductions of a loop body.
 
     Attributes:
         ops: the atomics.
-        alone: an i1 that says whether nothing overlaps what they update; "" if that is certain.
+        apart: an i1 that says whether nothing overlaps what they update; "" if that is certain.
     """
 
     def __init__(self, body: Region) -> None:
         self._touching = by_place(body)
         self.ops = list(reductions(body, self._touching.values()))
         self._addresses: dict[Op, str] = {}
-        self.alone = ""
+        self.apart = ""
 
     def prepare(self, e: RegionEmitter, body: Region) -> None:
         """Before the loops: compute the addresses, and whether they are apart from everything else."""
@@ -111,12 +110,12 @@ class Reductions:
             for others in self._touching.values():
                 other: Place = others[0].attrs["place"]
                 if may_overlap(place, other):
-                    apart = _apart(e, address, place, other)
-                    self.alone = e.w.let(f"and i1 {self.alone}, {apart}") if self.alone else apart
+                    is_apart = _apart(e, address, place, other)
+                    self.apart = e.w.let(f"and i1 {self.apart}, {is_apart}") if self.apart else is_apart
 
     def open(self, e: RegionEmitter) -> None:
         """Begin a loop."""
-        e.reductions = {op: _Slot(e, op, self._addresses[op], self.alone) for op in self.ops}
+        e.reductions = {op: _Slot(e, op, self._addresses[op], self.apart) for op in self.ops}
 
     def close(self, e: RegionEmitter) -> None:
         """End a loop."""

@@ -1,8 +1,8 @@
-"""Guarded accesses: nothing outside is touched, and the first index that is outside is recorded.
+"""Guarded accesses: nothing out of bounds is touched, and the first index that is out of bounds is recorded.
 
-What hardly ever happens is kept out of the way. An access of one lane, or of neighbours in all lanes, stays what it is,
-beside what there is to do where some lane is outside; any other has a mask, from which a jump hardly ever taken removes
-lanes.
+The case that some index is out of bounds is kept off the usual path. An access of one lane, or of neighbours in all
+lanes, stays what it is, beside a second version of it for the case that some lane is out of bounds. Any other access
+has a mask, from which a branch that is hardly ever taken removes lanes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def is_guarded(e: RegionEmitter, op: Op) -> bool:
 
 
 def _axes(e: RegionEmitter, op: Op) -> list[int]:
-    """Those on which it may be."""
+    """The axes on which an access may be out of bounds."""
     inside = e.frame.in_bounds.get(op, ())
     return [axis for axis in op.attrs.get("guarded", ()) if axis not in inside]
 
@@ -164,7 +164,7 @@ def _report(e: RegionEmitter, op: Op, bad: str, width: int) -> None:
 
 
 def _call(e: RegionEmitter, number: int, mask: str, values: Sequence[Value], told: Sequence[str]) -> None:
-    """Let a function do it: it is hardly ever called, but there are many calls."""
+    """Record by a call of a cold function, as there are many such places, and hardly any of them is ever reached."""
     forms = [e.form(v) for v in values]
     key = "outside", (e.lanes, tuple((v.dtype, e.width(v)) for v in values), len(told))
     symbol = e.module.once(key, lambda symbol: _recorder(e, symbol, values, len(told)))

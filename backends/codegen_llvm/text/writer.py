@@ -92,10 +92,10 @@ def any_lane(w: Writer, lanes: int, mask: str) -> str:
 
 def any_of(w: Writer, conditions: Sequence[str]) -> str:
     """Whether one of some i1 holds."""
-    found = "false"
+    either = "false"
     for condition in conditions:
-        found = condition if found == "false" else w.let(f"or i1 {found}, {condition}")
-    return found
+        either = condition if either == "false" else w.let(f"or i1 {either}, {condition}")
+    return either
 
 
 def return_values(w: Writer, names: Sequence[str], types: Sequence[str], *, struct: bool = False) -> str:
