@@ -200,7 +200,7 @@ class _TaskEmitter:
     def _vector_loop(
         self, e: RegionEmitter, box: Box, reductions: Reductions, lanes: int, *, in_rows: bool, masked: bool
     ) -> str:
-        """Run `lanes` iterations at a time, to the last whole vector, or to the end under a mask; gives where it stops."""
+        """Run `lanes` iterations at a time, to the last whole vector, or under a mask to the end; where it stops."""
         body = box.loop.regions[0]
         stop = "%end" if in_rows else box.last_vector(lanes)
         if reductions.apart:

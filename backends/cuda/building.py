@@ -22,7 +22,8 @@ from adstack.runtime.processes import foreign
 
 from .adstacks import Layouts
 from .codegen import BLOCK, FUNCTION, HEAD, MOST, ROW, TABLE, WORDS, Module
-from .driver import Driver, DriverError
+from .driver import Driver
+from .driver_error import DriverError
 from .emulator import Emulator
 from .executable import Executable, pinned_words
 from .layout import PRINT_WORDS, OwnMemory

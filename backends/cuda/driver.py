@@ -14,43 +14,31 @@ import numpy.typing as npt
 
 from adstack.errors import AdstackError, AdstackMemoryError, AdstackRuntimeError
 
+from .driver_error import DriverError
 from .graph_calls import DriverGraph, Node
+from .header import (
+    ATTRIBUTES,
+    ERROR_LOG,
+    ERROR_LOG_BYTES,
+    HEAP_LIMIT,
+    NO_TIMING,
+    NOT_STARTED,
+    OUT_OF_MEMORY,
+    PTX,
+    REFUSED,
+    TARGET_FROM_CONTEXT,
+)
 from .overlap import can_overlap, overlapping
 
-__all__ = ["Device", "Driver", "DriverError", "failure", "library"]
+__all__ = ["Device", "Driver", "failure", "library"]
 
 _NAMES: Final = ("libcuda.so.1", "libcuda.so", "nvcuda.dll")
-_REFUSED: Final = 1
-_OUT_OF_MEMORY: Final = 2
 _MOST_BYTES: Final = 2**62
-_NOT_STARTED: Final = 3
-_LOST: Final = frozenset({700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999})
-"""Codes after which nothing works any more in this process: illegal addresses, traps, time-outs, hardware errors."""
-_PTX: Final = 1
-"""What `cuLinkAddData` is told to link."""
-_ATTRIBUTES: Final = {"multiprocessors": 16, "threads": 39, "major": 75, "minor": 76}
-_ERROR_LOG, _ERROR_LOG_BYTES, _TARGET_FROM_CONTEXT = 5, 6, 8
-_NO_TIMING: Final = 2
-"""An event for nothing but order."""
 _WORD: Final = 8
-_HEAP_LIMIT: Final = 2
 _HEAP_BYTES: Final = 256 * 1024 * 1024
 _HEAP_SHARE: Final = 64
 """The device's own heap has this part of its memory, and so many bytes at least: some KiB for every thread."""
 _LOG_BYTES: Final = 16384
-
-
-class DriverError(Exception):
-    """A call that failed: its name, CUDA's code, and what that means."""
-
-    def __init__(self, call: str, code: int, meaning: str) -> None:
-        super().__init__(f"{call} failed: {meaning} (CUDA error {code})")
-        self.code = code
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether the device can't be used any more by this process."""
-        return self.code in _LOST
 
 
 @dataclass(frozen=True)
@@ -98,7 +86,7 @@ def _opened(name: str) -> ctypes.CDLL | None:
 
 def failure(error: DriverError, doing: str) -> AdstackError:
     """What a program is told about a call that failed."""
-    if error.code == _OUT_OF_MEMORY:
+    if error.code == OUT_OF_MEMORY:
         return AdstackMemoryError(
             f"the device has no memory left for {doing}",
             do="use smaller arrays, free those not needed, or end other programs that use the device",
@@ -108,7 +96,7 @@ def failure(error: DriverError, doing: str) -> AdstackError:
             f"the device failed, {doing}: {error}",
             do="end this process, which can't use the device any more; debug=True finds accesses out of bounds",
         )
-    forked = "start processes by spawn: one that was forked can't use the device" if error.code == _NOT_STARTED else ""
+    forked = "start processes by spawn: one that was forked can't use the device" if error.code == NOT_STARTED else ""
     return AdstackRuntimeError(f"{doing}: {error}", do=forked)
 
 
@@ -142,7 +130,7 @@ class Driver:
         self._call("cuDeviceGetName", name, 256, self._handle)
         self._call("cuDeviceTotalMem_v2", ctypes.byref(memory), self._handle)
         self._call("cuDriverGetVersion", ctypes.byref(version))
-        numbers = {key: self._attribute(code) for key, code in _ATTRIBUTES.items()}
+        numbers = {key: self._attribute(code) for key, code in ATTRIBUTES.items()}
         return Device(
             name.value.decode(),
             (numbers["major"], numbers["minor"]),
@@ -170,7 +158,7 @@ class Driver:
         address = ctypes.c_uint64()
         size = max(-(-size // _WORD), 1) * _WORD  # atomic operations on bytes take the whole word
         if size > _MOST_BYTES:  # the driver would be handed what is left of it in 64 bits
-            raise DriverError("cuMemAlloc", _OUT_OF_MEMORY, f"{size} bytes are more than any device has")
+            raise DriverError("cuMemAlloc", OUT_OF_MEMORY, f"{size} bytes are more than any device has")
         self._call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(size))
         if zeroed:
             self.zero(address.value, size)
@@ -245,12 +233,12 @@ class Driver:
         """Machine code of PTX, for this very device."""
         state, image, size = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
         log = ctypes.create_string_buffer(_LOG_BYTES)
-        names = (ctypes.c_int * 3)(_ERROR_LOG, _ERROR_LOG_BYTES, _TARGET_FROM_CONTEXT)
+        names = (ctypes.c_int * 3)(ERROR_LOG, ERROR_LOG_BYTES, TARGET_FROM_CONTEXT)
         values = (ctypes.c_void_p * 3)(ctypes.addressof(log), _LOG_BYTES, None)
         self._call("cuLinkCreate_v2", 3, names, values, ctypes.byref(state))
         try:
             text = ptx.encode() + b"\0"
-            self._call("cuLinkAddData_v2", state, _PTX, text, ctypes.c_size_t(len(text)), b"kernels", 0, None, None)
+            self._call("cuLinkAddData_v2", state, PTX, text, ctypes.c_size_t(len(text)), b"kernels", 0, None, None)
             self._call("cuLinkComplete", state, ctypes.byref(image), ctypes.byref(size))
             return ctypes.string_at(image, size.value)
         except DriverError as error:
@@ -274,11 +262,11 @@ class Driver:
         an earlier `init` made is found again. A smaller one that others have used is kept: threads may find it full.
         """
         found = ctypes.c_size_t()
-        self._call("cuCtxGetLimit", ctypes.byref(found), _HEAP_LIMIT)
+        self._call("cuCtxGetLimit", ctypes.byref(found), HEAP_LIMIT)
         wanted = max(self.device.memory // _HEAP_SHARE, _HEAP_BYTES)
         if found.value < wanted:
-            code = self._library.cuCtxSetLimit(_HEAP_LIMIT, ctypes.c_size_t(wanted))
-            if code != _REFUSED:
+            code = self._library.cuCtxSetLimit(HEAP_LIMIT, ctypes.c_size_t(wanted))
+            if code != REFUSED:
                 _checked("cuCtxSetLimit", code)
 
     def unload(self, module: object) -> None:
@@ -333,7 +321,7 @@ class Driver:
     def order(self, first: int | None, then: int | None) -> None:
         """Let what comes into one stream wait for what is in another; None is the default stream."""
         if self._event.value is None:
-            self._call("cuEventCreate", ctypes.byref(self._event), _NO_TIMING)
+            self._call("cuEventCreate", ctypes.byref(self._event), NO_TIMING)
         self._call("cuEventRecord", self._event, ctypes.c_void_p(first))
         self._call("cuStreamWaitEvent", ctypes.c_void_p(then), self._event, 0)
 

@@ -14,14 +14,15 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from .driver import Device, DriverError
+from .driver import Device
+from .driver_error import DriverError
 from .graph_calls import KernelParams, Launch, Node, Zero
 from .graph_updates import Updates
+from .header import OUT_OF_MEMORY
 from .toolchain import Code, host_code
 
 __all__ = ["Emulator"]
 
-_OUT_OF_MEMORY: Final = 2
 _FUNCTIONS: Final = ("adstack.launch", "adstack.use", "adstack.zero", "adstack.fetch")
 _TEXT: Final = """
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
@@ -66,7 +67,7 @@ class Emulator:
     def allocate(self, size: int, *, zeroed: bool = True) -> int:
         """The address of so many bytes."""
         if size > self.available():
-            raise DriverError("allocate", _OUT_OF_MEMORY, "out of memory")
+            raise DriverError("allocate", OUT_OF_MEMORY, "out of memory")
         made = np.full(max(size, 1) + 256, 0 if zeroed else 0xA5, np.uint8)
         address = -(-made.ctypes.data // 256) * 256
         self._memory[address] = made

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from .driver_error import DriverError
 from .graph_updates import Updates
 
-__all__ = ["DriverGraph", "KernelParams", "Launch", "Node", "Zero"]
+__all__ = ["DriverGraph", "KernelParams", "Launch", "MemsetParams", "Node", "Zero"]
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class KernelParams(ctypes.Structure):
     )
 
 
-class _MemsetParams(ctypes.Structure):
+class MemsetParams(ctypes.Structure):
     """CUDA_MEMSET_NODE_PARAMS."""
 
     _fields_ = (
@@ -95,7 +96,7 @@ class DriverGraph:
         before = (ctypes.c_void_p * 1)(self._nodes[-1].value) if self._nodes else None
         head = (ctypes.byref(made), graph, before, ctypes.c_size_t(len(self._nodes[-1:])))
         if isinstance(node, Zero):
-            memset = _MemsetParams(node.address, node.size, 0, 1, node.size, 1)
+            memset = MemsetParams(node.address, node.size, 0, 1, node.size, 1)
             self._call("cuGraphAddMemsetNode", *head, ctypes.byref(memset), context)
         else:
             params, keep = _params(node)
@@ -127,8 +128,6 @@ def _params(node: Launch) -> tuple[KernelParams, object]:
 
 
 def _release(call: Call, graph: ctypes.c_void_p, made: ctypes.c_void_p) -> None:
-    from .driver import DriverError
-
     for name, what in (("cuGraphExecDestroy", made), ("cuGraphDestroy", graph)):
         with suppress(DriverError):
             call(name, what)

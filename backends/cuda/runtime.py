@@ -28,7 +28,8 @@ from . import capability
 from .adds import float_adds
 from .building import build
 from .codegen import emit_module
-from .driver import Driver, DriverError, failure
+from .driver import Driver, failure
+from .driver_error import DriverError
 from .emulator import Emulator
 from .executable import Executable, listing
 from .graphs import Graph, Recording
