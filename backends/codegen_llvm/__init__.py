@@ -1,4 +1,13 @@
 """IR to LLVM IR, shared by the targets that LLVM compiles for: cpu, cuda, amdgpu.
 
-Imports adstack.ir and adstack.errors; the targets import it, it imports none of them.
+tasks.py   a program's tasks as LLVM functions: what the targets call
+loops      branches, loops and the iteration space of a parallel loop; loop versions, safepoints, cold paths
+adstacks   pushes and reads of adstacks, of either kind
+memory     accesses, local arrays, atomics, reductions
+safety     checks of debug mode and guarded accesses
+function   one LLVM function: blocks, operands, the dispatch over ops; the module around it, the target's hooks
+text       LLVM IR as text, and an emitter for every scalar operation
+
+Each room imports those below it. May import: adstack.ir, adstack.analysis, adstack.errors, the runtime's protocol,
+backends.shared. The targets import it; it imports none of them.
 """

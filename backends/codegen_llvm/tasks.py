@@ -13,6 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from adstack.analysis.iteration_space import bound_ops, known_extent, stays_in_rows
+from adstack.analysis.reductions import read_only_places
+from adstack.analysis.store_sinking import sinkable_stores
 from adstack.analysis.strides import Strides
 from adstack.analysis.uniformity import varying_values
 from adstack.backends.shared.sites import Site
@@ -20,21 +23,27 @@ from adstack.ir.structure import Op, Program, Region, Task
 from adstack.ir.types import DType, i64
 from adstack.runtime.adstacks.layout import Placement
 
-from . import access, atomics, checks, control, heap, kept, own, random, stacks
-from .box import Box, deciding, first_lanes, known_extent, stays_in_rows
-from .context import Context
-from .frame import TaskFrame
-from .gathering import Gathering, unwritten
-from .late import late_stores
-from .module import Module
-from .region import RegionEmitter
-from .rows import Rows, Words, heap_of, table
-from .target import HOST, Target
-from .writer import Writer, type_text
+from .adstacks import machine
+from .adstacks.counted import counted_stacks
+from .function import library_calls, random
+from .function.adstack_state import Rows
+from .function.context import Context
+from .function.frame import TaskFrame
+from .function.heap_table import Words, heap_of, table
+from .function.module import Module
+from .function.region import RegionEmitter
+from .function.target import HOST, Target
+from .loops import branches, for_loops, while_loops
+from .loops.iteration_space import Box, first_lanes
+from .memory import access, atomics, thread_heap
+from .memory.exclusive_updates import exclusive_atomics
+from .memory.reductions import Reductions
+from .safety import checks
+from .text.writer import Writer, type_text
 
 __all__ = ["Emitted", "emit_counts", "emit_program"]
 
-_EMITTERS = (access, atomics, checks, control, random, stacks)
+_EMITTERS = (access, atomics, branches, checks, for_loops, library_calls, machine, random, while_loops)
 """Importing them registers what they emit."""
 
 
@@ -67,7 +76,7 @@ def emit_program(
     target: Target = HOST,
     masked: Sequence[bool] = (),
     framed: Mapping[int, Placement] = MappingProxyType({}),
-    inside: Mapping[Op, tuple[int, ...]] = MappingProxyType({}),
+    in_bounds: Mapping[Op, tuple[int, ...]] = MappingProxyType({}),
     sites: list[Site] | None = None,
 ) -> Emitted:
     """All tasks of a program in one module.
@@ -80,7 +89,7 @@ def emit_program(
         masked: per task, whether the last iterations, too few for all lanes, run under a mask rather than one by one:
             half the code, where the target has masks and the loop has one axis.
         framed: the tasks whose adstacks are in the frame of their function instead of the heap, and where there.
-        inside: guarded accesses -> the axes on which they need no guard.
+        in_bounds: guarded accesses -> the axes on which they need no guard.
         sites: those of other code for the same program, which are added to.
     """
     module = Module(target.head)
@@ -91,7 +100,7 @@ def emit_program(
         symbol = f"task{number}"
         out.symbols.append(symbol)
         emitter = _TaskEmitter(module, out, task, symbol, debug, target)
-        emitter.words, emitter.framed, emitter.inside = out.rows.get(number), framed.get(number), inside
+        emitter.words, emitter.framed, emitter.in_bounds = out.rows.get(number), framed.get(number), in_bounds
         if task.kind == "parallel":
             emitter.parallel(out.lanes[number], 2 * section + 1, masked=number < len(masked) and masked[number])
             section += 1
@@ -120,7 +129,7 @@ class _TaskEmitter:
         self.target = target
         self.words: Words | None = None
         self.framed: Placement | None = None
-        self.inside: Mapping[Op, tuple[int, ...]] = {}
+        self.in_bounds: Mapping[Op, tuple[int, ...]] = {}
         self.used = {v for op in task.body.walk() for v in op.operands}
 
     def serial(self, section: int) -> None:
@@ -146,18 +155,18 @@ class _TaskEmitter:
         for op in header:
             e.op(op)
         box = Box(e, loop)
-        gathering = Gathering(Region() if self.debug else loop.regions[0])
-        gathering.prepare(e, loop.regions[0])
-        e.owned = own.prepare(e, loop, header)
+        reductions = Reductions(Region() if self.debug else loop.regions[0])
+        reductions.prepare(e, loop.regions[0])
+        e.exclusive = exclusive_atomics(e, loop, header)
         in_rows = stays_in_rows(loop, header, lanes)
-        masked = masked and lanes > 1 and (in_rows or (len(box.extent) == 1 and not gathering.alone))
+        masked = masked and lanes > 1 and (in_rows or (len(box.extent) == 1 and not reductions.apart))
         start, stop, step = self.target.span(e.w, box.total)
         if lanes > 1:
-            start = self._vector_loop(e, box, gathering, lanes, in_rows=in_rows, masked=masked)
-        if gathering.alone or not (masked or in_rows):
-            gathering.open(e)
+            start = self._vector_loop(e, box, reductions, lanes, in_rows=in_rows, masked=masked)
+        if reductions.apart or not (masked or in_rows):
+            reductions.open(e)
             self._iterate(e, start, stop, step, box.bind_one, loop.regions[0])
-            gathering.close(e)
+            reductions.close(e)
         _finish(e)
         self._close(e, self.target.parallel(self.symbol))
 
@@ -181,7 +190,7 @@ class _TaskEmitter:
         *header, loop, _ = self.task.body.ops
         e = self._open(parallel=False, section=0)
         e.frame.leave = "ret i64 0"
-        for op in deciding(loop, header):
+        for op in bound_ops(loop, header):
             e.op(op)
         e.w.do(f"ret i64 {Box(e, loop).total()}")
         self._close(e, f'define internal i64 @"{self.symbol}.count"(ptr noalias %ctx)', inline=True)
@@ -189,22 +198,22 @@ class _TaskEmitter:
     # ---- loops over iterations
 
     def _vector_loop(
-        self, e: RegionEmitter, box: Box, gathering: Gathering, lanes: int, *, in_rows: bool, masked: bool
+        self, e: RegionEmitter, box: Box, reductions: Reductions, lanes: int, *, in_rows: bool, masked: bool
     ) -> str:
-        """Iterations `lanes` at a time, while so many are left, or to the end under a mask; gives where it stops."""
+        """Run `lanes` iterations at a time, to the last whole vector, or under a mask to the end; where it stops."""
         body = box.loop.regions[0]
         stop = "%end" if in_rows else box.last_vector(lanes)
-        if gathering.alone:
-            stop = e.w.let(f"select i1 {gathering.alone}, i64 {stop}, i64 %begin")
+        if reductions.apart:
+            stop = e.w.let(f"select i1 {reductions.apart}, i64 {stop}, i64 %begin")
         e.lanes, e.varying = lanes, varying_values(body, body.args[-1:] if in_rows else None)
         e.strides = Strides(box.loop, e.varying)
-        gathering.open(e)
+        reductions.open(e)
         if in_rows:
             position = self._along_rows(e, box, stop, masked=masked)
         else:
             bind = functools.partial(box.bind_lanes, lanes=lanes)
             position = self._iterate(e, "%begin", stop, str(lanes), bind, body, masked=masked)
-        gathering.close(e)
+        reductions.close(e)
         e.lanes, e.varying, e.strides = 1, set(), None
         return position
 
@@ -261,7 +270,7 @@ class _TaskEmitter:
         return position
 
     def _restart_random(self, e: RegionEmitter) -> None:
-        """No number has been drawn yet."""
+        """Set the counters of random numbers to zero, at the start of an iteration."""
         if any(op.name == "random" for op in self.task.body.walk()):
             ty = type_text(i64, e.lanes)
             e.w.do(f"store {ty} {e.w.constant(0, i64, e.lanes)}, ptr {e.frame.counter_of(e.lanes)}, align 64")
@@ -273,7 +282,7 @@ class _TaskEmitter:
         w = Writer()
         e = RegionEmitter(self.module, w, 1, set())
         e.used = self.used
-        e.counted = kept.counted_stacks(self.task.body, heap_of(self.task))
+        e.stack_groups = counted_stacks(self.task.body, heap_of(self.task))
         context = self.out.context
         for arg, slot in zip(self.task.body.args, context.params, strict=True):
             e.bind(arg, _parameter(e, arg.dtype, slot))
@@ -281,11 +290,11 @@ class _TaskEmitter:
         pointers = {name: self._address(w, slot) for name, slot in context.pointers.items() if name in places}
         extents = {key: _slot(w, slot, "i64") for key, slot in context.extents.items() if key[0] in places}
         e.task = TaskFrame(self.task.name, self.debug, parallel, pointers, extents, self.out.sites, section)
-        e.task.target, e.task.inside = self.target, self.inside
-        if self.target.fixed_loads and parallel:
-            e.task.fixed = frozenset(unwritten(self.task.body))
-        if self.target.quick and parallel and not self.debug:
-            e.late = late_stores(self.task.body.ops[-2].regions[0])
+        e.target, e.task.array_limit, e.task.in_bounds = self.target, self.target.array_bytes, self.in_bounds
+        if self.target.invariant_loads and parallel:
+            e.task.read_only = frozenset(read_only_places(self.task.body))
+        if self.target.loop_versions and parallel and not self.debug:
+            e.sunk = sinkable_stores(self.task.body.ops[-2].regions[0])
         for name, slot in context.own.items():
             if name in ("parallel", "sized", "poll", "stop", "unfit"):
                 continue
@@ -306,7 +315,7 @@ def _finish(e: RegionEmitter) -> None:
     """Where a task ends, in full or interrupted."""
     e.jump("finish")
     e.enter("finish")
-    heap.release(e)
+    thread_heap.release(e)
     e.w.do("ret void")
 
 

@@ -1,4 +1,12 @@
 """The cpu target: LLVM IR compiled in the process and run by its threads.
 
-Imports adstack.ir, adstack.errors, the runtime's protocol and adstack.backends.codegen_llvm.
+capability.py, layout.py, codegen.py, toolchain.py, runtime.py: what every backend has
+lanes.py, grain.py          how many iterations run side by side, and how many are worth a thread
+entry.py, fitting.py        the function that runs a program's tasks; which launches need no guards
+executable.py, graphs.py    a compiled program with the memory of its launches; launches that are repeated
+adstacks.py                 adstacks in the heap
+passes.py                   what LLVM does to a module
+pool.py                     the threads; pool_ir.py, pool_sharing.py, pool_check.py, pool_system.py: their machine code
+
+May import: adstack.ir, adstack.analysis, adstack.errors, the runtime's protocol, codegen_llvm, hostcall, shared.
 """

@@ -7,12 +7,12 @@ only if not.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.codegen_llvm.rows import Words
+from adstack.backends.codegen_llvm.function.heap_table import Words
 from adstack.backends.codegen_llvm.tasks import Emitted
 from adstack.backends.shared.memory_left import memory_left
 from adstack.ir.structure import Program
@@ -26,7 +26,7 @@ from .pool import pool
 
 __all__ = ["DeviceHeap", "Layouts"]
 
-Array = npt.NDArray[Any]
+Array = npt.NDArray[np.int64]
 
 _BLOCK: Final = layout.ALIGNMENT
 """Blocks begin at multiples of this, a line of the cache, so that threads share none."""
@@ -54,7 +54,7 @@ class DeviceHeap:
             self.record[:] = (0, 0) if storage is None else (storage.ctypes.data, self.heap.size)
 
 
-def _allocate(size: int) -> Array:
+def _allocate(size: int) -> npt.NDArray[np.generic]:
     left = memory_left()
     if left is not None and size > left:
         raise MemoryError(f"{size} bytes, and {left} are left")
@@ -80,7 +80,7 @@ class Layouts:
         self,
         program: Program,
         emitted: Emitted,
-        depths: Array | None,
+        depths: npt.NDArray[np.generic] | None,
         heap: DeviceHeap,
         limit: int,
         uses: dict[int, TaskUse],

@@ -1,38 +1,25 @@
-"""Tasks for the host's processor: how many lanes each gets, and the function that runs them one after another."""
+"""A program as one LLVM module for the host's processor: its tasks, and the entry that runs them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adstack.analysis.uniformity import varying_values
-from adstack.backends.codegen_llvm.box import known_extent, row_length
-from adstack.backends.codegen_llvm.context import own_size
-from adstack.backends.codegen_llvm.kept import KEPT
-from adstack.backends.codegen_llvm.patience import asks
-from adstack.backends.codegen_llvm.rows import Words, heap_of
+from adstack.backends.codegen_llvm.function.heap_table import heap_of
 from adstack.backends.codegen_llvm.tasks import Emitted, emit_program
 from adstack.backends.shared.sites import Site
-from adstack.ir.structure import Op, Program, Region, Task, Value
-from adstack.ir.types import DType
+from adstack.ir.structure import Program
 from adstack.runtime.adstacks.layout import Placement
 from adstack.runtime.assume import Assumed
 
-from .fitting import NOTHING, conditions, unfit
-from .grain import grain
+from .entry import entry_text
+from .fitting import NOTHING
+from .lanes import is_heavy, lanes_of
 from .layout import stack_frames
 
 __all__ = ["Module", "emit_module"]
 
-_MOST_LANES = 64
-_LEAST_LANES = 8
-_DEAR = frozenset({"for", "while", "call"})
-"""Ops that make a body long."""
 _MASKS_FROM = 64
 """Registers of so many bytes (AVX-512) come with masks that cost next to nothing."""
-_SEATS = 1 << 62
-"""Of a task whose threads need nothing of their own."""
-_REGISTERS = 24
-"""Vectors that may be live at once before they spill; some registers are left for constants."""
 
 
 @dataclass(frozen=True)
@@ -66,260 +53,14 @@ def emit_module(
         assumed: which guards are left out, and what the entry looks for; it gives UNFIT if that is not so.
         sites: of other versions, which are added to.
     """
-    chosen = [_lanes(task, lanes, vector_bytes, debug=debug) for task in program.tasks]
-    masked = [vector_bytes >= _MASKS_FROM and _is_heavy(task) for task in program.tasks]
+    chosen = [lanes_of(task, lanes, vector_bytes, debug=debug) for task in program.tasks]
+    masked = [vector_bytes >= _MASKS_FROM and is_heavy(task) for task in program.tasks]
     if narrow:
         chosen = [1 if heap_of(task) else width for task, width in zip(program.tasks, chosen, strict=True)]
     frames: dict[int, Placement] = {}
     if framed:
         chosen, frames = stack_frames(program, chosen)
     emitted = emit_program(
-        program, chosen, debug=debug, masked=masked, framed=frames, inside=assumed.inside, sites=sites
+        program, chosen, debug=debug, masked=masked, framed=frames, in_bounds=assumed.inside, sites=sites
     )
-    return Module(emitted, emitted.text + _entry(program, emitted, assumed, debug=debug))
-
-
-# ---- lanes
-
-
-def _lanes(task: Task, wanted: int, vector_bytes: int, *, debug: bool) -> int:
-    if task.kind != "parallel" or _has_machine(task) or (debug and not wanted):
-        return 1
-    loop = task.body.ops[-2]
-    extent = known_extent(loop, task.body.ops[:-2])
-    best = wanted or min(_best_lanes(loop.regions[0], vector_bytes), _row_lanes(task, loop))
-    return 1 if extent is not None and extent < best and not wanted else best
-
-
-def _is_heavy(task: Task) -> bool:
-    """Whether a second copy of the body, for one iteration, costs more to compile than masks cost to run."""
-    return task.kind == "parallel" and any(op.name in _DEAR for op in task.body.walk())
-
-
-def _has_machine(task: Task) -> bool:
-    """Whether the task runs adstacks that count for themselves: one lane at a time."""
-    return any(op.name.startswith("stack.") and op.name not in ("stack.alloca", *KEPT) for op in task.body.walk())
-
-
-def _row_lanes(task: Task, loop: Op) -> int:
-    """As many lanes as a row of the last of several axes fills, about."""
-    length = row_length(loop, task.body.ops[:-2]) if len(loop.regions[0].args) > 1 else None
-    return _MOST_LANES if length is None else max(_LEAST_LANES, 1 << max(0, length - 1).bit_length())
-
-
-def _best_lanes(body: Region, vector_bytes: int) -> int:
-    """As many vectors side by side as hide the latency of a chain of operations without spilling."""
-    varying = varying_values(body)
-    results = (v for op in body.walk() for v in op.results if v in varying and isinstance(v.type, DType))
-    per_vector = max(2, vector_bytes // max((v.dtype.size for v in results), default=4))
-    vectors, live = 4, _live(body, varying)
-    while vectors > 1 and live * vectors > _REGISTERS:
-        vectors //= 2
-    return min(_MOST_LANES, per_vector * vectors)
-
-
-def _live(region: Region, varying: set[Value]) -> int:
-    """The most vectors that are live at once, about: in nested regions those of the outer ones count too."""
-    last = dict.fromkeys(region.args, 0)
-    for position, op in enumerate(region.ops):
-        last.update((v, position) for v in op.results)  # unused, they end where they begin
-        for inner in (op, *(o for r in op.regions for o in r.walk())):
-            last.update((v, position) for v in inner.operands)
-    ending: dict[int, list[Value]] = {}
-    for value, position in last.items():
-        ending.setdefault(position, []).append(value)
-    live = varying.intersection(region.args)
-    most = len(live)
-    for position, op in enumerate(region.ops):
-        nested = max((_live(r, varying) for r in op.regions), default=0)
-        live.update(v for v in op.results if v in varying)
-        most = max(most, len(live) + nested)
-        live.difference_update(ending.get(position, ()))
-    return most
-
-
-# ---- the entry
-
-
-def _entry(program: Program, emitted: Emitted, assumed: Assumed, *, debug: bool) -> str:
-    """`i64 run(ptr ctx, i64 from)`: zero what lives in one launch, then the tasks in order.
-
-    It gives 0 at the end, or k + 1 where the heap is not ready for task k; called with that, it goes on there. A
-    launch for which it was not made is left to the entry in the slot "unfit"; if there is none it gives UNFIT.
-    """
-    brief = all(task.kind == "serial" and not asks(task.body) for task in program.tasks)
-    attributes = "#0" if brief else "#1"  # beside a loop it is not worth LLVM's time
-    slots = _slots(program, emitted)
-    lines = [f"define i64 @run(ptr %ctx, i64 %from) {attributes} {{", "entry:"]
-    for name, slot in slots.items():
-        ty = "i64" if name == "sized" else "ptr"
-        lines.append(f"  %{name}.at = getelementptr i64, ptr %ctx, i64 {slot}")
-        lines.append(f"  %{name} = load {ty}, ptr %{name}.at, align 8")
-    if emitted.rows:
-        entries = " ".join(f"i64 {number + 1}, label %task.{number}" for number in emitted.rows)
-        lines += [f"  switch i64 %from, label %start [ {entries} ]", "start:"]
-    fits = conditions(program, emitted.context, assumed)
-    lines += [*fits, "fit:"] if fits else []
-    lines += _zeroed(program, emitted)
-    for number, task in enumerate(program.tasks):
-        lines += [f"  br label %task.{number}", f"task.{number}:", *_call(number, task, emitted)]
-        if debug:
-            lines += [
-                f"  %flag{number} = load i64, ptr %errors, align 8",
-                f"  %failed{number} = icmp ne i64 %flag{number}, 0",
-                f"  br i1 %failed{number}, label %over, label %after{number}",
-                f"after{number}:",
-            ]
-    lines += ["  br label %over", "over:", "  ret i64 0"]
-    lines += unfit(emitted.context) if fits else []
-    if "stop" in slots:
-        lines += ["stopped:", "  store atomic i64 0, ptr %stop monotonic, align 8", "  ret i64 0"]  # a handler raised
-    declarations = [
-        text
-        for symbol, text in (
-            ("@llvm.memset.p0.i64", "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n"),
-            ("@llvm.smax.i64", "declare i64 @llvm.smax.i64(i64, i64)\n"),
-        )
-        if f"declare {text.split()[1]} {symbol}(" not in emitted.text
-    ]
-    return "".join(declarations) + "\n".join([*lines, "}", ""])
-
-
-def _slots(program: Program, emitted: Emitted) -> dict[str, int]:
-    """The slots of the context that the entry reads."""
-    context = emitted.context
-    wanted = {
-        "parallel": any(task.kind == "parallel" for task in program.tasks),
-        "errors": True,
-        "overflow": True,
-        "heap": bool(emitted.rows),
-        "rows": bool(emitted.rows),
-        "sized": any(task.sizes for task in program.tasks),
-        "stop": any(task.kind == "serial" and asks(task.body) for task in program.tasks),
-    }
-    slots = {name: context.own[name] for name, is_wanted in wanted.items() if is_wanted}
-    for place in program.places.values():
-        if place.kind == "depths":
-            slots["depths"] = context.pointers[place.name]
-    return slots
-
-
-def _zeroed(program: Program, emitted: Emitted) -> list[str]:
-    """Zero what lives in one launch; an interrupted one may have left its reports."""
-    lines: list[str] = []
-    for place in program.places.values():
-        if place.kind in ("temp", "result") and place.name in emitted.context.pointers:
-            name, slot = f"%own{len(lines)}", emitted.context.pointers[place.name]
-            lines.append(f"  {name}.at = getelementptr i64, ptr %ctx, i64 {slot}")
-            lines.append(f"  {name} = load ptr, ptr {name}.at, align 8")
-            lines.append(f"  call void @llvm.memset.p0.i64(ptr {name}, i8 0, i64 {own_size(place)}, i1 false)")
-    return [*lines, "  store i64 0, ptr %errors, align 8", "  store [3 x i64] zeroinitializer, ptr %overflow, align 8"]
-
-
-def _call(number: int, task: Task, emitted: Emitted) -> list[str]:
-    """Run a task: sizers only if something that they look at may have changed."""
-    lines = []
-    if task.sizes:
-        lines = [
-            f"  %stands{number} = icmp ne i64 %sized, 0",
-            f"  br i1 %stands{number}, label %done.{number}, label %size.{number}",
-            f"size.{number}:",
-        ]
-    symbol, words = emitted.symbols[number], emitted.rows.get(number)
-    total = _total(number, task)
-    if total.startswith("%"):
-        lines.append(f'  {total} = call i64 @"{symbol}.count"(ptr %ctx)')
-    if words is not None:
-        lines += _ready(number, words, total)
-    if task.kind == "parallel":
-        lines += _share(number, task, emitted)
-    else:
-        lines += [f"  call void @{symbol}(ptr %ctx)", *_unless_stopped(number, task)]
-    return [*lines, f"  br label %done.{number}", f"done.{number}:"]
-
-
-def _share(number: int, task: Task, emitted: Emitted) -> list[str]:
-    """Run a parallel task: with as many threads as there are seats, or here if it is short."""
-    symbol, least = emitted.symbols[number], grain(task, emitted.lanes[number])
-    seats = f"%blocks{number}" if number in emitted.rows else str(_SEATS)
-    total = _total(number, task)
-    return [
-        f"  %stop{number} = call i32 %parallel(ptr @{symbol}, ptr %ctx, i64 {total}, i64 {least}, i64 {seats})",
-        f"  %stopped{number} = icmp ne i32 %stop{number}, 0",
-        f"  br i1 %stopped{number}, label %over, label %ran.{number}",
-        f"ran.{number}:",
-    ]
-
-
-def _total(number: int, task: Task) -> str:
-    """How many iterations a task has."""
-    if task.kind != "parallel":
-        return "0"
-    known = known_extent(task.body.ops[-2], task.body.ops[:-2])
-    return str(known) if known else f"%total{number}"
-
-
-def _unless_stopped(number: int, task: Task) -> list[str]:
-    """Go on unless the task was told to end."""
-    if not asks(task.body):
-        return []
-    return [
-        f"  %word{number} = load atomic i64, ptr %stop monotonic, align 8",
-        f"  %halted{number} = icmp ne i64 %word{number}, 0",
-        f"  br i1 %halted{number}, label %stopped, label %on.{number}",
-        f"on.{number}:",
-    ]
-
-
-def _ready(number: int, words: Words, total: str) -> list[str]:
-    """Give the task's number back unless the heap is as the task needs it: large enough, and laid out for its depths.
-
-    A loop without iterations needs nothing.
-    """
-    lines: list[str] = []
-
-    def word(name: str, at: int) -> str:
-        lines.append(f"  %{name}{number}.at = getelementptr i64, ptr %rows, i64 {at}")
-        lines.append(f"  %{name}{number} = load i64, ptr %{name}{number}.at, align 8")
-        return f"%{name}{number}"
-
-    blocks, block, covered = word("blocks", words.blocks), word("block", words.block), word("covered", words.covered)
-    lines += [
-        f"  %size{number}.at = getelementptr i64, ptr %heap, i64 1",
-        f"  %size{number} = load i64, ptr %size{number}.at, align 8",
-        f"  %need{number} = mul i64 {blocks}, {block}",
-        f"  %fits{number} = icmp ule i64 %need{number}, %size{number}",
-        f"  %covers{number} = icmp sle i64 {total}, {covered}",
-        f"  %room{number} = and i1 %fits{number}, %covers{number}",
-    ]
-    ready = f"%room{number}"
-    for depth, group in {
-        group.depth: k for k, group in enumerate(words.heap.groups) if group.depth is not None
-    }.items():
-        name = f"{number}.{depth}"
-        lines += [
-            f"  %depth{name}.at = getelementptr i64, ptr %depths, i64 {depth}",
-            f"  %depth{name}.raw = load i64, ptr %depth{name}.at, align 8",
-            f"  %depth{name} = call i64 @llvm.smax.i64(i64 %depth{name}.raw, i64 0)",
-            f"  %capacity{name}.at = getelementptr i64, ptr %rows, i64 {words.capacities + group}",
-            f"  %capacity{name} = load i64, ptr %capacity{name}.at, align 8",
-            f"  %same{name} = icmp eq i64 %depth{name}, %capacity{name}",
-            f"  %ready{name} = and i1 {ready}, %same{name}",
-        ]
-        ready = f"%ready{name}"
-    lines += [
-        f"  br i1 {ready}, label %go.{number}, label %wait.{number}",
-        f"wait.{number}:",
-        f"  %total{number}.at = getelementptr i64, ptr %rows, i64 {words.total}",
-        f"  store i64 {total}, ptr %total{number}.at, align 8",
-        f"  ret i64 {number + 1}",
-        f"go.{number}:",
-    ]
-    if total == "0":
-        return lines
-    return [
-        f"  %none{number} = icmp sle i64 {total}, 0",
-        f"  br i1 %none{number}, label %done.{number}, label %some.{number}",
-        f"some.{number}:",
-        *lines,
-    ]
+    return Module(emitted, emitted.text + entry_text(program, emitted, assumed, debug=debug))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from adstack.backends.codegen_llvm.access import memory_type
-from adstack.backends.codegen_llvm.context import Context
+from adstack.backends.codegen_llvm.function.context import Context
+from adstack.backends.codegen_llvm.memory.access import memory_type
 from adstack.ir.structure import Program
 from adstack.runtime.assume import Assumed, Condition, Term
 

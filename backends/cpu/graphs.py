@@ -9,20 +9,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.hostcall import calls as native
+from adstack.backends.hostcall import launching
 from adstack.backends.hostcall.run import STEP
 from adstack.runtime.adstacks.heap import HeapLimit
 from adstack.runtime.protocol.backend import Bindings
 
+from .executable import Executable
 from .pool import pool
-
-if TYPE_CHECKING:
-    from .runtime import Executable
 
 __all__ = ["Graph", "Graphs"]
 
@@ -82,7 +79,7 @@ class Graph:
         for threads in self.threads:
             pool().start(threads)
         try:
-            while (at := native.repeat(self.steps.ctypes.data, at, count, launches)) < count:
+            while (at := launching.repeat(self.steps.ctypes.data, at, count, launches)) < count:
                 made, code = self.parts[at].executable, int(self.steps[at, STEP["code"]])
                 made.shapes = self.parts[at].bindings.shapes
                 if code:

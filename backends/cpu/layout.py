@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.codegen_llvm.framed import framed
+from adstack.backends.codegen_llvm.adstacks.in_frame import framed
 from adstack.errors import AdstackMemoryError
 from adstack.ir.structure import Program, Task
 from adstack.ir.types import DType
@@ -23,7 +23,7 @@ ALIGNMENT = 64
 MOST_FRAME_BYTES: Final = 256 * 1024
 """Of adstacks in the stack of a thread: some systems give the threads that a program starts no more than 512 KiB."""
 
-Array = npt.NDArray[Any]
+Array = npt.NDArray[np.generic]
 _MOST_BYTES: Final = 1 << 62
 """Beyond this a size is no number for an allocator."""
 

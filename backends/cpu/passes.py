@@ -9,7 +9,7 @@ with their test at the end: to turn those that don't, LLVM takes time that grows
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import llvmlite.binding as llvm
 
@@ -19,14 +19,14 @@ _LONG: Final = 200_000
 """Letters of a module as text, from which on it takes less time to combine instructions first than to select more."""
 
 
-def run_passes(module: Any, machine: Any, length: int = 0) -> None:
+def run_passes(module: llvm.ModuleRef, machine: llvm.TargetMachine, length: int = 0) -> None:
     """Optimise a module in place, for a machine; `length` is that of its text."""
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
     _passes(long=length >= _LONG).run(module, builder)
 
 
 @cache
-def _passes(*, long: bool) -> Any:
+def _passes(*, long: bool) -> llvm.ModulePassManager:
     """The passes are listed once: LLVM keeps 5 KiB of each list that was run."""
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()

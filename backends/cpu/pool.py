@@ -14,7 +14,7 @@ import platform
 import threading
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from adstack.backends.hostcall.symbols import python_symbols
 from adstack.backends.shared.jit import runtime_library
@@ -22,13 +22,13 @@ from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.object_cache import ObjectCache
 from adstack.runtime.threads.guards import invalidate
 
-from .pool_ir import WORDS, text
+from .pool_ir import text
+from .pool_words import CLOSED, WORDS
 
 __all__ = ["Pool", "pool", "usable_cores"]
 
 _SPIN: Final = 2000
 """Turns that a thread waits for before it sleeps: some tens of microseconds."""
-_CLOSED: Final = 1 << 30
 _SYSTEM: Final = platform.system().lower()
 _MACHINE: Final = {"x86_64": "x86", "amd64": "x86", "aarch64": "arm64", "arm64": "arm64"}
 _EXPORTS: Final = ("pool", "adstack_worker", "adstack_stop", "adstack_parallel", "adstack_finish", "adstack_poll")
@@ -73,12 +73,11 @@ class Pool:
         self._lock = threading.RLock()
         self._asked = -1
         self._ended = False
-        self._keep: tuple[Any, ...] = () if futex else _conditions()
-        addresses = [library[name] for name in sleep] if futex else [_address(f) for f in self._keep]
+        self._keep, addresses = ((), [library[name] for name in sleep]) if futex else _conditions()
         addresses.append(library["adstack_finish"])
         for name, address in zip(("wait", "wake", "finish"), addresses, strict=True):
             self._word(name).value = address
-        self._word("active").value = _CLOSED
+        self._word("active").value = CLOSED
 
     def _word(self, name: str) -> ctypes.c_int64:
         return ctypes.c_int64.from_address(self._base + 8 * WORDS[name])
@@ -137,16 +136,12 @@ class Pool:
         self._asked = -1
         for name in ("workers", "sleepers", "busy", "quit", "stop"):
             self._word(name).value = 0
-        self._word("active").value = _CLOSED
+        self._word("active").value = CLOSED
         invalidate()  # the next launch asks Python, which starts threads
 
 
-def _address(function: Any) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
-
-
-def _conditions() -> tuple[Any, ...]:
-    """Sleeping and waking by a condition of Python: (wait, wake)."""
+def _conditions() -> tuple[tuple[object, ...], list[int]]:
+    """Sleeping and waking by a condition of Python: the functions (wait, wake), to be kept, and their addresses."""
     condition = threading.Condition()
 
     def wait(word: int, expected: int) -> None:
@@ -158,14 +153,15 @@ def _conditions() -> tuple[Any, ...]:
         with condition:
             condition.notify_all()
 
-    return _PARK(wait), _PARK(wake)
+    functions = _PARK(wait), _PARK(wake)
+    return functions, [ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions]
 
 
 @cache
 def pool() -> Pool:
     """The pool of this process; it has no workers until it is started."""
     made = Pool(ObjectCache(default_folder()))
-    at_exit: Callable[[Callable[[], None]], Any] = getattr(threading, "_register_atexit", atexit.register)
+    at_exit: Callable[[Callable[[], None]], object] = getattr(threading, "_register_atexit", atexit.register)
     try:
         at_exit(made.end)
     except RuntimeError:  # the interpreter is ending already

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import llvmlite.binding as llvm
 
-from adstack.backends.shared.jit import LEVEL, linked, made_for, room_for_text, target_machine
+from adstack.backends.shared.jit import LEVEL, Library, linked, made_for, room_for_text, target_machine
 from adstack.backends.shared.object_cache import ObjectCache
 from adstack.backends.shared.room import room
 from adstack.errors import InternalError
@@ -31,7 +31,7 @@ class Code:
         entry: address of `run`.
     """
 
-    library: Any
+    library: Library
     entry: int
 
 
@@ -43,7 +43,7 @@ def warm_up() -> None:
     target_machine().emit_object(llvm.parse_assembly(text))
 
 
-def optimised(text: str) -> Any:
+def optimised(text: str) -> llvm.ModuleRef:
     """The module, parsed, verified and optimised, with memory for what comes then."""
     room_for_text(text)
     try:

@@ -1,4 +1,11 @@
 """The cuda target: NVIDIA GPUs, by way of PTX and the driver.
 
-Imports adstack.ir, adstack.errors, the runtime's protocol and adstack.backends.codegen_llvm.
+capability.py, layout.py, codegen.py, toolchain.py, runtime.py: what every backend has
+threads.py                   a task as a kernel, whose threads divide its iterations
+executable.py, building.py   a compiled program with the memory of its launches, and how one is loaded
+driver.py, header.py, driver_error.py: calls of the driver, their numbers and failures; emulator.py plays a device
+graphs.py, graph_calls.py, graph_updates.py: launches that are repeated; overlap.py: launches that overlap
+adstacks.py, adds.py         adstacks in the heap; whether memory adds floats as the language does
+
+May import: adstack.ir, adstack.analysis, adstack.errors, the runtime's protocol, codegen_llvm, hostcall, shared.
 """

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -85,7 +85,7 @@ def float_adds(driver: Driver, cached: ObjectCache | None) -> Mapping[str, float
     return {**ALWAYS, "f32": 0 if everything else LEAST} if large else ALWAYS
 
 
-def _right(driver: Driver, operation: str) -> npt.NDArray[Any]:
+def _right(driver: Driver, operation: str) -> npt.NDArray[np.bool_]:
     """Which of the additions give what IEEE 754 says, and what was there before."""
     module = driver.load(driver.link(_TEXT.replace("OPERATION", operation)))
     memory = driver.allocate(_CASES.nbytes)
@@ -97,19 +97,18 @@ def _right(driver: Driver, operation: str) -> npt.NDArray[Any]:
     finally:
         driver.free(memory)
         driver.unload(module)
-    right: npt.NDArray[Any] = _same(found[:, 0], _sums()) & _same(found[:, 1], _CASES[:, 0])
+    right: npt.NDArray[np.bool_] = _same(found[:, 0], _sums()) & _same(found[:, 1], _CASES[:, 0])
     return right
 
 
-def _sums() -> npt.NDArray[Any]:
+def _sums() -> npt.NDArray[np.float32]:
     with np.errstate(all="ignore"):
-        total: npt.NDArray[Any] = _CASES[:, 0] + _CASES[:, 1]
+        total: npt.NDArray[np.float32] = _CASES[:, 0] + _CASES[:, 1]
     return total
 
 
-def _same(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _same(a: npt.NDArray[np.float32], b: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
     """Where bits are the same, or both are NaN."""
-    same: npt.NDArray[Any] = (np.ascontiguousarray(a).view(np.uint32) == np.ascontiguousarray(b).view(np.uint32)) | (
-        np.isnan(a) & np.isnan(b)
-    )
+    bits = [np.ascontiguousarray(x).view(np.uint32) for x in (a, b)]
+    same: npt.NDArray[np.bool_] = (bits[0] == bits[1]) | (np.isnan(a) & np.isnan(b))
     return same

@@ -7,18 +7,17 @@ once, nor than the heap has room for; each goes on to further iterations.
 
 from __future__ import annotations
 
-from typing import Any
-
+import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.codegen_llvm.rows import Words
+from adstack.backends.codegen_llvm.function.heap_table import Words
 from adstack.ir.structure import Program
 from adstack.runtime.adstacks.heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, touched, uncountable
 from adstack.runtime.adstacks.layout import Placement
 
 __all__ = ["Layouts"]
 
-Array = npt.NDArray[Any]
+Array = npt.NDArray[np.int64]
 
 
 class Layouts:

@@ -8,7 +8,8 @@ from typing import Final
 from adstack.runtime.protocol.backend import Capabilities, Probe, Unavailable
 from adstack.runtime.threads.processes import foreign, start
 
-from .driver import Device, Driver, DriverError, library
+from .driver import Device, Driver, library
+from .driver_error import DriverError
 from .emulator import Emulator
 
 __all__ = ["CHOICE", "GAPS", "HOST", "chosen", "opened", "probe"]

@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from adstack.backends.codegen_llvm.box import deciding
-from adstack.backends.codegen_llvm.context import Context
-from adstack.backends.codegen_llvm.framed import framed
-from adstack.backends.codegen_llvm.gathering import Gathering
-from adstack.backends.codegen_llvm.rows import Words, table
+from adstack.analysis.iteration_space import bound_ops
+from adstack.backends.codegen_llvm.adstacks.in_frame import framed
+from adstack.backends.codegen_llvm.function.context import Context
+from adstack.backends.codegen_llvm.function.heap_table import Words, table
+from adstack.backends.codegen_llvm.memory.reductions import Reductions
 from adstack.backends.codegen_llvm.tasks import Emitted, emit_counts, emit_program
 from adstack.backends.shared.sites import Site
 from adstack.errors import AdstackCompilationError
@@ -107,11 +107,11 @@ def emit_module(
 def _is_countable(task: Task) -> bool:
     """Whether the host can compute the bounds of a task's loop: no memory of the device decides them."""
     *header, loop, _ = task.body.ops
-    return all(op.opdef.pure or op.name == "shape" for op in deciding(loop, header))
+    return all(op.opdef.pure or op.name == "shape" for op in bound_ops(loop, header))
 
 
 def _gathers(task: Task) -> bool:
-    return bool(Gathering(task.body.ops[-2].regions[0]).ops)
+    return bool(Reductions(task.body.ops[-2].regions[0]).ops)
 
 
 def _grids(emitted: Emitted) -> str:

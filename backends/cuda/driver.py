@@ -7,49 +7,38 @@ import ctypes.util
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
+import numpy as np
 import numpy.typing as npt
 
 from adstack.errors import AdstackError, AdstackMemoryError, AdstackRuntimeError
 
+from .driver_error import DriverError
 from .graph_calls import DriverGraph, Node
+from .header import (
+    ATTRIBUTES,
+    ERROR_LOG,
+    ERROR_LOG_BYTES,
+    HEAP_LIMIT,
+    NO_TIMING,
+    NOT_STARTED,
+    OUT_OF_MEMORY,
+    PTX,
+    REFUSED,
+    TARGET_FROM_CONTEXT,
+)
 from .overlap import can_overlap, overlapping
 
-__all__ = ["Device", "Driver", "DriverError", "failure", "library"]
+__all__ = ["Device", "Driver", "failure", "library"]
 
 _NAMES: Final = ("libcuda.so.1", "libcuda.so", "nvcuda.dll")
-REFUSED: Final = 1
-OUT_OF_MEMORY: Final = 2
 _MOST_BYTES: Final = 2**62
-NOT_STARTED: Final = 3
-LOST: Final = frozenset({700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999})
-"""Codes after which nothing works any more in this process: illegal addresses, traps, time-outs, hardware errors."""
-PTX: Final = 1
-"""What `cuLinkAddData` is told to link."""
-ATTRIBUTES: Final = {"multiprocessors": 16, "threads": 39, "major": 75, "minor": 76}
-ERROR_LOG, ERROR_LOG_BYTES, TARGET_FROM_CONTEXT = 5, 6, 8
-NO_TIMING: Final = 2
-"""An event for nothing but order."""
 _WORD: Final = 8
-HEAP_LIMIT: Final = 2
 _HEAP_BYTES: Final = 256 * 1024 * 1024
 _HEAP_SHARE: Final = 64
 """The device's own heap has this part of its memory, and so many bytes at least: some KiB for every thread."""
 _LOG_BYTES: Final = 16384
-
-
-class DriverError(Exception):
-    """A call that failed: its name, CUDA's code, and what that means."""
-
-    def __init__(self, call: str, code: int, meaning: str) -> None:
-        super().__init__(f"{call} failed: {meaning} (CUDA error {code})")
-        self.code = code
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether the device can't be used any more by this process."""
-        return self.code in LOST
 
 
 @dataclass(frozen=True)
@@ -76,12 +65,19 @@ class Device:
 
 
 @cache
-def library() -> Any:
+def library() -> ctypes.CDLL | None:
     """The driver, or None if there is none on this machine."""
     return next(filter(None, map(_opened, _NAMES)), None)
 
 
-def _opened(name: str) -> Any:
+def _present() -> ctypes.CDLL:
+    """The driver; only called where it was found."""
+    driver = library()
+    assert driver is not None, "there is no driver of CUDA on this machine"
+    return driver
+
+
+def _opened(name: str) -> ctypes.CDLL | None:
     try:
         return ctypes.CDLL(name)
     except OSError:
@@ -111,7 +107,7 @@ class Driver:
     """Whether it is the host that plays the device."""
 
     def __init__(self, ordinal: int) -> None:
-        self._library = library()
+        self._library = _present()
         self._handle, self._context = ctypes.c_int(), ctypes.c_void_p()
         self._event = ctypes.c_void_p()
         self._call("cuInit", 0)
@@ -122,11 +118,11 @@ class Driver:
     def count() -> int:
         """How many devices there are; DriverError if the driver does not work."""
         found = ctypes.c_int()
-        _checked("cuInit", library().cuInit(0))
-        _checked("cuDeviceGetCount", library().cuDeviceGetCount(ctypes.byref(found)))
+        _checked("cuInit", _present().cuInit(0))
+        _checked("cuDeviceGetCount", _present().cuDeviceGetCount(ctypes.byref(found)))
         return found.value
 
-    def _call(self, name: str, *args: Any) -> None:
+    def _call(self, name: str, *args: object) -> None:
         _checked(name, getattr(self._library, name)(*args))
 
     def _described(self) -> Device:
@@ -196,13 +192,13 @@ class Driver:
             addresses = ctypes.c_uint64(target), ctypes.c_uint64(source)
             self._call("cuMemcpyDtoDAsync_v2", *addresses, ctypes.c_size_t(size), None)
 
-    def upload(self, address: int, array: npt.NDArray[Any]) -> None:
+    def upload(self, address: int, array: npt.NDArray[np.generic]) -> None:
         """Copy a C-contiguous array to the device, after what was launched before."""
         if array.nbytes:
             source = ctypes.c_void_p(array.ctypes.data)
             self._call("cuMemcpyHtoD_v2", ctypes.c_uint64(address), source, ctypes.c_size_t(array.nbytes))
 
-    def download(self, address: int, array: npt.NDArray[Any]) -> None:
+    def download(self, address: int, array: npt.NDArray[np.generic]) -> None:
         """Copy to a C-contiguous array, after what was launched before; all of it has finished then."""
         if array.nbytes:
             target = ctypes.c_void_p(array.ctypes.data)
@@ -251,7 +247,7 @@ class Driver:
         finally:
             self._call("cuLinkDestroy", state)
 
-    def load(self, image: bytes, *, heap: bool = False) -> Any:
+    def load(self, image: bytes, *, heap: bool = False) -> ctypes.c_void_p:
         """A module of machine code; say so if its threads take memory of the device's own heap."""
         if heap:
             self._make_heap()
@@ -273,11 +269,11 @@ class Driver:
             if code != REFUSED:
                 _checked("cuCtxSetLimit", code)
 
-    def unload(self, module: Any) -> None:
+    def unload(self, module: object) -> None:
         """Forget a module, once everything launched has finished."""
         self._call("cuModuleUnload", module)
 
-    def function(self, module: Any, name: str) -> int:
+    def function(self, module: object, name: str) -> int:
         """A kernel of a module."""
         found = ctypes.c_void_p()
         self._call("cuModuleGetFunction", ctypes.byref(found), module, name.encode())
@@ -341,7 +337,7 @@ class Driver:
 def _checked(name: str, code: int) -> None:
     if code:
         words = []
-        for look in (library().cuGetErrorName, library().cuGetErrorString):
+        for look in (_present().cuGetErrorName, _present().cuGetErrorString):
             text = ctypes.c_char_p()
             look(code, ctypes.byref(text))
             words.append((text.value or b"").decode())

@@ -9,19 +9,20 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from .driver import Device, DriverError
+from .driver import Device
+from .driver_error import DriverError
 from .graph_calls import KernelParams, Launch, Node, Zero
 from .graph_updates import Updates
+from .header import OUT_OF_MEMORY
 from .toolchain import Code, host_code
 
 __all__ = ["Emulator"]
 
-_OUT_OF_MEMORY: Final = 2
 _FUNCTIONS: Final = ("adstack.launch", "adstack.use", "adstack.zero", "adstack.fetch")
 _TEXT: Final = """
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
@@ -66,7 +67,7 @@ class Emulator:
     def allocate(self, size: int, *, zeroed: bool = True) -> int:
         """The address of so many bytes."""
         if size > self.available():
-            raise DriverError("allocate", _OUT_OF_MEMORY, "out of memory")
+            raise DriverError("allocate", OUT_OF_MEMORY, "out of memory")
         made = np.full(max(size, 1) + 256, 0 if zeroed else 0xA5, np.uint8)
         address = -(-made.ctypes.data // 256) * 256
         self._memory[address] = made
@@ -88,11 +89,11 @@ class Emulator:
         """Copy bytes."""
         ctypes.memmove(target, source, size)
 
-    def upload(self, address: int, array: npt.NDArray[Any]) -> None:
+    def upload(self, address: int, array: npt.NDArray[np.generic]) -> None:
         """Copy an array in."""
         ctypes.memmove(address, array.ctypes.data, array.nbytes)
 
-    def download(self, address: int, array: npt.NDArray[Any]) -> None:
+    def download(self, address: int, array: npt.NDArray[np.generic]) -> None:
         """Copy an array out."""
         ctypes.memmove(array.ctypes.data, address, array.nbytes)
 
@@ -121,11 +122,12 @@ class Emulator:
         """A module is machine code of the host."""
         return code
 
-    def unload(self, module: Code) -> None:
+    def unload(self, module: object) -> None:
         """It goes with its object."""
 
-    def function(self, module: Code, name: str) -> int:
+    def function(self, module: object, name: str) -> int:
         """What runs all threads of a task."""
+        assert isinstance(module, Code)
         return module.symbols[f"{name}.grid"]
 
     def resident(self, function: int, threads: int) -> int:
@@ -165,9 +167,9 @@ class EmulatedGraph:
         setter = ctypes.cast(self._setter, ctypes.c_void_p).value or 0
         return Updates(setter, 0, [number + 1 for number in kernels], list(kernels.values()))
 
-    def _tell(self, _: Any, number: int, told: Any) -> int:
+    def _tell(self, _: int | None, number: int, told: int) -> int:
         """What cuGraphExecKernelNodeSetParams does."""
-        params, node = told.contents, self._nodes[number - 1]
+        params, node = KernelParams.from_address(told), self._nodes[number - 1]
         assert isinstance(node, Launch)
         words = (ctypes.c_int64 * len(node.words)).from_address(params.params[0])
         self.set(number - 1, Launch(params.function, params.grid[0], params.block[0], np.array(words)))
@@ -186,7 +188,7 @@ class EmulatedGraph:
                 _GRID(node.function)(node.words.ctypes.data, node.grid * node.block)
 
 
-_SETTER: Final = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(KernelParams))
+_SETTER: Final = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _GRID: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
 
 

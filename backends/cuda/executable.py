@@ -3,44 +3,32 @@
 from __future__ import annotations
 
 import ctypes
-import weakref
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.codegen_llvm.context import own_size
-from adstack.backends.hostcall import calls as native
-from adstack.backends.shared.leftovers import Leftovers
-from adstack.backends.shared.object_cache import ObjectCache
-from adstack.backends.shared.outside import only_guards
+from adstack.backends.hostcall.entry import Entry
+from adstack.backends.shared.own_size import own_size
 from adstack.backends.shared.reports import failure, outgrown, overflow_error, printed
-from adstack.backends.shared.sites import record_words
 from adstack.ir.structure import Program
 from adstack.runtime.adstacks.heap import Heap
 from adstack.runtime.protocol.options import Options
-from adstack.runtime.threads.processes import foreign
 
 from .adstacks import Layouts
-from .codegen import BLOCK, FUNCTION, HEAD, IDLE, MOST, ROW, TABLE, WORDS, Module
-from .driver import Driver, DriverError
+from .codegen import BLOCK, HEAD, IDLE, MOST, ROW, WORDS, Module
+from .driver import Driver
 from .emulator import Emulator
 from .layout import OVERFLOW_WORDS, PRINT_WORDS, OwnMemory
-from .toolchain import Code, architecture, host_code, ptx, recipe
+from .toolchain import Code, ptx
 
-__all__ = ["THREADS", "Executable", "build", "listing"]
+__all__ = ["Executable", "listing", "pinned_words"]
 
-Array = npt.NDArray[Any]
-THREADS: Final = 256
-"""Of a block where there are iterations enough for the whole device."""
+Array = npt.NDArray[np.int64]
 _NEVER: Final = np.zeros(1, np.int64)
 """The report of programs that report nothing."""
-_BLOCKS: Final = 2**31 - 1
-"""That a grid may have."""
 
 
 @dataclass
@@ -68,7 +56,7 @@ class Executable:
     program: Program
     options: Options
     module: Module
-    loaded: Any
+    loaded: object
     launcher: Code
     table: Array
     resident: Array
@@ -108,7 +96,7 @@ class Executable:
         """What to call it in messages."""
         return self.program.name
 
-    def integers(self) -> list[Any]:
+    def integers(self) -> list[int | bool | None]:
         """The scalar arguments of the last launch; None for floats."""
         return [
             None if dtype.is_float else self.slots[slot : slot + 1].view(dtype.numpy)[0].item()
@@ -191,8 +179,8 @@ class Executable:
         return most if total < 0 else min(most, -(-total // block) * block)
 
     def entry(
-        self, launches: Array, refused: Callable[[int], Any], failed: Callable[[], Any], owner: Any
-    ) -> native.Entry | None:
+        self, launches: Array, refused: Callable[[int], object], failed: Callable[[], object], owner: object
+    ) -> Entry | None:
         """For calls that machine code serves; None if Python must look after each launch.
 
         Args:
@@ -207,7 +195,7 @@ class Executable:
             self.table[WORDS["here"]] = self.fetched.ctypes.data
             self.table[WORDS["result"]] = self.own + self.layout.places[name]
             self.table[WORDS["size"]] = self.program.places[name].dtype.size
-        return native.Entry(
+        return Entry(
             program=self.program,
             context=self.module.context,
             run=self.launcher.symbols["enter"],
@@ -222,7 +210,7 @@ class Executable:
             keep=(owner, self),
         )
 
-    def results(self, driver: Driver | Emulator) -> Sequence[Any]:
+    def results(self, driver: Driver | Emulator) -> Sequence[float]:
         """The scalars that the last launch returned; waits for it, if there are any."""
         found = []
         for name in self.program.results:
@@ -246,7 +234,7 @@ class Executable:
     def send_overflow(self, driver: Driver | Emulator) -> None:
         """Let the record of overflows come to the host when the launch has finished."""
         if self.sent is None:
-            self.sent = _pinned(driver, OVERFLOW_WORDS)
+            self.sent = pinned_words(driver, OVERFLOW_WORDS)
             self.pinned.append(self.sent.ctypes.data)
         driver.send(self.own + self.layout.overflow, self.sent.ctypes.data, self.sent.nbytes)
 
@@ -285,106 +273,9 @@ class Executable:
             print(f"[{self.name} printed more than {PRINT_WORDS} values in one launch: the rest is lost]")
 
 
-def build(
-    driver: Driver | Emulator,
-    program: Program,
-    options: Options,
-    module: Module,
-    cached: ObjectCache | None,
-    heap: Heap,
-    leftovers: Leftovers,
-) -> Executable:
-    """Compile a module's text, or take it from the cache, and load it; what it had goes to `leftovers`."""
-    loaded = driver.load(_image(driver, module, cached), heap="@malloc(" in module.text)
-    launcher = host_code(module.launcher, ["run", "count", "enter"], cached, plain=True)
-    claims = any(words.heap.claims is not None for words in module.rows.values())
-    layout = OwnMemory.of(program, module.sites, claims=claims)
-    own = driver.allocate(layout.size)
-    slots = np.zeros(module.size, np.int64)
-    for name, offset in layout.places.items():
-        slots[module.context.pointers[name]] = own + offset
-    for name, at in (("errors", layout.errors), ("overflow", layout.overflow), ("print", layout.prints)):
-        slots[module.context.own[name]] = own + (at or 0)
-    guards = only_guards(module.sites, debug=options.debug) and layout.prints is None
-    outside = _pinned(driver, record_words(module.sites)) if guards else None
-    if outside is not None:
-        slots[module.context.own["errors"]] = outside.ctypes.data
-    for number, words in module.rows.items():
-        slots[module.context.size + words.taken] = own + layout.taken + 8 * number
-    slots[module.context.own["seed"]] = options.random_seed & (2**63 - 1)
-    if layout.prints is not None:
-        driver.upload(own + layout.prints, np.array([0, PRINT_WORDS], np.int64))
-    table, resident = _table(driver, module, loaded)
-    slots[module.context.own[TABLE]] = table.ctypes.data
-    table[WORDS["own"]], table[WORDS["zeroed"]] = own, layout.zeroed
-    layouts = Layouts(program, module.rows, slots[module.context.size :], heap, options.ad_stack_heap_limit)
-    made = Executable(
-        program,
-        options,
-        module,
-        loaded,
-        launcher,
-        table,
-        resident,
-        slots,
-        own,
-        layout,
-        layouts,
-        heap,
-        outside=outside,
-    )
-    end = partial(_release, driver, loaded, own, made.pinned)
-    weakref.finalize(made, leftovers.add, end).atexit = False  # a process that ends gives back everything
-    return made
-
-
-def _pinned(driver: Driver | Emulator, words: int) -> Array:
+def pinned_words(driver: Driver | Emulator, words: int) -> Array:
     """Words of the host that the device writes while the host goes on."""
     return np.ctypeslib.as_array((ctypes.c_int64 * words).from_address(driver.pinned(8 * words)))
-
-
-def _release(driver: Driver | Emulator, loaded: Any, own: int, pinned: Sequence[int]) -> None:
-    """Give back what an executable had, once nothing runs; a device that has failed, or that is another
-    process's, takes nothing back.
-    """
-    if foreign("CUDA") is not None:
-        return
-    with suppress(DriverError):
-        driver.enter()
-        driver.synchronize()
-        driver.free(own)
-        for address in pinned:
-            driver.free_pinned(address)
-        driver.unload(loaded)
-
-
-def _image(driver: Driver | Emulator, module: Module, cached: ObjectCache | None) -> Any:
-    if isinstance(driver, Emulator):
-        return host_code(module.text, [f"{symbol}.grid" for symbol in module.symbols], cached)
-    target = architecture(driver.device.capability)
-    device = (driver.device.name, *map(str, driver.device.capability + driver.device.driver))
-    key = "" if cached is None else cached.key(module.text, *target, *device, recipe())
-    image = None if cached is None else cached.read(key)
-    if image is None:
-        image = driver.link(ptx(module.text, target))
-        if cached is not None:
-            cached.write(key, image)
-    return image
-
-
-def _table(driver: Driver | Emulator, module: Module, loaded: Any) -> tuple[Array, Array]:
-    """What the launcher is told (see `codegen`), and how many blocks of each task the device runs at once."""
-    table, resident = np.zeros(HEAD + ROW * len(module.symbols), np.int64), np.zeros(len(module.symbols), np.int64)
-    table[: len(driver.functions())] = driver.functions()
-    table[WORDS["spread"]] = driver.device.multiprocessors
-    threads = THREADS if driver.device.warp > 1 else 1
-    for k, symbol in enumerate(module.symbols):
-        row = table[HEAD + ROW * k : HEAD + ROW * (k + 1)]
-        function = driver.function(loaded, symbol)
-        resident[k] = max(1, driver.resident(function, threads)) * driver.device.multiprocessors
-        row[FUNCTION], row[BLOCK] = function, threads
-        row[MOST] = resident[k] if not module.counted[k] or module.gathers[k] else _BLOCKS
-    return table, resident
 
 
 def listing(executable: Executable) -> dict[str, str]:

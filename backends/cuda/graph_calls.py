@@ -7,13 +7,14 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
+from .driver_error import DriverError
 from .graph_updates import Updates
 
-__all__ = ["DriverGraph", "KernelParams", "Launch", "Node", "Zero"]
+__all__ = ["DriverGraph", "KernelParams", "Launch", "MemsetParams", "Node", "Zero"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Launch:
     function: int
     grid: int
     block: int
-    words: npt.NDArray[Any]
+    words: npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class KernelParams(ctypes.Structure):
     )
 
 
-class _MemsetParams(ctypes.Structure):
+class MemsetParams(ctypes.Structure):
     """CUDA_MEMSET_NODE_PARAMS."""
 
     _fields_ = (
@@ -79,7 +80,7 @@ class DriverGraph:
         setter: gives the address of cuGraphExecKernelNodeSetParams.
     """
 
-    def __init__(self, call: Call, context: Any, nodes: Sequence[Node], setter: Callable[[], int]) -> None:
+    def __init__(self, call: Call, context: ctypes.c_void_p, nodes: Sequence[Node], setter: Callable[[], int]) -> None:
         self._call, self._setter = call, setter
         graph, self._made = ctypes.c_void_p(), ctypes.c_void_p()
         call("cuGraphCreate", ctypes.byref(graph), 0)
@@ -90,12 +91,12 @@ class DriverGraph:
         # nodes are known by their place in the graph they were made in, so it stays
         weakref.finalize(self, _release, call, graph, self._made).atexit = False
 
-    def _add(self, graph: Any, context: Any, node: Node) -> None:
+    def _add(self, graph: ctypes.c_void_p, context: ctypes.c_void_p, node: Node) -> None:
         made = ctypes.c_void_p()
         before = (ctypes.c_void_p * 1)(self._nodes[-1].value) if self._nodes else None
         head = (ctypes.byref(made), graph, before, ctypes.c_size_t(len(self._nodes[-1:])))
         if isinstance(node, Zero):
-            memset = _MemsetParams(node.address, node.size, 0, 1, node.size, 1)
+            memset = MemsetParams(node.address, node.size, 0, 1, node.size, 1)
             self._call("cuGraphAddMemsetNode", *head, ctypes.byref(memset), context)
         else:
             params, keep = _params(node)
@@ -119,16 +120,14 @@ class DriverGraph:
         self._call("cuGraphLaunch", self._made, None)
 
 
-def _params(node: Launch) -> tuple[KernelParams, Any]:
+def _params(node: Launch) -> tuple[KernelParams, object]:
     """What the driver is told of a kernel, and what has to live while it is."""
     words = (ctypes.c_void_p * 1)(node.words.ctypes.data)
     params = KernelParams(node.function, (node.grid, 1, 1), (node.block, 1, 1), 0, words)
     return params, words
 
 
-def _release(call: Call, graph: Any, made: Any) -> None:
-    from .driver import DriverError
-
+def _release(call: Call, graph: ctypes.c_void_p, made: ctypes.c_void_p) -> None:
     for name, what in (("cuGraphExecDestroy", made), ("cuGraphDestroy", graph)):
         with suppress(DriverError):
             call(name, what)

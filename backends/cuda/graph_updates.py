@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -82,7 +82,7 @@ class Updates:
         self._record = np.array([setter, made, *addresses, len(nodes), 0], np.int64)
 
     @contextmanager
-    def told(self, table: npt.NDArray[Any]) -> Iterator[None]:
+    def told(self, table: npt.NDArray[np.int64]) -> Iterator[None]:
         """Inside, a program that launches tells the nodes instead."""
         kept = {at: int(table[at]) for at in (WORDS["launch"], WORDS["stream"])}
         table[WORDS["launch"]] = _code().symbols["adstack.update"]

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.shared.reports import check_room
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Graph", "Recording"]
 
-Array = npt.NDArray[Any]
+Array = npt.NDArray[np.int64]
 _WORD = ctypes.c_void_p
 _LAUNCH: Final = ctypes.CFUNCTYPE(ctypes.c_int, _WORD, *[ctypes.c_uint] * 7, _WORD, _WORD, _WORD)
 """cuLaunchKernel."""
@@ -91,14 +92,14 @@ def _noting(executable: Executable, nodes: list[Node]) -> Iterator[None]:
     original = int(table[WORDS["launch"]])
     launch = _LAUNCH(original)
 
-    def noted(function: int, grid: int, *rest: Any) -> int:
+    def noted(function: int, grid: int, *rest: int) -> int:
         if function not in sizers:
             nodes.append(Launch(function, grid, rest[2], executable.slots.copy()))
         code: int = launch(function, grid, *rest)
         return code
 
     called = _LAUNCH(noted)
-    table[WORDS["launch"]] = ctypes.cast(called, ctypes.c_void_p).value
+    table[WORDS["launch"]] = ctypes.cast(called, ctypes.c_void_p).value or 0
     try:
         yield
     finally:

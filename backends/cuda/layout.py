@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.codegen_llvm.context import own_size
+from adstack.backends.shared.own_size import own_size
 from adstack.backends.shared.sites import Site, record_words
 from adstack.ir.structure import Place, Program
 from adstack.ir.types import DType
@@ -38,7 +38,7 @@ class DeviceArray:
     address: int
     dtype: DType
     shape: tuple[int, ...]
-    owner: Any = None
+    owner: object = None
 
     @property
     def count(self) -> int:
@@ -50,7 +50,7 @@ class DeviceArray:
         """Bytes."""
         return self.count * self.dtype.size
 
-    def empty(self) -> npt.NDArray[Any]:
+    def empty(self) -> npt.NDArray[np.generic]:
         """An array of the host like it."""
         return np.empty(self.shape, self.dtype.numpy)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from .toolchain import Code, host_code
 
@@ -65,7 +65,7 @@ def _code() -> Code:
     return host_code(_TEXT, ["adstack.set", "adstack.overlapping"], None)
 
 
-def overlapping(library: Any) -> int:
+def overlapping(library: ctypes.CDLL) -> int:
     """The address of a function that launches so, with the signature of cuLaunchKernel.
 
     Args:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.hostcall import calls as native
+from adstack.backends.hostcall import calls, launching
 from adstack.backends.shared.bits import signed_bits
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.leftovers import Leftovers
@@ -27,17 +26,19 @@ from adstack.runtime.threads.processes import DeviceTurn
 
 from . import capability
 from .adds import float_adds
+from .building import build
 from .codegen import emit_module
-from .driver import Driver, DriverError, failure
+from .driver import Driver, failure
+from .driver_error import DriverError
 from .emulator import Emulator
-from .executable import Executable, build, listing
+from .executable import Executable, listing
 from .graphs import Graph, Recording
 from .layout import DeviceArray
 from .overlap import can_overlap
 
 __all__ = ["CudaBackend", "open_device", "probe"]
 
-Array = npt.NDArray[Any]
+Array = npt.NDArray[np.generic]
 
 
 def probe() -> Probe:
@@ -119,10 +120,10 @@ class CudaBackend:
         """LLVM IR as generated, and PTX."""
         return listing(executable)
 
-    def launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
-        return native.alone(lambda: self._launch(executable, scalars, bindings))
+    def launch(self, executable: Executable, scalars: Sequence[float], bindings: Bindings) -> Sequence[float]:
+        return launching.alone(lambda: self._launch(executable, scalars, bindings))
 
-    def _launch(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> Sequence[Any]:
+    def _launch(self, executable: Executable, scalars: Sequence[float], bindings: Bindings) -> Sequence[float]:
         with self._doing(f"running {executable.name}") as driver:
             self._settle(finished=False)
             self._fill(executable, scalars, bindings)
@@ -139,7 +140,7 @@ class CudaBackend:
                 self._pending[id(executable)] = executable
             return executable.results(driver)
 
-    def _fill(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> None:
+    def _fill(self, executable: Executable, scalars: Sequence[float], bindings: Bindings) -> None:
         """Write down what a launch works on."""
         slots, context = executable.slots, executable.module.context
         for slot, value, dtype in zip(context.params, scalars, executable.program.params, strict=True):
@@ -157,7 +158,7 @@ class CudaBackend:
             with self._turn if self._turn.is_here else nullcontext():  # a forked process has no device
                 work()
 
-        native.alone(without_others)
+        launching.alone(without_others)
 
     # ---- graphs
 
@@ -176,7 +177,7 @@ class CudaBackend:
 
     def repeat(self, graph: Graph) -> bool:
         """Launch a graph; False if there is no memory for its adstacks."""
-        return native.alone(lambda: self._repeat(graph))
+        return launching.alone(lambda: self._repeat(graph))
 
     def _repeat(self, graph: Graph) -> bool:
         with self._doing("launching a graph") as driver:
@@ -197,7 +198,7 @@ class CudaBackend:
         with self._doing("computing depths") as driver:
             graph.resize(driver, number)
 
-    def rebind(self, graph: Graph, scalars: Sequence[Any], bindings: Bindings) -> bool:
+    def rebind(self, graph: Graph, scalars: Sequence[float], bindings: Bindings) -> bool:
         """Let a graph of one launch have other arguments."""
         (part,) = graph.parts
         if part.executable.layouts.tasks:
@@ -214,11 +215,11 @@ class CudaBackend:
         """Where that number stands."""
         return int(executable.slots.ctypes.data) + 8 * executable.module.context.own["launch"]
 
-    def mark(self, storage: Any) -> int:
+    def mark(self, storage: object) -> int:
         """0: launches need not note what they use."""
         return 0
 
-    def last_scalars(self, executable: Executable) -> Sequence[Any]:
+    def last_scalars(self, executable: Executable) -> Sequence[int | bool | None]:
         """The scalar arguments of its last launch; None for floats."""
         return executable.integers()
 
@@ -234,12 +235,12 @@ class CudaBackend:
             if error is not None:
                 raise error
 
-    def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., Any] | None:
+    def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., object] | None:
         """A builtin that queues the launch; none where the host must look after it, or hands over its own memory."""
         if executable.options.debug or any(isinstance(argument, HostArgument) for argument in wanted.arguments):
             return None
         entry = executable.entry(self._launches, self._refused, self._failed, self)
-        return None if entry is None else native.make(entry, wanted)
+        return None if entry is None else calls.make(entry, wanted)
 
     def _refused(self, code: int) -> None:
         """Raise what a launch gave."""
@@ -288,7 +289,7 @@ class CudaBackend:
     def adopt(self, array: Array) -> None:
         """None: the device does not address memory of the host."""
 
-    def foreign(self, address: int, dtype: DType, shape: tuple[int, ...], owner: Any) -> DeviceArray:
+    def foreign(self, address: int, dtype: DType, shape: tuple[int, ...], owner: object) -> DeviceArray:
         return DeviceArray(address, dtype, shape, owner)
 
     def free(self, storage: DeviceArray) -> None:

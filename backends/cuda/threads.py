@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from adstack.backends.codegen_llvm.emitters import emit
-from adstack.backends.codegen_llvm.region import RegionEmitter
-from adstack.backends.codegen_llvm.rows import Words, word
-from adstack.backends.codegen_llvm.stacks import overflowed
-from adstack.backends.codegen_llvm.target import Target
-from adstack.backends.codegen_llvm.writer import Writer, type_text
+from adstack.backends.codegen_llvm.adstacks.heap_rows import word
+from adstack.backends.codegen_llvm.adstacks.overflow import record_overflow
+from adstack.backends.codegen_llvm.function.heap_table import Words
+from adstack.backends.codegen_llvm.function.target import Target
+from adstack.backends.codegen_llvm.function.values import FunctionWriter
+from adstack.backends.codegen_llvm.text.scalar_ops import emit
+from adstack.backends.codegen_llvm.text.writer import Writer, type_text
 from adstack.ir.structure import Op
 from adstack.ir.types import DType
 
@@ -131,8 +132,8 @@ class Threads(Target):
     counts = False
     array_bytes = 256 * 1024
     frames = True
-    fixed_loads = True
-    quick = True
+    invariant_loads = True
+    loop_versions = True
     scope = ' syncscope("device")'
 
     def __init__(
@@ -160,7 +161,7 @@ class Threads(Target):
         end = total()
         return w.let("call i64 @adstack.thread()"), end, w.let("call i64 @adstack.threads()")
 
-    def begin(self, e: RegionEmitter) -> None:
+    def begin(self, e: FunctionWriter) -> None:
         """Begin when the launch before has ended; do nothing once an earlier task, or another thread, has failed."""
         if self.waits:
             e.w.do(WAIT)
@@ -182,11 +183,11 @@ class Threads(Target):
         load = "  %heap.memory = load ptr addrspace(1), ptr %heap.at, align 8"
         return [at, load, "  %heap = addrspacecast ptr addrspace(1) %heap.memory to ptr"]
 
-    def block(self, e: RegionEmitter, size: str, *, parallel: bool) -> str:
+    def block(self, e: FunctionWriter, size: str, *, parallel: bool) -> str:
         """All threads share the rows."""
         return "%heap"
 
-    def claim(self, e: RegionEmitter, op: Op, words: Words) -> None:
+    def claim(self, e: FunctionWriter, op: Op, words: Words) -> None:
         """A thread that comes to push takes the next lane, and keeps it; more than were counted overflow.
 
         Where there is a lane for every thread, neighbours have neighbouring ones.
@@ -208,15 +209,16 @@ class Threads(Target):
         own = w.let(f"add i64 {w.let('call i64 @adstack.thread()')}, 1")
         number = w.let(f"select i1 {few}, i64 {w.let(f'load i64, ptr {mine}, align 8')}, i64 {own}")
         beyond, full, inside = w.let(f"icmp sgt i64 {number}, {lanes}"), e.label("full"), e.label("inside")
-        e.split(beyond, full, inside, rare=True)
+        e.split(beyond, full, inside, unlikely=True)
         e.enter(full)
-        overflowed(e, e.frame.stack_site(op.loc, "what is pushed by more iterations than were counted"), lanes, number)
+        site = e.frame.stack_site(op.loc, "what is pushed by more iterations than were counted")
+        record_overflow(e, self.scope, site, lanes, number)
         e.jump(inside)
         e.enter(inside)
         lane = w.intrinsic("llvm.umin.i64", "i64", [("i64", lanes), ("i64", number)])
         e.frame.lane = lanes, w.intrinsic("llvm.usub.sat.i64", "i64", [("i64", lane), ("i64", "1")])
 
-    def row(self, e: RegionEmitter) -> tuple[str, str]:
+    def row(self, e: FunctionWriter) -> tuple[str, str]:
         """A lane for each thread of the launch; neighbours stand side by side."""
         if not e.frame.parallel:
             return "1", "0"
@@ -229,7 +231,7 @@ class Threads(Target):
         name = w.let(f"load ptr addrspace(1), ptr {at}, align 8")
         return w.let(f"addrspacecast ptr addrspace(1) {name} to ptr")
 
-    def gathered(self, e: RegionEmitter, kind: str, dtype: DType, value: str) -> tuple[str, str]:
+    def gathered(self, e: FunctionWriter, kind: str, dtype: DType, value: str) -> tuple[str, str]:
         """One thread of a block speaks for all."""
         if self.host:
             return value, ""
@@ -239,7 +241,7 @@ class Threads(Target):
         total = e.w.let(f"call {ty} @{symbol}({ty} {value})")
         return total, e.w.let("call i1 @adstack.first()")
 
-    def reduce(self, e: RegionEmitter, word: str, pointer: str, dtype: DType, value: str) -> bool:
+    def reduce(self, e: FunctionWriter, word: str, pointer: str, dtype: DType, value: str) -> bool:
         """By `red`. Of an `atom` whose result nobody takes the driver does not always make one."""
         known = _REDUCTIONS.get(word, {}).get(dtype.bits)
         if self.host or known is None:
@@ -253,7 +255,7 @@ class Threads(Target):
         e.w.do(f'call void asm sideeffect "{code}", "l,{register},~{{memory}}"(ptr addrspace(1) {at}, {ty} {value})')
         return True
 
-    def print(self, e: RegionEmitter, site: int, words: str, count: int) -> None:
+    def print(self, e: FunctionWriter, site: int, words: str, count: int) -> None:
         """Append [site, arguments] to the buffer at `%print`: {words taken, words there are, words...}."""
         w, size = e.w, count + 1
         start = w.let(f"atomicrmw add ptr %print, i64 {size}{self.scope} monotonic, align 8")

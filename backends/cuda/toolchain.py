@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import llvmlite.binding as llvm
 
-from adstack.backends.shared.jit import linked, made_for, room_for_text, target_machine
+from adstack.backends.shared.jit import Library, linked, made_for, room_for_text, target_machine
 from adstack.backends.shared.object_cache import ObjectCache
 from adstack.errors import InternalError
 
@@ -25,12 +25,12 @@ _FEATURES: Final = "+ptx81"
 class Code:
     """Machine code in the host's memory; it goes when this object goes."""
 
-    library: Any
+    library: Library
     symbols: dict[str, int]
 
 
 @cache
-def _device_machine(processor: str, features: str) -> Any:
+def _device_machine(processor: str, features: str) -> llvm.TargetMachine:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     target = llvm.Target.from_triple("nvptx64-nvidia-cuda")
@@ -49,7 +49,7 @@ def recipe() -> str:
     return f"{llvm.llvm_version_info} {Path(__file__).read_text()}"
 
 
-def parsed(text: str) -> Any:
+def parsed(text: str) -> llvm.ModuleRef:
     """The module, parsed and verified, with memory for what comes then."""
     room_for_text(text)
     try:
@@ -60,7 +60,7 @@ def parsed(text: str) -> Any:
     return module
 
 
-def optimised(text: str, machine: Any) -> Any:
+def optimised(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
     """The module, parsed, verified and cleaned up."""
     module = parsed(text)
     _passes().run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
@@ -68,7 +68,7 @@ def optimised(text: str, machine: Any) -> Any:
 
 
 @cache
-def _passes() -> Any:
+def _passes() -> llvm.ModulePassManager:
     """The passes are listed once: LLVM keeps 5 KiB of each list that was run."""
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
@@ -87,7 +87,7 @@ def ptx(text: str, target: tuple[str, str] | None = None) -> str:
 
 
 @cache
-def _plain_machine() -> Any:
+def _plain_machine() -> llvm.TargetMachine:
     target_machine()  # makes LLVM ready
     return llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)
 

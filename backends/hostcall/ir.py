@@ -45,11 +45,6 @@ declare i64 @PyThread_get_thread_ident()
 """
 
 
-def text() -> str:
-    """The module."""
-    return "\n".join((_DECLARATIONS, _SLOW, CHECKS, _launch(), _result(), _call(), _LOCK, REPEAT))
-
-
 _SLOW: Final = """
 define internal ptr @slow(ptr %self, ptr %args, i64 %count, ptr %names) {
 entry:
@@ -88,8 +83,7 @@ call:
 """
 
 
-def _launch() -> str:
-    return f"""
+_LAUNCH: Final = f"""
 ; run the kernel; the interpreter's lock is held. Python goes on where it stops to have the heap laid out
 define internal void @launch(ptr %self, ptr %record) {{
 entry:
@@ -149,30 +143,32 @@ end:
 """
 
 
-def _result() -> str:
-    def integer(name: str) -> str:
-        bits, signed = int(name[1:]), name[0] == "i"
-        wide = "%v." + name if bits == 64 else f"%w.{name}"
-        widen = "" if bits == 64 else f"  {wide} = {'sext' if signed else 'zext'} i{bits} %v.{name} to i64\n"
-        make = "PyLong_FromLongLong" if signed else "PyLong_FromUnsignedLongLong"
-        return (
-            f"{name}:\n  %v.{name} = load i{bits}, ptr %result, align 1\n{widen}"
-            f"  %o.{name} = call ptr @{make}(i64 {wide})\n  ret ptr %o.{name}\n"
-        )
+def _integer(name: str) -> str:
+    """Make an integer of Python of a result of an integer type."""
+    bits, signed = int(name[1:]), name[0] == "i"
+    wide = "%v." + name if bits == 64 else f"%w.{name}"
+    widen = "" if bits == 64 else f"  {wide} = {'sext' if signed else 'zext'} i{bits} %v.{name} to i64\n"
+    make = "PyLong_FromLongLong" if signed else "PyLong_FromUnsignedLongLong"
+    return (
+        f"{name}:\n  %v.{name} = load i{bits}, ptr %result, align 1\n{widen}"
+        f"  %o.{name} = call ptr @{make}(i64 {wide})\n  ret ptr %o.{name}\n"
+    )
 
-    integers = [name for name in RESULTS if name[0] in "iu" and name != "u1"]
-    cases = "\n".join(f"    i64 {number}, label %{name}" for name, number in RESULTS.items() if number)
-    return f"""
+
+_INTEGERS: Final = [name for name in RESULTS if name[0] in "iu" and name != "u1"]
+_CASES: Final = "\n".join(f"    i64 {number}, label %{name}" for name, number in RESULTS.items() if number)
+
+_RESULT: Final = f"""
 define internal ptr @result(ptr %record) {{
 entry:
 {words(result_kind="i64", result="ptr", none="ptr")}
   switch i64 %result_kind, label %nothing [
-{cases}
+{_CASES}
   ]
 nothing:
   call void @Py_IncRef(ptr %none)
   ret ptr %none
-{"".join(map(integer, integers))}
+{"".join(map(_integer, _INTEGERS))}
 f32:
   %single = load float, ptr %result, align 1
   %wide = fpext float %single to double
@@ -192,8 +188,7 @@ u1:
 """
 
 
-def _call() -> str:
-    return f"""
+_CALL: Final = f"""
 define ptr @adstack_call(ptr %self, ptr %args, i64 %given, ptr %names) {{
 entry:
   %address = call ptr @PyTuple_GetItem(ptr %self, i64 0)
@@ -295,3 +290,8 @@ define i64 @adstack_run(ptr %run, ptr %ctx, i64 %from) {
   ret i64 %code
 }
 """
+
+
+def text() -> str:
+    """The module."""
+    return "\n".join((_DECLARATIONS, _SLOW, CHECKS, _LAUNCH, _RESULT, _CALL, _LOCK, REPEAT))

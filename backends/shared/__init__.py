@@ -1,3 +1,11 @@
-"""What code generators and backends of every kind have in common: what running code reports, what is kept on disk."""
+"""What code generators and backends of every kind have in common.
 
-from __future__ import annotations
+sites.py, reports.py, outside.py   what running code reports, and the errors that stand for it
+kept.py, object_cache.py           files on disk, and compiled kernels among them
+jit.py                             machine code of the host in this process
+room.py, memory_left.py            whether memory is left for what comes next
+own_size.py, bits.py               memory of one launch, scalar arguments as words
+leftovers.py                       what is given back once the device is idle
+
+May import: adstack.ir, adstack.errors, the runtime's protocol.
+"""

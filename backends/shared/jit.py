@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final, Protocol
 
 import llvmlite.binding as llvm
 
@@ -17,7 +17,17 @@ from adstack.backends.shared.room import room
 
 from .object_cache import ObjectCache
 
-__all__ = ["LEVEL", "host", "jit", "linked", "made_for", "room_for_text", "runtime_library", "target_machine"]
+__all__ = [
+    "LEVEL",
+    "Library",
+    "host",
+    "jit",
+    "linked",
+    "made_for",
+    "room_for_text",
+    "runtime_library",
+    "target_machine",
+]
 
 LEVEL: Final = 1
 """How hard LLVM's code generator tries."""
@@ -27,6 +37,12 @@ _LINK_BYTES: Final = 2 << 20
 _LINK_FACTOR: Final = 8
 _NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
 _counter = itertools.count()
+
+
+class Library(Protocol):
+    """Linked machine code: symbol -> address. The code goes when the library does."""
+
+    def __getitem__(self, symbol: str, /) -> int: ...
 
 
 def _fork_between_calls() -> None:
@@ -52,7 +68,7 @@ def made_for() -> tuple[str, ...]:
 
 
 @cache
-def target_machine() -> Any:
+def target_machine() -> llvm.TargetMachine:
     """LLVM's code generator for this machine."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -68,10 +84,10 @@ MOST_LIBRARIES: Final = 16
 class _Linker:
     """What links objects now, and how many it has linked."""
 
-    jit: Any = None
+    jit: llvm.LLJIT | None = None
     libraries: int = 0
 
-    def next(self) -> Any:
+    def next(self) -> llvm.LLJIT:
         """For one library more."""
         if self.jit is None or self.libraries == MOST_LIBRARIES:
             self.jit, self.libraries = jit(), 0
@@ -82,7 +98,7 @@ class _Linker:
 _LINKER: Final = _Linker()
 
 
-def jit() -> Any:
+def jit() -> llvm.LLJIT:
     """What links objects into this process; it lives as long as one of them.
 
     On x86-64 by RuntimeDyld, which takes less time; elsewhere by JITLink: on arm64 the other gives up where code is
@@ -100,7 +116,7 @@ def room_for_text(text: str, what: str = "compiling a kernel") -> None:
     room(_TEXT_BYTES + _BYTES_PER_LETTER * len(text), what)
 
 
-def linked(image: bytes, symbols: Sequence[str], imports: Mapping[str, int] = _NOTHING) -> Any:
+def linked(image: bytes, symbols: Sequence[str], imports: Mapping[str, int] = _NOTHING) -> Library:
     """An object as a library: symbol -> address, of those asked for. Its code goes when it goes."""
     room(_LINK_BYTES + _LINK_FACTOR * len(image), "linking machine code")
     builder = llvm.JITLibraryBuilder().add_object_img(image)
@@ -108,12 +124,13 @@ def linked(image: bytes, symbols: Sequence[str], imports: Mapping[str, int] = _N
         builder.export_symbol(symbol)
     for symbol, address in imports.items():
         builder.import_symbol(symbol, address)
-    return builder.add_current_process().link(_LINKER.next(), f"adstack{next(_counter)}")
+    library: Library = builder.add_current_process().link(_LINKER.next(), f"adstack{next(_counter)}")
+    return library
 
 
 def runtime_library(
     text: str, symbols: Sequence[str], cached: ObjectCache | None, imports: Mapping[str, int] = _NOTHING
-) -> Any:
+) -> Library:
     """A backend's own code, written as it should run: symbol -> address, of those asked for."""
     key = None if cached is None else cached.key(text, *made_for(), *map(str, llvm.llvm_version_info))
     image = None if cached is None or key is None else cached.read(key)

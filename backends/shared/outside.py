@@ -9,8 +9,8 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from adstack.errors import AdstackError
@@ -20,7 +20,7 @@ from .sites import Site
 
 __all__ = ["GUARDS", "Outside", "only_guards"]
 
-Array = npt.NDArray[Any]
+Array = npt.NDArray[np.int64]
 GUARDS = frozenset({"bounds", "local"})
 """The kinds of sites that guards have, where debug mode does not check."""
 
@@ -37,7 +37,7 @@ class _Watch:
 
     record: Array
     sites: Sequence[Site]
-    owner: weakref.ref[Any]
+    owner: weakref.ref[object]
 
 
 class Outside:
@@ -46,7 +46,7 @@ class Outside:
     def __init__(self) -> None:
         self._watches: list[_Watch] = []
 
-    def watch(self, record: Array, sites: Sequence[Site], owner: Any) -> None:
+    def watch(self, record: Array, sites: Sequence[Site], owner: object) -> None:
         """Look at a record from now on. Whoever calls keeps its memory for as long as the array is alive."""
         self._watches.append(_Watch(record, sites, weakref.ref(owner)))
 

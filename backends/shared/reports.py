@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -33,18 +32,19 @@ _SMALLER = "make the array smaller, lower ad_stack_size, or use fewer threads (c
 _WORD = (1 << 64) - 1
 
 
-def number(bits: int, dtype: DType) -> Any:
+def number(bits: int, dtype: DType) -> np.generic:
     """A recorded argument, a word of 64 bits with or without a sign, as a numpy scalar."""
     raw = struct.pack("<Q", bits & _WORD)[: dtype.size]
-    return np.frombuffer(raw, dtype.numpy)[0]
+    scalar: np.generic = np.frombuffer(raw, dtype.numpy)[0]
+    return scalar
 
 
-def written(value: Any) -> str:
+def written(value: np.generic) -> str:
     """A number as Python prints it: a float with as few digits as give it back in its own precision."""
     return repr(float(str(value))) if isinstance(value, np.floating) else str(value)
 
 
-def formatted(value: Any, part: Part) -> str:
+def formatted(value: np.generic, part: Part) -> str:
     """A number where a part of a text stands for one.
 
     A specification that says nothing about digits places the digits that tell the number apart in its own precision.
@@ -55,7 +55,7 @@ def formatted(value: Any, part: Part) -> str:
     return format(float(str(value)) if shortest else value.item(), part.spec)
 
 
-def filled(parts: Iterable[Part], values: Iterable[Any]) -> str:
+def filled(parts: Iterable[Part], values: Iterable[np.generic]) -> str:
     """A text with its values."""
     numbers = iter(values)
     return "".join(part if isinstance(part, str) else formatted(next(numbers), part) for part in parts)
@@ -82,7 +82,8 @@ def failure(sites: Sequence[Site], record: Sequence[int], extents: dict[str, tup
     if site.kind == "bounds":
         assert site.place is not None
         index, told = values[: site.place.rank], values[site.place.rank :]
-        return _bounds(_label(site.place), index, told or _extents(site.place, extents), loc, where)
+        limits: Sequence[object] = told or _extents(site.place, extents)
+        return _bounds(_label(site.place), index, limits, loc, where)
     if site.kind == "local":
         return _bounds("a local array", values, (int(site.message),), loc, where)
     if site.kind == "memory":
@@ -124,7 +125,7 @@ def _extents(place: Place, extents: dict[str, tuple[int, ...]]) -> Sequence[int]
     return known if len(known) == place.rank else extents[place.name]
 
 
-def _bounds(what: str, index: Sequence[Any], extents: Sequence[int], loc: Loc | None, where: str) -> AdstackError:
+def _bounds(what: str, index: Sequence[object], extents: Sequence[object], loc: Loc | None, where: str) -> AdstackError:
     return AdstackOutOfBoundsError(
         f"Accessing {what} at {listed(index)}, outside its extents {listed(extents)}{where}",
         loc=loc,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.hostcall import calls as native
+from adstack.backends.hostcall import calls, launching
 from adstack.backends.shared.bits import raw_bits
 from adstack.errors import BackendUnavailableError
 from adstack.ir.structure import Program
@@ -352,7 +352,7 @@ class VulkanBackend:
                 executable.launcher.number = executable.number
                 rewired()  # that number stands elsewhere now
         launches = ctypes.addressof(self._launches)
-        return native.make(executable.launcher.entry(launches, self, executable), wanted)
+        return calls.make(executable.launcher.entry(launches, self, executable), wanted)
 
     def address(self, storage: Piece) -> int:
         """Where a launch finds the memory."""
@@ -369,7 +369,7 @@ class VulkanBackend:
             with self._shared.lock if self._shared.lock.is_here else nullcontext():  # a forked process has no device
                 work()
 
-        native.alone(without_others)
+        launching.alone(without_others)
 
     # ---- graphs
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.codegen_spirv.context import Context
-from adstack.backends.hostcall.calls import Entry
+from adstack.backends.hostcall.entry import Entry
 from adstack.errors import InternalError
 from adstack.ir.structure import Program
 from adstack.runtime.threads.interrupts import uninterrupted

@@ -9,8 +9,8 @@ import llvmlite.binding as llvm
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.codegen_llvm.pure import function_text
-from adstack.backends.codegen_llvm.writer import scalar_type, type_text
+from adstack.backends.codegen_llvm.text.pure_functions import function_text
+from adstack.backends.codegen_llvm.text.writer import scalar_type, type_text
 from adstack.ir.structure import Region
 from adstack.ir.types import DType
 

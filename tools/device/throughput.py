@@ -112,14 +112,14 @@ def blocks(arch: str) -> Record:
     """The recurrence with other numbers of threads in a block, where the arch has such a number."""
     if arch != "cuda":
         return {}
-    from adstack.backends.cuda import executable
+    from adstack.backends.cuda import building
 
-    found, usual = {}, executable.THREADS
+    found, usual = {}, building.THREADS
     for threads in (64, 256):
-        executable.THREADS = threads  # type: ignore[misc]
+        building.THREADS = threads  # type: ignore[misc]
         rows, _ = Language(arch, {}).recurrence()
         found[str(threads)] = {row: 1e3 * timed(call, qd.sync, 20) for row, call in rows.items()}
-    executable.THREADS = usual  # type: ignore[misc]
+    building.THREADS = usual  # type: ignore[misc]
     return found
 
 

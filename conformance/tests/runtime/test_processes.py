@@ -189,8 +189,8 @@ def test_what_waits_for_a_thread_at_the_end_does_not_hang(arch):
         thread.start()
         time.sleep(0.1)
         import adstack.runtime.threads.processes as processes
-        from adstack.backends.hostcall import calls
-        calls._TURN.end()
+        from adstack.backends.hostcall.launching import TURN
+        TURN.end()
         processes._end_all()
         thread.join(60)
         print(ended)

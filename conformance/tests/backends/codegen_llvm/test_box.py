@@ -10,7 +10,7 @@ import pytest
 from cpu_kit import Pieces, agree, agree_on, tasks_of
 from streams_kit import both
 
-from adstack.backends.codegen_llvm.box import row_length, stays_in_rows
+from adstack.analysis.iteration_space import row_length, stays_in_rows
 from adstack.backends.cpu.codegen import emit_module
 from adstack.ir.structure import Op
 

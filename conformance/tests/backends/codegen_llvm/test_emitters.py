@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from programs_kit import PURE, instances, interesting
 
-from adstack.backends.codegen_llvm.emitters import EMITTERS
+from adstack.backends.codegen_llvm.text.scalar_ops import EMITTERS
 from adstack.ir.builder import Builder
 from adstack.ir.ops import TABLE
 from adstack.ir.structure import Region, Value

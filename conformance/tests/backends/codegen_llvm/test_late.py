@@ -7,7 +7,7 @@ import pytest
 from cuda_kit import agree_on, device_text
 from interpreter_kit import parallel
 
-from adstack.backends.codegen_llvm.late import late_stores
+from adstack.analysis.store_sinking import sinkable_stores
 from adstack.ir.text.parser import parse_ir
 
 N = 23
@@ -46,7 +46,7 @@ CASES = {
 @pytest.mark.parametrize(("text", "late"), CASES.values(), ids=list(CASES))
 def test_a_store_waits_where_nothing_behind_it_touches_its_memory(text, late):
     (loop,) = [op for op in parse_ir(text).body.ops if op.name == "parallel_for"]
-    assert len(late_stores(loop.regions[0])) == late
+    assert len(sinkable_stores(loop.regions[0])) == late
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if name != "read in the loop"])

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from adstack.backends.codegen_llvm.pure import function_text
-from adstack.backends.codegen_llvm.writer import Writer, literal, mangled, scalar_type, type_text
+from adstack.backends.codegen_llvm.text.pure_functions import function_text
+from adstack.backends.codegen_llvm.text.writer import Writer, literal, mangled, scalar_type, type_text
 from adstack.ir.text.parser import parse_ir
 from adstack.ir.types import ALL, f16, f32, f64, i8, i32, u1, u64
 from adstack.tools.accuracy.jit import Compiled

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from interpreter_kit import parallel
 
-from adstack.backends.codegen_llvm.speculation import goes_far, plan
+from adstack.analysis.cold_paths import has_cold_path
+from adstack.analysis.loop_versioning import fast_loop
 from adstack.ir.functions import builtin
 from adstack.ir.text.parser import parse_ir
 
@@ -94,11 +95,6 @@ def the_loop(text: str):
     return next(op for op in task.regions[0].ops if op.name == "for")
 
 
-class _Nothing:
-    def __init__(self):
-        self.kept = {}
-
-
 @pytest.mark.parametrize(
     ("body", "turns", "look"),
     [
@@ -111,8 +107,8 @@ class _Nothing:
     ],
 )
 def test_a_turn_does_nothing_in_doubt_that_could_not_be_undone(body, turns, look):
-    found = plan(_Nothing(), the_loop(loop(body)))
-    assert (found and found.turns, found and found.look) == (turns, look)
+    found = fast_loop(the_loop(loop(body)), ())
+    assert (found and found.unroll, found and found.check) == (turns, look)
 
 
 def test_a_load_behind_a_doubtful_condition_waits():
@@ -120,14 +116,14 @@ def test_a_load_behind_a_doubtful_condition_waits():
         "%s = call @sin.f32 %v : f32\n%p = gt %s, %v : u1\n"
         "%w = if %p -> (f32) {\n%g = load @f[%k] : f32\nyield %g\n} else {\nyield %s\n}"
     )
-    found = plan(_Nothing(), the_loop(loop(inside)))
+    found = fast_loop(the_loop(loop(inside)), ())
     assert found is not None
-    assert (found.turns, found.look) == (1, 1)
+    assert (found.unroll, found.check) == (1, 1)
 
 
 def test_functions_go_far_that_have_one_long_side():
-    assert goes_far(builtin("sin.f32"))
-    assert not goes_far(builtin("exp.f32"))
+    assert has_cold_path(builtin("sin.f32"))
+    assert not has_cold_path(builtin("exp.f32"))
 
 
 STACKED = {

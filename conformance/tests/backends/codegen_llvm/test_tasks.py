@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cpu_kit import PIECES, Pieces, tasks_of
 
-from adstack.backends.codegen_llvm.context import Context
+from adstack.backends.codegen_llvm.function.context import Context
 
 
 @pytest.mark.parametrize("lanes", [1, 8, 64])

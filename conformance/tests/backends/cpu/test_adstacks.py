@@ -11,7 +11,8 @@ from cpu_kit import backend, tasks_of
 from sizing_kit import after_forward, reverse_program, sized_program
 
 from adstack.backends.cpu import layout
-from adstack.backends.cpu.runtime import CpuBackend, Executable, open_device
+from adstack.backends.cpu.executable import Executable
+from adstack.backends.cpu.runtime import CpuBackend, open_device
 from adstack.conformance.fuzz.smooth import smooth_buffers, smooth_kernel
 from adstack.errors import AdstackCompilationError, AdstackMemoryError, AdstackOverflowError
 from adstack.ir.types import ALL

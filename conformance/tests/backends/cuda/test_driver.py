@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from adstack.backends.cuda import adds, driver, graph_calls
-from adstack.backends.cuda.driver import Driver, DriverError
+from adstack.backends.cuda import header as cuda_header
+from adstack.backends.cuda.driver import Driver
+from adstack.backends.cuda.driver_error import DriverError
 from adstack.backends.cuda.graph_calls import Launch, Zero
 from adstack.errors import AdstackMemoryError, AdstackRuntimeError
 
@@ -116,7 +118,7 @@ def test_every_call_is_as_the_header_says(recorder, prototypes, monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "made"),
-    [("KERNEL_NODE_PARAMS_v2", graph_calls.KernelParams), ("MEMSET_NODE_PARAMS", graph_calls._MemsetParams)],
+    [("KERNEL_NODE_PARAMS_v2", graph_calls.KernelParams), ("MEMSET_NODE_PARAMS", graph_calls.MemsetParams)],
 )
 def test_structures_are_those_of_the_header(header, name, made):
     (body,) = re.findall(rf"struct CUDA_{name}_st \{{(.*?)\n\}}", header, re.DOTALL)
@@ -139,24 +141,24 @@ def test_structures_are_those_of_the_header(header, name, made):
 def test_numbers_are_those_of_the_header(header):
     numbers = dict(re.findall(r"^\s*(CU\w+)\s*=\s*(0x[0-9a-fA-F]+|\d+)", header, re.MULTILINE))
     wanted = {
-        "CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT": driver.ATTRIBUTES["multiprocessors"],
-        "CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR": driver.ATTRIBUTES["threads"],
-        "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR": driver.ATTRIBUTES["major"],
-        "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR": driver.ATTRIBUTES["minor"],
-        "CU_JIT_ERROR_LOG_BUFFER": driver.ERROR_LOG,
-        "CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES": driver.ERROR_LOG_BYTES,
-        "CU_JIT_TARGET_FROM_CUCONTEXT": driver.TARGET_FROM_CONTEXT,
-        "CU_JIT_INPUT_PTX": driver.PTX,
-        "CU_LIMIT_MALLOC_HEAP_SIZE": driver.HEAP_LIMIT,
-        "CU_EVENT_DISABLE_TIMING": driver.NO_TIMING,
-        "CUDA_ERROR_INVALID_VALUE": driver.REFUSED,
-        "CUDA_ERROR_OUT_OF_MEMORY": driver.OUT_OF_MEMORY,
-        "CUDA_ERROR_NOT_INITIALIZED": driver.NOT_STARTED,
+        "CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT": cuda_header.ATTRIBUTES["multiprocessors"],
+        "CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR": cuda_header.ATTRIBUTES["threads"],
+        "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR": cuda_header.ATTRIBUTES["major"],
+        "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR": cuda_header.ATTRIBUTES["minor"],
+        "CU_JIT_ERROR_LOG_BUFFER": cuda_header.ERROR_LOG,
+        "CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES": cuda_header.ERROR_LOG_BYTES,
+        "CU_JIT_TARGET_FROM_CUCONTEXT": cuda_header.TARGET_FROM_CONTEXT,
+        "CU_JIT_INPUT_PTX": cuda_header.PTX,
+        "CU_LIMIT_MALLOC_HEAP_SIZE": cuda_header.HEAP_LIMIT,
+        "CU_EVENT_DISABLE_TIMING": cuda_header.NO_TIMING,
+        "CUDA_ERROR_INVALID_VALUE": cuda_header.REFUSED,
+        "CUDA_ERROR_OUT_OF_MEMORY": cuda_header.OUT_OF_MEMORY,
+        "CUDA_ERROR_NOT_INITIALIZED": cuda_header.NOT_STARTED,
     }
     assert {name: int(numbers[name], 0) for name in wanted} == wanted
     assert {
         int(numbers[f"CUDA_ERROR_{name}"]) for name in ("ILLEGAL_ADDRESS", "LAUNCH_TIMEOUT", "UNKNOWN")
-    } <= driver.LOST
+    } <= cuda_header.LOST
 
 
 def test_code_that_the_driver_does_not_take_is_told(monkeypatch):

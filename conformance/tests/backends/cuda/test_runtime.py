@@ -17,7 +17,7 @@ from interpreter_kit import parallel, serial
 import adstack as qd
 from adstack.backends.cuda.adds import LEAST
 from adstack.backends.cuda.codegen import BLOCK, HEAD, MOST, ROW, WORDS, emit_module
-from adstack.backends.cuda.driver import DriverError
+from adstack.backends.cuda.driver_error import DriverError
 from adstack.backends.cuda.emulator import Emulator
 from adstack.backends.cuda.runtime import _adds_floats
 from adstack.backends.cuda.toolchain import host_code

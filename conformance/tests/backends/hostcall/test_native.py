@@ -14,7 +14,7 @@ import pytest
 from calls_kit import by_machine_code, is_short, settled
 
 import adstack as qd
-from adstack.backends.hostcall import calls as native
+from adstack.backends.hostcall import launching
 from adstack.values.protocol import emitting
 
 
@@ -442,7 +442,7 @@ def test_threads_of_python_may_call_kernels_at_the_same_time() -> None:
 
 def test_a_launch_during_a_launch_of_the_same_thread_is_refused() -> None:
     with pytest.raises(RuntimeError, match="while another one runs on the same thread"):
-        native.alone(lambda: plus(1, 2.0))
+        launching.alone(lambda: plus(1, 2.0))
     assert plus(1, 2.0) == 3.0
 
 
@@ -456,7 +456,7 @@ def test_a_launch_waits_for_that_of_another_thread() -> None:
         time.sleep(0.1)
         order.append("held")
 
-    thread = threading.Thread(target=lambda: native.alone(hold))
+    thread = threading.Thread(target=lambda: launching.alone(hold))
     thread.start()
     begun.wait()
     order.append(str(plus(1, 2.0)))

@@ -1,0 +1,98 @@
+"""What the code of a task needs to know of the task: addresses, extents, and the slots of its own stack frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from adstack.backends.shared.sites import Site
+from adstack.ir.location import Loc
+from adstack.ir.structure import Op, Value
+
+__all__ = ["TaskFrame"]
+
+
+@dataclass
+class TaskFrame:
+    """Names of what the function's entry block computes.
+
+    Attributes:
+        name: of the task.
+        debug: whether checks are emitted.
+        parallel: whether other iterations run at the same time.
+        pointers: place name -> its address.
+        extents: (place name, axis) -> an extent, where it is not known when compiling.
+        sites: shared by the tasks of a program; a site's number is its position.
+        section: of the task's random streams.
+        iteration: the linear index of the first lane's iteration (i64); "0" in serial code.
+        indices: of the parallel loop around the code.
+        counters: per number of lanes, the slot that counts the random numbers each lane has drawn.
+        slots: allocas for the entry block.
+        heap: those that hold memory of the C heap, null before there is any.
+        array_bytes: what local arrays take of the frame.
+        leave: how the function ends where a check fails.
+        poll: the slot of the context that has the function which long loops ask whether to go on; None if they don't.
+        seat: this thread's number among those that run the task.
+        stack_sites: per location and variable of adstacks, the number in the overflow record, for any number of lanes.
+        lane: how many lanes a row of adstacks has, and which is this thread's, once it has claimed one.
+        array_limit: what local arrays may take of the frame, in bytes.
+        read_only: names of the places that no iteration writes to, where the target gains from knowing them.
+        in_bounds: guarded accesses -> the axes on which they are in bounds in the launches that this code is for.
+    """
+
+    name: str
+    debug: bool
+    parallel: bool
+    pointers: dict[str, str]
+    extents: dict[tuple[str, int], str]
+    sites: list[Site]
+    section: int = 0
+    iteration: str = "0"
+    indices: tuple[Value, ...] = ()
+    counters: dict[int, str] = field(default_factory=dict)
+    slots: list[str] = field(default_factory=list)
+    heap: list[str] = field(default_factory=list)
+    array_bytes: int = 0
+    leave: str = "ret void"
+    poll: int | None = None
+    seat: str = "0"
+    stack_sites: dict[tuple[Loc, str], int] = field(default_factory=dict)
+    lane: tuple[str, str] | None = None
+    array_limit: int = 0
+    read_only: frozenset[str] = frozenset()
+    in_bounds: Mapping[Op, tuple[int, ...]] = field(default_factory=dict)
+
+    def takes(self, size: int) -> bool:
+        """Whether local arrays of so many bytes more fit into the frame: a thread's stack is small."""
+        fits = self.array_bytes + size <= self.array_limit
+        self.array_bytes += size * fits
+        return fits
+
+    def slot(self, ty: str, align: int = 64) -> str:
+        """Memory in the function's own frame; a pointer."""
+        name = f"%slot{len(self.slots)}"
+        self.slots.append(f"  {name} = alloca {ty}, align {align}")
+        return name
+
+    def zeroed_slot(self) -> str:
+        """A number (i64) that is 0 when the function is entered."""
+        name = self.slot("i64", 8)
+        self.slots.append(f"  store i64 0, ptr {name}, align 8")
+        return name
+
+    def counter_of(self, lanes: int) -> str:
+        """The slot that counts random numbers; zeroed at the start of every iteration."""
+        if lanes not in self.counters:
+            self.counters[lanes] = self.slot("i64" if lanes == 1 else f"<{lanes} x i64>")
+        return self.counters[lanes]
+
+    def stack_site(self, loc: Loc, name: str) -> int:
+        """The number of the adstacks that were made there for a variable."""
+        if (loc, name) not in self.stack_sites:
+            self.stack_sites[loc, name] = self.site(Site("stack", name, loc))
+        return self.stack_sites[loc, name]
+
+    def site(self, site: Site) -> int:
+        """The number of a site."""
+        self.sites.append(replace(site, task=self.name))
+        return len(self.sites) - 1

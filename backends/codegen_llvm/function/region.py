@@ -1,0 +1,129 @@
+"""Emission of the ops of a region, for `lanes` iterations at once: the dispatch over operations.
+
+Scalar operations are emitted here; ops with effects, memory or regions by what registers with `handles`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from adstack.analysis.strides import Strides
+from adstack.ir.structure import Op, Region, Value
+
+from ..text.scalar_ops import emit
+from ..text.writer import Writer
+from .address import Address
+from .adstack_state import CountedStack, MachineStack, Rows
+from .module import Module
+from .target import HOST, Target
+from .values import FunctionWriter
+
+__all__ = ["HANDLERS", "FastPath", "RegionEmitter", "handles"]
+
+Handler = Callable[["RegionEmitter", Op], None]
+
+HANDLERS: dict[str, Handler] = {}
+
+
+def handles(name: str) -> Callable[[Handler], Handler]:
+    """Decorator: this function emits the op of that name."""
+
+    def register(handler: Handler) -> Handler:
+        HANDLERS[name] = handler
+        return handler
+
+    return register
+
+
+class Reduction(Protocol):
+    """An atomic whose values are combined before they reach memory."""
+
+    def add(self, e: RegionEmitter, value: Value) -> None:
+        """Take the running lanes' values."""
+
+    def close(self, e: RegionEmitter) -> None:
+        """Update memory."""
+
+
+@dataclass
+class FastPath:
+    """The state of code in the fast version of a loop (see `adstack.analysis.loop_versioning`).
+
+    Attributes:
+        misses: conditions (i1) under which a cold path should have been taken: then its results mean nothing.
+        slots: per adstack and index, a pointer to the slot that the present iteration touches, which is in bounds.
+    """
+
+    misses: list[str] = field(default_factory=list)
+    slots: dict[tuple[Value, Value], str] = field(default_factory=dict)
+
+
+class RegionEmitter(FunctionWriter):
+    """Emits ops into one LLVM function.
+
+    Attributes:
+        module: what the function belongs to.
+        target: the machine that the code is for.
+        reductions: atomics that each thread combines on its own first.
+        sunk: stores that move to the end of their region (see `adstack.analysis.store_sinking`).
+        exclusive: atomics whose element no other iteration touches -> the i1 under which that is so; "" for always.
+        promoted: atomics whose element is in memory of the thread while a loop runs -> where.
+        stacks: the adstacks made so far that count for themselves.
+        counted: the adstacks made so far whose count the program holds.
+        stack_groups: the allocations of counted adstacks -> those of their group.
+        rows: where the counted adstacks of the heap begin; None if there are none.
+        current: the region being emitted.
+        used: the values that some op of the task takes.
+        strides: how values of a parallel loop grow from one iteration to the next; None in serial code.
+        missing: what is loaded for lanes that do not run.
+        fast_path: the state of the fast version of a loop; None elsewhere.
+    """
+
+    def __init__(self, module: Module, w: Writer, lanes: int, varying: set[Value]) -> None:
+        super().__init__(w, lanes, varying)
+        self.module = module
+        self.target: Target = HOST
+        self.missing = "poison"
+        self.strides: Strides | None = None
+        self.reductions: dict[Op, Reduction] = {}
+        self.exclusive: dict[Op, str] = {}
+        self.sunk: set[Op] = set()
+        self.promoted: dict[Op, Address] = {}
+        self.used: set[Value] = set()
+        self.stacks: dict[Value, MachineStack] = {}
+        self.stack_groups: dict[Value, tuple[Op, ...]] = {}
+        self.rows: Rows | None = None
+        self.current: Region | None = None
+        self.counted: dict[Value, CountedStack] = {}
+        self.fast_path: FastPath | None = None
+
+    # ---- ops
+
+    def region(self, region: Region) -> list[Value]:
+        """Emit the ops; gives what the terminator hands on."""
+        outer, self.current = self.current, region
+        for op in sorted(region.ops[:-1], key=self.sunk.__contains__) if self.sunk else region.ops[:-1]:
+            self.op(op)
+        self.current = outer
+        return region.terminator.operands
+
+    def op(self, op: Op) -> None:
+        handler = HANDLERS.get(op.name)
+        if handler is not None:
+            handler(self, op)
+        else:
+            self.pure(op)
+
+    def pure(self, op: Op) -> None:
+        """A scalar operation, on scalars if none of its operands varies."""
+        width = max((self.width(v) for v in op.operands), default=1)
+        types = tuple(v.dtype for v in op.operands)
+        args = tuple(self.at(v, width) for v in op.operands)
+        self.bind(op.result, emit(self.w, width, op.name, op.result.dtype, types, args))
+
+
+@handles("const")
+def _const(e: RegionEmitter, op: Op) -> None:
+    e.constant(op.result, op.attrs["value"])

@@ -1,0 +1,110 @@
+"""What code for one machine does in its own way. `Target` is the host; other machines override."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from adstack.ir.structure import Op
+    from adstack.ir.types import DType
+
+    from ..text.writer import Writer
+    from .heap_table import Words
+    from .values import FunctionWriter
+
+__all__ = ["HOST", "Target"]
+
+
+class Target:
+    """The host: a task is a function, called by the threads of a pool, each with a seat of its own; it prints by
+    calling back.
+
+    Attributes:
+        head: of every module: target triple and the like.
+        counts: whether a parallel task comes with a function that counts its iterations.
+        array_bytes: what local arrays may take of a thread's stack.
+        frames: whether memory of a size known when compiling is better taken from the frame than from the C heap.
+        allocators: what declares the functions of the C heap.
+        scope: of atomic operations.
+        invariant_loads: whether it gains to know of memory that does not change while a task runs.
+        loop_versions: whether innermost loops of one lane have a fast version in front of the full one.
+        float_adds: float types to which memory adds by itself -> the least magnitude with which it does so to the bit,
+            whatever is there; 0 where it always does.
+    """
+
+    head: str = ""
+    counts: bool = True
+    array_bytes: int = 128 * 1024
+    frames: bool = False
+    allocators: Mapping[str, str] = MappingProxyType(
+        {
+            "malloc": "declare noalias ptr @malloc(i64)",
+            "calloc": "declare noalias ptr @calloc(i64, i64)",
+            "free": "declare void @free(ptr)",
+        }
+    )
+    scope: str = ""
+    invariant_loads: bool = False
+    loop_versions: bool = False
+    float_adds: Mapping[str, float] = MappingProxyType({})
+
+    def serial(self, symbol: str) -> str:
+        """The head of a serial task's function, up to its attributes."""
+        return f"define void @{symbol}(ptr noalias %ctx)"
+
+    def parallel(self, symbol: str) -> str:
+        """The head of a parallel task's function, up to its attributes."""
+        return f"define void @{symbol}(ptr noalias %ctx, i64 %begin, i64 %end, i64 %seat)"
+
+    def span(self, w: Writer, total: Callable[[], str]) -> tuple[str, str, str]:
+        """Which iterations a thread runs, one by one: the first, where they end, the step. `total` counts all."""
+        return "%begin", "%end", "1"
+
+    def begin(self, e: FunctionWriter) -> None:
+        """What a task does before anything else."""
+
+    def own(self, name: str, slot: int, size: int) -> list[str]:
+        """Read one of the runtime's own slots, of a context of this size, into `%name`."""
+        ty = "i64" if name in ("seed", "launch") else "ptr"
+        at = f"  %{name}.at = getelementptr i64, ptr %ctx, i64 {slot}"
+        return [at, f"  %{name} = load {ty}, ptr %{name}.at, align 8"]
+
+    def address(self, w: Writer, at: str) -> str:
+        """Load the address of memory, as the host handed it over."""
+        return w.let(f"load ptr, ptr {at}, align 8")
+
+    def block(self, e: FunctionWriter, size: str, *, parallel: bool) -> str:
+        """Where the adstacks of this thread and of those that share its rows are: a pointer. `size`: bytes of a block.
+
+        `%heap` points to the heap's address.
+        """
+        address = e.w.let("load ptr, ptr %heap, align 8")
+        if not parallel:
+            return address
+        return e.w.let(f"getelementptr i8, ptr {address}, i64 {e.w.let(f'mul i64 %seat, {size}')}")
+
+    def claim(self, e: FunctionWriter, op: Op, words: Words) -> None:
+        """Take rows of adstacks from here on, if the iteration needs any; on the host every lane has its own."""
+
+    def row(self, e: FunctionWriter) -> tuple[str, str]:
+        """How many lanes stand side by side in a row of adstacks, and which is this thread's first: two i64."""
+        return str(e.lanes), "0"
+
+    def gathered(self, e: FunctionWriter, kind: str, dtype: DType, value: str) -> tuple[str, str]:
+        """Combine what threads that run together have gathered: the value, and whether this thread speaks for all
+        (an i1, or "" if every thread speaks for itself).
+        """
+        return value, ""
+
+    def reduce(self, e: FunctionWriter, word: str, pointer: str, dtype: DType, value: str) -> bool:
+        """Update memory as `atomicrmw` of that word does, and ask for nothing; False if no instruction does."""
+        return False
+
+    def print(self, e: FunctionWriter, site: int, words: str, count: int) -> None:
+        """Hand over a text: the number of its site, and where its arguments are."""
+        e.w.do(f"call void %print(i64 {site}, ptr {words})")
+
+
+HOST: Final = Target()

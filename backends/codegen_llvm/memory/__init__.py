@@ -1,0 +1,10 @@
+"""Memory: elements of places and local arrays, atomics, and memory of the C heap.
+
+access.py              addresses, loads, stores
+atomics.py             atomic updates, plain where no other iteration touches the element
+exclusive_updates.py   whether places that the caller hands in overlap, seen when the task runs
+reductions.py          updates of one element, combined by each thread and applied once
+thread_heap.py         memory that a task's function takes and gives back
+
+May import: safety, function, text, adstack.analysis.
+"""

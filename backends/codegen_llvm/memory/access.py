@@ -1,0 +1,227 @@
+"""Elements of places and thread-local arrays: addresses, loads, stores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adstack.ir.structure import Op, Place, Value
+from adstack.ir.types import ArrayType, DType, i64, u1
+
+from ..function.address import Address
+from ..function.region import RegionEmitter, handles
+from ..safety.checks import check_bounds, check_local_bounds
+from ..safety.guards import guarded
+from ..text.writer import scalar_type, type_text
+from .thread_heap import room
+
+__all__ = ["address_of", "last_lane", "memory_type", "read", "write"]
+
+
+def memory_type(dtype: DType) -> str:
+    """The LLVM type of an element in memory: a u1 takes a byte."""
+    return "i8" if dtype.is_bool else scalar_type(dtype)
+
+
+def address_of(e: RegionEmitter, place: Place, indices: Sequence[Value], *, inbounds: bool = True) -> Address:
+    """The element of a place, in row-major order; say so if the indices may be out of bounds."""
+    base = e.frame.pointers[place.name]
+    if not any(e.is_varying(v) for v in indices):
+        return Address("one", _step(e, base, place.dtype, _offset(e, place, indices, 1), inbounds=inbounds))
+    offsets = _offset(e, place, indices, e.lanes)
+    if e.strides is not None and e.strides.contiguous(place, indices):
+        # only the first lane's offset is used, so that LLVM computes it alone
+        first = e.w.let(f"extractelement {type_text(i64, e.lanes)} {offsets}, i64 0")
+        # a first lane that does not run may be anywhere
+        return Address("run", _step(e, base, place.dtype, first, inbounds=e.mask is None))
+    ty = memory_type(place.dtype)
+    vector = type_text(i64, e.lanes)
+    return Address("many", e.w.let(f"getelementptr inbounds {ty}, ptr {base}, {vector} {offsets}"))
+
+
+def _step(e: RegionEmitter, base: str, dtype: DType, offset: str, *, inbounds: bool) -> str:
+    return e.w.let(f"getelementptr {'inbounds ' if inbounds else ''}{memory_type(dtype)}, ptr {base}, i64 {offset}")
+
+
+def _offset(e: RegionEmitter, place: Place, indices: Sequence[Value], width: int) -> str:
+    """The number of elements before this one, as i64."""
+    ty = type_text(i64, width)
+    total = e.w.constant(0, i64, width)
+    for axis, index in enumerate(indices):
+        if axis:
+            total = e.w.let(f"mul {ty} {total}, {e.extent(place, axis, width)}")
+        total = e.w.let(f"add {ty} {total}, {e.wide(index, width)}")
+    return total
+
+
+def from_memory(e: RegionEmitter, name: str, dtype: DType, width: int) -> str:
+    """A loaded value: the byte of a u1 becomes a bit."""
+    if not dtype.is_bool:
+        return name
+    return e.w.let(f"trunc {'i8' if width == 1 else f'<{width} x i8>'} {name} to {type_text(dtype, width)}")
+
+
+def to_memory(e: RegionEmitter, name: str, dtype: DType, width: int) -> str:
+    """A value to be stored: the bit of a u1 becomes a byte."""
+    if not dtype.is_bool:
+        return name
+    return e.w.let(f"zext {type_text(dtype, width)} {name} to {'i8' if width == 1 else f'<{width} x i8>'}")
+
+
+def vector_memory_type(e: RegionEmitter, dtype: DType) -> str:
+    return f"<{e.lanes} x {memory_type(dtype)}>"
+
+
+@handles("shape")
+def _shape(e: RegionEmitter, op: Op) -> None:
+    extent = e.extent(op.attrs["place"], op.attrs["axis"], 1)
+    bits = op.result.dtype.bits
+    e.bind(op.result, extent if bits == 64 else e.w.let(f"trunc i64 {extent} to i{bits}"))
+
+
+@handles("load")
+def _load(e: RegionEmitter, op: Op) -> None:
+    check_bounds(e, op, op.attrs["place"], op.operands)
+    _bind_read(e, op, guarded(e, op, lambda: _loaded(e, op)))
+
+
+def _bind_read(e: RegionEmitter, op: Op, name: str | None) -> None:
+    assert name is not None, "a load gives something"
+    e.bind(op.result, name)
+
+
+def _loaded(e: RegionEmitter, op: Op) -> str:
+    place: Place = op.attrs["place"]
+    address, dtype = address_of(e, place, op.operands), place.dtype
+    if address.kind == "one" and place.name in e.frame.read_only and e.frame.indices:
+        name = read(e, address, dtype, fixed=True)
+    else:
+        name = read(e, address, dtype)
+    if address.kind == "one":
+        name = from_memory(e, name, dtype, 1)
+        return name if not e.is_varying(op.result) else e.splat(name, dtype)
+    return from_memory(e, name, dtype, e.lanes)
+
+
+def read(e: RegionEmitter, address: Address, dtype: DType, *, fixed: bool = False) -> str:
+    """What stands in memory: one element, or one per running lane. `fixed`: it stays the same while the task runs."""
+    if address.kind == "one":
+        text = f"load {memory_type(dtype)}, ptr {address.name}, align {dtype.size}"
+        return e.w.let(f"{text}, !invariant.load !1" if fixed else text)
+    return vector_load(e, address, dtype)
+
+
+def write(e: RegionEmitter, address: Address, dtype: DType, name: str) -> None:
+    """Let something stand in memory: in one element, or in one per running lane."""
+    if address.kind == "one":
+        e.w.do(f"store {memory_type(dtype)} {name}, ptr {address.name}, align {dtype.size}")
+    else:
+        vector_store(e, address, dtype, name)
+
+
+def vector_load(e: RegionEmitter, address: Address, dtype: DType) -> str:
+    ty, size = vector_memory_type(e, dtype), dtype.size
+    if address.kind == "run" and e.mask is None:
+        return e.w.let(f"load {ty}, ptr {address.name}, align {size}")
+    mask = e.mask or e.w.constant(True, u1, e.lanes)
+    suffix = _suffix(e, dtype)
+    if address.kind == "run":
+        name, pointers = f"llvm.masked.load.{suffix}.p0", "ptr"
+    else:
+        name, pointers = f"llvm.masked.gather.{suffix}.v{e.lanes}p0", f"<{e.lanes} x ptr>"
+    operands = [(pointers, f"align {size} {address.name}"), (e.mask_type, mask), (ty, e.missing)]
+    return e.w.intrinsic(name, ty, operands)
+
+
+def _suffix(e: RegionEmitter, dtype: DType) -> str:
+    element = f"f{dtype.bits}" if dtype.is_float else f"i{8 * dtype.size}"
+    return f"v{e.lanes}{element}"
+
+
+@handles("store")
+def _store(e: RegionEmitter, op: Op) -> None:
+    check_bounds(e, op, op.attrs["place"], op.operands[:-1])
+    guarded(e, op, lambda: _stored(e, op))
+
+
+def _stored(e: RegionEmitter, op: Op) -> None:
+    *indices, value = op.operands
+    place: Place = op.attrs["place"]
+    address, dtype = address_of(e, place, indices), place.dtype
+    if address.kind == "one":
+        name = last_lane(e, value) if e.is_varying(value) else e.scalar(value)
+        write(e, address, dtype, to_memory(e, name, dtype, 1))
+    else:
+        write(e, address, dtype, to_memory(e, e.vector(value), dtype, e.lanes))
+
+
+def vector_store(e: RegionEmitter, address: Address, dtype: DType, name: str) -> None:
+    ty, size = vector_memory_type(e, dtype), dtype.size
+    if address.kind == "run" and e.mask is None:
+        e.w.do(f"store {ty} {name}, ptr {address.name}, align {size}")
+        return
+    mask = e.mask or e.w.constant(True, u1, e.lanes)
+    run = address.kind == "run"
+    pointer, kind, at = ("ptr", "store", "p0") if run else (f"<{e.lanes} x ptr>", "scatter", f"v{e.lanes}p0")
+    symbol = f"llvm.masked.{kind}.{_suffix(e, dtype)}.{at}"
+    e.w.effect(symbol, [(ty, name), (pointer, f"align {size} {address.name}"), (e.mask_type, mask)])
+
+
+def last_lane(e: RegionEmitter, value: Value) -> str:
+    """The element of the last running lane: what stays when all of them store to one element."""
+    ty = type_text(value.dtype, e.lanes)
+    if e.mask is None:
+        return e.w.let(f"extractelement {ty} {e.vector(value)}, i64 {e.lanes - 1}")
+    bits = e.w.let(f"bitcast {e.mask_type} {e.mask} to i{e.lanes}")
+    word = f"i{e.lanes}"
+    zeros = e.w.intrinsic(f"llvm.ctlz.{word}", word, [(word, bits), ("i1", "false")])
+    lane = e.w.let(f"sub {word} {e.lanes - 1}, {zeros}")
+    return e.w.let(f"extractelement {ty} {e.vector(value)}, {word} {lane}")
+
+
+@handles("array.alloc")
+def _array_alloc(e: RegionEmitter, op: Op) -> None:
+    array = op.result.type
+    assert isinstance(array, ArrayType)
+    count = array.length * e.lanes
+    size = count * array.dtype.size
+    if e.frame.takes(size):
+        pointer = e.frame.slot(f"[{count} x {memory_type(array.dtype)}]")
+    else:
+        pointer = room(e, count, array.dtype.size, op.loc)
+    e.w.effect("llvm.memset.p0.i64", [("ptr", pointer), ("i8", "0"), ("i64", str(size)), ("i1", "false")])
+    e.bind(op.result, pointer)
+
+
+def _element(e: RegionEmitter, op: Op) -> Address:
+    """An element of a local array: element i of lane t stands at i * lanes + t."""
+    array, index = op.operands[:2]
+    assert isinstance(array.type, ArrayType)
+    ty = memory_type(array.type.dtype)
+    base = e.handle(array)
+    if not e.is_varying(index):
+        offset = e.w.let(f"mul i64 {e.wide(index, 1)}, {e.lanes}")
+        at = e.w.let(f"getelementptr inbounds {ty}, ptr {base}, i64 {offset}")
+        return Address("run" if e.lanes > 1 else "one", at)
+    vector = type_text(i64, e.lanes)
+    scaled = e.w.let(f"mul {vector} {e.wide(index, e.lanes)}, {e.w.constant(e.lanes, i64, e.lanes)}")
+    lane_numbers = "<" + ", ".join(f"i64 {k}" for k in range(e.lanes)) + ">"
+    offsets = e.w.let(f"add {vector} {scaled}, {lane_numbers}")
+    return Address("many", e.w.let(f"getelementptr inbounds {ty}, ptr {base}, {vector} {offsets}"))
+
+
+@handles("array.load")
+def _array_load(e: RegionEmitter, op: Op) -> None:
+    dtype = op.result.dtype
+    check_local_bounds(e, op)
+    _bind_read(e, op, guarded(e, op, lambda: from_memory(e, read(e, _element(e, op), dtype), dtype, e.lanes)))
+
+
+@handles("array.store")
+def _array_store(e: RegionEmitter, op: Op) -> None:
+    check_local_bounds(e, op)
+    guarded(e, op, lambda: _array_stored(e, op))
+
+
+def _array_stored(e: RegionEmitter, op: Op) -> None:
+    value = op.operands[2]
+    write(e, _element(e, op), value.dtype, to_memory(e, e.vector(value), value.dtype, e.lanes))

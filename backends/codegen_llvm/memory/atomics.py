@@ -1,0 +1,244 @@
+"""Atomic updates.
+
+Serial code needs no atomics: it loads, combines, stores. So do updates of an element that no other iteration touches
+(see `exclusive_updates`). In a parallel loop an update of one element by all lanes, whose old value nobody takes, is
+first combined over the lanes, or over all iterations of a thread (see `reductions`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adstack.analysis.reductions import COMBINING
+from adstack.ir.ops import ATOMICS
+from adstack.ir.structure import Op, Place, Value
+from adstack.ir.types import DType, u1
+
+from ..function.address import Address
+from ..function.lanes import each_lane
+from ..function.region import RegionEmitter, handles
+from ..safety.checks import check_bounds
+from ..safety.guards import guarded
+from ..text.scalar_ops import emit
+from ..text.writer import literal, scalar_type, type_text
+from .access import address_of, from_memory, memory_type, read, to_memory, write
+
+__all__ = ["combine", "identity", "reduced", "update"]
+
+_NATIVE = {"add": "add", "and": "and", "or": "or", "xor": "xor", "xchg": "xchg"}
+_IDENTITY = {"add": 0, "or": 0, "xor": 0, "mul": 1}
+
+
+def identity(kind: str, dtype: DType) -> str:
+    """What changes nothing. Of float addition that is -0.0; of min and max, NaN, which loses to every number."""
+    if dtype.is_float:
+        value = {"add": -0.0, "mul": 1.0}.get(kind, float("nan"))
+    elif kind in _IDENTITY:
+        value = _IDENTITY[kind]
+    elif kind == "and":
+        value = -1 if dtype.kind != "b" else 1
+    else:
+        value = dtype.max if kind == "min" else dtype.min
+    return literal(value, dtype)
+
+
+@handles("atomic")
+def _atomic(e: RegionEmitter, op: Op) -> None:
+    gathered = e.reductions.get(op)
+    if gathered is not None:
+        gathered.add(e, op.operands[-1])
+        return
+    place: Place = op.attrs["place"]
+    indices = op.operands[: place.rank]
+    values = op.operands[place.rank :]
+    if op in e.promoted:
+        e.bind(op.result, _plain(e, op, e.promoted[op], values))
+        return
+    check_bounds(e, op, place, indices)
+    old = guarded(e, op, lambda: _updated(e, op, indices, values))
+    if old is not None:
+        e.bind(op.result, old)
+
+
+def _updated(e: RegionEmitter, op: Op, indices: list[Value], values: list[Value]) -> str | None:
+    """Update; the old value, if anybody wants it."""
+    address = address_of(e, op.attrs["place"], indices)
+    exclusive = e.exclusive.get(op) if e.frame.parallel else ""
+    if exclusive == "":
+        e.bind(op.result, _plain(e, op, address, values))
+    elif exclusive is None:
+        _shared(e, op, address, values)
+    else:
+        _either(e, op, exclusive, address, values)
+    return e.at(op.result, e.width(op.result)) if op.result in e.used else None
+
+
+def _either(e: RegionEmitter, op: Op, exclusive: str, address: Address, values: list[Value]) -> None:
+    """A plain update where the element is exclusive, which is known when the task runs; an atomic one elsewhere."""
+    plain, shared, after = e.label("plain"), e.label("shared"), e.label("updated")
+    e.split(exclusive, plain, shared)
+    e.enter(plain)
+    old, where = _plain(e, op, address, values), e.block
+    e.jump(after)
+    e.enter(shared)
+    _shared(e, op, address, values)
+    other, there = e.at(op.result, e.lanes) if op.result in e.used else "poison", e.block
+    e.jump(after)
+    e.enter(after)
+    e.bind(op.result, e.w.let(f"phi {type_text(op.result.dtype, e.lanes)} [ {old}, %{where} ], [ {other}, %{there} ]"))
+
+
+def _shared(e: RegionEmitter, op: Op, address: Address, values: list[Value]) -> None:
+    """Other iterations may update the element at the same time."""
+    if e.lanes == 1:
+        names, wanted = [e.scalar(v) for v in values], op.result in e.used
+        e.bind(op.result, update(e, op.attrs["kind"], address.name, op.attrs["place"].dtype, *names, wanted=wanted))
+    else:
+        _over_lanes(e, op, address, values)
+
+
+def _over_lanes(e: RegionEmitter, op: Op, address: Address, values: list[Value]) -> None:
+    kind, dtype = op.attrs["kind"], op.attrs["place"].dtype
+    unused = op.result not in e.used
+    if unused and address.kind == "one" and kind in COMBINING:
+        vector = e.vector(values[0])
+        if e.mask is not None:
+            vector = e.choose(e.mask, vector, e.repeated(identity(kind, dtype), dtype), dtype)
+        update(e, kind, address.name, dtype, reduced(e, kind, dtype, vector))
+        return
+    ty = type_text(dtype, e.lanes)
+    vectors = [e.vector(v) for v in values]
+
+    def one(lane: str, wholes: list[str]) -> list[str]:
+        at = _lane_pointer(e, address, dtype, lane)
+        names = [e.w.let(f"extractelement {ty} {v}, i64 {lane}") for v in vectors]
+        old = update(e, kind, at, dtype, *names)
+        return [e.w.let(f"insertelement {ty} {w}, {scalar_type(dtype)} {old}, i64 {lane}") for w in wholes]
+
+    old_values = each_lane(e, one, () if unused else (ty,))
+    if not unused:
+        e.bind(op.result, old_values[0])
+
+
+def _lane_pointer(e: RegionEmitter, address: Address, dtype: DType, lane: str) -> str:
+    if address.kind == "one":
+        return address.name
+    if address.kind == "run":
+        return e.w.let(f"getelementptr inbounds {memory_type(dtype)}, ptr {address.name}, i64 {lane}")
+    return e.w.let(f"extractelement <{e.lanes} x ptr> {address.name}, i64 {lane}")
+
+
+def combine(e: RegionEmitter, lanes: int, kind: str, dtype: DType, a: str, b: str) -> str:
+    """Two numbers, or vectors of so many, combined as an atomic of that kind does."""
+    return emit(e.w, lanes, kind, dtype, (dtype, dtype), (a, b))
+
+
+def reduced(e: RegionEmitter, kind: str, dtype: DType, vector: str) -> str:
+    """The lanes of a vector combined pairwise: halves onto each other."""
+    width, name = e.lanes, vector
+    while width > 1:
+        half = width // 2
+        ty = type_text(dtype, width)
+        parts = []
+        for start in (0, half):
+            lanes = "<" + ", ".join(f"i32 {start + k}" for k in range(half)) + ">"
+            parts.append(e.w.let(f"shufflevector {ty} {name}, {ty} poison, <{half} x i32> {lanes}"))
+        if half == 1:
+            parts = [e.w.let(f"extractelement <1 x {scalar_type(dtype)}> {p}, i64 0") for p in parts]
+        name = combine(e, half, kind, dtype, parts[0], parts[1])
+        width = half
+    return name
+
+
+def _plain(e: RegionEmitter, op: Op, address: Address, values: list[Value]) -> str:
+    """Load, combine, store, in all lanes, where nobody else touches the elements; gives the old values."""
+    kind, dtype = op.attrs["kind"], op.attrs["place"].dtype
+    old = from_memory(e, read(e, address, dtype), dtype, e.lanes)
+    new = _combined(e, e.lanes, kind, dtype, old, [e.at(v, e.lanes) for v in values])
+    write(e, address, dtype, to_memory(e, new, dtype, e.lanes))
+    return old
+
+
+def _combined(e: RegionEmitter, lanes: int, kind: str, dtype: DType, old: str, values: Sequence[str]) -> str:
+    if kind == "xchg":
+        return values[0]
+    if kind == "cas":
+        ty, word = type_text(dtype, lanes), f"i{dtype.bits}" if lanes == 1 else f"<{lanes} x i{dtype.bits}>"
+        a, b = (e.w.let(f"bitcast {ty} {v} to {word}") if dtype.is_float else v for v in (old, values[0]))
+        same = e.w.let(f"icmp eq {word} {a}, {b}")
+        return e.w.let(f"select {type_text(u1, lanes)} {same}, {ty} {values[1]}, {ty} {old}")
+    return combine(e, lanes, kind, dtype, old, values[0])
+
+
+def update(e: RegionEmitter, kind: str, pointer: str, dtype: DType, *values: str, wanted: bool = True) -> str:
+    """One lane's atomic update; the old value, which may be poison where it is not wanted."""
+    assert kind in ATOMICS
+    if not dtype.is_float and kind in _NATIVE:
+        value = to_memory(e, values[0], dtype, 1)
+        return from_memory(e, _atomic_update(e, _NATIVE[kind], pointer, dtype, value, wanted=wanted), dtype, 1)
+    if dtype.kind in "iu" and kind in ("min", "max"):
+        word = kind if dtype.kind == "i" else f"u{kind}"
+        return _atomic_update(e, word, pointer, dtype, values[0], wanted=wanted)
+    least = e.target.float_adds.get(dtype.name) if kind == "add" else None
+    if least == 0:
+        return _atomic_update(e, "fadd", pointer, dtype, values[0], wanted=wanted)
+    if least is not None:
+        return _added(e, pointer, dtype, values[0], least, wanted=wanted)
+    return _exchanged(e, kind, pointer, dtype, values)
+
+
+def _added(e: RegionEmitter, pointer: str, dtype: DType, value: str, least: float, *, wanted: bool) -> str:
+    """By one instruction if the magnitude of the value is at least the one from which it is exact; NaN is below it."""
+    w, ty = e.w, scalar_type(dtype)
+    size = w.intrinsic(f"llvm.fabs.f{dtype.bits}", ty, [(ty, value)])
+    small, large, after = e.label("small"), e.label("large"), e.label("added")
+    e.split(w.let(f"fcmp olt {ty} {size}, {literal(least, dtype)}"), small, large)
+    e.enter(large)
+    old, here = _atomic_update(e, "fadd", pointer, dtype, value, wanted=wanted), e.block
+    e.jump(after)
+    e.enter(small)
+    other, there = _exchanged(e, "add", pointer, dtype, (value,), spares=True), e.block
+    e.jump(after)
+    e.enter(after)
+    return w.let(f"phi {ty} [ {old}, %{here} ], [ {other}, %{there} ]")
+
+
+def _atomic_update(e: RegionEmitter, word: str, pointer: str, dtype: DType, value: str, *, wanted: bool) -> str:
+    """An update by one instruction of the target; the old value, or poison if it is not wanted."""
+    if not wanted and e.target.reduce(e, word, pointer, dtype, value):
+        return "poison"
+    where = f"ptr {pointer}, {memory_type(dtype)} {value}"
+    return e.w.let(f"atomicrmw {word} {where}{e.target.scope} monotonic, align {dtype.size}")
+
+
+def _exchanged(
+    e: RegionEmitter, kind: str, pointer: str, dtype: DType, values: tuple[str, ...], *, spares: bool = False
+) -> str:
+    """By compare-and-exchange on the bits, until nobody has come between.
+
+    `spares` has bits that would not change left alone: to have read them is as good. Many threads may add zero, and
+    would wait for each other.
+    """
+    word, ty, size = f"i{8 * dtype.size}", scalar_type(dtype), dtype.size
+    before, head, after = e.block, e.label("try"), e.label("done")
+    order = f" atomic {word}, ptr {pointer}{e.target.scope} monotonic" if spares else f" {word}, ptr {pointer}"
+    start = e.w.let(f"load{order}, align {size}")
+    e.jump(head)
+    e.enter(head)
+    seen = e.w.let("phi " + word)
+    line = len(e.w.lines) - 1
+    old = e.w.let(f"bitcast {word} {seen} to {ty}") if dtype.is_float else from_memory(e, seen, dtype, 1)
+    new = _combined(e, 1, kind, dtype, old, values)
+    raw = e.w.let(f"bitcast {ty} {new} to {word}") if dtype.is_float else to_memory(e, new, dtype, 1)
+    if spares:
+        change = e.label("change")
+        e.split(e.w.let(f"icmp eq {word} {raw}, {seen}"), after, change)
+        e.enter(change)
+    swap = f"cmpxchg ptr {pointer}, {word} {seen}, {word} {raw}{e.target.scope}"
+    pair = e.w.let(f"{swap} monotonic monotonic, align {size}")
+    now = e.w.let(f"extractvalue {{ {word}, i1 }} {pair}, 0")
+    done = e.w.let(f"extractvalue {{ {word}, i1 }} {pair}, 1")
+    e.w.lines[line] += f" [ {start}, %{before} ], [ {now}, %{e.block} ]"
+    e.split(done, after, head)
+    e.enter(after)
+    return old

@@ -1,0 +1,136 @@
+"""Programs made ready to run on a device: compiled, or taken from the cache, and loaded."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from adstack.backends.shared.leftovers import Leftovers
+from adstack.backends.shared.object_cache import ObjectCache
+from adstack.backends.shared.outside import only_guards
+from adstack.backends.shared.sites import record_words
+from adstack.ir.structure import Program
+from adstack.runtime.adstacks.heap import Heap
+from adstack.runtime.protocol.options import Options
+from adstack.runtime.threads.processes import foreign
+
+from .adstacks import Layouts
+from .codegen import BLOCK, FUNCTION, HEAD, MOST, ROW, TABLE, WORDS, Module
+from .driver import Driver
+from .driver_error import DriverError
+from .emulator import Emulator
+from .executable import Executable, pinned_words
+from .layout import PRINT_WORDS, OwnMemory
+from .toolchain import architecture, host_code, ptx, recipe
+
+__all__ = ["THREADS", "build"]
+
+Array = npt.NDArray[np.int64]
+THREADS: Final = 256
+"""Of a block where there are iterations enough for the whole device."""
+_BLOCKS: Final = 2**31 - 1
+"""That a grid may have."""
+
+
+def build(
+    driver: Driver | Emulator,
+    program: Program,
+    options: Options,
+    module: Module,
+    cached: ObjectCache | None,
+    heap: Heap,
+    leftovers: Leftovers,
+) -> Executable:
+    """Compile a module's text, or take it from the cache, and load it; what it had goes to `leftovers`."""
+    loaded = _load(driver, module, cached)
+    launcher = host_code(module.launcher, ["run", "count", "enter"], cached, plain=True)
+    claims = any(words.heap.claims is not None for words in module.rows.values())
+    layout = OwnMemory.of(program, module.sites, claims=claims)
+    own = driver.allocate(layout.size)
+    guards = only_guards(module.sites, debug=options.debug) and layout.prints is None
+    outside = pinned_words(driver, record_words(module.sites)) if guards else None
+    if layout.prints is not None:
+        driver.upload(own + layout.prints, np.array([0, PRINT_WORDS], np.int64))
+    table, resident = _table(driver, module, loaded)
+    table[WORDS["own"]], table[WORDS["zeroed"]] = own, layout.zeroed
+    slots = _slots(module, layout, own, options.random_seed)
+    slots[module.context.own[TABLE]] = table.ctypes.data
+    if outside is not None:
+        slots[module.context.own["errors"]] = outside.ctypes.data
+    layouts = Layouts(program, module.rows, slots[module.context.size :], heap, options.ad_stack_heap_limit)
+    parts = (loaded, launcher, table, resident, slots, own, layout, layouts, heap)
+    executable = Executable(program, options, module, *parts, outside=outside)
+    end = partial(_release, driver, loaded, own, executable.pinned)
+    weakref.finalize(executable, leftovers.add, end).atexit = False  # a process that ends gives back everything
+    return executable
+
+
+def _slots(module: Module, layout: OwnMemory, own: int, seed: int) -> Array:
+    """The context, and the table about adstacks behind it, filled where they are the same in every launch.
+
+    Args:
+        module: the program's text.
+        layout: of the program's own memory.
+        own: its address.
+        seed: of random numbers.
+    """
+    context, slots = module.context, np.zeros(module.size, np.int64)
+    for name, offset in layout.places.items():
+        slots[context.pointers[name]] = own + offset
+    for name, at in (("errors", layout.errors), ("overflow", layout.overflow), ("print", layout.prints)):
+        slots[context.own[name]] = own + (at or 0)
+    for number, words in module.rows.items():
+        slots[context.size + words.taken] = own + layout.taken + 8 * number
+    slots[context.own["seed"]] = seed & (2**63 - 1)
+    return slots
+
+
+def _release(driver: Driver | Emulator, loaded: object, own: int, pinned: Sequence[int]) -> None:
+    """Give back what an executable had, once nothing runs; a device that has failed, or that is another
+    process's, takes nothing back.
+    """
+    if foreign("CUDA") is not None:
+        return
+    with suppress(DriverError):
+        driver.enter()
+        driver.synchronize()
+        driver.free(own)
+        for address in pinned:
+            driver.free_pinned(address)
+        driver.unload(loaded)
+
+
+def _load(driver: Driver | Emulator, module: Module, cached: ObjectCache | None) -> object:
+    """The driver's handle of a module's machine code."""
+    if isinstance(driver, Emulator):
+        return driver.load(host_code(module.text, [f"{symbol}.grid" for symbol in module.symbols], cached))
+    target = architecture(driver.device.capability)
+    device = (driver.device.name, *map(str, driver.device.capability + driver.device.driver))
+    key = "" if cached is None else cached.key(module.text, *target, *device, recipe())
+    image = None if cached is None else cached.read(key)
+    if image is None:
+        image = driver.link(ptx(module.text, target))
+        if cached is not None:
+            cached.write(key, image)
+    return driver.load(image, heap="@malloc(" in module.text)
+
+
+def _table(driver: Driver | Emulator, module: Module, loaded: object) -> tuple[Array, Array]:
+    """What the launcher is told (see `codegen`), and how many blocks of each task the device runs at once."""
+    table, resident = np.zeros(HEAD + ROW * len(module.symbols), np.int64), np.zeros(len(module.symbols), np.int64)
+    table[: len(driver.functions())] = driver.functions()
+    table[WORDS["spread"]] = driver.device.multiprocessors
+    threads = THREADS if driver.device.warp > 1 else 1
+    for k, symbol in enumerate(module.symbols):
+        row = table[HEAD + ROW * k : HEAD + ROW * (k + 1)]
+        function = driver.function(loaded, symbol)
+        resident[k] = max(1, driver.resident(function, threads)) * driver.device.multiprocessors
+        row[FUNCTION], row[BLOCK] = function, threads
+        row[MOST] = resident[k] if not module.counted[k] or module.gathers[k] else _BLOCKS
+    return table, resident

@@ -1,0 +1,60 @@
+"""A compiled program as machine code of the host sees it: addresses, and what it calls where it can't go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from adstack.ir.structure import Program
+
+__all__ = ["Context", "Entry"]
+
+
+class Context(Protocol):
+    """Which slot holds what, of any code generator's: see `adstack.backends.codegen_llvm.function.context`."""
+
+    @property
+    def pointers(self) -> Mapping[str, int]: ...
+
+    @property
+    def extents(self) -> Mapping[tuple[str, int], int]: ...
+
+    @property
+    def params(self) -> tuple[int, ...]: ...
+
+    @property
+    def own(self) -> Mapping[str, int]: ...
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A compiled program, as native code sees it.
+
+    Attributes:
+        program, context: what runs, and where its arguments stand.
+        run: address of its entry.
+        slots, errors, overflow, launches: addresses of the context, of the two reports, of the number of launches.
+        results: place name -> address, of what it returns.
+        long: whether it may run for long, so that other threads of Python should go on.
+        failed: raises the error that was reported.
+        goes_on: runs the rest of a launch that stopped for its heap.
+        keep: what all these addresses point to.
+        marks: place name -> slot of the address where launches note that they use its memory, if they do.
+        depths: address of the word that says whose depths of adstacks stand: see `record`; 0 if it has none.
+    """
+
+    program: Program
+    context: Context
+    run: int
+    slots: int
+    errors: int
+    overflow: int
+    launches: int
+    results: dict[str, int]
+    long: bool
+    failed: Callable[[], object]
+    goes_on: Callable[[int], object]
+    keep: tuple[object, ...] = field(repr=False)
+    marks: Mapping[str, int] = field(default_factory=dict)
+    depths: int = 0

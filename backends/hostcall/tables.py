@@ -1,0 +1,168 @@
+"""The tables of a builtin's record: its arguments, the conditions of its calls, what depths of adstacks depend on."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from adstack.runtime.protocol.shortcuts import ArrayArgument, Before, HostArgument, NumberArgument, Shortcut, Still
+from adstack.runtime.protocol.words import CHANGED, EXTENTS, GENERATION, MARK, UNCHANGED, UNWATCHED, WRITTEN
+
+from .entry import Entry
+from .record import ARGUMENT, CONDITION, KINDS, MEMO, RESULTS
+
+if TYPE_CHECKING:
+    Words = ctypes.Array[ctypes.c_int64]
+    """A table: rows of words, one after another."""
+
+__all__ = [
+    "address_of",
+    "argument_tables",
+    "condition_words",
+    "is_complete",
+    "memo_table",
+    "remember",
+    "result_words",
+    "words_of",
+]
+
+
+def memo_table(entry: Entry, shortcut: Shortcut) -> Words:
+    """What the depths of adstacks depend on."""
+    if shortcut.sizes is None:
+        return words_of([[entry.launches, 0]])  # which is never what it was
+    records = [address_of(shortcut.buffers[name].record()) for name in shortcut.sizes]
+    words = [record + 8 * word for record in records for word in (WRITTEN, GENERATION)]
+    slots = (*entry.context.params, *entry.context.extents.values())
+    words += [entry.slots + 8 * slot for slot in slots]
+    return words_of([[address, 0] for address in words])
+
+
+def remember(depths: int, memo: Words) -> None:
+    """Take over the depths of the launch that Python has just made, if they stand."""
+    word = ctypes.c_int64.from_address(depths)
+    if word.value == 1:
+        for row in range(len(memo) // len(MEMO)):
+            at = row * len(MEMO)
+            memo[at + MEMO["value"]] = ctypes.c_int64.from_address(memo[at + MEMO["address"]]).value
+        word.value = address_of(memo)
+
+
+def condition_words(one: Still | Before) -> list[int]:
+    """The words of a condition: that a word has a value, or is less than another."""
+    words = {"address": one.address, "other": 0, "value": 0}
+    if isinstance(one, Still):
+        words["value"] = one.value
+    else:
+        words["other"] = one.other
+    return [words[name] for name in CONDITION]
+
+
+def is_complete(entry: Entry, shortcut: Shortcut) -> bool:
+    """Whether every place has its memory."""
+    arrays = [a for a in shortcut.arguments if isinstance(a, (ArrayArgument, HostArgument))]
+    given = {a.place for a in arrays} | set(shortcut.buffers)
+    given |= {a.beside for a in arrays if isinstance(a, ArrayArgument)}
+    places = entry.program.places.values()
+    return all(place.name in given for place in places if place.kind in ("field", "ndarray"))
+
+
+def result_words(entry: Entry, shortcut: Shortcut) -> tuple[int, int] | None:
+    """(kind, address) of what a call gives."""
+    names = entry.program.results
+    if not names and not shortcut.returns:
+        return RESULTS["none"], 0
+    if len(names) != 1 or not shortcut.returns:
+        return None
+    kind = RESULTS.get(entry.program.places[names[0]].dtype.name)
+    return None if kind is None else (kind, entry.results[names[0]])
+
+
+def argument_tables(entry: Entry, shortcut: Shortcut) -> tuple[Words, list[Words]] | None:
+    """The arguments' words, and the tables that they point to."""
+    keep: list[Words] = []
+    rows, scalars = [], iter(entry.context.params)
+    for argument in shortcut.arguments:
+        words = dict.fromkeys(ARGUMENT, 0)
+        if isinstance(argument, NumberArgument):
+            number = _number(argument)
+            if number is None:
+                return None
+            words["kind"], words["low"], words["high"] = number
+            words["slot"] = entry.slots + 8 * next(scalars)
+        elif isinstance(argument, (ArrayArgument, HostArgument)):
+            words["kind"], words["low"], words["high"] = _array(argument)
+            words |= _memory(entry, shortcut, argument.place, keep)
+            beside = argument.beside if isinstance(argument, ArrayArgument) else ""
+            if beside in entry.program.places:
+                gradient = words_of([[(words | _memory(entry, shortcut, beside, keep))[name] for name in ARGUMENT]])
+                words["beside"] = address_of(gradient)
+                keep.append(gradient)
+        else:
+            words["kind"], words["low"] = KINDS["same"], argument.address
+        rows.append([words[name] for name in ARGUMENT])
+    return words_of(rows), keep
+
+
+def _memory(entry: Entry, shortcut: Shortcut, place: str, keep: list[Words]) -> dict[str, int]:
+    """The words that say where the memory of a place is passed."""
+    context, slot = entry.context, entry.context.pointers.get(place)
+    axes = [(axis, slot) for (name, axis), slot in context.extents.items() if name == place]
+    if place in entry.marks:
+        axes.append((MARK - EXTENTS, entry.marks[place]))  # it stands in front of them
+    extents, unused = words_of([[axis, entry.slots + 8 * slot] for axis, slot in axes]), words_of([])
+    keep += [extents, unused]
+    return {
+        "slot": address_of(unused) if slot is None else entry.slots + 8 * slot,
+        "extents": address_of(extents),
+        "extent_count": len(axes),
+        "written": int(place in shortcut.written),
+        "histories": _histories(place, shortcut),
+    }
+
+
+def _histories(place: str, shortcut: Shortcut) -> int:
+    """The states of a buffer's past in which Python need not know of the call, as bits."""
+    states = {UNWATCHED, UNCHANGED, CHANGED}
+    if place in shortcut.written:
+        states &= {UNWATCHED}
+    if place in shortcut.needed:
+        states &= {UNCHANGED}
+    return sum(1 << state for state in states)
+
+
+def _number(argument: NumberArgument) -> tuple[int, int, int] | None:
+    """(kind, low, high) of a number; None if machine code does not convert it."""
+    dtype = argument.dtype
+    if dtype.is_bool:
+        return KINDS["bool"], id(False), id(True)
+    if dtype.is_float:
+        kind = KINDS.get(dtype.name)
+        return None if kind is None else (kind, _double(argument.least), _double(argument.most))
+    return KINDS["int"], int(argument.least), min(int(argument.most), 2**63 - 1)
+
+
+def _array(argument: ArrayArgument | HostArgument) -> tuple[int, int, int]:
+    """(kind, low, high) of an array."""
+    if isinstance(argument, ArrayArgument):
+        return KINDS["array"], id(argument.kind), argument.tag
+    return KINDS["host"], id(argument.kind), ord(argument.format) | argument.rank << 16
+
+
+def _double(value: float) -> int:
+    """The bits of a double."""
+    (bits,) = struct.unpack("<q", struct.pack("<d", value))
+    return int(bits)
+
+
+def words_of(rows: Sequence[Sequence[int]]) -> Words:
+    """Rows of words, one after another."""
+    flat = [word for row in rows for word in row]
+    return (ctypes.c_int64 * max(1, len(flat)))(*flat)
+
+
+def address_of(words: Words) -> int:
+    """Where words stand."""
+    return ctypes.addressof(words)

@@ -1,0 +1,116 @@
+"""Loop versioning: which loops may run in a fast version first, and where that must check whether it was right.
+
+The fast version of a loop leaves out the cold paths of math functions (see `cold_paths`) and notes for each call
+whether it should have taken one. Until that is checked it may compute with numbers that mean nothing. So it must not
+touch memory at an index that depends on such a number, nor do what could not be done again: where the check fails, the
+full loop repeats the iteration. Adstacks may be written: the iteration that is repeated writes the same slots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from adstack.ir.structure import Op, Region, Value
+
+from .cold_paths import calls_cold_path
+
+__all__ = ["FastLoop", "fast_loop"]
+
+_UNROLLED: Final = 4
+"""Iterations of the original loop in one of the fast version."""
+_UNROLLED_SIZE: Final = 100
+"""A body that counts for more ops than this is not unrolled."""
+_LARGEST_SIZE: Final = 400
+"""A body that counts for more has no fast version."""
+_CALL_SIZE: Final = 25
+"""How many ops a call of a math function counts for."""
+_READS: Final = ("load", "array.load")
+_REPEATABLE: Final = (*_READS, "call", "shape", "stack.put", "stack.get", "if", "yield", "assert")
+_NOT_INSIDE: Final = ("for", "while", "stack.alloca", "stack.claim", "array.alloc")
+"""What the body of a loop with a fast version does not contain."""
+
+
+@dataclass(frozen=True)
+class FastLoop:
+    """The fast version of a loop.
+
+    Attributes:
+        unroll: how many iterations of the original loop it runs at once.
+        check: the position, among the ops of the last of these iterations, in front of which it checks whether a call
+            should have taken a cold path; None if there are no such calls.
+    """
+
+    unroll: int
+    check: int | None
+
+
+def fast_loop(loop: Op, counted: Container[Value]) -> FastLoop | None:
+    """The fast version of a `for`; None if there is none, or if it would not gain.
+
+    Args:
+        loop: the `for`.
+        counted: the adstacks whose capacity is compared once before the loop instead of in each iteration.
+    """
+    (body,) = loop.regions
+    ops = list(body.walk())
+    size = len(ops) + _CALL_SIZE * sum(o.name == "call" for o in ops)
+    if size > _LARGEST_SIZE or any(o.name in _NOT_INSIDE for o in ops):
+        return None
+    unroll = _UNROLLED if size <= _UNROLLED_SIZE else 1
+    if not any(calls_cold_path(o) for o in ops):
+        return FastLoop(unroll, None) if any(o.operands and o.operands[0] in counted for o in ops) else None
+    hazard = _first_hazard(body, unroll)
+    if hazard is None:
+        return FastLoop(unroll, len(body.ops) - 1)
+    last_call = max(k for k, o in enumerate(body.ops) if any(calls_cold_path(inner) for inner in _with_inner(o)))
+    hazard = _first_hazard(body, 1)
+    return FastLoop(1, last_call + 1) if hazard is None or last_call < hazard else None
+
+
+def _first_hazard(body: Region, unroll: int) -> int | None:
+    """The position of the first op that must not run before the check; None if there is none."""
+    unsure = _unsure_values(body, unroll)
+    for k, op in enumerate(body.ops):
+        if any(_is_hazard(o, unsure) for o in _with_inner(op)):
+            return k
+        if op.regions and op.operands[0] in unsure and any(o.name in _READS for o in _with_inner(op)):
+            return k
+    return None
+
+
+def _is_hazard(op: Op, unsure: set[Value]) -> bool:
+    """Whether an op has an effect that can't be repeated, or reads memory at an index that may mean nothing."""
+    if op.opdef.pure:
+        return False
+    return op.name not in _REPEATABLE or (op.name in _READS and not unsure.isdisjoint(op.operands))
+
+
+def _with_inner(op: Op) -> Iterator[Op]:
+    yield op
+    for region in op.regions:
+        yield from region.walk()
+
+
+def _unsure_values(body: Region, unroll: int) -> set[Value]:
+    """The values that may mean nothing before the check: those that depend on a call with a cold path."""
+    unsure: set[Value] = set()
+    before = -1
+    while len(unsure) > before:
+        before = len(unsure)
+        _propagate(body, unsure)
+        if unroll > 1:
+            carried = zip(body.args[1:], body.terminator.operands, strict=True)
+            unsure.update(arg for arg, value in carried if value in unsure)
+    return unsure
+
+
+def _propagate(region: Region, unsure: set[Value]) -> None:
+    """Add the results of what takes an unsure value, once through a region."""
+    for op in region.ops:
+        for inner in op.regions:
+            _propagate(inner, unsure)
+        yielded = (v for inner in op.regions for v in inner.terminator.operands)
+        if calls_cold_path(op) or not unsure.isdisjoint(op.operands) or not unsure.isdisjoint(yielded):
+            unsure.update(op.results)
