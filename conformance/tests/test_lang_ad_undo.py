@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_runtime_pages import Parts
 
-from adstack.gradients.undo import Log, Overwritten, Touched, identity, whole
+from adstack.gradients.memory.undo import Log, Overwritten, Touched, identity, whole
 from adstack.ir.types import f32, f64
 from adstack.runtime.memory import Buffer
 from adstack.runtime.reference_backend import ReferenceBackend

@@ -3,7 +3,7 @@
 from ..frontend.compile_time import stop_grad
 from ..gradients.clearing import clear_all_gradients
 from ..gradients.custom import grad_for, grad_replaced, no_grad
-from ..gradients.dual import FwdMode
-from ..gradients.tape import Tape
+from ..gradients.forward.dual import FwdMode
+from ..gradients.tapes.tape import Tape
 
 __all__ = ["FwdMode", "Tape", "clear_all_gradients", "grad_for", "grad_replaced", "no_grad", "stop_grad"]

@@ -10,8 +10,9 @@ from ..ir.types import i32
 from ..runtime.memory import Buffer
 from ..runtime.modes import RECORD
 from ..runtime.state import Runtime
-from .differentiated import Differentiated, differentiated
 from .events import Launch, memory_of
+from .modes.compiled import differentiated
+from .modes.differentiated import Differentiated
 
 __all__ = ["launch_checked", "zeros"]
 

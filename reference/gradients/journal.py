@@ -13,8 +13,9 @@ from ..autodiff.journal import WANTED
 from ..ir.types import i64
 from ..launch.specialisation import Specialisation
 from ..runtime.memory import Array, Buffer
-from .differentiated import Differentiated, Journaled, with_arrays
 from .events import Launch, memory_of
+from .modes.differentiated import Differentiated, with_arrays
+from .modes.state import Journaled, state_of
 
 __all__ = ["JournaledLaunch"]
 
@@ -47,14 +48,13 @@ class JournaledLaunch(Launch):
             _restore(kept)
             sizes = np.maximum(sizes, wanted)
             result, wanted = self._attempt(self.ways.forward, sizes)
-        self.made.modes["journal sizes"] = wanted
+        state_of(self.made).journal_sizes = wanted
         weakref.finalize(self, _drop, list(self.logs.values()))
         return result
 
     def _sizes(self) -> Array | None:
         """How much room there should be, if the kernel has run before, and if running it again would not be heard."""
-        known: Array | None = self.made.modes.get("journal sizes")
-        return known if self.ways.sizing is self.ways.forward else None
+        return state_of(self.made).journal_sizes if self.ways.sizing is self.ways.forward else None
 
     def _written(self) -> Iterable[tuple[str, Buffer]]:
         return memory_of(self.made, self.call, self.made.plan.compiled.written)

@@ -10,7 +10,7 @@ from ..launch.specialisation import Specialisation
 from ..runtime.capturing import CAPTURING
 from ..runtime.memory import Buffer
 from ..values.specs import ScalarSpec
-from .differentiated import companions
+from .modes.companions import companions
 from .seeds import SEED
 
 __all__ = ["default_seeds"]

@@ -105,6 +105,6 @@ def error_bounds(run: Callable[[], Any], of: str, data: Sequence[Any]) -> list[A
 
     An array of bounds on |computed - exact| for each of `data`, by running error analysis of what the launches do.
     """
-    from ..gradients.nearness import error_bounds as found
+    from ..gradients.tapes.nearness import error_bounds as found
 
     return found(run, of, data)

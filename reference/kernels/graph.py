@@ -22,9 +22,10 @@ import numpy as np
 from ..analysis.boxes import Box, intersection
 from ..data.hostarrays import HostArray
 from ..errors import AdstackArgumentError, AdstackDataAccessError, AdstackRuntimeError
-from ..gradients.differentiated import Differentiated, differentiated
 from ..gradients.events import key_of
-from ..gradients.last_launch import has_changed, reverse_last_launch
+from ..gradients.launches.last_launch import has_changed, reverse_last_launch
+from ..gradients.modes.compiled import differentiated
+from ..gradients.modes.differentiated import Differentiated
 from ..runtime import state
 from ..runtime.adstack_heap import HeapLimit
 from ..runtime.capturing import CAPTURING, allowing, is_capturing

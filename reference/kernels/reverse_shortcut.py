@@ -11,7 +11,7 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from ..gradients.differentiated import Differentiated
+from ..gradients.modes.differentiated import Differentiated
 from ..launch.arguments import Call
 from ..launch.specialisation import Specialisation
 from ..runtime.adstack_heap import HeapLimit

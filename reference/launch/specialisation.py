@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..errors import AdstackError
@@ -23,7 +23,7 @@ __all__ = ["LaunchRecords", "Specialisation", "run_plan", "specialise"]
 
 
 class LaunchRecords(Protocol):
-    """Notes the launches of a specialisation, so that `.grad()` knows what each read: `gradients/records.py`."""
+    """Notes launches, so that `.grad()` knows what each of them read: `gradients/launches/records.py`."""
 
     @property
     def fields(self) -> Mapping[str, Buffer]:
@@ -69,9 +69,9 @@ class Specialisation:
         captured: attributes that were baked in.
         life: it serves calls as long as what it was made for is there.
         fields: place name -> the field or ndarray that it stands for, as long as it lives.
-        modes: the same in forward or reverse mode, see `gradients/differentiated.py`.
+        gradients: what is known of its derivatives: `gradients/modes/state.py` makes it, and knows what it is.
         placed: how many fields had been placed when it was looked whether it has a gradient.
-        records: its launches, as `.grad()` asks for them, see `gradients/records.py`; None if it has no gradient.
+        records: notes its launches for `.grad()`, see `LaunchRecords`; None if it has no gradient.
         calls: how many launches Python made; with 1, machine code has not served any yet.
         whole: its launches as graphs, see `kernels/whole.py`.
     """
@@ -83,7 +83,7 @@ class Specialisation:
     captured: tuple[Attribute, ...]
     life: Life
     fields: Data
-    modes: dict[Any, Any] = field(default_factory=dict)
+    gradients: object = None
     records: LaunchRecords | None = None
     placed: int = 0
     calls: int = 0
@@ -119,8 +119,7 @@ class Specialisation:
 
     def end(self) -> None:
         """Nobody can ask for it any more: let go of what was compiled for it besides."""
-        self.modes.clear()
-        self.records = self.whole = None
+        self.gradients = self.records = self.whole = None
 
     def launch(self, call: Call) -> Any:
         """Run it, so that it can be differentiated later; the value that the kernel returns."""

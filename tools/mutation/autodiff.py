@@ -31,8 +31,8 @@ TESTS: Final = (
 LIKELY: Final = {
     "ir/derivatives.py*": ("test_ir_derivatives",),
     "derivative of *": ("test_ir_derivatives",),
-    "gradients/undo.py*": ("test_lang_ad_undo",),
-    "gradients/guarded.py*": ("test_lang_ad_undo",),
+    "gradients/memory/undo.py*": ("test_lang_ad_undo",),
+    "gradients/memory/guarded.py*": ("test_lang_ad_undo",),
     "gradients/*": ("test_lang_ad_tape", "test_lang_ad_custom", "test_lang_gradient"),
     "*/activity.py*": ("test_transforms_autodiff_activity",),
     "*/mincut.py*": ("test_transforms_autodiff_mincut",),

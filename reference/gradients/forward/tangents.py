@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..launch.results import mapped, result_value
-from ..values.linked import Linked
-from ..values.specs import Spec
-from .seeds import real_scalars
+from ...launch.results import mapped, result_value
+from ...values.linked import Linked
+from ...values.specs import Spec
+from ..seeds import real_scalars
 
 __all__ = ["Tangents", "tangent_of"]
 

@@ -9,28 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
-from ..errors import AdstackDataAccessError, AdstackError, AdstackMemoryError
-from ..launch.specialisation import Specialisation
-from ..runtime.memory import Buffer
-from ..runtime.state import Runtime
-from ..transforms.tasks.crossing import Segment, segments
-from .differentiated import Differentiated, accompanied, derived, differentiated, journaled, parted
-from .events import Launch
-from .journal import JournaledLaunch
+from ...errors import AdstackDataAccessError, AdstackError, AdstackMemoryError
+from ...launch.specialisation import Specialisation
+from ...runtime.memory import Buffer
+from ...runtime.state import Runtime
+from ...transforms.tasks.crossing import Segment, segments
+from ..events import Launch
+from ..journal import JournaledLaunch
+from ..modes.companions import accompanied
+from ..modes.compiled import derived, differentiated, journaled, parted
+from ..modes.differentiated import Differentiated
+from ..modes.state import Beside, Way, state_of
 
 if TYPE_CHECKING:
-    from ..launch.arguments import Call
+    from ...launch.arguments import Call
 
-__all__ = ["KeptLaunch", "Way", "kept_launches", "kept_way"]
-
-Way = Literal["rewinding", "parted", "journaled"] | None
-"""How a launch keeps what it overwrites; None if its reverse pass needs nothing that it overwrites."""
+__all__ = ["KeptLaunch", "kept_launches", "kept_way"]
 
 
-def kept_way(made: Specialisation, names: Collection[str], runtime: Runtime) -> Way:
-    """How launches of a specialisation have to be made, if its reverse pass reads the places `names`."""
+def kept_way(made: Specialisation, names: Collection[str], runtime: Runtime) -> Way | None:
+    """How launches of a specialisation have to be made, if its reverse pass reads the places `names`.
+
+    None if it needs nothing that the launch overwrites.
+    """
     if not _may_lose(made, names):
         return None
     try:
@@ -60,7 +63,7 @@ def _rewrites_local(segment: Segment) -> bool:
     return any(op.name != "load" and op.attrs["place"].name in read for op in temps)
 
 
-def _way(made: Specialisation, runtime: Runtime) -> Way:
+def _way(made: Specialisation, runtime: Runtime) -> Way | None:
     """The first way in which the launch can be made; None if there is none."""
     try:
         derived(made, "rewinding", runtime)
@@ -78,7 +81,7 @@ def _way(made: Specialisation, runtime: Runtime) -> Way:
     return "parted" if pieces else "journaled"
 
 
-def _journaled_way(made: Specialisation, runtime: Runtime) -> Way:
+def _journaled_way(made: Specialisation, runtime: Runtime) -> Way | None:
     try:
         journaled(made, runtime)
     except AdstackDataAccessError:
@@ -120,7 +123,7 @@ class KeptLaunch:
         buffers = {**self.made.plan.buffers, **call.arrays}
         return sum(buffers[name].nbytes for name in _beside(self.made, self.runtime).values())
 
-    def launch(self, call: Call) -> Any:
+    def launch(self, call: Call) -> object:
         """Launch; the value that the kernel returns."""
         try:
             if self.journaled is not None:
@@ -177,11 +180,10 @@ class _WithCopies(Launch):
 
 def _beside(made: Specialisation, runtime: Runtime) -> Mapping[str, str]:
     """See `Derived.beside`, of the mode that reads memory from before the launch."""
-    known: tuple[Any, Mapping[str, str]] | None = made.modes.get("kept beside")
-    gradients = accompanied(made, "grad")
-    if known is None or known[0] is not gradients:
-        known = made.modes["kept beside"] = gradients, derived(made, "rewinding", runtime).beside
-    return known[1]
+    state, places = state_of(made), accompanied(made, "grad")
+    if state.beside is None or state.beside.places is not places:
+        state.beside = Beside(places, derived(made, "rewinding", runtime).beside)
+    return state.beside.names
 
 
 def _copied(buffer: Buffer, spare: Buffer | None = None) -> Buffer:
@@ -199,7 +201,7 @@ def _drop(copies: dict[str, Buffer]) -> None:
         buffer.drop()
 
 
-def kept_launches(made: Specialisation, call: Call, way: Way, runtime: Runtime) -> Sequence[KeptLaunch]:
+def kept_launches(made: Specialisation, call: Call, way: Way | None, runtime: Runtime) -> Sequence[KeptLaunch]:
     """The launches that a call is made of, one after the other; none if it overwrites nothing that matters."""
     if way is None:
         return ()

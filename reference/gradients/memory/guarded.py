@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ..analysis.boxes import Box, include, intersection, slices
-from ..runtime.memory import Array, Buffer
+from ...analysis.boxes import Box, include, intersection, slices
+from ...runtime.memory import Array, Buffer
 
 __all__ = ["Guarded", "differing", "differing_within"]
 

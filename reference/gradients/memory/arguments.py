@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .undo import identity
 
 if TYPE_CHECKING:
-    from ..launch.arguments import Call
+    from ...launch.arguments import Call
 
 __all__ = ["ArgumentKey", "argument_key"]
 

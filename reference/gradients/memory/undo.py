@@ -17,9 +17,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from ..analysis.boxes import Box, contains, include, intersection, slices
-from ..runtime.memory import Array, Buffer
-from ..runtime.scopes import Scoped
+from ...analysis.boxes import Box, contains, include, intersection, slices
+from ...runtime.memory import Array, Buffer
+from ...runtime.scopes import Scoped
 from .guarded import Guarded, differing, differing_within
 
 __all__ = ["Change", "Log", "Overwritten", "Rewound", "Touched", "differing", "identity", "whole"]

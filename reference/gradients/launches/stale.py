@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis.boxes import Box
-from ..autodiff.seen import deciding
-from ..errors import AdstackDataAccessError, AdstackError, AdstackStaleBoundError
-from ..runtime.memory import Array, Buffer
-from ..runtime.state import Runtime
-from .access import zeros
-from .differentiated import Differentiated, differentiated
-from .events import Launch, memory_of
-from .undo import Change, identity
+from ...analysis.boxes import Box
+from ...autodiff.seen import deciding
+from ...errors import AdstackDataAccessError, AdstackError, AdstackStaleBoundError
+from ...runtime.memory import Array, Buffer
+from ...runtime.state import Runtime
+from ..access import zeros
+from ..events import Launch, memory_of
+from ..memory.undo import Change, identity
+from ..modes.compiled import differentiated
+from ..modes.differentiated import Differentiated
 
 __all__ = ["Culprit", "reverse_verified"]
 

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ..interpreter.chain import Step, Written, chained
-from ..ir.structure import Kernel
-from ..launch.arguments import Call
-from ..launch.specialisation import Specialisation
-from ..runtime import state
-from ..runtime.memory import Array, Buffer
-from ..runtime.modes import forward_mode
-from ..runtime.recording import recording
-from .differentiated import companions
-from .events import Event, HostWrites, Launch
-from .undo import identity
+from ...interpreter.chain import Step, Written, chained
+from ...ir.structure import Kernel
+from ...launch.arguments import Call
+from ...launch.specialisation import Specialisation
+from ...runtime import state
+from ...runtime.memory import Array, Buffer
+from ...runtime.modes import forward_mode
+from ...runtime.recording import recording
+from ..events import Event, HostWrites, Launch
+from ..memory.undo import identity
+from ..modes.companions import companions
 
 __all__ = ["error_bounds", "value_bound"]
 

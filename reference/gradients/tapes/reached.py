@@ -7,21 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from ..autodiff.activity import Activity
-from ..errors import AdstackRuntimeError
-from ..ir.structure import Value
-from ..launch.arguments import Call
-from ..launch.array_arguments import is_torch
-from ..launch.specialisation import Specialisation
-from ..runtime.memory import Buffer
-from ..values.linked import Linked
-from .differentiated import companions
-from .events import CustomCall, Event, HostWrites, Launch
+from ...errors import AdstackRuntimeError
+from ...launch.arguments import Call
+from ...launch.array_arguments import is_torch
+from ...launch.specialisation import Specialisation
+from ...runtime.memory import Buffer
+from ...values.linked import Linked
+from ..events import CustomCall, Event, HostWrites, Launch
+from ..memory.undo import identity
+from ..scalar_arguments import active_parameters, unlink
 from .links import LinkedWrites, Links
 from .losses import Loss
-from .undo import identity
 
-__all__ = ["check_constants", "check_reached", "check_scalars"]
+__all__ = ["check_reached", "check_scalars"]
 
 
 def check_reached(
@@ -77,7 +75,7 @@ def check_scalars(made: Specialisation, call: Call, links: Links, events: Sequen
     """An error for a scalar argument that depends on a recorded launch, if something differentiated depends on it."""
     if not any(isinstance(scalar, Linked) for scalar in call.scalars):
         return
-    active = _active(made, "grad")
+    active = active_parameters(made, "grad")
     for param, scalar in zip(made.kernel.params, call.scalars, strict=True):
         origin = links.origin(scalar) if param in active else ""
         if origin:
@@ -88,38 +86,4 @@ def check_scalars(made: Specialisation, call: Call, links: Links, events: Sequen
                 do=f"store the number in a field of shape () with needs_grad=True and read that in {made.kernel.name}, "
                 "or write float(...) around it if it is a constant",
             )
-    _let_go(call)
-
-
-def check_constants(made: Specialisation, call: Call) -> None:
-    """An error in forward mode for a scalar argument that is not constant, if something with a dual depends on it."""
-    if not any(isinstance(scalar, Linked) for scalar in call.scalars):
-        return
-    active = _active(made, "dual")
-    for param, scalar in zip(made.kernel.params, call.scalars, strict=True):
-        if param in active and isinstance(scalar, Linked) and scalar.chain.open and scalar.dual != 0.0:
-            raise AdstackRuntimeError(
-                f"the argument {param.name} of {made.kernel.name} has a dual of {scalar.dual}, and scalar arguments "
-                "are constants",
-                loc=made.kernel.loc,
-                do=f"store the number in a field of shape () with needs_dual=True and read that in {made.kernel.name}, "
-                "or write float(...) around it if it is a constant",
-            )
-    _let_go(call)
-
-
-def _let_go(call: Call) -> None:
-    """Arguments as plain numbers: a call is kept longer than what they know."""
-    call.scalars = [float(scalar) if isinstance(scalar, Linked) else scalar for scalar in call.scalars]
-
-
-def _active(made: Specialisation, role: str) -> set[Value]:
-    """The scalar parameters that what is differentiated depends on."""
-    found = companions(made, role)
-    key = "active parameters", role, tuple(sorted(found))
-    known: set[Value] | None = made.modes.get(key)
-    if known is None:
-        temps = {place.name for place in made.kernel.places.values() if place.kind == "temp"}
-        values = Activity(made.kernel.body, {*found, *temps}, made.kernel.params).values
-        known = made.modes[key] = values & {*made.kernel.params}
-    return known
+    unlink(call)

@@ -7,27 +7,28 @@ from typing import Any
 
 import numpy as np
 
-from ..data.ndarrays import Ndarray
-from ..errors import AdstackRuntimeError
-from ..launch.arguments import Call
-from ..launch.specialisation import Specialisation
-from ..runtime import state
-from ..runtime.memory import Buffer
-from ..runtime.recording import RECORDERS, is_recording, recording
-from ..runtime.scopes import Entry, Scoped
-from ..runtime.turn import TURN
-from ..runtime.watches import OBSERVERS
-from .access import launch_checked
+from ...data.ndarrays import Ndarray
+from ...errors import AdstackRuntimeError
+from ...launch.arguments import Call
+from ...launch.specialisation import Specialisation
+from ...runtime import state
+from ...runtime.memory import Buffer
+from ...runtime.recording import RECORDERS, is_recording, recording
+from ...runtime.scopes import Entry, Scoped
+from ...runtime.turn import TURN
+from ...runtime.watches import OBSERVERS
+from ..access import launch_checked
+from ..clearing import claim, clear_all, is_another_threads
+from ..events import CustomCall, Event, HostWrites, Launch, memory_of
+from ..memory.positions import flat_positions
+from ..memory.undo import Change, Log, Overwritten, Rewound, Touched, identity, whole
+from ..modes.companions import companions
 from .check import check_gradients
-from .clearing import claim, clear_all, is_another_threads
-from .differentiated import companions
-from .events import CustomCall, Event, HostWrites, Launch, memory_of
-from .links import LinkedWrites, Links, flat_positions
+from .links import LinkedWrites, Links
 from .losses import Loss
 from .reached import check_reached, check_scalars
 from .recorded import recordable
 from .report import Kept, TapeReport
-from .undo import Change, Log, Overwritten, Rewound, Touched, identity, whole
 
 __all__ = ["Tape"]
 

@@ -17,21 +17,22 @@ from collections import deque
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from ..analysis.boxes import Box, include
-from ..autodiff.needed import needed
-from ..errors import AdstackDataAccessError, AdstackError
-from ..runtime.guards import invalidate
-from ..runtime.keeping import Kept
-from ..runtime.memory import Array, Buffer
-from ..runtime.state import Runtime
-from ..runtime.watches import LEDGER
-from .arguments import ArgumentKey, argument_key
-from .differentiated import accompanied
-from .kept import KeptLaunch, Way, kept_launches, kept_way
+from ...analysis.boxes import Box, include
+from ...autodiff.needed import needed
+from ...errors import AdstackDataAccessError, AdstackError
+from ...runtime.guards import invalidate
+from ...runtime.keeping import Kept
+from ...runtime.memory import Array, Buffer
+from ...runtime.state import Runtime
+from ...runtime.watches import LEDGER
+from ..memory.arguments import ArgumentKey, argument_key
+from ..modes.companions import accompanied
+from ..modes.state import Way
+from .kept import KeptLaunch, kept_launches, kept_way
 
 if TYPE_CHECKING:
-    from ..launch.arguments import Call
-    from ..launch.specialisation import Specialisation
+    from ...launch.arguments import Call
+    from ...launch.specialisation import Specialisation
 
 __all__ = ["Record", "Records", "records_of"]
 
@@ -85,7 +86,7 @@ class Records:
 
     def __init__(self, made: Specialisation, names: Collection[str], runtime: Runtime) -> None:
         self._made, self._runtime = made, runtime
-        self._way: Way = kept_way(made, names, runtime)
+        self._way: Way | None = kept_way(made, names, runtime)
         if self._way is not None:
             names = _loaded(made)  # reverse mode may make the launch again, in memory of its own
         self.fields = {name: made.plan.buffers[name] for name in sorted(names) if name in made.plan.buffers}

@@ -5,20 +5,22 @@ The first way that works is taken, from the one that keeps least to the one that
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from ..errors import AdstackDataAccessError
-from ..launch.arguments import Call
-from ..launch.specialisation import Specialisation
-from ..runtime.state import Runtime
-from .differentiated import accompanied, companions, differentiated, journaled, parted
-from .events import Launch
-from .journal import JournaledLaunch
+from ...errors import AdstackDataAccessError
+from ...launch.arguments import Call
+from ...launch.specialisation import Specialisation
+from ...runtime.state import Runtime
+from ..events import Launch
+from ..journal import JournaledLaunch
+from ..modes.companions import accompanied, companions, names_of
+from ..modes.compiled import differentiated, journaled, parted
+from ..modes.state import Recorded, Way, state_of
 
 __all__ = ["recordable"]
 
-Way = Callable[[Specialisation, Call, Runtime], "list[Launch]"]
+Making = Callable[[Specialisation, Call, Runtime], "list[Launch]"]
 
 
 def recordable(made: Specialisation, call: Call, runtime: Runtime, *, whole: bool = False) -> list[Launch]:
@@ -26,18 +28,19 @@ def recordable(made: Specialisation, call: Call, runtime: Runtime, *, whole: boo
 
     AdstackDataAccessError if the launch would overwrite what its reverse pass needs.
     """
-    latest = made.modes.get(("recorded", whole))
-    if latest is not None and latest[0] is accompanied(made, "grad"):
-        ready: Way = latest[1]
-        return _unraced(ready(made, call, runtime))
-    found = tuple(sorted(companions(made, "grad")))
-    refusals: dict[Way, AdstackDataAccessError] = made.modes.setdefault(("refusals", found), {})
-    for way in _WAYS[:1] if whole else _WAYS:
+    state = state_of(made)
+    latest = state.recorded.get(whole)
+    if latest is not None and latest.places is accompanied(made, "grad"):
+        return _unraced(_WAYS[latest.way](made, call, runtime))
+    refusals = state.refusals.setdefault(names_of(companions(made, "grad")), {})
+    for way in _WAYS:
         launches = None if way in refusals else _tried(way, made, call, runtime, refusals)
         if launches is not None:
-            made.modes["recorded", whole] = accompanied(made, "grad"), way
+            state.recorded[whole] = Recorded(accompanied(made, "grad"), way)
             return _unraced(launches)
-    raise refusals[_rewinding]
+        if whole:
+            break
+    raise refusals["rewinding"]
 
 
 def _unraced(launches: list[Launch]) -> list[Launch]:
@@ -52,7 +55,7 @@ def _tried(
     way: Way, made: Specialisation, call: Call, runtime: Runtime, refusals: dict[Way, AdstackDataAccessError]
 ) -> list[Launch] | None:
     try:
-        return way(made, call, runtime)
+        return _WAYS[way](made, call, runtime)
     except AdstackDataAccessError as error:
         refusals[way] = error.with_traceback(None)
         return None
@@ -78,4 +81,5 @@ def _journaled(made: Specialisation, call: Call, runtime: Runtime) -> list[Launc
     return [JournaledLaunch(made, call, ways.backward, ways)]
 
 
-_WAYS: Final[tuple[Way, ...]] = (_rewinding, _parted, _journaled)
+_WAYS: Final[Mapping[Way, Making]] = {"rewinding": _rewinding, "parted": _parted, "journaled": _journaled}
+"""From the one that keeps least to the one that always works."""

@@ -10,23 +10,24 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..analysis.boxes import Box
-from ..errors import AdstackDataAccessError, InternalError
-from ..runtime.keeping import Kept
-from ..runtime.memory import Array, Buffer
-from ..runtime.provenance import is_recomputed
-from ..runtime.state import Runtime
-from ..runtime.watches import LEDGER, LostError
-from .differentiated import Differentiated, differentiated, with_arrays
-from .events import Launch, memory_of
+from ...analysis.boxes import Box
+from ...errors import AdstackDataAccessError, InternalError
+from ...runtime.keeping import Kept
+from ...runtime.memory import Array, Buffer
+from ...runtime.provenance import is_recomputed
+from ...runtime.state import Runtime
+from ...runtime.watches import LEDGER, LostError
+from ..events import Launch, memory_of
+from ..memory.undo import Change, differing
+from ..modes.compiled import differentiated
+from ..modes.differentiated import Differentiated, with_arrays
 from .kept import KeptLaunch
 from .records import Record, Records, records_of
 from .stale import reverse_verified
-from .undo import Change, differing
 
 if TYPE_CHECKING:
-    from ..launch.arguments import Call
-    from ..launch.specialisation import Specialisation
+    from ...launch.arguments import Call
+    from ...launch.specialisation import Specialisation
 
 __all__ = ["has_changed", "reverse_last_launch"]
 

@@ -18,16 +18,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..data.hostvalues import number
-from ..errors import AdstackRuntimeError
-from ..ir.types import DType
-from ..launch.results import mapped
-from ..runtime.memory import Buffer
-from ..values.linked import Linked
-from .events import HostWrites, Launch
-from .seeds import real_scalars
+from ...data.hostvalues import number
+from ...errors import AdstackRuntimeError
+from ...ir.types import DType
+from ...launch.results import mapped
+from ...runtime.memory import Buffer
+from ...values.linked import Linked
+from ..events import HostWrites, Launch
+from ..seeds import real_scalars
 
-__all__ = ["Handle", "LinkedWrites", "Links", "flat_positions"]
+__all__ = ["Handle", "LinkedWrites", "Links"]
 
 
 class Handle:
@@ -197,16 +197,6 @@ def _seed(launch: Launch, which: int, dtype: DType, adjoint: float) -> None:
 def _add_to(grad: Buffer, position: tuple[int, ...], adjoint: float) -> None:
     """What was read has an adjoint."""
     grad.put(position, number(grad.item(position) + adjoint, grad.dtype, "a gradient"))
-
-
-def flat_positions(buffer: Buffer, where: Any) -> npt.NDArray[np.int64]:
-    """The elements of a buffer at an index: one for every axis or for the first ones, or all (...)."""
-    if where is ...:
-        return np.arange(math.prod(buffer.shape))
-    index = where if isinstance(where, tuple) else (where,)
-    rest = math.prod(buffer.shape[len(index) :])
-    first = int(np.ravel_multi_index(index, buffer.shape[: len(index)])) if index else 0
-    return np.arange(first * rest, (first + 1) * rest)
 
 
 @dataclass(kw_only=True)

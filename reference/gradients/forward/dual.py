@@ -8,23 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from ..data.fields import Field
-from ..data.hostvalues import number
-from ..data.ndarrays import Ndarray
-from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
-from ..launch.specialisation import Specialisation
-from ..runtime.memory import Array, Buffer
-from ..runtime.recording import RECORDERS, is_recording
-from ..runtime.scopes import Entry, Scoped
-from ..runtime.turn import TURN
-from ..runtime.watches import OBSERVERS
-from ..values.linked import Linked
-from .clearing import claim, clear_all, is_another_threads
-from .differentiated import companions, differentiated
-from .links import flat_positions
-from .reached import check_constants
+from ...data.fields import Field
+from ...data.hostvalues import number
+from ...data.ndarrays import Ndarray
+from ...errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
+from ...launch.specialisation import Specialisation
+from ...runtime.memory import Array, Buffer
+from ...runtime.recording import RECORDERS, is_recording
+from ...runtime.scopes import Entry, Scoped
+from ...runtime.turn import TURN
+from ...runtime.watches import OBSERVERS
+from ...values.linked import Linked
+from ..clearing import claim, clear_all, is_another_threads
+from ..memory.positions import flat_positions
+from ..memory.undo import differing, identity
+from ..modes.companions import companions
+from ..modes.compiled import differentiated
+from .constants import check_constants
 from .tangents import Tangents, tangent_of
-from .undo import differing, identity
 
 __all__ = ["FwdMode"]
 

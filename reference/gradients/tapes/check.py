@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from ..errors import AdstackAssertionError
-from ..ir.types import from_numpy
-from ..runtime.memory import Array
+from ...errors import AdstackAssertionError
+from ...ir.types import from_numpy
+from ...runtime.memory import Array
+from ..memory.undo import identity
 from .losses import Loss
 from .nearness import value_bound
-from .undo import identity
 
 if TYPE_CHECKING:
-    from .events import Event
+    from ..events import Event
 
 __all__ = ["check_gradients"]
 

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..autodiff.checkpoint_plan import CheckpointPlan
-from ..autodiff.checkpoint_schedule import Checkpoints
-from ..errors import AdstackDataAccessError
-from ..launch.arguments import Call
-from ..launch.specialisation import run_plan
-from ..runtime.adstack_heap import HeapLimit
-from ..runtime.modes import Derived, Recipe
-from ..runtime.plans import Plan
-from ..runtime.stats import count
+from ...autodiff.checkpoint_plan import CheckpointPlan
+from ...autodiff.checkpoint_schedule import Checkpoints
+from ...errors import AdstackDataAccessError
+from ...launch.arguments import Call
+from ...launch.specialisation import run_plan
+from ...runtime.adstack_heap import HeapLimit
+from ...runtime.modes import Derived, Recipe
+from ...runtime.plans import Plan
+from ...runtime.stats import count
 
 __all__ = ["Checkpointed"]
 
