@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ..errors import AdstackDataAccessError
 from ..ir.builder import Builder
@@ -16,12 +16,9 @@ from ..transforms.rewriting.rewrite import clone_op
 from .activity import Activity
 from .plan import Planner
 from .state import Adjoints, Counters, Names, Stacks, counter, free_values, scoped
-from .sweep import trip_count
+from .trips import trip_count
 
-if TYPE_CHECKING:
-    from .checkpoint import Blocks
-
-__all__ = ["Backward", "Flow"]
+__all__ = ["Backward", "Flow", "ReversedLoops"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +33,18 @@ class Flow:
     carried: list[int]
     loose: list[bool]
     around: list[Value]
+
+
+class ReversedLoops(Protocol):
+    """What reverses some loops in another way."""
+
+    def __contains__(self, op: Op) -> bool:
+        """Whether it reverses a loop."""
+
+    def backward(
+        self, back: Backward, op: Op, flow: Flow, adjoints: Sequence[Value], names: Names, counters: Counters
+    ) -> list[Value]:
+        """Reverse one of its loops, from the adjoints of its results; gives those of what goes into it."""
 
 
 class Backward:
@@ -58,12 +67,19 @@ class Backward:
         places: dict[str, Place],
         stacks: Stacks,
         overwritten: Collection[Op],
-        blocks: Blocks | None = None,
+        blocks: ReversedLoops | None = None,
     ) -> None:
         self.b, self.activity, self.planner, self.places, self.stacks = b, activity, planner, places, stacks
         self.overwritten, self.blocks = overwritten, blocks
         self.adjoints = Adjoints(b)
         self.arrays: dict[Value, Value] = {}
+        self._memory: dict[str, Callable[[Op, Names], None]] = {
+            "load": self._load,
+            "store": self._store,
+            "atomic": self._atomic,
+            "array.load": self._array_load,
+            "array.store": self._array_store,
+        }
 
     def region(self, region: Region, names: Names, counters: Counters, index: Value | None = None) -> None:
         """Reverse a region; what it yields has its adjoints already. Inside a loop `index` is where kept values are."""
@@ -76,11 +92,11 @@ class Backward:
             for op in plan.again:
                 with self.b.at(op.loc):
                     self._again(op, names)
-        self._open_arrays(region)
+        self.open_arrays(region)
         for op in reversed(region.ops[:-1]):
             if self.activity.touches(op):
                 with self.b.at(op.loc):
-                    self._op(op, names, counters, index)
+                    self.op(op, names, counters, index)
 
     def _again(self, op: Op, names: Names) -> None:
         """Compute again what an op has given; of a `for` its trip count."""
@@ -90,7 +106,7 @@ class Backward:
         else:
             self.b.region.ops.append(clone_op(op, names))  # type: ignore[arg-type]
 
-    def _open_arrays(self, region: Region) -> None:
+    def open_arrays(self, region: Region) -> None:
         """The adjoints of the local arrays that the region makes."""
         for op in region.ops:
             if op.name == "array.alloc" and op.result in self.activity:
@@ -98,15 +114,16 @@ class Backward:
                 assert isinstance(array, ArrayType)
                 self.arrays[op.result] = self.b.array(array.dtype, array.length)
 
-    def _op(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
+    def op(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
+        """Reverse one op; inside a loop, `index` is where its kept values are."""
         if op.name == "if":
             self._if(op, names, counters, index)
         elif op.name in ("for", "while"):
             self._loop(op, names, counters)
         else:
-            rule = _MEMORY.get(op.name)
+            rule = self._memory.get(op.name)
             if rule is not None:
-                rule(self, op, names)
+                rule(op, names)
             else:
                 self._scalar(op, names)
 
@@ -341,12 +358,3 @@ def _may_disconnect(body: Region) -> bool:
     """Whether an adjoint that goes through this loop body backwards may come out as nothing."""
     parting = _CHOOSING | {"if", "for", "while", "store", "atomic", "array.store"}
     return any(op.name in parting for op in body.walk())
-
-
-_MEMORY: dict[str, Callable[[Backward, Op, Names], None]] = {
-    "load": Backward._load,
-    "store": Backward._store,
-    "atomic": Backward._atomic,
-    "array.load": Backward._array_load,
-    "array.store": Backward._array_store,
-}

@@ -20,12 +20,12 @@ Ensures: every adjoint comes of the same operations on the same numbers in the s
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from ..errors import AdstackDataAccessError
 from ..ir.builder import Builder
 from ..ir.structure import Kernel, Op, Region, Value
 from ..ir.types import ArrayType, i64
+from .backward import Backward, Flow
 from .checkpoint_cells import cells_of
 from .checkpoint_schedule import Checkpoints, emit_stride
 from .checkpoint_snapshots import Course, Snapshots
@@ -39,13 +39,11 @@ from .checkpoint_state import (
     refuse_unrepeatable,
     stored_later,
 )
+from .journal import Journal
 from .plan import Planner
 from .state import Counted, Counters, Kept, Names, Sides, Stacks, counter, scoped
-from .sweep import Sweep, on_copies, trip_count, trips_before
-
-if TYPE_CHECKING:
-    from .backward import Backward, Flow
-    from .journal import Journal
+from .sweep import Sweep, on_copies
+from .trips import trip_count, trips_before
 
 __all__ = ["Blocks"]
 
@@ -136,7 +134,7 @@ class Blocks:
         counts, sites = dict(counters), self._met(op)
         if any(site.counted or site.op.name == "while" for site in sites) or op.name == "if":
             sweep = self._sweep(None, self, replays=False)
-            sweep._op(op, on_copies(self.b, op, names), counts, None)
+            sweep.op(op, on_copies(self.b, op, names), counts, None)
         for site in sites:
             if site.op.name == "while":
                 site.trips = counts[site.op]
@@ -151,12 +149,12 @@ class Blocks:
         site = self.sites[op]
         if op.name == "while":
             ahead = dict(counters)
-            sweep._while(op, on_copies(self.b, op, names) if site.counted else names, ahead)
+            sweep.while_(op, on_copies(self.b, op, names) if site.counted else names, ahead)
             counters[op] = ahead[op]
         if site.counted:
             self._count_blocks(sweep, site, names, counters)
         elif op.name == "for":
-            sweep._for(op, names, counters)
+            sweep.for_(op, names, counters)
 
     def _count_blocks(self, sweep: Sweep, site: Site, names: Names, counters: Counters) -> None:
         course = self._course(site, names, counters[site.op] if site.op.name == "while" else None)
@@ -225,7 +223,7 @@ class Blocks:
     def _ahead(self, op: Op, names: Names) -> Value:
         """How often a `while` is going to run."""
         counts: Counters = {loop: counter(self.b) for loop in (op, *self.sites[op].inner)}
-        self._sweep(None, replays=False)._while(op, on_copies(self.b, op, names), counts)
+        self._sweep(None, replays=False).while_(op, on_copies(self.b, op, names), counts)
         return counts[op]
 
     def _hand_on(self, site: Site, course: Course, names: Names, made: Sequence[Value]) -> None:

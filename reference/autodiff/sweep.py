@@ -8,22 +8,33 @@ of the local arrays that it writes: the code runs once more afterwards, and star
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ..ir.builder import Builder
 from ..ir.structure import Op, Region, Value
 from ..ir.types import ArrayType, DType, i64
 from ..transforms.rewriting.rewrite import clone_op
+from .journal import Journal
 from .plan import Planner
 from .state import Counters, Names, Stacks, counter, scoped
+from .trips import trip_count, trips_before
 
-if TYPE_CHECKING:
-    from .checkpoint import Blocks
-    from .journal import Journal
-
-__all__ = ["Sweep", "copy_array", "on_copies", "trip_count", "trips_before"]
+__all__ = ["Sweep", "SweptLoops", "copy_array", "on_copies"]
 
 _SKIPPED = frozenset({"store", "print", "assert"})
+
+
+class SweptLoops(Protocol):
+    """What sweeps some loops in another way."""
+
+    def __contains__(self, op: Op) -> bool:
+        """Whether it sweeps a loop."""
+
+    def count(self, sweep: Sweep, op: Op, names: Names, counters: Counters) -> None:
+        """Count the trips of one of its loops, and of those inside it."""
+
+    def forward(self, op: Op, names: Names, counters: Counters) -> None:
+        """Sweep one of its loops, keeping what the plan says."""
 
 
 class Sweep:
@@ -48,7 +59,7 @@ class Sweep:
         temps: bool = False,
         replayed: Collection[str] = (),
         lost: dict[Value, Op] | None = None,
-        blocks: Blocks | None = None,
+        blocks: SweptLoops | None = None,
         journal: Journal | None = None,
     ) -> None:
         self.blocks = blocks
@@ -70,7 +81,7 @@ class Sweep:
                 self._keep(value, region, names, index)
         for op in region.ops[:-1]:
             with self.b.at(op.loc):
-                self._op(op, names, counters, index)
+                self.op(op, names, counters, index)
                 for result in (*op.results, *self._extra(op)):
                     if result in kept:
                         self._keep(result, region, names, index)
@@ -94,7 +105,8 @@ class Sweep:
         self.turn = outer
         return yielded
 
-    def _op(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
+    def op(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
+        """One op; inside a loop, `index` is where its kept values go."""
         if self.journal is not None and op in self.journal.logs:
             names[op.result] = self.journal.read(self.b, op, self.turn)
         elif op.name in ("store", "atomic") and op.attrs["place"].name in self.replayed:
@@ -179,11 +191,12 @@ class Sweep:
             else:
                 self.blocks.forward(op, names, counters)
         elif op.name == "for":
-            self._for(op, names, counters)
+            self.for_(op, names, counters)
         else:
-            self._while(op, names, counters)
+            self.while_(op, names, counters)
 
-    def _for(self, op: Op, names: Names, counters: Counters) -> None:
+    def for_(self, op: Op, names: Names, counters: Counters) -> None:
+        """A `for`; its counter goes on."""
         lo, hi, *initial = (names.get(v, v) for v in op.operands)
         trips = trip_count(self.b, lo, hi)
         start = counters[op]
@@ -202,7 +215,8 @@ class Sweep:
         made = self.b.for_(lo, hi, [*initial, *(counters[loop] for loop in inner)], body)
         self._finish(op, names, counters, made, trips)
 
-    def _while(self, op: Op, names: Names, counters: Counters) -> None:
+    def while_(self, op: Op, names: Names, counters: Counters) -> None:
+        """A `while`, with its trips counted; its counter goes on."""
         initial = [names.get(v, v) for v in op.operands]
         start = counters[op]
         inner = self.planner.counters_in(op)
@@ -233,16 +247,6 @@ class Sweep:
         if planned is not None:
             names[planned] = trips
         counters[op] = self.b.add(counters[op], trips)
-
-
-def trip_count(b: Builder, lo: Value, hi: Value) -> Value:
-    """How often a `for` runs, as i64."""
-    return b.select(b.lt(lo, hi), trips_before(b, lo, hi), b.const(0, i64))
-
-
-def trips_before(b: Builder, lo: Value, index: Value) -> Value:
-    """How many iterations of a `for` come before that of an index, as i64: for their own type that may be too many."""
-    return b.sub(b.cast(index, i64), b.cast(lo, i64))
 
 
 def on_copies(b: Builder, op: Op, names: Names) -> Names:

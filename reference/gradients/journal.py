@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autodiff.journal import WANTED
+from ..autodiff.journaled import WANTED
 from ..ir.types import i64
 from ..launch.specialisation import Specialisation
 from ..runtime.memory import Array, Buffer
