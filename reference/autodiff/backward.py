@@ -14,8 +14,9 @@ from ..ir.types import ArrayType, i64
 from ..transforms.math.num import Num
 from ..transforms.rewriting.rewrite import clone_op
 from .activity import Activity
+from .free import free_values
 from .plan import Planner
-from .state import Adjoints, Counters, Names, Stacks, counter, free_values, scoped
+from .state import Adjoints, Counters, Names, Stacks, counter, scoped
 from .trips import trip_count
 
 __all__ = ["Backward", "Flow", "ReversedLoops"]

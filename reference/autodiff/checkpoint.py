@@ -40,8 +40,8 @@ from .checkpoint_state import (
     stored_later,
 )
 from .journal import Journal
-from .plan import Planner
-from .state import Counted, Counters, Kept, Names, Sides, Stacks, counter, scoped
+from .plan import Counted, Planner
+from .state import Counters, Kept, Names, Sides, Stacks, counter, scoped
 from .sweep import Sweep, on_copies
 from .trips import trip_count, trips_before
 

@@ -12,8 +12,9 @@ from ..transforms.rewriting.options import DEFAULT
 from ..transforms.scalar.dce import dce
 from .checkpoint_cells import Cell
 from .checkpoint_schedule import Checkpoints
-from .plan import Planner
-from .state import Counted, Kept, Names, Sides, free_values
+from .free import free_values
+from .plan import Counted, Planner
+from .state import Kept, Names, Sides
 
 __all__ = ["Site", "bring", "living", "outermost_loops", "refuse_logged", "refuse_unrepeatable", "stored_later"]
 

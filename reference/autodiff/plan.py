@@ -18,10 +18,13 @@ from ..ir.structure import Op, Region, Value
 from ..ir.types import DType, i64
 from .activity import Activity
 from .foresight import WHOLE, Foresight
+from .free import free_values
 from .mincut import cheapest_cut
-from .state import Counted, free_values
 
-__all__ = ["Planner", "RegionPlan"]
+__all__ = ["Counted", "Planner", "RegionPlan"]
+
+Counted = Op | Region
+"""What has a counter, and adstacks of its own: a loop, or a side of an `if` that is counted."""
 
 
 @dataclass

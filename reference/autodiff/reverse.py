@@ -35,11 +35,12 @@ from .conflicts import (
     refuse_ordered,
     refuse_overwritten,
 )
+from .free import free_values
 from .journal import Journal
-from .plan import Planner
+from .plan import Counted, Planner
 from .repeat import drop_effects, refuse_second_sweep, refuse_uncounted
 from .rotate import rotate
-from .state import Counted, Counters, Kept, Names, Sides, Stacks, counter, free_values, scoped
+from .state import Counters, Kept, Names, Sides, Stacks, counter, scoped
 from .sweep import Sweep, on_copies
 from .trips import trip_count
 from .versions import Restored, copy_place, keep_versions

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
 from ..ir.builder import Builder
-from ..ir.structure import Op, Region, Value
-from ..ir.types import DType, i64
+from ..ir.structure import Region, Value
+from ..ir.types import i64
+from .plan import Counted
 
-__all__ = ["Adjoints", "Counted", "Counters", "Kept", "Names", "Sides", "Stacks", "free_values"]
+__all__ = ["Adjoints", "Counters", "Kept", "Names", "Sides", "Stacks"]
 
 Names = MutableMapping[Value, Value]
 """A value of the kernel -> the one that stands for it in the reverse kernel."""
-
-Counted = Op | Region
-"""What has a counter, and adstacks of its own: a loop, or a side of an `if` that is counted."""
 
 Counters = dict[Counted, Value]
 """How many iterations of a loop have been run (forward) or are still to be reversed; how often a side was taken."""
@@ -87,25 +85,6 @@ class Adjoints:
 def scoped(names: Names) -> ChainMap[Value, Value]:
     """A copy to which additions stay local."""
     return ChainMap({}, names)
-
-
-def free_values(regions: Iterable[Region], *, real: bool = True) -> list[Value]:
-    """Values from around that the regions use, in the order of use; with `real`, the scalar floats among them."""
-    found: dict[Value, None] = {}
-    inside: set[Value] = set()
-    for region in regions:
-        inside.update(region.args)
-        for op in region.walk():
-            inside.update(op.results)
-            for nested in op.regions:
-                inside.update(nested.args)
-        for op in region.walk():
-            found.update(dict.fromkeys(op.operands))
-    return [v for v in found if v not in inside and (not real or _is_real(v))]
-
-
-def _is_real(value: Value) -> bool:
-    return isinstance(value.type, DType) and value.type.is_float
 
 
 def counter(b: Builder, number: int = 0) -> Value:
