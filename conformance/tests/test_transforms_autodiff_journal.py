@@ -13,8 +13,8 @@ from test_transforms_autodiff_reverse import gradients_of
 from transforms_kit import kernel_of, wrap
 
 from adstack.autodiff.journaled import WANTED, Journaled, journaled
+from adstack.autodiff.overwrite.updates import ordered_updates
 from adstack.autodiff.reverse import reverse
-from adstack.autodiff.updates import ordered_updates
 from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smooth_kernel
 from adstack.conformance.fuzz.traffic import traffic_kernel
 from adstack.errors import AdstackDataAccessError

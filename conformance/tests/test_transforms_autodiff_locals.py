@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from test_transforms_autodiff_journal import check as check_journal
 from test_transforms_autodiff_reverse import Buffers, backward, gradients_of
 
-from adstack.autodiff.checkpoint_schedule import Checkpoints
+from adstack.autodiff.checkpointing.schedule import Checkpoints
 from adstack.autodiff.forward import forward
 from adstack.autodiff.reverse import reverse
 from adstack.errors import AdstackDataAccessError

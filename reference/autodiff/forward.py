@@ -23,8 +23,8 @@ from ..ir.structure import Kernel, Op, Place, Region, Value
 from ..ir.types import ArrayType
 from ..transforms.math.num import Num
 from ..transforms.rewriting.rewrite import clone_kernel
-from .activity import Activity
-from .updates import serial
+from .activities.activity import Activity
+from .overwrite.updates import serial
 
 __all__ = ["forward"]
 

@@ -21,14 +21,14 @@ from ..ir.builder import Builder
 from ..ir.structure import Kernel, Op, Place, Region, Value
 from ..ir.types import i64
 from ..transforms.rewriting.rewrite import clone_kernel, clone_op
-from .activity import Activity
-from .journal import Journal, Log
-from .plan import Planner
+from .activities.activity import Activity
+from .emission.journal import Journal, Log
+from .emission.rotate import rotate
+from .emission.state import Counters, Names, counter, scoped
+from .emission.sweep import Sweep
+from .emission.trips import trip_count
 from .reverse import reverse
-from .rotate import rotate
-from .state import Counters, Names, counter, scoped
-from .sweep import Sweep
-from .trips import trip_count
+from .saving.plan import Planner
 
 __all__ = ["WANTED", "Journaled", "journaled"]
 

@@ -24,26 +24,26 @@ from ..ir.structure import Kernel, Op, Place, Region, Value
 from ..transforms.rewriting.options import DEFAULT
 from ..transforms.rewriting.rewrite import clone_kernel, clone_op
 from ..transforms.scalar.dce import dce
-from .activity import Activity
-from .backward import Backward
-from .checkpoint import Blocks
-from .checkpoint_schedule import Checkpoints
-from .conflicts import (
+from .activities.activity import Activity
+from .activities.free import free_values
+from .checkpointing.blocks import Blocks
+from .checkpointing.schedule import Checkpoints
+from .emission.backward import Backward
+from .emission.journal import Journal
+from .emission.rotate import rotate
+from .emission.state import Counters, Kept, Names, Sides, Stacks, counter, scoped
+from .emission.sweep import Sweep, on_copies
+from .emission.trips import trip_count
+from .overwrite.conflicts import (
     overwritten,
     refuse_lost,
     refuse_mixed_extremes,
     refuse_ordered,
     refuse_overwritten,
 )
-from .free import free_values
-from .journal import Journal
-from .plan import Counted, Planner
-from .repeat import drop_effects, refuse_second_sweep, refuse_uncounted
-from .rotate import rotate
-from .state import Counters, Kept, Names, Sides, Stacks, counter, scoped
-from .sweep import Sweep, on_copies
-from .trips import trip_count
-from .versions import Restored, copy_place, keep_versions
+from .overwrite.repeat import drop_effects, refuse_second_sweep, refuse_uncounted
+from .overwrite.versions import Restored, copy_place, keep_versions
+from .saving.plan import Counted, Planner
 
 __all__ = ["Checkpoints", "checkpointed", "reverse"]
 
@@ -61,7 +61,7 @@ def reverse(
     stores and atomic adds. See `replay.py`.
 
     With `checkpoints` sequential loops run again, so that the depth of their adstacks does not grow with
-    their trip counts. See `checkpoint.py`. With `journal` the launch has logged what it has overwritten since; `kernel`
+    their trip counts. See `checkpointing`. With `journal` the launch has logged what it has overwritten since; `kernel`
     is then as the journal knows it, its `while`s rotated. See `journal.py`.
     """
     source, restored = _prepared(kernel, journal)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..autodiff.activity import Activity
+from ..autodiff.activities.activity import Activity
 from ..ir.structure import Value
 from ..launch.arguments import Call
 from ..launch.specialisation import Specialisation

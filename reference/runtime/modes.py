@@ -6,16 +6,16 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..autodiff.access import RECORD, checked
-from ..autodiff.before import split_before
 from ..autodiff.checkpoint_plan import CheckpointPlan, plan_checkpoints
-from ..autodiff.checkpoint_schedule import Checkpoints
+from ..autodiff.checkpointing.schedule import Checkpoints
+from ..autodiff.emission.journal import Journal, Log
 from ..autodiff.forward import forward
-from ..autodiff.journal import Journal, Log
 from ..autodiff.journaled import journaled
-from ..autodiff.replay import with_scratch
+from ..autodiff.overwrite.before import split_before
+from ..autodiff.overwrite.replay import with_scratch
+from ..autodiff.overwrite.updates import ordered_updates, plain_updates
 from ..autodiff.reverse import reverse
 from ..autodiff.seen import seen
-from ..autodiff.updates import ordered_updates, plain_updates
 from ..errors import AdstackDataAccessError, AdstackRuntimeError
 from ..ir.structure import Kernel, Op, Place, Region
 from ..transforms.pipeline import optimize

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from ..analysis.reach import Reach, Walk
-from ..autodiff.racing import DISTINCT, Races
+from ..autodiff.activities.racing import DISTINCT, Races
 from ..errors import AdstackDataAccessError
 from ..ir.structure import Kernel, Op, Value
 

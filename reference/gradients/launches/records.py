@@ -18,7 +18,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ...analysis.boxes import Box, include
-from ...autodiff.needed import needed
+from ...autodiff.activities.needed import needed
 from ...errors import AdstackDataAccessError, AdstackError
 from ...runtime.guards import invalidate
 from ...runtime.keeping import Kept

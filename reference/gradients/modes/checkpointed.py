@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...autodiff.checkpoint_plan import CheckpointPlan
-from ...autodiff.checkpoint_schedule import Checkpoints
+from ...autodiff.checkpointing.schedule import Checkpoints
 from ...errors import AdstackDataAccessError
 from ...launch.arguments import Call
 from ...launch.specialisation import run_plan

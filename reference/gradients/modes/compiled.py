@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from ...autodiff.parts import parts
+from ...autodiff.overwrite.parts import parts
 from ...ir.structure import Kernel, Place
 from ...launch.specialisation import Specialisation
 from ...runtime.compiler import compile_kernel

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ..errors import AdstackDataAccessError
-from ..ir.structure import Kernel, Op, Region, Value
-from ..ir.types import ArrayType, DType
-from ..transforms.rewriting.options import DEFAULT
-from ..transforms.scalar.dce import dce
-from .checkpoint_cells import Cell
-from .checkpoint_schedule import Checkpoints
-from .free import free_values
-from .plan import Counted, Planner
-from .state import Kept, Names, Sides
+from ...errors import AdstackDataAccessError
+from ...ir.structure import Kernel, Op, Region, Value
+from ...ir.types import ArrayType, DType
+from ...transforms.rewriting.options import DEFAULT
+from ...transforms.scalar.dce import dce
+from ..activities.free import free_values
+from ..emission.state import Kept, Names, Sides
+from ..saving.plan import Counted, Planner
+from .cells import Cell
+from .schedule import Checkpoints
 
 __all__ = ["Site", "bring", "living", "outermost_loops", "refuse_logged", "refuse_unrepeatable", "stored_later"]
 

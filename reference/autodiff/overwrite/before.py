@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from ..ir.structure import Kernel, Op, Place, Region
-from ..transforms.rewriting.rewrite import clone_kernel
+from ...ir.structure import Kernel, Op, Place, Region
+from ...transforms.rewriting.rewrite import clone_kernel
 
 __all__ = ["split_before"]
 

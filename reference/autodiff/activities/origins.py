@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..ir.structure import Op, Region, Value
+from ...ir.structure import Op, Region, Value
 from .activity import flows
 
 __all__ = ["Origins", "decides"]

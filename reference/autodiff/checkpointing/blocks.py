@@ -1,7 +1,7 @@
 """Sequential loops reversed with little memory: blocks of trips, and snapshots of the state between them.
 
 A loop's trips are cut into blocks of `Checkpoints.block`, the first one shorter if need be, so that the last trip ends
-a block. The sweep only runs the blocks, taking snapshots of the state at the start of some (checkpoint_schedule.py says
+a block. The sweep only runs the blocks, taking snapshots of the state at the start of some (schedule.py says
 which); the last block keeps what its reversal needs. The reversal turns back a block, goes to the last snapshot, runs
 from there to the next block to turn back, taking snapshots on the way, and lets that block keep. So the keeping stacks
 are as deep as one block needs, and the others hold `Checkpoints.snapshots` states, whatever the trip count.
@@ -21,15 +21,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from ..errors import AdstackDataAccessError
-from ..ir.builder import Builder
-from ..ir.structure import Kernel, Op, Region, Value
-from ..ir.types import ArrayType, i64
-from .backward import Backward, Flow
-from .checkpoint_cells import cells_of
-from .checkpoint_schedule import Checkpoints, emit_stride
-from .checkpoint_snapshots import Course, Snapshots
-from .checkpoint_state import (
+from ...errors import AdstackDataAccessError
+from ...ir.builder import Builder
+from ...ir.structure import Kernel, Op, Region, Value
+from ...ir.types import ArrayType, i64
+from ..emission.backward import Backward, Flow
+from ..emission.journal import Journal
+from ..emission.state import Counters, Kept, Names, Sides, Stacks, counter, scoped
+from ..emission.sweep import Sweep, on_copies
+from ..emission.trips import trip_count, trips_before
+from ..saving.plan import Counted, Planner
+from .cells import cells_of
+from .schedule import Checkpoints, emit_stride
+from .site import (
     Site,
     bring,
     living,
@@ -39,11 +43,7 @@ from .checkpoint_state import (
     refuse_unrepeatable,
     stored_later,
 )
-from .journal import Journal
-from .plan import Counted, Planner
-from .state import Counters, Kept, Names, Sides, Stacks, counter, scoped
-from .sweep import Sweep, on_copies
-from .trips import trip_count, trips_before
+from .snapshots import Course, Snapshots
 
 __all__ = ["Blocks"]
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..ir.builder import Builder
-from ..ir.structure import Region, Value
-from ..ir.types import ArrayType, i64
-from .checkpoint_state import Site, mapped
-from .state import Names, counter
+from ...ir.builder import Builder
+from ...ir.structure import Region, Value
+from ...ir.types import ArrayType, i64
+from ..emission.state import Names, counter
+from .site import Site, mapped
 
 __all__ = ["Course", "Snapshots"]
 

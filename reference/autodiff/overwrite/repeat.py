@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from ..errors import AdstackDataAccessError
-from ..ir.builder import Builder
-from ..ir.structure import Op, Region, Value
+from ...errors import AdstackDataAccessError
+from ...ir.builder import Builder
+from ...ir.structure import Op, Region, Value
 
 __all__ = ["decides", "drop_effects", "refuse_second_sweep", "refuse_uncounted"]
 

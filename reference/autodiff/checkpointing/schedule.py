@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import comb
 
-from ..ir.builder import Builder
-from ..ir.structure import Region, Value
-from ..ir.types import i64
+from ...ir.builder import Builder
+from ...ir.structure import Region, Value
+from ...ir.types import i64
 
 __all__ = ["Checkpoints", "actions", "emit_stride", "forward_blocks", "repetitions", "stride"]
 
@@ -97,7 +97,7 @@ def emit_stride(b: Builder, blocks: Value, snapshots: Value) -> Value:
 def actions(blocks: int, snapshots: int) -> Iterator[tuple[str, int, int]]:
     """What a checkpointed loop does, in order: ("advance", from, to), ("snapshot", block, slot), ("reverse", block, 0).
 
-    This is the program that `checkpoint.py` emits, in Python.
+    This is the program that `blocks.py` emits, in Python.
     """
     held = [0]
     for end in range(blocks, 0, -1):

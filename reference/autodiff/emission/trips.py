@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..ir.builder import Builder
-from ..ir.structure import Value
-from ..ir.types import i64
+from ...ir.builder import Builder
+from ...ir.structure import Value
+from ...ir.types import i64
 
 __all__ = ["trip_count", "trips_before"]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from ..analysis.order import Order
-from ..errors import AdstackDataAccessError
-from ..ir.structure import Kernel, Op, Region, Value
+from ...analysis.order import Order
+from ...errors import AdstackDataAccessError
+from ...ir.structure import Kernel, Op, Region, Value
 
 __all__ = [
     "overwritten",

@@ -6,16 +6,16 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..errors import AdstackDataAccessError
-from ..ir.builder import Builder
-from ..ir.derivatives import RULES, Saved
-from ..ir.structure import Op, Place, Region, Value
-from ..ir.types import ArrayType, i64
-from ..transforms.math.num import Num
-from ..transforms.rewriting.rewrite import clone_op
-from .activity import Activity
-from .free import free_values
-from .plan import Planner
+from ...errors import AdstackDataAccessError
+from ...ir.builder import Builder
+from ...ir.derivatives import RULES, Saved
+from ...ir.structure import Op, Place, Region, Value
+from ...ir.types import ArrayType, i64
+from ...transforms.math.num import Num
+from ...transforms.rewriting.rewrite import clone_op
+from ..activities.activity import Activity
+from ..activities.free import free_values
+from ..saving.plan import Planner
 from .state import Adjoints, Counters, Names, Stacks, counter, scoped
 from .trips import trip_count
 

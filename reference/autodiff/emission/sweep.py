@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from ..ir.builder import Builder
-from ..ir.structure import Op, Region, Value
-from ..ir.types import ArrayType, DType, i64
-from ..transforms.rewriting.rewrite import clone_op
+from ...ir.builder import Builder
+from ...ir.structure import Op, Region, Value
+from ...ir.types import ArrayType, DType, i64
+from ...transforms.rewriting.rewrite import clone_op
+from ..saving.plan import Planner
 from .journal import Journal
-from .plan import Planner
 from .state import Counters, Names, Stacks, counter, scoped
 from .trips import trip_count, trips_before
 

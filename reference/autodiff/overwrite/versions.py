@@ -18,11 +18,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..analysis.order import Order
-from ..ir.builder import Builder
-from ..ir.structure import Kernel, Op, Place, Region
-from ..ir.types import i32
-from ..transforms.tasks.crossing import Segment, segments
+from ...analysis.order import Order
+from ...ir.builder import Builder
+from ...ir.structure import Kernel, Op, Place, Region
+from ...ir.types import i32
+from ...transforms.tasks.crossing import Segment, segments
 from .conflicts import stays
 
 __all__ = ["Restored", "copy_place", "keep_versions"]

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..ir.derivatives import RULES
-from ..ir.structure import Op, Region, Value
-from ..ir.types import DType, i64
-from .activity import Activity
+from ...ir.derivatives import RULES
+from ...ir.structure import Op, Region, Value
+from ...ir.types import DType, i64
+from ..activities.activity import Activity
+from ..activities.free import free_values
 from .foresight import WHOLE, Foresight
-from .free import free_values
 from .mincut import cheapest_cut
 
 __all__ = ["Counted", "Planner", "RegionPlan"]

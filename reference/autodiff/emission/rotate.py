@@ -9,9 +9,9 @@ but hand on what it gets, so that reversing a `while` is reversing its body.
 
 from __future__ import annotations
 
-from ..ir.builder import Builder
-from ..ir.structure import Op, Region, Value
-from ..transforms.rewriting.rewrite import Renaming, clone_op
+from ...ir.builder import Builder
+from ...ir.structure import Op, Region, Value
+from ...transforms.rewriting.rewrite import Renaming, clone_op
 
 __all__ = ["rotate"]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..ir.builder import Builder
-from ..ir.structure import Kernel, Op, Place, Region, Value
-from ..ir.types import i64
+from ...ir.builder import Builder
+from ...ir.structure import Kernel, Op, Place, Region, Value
+from ...ir.types import i64
 from .state import counter
 from .trips import trip_count, trips_before
 

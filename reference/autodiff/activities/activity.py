@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from ..ir.derivatives import RULES
-from ..ir.structure import Op, Place, Region, Value
-from ..ir.types import ArrayType, DType
+from ...ir.derivatives import RULES
+from ...ir.structure import Op, Place, Region, Value
+from ...ir.types import ArrayType, DType
 
 __all__ = ["Activity", "flows"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from ..ir.structure import Op, Region, Value
-from ..ir.types import DType
+from ...ir.structure import Op, Region, Value
+from ...ir.types import DType
 
 __all__ = ["WHOLE", "Foresight"]
 

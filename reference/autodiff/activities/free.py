@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..ir.structure import Region, Value
-from ..ir.types import DType
+from ...ir.structure import Region, Value
+from ...ir.types import DType
 
 __all__ = ["free_values"]
 

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 
-from ..ir.structure import Kernel, Op, Place
-from ..transforms.rewriting.rewrite import clone_kernel
-from ..transforms.tasks.crossing import Segment, segments
+from ...ir.structure import Kernel, Op, Place
+from ...transforms.rewriting.rewrite import clone_kernel
+from ...transforms.tasks.crossing import Segment, segments
 from .repeat import decides
 
 __all__ = ["Replayed", "with_scratch"]

@@ -7,10 +7,10 @@ from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from ..ir.builder import Builder
-from ..ir.structure import Region, Value
-from ..ir.types import i64
-from .plan import Counted
+from ...ir.builder import Builder
+from ...ir.structure import Region, Value
+from ...ir.types import i64
+from ..saving.plan import Counted
 
 __all__ = ["Adjoints", "Counters", "Kept", "Names", "Sides", "Stacks"]
 

@@ -21,9 +21,9 @@ from itertools import combinations_with_replacement, product
 from types import MappingProxyType
 from typing import Final
 
-from ..analysis.order import Order
-from ..errors import AdstackDataAccessError
-from ..ir.structure import Kernel, Op, Place, Region, Value
+from ...analysis.order import Order
+from ...errors import AdstackDataAccessError
+from ...ir.structure import Kernel, Op, Place, Region, Value
 from .activity import Activity
 
 __all__ = ["DISTINCT", "Number", "Races"]

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from ..analysis.order import Order
-from ..ir.builder import Builder
-from ..ir.ops import TABLE
-from ..ir.structure import Kernel, Op, Place, Region, Value
-from ..ir.types import DType, i16, i32, i64
-from ..transforms.rewriting.rewrite import Renaming, clone_kernel, rename_operands
+from ...analysis.order import Order
+from ...ir.builder import Builder
+from ...ir.ops import TABLE
+from ...ir.structure import Kernel, Op, Place, Region, Value
+from ...ir.types import DType, i16, i32, i64
+from ...transforms.rewriting.rewrite import Renaming, clone_kernel, rename_operands
 from .conflicts import same_memory
 
 __all__ = ["ordered_updates", "plain_updates", "serial"]

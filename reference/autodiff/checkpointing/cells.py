@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from ..analysis.order import Order
-from ..errors import AdstackDataAccessError
-from ..ir.builder import Builder
-from ..ir.structure import Kernel, Op, Place, Region, Value
-from ..transforms.rewriting.rewrite import clone_op
-from .state import Names, scoped
+from ...analysis.order import Order
+from ...errors import AdstackDataAccessError
+from ...ir.builder import Builder
+from ...ir.structure import Kernel, Op, Place, Region, Value
+from ...transforms.rewriting.rewrite import clone_op
+from ..emission.state import Names, scoped
 
 __all__ = ["Cell", "cells_of"]
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from ..ir.derivatives import NOT_DIFFERENTIABLE, RULES
-from ..ir.structure import Kernel, Op, Value
+from ...ir.derivatives import NOT_DIFFERENTIABLE, RULES
+from ...ir.structure import Kernel, Op, Value
 from .activity import Activity, is_real
 from .origins import Origins, decides
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..ir.ops import TABLE
-from ..ir.structure import Kernel, Op, Region, Value
-from ..transforms.rewriting.rewrite import Renaming, clone_op
-from ..transforms.tasks.crossing import Segment, segments
+from ...ir.ops import TABLE
+from ...ir.structure import Kernel, Op, Region, Value
+from ...transforms.rewriting.rewrite import Renaming, clone_op
+from ...transforms.tasks.crossing import Segment, segments
 
 __all__ = ["parts"]
 
