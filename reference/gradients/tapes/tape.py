@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,12 @@ from ...runtime.turn import TURN
 from ...runtime.watches import OBSERVERS
 from ..access import launch_checked
 from ..clearing import claim, clear_all, is_another_threads
-from ..events import CustomCall, Event, HostWrites, Launch, memory_of
+from ..events import CustomCall, Event, HostWrites, Launch
 from ..memory.positions import flat_positions
 from ..memory.undo import Change, Log, Overwritten, Rewound, Touched, identity, whole
 from ..modes.companions import companions
 from .check import check_gradients
+from .inside import Constants, Inside
 from .links import LinkedWrites, Links
 from .losses import Loss
 from .reached import check_reached, check_scalars
@@ -205,7 +206,7 @@ class Tape(Scoped):
         """Run a function that has a gradient of its own, and record the call."""
         self._check_whole()
         self._note_host()
-        inside = _Inside(self._log if self.grad_check else None, self._links, function.__name__)
+        inside = Inside(self._log if self.grad_check else None, self._links, function.__name__)
         self._torn = f"the call of {function.__name__}"
         with recording(inside):
             result = function(*args, **kwargs)
@@ -220,7 +221,7 @@ class Tape(Scoped):
         """Run a function whose launches count as constants."""
         self._check_whole()
         self._note_host()
-        inside = _Constants(self._gradients)
+        inside = Constants(self._gradients)
         self._torn = f"the call of {function.__name__}"
         with recording(inside):
             result = function(*args, **kwargs)
@@ -344,63 +345,3 @@ class Tape(Scoped):
 
 def _nothing() -> None:
     """There is nothing to do but to wait."""
-
-
-class _Inside:
-    """Lets launches be plain, and notes what memory they touch; with a log, it is watched from then on.
-
-    What they return, and what the host reads, is of no use outside of the function that is called.
-    """
-
-    def __init__(self, log: Log | None, links: Links, title: str) -> None:
-        self.log = log
-        self.links = links
-        self.why = f"it comes from inside {title}, which has a gradient of its own"
-        self.touched: dict[int, tuple[str, Buffer]] = {}
-
-    def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Launch."""
-        made, call, _ = kernel.prepared(args, kwargs)
-        compiled = made.plan.compiled
-        for label, buffer in memory_of(made, call, compiled.read | compiled.written):
-            self.touched[id(buffer)] = label, buffer
-            if self.log is not None:
-                self.log.watch([Touched(label, buffer, whole(buffer))])
-        return self.links.refused(made.returns, made.launch(call), self.why)
-
-    def host_read(self, array: Any, position: tuple[int, ...], value: float) -> Any:
-        """What was read has no adjoint that could be passed on."""
-        beside = array.grad is not None and array.grad.is_placed
-        return self.links.refused_number(value, self.why) if beside else value
-
-    def host_wrote(self, array: Any, where: Any) -> None:
-        """The call's own business."""
-
-
-class _Constants:
-    """Lets launches be plain, and notes which elements with a gradient they overwrite."""
-
-    def __init__(self, gradients: Mapping[Any, Buffer]) -> None:
-        self.gradients = gradients
-        self.overwritten: list[Overwritten] = []
-
-    def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Launch."""
-        made, call, _ = kernel.prepared(args, kwargs)
-        log = Log()
-        written = memory_of(made, call, made.plan.compiled.written)
-        log.watch(Touched(label, buffer, whole(buffer)) for label, buffer in written)
-        result = made.launch(call)
-        for change in log.mark():
-            grad = self.gradients.get(identity(change.buffer))
-            if grad is not None:
-                self.overwritten.append(Overwritten(grad, change.mask(), given=False))
-        return result
-
-    def host_wrote(self, array: Any, where: Any) -> None:
-        """Constants as well."""
-        grad = self.gradients.get(identity(array.buffer))
-        if grad is not None:
-            mask = np.zeros(grad.shape, bool)
-            mask[where] = True
-            self.overwritten.append(Overwritten(grad, mask, given=False))
