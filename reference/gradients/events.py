@@ -131,7 +131,7 @@ class Launch(Event):
         """Extents of the array arguments."""
         return {name: buffer.shape for name, buffer in self.call.arrays.items()}
 
-    def launch(self) -> Any:
+    def launch(self) -> object:
         """Launch; the value that the kernel returns."""
         return self.made.run(self.call)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -36,7 +35,7 @@ class JournaledLaunch(Launch):
     def shapes(self) -> dict[str, tuple[int, ...]]:
         return {**super().shapes, **{log.place.name: (1, 1) for log in self.ways.mode.logs}}
 
-    def launch(self) -> Any:
+    def launch(self) -> object:
         """Launch; again from the start, as long as there was not enough room."""
         kept = [(buffer, np.array(buffer.read())) for _, buffer in self._written()]
         sizes = self._sizes()
@@ -59,7 +58,7 @@ class JournaledLaunch(Launch):
     def _written(self) -> Iterable[tuple[str, Buffer]]:
         return memory_of(self.made, self.call, self.made.plan.compiled.written)
 
-    def _attempt(self, made: Specialisation, sizes: Array) -> tuple[Any, Array]:
+    def _attempt(self, made: Specialisation, sizes: Array) -> tuple[object, Array]:
         """Launch with so much room; the result, and how much room would have been needed."""
         backend = made.plan.backend
         _drop(self.logs.values())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ...autodiff.checkpoint_plan import CheckpointPlan
 from ...autodiff.checkpointing.schedule import Checkpoints
@@ -61,7 +60,7 @@ class Checkpointed:
         self.told: tuple[str, ...] = ()
         self.latest: Plan | None = None
 
-    def run(self, call: Call, short: HeapLimit) -> Sequence[Any]:
+    def run(self, call: Call, short: HeapLimit) -> Sequence[float]:
         """Launch with as few trips run again as memory allows; `short` if no checkpoints help."""
         wanted = short.limit or short.stride // 2
         attempt: _Attempt | None = self._known.get(wanted, _Attempt(1, wanted))
@@ -99,7 +98,7 @@ class Checkpointed:
                 raise short from reason
         return self._plans[levels]
 
-    def _launch(self, call: Call, checkpoints: Checkpoints) -> Sequence[Any]:
+    def _launch(self, call: Call, checkpoints: Checkpoints) -> Sequence[float]:
         if checkpoints not in self._made:
             self._made[checkpoints] = self._compiled(self._recipe.made(checkpoints))
         self.latest = self._made[checkpoints]
