@@ -2,8 +2,8 @@
 
 from ..gradients.clearing import clear_all_gradients
 from ..gradients.custom import grad_for, grad_replaced, no_grad
-from ..gradients.dual import FwdMode
-from ..gradients.tape import Tape
+from ..gradients.forward.dual import FwdMode
+from ..gradients.tapes.tape import Tape
 from ..values.compile_time import stop_grad
 
 __all__ = ["FwdMode", "Tape", "clear_all_gradients", "grad_for", "grad_replaced", "no_grad", "stop_grad"]

@@ -16,11 +16,11 @@ from ..errors import AdstackDataAccessError
 from ..ir.location import Loc
 from ..ir.structure import Kernel, Op, Place, Value
 from ..ir.types import ArrayType, i64
-from .checkpoint_schedule import Checkpoints, forward_blocks
-from .checkpoint_state import Site
-from .journal import Journal
+from .checkpointing.schedule import Checkpoints, forward_blocks
+from .checkpointing.site import Site
+from .emission.journal import Journal
+from .emission.state import Kept, Sides
 from .reverse import checkpointed
-from .state import Kept, Sides
 
 __all__ = ["CheckpointPlan", "LoopPlan", "plan_checkpoints"]
 

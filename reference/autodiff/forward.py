@@ -23,8 +23,8 @@ from ..ir.structure import Kernel, Op, Place, Region, Value
 from ..ir.types import ArrayType
 from ..transforms.math.num import Num
 from ..transforms.rewriting.rewrite import clone_kernel
-from .activity import Activity
-from .updates import serial
+from .activities.activity import Activity
+from .overwrite.updates import serial
 
 __all__ = ["forward"]
 
@@ -66,6 +66,18 @@ class _Forward:
         self.duals = duals
         self.tangents: dict[Value, Value] = {}
         self.b = Builder()
+        self._visitors: dict[str, Callable[[Op], None]] = {
+            "load": self._load,
+            "store": self._store,
+            "atomic": self._atomic,
+            "array.alloc": self._array_alloc,
+            "array.load": self._array_load,
+            "array.store": self._array_store,
+            "if": self._if,
+            "for": self._for,
+            "while": self._while,
+            "parallel_for": self._parallel_for,
+        }
 
     def region(self, region: Region, carried: Sequence[int] = (), first: int = 0) -> None:
         """Rebuild `region`; after what it yields come the tangents of those at the positions `first` + `carried`."""
@@ -80,9 +92,9 @@ class _Forward:
 
     def _visit(self, op: Op) -> None:
         with self.b.at(op.loc):
-            visit = _VISITORS.get(op.name)
+            visit = self._visitors.get(op.name)
             if visit is not None:
-                visit(self, op)
+                visit(op)
                 return
             self.b.region.ops.append(op)
             if op.name in RULES and op.results[0] in self.active:
@@ -224,17 +236,3 @@ class _Forward:
 
     def _chooses(self, op: Op) -> bool:
         return op.name == "atomic" and op.attrs["place"].name in self.duals and op.attrs["kind"] not in _TOGETHER
-
-
-_VISITORS: Final[dict[str, Callable[[_Forward, Op], None]]] = {
-    "load": _Forward._load,
-    "store": _Forward._store,
-    "atomic": _Forward._atomic,
-    "array.alloc": _Forward._array_alloc,
-    "array.load": _Forward._array_load,
-    "array.store": _Forward._array_store,
-    "if": _Forward._if,
-    "for": _Forward._for,
-    "while": _Forward._while,
-    "parallel_for": _Forward._parallel_for,
-}

@@ -18,34 +18,32 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ..ir.builder import Builder
-from ..ir.location import Loc
 from ..ir.structure import Kernel, Op, Place, Region, Value
 from ..transforms.rewriting.options import DEFAULT
 from ..transforms.rewriting.rewrite import clone_kernel, clone_op
 from ..transforms.scalar.dce import dce
-from .activity import Activity
-from .backward import Backward
-from .checkpoint import Blocks
-from .checkpoint_schedule import Checkpoints
-from .conflicts import (
+from .activities.activity import Activity
+from .activities.free import free_values
+from .checkpointing.blocks import Blocks
+from .checkpointing.schedule import Checkpoints
+from .emission.backward import Backward
+from .emission.journal import Journal
+from .emission.rotate import rotate
+from .emission.state import Counters, Kept, Names, Sides, Stacks, counter, scoped
+from .emission.sweep import Sweep, on_copies
+from .emission.trips import trip_count
+from .overwrite.conflicts import (
     overwritten,
     refuse_lost,
     refuse_mixed_extremes,
     refuse_ordered,
     refuse_overwritten,
 )
-from .plan import Planner
-from .repeat import drop_effects, refuse_second_sweep, refuse_uncounted
-from .rotate import rotate
-from .state import Counted, Counters, Kept, Names, Sides, Stacks, counter, free_values, scoped
-from .sweep import Sweep, on_copies, trip_count
-from .versions import Restored, copy_place, keep_versions
-
-if TYPE_CHECKING:
-    from .journal import Journal
+from .overwrite.repeat import drop_effects, refuse_second_sweep, refuse_uncounted
+from .overwrite.versions import Restored, copy_place, keep_versions
+from .saving.plan import Counted, Planner
 
 __all__ = ["Checkpoints", "checkpointed", "reverse"]
 
@@ -54,22 +52,20 @@ def reverse(
     kernel: Kernel,
     adjoints: Mapping[str, Place],
     replayed: Collection[str] = (),
-    suspects: set[tuple[Loc, str]] | None = None,
     checkpoints: Checkpoints | None = None,
     journal: Journal | None = None,
 ) -> Kernel:
     """The kernel that propagates adjoints.
 
     The places `replayed` are scratch memory for it: they hold what was there before the launch, and sweeps repeat their
-    stores and atomic adds. See `replay.py`. With `suspects` loads that may see a value of another time are put there,
-    as (where, name of the place), instead of being refused.
+    stores and atomic adds. See `replay.py`.
 
     With `checkpoints` sequential loops run again, so that the depth of their adstacks does not grow with
-    their trip counts. See `checkpoint.py`. With `journal` the launch has logged what it has overwritten since; `kernel`
+    their trip counts. See `checkpointing`. With `journal` the launch has logged what it has overwritten since; `kernel`
     is then as the journal knows it, its `while`s rotated. See `journal.py`.
     """
     source, restored = _prepared(kernel, journal)
-    return _Reverse(source, dict(adjoints), replayed, restored, suspects, checkpoints, journal).emit()
+    return _Reverse(source, dict(adjoints), replayed, restored, checkpoints, journal).emit()
 
 
 def checkpointed(
@@ -81,7 +77,7 @@ def checkpointed(
 ) -> tuple[Kernel, Blocks]:
     """The loops that `reverse` would checkpoint, and the kernel that they are in; loads of what was written pass."""
     source, restored = _prepared(kernel, journal)
-    made = _Reverse(source, dict(adjoints), replayed, restored, set(), Checkpoints(1, 1, levels), journal)
+    made = _Reverse(source, dict(adjoints), replayed, restored, Checkpoints(1, 1, levels), journal, refuses=False)
     made.emit()
     assert made.blocks is not None
     return source, made.blocks
@@ -107,7 +103,7 @@ class _Reverse:
         restored: of parallel loops that overwrite what they have read of temps, what these hold when the loops start.
         b: writes the reverse kernel.
         branches: a number for each `if`.
-        loads: of each load in the reverse kernel that stands for one of the source, which one.
+        refuses: whether loads that may see a value of another time are an error.
     """
 
     def __init__(
@@ -116,15 +112,16 @@ class _Reverse:
         adjoints: dict[str, Place],
         replayed: Collection[str],
         restored: Restored,
-        suspects: set[tuple[Loc, str]] | None = None,
         checkpoints: Checkpoints | None = None,
         journal: Journal | None = None,
+        *,
+        refuses: bool = True,
     ) -> None:
         self.source = source
         self.journal = journal
         self.restored = restored
         self.replayed = {*replayed, *(temp.name for pairs in restored.values() for _, temp in pairs)}
-        self.suspects = suspects
+        self.refuses = refuses
         self.places = {n: p for n, p in adjoints.items() if n in source.places}
         for place in source.places.values():
             if place.kind == "temp" and place.dtype.is_float:
@@ -159,7 +156,7 @@ class _Reverse:
             with self.b.at(op.loc):
                 self._top_sweep(op, names, counters, stacks)
         backward = Backward(self.b, self.activity, self.planner, self.places, stacks, self.overwritten, self.blocks)
-        backward._open_arrays(self.source.body)
+        backward.open_arrays(self.source.body)
         for value, seed in zip(self.returned, self.seeds, strict=True):
             if value in self.activity:
                 backward.adjoints.add(value, seed, loose=True)
@@ -172,7 +169,7 @@ class _Reverse:
                     continue
                 if op in self.again:
                     self._serially(op, names, counters, stacks)
-                backward._op(op, names, counters, None)
+                backward.op(op, names, counters, None)
         self.b.return_()
         return self._finished()
 
@@ -182,11 +179,8 @@ class _Reverse:
         body = self.b.region
         dce(body, DEFAULT)
         refuse_lost(body, self.lost)
-        found = overwritten(self.source, self._repeated(body) if self.journal is None else [])
-        if self.suspects is None:
-            refuse_overwritten(found)
-        else:
-            self.suspects.update((load.loc, load.attrs["place"].name) for load, _ in found)
+        if self.refuses and self.journal is None:
+            refuse_overwritten(overwritten(self.source, self._repeated(body)))
         used = {op.attrs["place"].name for op in body.walk() if "place" in op.attrs}
         kept = {n: p for n, p in places.items() if n in used or p.kind not in ("temp",)}
         return Kernel(f"{self.source.name}.grad", body, kept, (), self.source.loc)
@@ -225,7 +219,7 @@ class _Reverse:
         counters: Counters = {loop: counter(self.b) for loop in (op, *self.planner.counters_in(op))}
         temps = self.journal is None
         sweep = Sweep(self.b, self.planner, None, temps, self.replayed, self.lost, journal=self.journal)
-        sweep._op(op, names, counters, None)
+        sweep.op(op, names, counters, None)
 
     def _serially(self, op: Op, names: Names, counters: Counters, stacks: Stacks) -> None:
         """One op of serial code, forward."""
@@ -272,7 +266,7 @@ class _Reverse:
             if self.blocks is not None:
                 self.blocks.open(op, names, stacks, around)
         sweep = Sweep(self.b, self.planner, stacks, temps, self.replayed, self.lost, self.blocks, self.journal)
-        sweep._op(op, names, counters, None)
+        sweep.op(op, names, counters, None)
 
     def _kept_in(self, loop: Counted) -> list[Kept]:
         """What a loop's own iterations keep, or a counted side: branches included, what has other counters not."""
@@ -310,7 +304,7 @@ class _Reverse:
             return {op: trip_count(self.b, lo, hi)}
         counts = dict(counters)
         sweep = Sweep(self.b, self.planner, None, lost=self.lost, journal=self.journal)
-        sweep._op(op, on_copies(self.b, op, names), counts, None)
+        sweep.op(op, on_copies(self.b, op, names), counts, None)
         return counts
 
     def _temps_again(self, op: Op, names: Names) -> None:

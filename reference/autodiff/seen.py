@@ -14,7 +14,7 @@ from ..ir.builder import Builder
 from ..ir.structure import Kernel, Op, Place, Region
 from ..ir.types import i32
 from ..transforms.rewriting.rewrite import clone_kernel
-from .origins import Origins, decides
+from .activities.origins import Origins, decides
 
 __all__ = ["Seen", "deciding", "seen"]
 

@@ -1,14 +1,11 @@
-"""Differentiation of programs: what stands around calls of kernels.
+"""Gradients of launches: what is recorded while kernels run, and how adjoints and tangents go through them.
 
-tape.py            Tape; events.py: what happened inside; reached.py, losses.py: what can't be linked is an error
-recorded.py        how launches are made so that they can be wound back: journal.py, undo.py, guarded.py; report.py
-records.py         launches outside a tape (arguments.py: which is which); kept.py: those that keep what they overwrite
-last_launch.py     their gradients; stale.py: what the reverse pass reads of what has changed
-differentiated.py  a specialisation in another mode; checkpointed.py: where memory is short
-dual.py            FwdMode; links.py, tangents.py: what the host computes between launches
-custom.py          grad_replaced, grad_for, no_grad; seeds.py, returned.py: adjoints of what a kernel returns
-access.py          validation of the data access rule; clearing.py: gradients set to zero
-check.py           gradients against finite differences; nearness.py: within what rounding explains
-
-May import: launch, data, values, autodiff, analysis, runtime, ir, errors.
+modes/        a specialisation in forward and reverse mode; the state of one specialisation's derivatives
+memory/       the undo log of memory
+events.py     what happens to memory: launches, writes of the host; journal.py: launches that log what they overwrite
+access.py     whether a launch overwrites what it has read
+tapes/        Tape; launches/: kernel.grad() outside a tape; forward/: FwdMode
+seeds.py      adjoints of what kernels return; returned.py: where none is passed
+clearing.py   gradients set to zero; custom.py: gradients that the user writes; scalar_arguments.py: which are constants
+May import: launch, frontend, data, values, runtime, interpreter, autodiff, transforms, analysis, ir, errors.
 """

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..errors import AdstackDataAccessError
 from ..ir.structure import Op
 from ..ir.types import i32
 from ..runtime.memory.buffers import Buffer
 from ..runtime.modes import RECORD
 from ..runtime.state import Runtime
-from .differentiated import Differentiated, differentiated
 from .events import Launch, memory_of
+from .modes.compiled import differentiated
+from .modes.differentiated import Differentiated
 
 __all__ = ["launch_checked", "zeros"]
 
 
-def launch_checked(launch: Launch, runtime: Runtime) -> Any:
+def launch_checked(launch: Launch, runtime: Runtime) -> object:
     """Launch; AdstackDataAccessError if an element with a gradient was read and then overwritten."""
     result, error = _launched(launch, differentiated(launch.made, "checked", runtime, strict=False))
     if error is not None:
@@ -24,7 +23,7 @@ def launch_checked(launch: Launch, runtime: Runtime) -> Any:
     return result
 
 
-def _launched(launch: Launch, mode: Differentiated) -> tuple[Any, AdstackDataAccessError | None]:
+def _launched(launch: Launch, mode: Differentiated) -> tuple[object, AdstackDataAccessError | None]:
     if not mode.derived.marks:
         return launch.made.launch(launch.call), None
     buffers = zeros(mode, launch)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ..analysis.boxes import Box
 from ..errors import AdstackRuntimeError
 from ..launch.arguments import Call
 from ..launch.specialisation import Specialisation
 from ..runtime.compiler import MOST_REACHES
 from ..runtime.memory.buffers import Array, Buffer
-from .differentiated import Differentiated, accompanied
-from .undo import Change, Overwritten, Touched, identity
-
-Region = tuple[str, str, list[Box]]
+from .memory.undo import Change, Overwritten, Touched, identity
+from .modes.companions import accompanied, companion_memory
+from .modes.differentiated import Differentiated
+from .modes.footprints import Footprint, FootprintKey, Region, footprint_of
+from .modes.state import state_of
 
 __all__ = ["CustomCall", "Event", "HostWrites", "Launch", "key_of", "memory_of"]
 
@@ -108,48 +108,6 @@ class HostWrites(Event):
         self.taken.clear()
 
 
-@dataclass(frozen=True)
-class Footprint:
-    """The elements that matter to a launch: (place name, what the user calls it, boxes).
-
-    Attributes:
-        written, read: by the launch, at most.
-        before, after: by its reverse pass, as they were before the launch, and after.
-        mode: that reverse pass.
-    """
-
-    written: tuple[Region, ...]
-    read: tuple[Region, ...]
-    before: tuple[Region, ...]
-    after: tuple[Region, ...]
-    mode: Differentiated | None
-
-    @staticmethod
-    def of(launch: Launch, shapes: Mapping[str, tuple[int, ...]]) -> Footprint:
-        """For array arguments of such shapes."""
-        made, mode, scalars = launch.made, launch.mode, launch.call.scalars
-        own = made.plan.compiled.reach(scalars, shapes)
-        before: dict[str, list[Box]] = {}
-        after: dict[str, list[Box]] = {}
-        if mode is not None:
-            buffers = {**made.plan.buffers, **launch.call.arrays}
-            more = {alias: buffers[name].shape for alias, name in mode.beside.items()}
-            reverse = mode.plan.compiled.reach(mode.scalars(launch.call), {**shapes, **more}).read
-            for alias, name in mode.beside.items():
-                before.setdefault(name, []).extend(reverse.get(alias, ()))
-            grads = {place.name for place in mode.companions.values()}
-            after = {name: boxes for name, boxes in reverse.items() if name not in grads}
-        written, read = _regions(made, own.written), _regions(made, own.read)
-        return Footprint(written, read, _regions(made, before), _regions(made, after), mode)
-
-
-def _regions(made: Specialisation, boxes: Mapping[str, list[Box]]) -> tuple[Region, ...]:
-    """Those in places of the kernel."""
-    places = made.kernel.places
-    compiled = made.plan.compiled.program.places
-    return tuple((n, (compiled.get(n) or places[n]).label or n, found) for n, found in boxes.items() if n in places)
-
-
 @dataclass
 class Launch(Event):
     """A launch of a kernel.
@@ -173,7 +131,7 @@ class Launch(Event):
         """Extents of the array arguments."""
         return {name: buffer.shape for name, buffer in self.call.arrays.items()}
 
-    def launch(self) -> Any:
+    def launch(self) -> object:
         """Launch; the value that the kernel returns."""
         return self.made.run(self.call)
 
@@ -196,10 +154,7 @@ class Launch(Event):
         for name, place in ({} if self.mode is None else self.mode.companions).items():
             primal = self._memory(name)
             assert primal is not None
-            if place.kind == "ndarray":
-                yield primal, self.call.arrays[place.name]
-            else:
-                yield primal, self.made.fields[name].grad.buffer
+            yield primal, companion_memory(self.made, self.call, name, place, "grad")
 
     def written(self) -> list[Touched]:
         """What the launch may write."""
@@ -212,15 +167,14 @@ class Launch(Event):
     @cached_property
     def _footprint(self) -> Footprint:
         """Where launches like this one read and write: of the same numbers, on arrays of the same shapes."""
-        known: dict[Any, Footprint] = self.made.modes.setdefault("footprints", {})
-        scalars, shapes = self.call.scalars, self.shapes
-        key = id(self.mode), tuple(s if isinstance(s, int) else None for s in scalars), tuple(shapes.items())
-        found = known.get(key)
-        if found is None:
+        known, shapes = state_of(self.made).footprints, self.shapes
+        key = FootprintKey.of(self.call, self.mode, shapes)
+        footprint = known.get(key)
+        if footprint is None:
             if len(known) == MOST_REACHES:
                 known.clear()
-            found = known[key] = Footprint.of(self, shapes)
-        return found
+            footprint = known[key] = footprint_of(self.made, self.call, self.mode, shapes)
+        return footprint
 
     def reverse(self) -> None:
         if self.mode is None:

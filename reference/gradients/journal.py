@@ -5,16 +5,16 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from ..autodiff.journal import WANTED
+from ..autodiff.journaled import WANTED
 from ..ir.types import i64
 from ..launch.specialisation import Specialisation
 from ..runtime.memory.buffers import Array, Buffer
-from .differentiated import Differentiated, Journaled, with_arrays
 from .events import Launch, memory_of
+from .modes.differentiated import Differentiated, with_arrays
+from .modes.state import Journaled, state_of
 
 __all__ = ["JournaledLaunch"]
 
@@ -35,7 +35,7 @@ class JournaledLaunch(Launch):
     def shapes(self) -> dict[str, tuple[int, ...]]:
         return {**super().shapes, **{log.place.name: (1, 1) for log in self.ways.mode.logs}}
 
-    def launch(self) -> Any:
+    def launch(self) -> object:
         """Launch; again from the start, as long as there was not enough room."""
         kept = [(buffer, np.array(buffer.read())) for _, buffer in self._written()]
         sizes = self._sizes()
@@ -47,19 +47,18 @@ class JournaledLaunch(Launch):
             _restore(kept)
             sizes = np.maximum(sizes, wanted)
             result, wanted = self._attempt(self.ways.forward, sizes)
-        self.made.modes["journal sizes"] = wanted
+        state_of(self.made).journal_sizes = wanted
         weakref.finalize(self, _drop, list(self.logs.values()))
         return result
 
     def _sizes(self) -> Array | None:
         """How much room there should be, if the kernel has run before, and if running it again would not be heard."""
-        known: Array | None = self.made.modes.get("journal sizes")
-        return known if self.ways.sizing is self.ways.forward else None
+        return state_of(self.made).journal_sizes if self.ways.sizing is self.ways.forward else None
 
     def _written(self) -> Iterable[tuple[str, Buffer]]:
         return memory_of(self.made, self.call, self.made.plan.compiled.written)
 
-    def _attempt(self, made: Specialisation, sizes: Array) -> tuple[Any, Array]:
+    def _attempt(self, made: Specialisation, sizes: Array) -> tuple[object, Array]:
         """Launch with so much room; the result, and how much room would have been needed."""
         backend = made.plan.backend
         _drop(self.logs.values())

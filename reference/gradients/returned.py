@@ -10,7 +10,7 @@ from ..launch.specialisation import Specialisation
 from ..runtime.memory.buffers import Buffer
 from ..runtime.threads.capturing import CAPTURING
 from ..values.specs import ScalarSpec
-from .differentiated import companions
+from .modes.companions import companions
 from .seeds import SEED
 
 __all__ = ["default_seeds"]

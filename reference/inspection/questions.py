@@ -142,6 +142,6 @@ def error_bounds(run: Callable[[], object], of: str, data: Sequence[HostArray]) 
 
     An array of bounds on |computed - exact| for each of `data`, by running error analysis of what the launches do.
     """
-    from ..gradients import nearness
+    from ..gradients.tapes import nearness
 
     return nearness.error_bounds(run, of, data)

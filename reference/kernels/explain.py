@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..gradients.differentiated import Differentiated
+from ..gradients.modes.state import state_of
 from ..ir.structure import Op, Place, Task, Value
 from ..launch.specialisation import Specialisation
 from ..runtime.state import Runtime
@@ -35,8 +35,8 @@ def _lines(specialisation: Specialisation, runtime: Runtime, names: tuple[str, .
 
 def _reverse(specialisation: Specialisation) -> Iterator[str]:
     """What reverse mode keeps, if there has been a call of it."""
-    for mode in specialisation.modes.values():
-        if isinstance(mode, Differentiated) and mode.derived.recipe is not None:
+    for mode in state_of(specialisation).compiled.values():
+        if mode.derived.recipe is not None:
             kept = mode.adstack_report()
             yield from (f"  reverse mode: {line}" for line in (*kept.rows, *kept.tasks, *kept.checkpoints))
 

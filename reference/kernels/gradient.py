@@ -6,8 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ..gradients.differentiated import Differentiated, differentiated
-from ..gradients.last_launch import reverse_last_launch
+from ..gradients.launches.last_launch import reverse_last_launch
+from ..gradients.modes.compiled import differentiated
+from ..gradients.modes.differentiated import Differentiated
 from ..gradients.returned import default_seeds
 from ..gradients.seeds import SEED, is_real, seeds_of
 from ..runtime import state

@@ -21,7 +21,7 @@ from ..errors import (
     AdstackSyntaxError,
     InternalError,
 )
-from ..gradients.records import Records
+from ..gradients.launches.records import Records
 from ..launch.arguments import Call, Parameter
 from ..launch.parameters import Signature
 from ..launch.results import result_spec

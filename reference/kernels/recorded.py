@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from ..analysis.boxes import Box, intersection
 from ..errors import AdstackDataAccessError
-from ..gradients.differentiated import Differentiated, differentiated
 from ..gradients.events import key_of
-from ..gradients.last_launch import has_changed, reverse_last_launch
+from ..gradients.launches.last_launch import has_changed, reverse_last_launch
+from ..gradients.modes.compiled import differentiated
+from ..gradients.modes.differentiated import Differentiated
 from ..runtime import state
 from ..runtime.adstacks.heap import HeapLimit
 from ..runtime.graphs import Planned

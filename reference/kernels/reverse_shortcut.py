@@ -1,8 +1,8 @@
 """Reverse modes served by machine code, as long as it can tell that there is nothing for Python to look at.
 
 Between a launch and its `.grad()` memory may change that loop bounds are read from, or that the reverse pass reads.
-Python looks at what has changed, and may refuse: see `ad/records.py`. Machine code compares numbers of launches: nobody
-kept an old state of such memory since the launch.
+Python looks at what has changed, and may refuse: see `gradients/launches/records.py`. Machine code compares
+numbers of launches: nobody kept an old state of such memory since the launch.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
-from ..gradients.differentiated import Differentiated
+from ..gradients.modes.differentiated import Differentiated
 from ..launch.arguments import Call
 from ..launch.specialisation import Specialisation
 from ..runtime.adstacks.heap import HeapLimit

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass
+from typing import Literal, Protocol
 
 from ..errors import AdstackError
 from ..ir.structure import Kernel
@@ -29,7 +29,7 @@ Arguments = tuple[Scalars, dict[str, int]]
 
 
 class LaunchRecords(Protocol):
-    """Notes the launches of a specialisation, so that `.grad()` knows what each read: `gradients/records.py`."""
+    """Notes launches, so that `.grad()` knows what each of them read: `gradients/launches/records.py`."""
 
     @property
     def fields(self) -> Mapping[str, Buffer]:
@@ -75,9 +75,9 @@ class Specialisation:
         captured: attributes that were baked in.
         life: it serves calls as long as what it was made for is there.
         fields: place name -> the field or ndarray that it stands for, as long as it lives.
-        modes: the same in forward or reverse mode, see `gradients/differentiated.py`.
+        gradients: what is known of its derivatives: `gradients/modes/state.py` makes it, and knows what it is.
         placed: how many fields had been placed when it was looked whether it has a gradient.
-        records: its launches, as `.grad()` asks for them, see `gradients/records.py`; None if it has no gradient.
+        records: notes its launches for `.grad()`, see `LaunchRecords`; None if it has no gradient.
         calls: how many launches Python made; with 1, machine code has not served any yet.
         graph: its launches as one, and with which arguments, see `kernels/as_graph.py`; False if that can't be.
     """
@@ -89,7 +89,7 @@ class Specialisation:
     captured: tuple[Attribute, ...]
     life: Life
     fields: Data
-    modes: dict[Any, Any] = field(default_factory=dict)
+    gradients: object = None
     records: LaunchRecords | None = None
     placed: int = 0
     calls: int = 0
@@ -132,8 +132,7 @@ class Specialisation:
 
     def end(self) -> None:
         """Nobody can ask for it any more: let go of what was compiled for it besides."""
-        self.modes.clear()
-        self.records = self.graph = None
+        self.gradients = self.records = self.graph = None
 
     def launch(self, call: Call) -> object:
         """Run it, so that it can be differentiated later; the value that the kernel returns."""

@@ -6,17 +6,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..autodiff.access import RECORD, checked
-from ..autodiff.before import split_before
 from ..autodiff.checkpoint_plan import CheckpointPlan, plan_checkpoints
-from ..autodiff.checkpoint_schedule import Checkpoints
+from ..autodiff.checkpointing.schedule import Checkpoints
+from ..autodiff.emission.journal import Journal, Log
 from ..autodiff.forward import forward
-from ..autodiff.journal import Journal, Log, journaled
-from ..autodiff.replay import with_scratch
+from ..autodiff.journaled import journaled
+from ..autodiff.overwrite.before import split_before
+from ..autodiff.overwrite.replay import with_scratch
+from ..autodiff.overwrite.updates import ordered_updates, plain_updates
 from ..autodiff.reverse import reverse
 from ..autodiff.seen import seen
-from ..autodiff.updates import ordered_updates, plain_updates
 from ..errors import AdstackDataAccessError, AdstackRuntimeError
-from ..ir.location import Loc
 from ..ir.structure import Kernel, Op, Place, Region
 from ..transforms.pipeline import optimize
 from ..transforms.rewriting.rewrite import clone_kernel
@@ -48,8 +48,6 @@ class Derived:
             must hold what the primal held before the forward launch.
         marks: name of a place of zeros that comes with the launch, too, for marks -> what it stands beside.
         sites: the accesses that leave marks, by number.
-        suspects: (where, name of the place) of loads that a trusting reverse mode repeats though the launch may have
-            overwritten what they read.
         recipe: how to make a reverse mode again with checkpoints; None where that can't be.
     """
 
@@ -57,7 +55,6 @@ class Derived:
     beside: Mapping[str, str] = field(default_factory=dict)
     marks: Mapping[str, str] = field(default_factory=dict)
     sites: Sequence[Op | None] = ()
-    suspects: frozenset[tuple[Loc, str]] = frozenset()
     recipe: Recipe | None = None
 
 
@@ -68,7 +65,6 @@ class Recipe:
     Attributes:
         kernel, grads: what `reverse` was given.
         finished: what was made of the kernel that it gave.
-        trusting: whether suspects do not matter.
         replayed: see `reverse`.
         journal: see `reverse`; `kernel` is then as the journal knows it.
     """
@@ -76,7 +72,6 @@ class Recipe:
     kernel: Kernel
     grads: Mapping[str, Place]
     finished: Callable[[Kernel], Derived]
-    trusting: bool = False
     replayed: frozenset[str] = frozenset()
     journal: Journal | None = None
 
@@ -86,9 +81,8 @@ class Recipe:
 
     def made(self, checkpoints: Checkpoints) -> Derived:
         """The same with checkpoints."""
-        suspects: set[tuple[Loc, str]] | None = set() if self.trusting else None
         return self.finished(
-            reverse(self.kernel, self.grads, self.replayed, suspects, checkpoints=checkpoints, journal=self.journal)
+            reverse(self.kernel, self.grads, self.replayed, checkpoints=checkpoints, journal=self.journal)
         )
 
 

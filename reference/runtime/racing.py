@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from ..analysis.may_access import Accesses, IntervalWalk
-from ..autodiff.racing import DISTINCT, Races
+from ..autodiff.activities.racing import DISTINCT, Races
 from ..errors import AdstackDataAccessError
 from ..ir.structure import Kernel, Op, Value
 from .protocol.backend import Scalars

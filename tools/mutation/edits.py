@@ -1,6 +1,6 @@
 """Changes to source text. Those of one kind stand in a text file, each as it would stand in a diff:
 
-    === autodiff/plan.py
+    === autodiff/saving/plan.py
 
     @ Planner._cut: values count, not bytes
     - costs[value] = value.dtype.size

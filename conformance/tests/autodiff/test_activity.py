@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from transforms_kit import kernel_of, wrap
 
-from adstack.autodiff.activity import Activity
+from adstack.autodiff.activities.activity import Activity
 from adstack.ir.structure import Kernel, Op
 
 HEAD = """kernel @k() {

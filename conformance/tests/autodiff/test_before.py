@@ -9,7 +9,7 @@ import pytest
 from interpreter_kit import same_bits
 from transforms_kit import kernel_of, wrap
 
-from adstack.autodiff.before import split_before
+from adstack.autodiff.overwrite.before import split_before
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
 from adstack.interpreter import RunOptions, run
 from adstack.ir.text.printer import print_ir

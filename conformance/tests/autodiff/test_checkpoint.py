@@ -12,7 +12,7 @@ from checkpoint_kit import LANES, Buffers, backward, buffers, gradients, kernels
 from cpu_kit import compiled
 from transforms_kit import kernel_of, wrap
 
-from adstack.autodiff.checkpoint_schedule import actions, forward_blocks
+from adstack.autodiff.checkpointing.schedule import actions, forward_blocks
 from adstack.autodiff.reverse import Checkpoints, reverse
 from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smooth_kernel
 from adstack.interpreter import run, stacks

@@ -6,7 +6,7 @@ import pytest
 from checkpoint_kit import backward, buffers, gradients, kernels, places
 
 from adstack.autodiff.checkpoint_plan import CheckpointPlan, plan_checkpoints
-from adstack.autodiff.checkpoint_schedule import Checkpoints, forward_blocks
+from adstack.autodiff.checkpointing.schedule import Checkpoints, forward_blocks
 from adstack.ir.structure import Kernel
 from adstack.runtime.adstacks.layout import TaskHeap
 from adstack.sizing.sizers import with_sizers

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from adstack.autodiff.checkpoint_schedule import (
+from adstack.autodiff.checkpointing.schedule import (
     Checkpoints,
     actions,
     emit_stride,

@@ -9,10 +9,10 @@ from checkpoint_kit import backward, buffers, gradients, places
 from transforms_kit import kernel_of, wrap
 
 from adstack.autodiff.checkpoint_plan import plan_checkpoints
-from adstack.autodiff.checkpoint_state import outermost_loops
-from adstack.autodiff.journal import Journal
+from adstack.autodiff.checkpointing.site import outermost_loops
+from adstack.autodiff.emission.journal import Journal
+from adstack.autodiff.emission.rotate import rotate
 from adstack.autodiff.reverse import Checkpoints, reverse
-from adstack.autodiff.rotate import rotate
 from adstack.errors import AdstackDataAccessError
 from adstack.ir.structure import Kernel, Op
 from adstack.ir.text.printer import print_ir

@@ -6,7 +6,7 @@ import pytest
 from reverse_kit import reversed_kernel
 from transforms_kit import kernel_of, wrap
 
-from adstack.autodiff.conflicts import Order
+from adstack.autodiff.overwrite.conflicts import Order
 from adstack.errors import AdstackDataAccessError
 
 HEAD = """kernel @k(%n: i32) {

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from journal_kit import check as check_journal
 from reverse_kit import Buffers, backward, gradients_of
 
-from adstack.autodiff.checkpoint_schedule import Checkpoints
+from adstack.autodiff.checkpointing.schedule import Checkpoints
 from adstack.autodiff.forward import forward
 from adstack.autodiff.reverse import reverse
 from adstack.error_analysis.bounds import gradient_bound

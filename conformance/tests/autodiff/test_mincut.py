@@ -8,7 +8,7 @@ from itertools import combinations
 
 import pytest
 
-from adstack.autodiff.mincut import cheapest_cut
+from adstack.autodiff.saving.mincut import cheapest_cut
 
 Graph = Mapping[int, Sequence[int]]
 

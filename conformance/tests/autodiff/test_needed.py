@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from transforms_kit import kernel_of, wrap
 
-from adstack.autodiff.needed import needed
+from adstack.autodiff.activities.needed import needed
 from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_kernel
 from adstack.conformance.fuzz.traffic import traffic_kernel
 from adstack.errors import AdstackDataAccessError

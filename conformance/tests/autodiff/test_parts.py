@@ -9,7 +9,7 @@ import pytest
 from interpreter_kit import same_bits
 from transforms_kit import kernel_of, wrap
 
-from adstack.autodiff.parts import parts
+from adstack.autodiff.overwrite.parts import parts
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
 from adstack.interpreter import RunOptions, run
 from adstack.ir.verify.verifier import verify

@@ -11,7 +11,7 @@ from interpreter_kit import same_bits
 from transforms_kit import kernel_of, wrap
 
 import adstack as qd
-from adstack.autodiff.replay import with_scratch
+from adstack.autodiff.overwrite.replay import with_scratch
 from adstack.autodiff.reverse import reverse
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
 from adstack.interpreter import RunOptions, run

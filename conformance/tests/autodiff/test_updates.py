@@ -9,7 +9,7 @@ import pytest
 from transforms_kit import kernel_of, wrap
 
 import adstack as qd
-from adstack.autodiff.updates import ordered_updates, plain_updates
+from adstack.autodiff.overwrite.updates import ordered_updates, plain_updates
 from adstack.interpreter import run
 
 NUMBERS = np.array([2.0, 0.0, 3.0])

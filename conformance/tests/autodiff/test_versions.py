@@ -6,7 +6,7 @@ import pytest
 from reverse_kit import check_against_oracle
 from transforms_kit import kernel_of, wrap
 
-from adstack.autodiff.versions import keep_versions
+from adstack.autodiff.overwrite.versions import keep_versions
 from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smooth_kernel
 from adstack.errors import AdstackDataAccessError
 from adstack.interpreter import run

@@ -12,7 +12,7 @@ import pytest
 
 import adstack as qd
 from adstack.errors import AdstackMemoryError
-from adstack.gradients.checkpointed import Checkpointed
+from adstack.gradients.modes.checkpointed import Checkpointed
 from adstack.runtime.adstacks.heap import HeapLimit
 
 Array = npt.NDArray[Any]

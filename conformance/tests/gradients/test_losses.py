@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import adstack as qd
-from adstack.gradients.losses import Loss
+from adstack.gradients.tapes.losses import Loss
 
 
 @pytest.fixture(autouse=True)

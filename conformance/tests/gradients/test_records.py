@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import adstack as qd
-from adstack.gradients import records
+from adstack.gradients.launches import records
 from adstack.runtime.memory.ledger import LEDGER
 
 

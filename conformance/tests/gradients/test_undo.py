@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_kit import Parts
 
-from adstack.gradients.undo import Log, Overwritten, Touched, identity, whole
+from adstack.gradients.memory.undo import Log, Overwritten, Touched, identity, whole
 from adstack.ir.types import f32, f64
 from adstack.runtime.memory.buffers import Buffer
 from adstack.runtime.reference_backend import ReferenceBackend

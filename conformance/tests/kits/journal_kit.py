@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from reverse_kit import gradients_of
 
-from adstack.autodiff.journal import WANTED, Journaled, journaled
-from adstack.autodiff.updates import ordered_updates
+from adstack.autodiff.journaled import WANTED, Journaled, journaled
+from adstack.autodiff.overwrite.updates import ordered_updates
 from adstack.error_analysis.bounds import gradient_bound
 from adstack.interpreter import RunOptions, run
 from adstack.ir.structure import Kernel

@@ -107,14 +107,15 @@ def edited(file, where, old, new):
     patch(Edit(file, where, "", old + "\\n", new + "\\n", ""), ROOT / "reference")()
 
 from adstack.ir.derivatives import RULES as before
-from adstack.autodiff import mincut, state
-edited("autodiff/mincut.py", "_Network.reaching", "found, queue = {sink}, deque([sink])",
+from adstack.autodiff.emission import state
+from adstack.autodiff.saving import mincut
+edited("autodiff/saving/mincut.py", "_Network.reaching", "found, queue = {sink}, deque([sink])",
        "found, queue = {sink, -7}, deque([sink])")
 print(sorted(mincut._Network(3).reaching(2)))
 edited("ir/scalar_ops.py", "CAST", '    pulls=through(("", _same)),', '    pulls=through(None),')
-from adstack.autodiff import backward
+from adstack.autodiff.emission import backward
 print(backward.RULES["cast"], before is backward.RULES)
-edited("autodiff/state.py", "Adjoints.inner", "outer, self._found = self._found, {}",
+edited("autodiff/emission/state.py", "Adjoints.inner", "outer, self._found = self._found, {}",
        "outer, self._found = self._found, {1: 2}")
 adjoints = state.Adjoints(None)
 with adjoints.inner():
@@ -123,7 +124,7 @@ with adjoints.inner():
 
 
 def test_an_edit_changes_what_runs() -> None:
-    before = {path: path.read_text() for path in (ROOT / "reference" / "transforms" / "autodiff").glob("*.py")}
+    before = {path: path.read_text() for path in (ROOT / "reference" / "autodiff").rglob("*.py")}
     done = subprocess.run([sys.executable, "-c", DRIVER], capture_output=True, text=True, check=False)
     assert done.stdout.splitlines() == ["[-7, 2]", "(None,) True", "True"], done.stderr
     assert {path: path.read_text() for path in before} == before
@@ -139,7 +140,7 @@ class Item:
 def test_what_killed_an_edit_before_is_tried_first_and_its_own_tests_next() -> None:
     place = order({(EDIT.row, EDIT.change): "kernels/test_x.py::test_a"})
     assert [place(Item(name), EDIT) for name in ("kernels/test_x.py::test_a", "kernels/test_x.py::test_b")] == [0, 2]
-    mincut = Edit("autodiff/mincut.py", "f", "", "", "", "autodiff/mincut.py f")
+    mincut = Edit("autodiff/saving/mincut.py", "f", "", "", "", "autodiff/saving/mincut.py f")
     assert place(Item("autodiff/test_mincut.py::test_a"), mincut) == 1
 
 

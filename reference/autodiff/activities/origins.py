@@ -1,0 +1,73 @@
+"""Where values come from: `Origins(body)`, and which operands decide control flow: `decides(op)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...ir.structure import Op, Region, Value
+from .activity import flows
+
+__all__ = ["Origins", "decides"]
+
+
+def decides(op: Op) -> list[Value]:
+    """The operands that decide which regions of a structured op run, and how often."""
+    if op.name == "for":
+        return op.operands[:2]
+    if op.name in ("if", "parallel_for"):
+        return op.operands
+    return op.regions[0].terminator.operands[:1] if op.name == "while" else []
+
+
+class Origins:
+    """Where the values of a region come from. What decides whether a value is made at all does not count.
+
+    Args:
+        body: the region.
+        through_memory: whether what is loaded also comes from what the region has stored to the same place.
+
+    Attributes:
+        values: a value, or the name of a place -> the values that it may be made of, or places that they come from.
+        loads: a value that is read from memory -> the load, or the atomic update, that reads it.
+    """
+
+    def __init__(self, body: Region, *, through_memory: bool = False) -> None:
+        self._through_memory = through_memory
+        self.values: dict[Value | str, list[Value | str]] = {}
+        self.loads: dict[Value, Op] = {}
+        for op in body.walk():
+            self._op(op)
+
+    def loads_behind(self, values: Iterable[Value]) -> set[Op]:
+        """The ops that read the memory of which these values may be made."""
+        loads: set[Op] = set()
+        known: set[Value | str] = set()
+        work: list[Value | str] = list(values)
+        while work:
+            value = work.pop()
+            if value not in known:
+                known.add(value)
+                work += self.values.get(value, ())
+                if isinstance(value, Value) and value in self.loads:
+                    loads.add(self.loads[value])
+        return loads
+
+    def _op(self, op: Op) -> None:
+        if op.name in ("load", "atomic"):
+            self.loads.update((result, op) for result in op.results)
+        if op.name == "array.store":
+            self.values.setdefault(op.operands[0], []).extend(op.operands[1:])
+        elif not op.regions:
+            self.values.update((result, [*op.operands]) for result in op.results)
+        if self._through_memory and op.name in ("load", "store", "atomic"):
+            place = op.attrs["place"]
+            if op.opdef.reads:
+                self.values.update((result, [*op.operands, place.name]) for result in op.results)
+            if op.opdef.writes:
+                self.values.setdefault(place.name, []).extend(op.operands[place.rank :])
+        for sources, targets in flows(op):
+            for source, target in zip(sources, targets, strict=True):
+                self.values.setdefault(target, []).append(source)
+        if op.name in ("for", "parallel_for"):
+            axes = op.regions[0].args if op.name == "parallel_for" else op.regions[0].args[:1]
+            self.values.update((index, [*op.operands[2 * k : 2 * k + 2]]) for k, index in enumerate(axes))

@@ -1,0 +1,309 @@
+"""Races that can be proven: `Races(kernel, names)`, of accesses through which derivatives flow.
+
+Requires: a verified kernel; names of the places that are differentiated. The kernel is not changed.
+Ensures: `error(number)` is an AdstackDataAccessError if two iterations of a parallel loop race for sure, given what is
+known of the integers of the kernel. A program without a race is never refused.
+
+Only accesses count that every iteration makes, whatever happens: no `if` or `while` stands around them, and the loops
+that do certainly run. Their indices are numbers, indices of loops plus numbers, or values from before the loop. Where
+two accesses meet is then a system of equations between indices, each of which has a range of its own.
+
+A derivative flows through a load or store whose value is active. So a flag that all iterations look at, or a constant
+that all of them store, is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations_with_replacement, product
+from types import MappingProxyType
+from typing import Final
+
+from ...analysis.order import Order
+from ...errors import AdstackDataAccessError
+from ...ir.structure import Kernel, Op, Place, Region, Value
+from .activity import Activity
+
+__all__ = ["DISTINCT", "Number", "Races"]
+
+DISTINCT: Final[Mapping[str, str]] = MappingProxyType({})
+"""No place has another name."""
+
+Number = Callable[[Value], "int | None"]
+"""What an integer of the kernel is known to be, each time that it is computed."""
+
+Form = tuple["Value | None", int]
+"""An index: a value, or None for 0, plus a number."""
+
+Pair = tuple["Access", "Access"]
+Node = tuple[str, Value]
+"""A value, and whose it is: that of the iteration that makes the first access, of the other, or of both."""
+
+
+_WORDS: Final = {"store": "stores to", "load": "reads", "atomic": "updates"}
+
+
+@dataclass(frozen=True)
+class Access:
+    """A load, store or atomic update that each iteration of a parallel loop makes.
+
+    Attributes:
+        op: it.
+        loop: the parallel loop.
+        inside: the sequential loops around it, outermost first.
+    """
+
+    op: Op
+    loop: Op
+    inside: tuple[Op, ...]
+
+    @property
+    def place(self) -> Place:
+        place: Place = self.op.attrs["place"]
+        return place
+
+    @property
+    def indices(self) -> list[Value]:
+        """One per axis."""
+        return self.op.operands[: self.place.rank]
+
+    @property
+    def ranges(self) -> Iterator[tuple[Value, Value, Value]]:
+        """(index, first, end) of the loops around it."""
+        bounds = self.loop.operands
+        yield from zip(self.loop.regions[0].args, bounds[::2], bounds[1::2], strict=True)
+        for loop in self.inside:
+            yield loop.regions[0].args[0], loop.operands[0], loop.operands[1]
+
+
+class Races:
+    """The pairs of accesses that race, if numbers are such.
+
+    Args:
+        kernel: whose.
+        names: of the places that are differentiated.
+        aliases: of some places the name of another one that is the same memory.
+
+    Attributes:
+        pairs: the first of them writes. There are none in a kernel in which each iteration keeps to its own elements.
+    """
+
+    def __init__(self, kernel: Kernel, names: Collection[str], aliases: Mapping[str, str] = DISTINCT) -> None:
+        self._kernel, self._names, self._aliases = kernel, names, aliases
+        self._order = Order(kernel)
+        loops = [op for op in kernel.body.ops if op.name == "parallel_for"]
+        self.pairs = [pair for loop in loops for pair in self._pairs(loop)]
+
+    @cached_property
+    def _activity(self) -> Activity:
+        return Activity(self._kernel.body, self._names)
+
+    def _memory(self, access: Access) -> str:
+        """The name of what it accesses."""
+        return self._aliases.get(access.place.name, access.place.name)
+
+    def error(self, number: Number) -> AdstackDataAccessError | None:
+        """The error for the first pair that races for sure."""
+        certain = (pair for pair in self.pairs if _Meeting(self._order, pair, number).is_certain())
+        return next((self._error(*pair) for pair in certain), None)
+
+    def _error(self, one: Access, other: Access) -> AdstackDataAccessError:
+        place = one.place
+        return AdstackDataAccessError(
+            f"Breaks the global data access rule: iterations of a parallel loop race on {place.kind} "
+            f"{place.label or place.name}: one {self._told(one)} here, and another one {self._told(other)}"
+            f"{'' if place is other.place else f' of {other.place.label or other.place.name}'} at {other.op.loc}, "
+            "so that the gradient depends on which of them comes first",
+            loc=one.op.loc if one.op.loc.line else None,
+            do="write to another field, let each iteration keep to elements of its own, use atomic operations for all "
+            "of these accesses, or run the loop in order with qd.loop_config(serialize=True)",
+        )
+
+    def _told(self, access: Access) -> str:
+        """What an access does, and at which indices."""
+        indices = ", ".join(_spelled(*self._order.offset(index)) for index in access.indices) or "None"
+        return f"{_WORDS[access.op.name]} [{indices}]"
+
+    def _pairs(self, loop: Op) -> Iterator[Pair]:
+        """Accesses of one memory that are a race if two iterations make them at one element, as they may."""
+        memories: dict[str, list[Access]] = {}
+        for access in _each(loop, loop.regions[0], ()):
+            if access.place.name in self._names:
+                memories.setdefault(self._memory(access), []).append(access)
+        for accesses in memories.values():
+            for one, other in self._near(accesses):
+                pair = (other, one) if one.op.name == "load" else (one, other)
+                if _Meeting(self._order, pair, None).is_certain() and self._matters(*pair):
+                    yield pair
+
+    def _near(self, accesses: list[Access]) -> Iterator[Pair]:
+        """Pairs that conflict where they meet, but those of which a look at the indices tells that they never do."""
+        forms = {access: [self._order.offset(index) for index in access.indices] for access in accesses}
+        alike: dict[tuple[int | None, ...], list[Access]] = {}  # many are to components, at indices that are numbers
+        for access in accesses:
+            alike.setdefault(tuple(plus if base is None else None for base, plus in forms[access]), []).append(access)
+        for one, other in combinations_with_replacement(alike, 2):
+            if any(a is not None and b is not None and a != b for a, b in zip(one, other, strict=True)):
+                continue
+            pairs = combinations_with_replacement(alike[one], 2) if one is other else product(alike[one], alike[other])
+            for pair in pairs:
+                if _may_conflict(*pair) and not _keep_apart(*pair, forms):
+                    yield pair
+
+    def _matters(self, one: Access, other: Access) -> bool:
+        """Whether a derivative depends on which access comes first."""
+        if other.op.name == "load":
+            return other.op.result in self._activity and not self._own(other)
+        return any(value in self._activity for access in (one, other) for value in access.op.operands)
+
+    def _own(self, load: Access) -> bool:
+        """Whether the iteration itself has stored to the element before: then stores are what may race."""
+        spots, order = self._order.spots, self._order
+        return any(
+            store.op.name == "store"
+            and self._memory(store) == self._memory(load)
+            and spots[store.op].number < spots[load.op].number
+            and store.inside == load.inside[: len(store.inside)]
+            and list(map(order.offset, store.indices)) == list(map(order.offset, load.indices))
+            for store in _each(load.loop, load.loop.regions[0], ())
+        )
+
+
+def _each(loop: Op, region: Region, inside: tuple[Op, ...]) -> Iterator[Access]:
+    """What each iteration accesses, as far as loops inside it run."""
+    for op in region.ops:
+        if op.name in ("load", "store", "atomic"):
+            yield Access(op, loop, inside)
+        elif op.name == "for":
+            yield from _each(loop, op.regions[0], (*inside, op))
+
+
+def _may_conflict(one: Access, other: Access) -> bool:
+    """Whether two iterations may not make these accesses at one element."""
+    return {one.op.name, other.op.name} not in ({"load"}, {"atomic"})
+
+
+def _keep_apart(one: Access, other: Access, forms: Mapping[Access, list[Form]]) -> bool:
+    """Whether each index of the parallel loop picks the elements of both, in the same way."""
+    same = {a[0] for a, b in zip(forms[one], forms[other], strict=True) if a == b}
+    return same.issuperset(one.loop.regions[0].args)
+
+
+def _spelled(base: Value | None, plus: int) -> str:
+    """An index as it is written."""
+    if base is None:
+        return str(plus)
+    name = base.name or "..."
+    return f"{name} {'+' if plus > 0 else '-'} {abs(plus)}" if plus else name
+
+
+class _Meeting:
+    """Whether two iterations make a pair of accesses at one element: equations between their indices.
+
+    Each index is a variable of its range. Variables that an equation ties together are one class: each is the class's
+    root plus a number.
+
+    Args:
+        order: of the kernel.
+        pair: the accesses.
+        number: what integers are known to be. Without, what is not known is what it has to be.
+    """
+
+    def __init__(self, order: Order, pair: Pair, number: Number | None) -> None:
+        self._order, self._pair, self._number = order, pair, number
+        self._roots: dict[Node | None, tuple[Node | None, int]] = {None: (None, 0)}
+        self._ranges: dict[Node, tuple[int, int] | None] = {}
+
+    def is_certain(self) -> bool:
+        one, other = self._pair
+        if not (self._run(one, "one") and self._run(other, "other")):
+            return False
+        for a, b in zip(one.indices, other.indices, strict=True):
+            left, right = self._form(a, "one"), self._form(b, "other")
+            if left is None or right is None or not self._equal(*left, *right):
+                return False
+        classes = self._classes()
+        return classes is not None and self._differ(classes)
+
+    def _known(self, value: Value) -> int | None:
+        base, plus = self._order.offset(value)
+        if base is None:
+            return plus
+        known = None if self._number is None else self._number(base)
+        return None if known is None else known + plus
+
+    def _run(self, access: Access, who: str) -> bool:
+        """Note the ranges of the loops around an access; False if they are not known."""
+        for index, lo, hi in access.ranges:
+            first, end = self._known(lo), self._known(hi)
+            if first is not None and end is not None:
+                self._ranges[who, index] = first, end - 1
+            elif self._number is None:
+                self._ranges[who, index] = None
+            else:
+                return False
+            self._roots[who, index] = (who, index), 0
+        return True
+
+    def _form(self, value: Value, who: str) -> tuple[Node | None, int] | None:
+        """An index as a variable plus a number; the variable None is 0. None if it is neither."""
+        known = self._known(value)
+        if known is not None:
+            return None, known
+        base, plus = self._order.offset(value)
+        assert base is not None
+        if (who, base) in self._ranges:
+            return (who, base), plus
+        if self._pair[0].loop in self._order.varies.get(base, ()):
+            return None
+        self._roots.setdefault(("both", base), (("both", base), 0))
+        return ("both", base), plus
+
+    def _root(self, node: Node | None) -> tuple[Node | None, int]:
+        """The root of a variable's class, and what the variable is beyond it."""
+        plus = 0
+        while self._roots[node][0] != node:
+            node, step = self._roots[node]
+            plus += step
+        return node, plus
+
+    def _equal(self, one: Node | None, a: int, other: Node | None, b: int) -> bool:
+        """Let one + a be other + b; False if it never is."""
+        (root, p), (tied, q) = self._root(one), self._root(other)
+        if root == tied:
+            return p + a == q + b
+        if tied is None:
+            root, tied, p, a, q, b = tied, root, q, b, p, a
+        self._roots[tied] = root, p + a - q - b
+        return True
+
+    def _classes(self) -> dict[Node | None, tuple[int, int]] | None:
+        """The range of each root; None if there is no solution, or it can't be known."""
+        found: dict[Node | None, tuple[int, int]] = {None: (0, 0)}
+        tied = {root for node in self._roots if (root := self._root(node)[0]) != node}
+        for node in self._roots:
+            if node is None:
+                continue
+            root, plus = self._root(node)
+            if node[0] == "both" and self._number is not None and (root in tied or root is None):
+                return None  # a value from before the loop is what it is: nothing may be asked of it
+            bounds = self._ranges.get(node)
+            if bounds is not None:
+                low, high = found.get(root) or (bounds[0] - plus, bounds[1] - plus)
+                found[root] = max(low, bounds[0] - plus), min(high, bounds[1] - plus)
+        return None if any(low > high for low, high in found.values()) else found
+
+    def _differ(self, classes: dict[Node | None, tuple[int, int]]) -> bool:
+        """Whether the two iterations can be two."""
+        for index in self._pair[0].loop.regions[0].args:
+            (root, p), (other, q) = self._root(("one", index)), self._root(("other", index))
+            if root == other:
+                if p != q:
+                    return True
+                continue
+            one, two = classes.get(root), classes.get(other)
+            if one is None or two is None or one[0] != one[1] or two[0] != two[1] or one[0] + p != two[0] + q:
+                return True
+        return False

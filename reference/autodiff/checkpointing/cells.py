@@ -1,0 +1,123 @@
+"""Elements of memory that are part of a loop's state: of scratch places, in which sweeps repeat what the launch stored.
+
+An element can be part of it if all trips touch it, or none does: its index does not change from trip to trip, and no
+branch decides. Otherwise a snapshot would have to hold whatever a thread may touch, and going back to it would undo
+what others have stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from ...analysis.order import Order
+from ...errors import AdstackDataAccessError
+from ...ir.builder import Builder
+from ...ir.structure import Kernel, Op, Place, Region, Value
+from ...transforms.rewriting.rewrite import clone_op
+from ..emission.state import Names, scoped
+
+__all__ = ["Cell", "cells_of"]
+
+_ACCESSES = ("load", "store", "atomic")
+
+_Index = Value | tuple[Value | None, int]
+"""An index, or what it is more than."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An element of memory that is the same in all trips of a loop.
+
+    Attributes:
+        place, indices: which.
+        ops: what computes the indices inside the loop, of values from around it.
+    """
+
+    place: Place
+    indices: tuple[Value, ...]
+    ops: tuple[Op, ...]
+
+    def load(self, b: Builder, names: Names) -> Value:
+        """Read it."""
+        return b.load(self.place, self._at(b, names))
+
+    def store(self, b: Builder, names: Names, value: Value) -> None:
+        """Write it."""
+        b.store(self.place, self._at(b, names), value)
+
+    def _at(self, b: Builder, names: Names) -> list[Value]:
+        local = scoped(names)
+        b.region.ops += [clone_op(op, local) for op in self.ops]  # type: ignore[arg-type]
+        return [local.get(v, v) for v in self.indices]
+
+
+def cells_of(kernel: Kernel, loop: Op, replayed: Collection[str]) -> list[Cell]:
+    """The elements of `replayed` places that a loop touches, and that it or what comes later writes.
+
+    AdstackDataAccessError if they can't be told before the loop runs.
+    """
+    body = list(kernel.body.walk())
+    writes = [op for op in body[body.index(loop) :] if op.name in ("store", "atomic")]
+    changed = {op.attrs["place"].name for op in writes} & {*replayed}
+    touching = [op for op in loop.regions[-1].walk() if op.name in _ACCESSES and op.attrs["place"].name in changed]
+    if not touching:
+        return []
+    order = Order(kernel)
+    inside = {v: op for op in loop.regions[-1].walk() for v in op.results}
+    found: dict[tuple[str, tuple[_Index, ...]], Cell] = {}
+    always = {op for op in loop.regions[-1].ops if op in touching}
+    for op in sorted(touching, key=lambda op: op not in always):
+        indices = op.operands[: op.attrs["place"].rank]
+        key = (op.attrs["place"].name, tuple(_form(order, v, inside) for v in indices))
+        if key in found:
+            continue
+        ops = _slice(indices, inside, loop)
+        if ops is None or op not in always:
+            why = "which element it is changes from trip to trip" if ops is None else "not every trip touches it"
+            raise _refused(op, why)
+        if op.name == "atomic" and _is_shared(order, op):
+            raise _refused(op, "other threads update the same element")
+        found[key] = Cell(op.attrs["place"], tuple(indices), ops)
+    return list(found.values())
+
+
+def _form(order: Order, value: Value, inside: dict[Value, Op]) -> _Index:
+    """What is the same for indices that are the same by their form."""
+    base, shift = order.offset(value)
+    return (base, shift) if base is None or base not in inside else value
+
+
+def _slice(indices: Sequence[Value], inside: dict[Value, Op], loop: Op) -> tuple[Op, ...] | None:
+    """What computes indices inside a loop; None if it is more than arithmetic on values from around the loop."""
+    trips = {a for op in Region(ops=[loop]).walk() for region in op.regions for a in region.args}
+    found: set[Op] = set()
+    work = list(indices)
+    while work:
+        value = work.pop()
+        maker = inside.get(value)
+        if value in trips or (maker is not None and (maker.regions or not maker.opdef.pure or maker.name == "load")):
+            return None
+        if maker is not None and maker not in found:
+            found.add(maker)
+            work += maker.operands
+    return tuple(op for op in loop.regions[-1].walk() if op in found)
+
+
+def _is_shared(order: Order, op: Op) -> bool:
+    """Whether several iterations of a parallel loop may update the same element."""
+    lanes = [a for loop in order.spots[op].loops if loop.name == "parallel_for" for a in loop.regions[0].args]
+    own = {order.offset(v)[0] for v in op.operands[: op.attrs["place"].rank]}
+    return any(lane not in own for lane in lanes)
+
+
+def _refused(op: Op, why: str) -> AdstackDataAccessError:
+    place = op.attrs["place"]
+    name = place.label or place.name
+    return AdstackDataAccessError(
+        f"This loop can't be checkpointed: to run again it needs {name} as it was, "
+        f"which it {'reads' if op.name == 'load' else 'writes'} here, and {why}: "
+        f"a snapshot would be all of {name}",
+        loc=op.loc if op.loc.line else None,
+        do="raise the memory limit of adstacks, or carry the value in a local variable of the loop",
+    )

@@ -1,0 +1,361 @@
+"""The reversal: a region's ops backwards, adjoints in, adjoints out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ...errors import AdstackDataAccessError
+from ...ir.builder import Builder
+from ...ir.derivatives import RULES, Saved
+from ...ir.structure import Op, Place, Region, Value
+from ...ir.types import ArrayType, i64
+from ...transforms.math.num import Num
+from ...transforms.rewriting.rewrite import clone_op
+from ..activities.activity import Activity
+from ..activities.free import free_values
+from ..saving.plan import Planner
+from .state import Adjoints, Counters, Names, Stacks, counter, scoped
+from .trips import trip_count
+
+__all__ = ["Backward", "Flow", "ReversedLoops"]
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What goes through a reversed loop.
+
+    Attributes:
+        carried: the positions of the carried values with adjoints; `loose`: whether each may be 0 for nothing.
+        around: the values from around the loop to whose adjoints it adds.
+    """
+
+    carried: list[int]
+    loose: list[bool]
+    around: list[Value]
+
+
+class ReversedLoops(Protocol):
+    """What reverses some loops in another way."""
+
+    def __contains__(self, op: Op) -> bool:
+        """Whether it reverses a loop."""
+
+    def backward(
+        self, back: Backward, op: Op, flow: Flow, adjoints: Sequence[Value], names: Names, counters: Counters
+    ) -> list[Value]:
+        """Reverse one of its loops, from the adjoints of its results; gives those of what goes into it."""
+
+
+class Backward:
+    """Emits reversals.
+
+    Attributes:
+        b: where to.
+        activity, planner: what was found out about the kernel.
+        adjoints: of values; `places`: of places; `arrays`: of local arrays (a handle each).
+        stacks: the adstacks of kept values.
+        overwritten: stores whose element the kernel may store to again.
+        blocks: what reverses the loops that are checkpointed.
+    """
+
+    def __init__(
+        self,
+        b: Builder,
+        activity: Activity,
+        planner: Planner,
+        places: dict[str, Place],
+        stacks: Stacks,
+        overwritten: Collection[Op],
+        blocks: ReversedLoops | None = None,
+    ) -> None:
+        self.b, self.activity, self.planner, self.places, self.stacks = b, activity, planner, places, stacks
+        self.overwritten, self.blocks = overwritten, blocks
+        self.adjoints = Adjoints(b)
+        self.arrays: dict[Value, Value] = {}
+        self._memory: dict[str, Callable[[Op, Names], None]] = {
+            "load": self._load,
+            "store": self._store,
+            "atomic": self._atomic,
+            "array.load": self._array_load,
+            "array.store": self._array_store,
+        }
+
+    def region(self, region: Region, names: Names, counters: Counters, index: Value | None = None) -> None:
+        """Reverse a region; what it yields has its adjoints already. Inside a loop `index` is where kept values are."""
+        plan = self.planner.plans.get(region)
+        if plan is None:
+            return
+        if index is not None:
+            for value in plan.kept:
+                names[value] = self.b.get(self.stacks[region, value], index)
+            for op in plan.again:
+                with self.b.at(op.loc):
+                    self._again(op, names)
+        self.open_arrays(region)
+        for op in reversed(region.ops[:-1]):
+            if self.activity.touches(op):
+                with self.b.at(op.loc):
+                    self.op(op, names, counters, index)
+
+    def _again(self, op: Op, names: Names) -> None:
+        """Compute again what an op has given; of a `for` its trip count."""
+        if op.name == "for":
+            lo, hi = (self._now(names, v) for v in op.operands[:2])
+            names[self.planner.trips[op]] = trip_count(self.b, lo, hi)
+        else:
+            self.b.region.ops.append(clone_op(op, names))  # type: ignore[arg-type]
+
+    def open_arrays(self, region: Region) -> None:
+        """The adjoints of the local arrays that the region makes."""
+        for op in region.ops:
+            if op.name == "array.alloc" and op.result in self.activity:
+                array = op.result.type
+                assert isinstance(array, ArrayType)
+                self.arrays[op.result] = self.b.array(array.dtype, array.length)
+
+    def op(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
+        """Reverse one op; inside a loop, `index` is where its kept values are."""
+        if op.name == "if":
+            self._if(op, names, counters, index)
+        elif op.name in ("for", "while"):
+            self._loop(op, names, counters)
+        else:
+            rule = self._memory.get(op.name)
+            if rule is not None:
+                rule(op, names)
+            else:
+                self._scalar(op, names)
+
+    # ---- scalars
+
+    def _scalar(self, op: Op, names: Names) -> None:
+        row = RULES.get(op.name)
+        if row is None or not op.results:
+            return
+        adjoint = self.adjoints.take(op.results[0])
+        if adjoint is None:
+            return
+        named = dict(zip("xyz", op.operands, strict=False), r=op.results[0])
+        for operand, pull in zip(op.operands, row, strict=True):
+            if pull is not None and operand in self.activity:
+                saved = Saved(**{letter: Num(self.b, self._now(names, named[letter])) for letter in pull.needs})
+                change = pull.map(Num(self.b, adjoint), saved)
+                self._pass_on(op, operand, adjoint, self.b.cast(change.v, operand.dtype))
+
+    def _pass_on(self, op: Op, operand: Value, adjoint: Value, change: Value) -> None:
+        """Add to the adjoint of an operand; where nothing is connected nothing comes of an infinite derivative."""
+        loose = self.adjoints.is_loose(adjoint)
+        if loose and op.name not in _BOUNDED:
+            none = self.b.eq(adjoint, self.b.const(0.0, adjoint.dtype))
+            change = self.b.select(none, self.b.const(0.0, change.dtype), change)
+        self.adjoints.add(operand, change, loose=loose or op.name in _CHOOSING)
+
+    @staticmethod
+    def _now(names: Names, value: Value) -> Value:
+        return names.get(value, value)
+
+    def _indices(self, op: Op, names: Names, start: int, count: int) -> list[Value]:
+        return [self._now(names, v) for v in op.operands[start : start + count]]
+
+    # ---- memory
+
+    def _load(self, op: Op, names: Names) -> None:
+        adjoint = self.adjoints.take(op.result)
+        if adjoint is not None:
+            place = self.places[op.attrs["place"].name]
+            self.b.atomic("add", place, self._indices(op, names, 0, place.rank), adjoint)
+
+    def _store(self, op: Op, names: Names) -> None:
+        """What was overwritten does not matter any more: its adjoint is consumed."""
+        place = self.places[op.attrs["place"].name]
+        indices = self._indices(op, names, 0, place.rank)
+        adjoint = self.b.load(place, indices)
+        self.b.store(place, indices, self.b.const(0.0, place.dtype))
+        value = op.operands[place.rank]
+        if value in self.activity:
+            self.adjoints.add(value, adjoint, loose=op in self.overwritten)
+
+    def _atomic(self, op: Op, names: Names) -> None:
+        kind, place = op.attrs["kind"], self.places[op.attrs["place"].name]
+        if kind not in ("add", "min", "max"):
+            shared = op.attrs["place"].label or op.attrs["place"].name
+            raise AdstackDataAccessError(
+                f"Breaks the global data access rule: the derivative of atomic {_CALLED.get(kind, kind)} depends on "
+                f"the order in which iterations update an element of {shared} that they share, which is not known",
+                loc=op.loc if op.loc.line else None,
+                do="update elements that one iteration alone touches, or leave the place without a gradient",
+            )
+        indices = self._indices(op, names, 0, place.rank)
+        old = self.adjoints.take(op.result)
+        value = op.operands[place.rank]
+        if kind == "add":
+            if value in self.activity:
+                self.adjoints.add(value, self.b.load(place, indices))
+        else:
+            self._winner(op, names, place, indices, value)
+        if old is not None:
+            self.b.atomic("add", place, indices, old)
+
+    def _winner(self, op: Op, names: Names, place: Place, indices: list[Value], value: Value) -> None:
+        """Of atomic min and max the value that is there in the end takes the adjoint; of equal ones, one does."""
+        last = self.b.load(op.attrs["place"], indices)
+        won = Region()
+        with self.b.into(won):
+            taken = self.b.atomic("xchg", place, indices, self.b.const(0.0, place.dtype))
+            self.b.yield_(taken)
+        lost = Region()
+        with self.b.into(lost):
+            self.b.yield_(self.b.const(0.0, place.dtype))
+        (adjoint,) = self.b.if_(self.b.eq(last, self._now(names, value)), won, lost)
+        if value in self.activity:
+            self.adjoints.add(value, adjoint, loose=True)
+
+    def _array_load(self, op: Op, names: Names) -> None:
+        adjoint = self.adjoints.take(op.result)
+        if adjoint is not None:
+            array, index = self.arrays[op.operands[0]], self._now(names, op.operands[1])
+            self.b.array_store(array, index, self.b.add(self.b.array_load(array, index), adjoint))
+
+    def _array_store(self, op: Op, names: Names) -> None:
+        array, index = self.arrays[op.operands[0]], self._now(names, op.operands[1])
+        adjoint = self.b.array_load(array, index)
+        self.b.array_store(array, index, self.b.const(0.0, adjoint.dtype))
+        if op.operands[2] in self.activity:
+            self.adjoints.add(op.operands[2], adjoint, loose=True)
+
+    # ---- control
+
+    def _if(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
+        seeds = [self.adjoints.take(r) for r in op.results]
+        inner = self.planner.counters_in(op)
+        around = [v for v in free_values(op.regions) if v in self.activity]
+        branches = [self._branch(region, seeds, names, counters, index, around) for region in op.regions]
+        reached = [k for k in range(len(around)) if any(found[k] is not None for _, found, _ in branches)]
+        for branch, found, counts in branches:
+            with self.b.into(branch):
+                given = [found[k] or self.adjoints.zero(around[k]) for k in reached]
+                self.b.yield_(*given, *(counts[loop] for loop in inner))
+        made = self.b.if_(self._now(names, op.operands[0]), *(branch for branch, _, _ in branches))
+        for k, adjoint in zip(reached, made, strict=False):
+            loose = any(self.adjoints.is_loose(found[k]) for _, found, _ in branches)
+            self.adjoints.add(around[k], adjoint, loose=loose)
+        counters.update(zip(inner, made[len(reached) :], strict=True))
+
+    def _branch(
+        self,
+        region: Region,
+        seeds: Sequence[Value | None],
+        names: Names,
+        counters: Counters,
+        index: Value | None,
+        around: Sequence[Value],
+    ) -> tuple[Region, list[Value | None], Counters]:
+        """One side without its terminator; what it adds to the adjoints of values around it; its counters."""
+        branch, counts = Region(), dict(counters)
+        with self.b.into(branch), self.adjoints.inner():
+            for value, seed in zip(region.terminator.operands, seeds, strict=True):
+                if seed is not None and value in self.activity:
+                    self.adjoints.add(value, seed, loose=self.adjoints.is_loose(seed))
+            if region in self.planner.counted:
+                index = counts[region] = self.b.sub(counts[region], counter(self.b, 1))
+            self.region(region, scoped(names), counts, index)
+            found = [self.adjoints.take(v) for v in around]
+        return branch, found, counts
+
+    def _loop(self, op: Op, names: Names, counters: Counters) -> None:
+        """A loop with its trip count run down."""
+        given = op.operands[2:] if op.name == "for" else op.operands
+        flow, initial = self._taken(op)
+        if self.blocks is not None and op in self.blocks:
+            made = self.blocks.backward(self, op, flow, initial, names, counters)
+        else:
+            trips = names[self.planner.trips[op]]
+            counters[op] = self.b.sub(counters[op], trips)
+            made = self.turns(op, flow, (None, trips), initial, names, counters)
+        for k, adjoint, lost in zip(flow.carried, made, flow.loose, strict=False):
+            if given[k] in self.activity:
+                self.adjoints.add(given[k], adjoint, loose=lost)
+        for value, adjoint in zip(flow.around, made[len(flow.carried) :], strict=True):
+            self.adjoints.add(value, adjoint, loose=True)  # of a loop that does not run nothing comes
+
+    def _taken(self, op: Op) -> tuple[Flow, list[Value]]:
+        """What goes through a reversed loop, and the adjoints that it starts with."""
+        source = op.regions[-1]
+        first = 1 if op.name == "for" else 0
+        carried = [k for k, a in enumerate(source.args[first:]) if a in self.activity or op.results[k] in self.activity]
+        around = [v for v in free_values([source]) if v in self.activity]
+        seeds = [self.adjoints.take_or_zero(op.results[k]) for k in carried]
+        parts = _may_disconnect(source)
+        loose = [parts or self.adjoints.is_loose(seed) for seed in seeds]
+        zeros = [self.b.const(0.0, v.dtype) for v in around]
+        return Flow(carried, loose, around), [*seeds, *zeros]
+
+    def turns(
+        self,
+        op: Op,
+        flow: Flow,
+        span: tuple[Value | None, Value],
+        adjoints: Sequence[Value],
+        names: Names,
+        counters: Counters,
+    ) -> list[Value]:
+        """Reverse so many trips (`span[1]`) from a trip on (`span[0]`; None is the first); gives the adjoints."""
+        inner = self.planner.counters_in(op)
+        args = [Value(i64), *(Value(v.type) for v in adjoints), *(Value(i64) for _ in inner)]
+        body = Region(args)
+        with self.b.into(body), self.adjoints.inner():
+            self._loop_body(op, body, span, names, counters, flow)
+        made = self.b.for_(counter(self.b), span[1], [*adjoints, *(counters[loop] for loop in inner)], body)
+        counters.update(zip(inner, made[len(adjoints) :], strict=True))
+        return made[: len(adjoints)]
+
+    def _loop_body(
+        self,
+        op: Op,
+        body: Region,
+        span: tuple[Value | None, Value],
+        names: Names,
+        counters: Counters,
+        flow: Flow,
+    ) -> None:
+        carried, around, inner = flow.carried, flow.around, self.planner.counters_in(op)
+        source = op.regions[-1]
+        first = 1 if op.name == "for" else 0
+        done, *rest = body.args
+        sums = rest[len(carried) : len(carried) + len(around)]
+        local, state = scoped(names), dict(counters)
+        state.update(zip(inner, rest[len(carried) + len(around) :], strict=True))
+        left = self.b.sub(span[1], done)
+        turn = self.b.sub(left, counter(self.b, 1))
+        if op.name == "for":
+            lo = self._now(names, op.operands[0])
+            trip = turn if span[0] is None else self.b.add(span[0], turn)
+            local[source.args[0]] = self.b.add(lo, self.b.cast(trip, lo.dtype))
+        yielded = source.terminator.operands
+        for k, adjoint, lost in zip(carried, rest, flow.loose, strict=False):
+            if yielded[k] in self.activity:
+                self.adjoints.add(yielded[k], adjoint, loose=lost)
+        self.region(source, local, state, self.b.add(state[op], turn))
+        new = [self.adjoints.take_or_zero(source.args[first + k]) for k in carried]
+        totals = []
+        for value, total in zip(around, sums, strict=True):
+            more = self.adjoints.take(value)
+            totals.append(total if more is None else self.b.add(total, more))
+        self.b.yield_(*new, *totals, *(state[loop] for loop in inner))
+
+
+_CALLED = {"mul": "product", "xchg": "exchange", "cas": "compare-and-swap"}
+
+_CHOOSING = frozenset({"select", "max", "min", "abs"})
+"""Of the operands of these some may get nothing."""
+
+_BOUNDED = _CHOOSING | {"add", "sub", "neg", "cast", "sin", "cos", "tanh", "atan"}
+"""Operations whose derivative is finite, whatever their operands."""
+
+
+def _may_disconnect(body: Region) -> bool:
+    """Whether an adjoint that goes through this loop body backwards may come out as nothing."""
+    parting = _CHOOSING | {"if", "for", "while", "store", "atomic", "array.store"}
+    return any(op.name in parting for op in body.walk())

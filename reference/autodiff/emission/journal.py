@@ -1,0 +1,100 @@
+"""What a launch logs because its reversal could not have it otherwise: `Journal(kernel)`. See `journaled.py`.
+
+A log has a row per parallel iteration, and in it an entry per iteration of the loop around the op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...ir.builder import Builder
+from ...ir.structure import Kernel, Op, Place, Region, Value
+from ...ir.types import i64
+from .state import counter
+from .trips import trip_count, trips_before
+
+__all__ = ["Journal", "Log"]
+
+
+@dataclass(frozen=True)
+class Log:
+    """What one op logs.
+
+    Attributes:
+        place: the memory, of (entries, rows).
+        sheet: the number of what decides how much that is; words 2 n and 2 n + 1 of `WANTED` tell.
+        label: what that is, for people.
+    """
+
+    place: Place
+    sheet: int
+    label: str
+
+
+class Journal:
+    """Where the ops of a kernel log.
+
+    Attributes:
+        logs: by op.
+        sheets: (the parallel loop, the loop right around the op) -> the number of the sheet.
+        row: the row of the code that is being emitted.
+    """
+
+    def __init__(self, source: Kernel) -> None:
+        self.logs: dict[Op, Log] = {}
+        self.sheets: dict[tuple[Op | None, Op | None], int] = {}
+        self.row: Value | None = None
+        self._written = {op.attrs["place"].name for op in source.body.walk() if op.name in ("store", "atomic")}
+        self._used = {v for op in source.body.walk() for v in op.operands}
+        self._note(source.body, None, None)
+
+    def _note(self, region: Region, parallel: Op | None, loop: Op | None) -> None:
+        for op in region.ops:
+            if self._is_logged(op):
+                sheet = self.sheets.setdefault((parallel, loop), len(self.sheets))
+                place = Place(f"journal.{len(self.logs)}", op.result.dtype, (None, None), "ndarray")
+                self.logs[op] = Log(place, sheet, _described(op))
+            for inner in op.regions:
+                if op.name == "parallel_for":
+                    self._note(inner, op, None)
+                else:
+                    self._note(inner, parallel, op if op.name in ("for", "while") else loop)
+
+    def _is_logged(self, op: Op) -> bool:
+        """Whether its value is gone after the launch, and somebody uses it."""
+        if not op.results or op.results[0] not in self._used:
+            return False
+        return op.name in ("random", "atomic") or (op.name == "load" and op.attrs["place"].name in self._written)
+
+    def read(self, b: Builder, op: Op, index: Value | None) -> Value:
+        """What the launch logged for an op."""
+        assert self.row is not None
+        return b.load(self.logs[op].place, [counter(b) if index is None else index, self.row])
+
+    def write(self, b: Builder, op: Op, value: Value, index: Value | None) -> None:
+        """Log a value, if there is room."""
+        assert self.row is not None
+        place = self.logs[op].place
+        at = [counter(b) if index is None else index, self.row]
+        inside = [b.lt(k, b.shape(place, axis, i64)) for axis, k in enumerate(at)]
+        room, full = Region(), Region()
+        with b.into(room):
+            b.store(place, at, value)
+            b.yield_()
+        with b.into(full):
+            b.yield_()
+        b.if_(b.emit("and", *inside), room, full)
+
+    def start_row(self, b: Builder, args: Sequence[Value], bounds: Sequence[Value]) -> None:
+        """From here on the code is that of one parallel iteration."""
+        row = counter(b)
+        for index, lo, hi in zip(args, bounds[::2], bounds[1::2], strict=True):
+            row = b.add(b.mul(row, trip_count(b, lo, hi)), trips_before(b, lo, index))
+        self.row = row
+
+
+def _described(op: Op) -> str:
+    """What is logged, and where in the source."""
+    place = op.attrs.get("place")
+    return f"{'random numbers' if place is None else f'values of {place.label or place.name}'} ({op.loc})"

@@ -1,0 +1,92 @@
+"""What the emission of a reverse kernel carries along: names of primals, adjoints, counters of adstacks."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from ...ir.builder import Builder
+from ...ir.structure import Region, Value
+from ...ir.types import i64
+from ..saving.plan import Counted
+
+__all__ = ["Adjoints", "Counters", "Kept", "Names", "Sides", "Stacks"]
+
+Names = MutableMapping[Value, Value]
+"""A value of the kernel -> the one that stands for it in the reverse kernel."""
+
+Counters = dict[Counted, Value]
+"""How many iterations of a loop have been run (forward) or are still to be reversed; how often a side was taken."""
+
+Stacks = dict[tuple[Region, Value], Value]
+"""The adstack of a value that is kept in a region."""
+
+Sides = tuple[int, ...]
+"""Which sides of branches something is in, from the outermost: 2 n + side of the nth `if`."""
+
+
+class Kept(NamedTuple):
+    """A value that is kept: where, and in which branches of what counts that region is."""
+
+    value: Value
+    inside: Sides
+    region: Region
+
+
+class Adjoints:
+    """The adjoints gathered so far, for the values of the region being reversed and those around it."""
+
+    def __init__(self, b: Builder) -> None:
+        self._b = b
+        self._found: dict[Value, Value] = {}
+        self._loose: set[Value] = set()
+
+    def add(self, value: Value, adjoint: Value, *, loose: bool = False) -> None:
+        """Add to a value's adjoint; `loose` says that it may be 0 because nothing is connected there."""
+        old = self._found.get(value)
+        total = adjoint if old is None else self._b.add(old, adjoint)
+        if loose and (old is None or old in self._loose):
+            self._loose.add(total)
+        self._found[value] = total
+
+    def take(self, value: Value) -> Value | None:
+        """The adjoint of a value whose definition is being reversed; None is a true zero."""
+        return self._found.pop(value, None)
+
+    def take_or_zero(self, value: Value) -> Value:
+        found = self.take(value)
+        return self.zero(value) if found is None else found
+
+    def zero(self, value: Value) -> Value:
+        """A true zero, where an adjoint has to be given."""
+        made = self._b.const(0.0, value.dtype)
+        self._loose.add(made)
+        return made
+
+    def is_loose(self, adjoint: Value | None) -> bool:
+        """Whether an adjoint may be 0 because nothing is connected: then nothing may come of it, not even NaN."""
+        return adjoint is None or adjoint in self._loose
+
+    def __contains__(self, value: Value) -> bool:
+        return value in self._found
+
+    @contextmanager
+    def inner(self) -> Iterator[None]:
+        """Inside, start from nothing; what is left then is dropped."""
+        outer, self._found = self._found, {}
+        try:
+            yield
+        finally:
+            self._found = outer
+
+
+def scoped(names: Names) -> ChainMap[Value, Value]:
+    """A copy to which additions stay local."""
+    return ChainMap({}, names)
+
+
+def counter(b: Builder, number: int = 0) -> Value:
+    """A count."""
+    return b.const(number, i64)

@@ -1,0 +1,271 @@
+"""The forward part of a reverse kernel: the ops again, without their effects, keeping what the plan says.
+
+A counting sweep runs the same control flow and only counts how often each loop's body runs: that is the capacity of the
+loop's adstacks, exactly. What it computes besides is dead, and swept up by the passes that follow. It works on copies
+of the local arrays that it writes: the code runs once more afterwards, and starts from what they held before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from ...ir.builder import Builder
+from ...ir.structure import Op, Region, Value
+from ...ir.types import ArrayType, DType, i64
+from ...transforms.rewriting.rewrite import clone_op
+from ..saving.plan import Planner
+from .journal import Journal
+from .state import Counters, Names, Stacks, counter, scoped
+from .trips import trip_count, trips_before
+
+__all__ = ["Sweep", "SweptLoops", "copy_array", "on_copies"]
+
+_SKIPPED = frozenset({"store", "print", "assert"})
+
+
+class SweptLoops(Protocol):
+    """What sweeps some loops in another way."""
+
+    def __contains__(self, op: Op) -> bool:
+        """Whether it sweeps a loop."""
+
+    def count(self, sweep: Sweep, op: Op, names: Names, counters: Counters) -> None:
+        """Count the trips of one of its loops, and of those inside it."""
+
+    def forward(self, op: Op, names: Names, counters: Counters) -> None:
+        """Sweep one of its loops, keeping what the plan says."""
+
+
+class Sweep:
+    """Emits sweeps.
+
+    Attributes:
+        b: where to.
+        planner: what is kept.
+        stacks: the adstacks of kept values; None while counting.
+        turn: how many iterations of the loop around the code have been run.
+        replayed: names of places whose stores and atomics are run again.
+        lost: constants that stand for what can't be had again (old values of atomics, random numbers), and for what.
+        blocks: what sweeps the loops that are checkpointed.
+        journal: where the launch has logged values of ops.
+    """
+
+    def __init__(
+        self,
+        b: Builder,
+        planner: Planner,
+        stacks: Stacks | None,
+        temps: bool = False,
+        replayed: Collection[str] = (),
+        lost: dict[Value, Op] | None = None,
+        blocks: SweptLoops | None = None,
+        journal: Journal | None = None,
+    ) -> None:
+        self.blocks = blocks
+        self.journal = journal
+        self.lost = {} if lost is None else lost
+        self.b = b
+        self.replayed = replayed
+        self.planner = planner
+        self.stacks = stacks
+        self.temps = temps
+        self.turn: Value | None = None
+
+    def region(self, region: Region, names: Names, counters: Counters, index: Value | None = None) -> list[Value]:
+        """The region's ops; gives what it yields. Inside a loop, `index` is where its kept values go."""
+        plan = self.planner.plans.get(region)
+        kept = set(plan.kept) if plan is not None and index is not None else set()
+        for value in (*(plan.handed if plan is not None else ()), *region.args):
+            if value in kept:
+                self._keep(value, region, names, index)
+        for op in region.ops[:-1]:
+            with self.b.at(op.loc):
+                self.op(op, names, counters, index)
+                for result in (*op.results, *self._extra(op)):
+                    if result in kept:
+                        self._keep(result, region, names, index)
+        return [names.get(v, v) for v in region.terminator.operands]
+
+    def _extra(self, op: Op) -> Sequence[Value]:
+        trips = self.planner.trips.get(op)
+        return () if trips is None else (trips,)
+
+    def _keep(self, value: Value, region: Region, names: Names, index: Value | None) -> None:
+        if self.stacks is not None:
+            assert index is not None
+            self.b.put(self.stacks[region, value], index, names.get(value, value))
+
+    def turns(
+        self, region: Region, names: Names, counters: Counters, index: Value, turn: Value | None = None
+    ) -> list[Value]:
+        """The body of a loop, of which so many iterations have been run; it keeps at `index`."""
+        outer, self.turn = self.turn, index if turn is None else turn
+        yielded = self.region(region, names, counters, index)
+        self.turn = outer
+        return yielded
+
+    def op(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
+        """One op; inside a loop, `index` is where its kept values go."""
+        if self.journal is not None and op in self.journal.logs:
+            names[op.result] = self.journal.read(self.b, op, self.turn)
+        elif op.name in ("store", "atomic") and op.attrs["place"].name in self.replayed:
+            self._repeat(op, names)
+        elif op.name in _SKIPPED:
+            if self.temps and op.name == "store" and op.attrs["place"].kind == "temp":
+                self._clone(op, names)
+        elif op.name == "atomic":
+            self._atomic(op, names)
+        elif op.name == "if":
+            self._if(op, names, counters, index)
+        elif op.name in ("for", "while"):
+            self._loop(op, names, counters)
+        elif op.name == "random":
+            self._lose(op, names)
+        elif op.name != "parallel_for":
+            self._clone(op, names)
+
+    def _clone(self, op: Op, names: Names) -> None:
+        self.b.region.ops.append(clone_op(op, names))  # type: ignore[arg-type]
+
+    def _repeat(self, op: Op, names: Names) -> None:
+        self._clone(op, names)
+        if op.attrs["place"].kind == "temp":
+            self._lose(op, names)  # iterations that share an element may come in another order now
+
+    def _atomic(self, op: Op, names: Names) -> None:
+        """The update has been made; its old value can't be had again: `lost` remembers what stands for it."""
+        if self.temps and op.attrs["place"].kind == "temp":
+            self._clone(op, names)
+            return
+        self._lose(op, names)
+
+    def _lose(self, op: Op, names: Names) -> None:
+        for result in op.results:
+            names[result] = self.b.const(0, result.dtype)
+            self.lost[names[result]] = op
+
+    # ---- control
+
+    def _if(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
+        condition = names.get(op.operands[0], op.operands[0])
+        inner = self.planner.counters_in(op)
+        extras = [] if index is not None else self._outside_loops(op)
+        results = [*op.results, *extras]
+        regions = []
+        for region in op.regions:
+            branch = Region()
+            local, counts = scoped(names), dict(counters)
+            with self.b.into(branch):
+                own = counts[region] if region in self.planner.counted else index
+                yielded = self.region(region, local, counts, own)
+                if region in self.planner.counted:
+                    counts[region] = self.b.add(counts[region], counter(self.b, 1))
+                kept = [local[v] if v in local else self._nothing(v) for v in extras]
+                self.b.yield_(*yielded, *kept, *(counts[loop] for loop in inner))
+            regions.append(branch)
+        made = self.b.if_(condition, *regions)
+        names.update(zip(results, made, strict=False))
+        counters.update(zip(inner, made[len(results) :], strict=True))
+
+    def _nothing(self, value: Value) -> Value:
+        return self.b.const(0, value.dtype)
+
+    def _outside_loops(self, op: Op) -> list[Value]:
+        """The kept values of an `if` outside loops, and of those nested in it: they come out as its results."""
+        if self.stacks is None:
+            return []
+        found: list[Value] = []
+        for region in op.regions:
+            plan = self.planner.plans.get(region)
+            found += plan.kept if plan is not None else []
+            for inner in region.ops:
+                if inner.name == "if":
+                    found += self._outside_loops(inner)
+        return [v for v in found if isinstance(v.type, DType)]
+
+    def _loop(self, op: Op, names: Names, counters: Counters) -> None:
+        if self.blocks is not None and op in self.blocks:
+            if self.stacks is None:
+                self.blocks.count(self, op, names, counters)
+            else:
+                self.blocks.forward(op, names, counters)
+        elif op.name == "for":
+            self.for_(op, names, counters)
+        else:
+            self.while_(op, names, counters)
+
+    def for_(self, op: Op, names: Names, counters: Counters) -> None:
+        """A `for`; its counter goes on."""
+        lo, hi, *initial = (names.get(v, v) for v in op.operands)
+        trips = trip_count(self.b, lo, hi)
+        start = counters[op]
+        inner = self.planner.counters_in(op)
+        source = op.regions[0]
+        args = [Value(v.type, v.name) for v in source.args]
+        counts = [Value(i64) for _ in inner]
+        body = Region([*args, *counts])
+        local: Names = scoped(names)
+        local.update(zip(source.args, args, strict=True))
+        state = {**counters, **dict(zip(inner, counts, strict=True))}
+        with self.b.into(body):
+            done = trips_before(self.b, lo, args[0])
+            yielded = self.turns(source, local, state, self.b.add(start, done))
+            self.b.yield_(*yielded, *(state[loop] for loop in inner))
+        made = self.b.for_(lo, hi, [*initial, *(counters[loop] for loop in inner)], body)
+        self._finish(op, names, counters, made, trips)
+
+    def while_(self, op: Op, names: Names, counters: Counters) -> None:
+        """A `while`, with its trips counted; its counter goes on."""
+        initial = [names.get(v, v) for v in op.operands]
+        start = counters[op]
+        inner = self.planner.counters_in(op)
+        head, source = op.regions
+        types = [v.type for v in source.args]
+        condition = Region([*(Value(t) for t in types), *(Value(i64) for _ in inner), Value(i64, "trips")])
+        with self.b.into(condition):
+            wanted = condition.args[head.args.index(head.terminator.operands[0])]
+            self.b.yield_(wanted, *condition.args)
+        body = Region([Value(v.type, v.name) for v in condition.args])
+        *args, done = body.args
+        counts = args[len(types) :]
+        local: Names = scoped(names)
+        local.update(zip(source.args, args, strict=False))
+        state = {**counters, **dict(zip(inner, counts, strict=True))}
+        with self.b.into(body):
+            yielded = self.turns(source, local, state, self.b.add(start, done))
+            self.b.yield_(*yielded, *(state[loop] for loop in inner), self.b.add(done, counter(self.b, 1)))
+        zero = counter(self.b)
+        made = self.b.while_([*initial, *(counters[loop] for loop in inner), zero], condition, body)
+        self._finish(op, names, counters, made[:-1], made[-1])
+
+    def _finish(self, op: Op, names: Names, counters: Counters, made: list[Value], trips: Value) -> None:
+        names.update(zip(op.results, made, strict=False))
+        inner = self.planner.counters_in(op)
+        counters.update(zip(inner, made[len(op.results) :], strict=True))
+        planned = self.planner.trips.get(op)
+        if planned is not None:
+            names[planned] = trips
+        counters[op] = self.b.add(counters[op], trips)
+
+
+def on_copies(b: Builder, op: Op, names: Names) -> Names:
+    """Names in which an op can run ahead of itself: of the local arrays that it reads and writes there are copies."""
+    inside = list(Region(ops=[op]).walk())
+    used = {name: {o.operands[0] for o in inside if o.name == name} for name in ("array.load", "array.store")}
+    local = scoped(names)
+    for array in (o.operands[0] for o in inside if o.name == "array.store"):
+        if array in used["array.load"] and array in names and array not in local.maps[0]:
+            assert isinstance(array.type, ArrayType)
+            local[array] = b.array(array.type.dtype, array.type.length)
+            copy_array(b, names[array], local[array], array.type.length)
+    return local
+
+
+def copy_array(b: Builder, source: Value, to: Value, length: int) -> None:
+    """Copy a local array."""
+    body = Region([Value(i64)])
+    with b.into(body):
+        b.array_store(to, body.args[0], b.array_load(source, body.args[0]))
+        b.yield_()
+    b.for_(counter(b), counter(b, length), [], body)

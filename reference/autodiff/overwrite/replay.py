@@ -1,0 +1,84 @@
+"""Memory in which a launch runs again: `with_scratch(kernel, names) -> Replayed`.
+
+Where a stretch of the kernel overwrites what its own reversal needs, its sweep has to see every store again. It does,
+in scratch memory that holds what the place held before the launch, if only that stretch writes the place.
+
+Requires: a verified kernel without races.
+Ensures: the same meaning, if scratch and alias hold what the place held before the launch. Accesses of the place in the
+stretch that writes it are moved to the scratch; loads in earlier stretches to the alias; later loads stay. A place is
+left alone if several stretches write it, if atomics other than add do, or if the stretch leaves values to others in
+temps. Nothing is moved if that could change how often a loop runs: iterations are counted before stores run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
+
+from ...ir.structure import Kernel, Op, Place
+from ...transforms.rewriting.rewrite import clone_kernel
+from ...transforms.tasks.crossing import Segment, segments
+from .repeat import decides
+
+__all__ = ["Replayed", "with_scratch"]
+
+
+@dataclass
+class Replayed:
+    """A kernel with scratch memory.
+
+    Attributes:
+        kernel: it.
+        scratch: name of a place -> its scratch.
+        before: name of a place -> its alias for earlier loads.
+    """
+
+    kernel: Kernel
+    scratch: dict[str, Place] = field(default_factory=dict)
+    before: dict[str, Place] = field(default_factory=dict)
+
+
+def with_scratch(kernel: Kernel, names: Collection[str]) -> Replayed:
+    """Give scratch memory to those of the places that can have it."""
+    original, kernel = kernel, clone_kernel(kernel)
+    found = segments(kernel.body)
+    made = Replayed(kernel)
+    for name in names:
+        writers = [segment for segment in found if any(_writes(op, name) for op in segment.walk())]
+        if len(writers) == 1 and _can_replay(writers[0], name):
+            _move(made, found, writers[0], name)
+    if decides(kernel.body, {place.name for place in made.scratch.values()}):
+        return Replayed(original)
+    for alias in (*made.scratch.values(), *made.before.values()):
+        kernel.places[alias.name] = alias
+    return made
+
+
+def _writes(op: Op, name: str) -> bool:
+    return op.name in ("store", "atomic") and op.attrs["place"].name == name
+
+
+def _can_replay(segment: Segment, name: str) -> bool:
+    for op in segment.walk():
+        if op.name == "atomic" and _writes(op, name) and op.attrs["kind"] != "add":
+            return False
+        if segment.parallel and op.name in ("store", "atomic") and op.attrs["place"].kind == "temp":
+            return False
+    return True
+
+
+def _move(made: Replayed, found: list[Segment], writer: Segment, name: str) -> None:
+    place = made.kernel.places[name]
+    for segment in found:
+        for op in _accesses(segment, name):
+            if segment is writer:
+                scratch = replace(place, name=f"{name}.scratch", kind="ndarray")
+                op.attrs = {**op.attrs, "place": made.scratch.setdefault(name, scratch)}
+            elif segment.start < writer.start:
+                alias = replace(place, name=f"{name}.before", kind="ndarray")
+                op.attrs = {**op.attrs, "place": made.before.setdefault(name, alias)}
+
+
+def _accesses(segment: Segment, name: str) -> Iterator[Op]:
+    names = ("load", "store", "atomic")
+    return (op for op in segment.walk() if op.name in names and op.attrs["place"].name == name)

@@ -1,0 +1,162 @@
+"""Which branches inside loops are counted: how often they are taken is known without running what the loops compute.
+
+What a branch keeps has a slot for each trip that takes it, not for each trip, if a formula or a pass over integers
+tells how many these are, or the pass that counts trips anyway knows the condition, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from ...ir.structure import Op, Region, Value
+from ...ir.types import DType
+
+__all__ = ["WHOLE", "Foresight"]
+
+WHOLE: Final = 256
+"""Of so many trips a branch is said to be taken in some."""
+
+LOOPS: Final = frozenset({"for", "while"})
+
+_RARE: Final = WHOLE // 64
+_HIDDEN = frozenset({"random", "atomic", "array.load", "array.alloc"})
+
+
+class Foresight:
+    """What conditions depend on.
+
+    Args:
+        body: of the kernel.
+        written: names of the places that it writes.
+    """
+
+    def __init__(self, body: Region, written: Collection[str]) -> None:
+        self._written = written
+        self._from: dict[Value, list[Value]] = {}
+        self._stored: dict[Value | str, list[Value]] = {}
+        self._carried: set[Value] = set()
+        self._lanes: set[Value] = set()
+        self._plain: set[Value] = set()
+        self._deciding: dict[Op, set[Value]] = {}
+        for op in body.walk():
+            self._note(op)
+
+    def _note(self, op: Op) -> None:
+        if op.name == "if":
+            sides = zip(*(region.terminator.operands for region in op.regions), strict=True)
+            self._from.update((r, [op.operands[0], *v]) for r, v in zip(op.results, sides, strict=True))
+        elif op.name == "for":
+            lo, hi, *initial = op.operands
+            body = op.regions[0]
+            self._from[body.args[0]] = [lo]
+            flow = zip(op.results, body.args[1:], initial, body.terminator.operands, strict=True)
+            for result, arg, first, after in flow:
+                self._from[arg], self._from[result] = [first, after], [lo, hi, first, after]
+                self._carried |= {arg, result}
+        elif op.name == "while":
+            self._note_while(op)
+        elif op.name == "parallel_for":
+            self._lanes.update(op.regions[0].args)
+        else:
+            self._from.update((v, op.operands) for v in op.results)
+            if op.name in ("store", "atomic"):
+                self._stored.setdefault(op.attrs["place"].name, []).extend(op.operands)
+            elif op.name == "array.store":
+                self._stored.setdefault(op.operands[0], []).extend(op.operands[1:])
+
+    def _note_while(self, op: Op) -> None:
+        head, body = op.regions
+        wanted, *passed = head.terminator.operands
+        args = zip(op.results, head.args, body.args, op.operands, body.terminator.operands, passed, strict=False)
+        for result, early, arg, first, after, handed in args:
+            self._from[early], self._from[arg] = [first, after], [handed]
+            self._from[result] = [wanted, handed]
+            self._carried |= {result, early, arg}
+
+    # ---- questions
+
+    def knows(self, condition: Value, nest: Op) -> bool:
+        """Whether it takes no more than integers, and what decides trip counts, to count how often a condition holds.
+
+        `nest` is the outermost loop around it, or an op that this is in.
+        """
+        deciding = self._decides(nest)
+        seen, work = set[Value](), [condition]
+        while work:
+            value = work.pop()
+            if value in seen or value in self._plain or value in deciding:
+                continue
+            if self._hides(value):
+                return False
+            seen.add(value)
+            work += self._from.get(value, ())
+        if seen.isdisjoint(deciding) and not any(v in deciding for s in seen for v in self._from.get(s, ())):
+            self._plain |= seen
+        return True
+
+    def _hides(self, value: Value) -> bool:
+        """Whether a value takes more to know than a formula or integers that are carried."""
+        if not isinstance(value.type, DType) or (value in self._carried and value.type.is_float):
+            return True
+        maker = value.op
+        if maker is None:
+            return False
+        return maker.name in _HIDDEN or (maker.name == "load" and maker.attrs["place"].name in self._written)
+
+    def _decides(self, nest: Op) -> set[Value]:
+        """What decides how often the loops of a nest run, and all that this depends on."""
+        if nest not in self._deciding:
+            branches = (op for op in Region(ops=[nest]).walk() if op.name == "if")
+            work = [op.operands[0] for op in branches if any(o.name in LOOPS for r in op.regions for o in r.walk())]
+            for op in Region(ops=[nest]).walk():
+                if op.name in LOOPS:
+                    work += op.operands[:2] if op.name == "for" else op.regions[0].terminator.operands[:1]
+            self._deciding[nest] = self.behind(work)
+        return self._deciding[nest]
+
+    def behind(self, values: Iterable[Value]) -> set[Value]:
+        """Values, and all that they come from, through memory and local arrays, too."""
+        work = list(values)
+        found: set[Value] = set()
+        while work:
+            value = work.pop()
+            if value not in found:
+                found.add(value)
+                work += self._from.get(value, ())
+                work += self._stored.get(value, ())
+                maker = value.op
+                if maker is not None and maker.name in ("load", "atomic"):
+                    work += self._stored.get(maker.attrs["place"].name, ())
+        return found
+
+    def is_uniform(self, condition: Value) -> bool:
+        """Whether a condition is the same in all iterations of a parallel loop."""
+        return self._lanes.isdisjoint(self.behind([condition]))
+
+    def often(self, condition: Value) -> int:
+        """In about how many of `WHOLE` trips a condition holds."""
+        maker = condition.op
+        if maker is None:
+            return WHOLE // 2
+        if maker.name == "not":
+            return WHOLE - self.often(maker.operands[0])
+        if maker.name == "and":
+            one, other = (self.often(v) for v in maker.operands)
+            return max(1, one * other // WHOLE)
+        if maker.name in ("eq", "ne"):
+            equal = self._equal(*maker.operands)
+            return equal if maker.name == "eq" else WHOLE - equal
+        return WHOLE // 2
+
+    def _equal(self, a: Value, b: Value) -> int:
+        """How often two values are the same: one in c if one is a remainder of division by c."""
+        for value, other in ((a, b), (b, a)):
+            maker, constant = value.op, other.op
+            if constant is None or constant.name != "const" or maker is None or value.dtype.is_bool:
+                continue
+            divisor = maker.operands[1].op if maker.name in ("mod", "rem") else None
+            if divisor is not None and divisor.name == "const":
+                return max(1, WHOLE // max(1, abs(int(divisor.attrs["value"]))))
+            return _RARE
+        return WHOLE // 2

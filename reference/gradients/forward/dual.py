@@ -1,0 +1,219 @@
+"""`FwdMode`: launches compute directional derivatives as well."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...data.fields import Field
+from ...data.hostvalues import number
+from ...data.ndarrays import Ndarray
+from ...errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
+from ...launch.specialisation import Specialisation
+from ...runtime.memory.blocks import Block
+from ...runtime.memory.buffers import Array, Buffer
+from ...runtime.memory.observers import OBSERVERS
+from ...runtime.threads.recording import RECORDERS, is_recording
+from ...runtime.threads.scopes import Entry, Scoped
+from ...runtime.threads.turn import TURN
+from ...values.linked import Linked
+from ..clearing import claim, clear_all, is_another_threads
+from ..memory.positions import flat_positions
+from ..memory.undo import differing, identity
+from ..modes.companions import companions
+from ..modes.compiled import differentiated
+from .constants import check_constants
+from .tangents import Tangents, tangent_of
+
+__all__ = ["FwdMode"]
+
+
+class FwdMode(Scoped):
+    """Directional derivatives: within it, a launch also computes the `.dual` of what it writes.
+
+        with qd.ad.FwdMode(loss=y, param=x, seed=[1.0, 0.0]):
+            compute()
+        y.dual[None]
+
+    A real number that a kernel returns has its directional derivative at `.dual`, and takes it along where the host
+    computes with it and stores it. On leaving, the dual of `param` is zero again, unless `param` is one of the losses.
+    Numpy arrays and torch tensors, scalars, and what has no dual are constant.
+
+    Args:
+        loss: the field or ndarray whose dual is wanted, or several.
+        param: the field or ndarray along which to differentiate.
+        seed: the direction, one number for each number in `param`, flat; it may be left out for a single number.
+        clear_gradients: whether all duals start from zero; those that a FwdMode of another thread used last do so when
+            a launch first uses them.
+
+    Attributes:
+        calls: what was launched: (kernel, arguments), in order.
+    """
+
+    def __init__(self, loss: Any, param: Any, seed: Any = None, clear_gradients: bool = True) -> None:
+        self.losses = list(loss) if isinstance(loss, (list, tuple)) else [loss]
+        self.param = param
+        self.clear_gradients = clear_gradients
+        for data in (*self.losses, param):
+            _check(data)
+        self.seed = _direction(param, seed)
+        self.calls: list[tuple[Any, tuple[Any, ...]]] = []
+        self._tangents = Tangents()
+        self._recorder: Entry[Any] | None = None
+        self._observer: Entry[Any] | None = None
+        self._duals: dict[Any, tuple[Buffer, Buffer]] = {}
+        self._before: dict[Any, Array] = {}
+
+    def __enter__(self) -> FwdMode:
+        if is_recording():
+            raise AdstackRuntimeError("FwdMode can't be entered inside another FwdMode or Tape", do="leave it first")
+        try:
+            with TURN.lock:
+                self._begin()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def _begin(self) -> None:
+        """Be in charge."""
+        if self.clear_gradients:
+            clear_all("dual")
+        for data in (*self.losses, self.param):
+            self._take(data.buffer, data.dual.buffer)
+        self.param.dual.from_numpy(self.seed)
+        self._tangents = Tangents()
+        holder = self.holder()
+        self._recorder = RECORDERS.begin(self, holder)
+        self._observer = OBSERVERS.begin(self, holder)
+
+    def _end(self) -> None:
+        """Be in charge no longer."""
+        self._tangents.close()
+        if self._recorder is not None:
+            RECORDERS.end(self._recorder)
+        if self._observer is not None:
+            OBSERVERS.end(self._observer)
+
+    def leave(self, kind: Any, error: Any, trace: Any) -> None:
+        """The direction is zero again."""
+        try:
+            with TURN.lock:
+                self._note_others()
+                if not any(loss is self.param for loss in self.losses):
+                    self.param.dual.fill(0)
+        finally:
+            self._end()
+
+    def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Launch in forward mode; plainly, if nothing that the kernel touches has a dual."""
+        made, call, runtime = kernel.prepared(args, kwargs)
+        check_constants(made, call)
+        self.calls.append((kernel, (*args, *kwargs.values())))
+        duals = companions(made, "dual")
+        if not duals:
+            return made.launch(call)
+        self._note_others()
+        for name, place in duals.items():
+            self._take(*_memory(made, call.arrays, name, place.name))
+        scalars = differentiated(made, "forward", runtime, strict=False).run(call)
+        if made.records is not None:
+            made.records.note(call)
+        return None if made.returns is None else self._tangents.returned(made.returns, scalars)
+
+    def host_read(self, array: Any, position: tuple[int, ...], value: float) -> Any:
+        """What was read moves along the dual of the element."""
+        beside = array.dual
+        if beside is None or not beside.is_placed:
+            return value
+        return Linked.of(value, self._tangents, float(beside.buffer.item(position)))
+
+    def host_linked(self, array: Any, where: Any, entries: Sequence[Any]) -> None:
+        """What is written moves as it was computed."""
+        if array.dual is None or not array.dual.is_placed:
+            return
+        buffer = array.dual.buffer
+        tangents = [tangent_of(entry, self._tangents) for entry in entries]
+        positions = flat_positions(buffer, where)
+        values = np.array([number(t, buffer.dtype, "a dual") for t in tangents], buffer.dtype.numpy)
+        buffer.exchange(positions, np.resize(values, len(positions)))
+
+    def _take(self, primal: Buffer, dual: Buffer) -> None:
+        """Work with a dual that may be another thread's until now."""
+        key = identity(primal)
+        if self._duals.get(key) != (primal, dual):
+            self._duals[key] = primal, dual
+            if self.clear_gradients and is_another_threads(dual):
+                dual.write(0)
+            claim(dual)
+
+    # ---- what other threads write
+
+    def before_others(self, buffer: Block) -> None:
+        """Another thread is about to write: what changes is constant from then on."""
+        key = identity(buffer)
+        if key in self._duals and key not in self._before:
+            self._before[key] = np.array(buffer.read())
+
+    def _note_others(self) -> None:
+        """Set the duals to zero of what others have changed, but for the parameter's, which moves along the seed."""
+        before, self._before = self._before, {}
+        for key, old in before.items():
+            primal, dual = self._duals[key]
+            positions = differing(old, primal.read())
+            if len(positions) and dual is not self.param.dual.buffer:
+                dual.exchange(positions, np.zeros(len(positions), dual.dtype.numpy))
+
+    def host_wrote(self, array: Any, where: Any) -> None:
+        """What the host writes is constant; what it writes to the parameter moves along the seed."""
+        dual = None if array is self.param else array.dual
+        if dual is not None and dual.is_placed:
+            contents = np.array(dual.buffer.read())
+            contents[where] = 0
+            dual.buffer.write(contents)
+
+
+def _memory(made: Specialisation, arrays: Any, name: str, dual: str) -> tuple[Buffer, Buffer]:
+    """The memory of a place, and of its dual."""
+    if name in made.fields:
+        data = made.fields[name]
+        return data.buffer, data.dual.buffer
+    return arrays[name], arrays[dual]
+
+
+def _check(data: Any) -> None:
+    if not isinstance(data, (Field, Ndarray)):
+        kind = type(data)
+        raise AdstackRuntimeTypeError(
+            f"FwdMode takes fields and ndarrays, got {kind.__module__}.{kind.__name__}",
+            do="copy the data to a field or an ndarray with needs_dual=True",
+        )
+    if data.dual is None:
+        made = isinstance(data, Ndarray) and data.dtype.is_float
+        do = "make it with needs_dual=True" if made else "only real numbers have duals"
+        raise AdstackRuntimeTypeError(f"{data.label} of {data.dtype} has no dual", do=do)
+    if isinstance(data.dual, Field) and not data.dual.is_placed:
+        raise data.dual.unplaced()
+
+
+def _direction(param: Field | Ndarray, seed: Sequence[float] | None) -> Any:
+    """The seed as an array of the shape of the parameter's dual."""
+    shape = param.shape + param.element_shape
+    count = math.prod(shape)
+    if seed is None:
+        if count != 1:
+            raise AdstackRuntimeError(
+                f"`seed` is not set, and the parameter {param.label} holds {count} numbers",
+                do=f"pass seed=[...] with {count} numbers: the direction along which to differentiate",
+            )
+        seed = [1.0]
+    flat = np.asarray(seed, param.dtype.numpy).reshape(-1)
+    if len(flat) != count:
+        raise AdstackArgumentError(
+            f"`seed` has {len(flat)} numbers, and the parameter {param.label} holds {count}",
+            do=f"pass {count} numbers",
+        )
+    return flat.reshape(shape)

@@ -1,0 +1,222 @@
+"""`kernel.grad()`: reverse mode of the kernel's last launch with some arguments, outside a tape.
+
+What its reverse pass reads is as the launch found it, or is put back, or the gradient is refused: see `records.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ...analysis.boxes import Box
+from ...errors import AdstackDataAccessError, InternalError
+from ...runtime.memory.buffers import Array, Buffer
+from ...runtime.memory.keeping import Kept
+from ...runtime.memory.ledger import LEDGER
+from ...runtime.memory.provenance import is_recomputed
+from ...runtime.memory.watches import LostError
+from ...runtime.state import Runtime
+from ..events import Launch, memory_of
+from ..memory.undo import Change, differing
+from ..modes.compiled import differentiated
+from ..modes.differentiated import Differentiated, with_arrays
+from .kept import KeptLaunch
+from .records import Record, Records, records_of
+from .stale import reverse_verified
+
+if TYPE_CHECKING:
+    from ...launch.arguments import Call
+    from ...launch.specialisation import Specialisation
+
+__all__ = ["has_changed", "reverse_last_launch"]
+
+
+def reverse_last_launch(made: Specialisation, call: Call, runtime: Runtime) -> None:
+    """Propagate adjoints through the last launch with these arguments; without one, through that which could be now.
+
+    AdstackDataAccessError or AdstackStaleBoundError if something that this takes has changed; gradients are as before.
+    """
+    records = records_of(made)
+    record = None if records is None else records.find(call)
+    if records is None or (record is None and records.keeps):
+        _unlaunched(made, runtime).launch(call)
+        return
+    if record is not None and record.error is not None:
+        raise record.error
+    if record is not None and record.lost:
+        raise _given_up(made, ())
+    if record is not None and (record.kept or runtime.options.ad_snapshot):
+        _reverse_there(made, records, record, call, runtime)
+    else:
+        _reverse_here(made, records, record, call, runtime)
+
+
+def _unlaunched(made: Specialisation, runtime: Runtime) -> Differentiated:
+    """Reverse mode for a launch that has not been."""
+    try:
+        return differentiated(made, "reverse", runtime)
+    except AdstackDataAccessError as error:
+        if made.records is None or not made.records.keeps:
+            raise
+        title = made.kernel.name
+        raise AdstackDataAccessError(
+            f"{title}.grad() needs values that the launch overwrites, and no launch with these arguments is "
+            f"remembered ({error.message})",
+            loc=error.loc,
+            do=f"launch {title} with these arguments first",
+        ) from None
+
+
+def has_changed(made: Specialisation, call: Call, runtime: Runtime) -> bool:
+    """Whether something that reverse mode reads is not as the last launch with these arguments found it."""
+    records = records_of(made)
+    if records is None:
+        return False
+    with _changes(records, records.find(call), call, differentiated(made, "reverse", runtime)) as changed:
+        return bool(changed.changes)
+
+
+def _reverse_here(made: Specialisation, records: Records, record: Record | None, call: Call, runtime: Runtime) -> None:
+    """Reverse mode in the memory of now, if it reads nothing that has changed."""
+    mode = differentiated(made, "reverse", runtime)
+    with _changes(records, record, call, mode) as changed:
+        if not changed.changes:
+            mode.launch(call)
+            return
+        writers = {id(change): " or ".join(who) for change, who in zip(changed.changes, changed.writers, strict=True)}
+        launch = Launch(made, changed.call, mode)
+        reverse_verified(launch, changed.changes, lambda change, _: writers[id(change)], runtime)
+
+
+def _reverse_there(made: Specialisation, records: Records, record: Record, call: Call, runtime: Runtime) -> None:
+    """Reverse mode in the memory of the launch's own time; afterwards memory is as it is now."""
+    for piece in reversed(record.kept):
+        with _changes(records, record, call, piece.mode, piece) as changed, changed.undone():
+            piece.reversed(changed.call).reverse()
+    if not record.kept:
+        mode = differentiated(made, "reverse", runtime)
+        with _changes(records, record, call, mode) as changed, changed.undone():
+            Launch(made, changed.call, mode).reverse()
+
+
+@dataclass
+class _Changed:
+    """What differs from what a launch found.
+
+    Attributes:
+        call: the call, with memory of its own for arrays that belong to others and differ.
+        changes: which elements; what the launch found is not in memory.
+        writers: who may have written these, for each change.
+    """
+
+    call: Call
+    changes: list[Change] = field(default_factory=list)
+    writers: list[tuple[str, ...]] = field(default_factory=list)
+
+    @contextmanager
+    def undone(self) -> Iterator[None]:
+        """Memory as the launch found it."""
+        with ExitStack() as stack:
+            for change in self.changes:
+                stack.callback(change.swap)
+                change.swap()
+            yield
+
+
+@contextmanager
+def _changes(
+    records: Records, record: Record | None, call: Call, mode: Differentiated, piece: KeptLaunch | None = None
+) -> Iterator[_Changed]:
+    """What of that which a reverse mode may read has changed since a launch, which may have been made in parts."""
+    changed = _Changed(call)
+    borrowed: list[Buffer] = []
+    shapes = {name: buffer.shape for name, buffer in call.arrays.items()} | ({} if piece is None else piece.shapes)
+    buffers = {**mode.made.plan.buffers, **call.arrays}
+    beside = {alias: buffers[name].shape for alias, name in mode.beside.items()}
+    try:
+        for name, boxes in _read(records, mode, call, {**shapes, **beside}):
+            buffer = records.memory(name, call)
+            old = None if record is None else record.copies.get(name)
+            if old is not None:
+                _compare(changed, borrowed, name, buffer, _contents(old), mode)
+                continue
+            since = records.number(record, buffer) if piece is None else piece.number
+            if since is not None and buffer.watch is not None and buffer.watch.since(since, boxes):
+                _look(changed, name, buffer, since, boxes, mode)
+        yield changed
+    finally:
+        for buffer in borrowed:
+            buffer.drop()
+
+
+def _read(
+    records: Records, mode: Differentiated, call: Call, shapes: dict[str, tuple[int, ...]]
+) -> Iterator[tuple[str, Sequence[Box]]]:
+    """The memory that a reverse mode may read: (name of the place, boxes)."""
+    watched = {*records.fields, *records.arrays}
+    read = mode.plan.compiled.read
+    unwatched = [name for name in read - watched if _is_input(mode, name)]
+    if unwatched:
+        raise InternalError(f"{mode.made.kernel.name}.grad() reads {', '.join(unwatched)}, which nobody watches")
+    if not records.are_untouched(call):
+        reach = mode.plan.compiled.reach(mode.scalars(call), shapes).read
+        yield from ((name, reach[name]) for name in watched & reach.keys())
+
+
+def _is_input(mode: Differentiated, name: str) -> bool:
+    place = mode.made.kernel.places.get(name)
+    return place is not None and place.role == "primal" and place.kind in ("field", "ndarray")
+
+
+def _contents(kept: Kept | Array | Buffer) -> Array:
+    if isinstance(kept, Buffer):
+        return kept.read()
+    return kept.array() if isinstance(kept, Kept) else kept
+
+
+def _compare(
+    changed: _Changed, borrowed: list[Buffer], name: str, buffer: Buffer, old: Array, mode: Differentiated
+) -> None:
+    """Compare an array that others write with what the launch found; if it differs, the call gets a copy of it."""
+    now = buffer.read()
+    positions = differing(old.reshape(now.shape), now)
+    if len(positions):
+        copy = Buffer(buffer.backend, buffer.dtype, buffer.shape)
+        borrowed.append(copy)
+        copy.write(now)
+        changed.call = with_arrays(changed.call, {name: copy})
+        changed.changes.append(Change(_label(mode, changed.call, name), copy, positions, old.reshape(-1)[positions]))
+        changed.writers.append(("the host",))
+
+
+def _look(
+    changed: _Changed, name: str, buffer: Buffer, number: int, boxes: Sequence[Box], mode: Differentiated
+) -> None:
+    """Compare the elements that were written since with what was kept of them."""
+    assert buffer.watch is not None
+    try:
+        difference = buffer.watch.difference(buffer, number, boxes)
+    except LostError as lost:
+        raise _given_up(mode.made, lost.writers) from None
+    if difference is not None and not is_recomputed(buffer, boxes, number):
+        label = _label(mode, changed.call, name)
+        changed.changes.append(Change(label, buffer, difference.positions, difference.values))
+        changed.writers.append(difference.writers)
+
+
+def _label(mode: Differentiated, call: Call, name: str) -> str:
+    ((label, _),) = memory_of(mode.made, call, frozenset((name,)))
+    return label
+
+
+def _given_up(made: Specialisation, writers: Sequence[str]) -> AdstackDataAccessError:
+    title = made.kernel.name
+    by = f" by {' or '.join(writers)}" if writers else ""
+    return AdstackDataAccessError(
+        f"{title}.grad() needs values that have been overwritten since its launch{by}; they were kept until all that "
+        f"is kept took more than {LEDGER.most >> 20} MiB",
+        loc=made.kernel.loc,
+        do=f"call {title}.grad() sooner, launch {title} again before it, or record both with qd.ad.Tape",
+    )

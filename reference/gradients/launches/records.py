@@ -1,0 +1,349 @@
+"""Launches outside a tape, as `.grad()` asks for them: what each found in memory, and what has changed since.
+
+`kernel.grad(args)` is about the last launch with these arguments. A launch leaves a *record*: its number, the boxes of
+elements that its reverse pass may read, and copies of what others may write without saying so (numpy arrays, torch
+tensors). Fields and ndarrays are watched: whoever writes elements that a record needs has them kept first
+(`runtime/memory/watches.py`). So `.grad()` knows which elements differ from what the launch found. It refuses where the
+reverse pass looks at one of them, or puts them back for as long as it runs: under `ad_snapshot`, and for launches that
+kept what they overwrote themselves (`kept.py`).
+
+Launches that machine code serves leave no records. They need none as long as nothing that the kernel needs has been
+written since it is watched: all of them found the same. From the first such write on, Python serves the kernel's calls.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from ...analysis.boxes import Box, include
+from ...autodiff.activities.needed import needed
+from ...errors import AdstackDataAccessError, AdstackError
+from ...runtime.memory.blocks import Block
+from ...runtime.memory.buffers import Array, Buffer
+from ...runtime.memory.keeping import Kept, keep
+from ...runtime.memory.ledger import LEDGER
+from ...runtime.state import Runtime
+from ...runtime.threads.guards import invalidate
+from ..memory.arguments import ArgumentKey, argument_key
+from ..modes.companions import accompanied
+from ..modes.state import Way
+from .kept import KeptLaunch, kept_launches, kept_way
+
+if TYPE_CHECKING:
+    from ...launch.arguments import Call
+    from ...launch.specialisation import Specialisation
+
+__all__ = ["Record", "Records", "records_of"]
+
+MOST: Final = 1 << 16
+"""How many launches of a kernel with different arguments are noted."""
+
+
+class Record:
+    """One launch.
+
+    Attributes:
+        key: its arguments, which also tells whether their memory is still there.
+        number: of the launch, as the backend counts, or of a later one before anything else was written.
+        boxes: the elements that it may have read, by the name of the place.
+        copies: what memory held that others may write without saying so.
+        kept: the launches that it was made of, with what they overwrote; empty if the launch was an ordinary one.
+        error: why it can't be differentiated.
+        lost: whether what it kept was given up.
+    """
+
+    __slots__ = ("__weakref__", "boxes", "copies", "error", "kept", "key", "lost", "number")
+
+    def __init__(self, key: ArgumentKey) -> None:
+        self.key, self.number, self.lost = key, 0, False
+        self.boxes: dict[str, Sequence[Box]] = {}
+        self.copies: dict[str, Kept | Array | Buffer] = {}
+        self.kept: Sequence[KeptLaunch] = ()
+        self.error: AdstackError | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """What it keeps."""
+        return sum(one.nbytes for one in self.copies.values()) + sum(piece.nbytes for piece in self.kept)
+
+    def lose(self) -> None:
+        """Give up what it keeps."""
+        self.lost, self.copies, self.kept = True, {}, ()
+
+
+class Records:
+    """The launches of one specialisation.
+
+    Args:
+        made: which.
+        names: the places that its reverse pass may read.
+        runtime: where it runs.
+
+    Attributes:
+        fields: the memory of these places that is the same in every call; `arrays`: the others.
+    """
+
+    def __init__(self, made: Specialisation, names: Collection[str], runtime: Runtime) -> None:
+        self._made, self._runtime = made, runtime
+        self._way: Way | None = kept_way(made, names, runtime)
+        if self._way is not None:
+            names = _loaded(made)  # reverse mode may make the launch again, in memory of its own
+        self.fields = {name: made.plan.buffers[name] for name in sorted(names) if name in made.plan.buffers}
+        self.arrays = tuple(name for name in sorted(names) if made.kernel.places[name].kind == "ndarray")
+        self._records: dict[Any, Record] = {}
+        self._gone: deque[tuple[Any, ...]] = deque()
+        self._needs: dict[int, list[Box]] = {}
+        self._unnoted: dict[int, int] = {}
+        self._served = self._hidden = self._forgot = False
+        self._pending: Sequence[KeptLaunch] = ()
+        self._last = 0
+        self._taped = False
+        self._tape: tuple[int, ...] | None = None
+        self._takes_arguments = bool(made.kernel.params or made.plan.arguments)
+        written = made.plan.compiled.written
+        in_place = self._takes_arguments and not written.isdisjoint((*self.fields, *self.arrays))
+        self._notes = self._way is not None or runtime.options.ad_snapshot or in_place
+        for buffer in self.fields.values():
+            buffer.watched(self)
+        for name in written & made.plan.buffers.keys():
+            made.plan.buffers[name].watched()  # whoever needs it later asks who wrote it
+
+    @staticmethod
+    def of(made: Specialisation, runtime: Runtime) -> Records | None:
+        """Those of a specialisation; None if it has no gradient yet."""
+        if not accompanied(made, "grad"):
+            return None
+        real = {place.name for place in made.kernel.places.values() if place.dtype.is_float and place.role == "primal"}
+        records = Records(made, needed(made.kernel, real), runtime)  # more of them may get a gradient later
+        if made.plan.number:
+            records.begin_late()
+        return records
+
+    @property
+    def notes(self) -> bool:
+        """Whether Python must serve every call."""
+        return self._notes or any(buffer.shared for buffer in self.fields.values())
+
+    @property
+    def keeps(self) -> bool:
+        """Whether launches keep what they overwrite."""
+        return self._way is not None
+
+    def are_untouched(self, call: Call) -> bool:
+        """Whether nothing that matters to a call has been written since it is watched."""
+        buffers = [self.memory(name, call) for name in (*self.fields, *self.arrays)]
+        if call.lent and not call.lent.isdisjoint(self.arrays):
+            return False
+        return all(b.owned and not b.shared and (b.watch is None or not b.watch.saved) for b in buffers)
+
+    def may_serve(self, hosts: Collection[str]) -> bool:
+        """Whether machine code may serve calls from now on; `hosts` are the parameters that take numpy arrays."""
+        if self.notes or not set(hosts).isdisjoint(self.arrays):
+            return False
+        self._served = True
+        return True
+
+    # ---- a watcher
+
+    def last(self) -> int:
+        return 0 if self._is_taped else max(self._last, self._made.plan.number)
+
+    @property
+    def _is_taped(self) -> bool:
+        """Whether the last launch was recorded by a tape, which keeps for itself what it needs."""
+        return self._taped and self._made.plan.number <= self._last
+
+    def numbers(self) -> Collection[int]:
+        records = list(self._records.values())
+        numbers = {record.number for record in records}
+        numbers.update(piece.number for record in records for piece in record.kept)
+        numbers.update(piece.number for piece in self._pending)
+        numbers.update(self._unnoted.values())
+        return numbers if self._takes_arguments else {*numbers, self.last()}
+
+    def needs(self, buffer: Block) -> Sequence[Box] | None:
+        if self._is_taped:
+            return ()
+        if id(buffer) in self._unnoted:
+            return None
+        if self._takes_arguments:
+            return self._needs.get(id(buffer), ())
+        nobody = self._notes and not self._records and len(self._pending) < 2  # a launch in one piece is under way
+        return () if nobody else None
+
+    def changes(self, buffer: Block) -> None:
+        if self._takes_arguments:
+            self._look_for_unnoted()
+            if self._hidden and id(buffer) not in self._unnoted:
+                self._unnoted[id(buffer)] = self.last()
+            if not self._notes and any(buffer is one for one in self.fields.values()):
+                self._notes = True
+                invalidate()
+
+    def _look_for_unnoted(self) -> None:
+        """Machine code may have served calls since the last one that was noted."""
+        self._hidden = self._hidden or (self._served and self._made.plan.number > self._last)
+
+    # ---- launches
+
+    def launch(self, call: Call) -> Any:
+        """Launch, and note it; the value that the kernel returns."""
+        if not self._takes_arguments and not self.notes:
+            self._records.clear()
+            self._taped, self._tape = False, None
+            return self._made.run(call)  # which is known by its number
+        for name in self.arrays:
+            if call.arrays[name].owned and name not in call.lent:
+                call.arrays[name].watched(self)
+        record = self._record(call)
+        self._pending = kept_launches(self._made, call, self._way, self._runtime)
+        earlier = self._records.pop(record.key.value, None)  # nobody will ask for that one again
+        for piece, before in zip(self._pending, () if earlier is None else earlier.kept, strict=False):
+            piece.spare = before.copies
+        wanted = sum(piece.wanted(call) for piece in self._pending)
+        if wanted > LEDGER.most and not self._runtime.options.ad_snapshot:
+            self._pending, record.error = (), self._too_large(wanted)
+        try:
+            if not self._pending:
+                result = self._made.run(call)
+            for piece in self._pending:
+                result = piece.launch(call)
+                self._last = piece.number
+            if all(piece.complete for piece in self._pending):
+                record.kept = self._pending
+            else:
+                record.error = self._too_large(wanted)
+        finally:
+            self._pending = ()
+        self._keep(record, call)
+        return result
+
+    def note_taped(self, call: Call) -> None:
+        """A tape has launched, and differentiates it: outside, that can be done as long as nothing is written.
+
+        Which of its launches had which arguments is not noted: what counts is what the first of them found.
+        """
+        if not (self._taped and self._takes_arguments):
+            self._tape = self._generations(call)
+        self._forget_all()
+        if self._takes_arguments and not self._notes:
+            self._notes = True  # later launches have to be told from those
+            invalidate()
+
+    def begin_late(self) -> None:
+        """There were launches before anything had a gradient: what they found is not known."""
+        self._tape = (-1,) if self.fields or self.arrays else ()
+        self._forget_all()
+
+    def _forget_all(self) -> None:
+        self._records.clear()
+        self._needs.clear()
+        self._unnoted.clear()
+        self._last, self._taped, self._hidden = self._made.plan.backend.launches, True, False
+
+    def _generations(self, call: Call) -> tuple[int, ...]:
+        return tuple(self.memory(name, call).generation for name in (*self.fields, *self.arrays))
+
+    def note(self, call: Call, error: AdstackError | None = None) -> None:
+        """There was a launch that others made; with an error, it can't be differentiated later."""
+        record = self._record(call)
+        record.error = error
+        self._keep(record, call)
+
+    def _record(self, call: Call) -> Record:
+        """A record of a launch to come: of what it may read."""
+        while self._gone:
+            self._records.pop(self._gone.popleft(), None)
+        self._look_for_unnoted()
+        self._taped = False
+        record = Record(argument_key(call, self._gone.append))
+        shapes = {name: buffer.shape for name, buffer in call.arrays.items()}
+        reads = self._made.plan.compiled.reach(call.scalars, shapes).read
+        for name in (*self.fields, *self.arrays):
+            record.boxes[name] = reads.get(name, ())
+            known = self._needs.setdefault(id(self.memory(name, call)), [])
+            for box in record.boxes[name]:
+                include(known, box)
+        return record
+
+    def _keep(self, record: Record, call: Call) -> None:
+        """The launch has been: its record is the last one with these arguments."""
+        record.number = self._last = self._made.plan.backend.launches
+        if self._way is not None and not record.kept and record.error is None:
+            record.error = self._unkept()
+        for name in (*self.fields, *self.arrays):
+            buffer = self.memory(name, call)
+            if name in call.lent:
+                record.copies[name] = buffer
+            elif buffer.shared or not buffer.owned:
+                record.copies[name] = keep(buffer, buffer.box)
+        self._records.pop(record.key.value, None)
+        self._records[record.key.value] = record
+        nbytes = record.nbytes
+        if nbytes:
+            LEDGER.add(record, nbytes)
+        if len(self._records) > MOST:
+            self._forgot = True
+            del self._records[next(iter(self._records))]
+
+    def memory(self, name: str, call: Call) -> Buffer:
+        """That of a place in a call."""
+        return self.fields[name] if name in self.fields else call.arrays[name]
+
+    # ---- what is known
+
+    def find(self, call: Call) -> Record | None:
+        """The last launch with these arguments; None if none is known.
+
+        AdstackDataAccessError if it may have been recorded by a tape, and what it needs may have changed since.
+        """
+        record = self._records.get(argument_key(call, _nobody).value)
+        if record is not None and record.key.alive:
+            return record
+        unclear = self._tape is not None and (self._takes_arguments or self._is_taped)
+        if unclear and (self.keeps or self._tape != self._generations(call)):
+            raise self._unkept()
+        return None
+
+    def number(self, record: Record | None, buffer: Buffer) -> int | None:
+        """From which launch on changes of a buffer matter; None if there was none that could matter."""
+        if record is not None and (self._takes_arguments or record.kept):
+            return record.number
+        if self._takes_arguments:
+            return 0 if self._forgot else self._unnoted.get(id(buffer))
+        return self.last() or None
+
+    def _too_large(self, wanted: int) -> AdstackDataAccessError:
+        title = self._made.kernel.name
+        return AdstackDataAccessError(
+            f"{title}.grad() needs values that the launch has overwritten: {wanted} bytes, and at most {LEDGER.most} "
+            "are kept without being asked for",
+            loc=self._made.kernel.loc,
+            do="use init(ad_snapshot=True), record the launch with qd.ad.Tape, or write to another field",
+        )
+
+    def _unkept(self) -> AdstackDataAccessError:
+        title = self._made.kernel.name
+        return AdstackDataAccessError(
+            f"{title}.grad() needs values that its last launch has overwritten, or others since, which were not kept",
+            loc=self._made.kernel.loc,
+            do=f"launch {title} on its own before {title}.grad(): once there are gradients, and outside of qd.ad.Tape, "
+            "FwdMode and qd.graph()",
+        )
+
+
+def records_of(made: Specialisation) -> Records | None:
+    """Those of a specialisation, if it has any."""
+    return made.records if isinstance(made.records, Records) else None
+
+
+def _loaded(made: Specialisation) -> set[str]:
+    """The places that the kernel reads."""
+    places = (op.attrs["place"] for op in made.kernel.body.walk() if "place" in op.attrs and op.opdef.reads)
+    return {place.name for place in places if place.role == "primal" and place.kind != "temp"}
+
+
+def _nobody(_: tuple[Any, ...]) -> None:
+    """Nobody wants to know that an array is gone."""

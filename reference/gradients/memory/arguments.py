@@ -1,0 +1,64 @@
+"""What tells the launches of a kernel apart: their numbers, and the memory of their arrays."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .undo import identity
+
+if TYPE_CHECKING:
+    from ...launch.arguments import Call
+
+__all__ = ["ArgumentKey", "argument_key"]
+
+
+class ArgumentKey:
+    """Equal for calls with the same arguments.
+
+    Attributes:
+        value: what is compared.
+        owners: weak references to the ndarrays, and to what owns the memory of numpy arrays: where one is gone, another
+            array may have come to stand in its memory. Of arrays of other libraries only the memory is known.
+    """
+
+    __slots__ = ("owners", "value")
+
+    def __init__(self, value: tuple[Any, ...], owners: list[weakref.ReferenceType[Any]]) -> None:
+        self.value, self.owners = value, owners
+
+    @property
+    def alive(self) -> bool:
+        """Whether all arrays are still there."""
+        return all(owner() is not None for owner in self.owners)
+
+
+def argument_key(call: Call, gone: Callable[[tuple[Any, ...]], None]) -> ArgumentKey:
+    """The key of a call; `gone` is told of its value when one of its arrays is not there any more."""
+    if not call.arrays and not call.scalars:
+        return ArgumentKey((), [])
+    originals = {loan.place: loan.original for loan in call.loans or () if loan.copy is not None}
+    arrays = []
+    for name, buffer in sorted(call.arrays.items(), key=lambda item: item[0]):
+        if not name.endswith(".grad"):
+            original = originals.get(name)
+            arrays.append((name, identity(buffer) if original is None else _place(original)))
+    value = tuple(map(repr, call.scalars)), tuple(arrays)
+
+    def forget(_: weakref.ReferenceType[Any]) -> None:
+        gone(value)
+
+    owned = (buffer for name, buffer in call.arrays.items() if buffer.owned and name not in call.lent)
+    owners: list[weakref.ReferenceType[Any]] = [weakref.ref(buffer, forget) for buffer in owned]
+    owners += [weakref.ref(owner, forget) for owner in (call.owners or {}).values() if _is_referable(owner)]
+    return ArgumentKey(value, owners)
+
+
+def _place(array: Any) -> tuple[Any, ...]:
+    """Where an array of the host lies, and how."""
+    return array.ctypes.data, array.shape, array.strides, array.dtype.str
+
+
+def _is_referable(value: Any) -> bool:
+    return getattr(type(value), "__weakrefoffset__", 0) != 0

@@ -1,0 +1,316 @@
+"""An undo log of memory: what elements held before they were overwritten, linear in the number of those that changed.
+
+Elements that recorded launches need are watched. Where all who write say so before, they are saved then (`guarded`).
+Otherwise a copy of their contents is kept, and compared with the memory at every mark if the generation of their buffer
+says that it changed (always, for memory that is shared with numpy or torch: their writes leave no trace). So writes of
+the host count like those of kernels.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ...analysis.boxes import Box, contains, include, intersection, slices
+from ...runtime.memory.blocks import Block
+from ...runtime.memory.buffers import Array, Buffer
+from ...runtime.threads.scopes import Scoped
+from .guarded import Guarded, differing, differing_within
+
+__all__ = ["Change", "Log", "Overwritten", "Rewound", "Touched", "differing", "identity", "whole"]
+
+_ATTEMPTS: Final = 8
+"""How often memory is put back before a failure to do so is raised."""
+
+
+@dataclass(frozen=True)
+class Touched:
+    """Elements of one buffer: those in some boxes."""
+
+    label: str
+    buffer: Buffer
+    boxes: Sequence[Box]
+
+
+def whole(buffer: Buffer) -> list[Box]:
+    """All elements."""
+    return [tuple((0, extent - 1) for extent in buffer.shape)] if 0 not in buffer.shape else []
+
+
+@dataclass
+class Change:
+    """Elements of one buffer that changed between two marks.
+
+    Attributes:
+        label: what the user calls the memory.
+        buffer: whose elements.
+        positions: flat positions, ascending.
+        values: what is not in memory: the old values, or while they are in memory the new ones.
+    """
+
+    label: str
+    buffer: Buffer
+    positions: npt.NDArray[np.int64]
+    values: Array
+
+    @property
+    def nbytes(self) -> int:
+        return self.positions.nbytes + self.values.nbytes
+
+    def swap(self) -> None:
+        """Exchange the kept values with those in memory."""
+        self.values = self.buffer.exchange(self.positions, self.values)
+
+    def mask(self) -> npt.NDArray[np.bool_]:
+        """Where."""
+        flat = np.zeros(self.buffer.shape, bool)
+        flat.reshape(-1)[self.positions] = True
+        return flat
+
+    def undone(self, contents: Array) -> Array:
+        """A copy of contents with the kept values put in."""
+        copy = np.array(contents)
+        copy.reshape(-1)[self.positions] = self.values
+        return copy
+
+
+class Rewound:
+    """Memory that was wound back, and the way to what it was: whatever interrupts it."""
+
+    def __init__(self) -> None:
+        self._steps: list[tuple[Buffer, npt.NDArray[np.int64], Array]] = []
+
+    def undo(self, change: Change) -> None:
+        """Write old values; the new ones are kept first, and the change has them from then on."""
+        buffer, positions = change.buffer, change.positions
+        keep = functools.partial(self._keep, buffer, positions)
+        change.values = buffer.exchange(positions, change.values, keep)
+
+    def _keep(self, buffer: Buffer, positions: npt.NDArray[np.int64], newer: Array) -> None:
+        self._steps.append((buffer, positions, newer))
+
+    def restore(self) -> None:
+        """Write all that was kept, from the start again when a signal handler raises; its exception comes in the end.
+
+        Writing twice is no harm. What fails time and again is raised, too.
+        """
+        raised: BaseException | None = None
+        for attempt in itertools.count(1):
+            try:
+                for buffer, positions, newer in reversed(self._steps):
+                    buffer.exchange(positions, newer)
+                self._steps.clear()
+                break
+            except BaseException as error:
+                if isinstance(error, Exception) and attempt > _ATTEMPTS:
+                    raise
+                raised = error
+        if raised is not None:
+            raise raised
+
+
+@dataclass
+class Watched:
+    """A buffer of which some elements are needed.
+
+    Attributes:
+        contents: the buffer's at the last mark; only the needed elements count.
+        needed: boxes that hold them.
+        generation: of the buffer at the last mark.
+    """
+
+    label: str
+    buffer: Buffer
+    contents: Array
+    needed: list[Box]
+    generation: int
+
+    def need(self, boxes: Iterable[Box]) -> None:
+        """More elements are needed, from now on; the last mark has just been."""
+        new = [box for box in boxes if not any(contains(known, box) for known in self.needed)]
+        if new:
+            now = self.buffer.read()
+        for box in new:
+            self.contents[slices(box)] = now[slices(box)]
+            include(self.needed, box)
+
+    def changed(self, within: Iterable[Box] | None) -> Change | None:
+        """Which needed elements changed since the last mark, if only those in `within` can have; this is a mark."""
+        if self.generation == self.buffer.generation and not self.buffer.shared:
+            return None
+        self.generation = self.buffer.generation
+        regions = self.needed if within is None or self.buffer.shared else self._common(within)
+        if not regions:
+            return None
+        now = self.buffer.read()
+        found = [self._compared(now, region) for region in regions]
+        positions = np.concatenate([positions for positions, _ in found])
+        values = np.concatenate([values for _, values in found])
+        return Change(self.label, self.buffer, positions, values) if len(positions) else None
+
+    def _common(self, within: Iterable[Box]) -> list[Box]:
+        pairs = ((one, other) for one in self.needed for other in within)
+        return [box for one, other in pairs if (box := intersection(one, other)) is not None]
+
+    def _compared(self, now: Array, region: Box) -> tuple[npt.NDArray[np.int64], Array]:
+        """Flat positions that differ in a region, and the old values there."""
+        at: tuple[Any, ...] = (..., *slices(region))
+        positions, values = differing_within(region, now[at], self.contents[at], now.shape)
+        self.contents.reshape(-1)[positions] = now.reshape(-1)[positions]
+        return positions, values
+
+
+@dataclass
+class Overwritten:
+    """Elements that were overwritten by what no recorded launch computed, and the memory of their gradients.
+
+    Attributes:
+        grad: the gradients.
+        mask: where.
+        given: whether the new values are inputs of the program, so that what their gradient is counts; otherwise they
+            are constants.
+    """
+
+    grad: Buffer
+    mask: npt.NDArray[np.bool_]
+    given: bool
+
+    def cut(self) -> Array:
+        """Set the gradients there to zero; what they were."""
+        contents = np.array(self.grad.read())
+        taken = np.where(self.mask, contents, 0)
+        contents[self.mask] = 0
+        self.grad.write(contents)
+        return taken
+
+
+def identity(buffer: Block) -> Any:
+    """Equal for buffers over the same memory: every call with a numpy array makes one."""
+    if buffer.owned:
+        return id(buffer)
+    if buffer.backend.capabilities.addressed and buffer.storage is not None:
+        return buffer.backend.address(buffer.storage), buffer.shape, buffer.dtype
+    contents = buffer.read()
+    return contents.ctypes.data, contents.nbytes, buffer.dtype
+
+
+class _Quiet(Scoped):
+    """A context in which a log is not told of writes."""
+
+    def __init__(self, log: Log) -> None:
+        self._log, self._before = log, log.silence
+
+    def __enter__(self) -> None:
+        self._log.silence = self.holder()
+
+    def leave(self, kind: Any, error: Any, trace: Any) -> None:
+        """What holds around it holds again."""
+        self._log.silence = self._before
+
+
+class Log:
+    """The watched buffers.
+
+    Args:
+        guarded: whether all launches announce what they write (`launching`) and everybody else does (`Watch.before`),
+            as long as memory is not shared: then elements are copied only where they are about to be written.
+
+    Attributes:
+        holder: gives None once nobody needs the log any more, though nobody may have closed it.
+        silence: gives None unless writes are not to be logged.
+    """
+
+    def __init__(self, *, guarded: bool = False) -> None:
+        self._watched: dict[Any, Watched | Guarded] = {}
+        self._guards = guarded
+        self.holder: Callable[[], Any] | None = None
+        self.silence: Callable[[], Any] | None = None
+
+    def watch(self, touched: Iterable[Touched]) -> None:
+        """From here on, changes of these elements are logged. This is a mark for them."""
+        for one in touched:
+            if not one.buffer.alive:
+                continue
+            key = identity(one.buffer)
+            known = self._watched.get(key)
+            if known is None:
+                known = self._watched[key] = self._new(one)
+            known.need(one.boxes)
+
+    def _new(self, one: Touched) -> Watched | Guarded:
+        if not self._guards or one.buffer.shared or not one.buffer.owned:
+            contents = np.empty(one.buffer.shape, one.buffer.dtype.numpy)
+            return Watched(one.label, one.buffer, contents, [], one.buffer.generation)
+        savers = one.buffer.watched().savers
+        if self not in savers:
+            savers.append(self)
+        return Guarded(one.label, one.buffer)
+
+    # ---- writes that are about to come
+
+    def launching(self, written: Iterable[Touched]) -> Scoped:
+        """A launch inside writes at most these elements."""
+        for one in written:
+            known = self._watched.get(identity(one.buffer))
+            if isinstance(known, Guarded):
+                known.save(one.boxes)
+        return _Quiet(self)
+
+    def quiet(self) -> Scoped:
+        """What is written inside is not to be logged, or known to be."""
+        return _Quiet(self)
+
+    def before(self, buffer: Block) -> None:
+        """Somebody is about to write a buffer."""
+        if self.holder is not None and self.holder() is None:
+            self.close()
+        silent = self.silence is not None and self.silence() is not None
+        known = None if silent else self._watched.get(identity(buffer))
+        if isinstance(known, Guarded):
+            known.save(None)
+
+    def close(self) -> None:
+        """Nothing is about to come any more."""
+        for known in self._watched.values():
+            if isinstance(known, Guarded):
+                self._unsubscribe(known.buffer)
+        self._watched = {}
+
+    def _unsubscribe(self, buffer: Buffer) -> None:
+        """Not be told of writes to a buffer."""
+        if buffer.watch is not None and self in buffer.watch.savers:
+            buffer.watch.savers.remove(self)
+
+    # ---- marks
+
+    def mark(self, written: Iterable[Touched] | None = None) -> list[Change]:
+        """What changed since the last mark, if only the elements `written` can have (None: any)."""
+        within = None if written is None else {identity(one.buffer): one.boxes for one in written}
+        found = []
+        for key, watched in self._watched.items():
+            if not watched.buffer.alive:
+                continue
+            if isinstance(watched, Watched):
+                change = watched.changed(None if within is None else within.get(key, ()))
+            else:
+                change = self._guarded(key, watched)
+            if change is not None:
+                found.append(change)
+        return found
+
+    def _guarded(self, key: Any, guarded: Guarded) -> Change | None:
+        """What changed of a guarded buffer; if it is shared by now, it has to be compared from then on."""
+        changed = guarded.changed() if guarded.saved else None
+        if guarded.buffer.shared:
+            contents = np.empty(guarded.buffer.shape, guarded.buffer.dtype.numpy)
+            watched = Watched(guarded.label, guarded.buffer, contents, [], guarded.buffer.generation)
+            watched.need(guarded.needed)
+            self._watched[key] = watched
+            self._unsubscribe(guarded.buffer)
+        return None if changed is None else Change(guarded.label, guarded.buffer, *changed)

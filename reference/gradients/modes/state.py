@@ -1,0 +1,178 @@
+"""All that is kept for the derivatives of one specialisation: `state_of(made) -> GradientState`.
+
+It is made when it is first asked for, and goes with the specialisation, which holds it without looking into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from ...errors import AdstackDataAccessError
+from ...ir.structure import Place, Value
+from ...launch.specialisation import Specialisation
+from ...runtime.memory.buffers import Array
+from ...runtime.modes import Derived, JournalMode
+from .differentiated import Differentiated
+from .footprints import Footprint, FootprintKey
+from .races import Races
+
+__all__ = [
+    "Accompanied",
+    "ActiveKey",
+    "Beside",
+    "CompiledKey",
+    "DerivedKey",
+    "GradientState",
+    "Journaled",
+    "Latest",
+    "LatestKey",
+    "Mode",
+    "Names",
+    "Recorded",
+    "Role",
+    "Way",
+    "state_of",
+]
+
+Role = Literal["grad", "dual"]
+"""What stands beside a place: its gradient, or its dual."""
+
+Mode = Literal["forward", "reverse", "rewinding", "checked"]
+"""Forward mode; reverse mode, and the same on memory that can be wound back; the kernel with checks of its reads."""
+
+Way = Literal["rewinding", "parted", "journaled"]
+"""How a launch is made whose reverse pass needs what it overwrites: as it is, with copies of memory from before it; as
+several launches, one for each stretch of the kernel, each with such copies; or with a log of what it loads.
+"""
+
+Names = tuple[str, ...]
+"""The names of the places that have memory beside them, in order."""
+
+
+class DerivedKey(NamedTuple):
+    """Of a kernel in a mode."""
+
+    mode: Mode
+    names: Names
+
+
+class CompiledKey(NamedTuple):
+    """Of a compiled mode; `marked` are the places whose reads leave marks."""
+
+    mode: Mode
+    names: Names
+    marked: frozenset[str]
+
+
+class LatestKey(NamedTuple):
+    """Of the compiled mode that was asked for last."""
+
+    mode: Mode
+    marked: frozenset[str]
+
+
+class ActiveKey(NamedTuple):
+    """Of scalar parameters that something with such memory beside it depends on."""
+
+    role: Role
+    names: Names
+
+
+class Accompanied(NamedTuple):
+    """The places that had memory beside them when so many fields had been placed."""
+
+    placed: int
+    places: list[Place]
+
+
+class Latest(NamedTuple):
+    """The mode that was asked for last.
+
+    Attributes:
+        places: those with memory beside them, then: another list means that some came or went.
+        mode: what serves it.
+        checked: whether it was looked at that there is something to differentiate.
+    """
+
+    places: list[Place]
+    mode: Differentiated
+    checked: bool
+
+
+class Recorded(NamedTuple):
+    """The way in which a tape recorded a launch last; `places` are as in `Latest`."""
+
+    places: list[Place]
+    way: Way
+
+
+class Beside(NamedTuple):
+    """See `Derived.beside`, of the mode "rewinding"; `places` are as in `Latest`."""
+
+    places: list[Place]
+    names: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Journaled:
+    """A specialisation that logs what its reverse mode needs.
+
+    Attributes:
+        forward: launches like the specialisation, with memory for the logs; `sizing`: the same without being heard.
+        backward: its reverse mode.
+        mode: the logs.
+    """
+
+    forward: Specialisation
+    sizing: Specialisation
+    backward: Differentiated
+    mode: JournalMode
+
+
+@dataclass(eq=False)
+class GradientState:
+    """What is known of the derivatives of one specialisation.
+
+    Attributes:
+        real: the primal places of real numbers that may have memory beside them.
+        accompanied: those that have some.
+        checked: the sets of names for which there is something to differentiate.
+        derived: the kernel in a mode, as IR.
+        compiled: the same, compiled.
+        latest: the compiled modes that were asked for last.
+        races: by the names of the places that are differentiated.
+        parts: the specialisation as several; None if nobody asked.
+        journals: the specialisation with logs.
+        journal_sizes: how much room the logs of the last launch took; None if there was none.
+        footprints: the elements that launches touch.
+        active: the scalar parameters that what is differentiated depends on.
+        recorded: how a tape records a launch; the key says whether that has to be in one piece.
+        refusals: why a launch can't be recorded in some way, by the names of the places with gradients.
+        beside: what launches copy of what they are about to overwrite.
+    """
+
+    real: dict[Role, list[Place]] = field(default_factory=dict)
+    accompanied: dict[Role, Accompanied] = field(default_factory=dict)
+    checked: set[Names] = field(default_factory=set)
+    derived: dict[DerivedKey, Derived] = field(default_factory=dict)
+    compiled: dict[CompiledKey, Differentiated] = field(default_factory=dict)
+    latest: dict[LatestKey, Latest] = field(default_factory=dict)
+    races: dict[Names, Races] = field(default_factory=dict)
+    parts: list[Specialisation] | None = None
+    journals: dict[Names, Journaled] = field(default_factory=dict)
+    journal_sizes: Array | None = None
+    footprints: dict[FootprintKey, Footprint] = field(default_factory=dict)
+    active: dict[ActiveKey, set[Value]] = field(default_factory=dict)
+    recorded: dict[bool, Recorded] = field(default_factory=dict)
+    refusals: dict[Names, dict[Way, AdstackDataAccessError]] = field(default_factory=dict)
+    beside: Beside | None = None
+
+
+def state_of(made: Specialisation) -> GradientState:
+    """The state of a specialisation."""
+    state = made.gradients
+    if not isinstance(state, GradientState):
+        state = made.gradients = GradientState()
+    return state

@@ -1,0 +1,10 @@
+"""`Tape`: launches that are recorded, and differentiated in reverse.
+
+tape.py      Tape; inside.py: calls of functions with a gradient of their own, or without any
+recorded.py  how a launch is made so that it can be differentiated after memory went on
+links.py     numbers of the host that know where they came from
+losses.py    what a tape starts from; reached.py: a loss that nothing computes is an error
+check.py     gradients compared with differences of the loss; nearness.py bounds how far rounding carries these
+report.py    what a tape has kept
+May import: the rest of gradients but launches and forward; launch and below.
+"""

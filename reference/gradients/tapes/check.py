@@ -1,0 +1,122 @@
+"""Gradients compared with differences of the loss, within what rounding and the step can explain: nothing to tune.
+
+The loss rounds: running error analysis of the recorded launches bounds by how much. So a central difference over a
+step h is within noise / h of that of the exact loss, and the wider the step, the more it tells, until the loss bends.
+That shows: as long as the differences over two steps agree within their noise, the step is widened.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from ...errors import AdstackAssertionError
+from ...ir.types import from_numpy
+from ...runtime.memory.buffers import Array
+from ..memory.undo import identity
+from .losses import Loss
+from .nearness import value_bound
+
+if TYPE_CHECKING:
+    from ..events import Event
+
+__all__ = ["check_gradients"]
+
+WIDER: Final = 8
+"""From step to step: how often the loss is computed depends on it, the verdict does not."""
+
+
+def check_gradients(loss: Loss, events: Sequence[Event], fields: Sequence[Any]) -> None:
+    """Raise AdstackAssertionError where a gradient differs from what differences of the loss say.
+
+    Memory is as it was before the first event, and is again afterwards.
+    """
+    noise, start = value_bound(events, _memory(loss))
+    if not np.isfinite(noise):
+        warnings.warn("grad_check says nothing: rounding may move the loss by any amount", stacklevel=2)
+        return
+
+    def value() -> float:
+        for event in events:
+            event.again()
+        result = loss.value()
+        for buffer, contents in start:
+            buffer.write(contents)
+        return result
+
+    wrong = [line for field in fields for line in _differences(field, value, noise)]
+    if wrong:
+        shown = "\n".join(f"  {line}" for line in wrong[:8])
+        raise AdstackAssertionError(
+            f"{len(wrong)} gradients differ from finite differences:\n{shown}",
+            do="look for steps: floor, casts to integers, branches; a custom gradient may be wrong",
+        )
+
+
+def _memory(loss: Loss) -> Hashable:
+    """What the loss's memory is known by."""
+    if hasattr(loss.data, "detach"):
+        array = loss.data.detach().numpy()
+        return array.ctypes.data, array.nbytes, from_numpy(array.dtype)
+    memory: Hashable = identity(loss.data.buffer)
+    return memory
+
+
+def _differences(field: Any, value: Callable[[], float], noise: float) -> list[str]:
+    """What is wrong with the gradient of one field."""
+    contents = field.to_numpy()
+    gradients = field.grad.to_numpy()
+    found = []
+    for at in np.ndindex(contents.shape):
+        found_slope = _widest(_slopes(field, contents, at, value, noise))
+        if found_slope is not None and not abs(float(gradients[at]) - found_slope.slope) <= found_slope.doubt:
+            place = f"{field.label}.grad[{', '.join(map(str, at))}]"
+            said = f"{found_slope.slope:.6g} +- {found_slope.doubt:.2g}"
+            found.append(f"{place} is {gradients[at]}, differences say {said}")
+    field.from_numpy(contents)
+    return found
+
+
+class Slope(NamedTuple):
+    """A difference quotient, and how far it may be from the derivative."""
+
+    slope: float
+    doubt: float
+
+
+def _widest(slopes: Iterator[Slope]) -> Slope | None:
+    """That of the widest step over which the loss does not visibly bend; how much it begins to counts as doubt."""
+    narrow, found = next(slopes, None), None
+    for wide in slopes:
+        assert narrow is not None
+        apart = abs(wide.slope - narrow.slope)
+        if apart > wide.doubt + narrow.doubt:
+            return Slope(narrow.slope, narrow.doubt + apart)
+        narrow, found = wide, Slope(wide.slope, wide.doubt + apart)
+    return found
+
+
+def _slopes(
+    field: Any, contents: Array, at: tuple[int, ...], value: Callable[[], float], noise: float
+) -> Iterator[Slope]:
+    """Central differences of the loss along one number, over wider and wider steps, as long as they are defined."""
+    x, kind = contents[at], contents.dtype.type
+    eps = float(np.finfo(kind).eps)
+    step = WIDER * max(abs(float(x)), eps) * eps
+    while step <= max(1.0, abs(float(x))):
+        with np.errstate(over="ignore"):
+            ends = x + kind(step), x - kind(step)
+        losses = []
+        for moved in ends:
+            changed = contents.copy()
+            changed[at] = moved
+            field.from_numpy(changed)
+            losses.append(value())
+        width = float(ends[0]) - float(ends[1])
+        if not (np.isfinite(losses).all() and 0 < width < np.inf):
+            return
+        yield Slope((losses[0] - losses[1]) / width, 2 * noise / width)
+        step *= WIDER

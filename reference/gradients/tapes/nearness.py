@@ -1,0 +1,160 @@
+"""How far rounding can carry what a run computes: its values, its gradients or its duals, whatever the backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...error_analysis.chain import Step, Written, chained
+from ...ir.structure import Kernel
+from ...launch.arguments import Call
+from ...launch.specialisation import Specialisation
+from ...runtime import state
+from ...runtime.memory.buffers import Array, Buffer
+from ...runtime.modes import forward_mode
+from ...runtime.threads.recording import recording
+from ..events import Event, HostWrites, Launch
+from ..memory.undo import identity
+from ..modes.companions import companions
+
+__all__ = ["error_bounds", "value_bound"]
+
+
+def error_bounds(run: Callable[[], Any], of: str, data: Sequence[Any]) -> list[Array]:
+    """Bounds on |computed - exact| for what `run()` makes of fields or ndarrays; memory is as before afterwards.
+
+    Args:
+        run: launches kernels; what the host does between launches must not write.
+        of: "value": what the data holds afterwards; "grad": its gradients, propagated back through all launches from
+            those that it has now; "dual": its duals, from those that it has now.
+        data: fields or ndarrays.
+    """
+    watch = _Watch(of)
+    try:
+        with recording(watch):
+            run()
+    finally:
+        watch.restore()
+    bounds = watch.bounds()
+    parts = [one if of == "value" else getattr(one, of) for one in data]
+    unknown = np.zeros(())
+    return [np.broadcast_to(bounds.get(identity(part.buffer), unknown), part.buffer.shape) for part in parts]
+
+
+def value_bound(events: Sequence[Event], memory: Hashable) -> tuple[float, list[tuple[Buffer, Array]]]:
+    """A bound on the error of the one number in a memory when what a tape recorded happens again.
+
+    Args:
+        events: what it recorded; memory is as before afterwards.
+        memory: the identity of the buffer.
+
+    Returns:
+        The bound; each buffer that the events touch, with its contents.
+    """
+    watch = _Watch("value")
+    try:
+        with recording(watch):
+            for event in events:
+                watch.event(event)
+        watch.host()
+    finally:
+        watch.restore()
+    return float(np.max(watch.bounds().get(memory, np.zeros(1)))), list(watch.memory.values())
+
+
+class _Watch:
+    """Launches kernels, and keeps what each of them was and what memory held before all of them."""
+
+    def __init__(self, of: str) -> None:
+        self.of = of
+        self.steps: list[Step | Written] = []
+        self.written: dict[Hashable, tuple[Buffer, Array]] = {}
+        self.memory: dict[Hashable, tuple[Buffer, Array]] = {}
+        self.gradients: dict[Hashable, Hashable] = {}
+
+    def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Launch."""
+        made, call, runtime = kernel.prepared(args, kwargs)
+        self.note(made, call, runtime)
+        return made.launch(call)
+
+    def event(self, event: Event) -> None:
+        """What a tape recorded, again."""
+        for change in event.changes:
+            self._keep(change.buffer)
+        if isinstance(event, Launch):
+            self.note(event.made, event.call, state.current())
+        event.again()
+        if isinstance(event, HostWrites):
+            for change in event.changes:
+                self._host(change.buffer, change.mask())
+
+    def note(self, made: Specialisation, call: Call, runtime: state.Runtime) -> None:
+        """A launch that is about to be."""
+        self.host()
+        found = companions(made, "dual" if self.of == "dual" else "grad")
+        program: Kernel = made.kernel
+        if self.of == "dual" and found:
+            program = forward_mode(program, found, runtime.options).kernel
+        names = {name for name, place in program.places.items() if place.kind in ("field", "ndarray")}
+        buffers = {name: _buffer(made, call, name) for name in names}
+        for name, companion in found.items():
+            role = "dual" if self.of == "dual" else "grad"
+            beside = call.arrays.get(companion.name) or getattr(made.fields[name], role).buffer
+            if companion.name in names:
+                buffers[companion.name] = beside
+            if self.of == "grad":
+                self._keep(beside)
+                self.gradients[identity(buffers[name])] = identity(beside)
+        for buffer in buffers.values():
+            self._keep(buffer)
+        self.steps.append(Step(program, {n: identity(b) for n, b in buffers.items()}, tuple(call.scalars)))
+
+    def host_wrote(self, array: Any, where: Any) -> None:
+        """Remember which elements."""
+        self._host(array.buffer, where)
+
+    def _host(self, buffer: Buffer, where: Any) -> None:
+        self._keep(buffer)
+        _, mask = self.written.setdefault(identity(buffer), (buffer, np.zeros(buffer.shape, bool)))
+        mask[where] = True
+
+    def host(self) -> None:
+        """What the host has written since the last launch is there now."""
+        for key, (buffer, mask) in self.written.items():
+            at = np.flatnonzero(mask)
+            self.steps.append(Written(key, at, buffer.read().reshape(-1)[at]))
+        self.written.clear()
+
+    def _keep(self, buffer: Buffer) -> None:
+        self.memory.setdefault(identity(buffer), (buffer, np.array(buffer.read())))
+
+    def restore(self) -> None:
+        """Put memory back."""
+        for buffer, contents in self.memory.values():
+            buffer.write(contents)
+
+    def bounds(self) -> dict[Hashable, Array]:
+        """By the identity of the buffers of values, gradients or duals."""
+        contents = {key: kept for key, (_, kept) in self.memory.items()}
+        if self.of != "grad":
+            return chained(self.steps, contents)
+        adjoints = {key: contents[grad] for key, grad in self.gradients.items()}
+        found = chained(self.steps, contents, adjoints)
+        return {self.gradients[key]: bound for key, bound in found.items()}
+
+
+def _buffer(made: Specialisation, call: Call, name: str) -> Any:
+    """The memory of a place of the kernel, or of the dual of one."""
+    if name in call.arrays:
+        return call.arrays[name]
+    if name in made.fields:
+        return made.fields[name].buffer
+    return next(data.dual.buffer for data in made.fields.values() if _is_dual(data, name))
+
+
+def _is_dual(data: Any, name: str) -> bool:
+    dual = data.dual
+    return dual is not None and dual.is_placed and dual.place.name == name

@@ -1,0 +1,89 @@
+"""What a tape can't link is an error: a loss that nothing computes, and numbers that go where adjoints do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import AdstackRuntimeError
+from ...launch.arguments import Call
+from ...launch.array_arguments import is_torch
+from ...launch.specialisation import Specialisation
+from ...runtime.memory.buffers import Buffer
+from ...values.linked import Linked
+from ..events import CustomCall, Event, HostWrites, Launch
+from ..memory.undo import identity
+from ..scalar_arguments import active_parameters, unlink
+from .links import LinkedWrites, Links
+from .losses import Loss
+
+__all__ = ["check_reached", "check_scalars"]
+
+
+def check_reached(
+    loss: Loss, events: Sequence[Event], gradients: Iterable[Buffer], calls: Sequence[tuple[Any, tuple[Any, ...]]]
+) -> None:
+    """An error if launches were recorded, none of them computes the loss, and so all gradients would be zero.
+
+    Args:
+        loss: of the tape.
+        events: what it recorded.
+        gradients: memory of gradients that a caller may have filled: what they hold is propagated, too.
+        calls: (kernel, arguments).
+    """
+    if not any(isinstance(event, Launch) for event in events) or _is_reached(loss, events, calls):
+        return
+    own = None if is_torch(loss.data) else loss.data.grad.buffer
+    if any(gradient is not own and np.any(gradient.read()) for gradient in gradients):
+        return
+    label = "tensor" if is_torch(loss.data) else loss.data.label
+    raise AdstackRuntimeError(
+        f"nothing that the Tape recorded computes its loss, {label}: all gradients would be zero",
+        note="float(), math, numpy and formatting make plain numbers, which are constants",
+        do="let a kernel write the loss, or store what a kernel returns as it is: loss[None] = k()",
+    )
+
+
+def _is_reached(loss: Loss, events: Sequence[Event], calls: Sequence[tuple[Any, tuple[Any, ...]]]) -> bool:
+    """Whether an adjoint of the loss may reach a launch."""
+    if is_torch(loss.data):
+        return any(is_torch(argument) for _, args in calls for argument in args)
+    grad, memory = loss.data.grad.buffer, identity(loss.data.buffer)
+    for event in reversed(events):
+        if isinstance(event, LinkedWrites):
+            if event.grad is grad:
+                return any(node is not None for node in event.nodes)
+        elif isinstance(event, HostWrites):
+            if any(one.grad is grad and one.mask.any() for one in event.overwritten):
+                return False
+        elif isinstance(event, CustomCall) or (isinstance(event, Launch) and _computes(event, memory)):
+            return True
+    return False
+
+
+def _computes(launch: Launch, memory: Any) -> bool:
+    """Whether a launch may write this memory."""
+    return any(identity(touched.buffer) == memory for touched in launch.written())
+
+
+# ---- scalar arguments
+
+
+def check_scalars(made: Specialisation, call: Call, links: Links, events: Sequence[Event]) -> None:
+    """An error for a scalar argument that depends on a recorded launch, if something differentiated depends on it."""
+    if not any(isinstance(scalar, Linked) for scalar in call.scalars):
+        return
+    active = active_parameters(made, "grad")
+    for param, scalar in zip(made.kernel.params, call.scalars, strict=True):
+        origin = links.origin(scalar) if param in active else ""
+        if origin:
+            raise AdstackRuntimeError(
+                f"the argument {param.name} of {made.kernel.name} depends on what {origin} returned, and scalar "
+                "arguments have no gradient",
+                loc=made.kernel.loc,
+                do=f"store the number in a field of shape () with needs_grad=True and read that in {made.kernel.name}, "
+                "or write float(...) around it if it is a constant",
+            )
+    unlink(call)

@@ -1,0 +1,349 @@
+"""`Tape`: launches are recorded, and differentiated in reverse when it is left."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...data.ndarrays import Ndarray
+from ...errors import AdstackRuntimeError
+from ...launch.arguments import Call
+from ...launch.specialisation import Specialisation
+from ...runtime import state
+from ...runtime.memory.blocks import Block
+from ...runtime.memory.buffers import Buffer
+from ...runtime.memory.observers import OBSERVERS
+from ...runtime.protocol.abilities import exclusively
+from ...runtime.threads.recording import RECORDERS, is_recording, recording
+from ...runtime.threads.scopes import Entry, Scoped
+from ...runtime.threads.turn import TURN
+from ..access import launch_checked
+from ..clearing import claim, clear_all, is_another_threads
+from ..events import CustomCall, Event, HostWrites, Launch
+from ..memory.positions import flat_positions
+from ..memory.undo import Change, Log, Overwritten, Rewound, Touched, identity, whole
+from ..modes.companions import companions
+from .check import check_gradients
+from .inside import Constants, Inside
+from .links import LinkedWrites, Links
+from .losses import Loss
+from .reached import check_reached, check_scalars
+from .recorded import recordable
+from .report import Kept, TapeReport
+
+__all__ = ["Tape"]
+
+
+class Tape(Scoped):
+    """Computes the gradient of a loss with respect to everything that has one.
+
+        with qd.ad.Tape(loss):
+            step()
+            evaluate(loss)
+
+    On entry gradients and the loss are set to zero. On leaving, the loss's gradient is set to one and the recorded
+    launches are differentiated, last first, each in the memory of its own time: elements that were overwritten since
+    are put back for it, and the final state is there again at the end. Leaving by an exception differentiates nothing.
+    What a kernel returns, and what the host reads, knows where it came from, also where the host computes with it:
+    storing it links the chain, `loss[None] = 2 * k()`. What else the host writes inside is an input like what was there
+    on entry: the gradient of an element is that of all values that it was given from outside, added up. It records the
+    launches of the thread that opened it; what other threads write of its memory is from outside, too.
+
+    Args:
+        loss: a field of rank 0, an ndarray or a torch tensor of one element, with a gradient.
+        clear_gradients: whether gradients of fields, and of the ndarrays that recorded launches get, start from zero;
+            those that a tape of another thread used last do so when a recorded launch first uses them.
+        validation: whether a launch that overwrites an element that it has read is an error.
+        grad_check: fields whose gradients are compared with finite differences.
+
+    Attributes:
+        calls: what was recorded: (kernel, arguments), in order.
+    """
+
+    def __init__(
+        self,
+        loss: Any,
+        clear_gradients: bool = True,
+        validation: bool = False,
+        grad_check: Sequence[Any] | None = None,
+    ) -> None:
+        self.loss = Loss(loss)
+        self.clear_gradients = clear_gradients
+        self.validation = validation
+        self.grad_check = list(grad_check or ())
+        self.calls: list[tuple[Any, tuple[Any, ...]]] = []
+        self._events: list[Event] = []
+        self._log = Log(guarded=True)
+        self._cleared: dict[int, Buffer] = {}
+        self._gradients: dict[Any, Buffer] = {}
+        self._written_by_host: dict[Any, tuple[Any, Any]] = {}
+        self._told: set[int] = set()
+        self._links = Links()
+        self._kept: list[tuple[Any, ...]] = []
+        self._torn = ""
+        self._recorder: Entry[Any] | None = None
+        self._observer: Entry[Any] | None = None
+
+    def __enter__(self) -> Tape:
+        if is_recording():
+            raise AdstackRuntimeError("a Tape can't be opened inside another Tape or FwdMode", do="leave that first")
+        try:
+            with TURN.lock:
+                self._begin()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def _begin(self) -> None:
+        """Be in charge, from a moment on at which no launch is under way in another thread."""
+        if self.clear_gradients:
+            clear_all("grad")
+        self.loss.start()
+        holder = self._log.holder = self.holder()
+        self._recorder = RECORDERS.begin(self, holder)
+        self._observer = OBSERVERS.begin(self, holder)
+        exclusively(state.current().backend, _nothing)
+
+    def _end(self) -> None:
+        """Be in charge no longer."""
+        self._links.close()
+        if self._recorder is not None:
+            RECORDERS.end(self._recorder)
+        if self._observer is not None:
+            OBSERVERS.end(self._observer)
+        self._log.close()
+
+    def leave(self, kind: Any, error: Any, trace: Any) -> None:
+        """Differentiate, unless something has gone wrong."""
+        self._links.close()
+        try:
+            if kind is None:
+                self.grad()
+        finally:
+            self._end()
+
+    def grad(self) -> None:
+        """Differentiate what was recorded."""
+        with TURN.lock, recording(None):
+            self._check_whole()
+            self._note_host()
+            check_reached(self.loss, self._events, self._gradients.values(), self.calls)
+            self.loss.seed()
+            self._links.start()
+            rewound = Rewound()
+            with self._log.quiet():
+                try:
+                    self._unwind(rewound)
+                    if self.grad_check:
+                        check_gradients(self.loss, self._events, self.grad_check)
+                    for event in self._events:
+                        if isinstance(event, HostWrites):
+                            event.give_back()
+                finally:
+                    rewound.restore()
+
+    def _unwind(self, rewound: Rewound) -> None:
+        for number, event in reversed(list(enumerate(self._events))):
+            self._links.flush(number)
+            event.reverse()
+            for change in reversed(event.changes):
+                rewound.undo(change)
+        self._links.flush(-1)
+
+    def _check_whole(self) -> None:
+        """Raise AdstackRuntimeError if something that was recorded has not come to its end."""
+        if self._torn:
+            raise AdstackRuntimeError(
+                f"{self._torn} did not come to its end inside this Tape: what it has written is not known",
+                do="leave the Tape by the exception, and begin with a new one",
+            )
+
+    # ---- recording
+
+    def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Launch, and record."""
+        self._check_whole()
+        made, call, runtime = kernel.prepared(args, kwargs)
+        check_scalars(made, call, self._links, self._events)
+        if self.clear_gradients:
+            self._clear_arrays(made, call)
+        for launch in recordable(made, call, runtime, whole=self.validation):
+            result = self._record(launch, runtime)
+        if made.records is not None:
+            made.records.note_taped(call)
+        self.calls.append((kernel, (*args, *kwargs.values())))
+        self._kept.append(made.life.objects())
+        return result
+
+    def _record(self, launch: Launch, runtime: state.Runtime) -> Any:
+        """Launch, and log what it changes of what is needed."""
+        self._note_host()
+        self._note_gradients(launch)
+        written, (before, after) = launch.written(), launch.needed()
+        self._log.watch(before)
+        if self.grad_check:
+            self._log.watch(written)
+        self._torn = f"the launch of {launch.title}"
+        with self._log.launching(written):
+            result = self._launched(launch, runtime)
+        launch.changes = self._log.mark(written)
+        self._log.watch(after)
+        self._append(launch)
+        self._torn = ""
+        return self._links.returned(launch, result)
+
+    def _append(self, event: Event) -> None:
+        self._links.note_event()
+        self._events.append(event)
+
+    def _launched(self, launch: Launch, runtime: state.Runtime) -> Any:
+        if self.validation and launch.mode is not None:
+            return launch_checked(launch, runtime)
+        return launch.launch()
+
+    def replaced(self, primal: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run a function that has a gradient of its own, and record the call."""
+        self._check_whole()
+        self._note_host()
+        inside = Inside(self._log if self.grad_check else None, self._links, function.__name__)
+        self._torn = f"the call of {function.__name__}"
+        with recording(inside):
+            result = function(*args, **kwargs)
+        event = CustomCall(primal, function, args, kwargs, changes=self._log.mark())
+        self._log.watch(Touched(label, buffer, whole(buffer)) for label, buffer in inside.touched.values())
+        self.calls.append((primal, args))
+        self._append(event)
+        self._torn = ""
+        return result
+
+    def constant(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run a function whose launches count as constants."""
+        self._check_whole()
+        self._note_host()
+        inside = Constants(self._gradients)
+        self._torn = f"the call of {function.__name__}"
+        with recording(inside):
+            result = function(*args, **kwargs)
+        changes = self._log.mark()
+        if changes or inside.overwritten:
+            self._append(HostWrites(inside.overwritten, changes=changes))
+        self._torn = ""
+        return result
+
+    def host_wrote(self, array: Any, where: Any) -> None:
+        """Note which elements the host wrote."""
+        grad = self._gradients.get(identity(array.buffer))
+        if grad is not None:
+            _, mask = self._written_by_host.setdefault(id(grad), (grad, np.zeros(grad.shape, bool)))
+            mask[where] = True
+
+    def host_read(self, array: Any, position: tuple[int, ...], value: float) -> Any:
+        """What was read has the adjoint of the number, if it has a gradient."""
+        if array.grad is None or not array.grad.is_placed:
+            return value
+        self._split_host(array)
+        return self._links.read(array.grad.buffer, position, value)
+
+    def host_linked(self, array: Any, where: Any, entries: Sequence[Any]) -> None:
+        """Note where numbers went that know where they came from; what has no gradient takes them as they are."""
+        if array.grad is None or not array.grad.is_placed:
+            return
+        nodes = [self._links.node_of(entry, array.label) for entry in entries]
+        if self.grad_check:
+            raise AdstackRuntimeError(
+                f"grad_check can't repeat what the host computed with what kernels returned: it was stored in "
+                f"{array.label}",
+                do="leave grad_check out, or let a kernel do it",
+            )
+        self._split_host(array)
+        grad = array.grad.buffer
+        self._told.add(id(grad))
+        positions = flat_positions(grad, where)
+        self._append(LinkedWrites(links=self._links, grad=grad, positions=positions, nodes=nodes))
+
+    def _split_host(self, array: Any) -> None:
+        """What the host wrote until now was before what it does next with an array that has a gradient."""
+        self._gradients[identity(array.buffer)] = array.grad.buffer
+        self._note_overwritten([])
+
+    def before_others(self, buffer: Block) -> None:
+        """Another thread is about to write: that is from outside, for all elements, whether launches need them or not.
+
+        Which elements these are shows when they are compared with what they are now.
+        """
+        if isinstance(buffer, Buffer) and identity(buffer) in self._gradients:
+            self._note_host()
+            self._log.watch([Touched("memory that another thread wrote", buffer, whole(buffer))])
+            self._log.before(buffer)
+
+    def _note_host(self) -> None:
+        """Make an event of what the host did since the last one."""
+        self._note_overwritten(self._log.mark())
+        self._told.clear()
+
+    def _note_overwritten(self, changes: list[Change]) -> None:
+        written, self._written_by_host = self._written_by_host, {}
+        told = set(self._told)
+        self._told.update(written)
+        self._add_from_outside(changes, written, told)
+        overwritten = [Overwritten(grad, mask, given=True) for grad, mask in written.values()]
+        if changes or overwritten:
+            self._append(HostWrites(overwritten, changes=changes))
+
+    def _add_from_outside(
+        self, changes: list[Change], written: dict[int, tuple[Buffer, Any]], told: Collection[int]
+    ) -> None:
+        """Add the elements that numpy, torch or other threads wrote, as far as they changed; not where it was told."""
+        for change in changes:
+            grad = self._gradients.get(identity(change.buffer))
+            if grad is not None and id(grad) not in told:
+                _, mask = written.setdefault(id(grad), (grad, np.zeros(grad.shape, bool)))
+                mask |= change.mask()
+
+    def _note_gradients(self, launch: Launch) -> None:
+        for primal, grad in launch.gradients:
+            key = identity(primal)
+            if self._gradients.get(key) is not grad:
+                self._gradients[key] = grad
+                self._take(grad)
+
+    def _take(self, grad: Buffer) -> None:
+        """Work with gradients that may be another thread's until now."""
+        if grad.owned:
+            if self.clear_gradients and is_another_threads(grad):
+                grad.write(0)
+            claim(grad)
+
+    def _clear_arrays(self, made: Specialisation, call: Call) -> None:
+        """Start gradients of ndarrays from zero, once each; those of torch tensors add up, as torch has it."""
+        arrays = companions(made, "grad").values() if call.arrays else ()
+        found = [call.arrays[p.name] for p in arrays if p.kind == "ndarray"]
+        found += [d.grad.buffer for d in made.fields.values() if isinstance(d, Ndarray) and d.grad is not None]
+        for buffer in found:
+            if buffer.owned and id(buffer) not in self._cleared:
+                buffer.write(0)
+                self._cleared[id(buffer)] = buffer
+
+    # ---- what was kept
+
+    def report(self) -> TapeReport:
+        """What was kept of overwritten memory, per event and buffer, and how large it is."""
+        kept = (
+            Kept(self._title(number, event), place, elements, size)
+            for number, event in enumerate(self._events)
+            for place, elements, size in event.kept()
+        )
+        return TapeReport(tuple(kept))
+
+    def _title(self, number: int, event: Event) -> str:
+        if isinstance(event, HostWrites):
+            return event.title
+        position = sum(not isinstance(e, HostWrites) for e in self._events[:number])
+        return f"launch {position}: {event.title}"
+
+
+def _nothing() -> None:
+    """There is nothing to do but to wait."""
