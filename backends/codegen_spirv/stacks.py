@@ -6,45 +6,23 @@ of stacks whose capacity only the thread knows: there are so many, and a thread 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op, Value
 from adstack.ir.types import DType, StackType, i64, u32, u64
 
 from .checks import DEVICE, RELAXED, refuse
 from .code import Num
+from .machine import Machine
 from .memory import Address
 from .opcodes import Op as Spv
 from .opcodes import Storage
 from .region import RegionEmitter, handles
 
-__all__ = ["Machine", "overflowed"]
+__all__ = ["overflowed"]
 
 _MOST_SLOTS = 4096
 _SLOTS = 64
 """Of a machine, and of one whose capacity is not known when compiling: drivers have little memory for each thread."""
-
-
-@dataclass(frozen=True)
-class Machine:
-    """A stack that counts for itself.
-
-    Attributes:
-        site: its number, for the overflow record.
-        slots: how many there is memory for.
-        capacity: how many it may use (i64).
-        primal, adjoint: variables that hold its values.
-        count: a variable (i64).
-    """
-
-    site: int
-    dtype: DType
-    slots: int
-    capacity: Num
-    primal: int
-    adjoint: int
-    count: int
 
 
 @handles("stack.alloca")

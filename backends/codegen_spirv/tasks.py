@@ -17,7 +17,7 @@ from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op, Program, Task, Value
 from adstack.ir.types import DType, i64, u32, u64
 
-from . import access, atomics, checks, control, random, stacks
+from . import access, atomics, calls, checks, control, pure, random, stacks
 from .code import Code, Num
 from .context import REPORTS, Context
 from .frame import TaskFrame
@@ -34,7 +34,7 @@ __all__ = ["Emitted", "Shader", "emit_program"]
 
 _MOST_CALLS = 12
 """With more of them, the code of functions is kept short: drivers write it out for every call."""
-_EMITTERS = (access, atomics, checks, control, random, stacks)
+_EMITTERS = (access, atomics, calls, checks, control, pure, random, stacks)
 """Importing them registers what they emit."""
 
 

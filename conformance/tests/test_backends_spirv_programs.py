@@ -13,6 +13,7 @@ from test_backends_llvm_stacks import inputs, steps
 from vulkan_kit import BOTH_WAYS, POOR, STRICT, agree_on, backend, compiled, tasks_of, validate
 
 from adstack import interpreter
+from adstack.backends.codegen_spirv.emitters import EMITTERS
 from adstack.backends.codegen_spirv.region import HANDLERS
 from adstack.backends.codegen_spirv.tasks import emit_program
 from adstack.backends.codegen_spirv.text import listing
@@ -29,7 +30,7 @@ STRUCTURE = {"parallel_for", "yield", "return"}
 
 def test_every_operation_that_no_row_gives_a_meaning_to_has_a_handler():
     wanted = {name for name, row in TABLE.items() if row.meaning is None and not row.transcendental}
-    assert set(HANDLERS) == wanted - STRUCTURE
+    assert HANDLERS.keys() - EMITTERS.keys() == wanted - STRUCTURE
 
 
 # ---- control flow
