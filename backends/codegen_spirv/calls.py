@@ -8,11 +8,11 @@ from adstack.ir.functions import builtin
 from adstack.ir.structure import Function, Op, Region
 from adstack.ir.types import f64
 
-from .code import Code, Num
-from .doubts import ORDINARY, Doubts
-from .module import Module, instruction
-from .opcodes import Op as Spv
+from .assembly.code import Code, Num
+from .assembly.module import Module, instruction
+from .assembly.opcodes import Op as Spv
 from .region import RegionEmitter, handles
+from .scalars.speculation import ORDINARY, Speculation
 
 __all__: list[str] = []
 
@@ -62,20 +62,20 @@ def _emitted(m: Module, function: Function, body: Region, quick: bool) -> int:
     where that may be wrong is noted, and then all is done again, in ways that are always right.
     """
     code = Code(m)
-    doubts = Doubts(code, function.builtin) if quick else None
+    speculation = Speculation(code, function.builtin) if quick else None
     e = RegionEmitter(code)
     params: list[int] = []
     for arg in body.args:
         number = Num(code, arg.dtype, m.new())
         params += instruction(Spv.FunctionParameter, m.type(arg.dtype), number.id)
         e.bind(arg, number)
-    if doubts is not None and function.builtin and function.name in ORDINARY:
-        doubts.argument(e.get(body.args[0]), *ORDINARY[function.name])
+    if speculation is not None and function.builtin and function.name in ORDINARY:
+        speculation.require_ordinary(e.get(body.args[0]), *ORDINARY[function.name])
     values = e.run(body)
-    if doubts is not None and doubts.noted:
+    if speculation is not None and speculation.can_reject:
         # with the function's own body, for drivers keep at hand what a variant has in common with itself
         slow, args = _emitted(m, function, function.body, quick=False), e.all(body.args)
-        values = code.either(doubts.any(), lambda: _applied(code, function, slow, args), lambda: values)
+        values = code.either(speculation.rejected(), lambda: _applied(code, function, slow, args), lambda: values)
     result = _result_type(m, function)
     whole = values[0].id if len(values) == 1 else code.raw(Spv.CompositeConstruct, result, *(v.id for v in values))
     code.do(Spv.ReturnValue, whole)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Value
 
-from .code import Num
+from .assembly.code import Num
 from .memory import Address
 from .rows import Rows
 

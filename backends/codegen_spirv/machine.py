@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from adstack.ir.types import DType
 
-from .code import Num
+from .assembly.code import Num
 
 __all__ = ["Machine"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from adstack.ir.structure import Op
 
 from .checks import check_trap
-from .emitters import EMITTERS, emit
 from .region import RegionEmitter, handles
+from .scalars.emitters import EMITTERS, emit
 
 __all__: list[str] = []
 

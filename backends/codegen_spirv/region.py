@@ -9,13 +9,13 @@ from typing import Protocol
 from adstack.ir.structure import Op, Place, Region, Value
 from adstack.ir.types import DType, i64
 
-from .code import Code, Num
-from .emitters import emit
+from .assembly.code import Code, Num
+from .assembly.module import Module
 from .frame import TaskFrame
 from .machine import Machine
 from .memory import Address
-from .module import Module
 from .rows import Rows
+from .scalars.emitters import emit
 
 __all__ = ["HANDLERS", "Partial", "RegionEmitter", "handles"]
 

@@ -153,7 +153,7 @@ class VulkanBackend:
 
     def listing(self, executable: Executable) -> dict[str, str]:
         """The words of each task's module, as text."""
-        from adstack.backends.codegen_spirv.text import listing
+        from adstack.backends.codegen_spirv.assembly.text import listing
 
         return {f"spirv {s.task.name}": listing(s.words) for s in executable.emitted.shaders}
 

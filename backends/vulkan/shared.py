@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from adstack.backends.codegen_spirv.traits import Traits
+from adstack.backends.codegen_spirv.assembly.traits import Traits
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.leftovers import Leftovers
 from adstack.backends.shared.outside import Outside

@@ -13,10 +13,10 @@ from test_backends_llvm_stacks import inputs, steps
 from vulkan_kit import BOTH_WAYS, POOR, STRICT, agree_on, backend, compiled, tasks_of, validate
 
 from adstack import interpreter
-from adstack.backends.codegen_spirv.emitters import EMITTERS
+from adstack.backends.codegen_spirv.assembly.text import listing
 from adstack.backends.codegen_spirv.region import HANDLERS
+from adstack.backends.codegen_spirv.scalars.emitters import EMITTERS
 from adstack.backends.codegen_spirv.tasks import emit_program
-from adstack.backends.codegen_spirv.text import listing
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
 from adstack.errors import AdstackError, AdstackMemoryError, AdstackOverflowError
 from adstack.ir.ops import TABLE

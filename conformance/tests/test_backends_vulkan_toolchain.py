@@ -10,7 +10,7 @@ from interpreter_kit import serial
 from vulkan_kit import STRICT, backend, tasks_of
 
 import adstack as qd
-from adstack.backends.codegen_spirv.opcodes import Capability
+from adstack.backends.codegen_spirv.assembly.opcodes import Capability
 from adstack.backends.codegen_spirv.tasks import emit_program
 from adstack.backends.shared import kept
 from adstack.backends.vulkan import api, instance, traits
