@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from adstack.backends.codegen_llvm.context import own_size
+from adstack.backends.codegen_spirv.context import own_size
 from adstack.backends.shared.outside import only_guards
 from adstack.backends.shared.sites import record_words
 from adstack.ir.types import DType, i64, u64

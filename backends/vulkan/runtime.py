@@ -29,14 +29,14 @@ from . import capability
 from .adstacks import Layouts
 from .bound import Binder, BoundStream, check_count
 from .codegen import emit_module, most_groups
+from .driver.pipeline import Pipeline
 from .executable import OVERFLOW, Executable
-from .extents import Extent
 from .graphs import Graph, Graphs
+from .hostcode.extents import Extent
 from .layout import Piece, mapped
 from .records import add_records
 from .shared import Shared, shared
 from .shortcuts import Launcher, Work
-from .toolchain import Pipeline
 from .transfers import Transfers
 
 __all__ = ["Executable", "VulkanBackend", "open_device", "probe"]

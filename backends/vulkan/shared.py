@@ -17,10 +17,11 @@ from . import capability
 from .adstacks import device_heap
 from .bound import BoundStream
 from .device import Device, opened
+from .driver.pipeline import Pipeline
 from .executable import Executable
 from .layout import Memory, Piece
 from .stream import Stream
-from .toolchain import Pipeline, Pipelines
+from .toolchain import Pipelines
 from .traits import measured
 
 __all__ = ["Shared", "shared"]

@@ -17,8 +17,8 @@ import pytest
 from vulkan_kit import backend
 
 import adstack as qd
+from adstack.backends.vulkan.hostcode.state import ARENA, LAUNCHES
 from adstack.backends.vulkan.shortcuts import Launcher
-from adstack.backends.vulkan.state import ARENA, LAUNCHES
 from adstack.backends.vulkan.stream import aligned
 
 
