@@ -1,4 +1,7 @@
-"""IR to SPIR-V words, for vulkan.
+"""IR to SPIR-V words, for vulkan: every task of a program as a compute shader (`tasks`).
 
-Imports adstack.ir and adstack.errors; the targets import it, it imports none of them.
+The rooms below: `assembly` (words, modules, functions) and `scalars` (scalar operations, to the bit). Here are regions,
+control flow, memory, checks and adstacks.
+
+May import: adstack.ir, adstack.analysis, adstack.errors, the layout of the heap in adstack.runtime, backends.shared.
 """

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import ArrayType, i64
 
+from .assembly.code import Num
+from .assembly.opcodes import Op as Spv
+from .assembly.opcodes import Storage
 from .checks import check_bounds, check_local_bounds
-from .code import Num
 from .guards import guarded, when_inside
 from .memory import Address
-from .opcodes import Op as Spv
-from .opcodes import Storage
 from .region import RegionEmitter, handles
 
 __all__ = ["address_of"]
@@ -37,7 +37,7 @@ def _shape(e: RegionEmitter, op: Op) -> None:
 def _load(e: RegionEmitter, op: Op) -> None:
     place: Place = op.attrs["place"]
     check_bounds(e, op, place, op.operands)
-    e.bind(op.result, guarded(e, op, lambda: e.c.load(address_of(e, place, op.operands), place.dtype)))
+    e.bind(op.result, guarded(e, op, lambda: address_of(e, place, op.operands).load(place.dtype)))
 
 
 @handles("store")
@@ -45,7 +45,7 @@ def _store(e: RegionEmitter, op: Op) -> None:
     *indices, value = op.operands
     place: Place = op.attrs["place"]
     check_bounds(e, op, place, indices)
-    when_inside(e, op, lambda: e.c.store(address_of(e, place, indices), e.get(value), place.dtype))
+    when_inside(e, op, lambda: address_of(e, place, indices).store(e.get(value), place.dtype))
 
 
 # ---- local arrays

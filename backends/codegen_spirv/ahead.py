@@ -10,7 +10,7 @@ from adstack.analysis.induction import Induction
 from adstack.ir.structure import Op, Value
 from adstack.ir.types import i64, u64
 
-from .code import Num
+from .assembly.code import Num
 from .region import RegionEmitter
 from .stacks import overflowed
 

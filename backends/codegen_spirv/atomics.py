@@ -8,13 +8,13 @@ from adstack.ir.structure import Op, Place
 from adstack.ir.types import DType, f32, u8, u16, u32, u64
 
 from .access import address_of
+from .assembly.code import Num, unsigned
+from .assembly.module import memory_dtype
+from .assembly.opcodes import Capability
+from .assembly.opcodes import Op as Spv
 from .checks import DEVICE, RELAXED, check_bounds
-from .code import Num, unsigned
 from .guards import guarded
 from .memory import Address
-from .module import memory_dtype
-from .opcodes import Capability
-from .opcodes import Op as Spv
 from .region import RegionEmitter, handles
 
 __all__ = ["LARGE", "update"]
@@ -51,8 +51,8 @@ def _atomic(e: RegionEmitter, op: Op) -> None:
 
 def _plain(e: RegionEmitter, kind: str, address: Address, dtype: DType, *values: Num) -> Num:
     """Load, combine, store: nobody else is there."""
-    old = e.c.load(address, dtype)
-    e.c.store(address, _combined(e, kind, dtype, old, values), dtype)
+    old = address.load(dtype)
+    address.store(_combined(e, kind, dtype, old, values), dtype)
     return old
 
 
@@ -74,7 +74,7 @@ def update(e: RegionEmitter, kind: str, address: Address, dtype: DType, *values:
     if dtype.kind in "iu" and dtype.bits >= 32 and kind in _NATIVE and _has_atomics(e, dtype):
         signed, unsigned_ = _NATIVE[kind]
         op = signed if dtype.kind == "i" else unsigned_
-        return c.let(op, dtype, c.at(address, dtype), *orders, values[0].id)
+        return c.let(op, dtype, address.pointer(dtype), *orders, values[0].id)
     return _exchanged(e, kind, address, dtype, values)
 
 
@@ -89,7 +89,7 @@ def _added(e: RegionEmitter, address: Address, values: tuple[Num, ...]) -> Num:
 
     def native() -> list[Num]:
         c.m.need(Capability.AtomicFloat32AddEXT, "SPV_EXT_shader_atomic_float_add")
-        return [c.let(Spv.AtomicFAddEXT, f32, c.at(address, f32), *orders, values[0].id)]
+        return [c.let(Spv.AtomicFAddEXT, f32, address.pointer(f32), *orders, values[0].id)]
 
     if e.m.traits.float_add:
         return native()[0]
@@ -114,8 +114,8 @@ def _exchanged(e: RegionEmitter, kind: str, address: Address, dtype: DType, valu
     around, shift = address.word() if dtype.size < 4 else (address, None)
     scope, order = c.m.word(DEVICE), c.m.word(RELAXED)
 
-    last = start = c.load(around, word)
-    at = c.at(around, word)
+    last = start = around.load(word)
+    at = around.pointer(word)
 
     def attempt(carried: Sequence[Num]) -> tuple[Num, Sequence[Num]]:
         nonlocal last

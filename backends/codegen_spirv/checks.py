@@ -16,8 +16,8 @@ from adstack.ir import arithmetic
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import ArrayType, DType, i64, u32, u64
 
-from .code import Num, unsigned
-from .opcodes import Op as Spv
+from .assembly.code import Num, unsigned
+from .assembly.opcodes import Op as Spv
 from .region import RegionEmitter, handles
 
 __all__ = ["DEVICE", "RELAXED", "check_bounds", "check_local_bounds", "check_trap", "outside", "refuse", "report"]
@@ -108,12 +108,12 @@ def report(e: RegionEmitter, site: Site, arguments: Sequence[Num]) -> None:
     record = frame.own["errors"]
     scope, order = c.m.word(DEVICE), c.m.word(RELAXED)
     swap = (scope, order, order, c.m.word(1), c.m.word(0))
-    first = c.let(Spv.AtomicCompareExchange, u32, c.at(record, u32), *swap)
+    first = c.let(Spv.AtomicCompareExchange, u32, record.pointer(u32), *swap)
 
     def write() -> None:
         words = [c.const(number, u64), *map(_raw, (*e.all(frame.indices), *arguments))]
         for k, word in enumerate(words):
-            c.store(record + 8 * (k + 1), word, u64)
+            (record + 8 * (k + 1)).store(word, u64)
 
     c.when(first.eq(0), write)
 
@@ -132,13 +132,13 @@ def _print(e: RegionEmitter, op: Op) -> None:
     site = Site("print", "", op.loc, tuple(v.dtype for v in op.operands), op.attrs["parts"])
     words = [c.const(frame.site(site), u64), *map(_raw, e.all(op.operands))]
     buffer = frame.own["print"]
-    taken = c.let(Spv.AtomicIAdd, u32, c.at(buffer, u32), c.m.word(DEVICE), c.m.word(RELAXED), c.m.word(len(words)))
+    taken = c.let(Spv.AtomicIAdd, u32, buffer.pointer(u32), c.m.word(DEVICE), c.m.word(RELAXED), c.m.word(len(words)))
     end = taken + len(words)
-    room = c.load(buffer + 8, u32)
+    room = (buffer + 8).load(u32)
 
     def write() -> None:
         at = (buffer + 16).elements(taken, 8)
         for k, word in enumerate(words):
-            c.store(at + 8 * k, word, u64)
+            (at + 8 * k).store(word, u64)
 
     c.when((end <= room) & (taken <= end), write)

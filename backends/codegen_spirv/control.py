@@ -8,7 +8,7 @@ from adstack.ir.structure import Op, Value
 from adstack.ir.types import i64, u32, u64
 
 from .ahead import look_ahead
-from .code import Num, unsigned
+from .assembly.code import Num, unsigned
 from .region import RegionEmitter, handles
 
 __all__: list[str] = []
@@ -22,9 +22,9 @@ def _bind(e: RegionEmitter, values: Sequence[Value], numbers: Sequence[Num]) -> 
 @handles("if")
 def _if(e: RegionEmitter, op: Op) -> None:
     then, orelse = op.regions
-    condition, doubts = e.get(op.operands[0]), e.c.doubt
-    if doubts is not None and doubts.builtin:
-        doubts.rare(condition)
+    condition, fast = e.get(op.operands[0]), e.c.fast
+    if fast is not None and fast.builtin:
+        fast.expect(condition)
         _bind(e, op.results, e.run(then))
     else:
         _bind(e, op.results, e.c.either(condition, lambda: e.run(then), lambda: e.run(orelse)))

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Value
 
-from .code import Num
+from .assembly.code import Num
 from .memory import Address
-
-if TYPE_CHECKING:
-    from .rows import Rows
+from .rows import Rows
 
 __all__ = ["TaskFrame"]
 

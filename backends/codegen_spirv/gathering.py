@@ -14,11 +14,11 @@ from adstack.ir.structure import Op, Place, Region, Value
 from adstack.ir.types import DType, u1
 
 from .access import address_of
+from .assembly.code import Num, unsigned
+from .assembly.opcodes import Capability
+from .assembly.opcodes import Op as Spv
 from .atomics import update
-from .code import Num, unsigned
 from .guards import when_inside
-from .opcodes import Capability
-from .opcodes import Op as Spv
 from .region import RegionEmitter
 
 __all__ = ["COMBINING", "Gathered", "gather"]

@@ -10,8 +10,8 @@ from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import ArrayType, i64, u32, u64
 
+from .assembly.code import Num
 from .checks import report
-from .code import Num
 from .region import RegionEmitter
 
 __all__ = ["guarded", "when_inside"]

@@ -8,17 +8,16 @@ buffer with elements of several types, and two buffers may be one memory: all of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from adstack.ir.types import DType, u32, u64
 
-from .opcodes import Capability, Decoration, Op, Storage
+from .assembly.code import Num
+from .assembly.module import Module, memory_dtype
+from .assembly.opcodes import Decoration, Op, Storage
+from .assembly.traits import Traits
 
-if TYPE_CHECKING:
-    from .code import Code, Num
-    from .module import Module
-
-__all__ = ["HEAP", "PRINT", "RECORD", "WORDS", "Address", "ByAddress", "ByBinding", "Memory", "buffer_of"]
+__all__ = ["HEAP", "PRINT", "RECORD", "WORDS", "Address", "ByAddress", "ByBinding", "Memory", "buffer_of", "memory_of"]
 
 WORDS: Final = "words"
 """The buffer with what a launch hands over, and what lives in it."""
@@ -28,8 +27,6 @@ PRINT: Final = "print"
 """With what is printed."""
 HEAP: Final = "heap"
 """With the adstacks."""
-_PHYSICAL_64, _LOGICAL = 5348, 0
-"""SPIR-V's words for how pointers look."""
 _ALIGNED: Final = 2
 
 
@@ -38,23 +35,33 @@ def buffer_of(place: str) -> str:
     return f"@{place}"
 
 
+class Space(Protocol):
+    """Memory in which an address counts bytes from one beginning."""
+
+    def pointer(self, number: Num, dtype: DType) -> int:
+        """A pointer to an element, so many bytes in, of a type that memory holds."""
+
+    def access(self, dtype: DType) -> tuple[int, ...]:
+        """What a load or a store says about it."""
+
+
 class Address:
-    """Where something begins.
+    """Where something begins. Its elements are reached by the function that its number stands in.
 
     Attributes:
         number: the address, or the bytes from where the buffer begins.
-        buffer: the number of the binding; always 0 where memory is reached by addresses.
+        space: the memory that it is in.
     """
 
-    __slots__ = ("buffer", "number")
+    __slots__ = ("number", "space")
 
-    def __init__(self, number: Num, buffer: int) -> None:
-        self.number, self.buffer = number, buffer
+    def __init__(self, number: Num, space: Space) -> None:
+        self.number, self.space = number, space
 
     def __add__(self, distance: Num | int) -> Address:
         """So many bytes further on."""
         more = distance if isinstance(distance, int) else distance.resize(self.number.dtype)
-        return Address(self.number + more, self.buffer)
+        return Address(self.number + more, self.space)
 
     def elements(self, count: Num, size: int) -> Address:
         """So many elements further on."""
@@ -63,48 +70,60 @@ class Address:
     def word(self) -> tuple[Address, Num]:
         """The word of 32 bits around it, and the number of the bit where it begins (u32)."""
         number = self.number
-        return Address(number & number.dtype.max - 3, self.buffer), (number.resize(u32) & 3) << 3
+        return Address(number & number.dtype.max - 3, self.space), (number.resize(u32) & 3) << 3
+
+    def pointer(self, dtype: DType) -> int:
+        """A pointer to the element here."""
+        self.number.c.m.keep(dtype)
+        return self.space.pointer(self.number, memory_dtype(dtype))
+
+    def load(self, dtype: DType) -> Num:
+        """The element here."""
+        c, stored = self.number.c, memory_dtype(dtype)
+        raw = c.let(Op.Load, stored, self.pointer(dtype), *self.space.access(dtype))
+        return raw.ne(0) if dtype.is_bool else Num(c, dtype, raw.id)
+
+    def store(self, value: Num, dtype: DType) -> None:
+        """Write the element here; a u1 as a byte."""
+        stored = value.resize(memory_dtype(dtype)) if dtype.is_bool else value
+        self.number.c.do(Op.Store, self.pointer(dtype), stored.id, *self.space.access(dtype))
 
 
 class Memory(Protocol):
-    """What a module knows of the memory that it reaches.
+    """The memory that the shader of one module reaches.
 
     Attributes:
         counts: the type of what a launch hands over to say where something is; it stands in a word of 64 bits.
-        capability: what the module declares for it, if anything.
-        addressing: SPIR-V's word for how pointers look.
         buffers: what is to be bound, in the order of the numbers of the bindings.
     """
 
     counts: DType
-    capability: Capability | None
-    addressing: int
-    buffers: tuple[str, ...]
+
+    @property
+    def buffers(self) -> tuple[str, ...]: ...
 
     def of(self, buffer: str, number: Num) -> Address:
         """What the launch says about where something is, of what lies in a buffer."""
 
-    def pointer(self, c: Code, address: Address, dtype: DType) -> int:
-        """A pointer to an element of a type that memory holds."""
 
-    def access(self, dtype: DType) -> tuple[int, ...]:
-        """What a load or a store says about it."""
+def memory_of(traits: Traits) -> Memory:
+    """The memory of one module, for a device with such traits."""
+    return ByAddress() if traits.addresses else ByBinding()
 
 
 class ByAddress:
     """By buffer device addresses: nothing is bound."""
 
     counts = u64
-    capability: Capability | None = Capability.PhysicalStorageBufferAddresses
-    addressing = _PHYSICAL_64
     buffers: tuple[str, ...] = ()
 
     def of(self, buffer: str, number: Num) -> Address:
-        return Address(number.resize(u64), 0)
+        return Address(number.resize(u64), self)
 
-    def pointer(self, c: Code, address: Address, dtype: DType) -> int:
+    def pointer(self, number: Num, dtype: DType) -> int:
+        c = number.c
         to = c.m.pointer(Storage.PhysicalStorageBuffer, c.m.type(dtype))
-        return c.raw(Op.ConvertUToPtr, to, address.number.id)
+        return c.raw(Op.ConvertUToPtr, to, number.id)
 
     def access(self, dtype: DType) -> tuple[int, ...]:
         return _ALIGNED, dtype.size
@@ -114,35 +133,43 @@ class ByBinding:
     """By storage buffers of one descriptor set."""
 
     counts = u32
-    capability: Capability | None = None
-    addressing = _LOGICAL
 
     def __init__(self) -> None:
-        self.buffers: tuple[str, ...] = ()
-        self._variables: dict[tuple[int, int], int] = {}
+        self._spaces: dict[str, _Buffer] = {}
+
+    @property
+    def buffers(self) -> tuple[str, ...]:
+        return tuple(self._spaces)
 
     def of(self, buffer: str, number: Num) -> Address:
-        if buffer not in self.buffers:
-            self.buffers = (*self.buffers, buffer)
-        return Address(number.resize(u32), self.buffers.index(buffer))
+        if buffer not in self._spaces:
+            self._spaces[buffer] = _Buffer(len(self._spaces))
+        return Address(number.resize(u32), self._spaces[buffer])
 
-    def pointer(self, c: Code, address: Address, dtype: DType) -> int:
-        m = c.m
-        to = m.pointer(Storage.StorageBuffer, m.type(dtype))
-        number = address.number  # an index is taken for a signed number: that of a byte needs more than 32 bits
+
+class _Buffer:
+    """A storage buffer, by the number of its binding."""
+
+    def __init__(self, binding: int) -> None:
+        self._binding = binding
+        self._variables: dict[int, int] = {}
+
+    def pointer(self, number: Num, dtype: DType) -> int:
+        c = number.c
+        to = c.m.pointer(Storage.StorageBuffer, c.m.type(dtype))
+        # an index is taken for a signed number: that of a byte needs more than 32 bits
         element = number >> dtype.size.bit_length() - 1 if dtype.size > 1 else number.resize(u64)
-        return c.raw(Op.AccessChain, to, self._variable(m, address.buffer, dtype), m.word(0), element.id)
+        return c.raw(Op.AccessChain, to, self._variable(c.m, dtype), c.m.word(0), element.id)
 
-    def _variable(self, m: Module, buffer: int, dtype: DType) -> int:
+    def _variable(self, m: Module, dtype: DType) -> int:
         """The buffer as an array of elements."""
         block = m.block(dtype)
-        key = (buffer, block)
-        if key not in self._variables:
-            self._variables[key] = made = m.variable(Storage.StorageBuffer, block)
-            m.decorate(made, Decoration.DescriptorSet, 0)
-            m.decorate(made, Decoration.Binding, buffer)
-            m.decorate(made, Decoration.Aliased)
-        return self._variables[key]
+        if block not in self._variables:
+            self._variables[block] = variable = m.variable(Storage.StorageBuffer, block)
+            m.decorate(variable, Decoration.DescriptorSet, 0)
+            m.decorate(variable, Decoration.Binding, self._binding)
+            m.decorate(variable, Decoration.Aliased)
+        return self._variables[block]
 
     def access(self, dtype: DType) -> tuple[int, ...]:
         return ()

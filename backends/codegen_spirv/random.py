@@ -5,10 +5,10 @@ from __future__ import annotations
 from adstack.ir.structure import Op
 from adstack.ir.types import DType, f16, f32, f64, u32, u64
 
-from . import floats
-from .code import Num
-from .opcodes import Op as Spv
+from .assembly.code import Num
+from .assembly.opcodes import Op as Spv
 from .region import RegionEmitter, handles
+from .scalars import floats
 
 __all__: list[str] = []
 

@@ -13,9 +13,9 @@ from adstack.ir.structure import Task, Value
 from adstack.ir.types import i64, u32, u64
 from adstack.runtime.adstacks.layout import TaskHeap
 
-from .code import Code, Num
-from .memory import HEAP, Address
-from .opcodes import Op as Spv
+from .assembly.code import Code, Num
+from .assembly.opcodes import Op as Spv
+from .memory import HEAP, Address, Memory
 
 __all__ = ["HeapWords", "Rows", "heap_of"]
 
@@ -72,29 +72,28 @@ class Rows:
         threads: how many run (u64).
     """
 
-    def __init__(self, c: Code, words: HeapWords, base: Address, thread: Num) -> None:
+    def __init__(self, c: Code, memory: Memory, words: HeapWords, base: Address, thread: Num) -> None:
         self.c, self.words, self.heap = c, words, words.heap
-        self.lanes = self.threads = c.load(base + 8 * words.lanes, u64)
-        memory = c.m.memory
-        address = memory.of(HEAP, c.load(base + 8 * words.address, memory.counts))
+        self.lanes = self.threads = (base + 8 * words.lanes).load(u64)
+        address = memory.of(HEAP, (base + 8 * words.address).load(memory.counts))
         self._starts: list[Address] = []
         self._rows: list[Num] = []
         for k, part in enumerate(self.heap.parts):
-            before = c.load(base + 8 * (words.bases + k), u64)
+            before = (base + 8 * (words.bases + k)).load(u64)
             self._starts.append(address + before * self.lanes)
             self._rows.append(self.lanes * part.size)
         self._bases: list[Address] = []
         if self.heap.claims is None:
             self._sit(thread)
         else:
-            self.threads, self._thread = c.load(base + 8 * words.threads, u64), thread
+            self.threads, self._thread = (base + 8 * words.threads).load(u64), thread
             self._taken = base + 8 * words.taken
             self._lane = c.local(c.m.type(u32))
             c.do(Spv.Store, self._lane, c.m.word(_NONE))
         self._capacities = [
             c.const(max(0, group.constant), i64)
             if group.depth is None
-            else c.load(base + 8 * (words.capacities + k), i64)
+            else (base + 8 * (words.capacities + k)).load(i64)
             for k, group in enumerate(self.heap.groups)
         ]
 
@@ -110,7 +109,7 @@ class Rows:
         c, scope, order = self.c, self.c.m.word(_DEVICE), self.c.m.word(_RELAXED)
 
         def take() -> None:
-            next_ = c.let(Spv.AtomicIAdd, u32, c.at(self._taken, u32), scope, order, c.m.word(1))
+            next_ = c.let(Spv.AtomicIAdd, u32, self._taken.pointer(u32), scope, order, c.m.word(1))
             c.do(Spv.Store, self._lane, next_.id)
 
         few = self.lanes < self.threads

@@ -6,45 +6,23 @@ of stacks whose capacity only the thread knows: there are so many, and a thread 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op, Value
 from adstack.ir.types import DType, StackType, i64, u32, u64
 
+from .assembly.code import Num
+from .assembly.opcodes import Op as Spv
+from .assembly.opcodes import Storage
 from .checks import DEVICE, RELAXED, refuse
-from .code import Num
+from .machine import Machine
 from .memory import Address
-from .opcodes import Op as Spv
-from .opcodes import Storage
 from .region import RegionEmitter, handles
 
-__all__ = ["Machine", "overflowed"]
+__all__ = ["overflowed"]
 
 _MOST_SLOTS = 4096
 _SLOTS = 64
 """Of a machine, and of one whose capacity is not known when compiling: drivers have little memory for each thread."""
-
-
-@dataclass(frozen=True)
-class Machine:
-    """A stack that counts for itself.
-
-    Attributes:
-        site: its number, for the overflow record.
-        slots: how many there is memory for.
-        capacity: how many it may use (i64).
-        primal, adjoint: variables that hold its values.
-        count: a variable (i64).
-    """
-
-    site: int
-    dtype: DType
-    slots: int
-    capacity: Num
-    primal: int
-    adjoint: int
-    count: int
 
 
 @handles("stack.alloca")
@@ -171,7 +149,7 @@ def _put(e: RegionEmitter, op: Op) -> None:
         over = number.signed(u64) >= capacity.signed(u64)
         e.c.when(over, lambda: overflowed(e, e.sites[stack], capacity, number + 1))
     slot = _slot(e, group, part, index)
-    e.c.store(rows.element(stack, slot), value=e.get(value), dtype=rows.heap.slots[stack].dtype)
+    rows.element(stack, slot).store(e.get(value), rows.heap.slots[stack].dtype)
 
 
 def _slot(e: RegionEmitter, group: int, part: int, index: Value) -> Address:
@@ -197,7 +175,7 @@ def _get(e: RegionEmitter, op: Op) -> None:
         return
     slot = e.rows.heap.slots[stack]
     address = _slot(e, e.rows.heap.group_of(stack), slot.part, index)
-    e.bind(op.result, e.c.load(e.rows.element(stack, address), slot.dtype))
+    e.bind(op.result, e.rows.element(stack, address).load(slot.dtype))
 
 
 def _put_in_machine(e: RegionEmitter, op: Op) -> None:
@@ -222,11 +200,11 @@ def overflowed(e: RegionEmitter, site: int, capacity: Num, wanted: Num) -> None:
     record = e.frame.own["overflow"]
     scope, order = m.word(DEVICE), m.word(RELAXED)
     mine = m.word(site + 1)
-    owner = c.let(Spv.AtomicCompareExchange, u32, c.at(record, u32), scope, order, order, mine, m.word(0))
+    owner = c.let(Spv.AtomicCompareExchange, u32, record.pointer(u32), scope, order, order, mine, m.word(0))
 
     def keep() -> None:
         for k, number in ((1, capacity), (2, wanted)):
             small = (number.signed(u64) < 0xFFFFFFFF).choose(number, 0xFFFFFFFF).resize(u32)
-            c.let(Spv.AtomicUMax, u32, c.at(record + 8 * k, u32), scope, order, small.id)
+            c.let(Spv.AtomicUMax, u32, (record + 8 * k).pointer(u32), scope, order, small.id)
 
     c.when(owner.eq(0) | owner.eq(site + 1), keep)

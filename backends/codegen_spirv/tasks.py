@@ -17,24 +17,24 @@ from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op, Program, Task, Value
 from adstack.ir.types import DType, i64, u32, u64
 
-from . import access, atomics, checks, control, random, stacks
-from .code import Code, Num
+from . import access, atomics, calls, checks, control, pure, random, stacks
+from .assembly.code import Code, Num
+from .assembly.module import Module
+from .assembly.opcodes import BUILTIN, Storage
+from .assembly.opcodes import Op as Spv
+from .assembly.traits import IEEE, Traits
 from .context import REPORTS, Context
 from .frame import TaskFrame
 from .gathering import gather
-from .memory import WORDS, Address, buffer_of
-from .module import Module
-from .opcodes import BUILTIN, Storage
-from .opcodes import Op as Spv
+from .memory import WORDS, Address, buffer_of, memory_of
 from .region import RegionEmitter
 from .rows import Rows
-from .traits import IEEE, Traits
 
 __all__ = ["Emitted", "Shader", "emit_program"]
 
 _MOST_CALLS = 12
 """With more of them, the code of functions is kept short: drivers write it out for every call."""
-_EMITTERS = (access, atomics, checks, control, random, stacks)
+_EMITTERS = (access, atomics, calls, checks, control, pure, random, stacks)
 """Importing them registers what they emit."""
 
 
@@ -95,6 +95,7 @@ class _TaskEmitter:
         self.m = Module(traits)
         self.m.quick = sum(op.name == "call" for op in task.body.walk()) <= _MOST_CALLS
         self.c = Code(self.m)
+        self.memory = memory_of(traits)
 
     def shader(self, local_size: int) -> Shader:
         """The task, run by workgroups of so many threads."""
@@ -104,17 +105,17 @@ class _TaskEmitter:
             self._repeat()
         else:
             (address,) = self._pushed(u64)
-            self._launch(self.m.memory.of(WORDS, address))
+            self._launch(self.memory.of(WORDS, address))
         self.c.do(Spv.Return)
         main = self.m.new()
         self.m.add(self.c.function(main, self.m.void, self.m.signature(self.m.void)))
         self.m.entry(main, local_size)
-        return Shader(self.task, self.m.words, local_size, self.m.capabilities, repeats, self.m.memory.buffers)
+        return Shader(self.task, self.m.words, local_size, self.m.capabilities, repeats, self.memory.buffers)
 
     def _repeat(self) -> None:
         """Launch by launch: pushed are the address of the first one's words, how many there are, how far apart."""
         address, count, stride = self._pushed(u64, u32, u32)
-        memory = self.m.memory
+        memory = self.memory
         first, wide = (number.resize(memory.counts) for number in (address, stride))
 
         def turn(carried: Sequence[Num]) -> tuple[Num, Sequence[Num]]:
@@ -157,11 +158,11 @@ class _TaskEmitter:
         e.few = values_in_32_bits(self.task.body)
         for arg, slot in zip(self.task.body.args, context.params, strict=True):
             if self._is_used(arg):
-                e.bind(arg, c.load(base + 8 * slot, arg.dtype))
+                e.bind(arg, (base + 8 * slot).load(arg.dtype))
         e.task = self._frame(base)
         words = context.heaps.get(self.number)
         if words is not None:
-            e.task.rows = Rows(c, words, base, e.task.thread)
+            e.task.rows = Rows(c, self.memory, words, base, e.task.thread)
         return e
 
     def _is_used(self, value: Value) -> bool:
@@ -173,10 +174,10 @@ class _TaskEmitter:
         outer = context.pointers | context.depths
         pointers = {n: self._handed(base, slot, buffer_of(n)) for n, slot in outer.items() if n in places}
         pointers |= {name: base + at for name, at in context.inside.items() if name in places}
-        extents = {k: c.load(base + 8 * slot, i64) for k, slot in context.extents.items() if k[0] in places}
+        extents = {k: (base + 8 * slot).load(i64) for k, slot in context.extents.items() if k[0] in places}
         needed = self._own()
         own = {n: self._handed(base, context.own[n], buffer) for n, buffer in REPORTS.items() if n in needed}
-        keys = {n: c.load(base + 8 * context.own[n], u32) for n in ("seed", "launch") if n in needed}
+        keys = {n: (base + 8 * context.own[n]).load(u32) for n in ("seed", "launch") if n in needed}
         zero = c.const(0, u64)
         parallel = self.task.kind == "parallel"
         thread, threads = self._threads() if parallel else (zero, c.const(1, u64))
@@ -197,8 +198,8 @@ class _TaskEmitter:
 
     def _handed(self, base: Address, slot: int, buffer: str) -> Address:
         """Where something is that the launch says where it is."""
-        memory = self.m.memory
-        return memory.of(buffer, self.c.load(base + 8 * slot, memory.counts))
+        memory = self.memory
+        return memory.of(buffer, (base + 8 * slot).load(memory.counts))
 
     @property
     def _ends_early(self) -> bool:
@@ -229,7 +230,7 @@ class _TaskEmitter:
     def _leave_if_failed(self, e: RegionEmitter) -> None:
         """A launch ends with its first failed check."""
         c = self.c
-        failed = c.load(e.frame.own["errors"], u32).ne(0)
+        failed = e.frame.own["errors"].load(u32).ne(0)
         leave, go_on = c.m.new(), c.m.new()
         c.do(Spv.SelectionMerge, go_on, 0)
         c.split(failed, leave, go_on)

@@ -12,13 +12,13 @@ from adstack.ir.structure import Program
 from adstack.ir.types import u8
 from adstack.runtime.adstacks.heap import Heap
 
-from .api import ffi
 from .capability import Physical
 from .descriptors import Sets
 from .device import Device
+from .driver.api import ffi
+from .driver.pipeline import Pipeline
 from .layout import Block, Memory, Piece
 from .stream import Stream
-from .toolchain import Pipeline
 
 __all__ = ["Binder", "BoundStream", "check_count"]
 
@@ -49,16 +49,16 @@ class BoundStream(Stream):
     def hand(self, pipeline: Pipeline, found: int) -> None:
         """Have the next dispatch find what a descriptor set binds."""
         if found != self.state.set:
-            self._record()  # what waits to be recorded has another set
+            self.record()  # what waits to be recorded has another set
             self.state.set, self.state.layout = found, pipeline.layout
 
-    def _record(self) -> None:
+    def record(self) -> None:
         state = self.state
         if state.pipeline:
             self._layout = ffi().cast("VkPipelineLayout", state.layout)
             if state.pipeline != state.bound or state.set != state.given:
                 self._give()
-        super()._record()
+        super().record()
 
     def _give(self) -> None:
         """Bind the set of what is to be recorded."""

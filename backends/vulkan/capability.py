@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from adstack.backends.codegen_spirv.opcodes import Capability
+from adstack.backends.codegen_spirv.assembly.opcodes import Capability
 from adstack.ir.types import DType, f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64
 from adstack.runtime.protocol.backend import Capabilities, Probe, Unavailable
 
-from .api import Missing, ffi, lib, loader
-from .instance import LAYER, Instance, instance
-from .lavapipe import ADDRESSES
+from .driver.api import Missing, ffi, lib, loader
+from .driver.instance import LAYER, Instance, instance
+from .driver.lavapipe import ADDRESSES
 
 __all__ = ["GAPS", "Physical", "chosen", "devices", "offered", "probe"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from adstack.backends.codegen_spirv.assembly.traits import Traits
 from adstack.backends.codegen_spirv.tasks import Emitted, emit_program
-from adstack.backends.codegen_spirv.traits import Traits
 from adstack.ir.structure import Program
 
 __all__ = ["LOCAL_SIZE", "emit_module", "most_groups"]

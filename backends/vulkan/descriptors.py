@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
-from .api import check, ffi
 from .device import Device
+from .driver.api import check, ffi
 from .layout import Block
 
 __all__ = ["Sets"]

@@ -12,9 +12,9 @@ from adstack.errors import AdstackRuntimeError, InternalError
 from adstack.runtime.threads.interrupts import let_interrupt, uninterrupted
 from adstack.runtime.threads.processes import forked
 
-from .api import check, ffi, lib
 from .capability import FLOAT_ATOMICS, Physical, extensions_of, feature_chain, feature_names
-from .instance import Instance, instance
+from .driver.api import check, ffi, lib
+from .driver.instance import Instance, instance
 
 __all__ = ["Device", "opened"]
 

@@ -19,10 +19,10 @@ from adstack.runtime.protocol.options import Options
 
 from .adstacks import Layouts
 from .bound import Binder
-from .extents import Extent
+from .driver.pipeline import Pipeline
+from .hostcode.extents import Extent
 from .layout import Piece, mapped
 from .shortcuts import Launcher
-from .toolchain import Pipeline
 
 __all__ = ["OVERFLOW", "PRINT_WORDS", "Executable"]
 

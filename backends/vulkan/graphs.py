@@ -22,12 +22,12 @@ from adstack.ir.types import u8
 from adstack.runtime.adstacks.heap import Heap, TaskUse
 from adstack.runtime.protocol.backend import Bindings
 
-from .api import check, ffi
+from .driver.api import check, ffi
+from .driver.pipeline import PUSHED, Pipeline
 from .executable import Executable
+from .hostcode.state import State
 from .layout import Memory, Piece, mapped
-from .state import State
 from .stream import Stream, aligned
-from .toolchain import PUSHED, Pipeline
 
 __all__ = ["Graph", "Graphs"]
 

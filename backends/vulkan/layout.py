@@ -25,8 +25,8 @@ from adstack.errors import AdstackMemoryError
 from adstack.ir.types import DType
 from adstack.runtime.threads.interrupts import uninterrupted
 
-from .api import check, ffi, lib
 from .device import Device
+from .driver.api import check, ffi, lib
 
 __all__ = ["ALIGNMENT", "Block", "Memory", "Piece", "mapped"]
 

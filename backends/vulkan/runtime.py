@@ -29,14 +29,14 @@ from . import capability
 from .adstacks import Layouts
 from .bound import Binder, BoundStream, check_count
 from .codegen import emit_module, most_groups
+from .driver.pipeline import Pipeline
 from .executable import OVERFLOW, Executable
-from .extents import Extent
 from .graphs import Graph, Graphs
+from .hostcode.extents import Extent
 from .layout import Piece, mapped
 from .records import add_records
 from .shared import Shared, shared
 from .shortcuts import Launcher, Work
-from .toolchain import Pipeline
 from .transfers import Transfers
 
 __all__ = ["Executable", "VulkanBackend", "open_device", "probe"]
@@ -153,7 +153,7 @@ class VulkanBackend:
 
     def listing(self, executable: Executable) -> dict[str, str]:
         """The words of each task's module, as text."""
-        from adstack.backends.codegen_spirv.text import listing
+        from adstack.backends.codegen_spirv.assembly.text import listing
 
         return {f"spirv {s.task.name}": listing(s.words) for s in executable.emitted.shaders}
 

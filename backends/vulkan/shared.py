@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from adstack.backends.codegen_spirv.traits import Traits
+from adstack.backends.codegen_spirv.assembly.traits import Traits
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.leftovers import Leftovers
 from adstack.backends.shared.outside import Outside
@@ -17,10 +17,11 @@ from . import capability
 from .adstacks import device_heap
 from .bound import BoundStream
 from .device import Device, opened
+from .driver.pipeline import Pipeline
 from .executable import Executable
 from .layout import Memory, Piece
 from .stream import Stream
-from .toolchain import Pipeline, Pipelines
+from .toolchain import Pipelines
 from .traits import measured
 
 __all__ = ["Shared", "shared"]

@@ -18,12 +18,12 @@ from adstack.ir.structure import Program
 from adstack.runtime.threads.interrupts import uninterrupted
 
 from .bound import Binder
-from .counting import TASK, Counted
-from .extents import Extent, Read
-from .recorder import PLAN, enter, entry
-from .state import ARENA
+from .driver.pipeline import Pipeline
+from .hostcode.counting import TASK, Counted
+from .hostcode.extents import Extent, Read
+from .hostcode.recorder import PLAN, enter, entry
+from .hostcode.state import ARENA
 from .stream import Stream, aligned
-from .toolchain import Pipeline
 
 __all__ = ["Launcher", "Work"]
 

@@ -13,11 +13,11 @@ from typing import Any
 from adstack.ir.types import u8
 from adstack.runtime.threads.interrupts import uninterrupted
 
-from .api import check, ffi
 from .device import Device
+from .driver.api import check, ffi
+from .driver.pipeline import PUSHED, Pipeline
+from .hostcode.state import ARENA, LAUNCHES, State
 from .layout import Block, Memory, Piece
-from .state import ARENA, LAUNCHES, State
-from .toolchain import PUSHED, Pipeline
 
 __all__ = ["Stream", "aligned"]
 
@@ -132,12 +132,12 @@ class Stream:
     def dispatch(self, pipeline: Pipeline, address: int, groups: int) -> None:
         """Run a pipeline after all that was recorded before, on the words at an address."""
         if not self.state.joins(pipeline.number, address):
-            self._record()
+            self.record()
             self._open()
             self.state.defer(pipeline.number, address, groups, repeats=pipeline.repeats)
         self.state.dispatches += 1
 
-    def _record(self) -> None:
+    def record(self) -> None:
         """Record what is not recorded yet."""
         state = self.state
         if not state.pipeline:
@@ -176,7 +176,7 @@ class Stream:
 
     def _ordered(self) -> Any:
         """The commands, after a barrier."""
-        self._record()
+        self.record()
         commands, none = self._open().commands, ffi().NULL
         self.state.dispatches += 1
         self.device.vk["vkCmdPipelineBarrier"](
@@ -193,7 +193,7 @@ class Stream:
                 self._hand_over()
 
     def _hand_over(self) -> None:
-        self._record()
+        self.record()
         batch, self._current = self._current, None
         self.state.commands = 0
         if batch is None:

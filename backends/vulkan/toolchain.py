@@ -5,8 +5,7 @@ from __future__ import annotations
 import atexit
 import hashlib
 import os
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,44 +13,15 @@ from adstack.backends.shared import kept
 from adstack.errors import AdstackRuntimeError, BackendUnavailableError
 from adstack.version import VERSION
 
-from .api import check, ffi, result_name
 from .capability import FEATURE_OF
 from .descriptors import Sets
 from .device import Device
+from .driver.api import check, ffi, result_name
+from .driver.pipeline import PUSHED, Pipeline
 
-__all__ = ["Pipeline", "Pipelines"]
+__all__ = ["Pipelines"]
 
 _COMPUTE_STAGE = 0x20
-PUSHED = 16
-"""Bytes pushed: the address of a launch's words (u64); how many launches, how far apart their words (u32)."""
-
-
-@dataclass(frozen=True)
-class Pipeline:
-    """What runs one task.
-
-    Attributes:
-        handle: Vulkan's.
-        local_size: threads of a workgroup.
-        repeats: whether it can be told of several launches.
-        layout: of what it is handed, as a number.
-        buffers: what is bound for it, in this order.
-    """
-
-    handle: Any
-    local_size: int
-    repeats: bool = False
-    layout: int = 0
-    buffers: tuple[str, ...] = ()
-
-    @cached_property
-    def number(self) -> int:
-        """The handle as a number."""
-        return int(ffi().cast("uintptr_t", self.handle))
-
-    def groups(self, iterations: int | None, most: int) -> int:
-        """Workgroups for so many iterations; as many as there may be where only the device knows how many."""
-        return most if iterations is None else min(-(-iterations // self.local_size), most)
 
 
 class Pipelines:

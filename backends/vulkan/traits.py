@@ -15,15 +15,16 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.codegen_spirv import floats
+from adstack.backends.codegen_spirv.assembly.code import Code, Num, unsigned
+from adstack.backends.codegen_spirv.assembly.module import Module
+from adstack.backends.codegen_spirv.assembly.opcodes import BUILTIN, Capability, Storage
+from adstack.backends.codegen_spirv.assembly.opcodes import Op as Spv
+from adstack.backends.codegen_spirv.assembly.traits import Traits
 from adstack.backends.codegen_spirv.atomics import LARGE
-from adstack.backends.codegen_spirv.code import Code, Num, unsigned
-from adstack.backends.codegen_spirv.memory import WORDS, Address
-from adstack.backends.codegen_spirv.module import Module
-from adstack.backends.codegen_spirv.opcodes import BUILTIN, Capability, Storage
-from adstack.backends.codegen_spirv.opcodes import Op as Spv
-from adstack.backends.codegen_spirv.rounding import WAYS
-from adstack.backends.codegen_spirv.traits import Traits
+from adstack.backends.codegen_spirv.memory import WORDS, Address, memory_of
+from adstack.backends.codegen_spirv.memory import Memory as Reached
+from adstack.backends.codegen_spirv.scalars import floats
+from adstack.backends.codegen_spirv.scalars.integral import WAYS
 from adstack.backends.shared import kept
 from adstack.ir.arithmetic import fma as exact_fma
 from adstack.ir.types import DType, f16, f32, f64, u1, u8, u32, u64
@@ -86,16 +87,16 @@ class _Trial:
 def _atomic_add(c: Code, address: Address, x: tuple[Num, ...]) -> Num:
     """Added to memory that holds the first operand."""
     c.m.need(Capability.AtomicFloat32AddEXT, "SPV_EXT_shader_atomic_float_add")
-    c.let(Spv.AtomicFAddEXT, f32, c.at(address, f32), c.m.word(1), c.m.word(0), x[1].id)
-    return c.load(address, f32)
+    c.let(Spv.AtomicFAddEXT, f32, address.pointer(f32), c.m.word(1), c.m.word(0), x[1].id)
+    return address.load(f32)
 
 
 def _atomic_add_large(c: Code, address: Address, x: tuple[Num, ...]) -> Num:
     """The same with what is large enough, 1 where it is not; a NaN where the old value is not what was there."""
     c.m.need(Capability.AtomicFloat32AddEXT, "SPV_EXT_shader_atomic_float_add")
     added = ((x[1].bits(u32) & 0x7FFFFFFF) >= c.const(LARGE, f32).bits(u32)).choose(x[1], 1.0)
-    old = c.let(Spv.AtomicFAddEXT, f32, c.at(address, f32), c.m.word(1), c.m.word(0), added.id)
-    return old.bits(u32).eq(x[0].bits(u32)).choose(c.load(address, f32), math.nan)
+    old = c.let(Spv.AtomicFAddEXT, f32, address.pointer(f32), c.m.word(1), c.m.word(0), added.id)
+    return old.bits(u32).eq(x[0].bits(u32)).choose(address.load(f32), math.nan)
 
 
 def _added_large(a: Array, b: Array, c: Array) -> Array:
@@ -232,9 +233,9 @@ def _tried(
         _region(piece, k, 4, triple[0].dtype)[:] = triple[0]
     made = []
     for k, trial in enumerate(trials):  # each alone: what a shader asks for one width may change what it does in others
-        m = _shader(trial, k, base, zlib.crc32(memory.device.physical.identity))
+        m, reached = _shader(trial, k, base, zlib.crc32(memory.device.physical.identity))
         what = f"the examination of the device ({trial.name})"
-        made.append(pipelines.make(m.words, _LOCAL, m.capabilities, what, buffers=m.memory.buffers))
+        made.append(pipelines.make(m.words, _LOCAL, m.capabilities, what, buffers=reached.buffers))
         stream.bind(made[-1], (piece.block,))
         stream.dispatch(made[-1], piece.address, _CASES // _LOCAL)
     stream.finish()
@@ -288,28 +289,28 @@ def _operands(dtype: DType) -> tuple[Array, Array, Array]:
     return a, b, c
 
 
-def _shader(trial: _Trial, k: int, base: Traits, mark: int) -> Module:
+def _shader(trial: _Trial, k: int, base: Traits, mark: int) -> tuple[Module, Reached]:
     """Thread i tries the i-th operands of the k-th trial.
 
     A mark of the device is left in memory, so that its code is no other device's: what a driver keeps on disk may be of
     vectors of another width.
     """
     m = Module(base)
-    c = Code(m)
+    c, memory = Code(m), memory_of(base)
     block = m.push_constants((m.type(u64), 0))
     pointer = m.pointer(Storage.PushConstant, m.type(u64))
     pushed = c.let(Spv.Load, u64, c.raw(Spv.AccessChain, pointer, block, m.word(0)))
-    start = m.memory.of(WORDS, pushed)
+    start = memory.of(WORDS, pushed)
     three = m.vector(u32, 3)
     whole = c.raw(Spv.Load, three, m.builtin(BUILTIN["GlobalInvocationId"], three))
     thread = c.let(Spv.CompositeExtract, u32, whole, 0).resize(u64)
     at = [(start + (5 * k + which) * _REGION).elements(thread, trial.dtype.size) for which in range(5)]
-    operands = tuple(c.load(address, trial.dtype) for address in at[:3])
+    operands = tuple(address.load(trial.dtype) for address in at[:3])
     result = (start + (5 * k + 3) * _REGION).elements(thread, trial.to.size)
-    c.store(result, trial.run(c, at[4], operands), trial.to)
-    c.store(at[4], c.const(mark, u32), u32)
+    result.store(trial.run(c, at[4], operands), trial.to)
+    at[4].store(c.const(mark, u32), u32)
     c.do(Spv.Return)
     main = m.new()
     m.add(c.function(main, m.void, m.signature(m.void)))
     m.entry(main, _LOCAL)
-    return m
+    return m, memory

@@ -18,7 +18,7 @@ import pytest
 from cpu_kit import Case, differing, outcome, tasks_of
 
 from adstack import interpreter
-from adstack.backends.codegen_spirv.traits import Traits
+from adstack.backends.codegen_spirv.assembly.traits import Traits
 from adstack.backends.vulkan.runtime import VulkanBackend, open_device
 from adstack.ir.structure import Kernel, Program
 from adstack.ir.types import from_numpy

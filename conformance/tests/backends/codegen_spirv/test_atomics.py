@@ -10,8 +10,8 @@ from interpreter_kit import parallel
 from programs_kit import interesting
 from vulkan_kit import STRICT, agree, backend, tasks_of
 
+from adstack.backends.codegen_spirv.assembly.text import listing
 from adstack.backends.codegen_spirv.tasks import emit_program
-from adstack.backends.codegen_spirv.text import listing
 from adstack.ir.types import f32
 
 NUMBERS = interesting(f32, 3)

@@ -10,11 +10,11 @@ import pytest
 from interpreter_kit import parallel
 from vulkan_kit import agree, backend, tasks_of
 
-from adstack.backends.codegen_spirv.doubts import ORDINARY
-from adstack.backends.codegen_spirv.opcodes import Op
+from adstack.backends.codegen_spirv.assembly.opcodes import Op
+from adstack.backends.codegen_spirv.assembly.text import instructions
+from adstack.backends.codegen_spirv.assembly.traits import IEEE
+from adstack.backends.codegen_spirv.scalars.speculation import ORDINARY
 from adstack.backends.codegen_spirv.tasks import emit_program
-from adstack.backends.codegen_spirv.text import instructions
-from adstack.backends.codegen_spirv.traits import IEEE
 from adstack.ir.functions import builtin
 from adstack.tools.accuracy.jit import Compiled
 from adstack.tools.accuracy.ordinary import flags

@@ -10,9 +10,9 @@ import pytest
 from programs_kit import PURE, SIZE, instances, interesting
 from vulkan_kit import POOR, STRICT, agree, backend, validate
 
-from adstack.backends.codegen_spirv.emitters import EMITTERS
+from adstack.backends.codegen_spirv.assembly.text import listing
+from adstack.backends.codegen_spirv.scalars.emitters import EMITTERS
 from adstack.backends.codegen_spirv.tasks import emit_program
-from adstack.backends.codegen_spirv.text import listing
 from adstack.ir.builder import Builder
 from adstack.ir.ops import TABLE
 from adstack.ir.structure import Place, Program, Region, Task, Value

@@ -8,10 +8,10 @@ from interpreter_kit import parallel
 from programs_kit import SIZE, interesting
 from vulkan_kit import POOR, agree, backend, tasks_of
 
-from adstack.backends.codegen_spirv.doubts import Doubts
-from adstack.backends.codegen_spirv.opcodes import Op
+from adstack.backends.codegen_spirv.assembly.opcodes import Op
+from adstack.backends.codegen_spirv.assembly.text import instructions
+from adstack.backends.codegen_spirv.scalars.speculation import Speculation
 from adstack.backends.codegen_spirv.tasks import emit_program
-from adstack.backends.codegen_spirv.text import instructions
 from adstack.ir.types import f32, f64, u1
 
 WITHOUT = {"fma32": False, "fma64": False}
@@ -110,12 +110,12 @@ def test_products_with_powers_of_two_are_rounded_where_they_are_too_small(dtype)
 
 @pytest.mark.parametrize("operands", [half_way(1.0), half_way_below_normal()], ids=["normal", "subnormal"])
 def test_without_doing_them_again_such_sums_are_wrong(operands, monkeypatch):
-    monkeypatch.setattr(Doubts, "any", lambda self: self._code.const(False, u1))
+    monkeypatch.setattr(Speculation, "rejected", lambda self: self.code.const(False, u1))
     with pytest.raises(AssertionError):
         check(ONE, "one", operands)
 
 
 def test_f64_beyond_what_is_quick_is_wrong_without_doing_it_again(monkeypatch):
-    monkeypatch.setattr(Doubts, "any", lambda self: self._code.const(False, u1))
+    monkeypatch.setattr(Speculation, "rejected", lambda self: self.code.const(False, u1))
     with pytest.raises(AssertionError):
         check(ONE, "one", [interesting(f64, seed) for seed in range(3)])

@@ -8,9 +8,9 @@ from interpreter_kit import parallel
 from vulkan_kit import POOR, STRICT, agree_on, tasks_of
 
 from adstack.backends.codegen_spirv import gathering
-from adstack.backends.codegen_spirv.opcodes import Op
+from adstack.backends.codegen_spirv.assembly.opcodes import Op
+from adstack.backends.codegen_spirv.assembly.text import instructions
 from adstack.backends.codegen_spirv.tasks import emit_program
-from adstack.backends.codegen_spirv.text import instructions
 from adstack.ir.types import by_name
 
 N = 300

@@ -9,12 +9,12 @@ import pytest
 from interpreter_kit import parallel
 from vulkan_kit import STRICT, agree, bound, tasks_of, validate
 
-from adstack.backends.codegen_spirv.code import Code
+from adstack.backends.codegen_spirv.assembly.code import Code
+from adstack.backends.codegen_spirv.assembly.module import Module
+from adstack.backends.codegen_spirv.assembly.opcodes import Capability, Decoration, Op, Storage
+from adstack.backends.codegen_spirv.assembly.text import instructions
 from adstack.backends.codegen_spirv.memory import ByAddress, ByBinding
-from adstack.backends.codegen_spirv.module import Module
-from adstack.backends.codegen_spirv.opcodes import Capability, Decoration, Op, Storage
 from adstack.backends.codegen_spirv.tasks import emit_program
-from adstack.backends.codegen_spirv.text import instructions
 from adstack.ir.types import ALL, f32, f64, i8, i32, u8, u32, u64
 
 BOUND = replace(STRICT, addresses=False)
@@ -67,11 +67,11 @@ class TestByBinding:
 
     def test_one_buffer_holds_elements_of_several_types(self):
         m = Module(BOUND)
-        c = Code(m)
-        start = m.memory.of("all", c.const(64, u64))
-        pointers = [c.at(start, dtype) for dtype in (f32, f64, u8, i8, i32, u32)]
+        c, memory = Code(m), ByBinding()
+        start = memory.of("all", c.const(64, u64))
+        pointers = [start.pointer(dtype) for dtype in (f32, f64, u8, i8, i32, u32)]
         assert len(set(pointers)) == len(pointers)
-        assert m.memory.buffers == ("all",)
+        assert memory.buffers == ("all",)
         variables = said(m.words, Op.Variable)
         assert len(variables) == 4  # i8 and u8 are one type, so are i32 and u32
         assert {number for (number,) in decorated(m.words, Decoration.Binding).values()} == {0}
@@ -85,7 +85,7 @@ def test_where_something_is_is_counted_in_bytes_of_one_width(memory, counts):
     word, shift = further.word()
     assert {a.number.dtype for a in (there, further, word)} == {counts}
     assert shift.dtype is u32
-    assert {a.buffer for a in (there, further, word)} == {0}
+    assert {a.space for a in (there, further, word)} == {there.space}
 
 
 def test_by_address_nothing_is_bound():

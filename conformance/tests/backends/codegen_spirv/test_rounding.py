@@ -9,10 +9,10 @@ import pytest
 from interpreter_kit import parallel
 from vulkan_kit import STRICT, agree, backend, tasks_of
 
-from adstack.backends.codegen_spirv.opcodes import STD
-from adstack.backends.codegen_spirv.rounding import WAYS
+from adstack.backends.codegen_spirv.assembly.opcodes import STD
+from adstack.backends.codegen_spirv.assembly.text import listing
+from adstack.backends.codegen_spirv.scalars.integral import WAYS
 from adstack.backends.codegen_spirv.tasks import emit_program
-from adstack.backends.codegen_spirv.text import listing
 
 OPS = {"trunc": "Trunc", "rint": "RoundEven", "floor": "Floor", "ceil": "Ceil", "round": "Trunc"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from cpu_kit import tasks_of
 
-from adstack.backends.vulkan.extents import Extent
+from adstack.backends.vulkan.hostcode.extents import Extent
 
 PROGRAM = """program @p {{
   place @x : i32[?, 7] ndarray

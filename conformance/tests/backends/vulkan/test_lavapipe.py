@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from adstack.backends.vulkan.lavapipe import ADDRESSES, VARIABLE, widen
+from adstack.backends.vulkan.driver.lavapipe import ADDRESSES, VARIABLE, widen
 
 WIDE = "processor\t: 0\nflags\t\t: fpu sse2 avx2 avx512f avx512dq avx512bw avx512vl\n\nprocessor\t: 1\n"
 NARROW = "processor\t: 0\nflags\t\t: fpu sse2 avx2 avx512f\n"

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from vulkan_kit import backend, shared_of
 
-from adstack.backends.vulkan import recorder, state
-from adstack.backends.vulkan.api import ffi
-from adstack.backends.vulkan.counting import TASK
-from adstack.backends.vulkan.recorder import PLAN, enter
+from adstack.backends.vulkan.driver.api import ffi
+from adstack.backends.vulkan.driver.pipeline import PUSHED
+from adstack.backends.vulkan.hostcode import recorder, state
+from adstack.backends.vulkan.hostcode.counting import TASK
+from adstack.backends.vulkan.hostcode.recorder import PLAN, enter
 from adstack.backends.vulkan.stream import Stream, aligned
-from adstack.backends.vulkan.toolchain import PUSHED
 
 Log = list[tuple[Any, ...]]
 _WORD, _INT, _NOTHING = ctypes.c_void_p, ctypes.c_uint32, None

@@ -18,8 +18,8 @@ from specialisation_kit import specialisations
 from vulkan_kit import backend, shared_of
 
 import adstack as qd
+from adstack.backends.vulkan.hostcode.state import ARENA, LAUNCHES
 from adstack.backends.vulkan.shortcuts import Launcher
-from adstack.backends.vulkan.state import ARENA, LAUNCHES
 from adstack.backends.vulkan.stream import aligned
 
 

@@ -10,11 +10,12 @@ from interpreter_kit import serial
 from vulkan_kit import STRICT, backend, shared_of, tasks_of
 
 import adstack as qd
-from adstack.backends.codegen_spirv.opcodes import Capability
+from adstack.backends.codegen_spirv.assembly.opcodes import Capability
 from adstack.backends.codegen_spirv.tasks import emit_program
 from adstack.backends.shared import kept
-from adstack.backends.vulkan import api, instance, traits
+from adstack.backends.vulkan import traits
 from adstack.backends.vulkan.codegen import most_groups
+from adstack.backends.vulkan.driver import api, instance
 from adstack.backends.vulkan.toolchain import Pipelines
 from adstack.errors import AdstackMemoryError, AdstackRuntimeError, BackendUnavailableError
 from adstack.runtime import state

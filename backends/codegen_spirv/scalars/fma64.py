@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 from adstack.ir.types import f64, i64, u64
 
-from .code import Code, Num, unsigned
-from .module import Module, instruction
-from .opcodes import Op
+from ..assembly.code import Code, Num, unsigned
+from ..assembly.module import Module, instruction
+from ..assembly.opcodes import Op
 
-__all__ = ["fma64", "quick_fma64", "to_odd"]
+__all__ = ["fast_fma64", "fma64", "to_odd"]
 
 _SIGN = 1 << 63
 _SPECIAL = 2047
@@ -59,7 +59,7 @@ def fma64(a: Num, b: Num, x: Num) -> Num:
     return Num(a.c, f64, a.c.raw(Op.FunctionCall, m.type(f64), m.helpers["fma64"], a.id, b.id, x.id))
 
 
-def quick_fma64(a: Num, b: Num, x: Num) -> tuple[Num, Num]:
+def fast_fma64(a: Num, b: Num, x: Num) -> tuple[Num, Num]:
     """The same for operands that need no scaling; and whether these may need it, which makes the number worthless."""
     exponents = [v.bits(u64) >> 52 & 0x7FF for v in (a, b, x)]
     ea, eb, ex = exponents

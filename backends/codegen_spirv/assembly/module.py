@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from adstack.ir.types import DType, f16, f32, f64, u8
 
-from .memory import ByAddress, ByBinding, Memory
 from .opcodes import MAGIC, VERSION, Capability, Decoration, Mode, Op, Storage
 from .traits import IEEE, Traits
 
@@ -20,6 +19,8 @@ _FOR_TYPES = {
     "float16": Capability.Float16,
     "float64": Capability.Float64,
 }
+_PHYSICAL_64, _LOGICAL = 5348, 0
+"""SPIR-V's addressing models: buffer device addresses, or none."""
 _FOR_MEMORY = {1: Capability.StorageBuffer8BitAccess, 2: Capability.StorageBuffer16BitAccess}
 
 
@@ -45,19 +46,17 @@ class Module:
 
     Attributes:
         traits: of the device that it is for.
-        memory: how it reaches memory.
         functions: library functions emitted so far: name -> id.
     """
 
     def __init__(self, traits: Traits = IEEE) -> None:
         self.traits = traits
-        self.memory: Memory = ByAddress() if traits.addresses else ByBinding()
         self.functions: dict[str, int] = {}
         self.helpers: dict[str, int] = {}
         self._last = 0
         self._capabilities: set[int] = {Capability.Shader}
-        if self.memory.capability is not None:
-            self.need(self.memory.capability)
+        if traits.addresses:
+            self.need(Capability.PhysicalStorageBufferAddresses)
         self._extensions: dict[str, None] = {}
         self.quick = True
         """Whether functions may take more code to be quicker."""
@@ -217,7 +216,7 @@ class Module:
         for extension in self._extensions:
             head += instruction(Op.Extension, *text_words(extension))
         head += instruction(Op.ExtInstImport, self.std, *text_words("GLSL.std.450"))
-        head += instruction(Op.MemoryModel, self.memory.addressing, 1)
+        head += instruction(Op.MemoryModel, _PHYSICAL_64 if self.traits.addresses else _LOGICAL, 1)
         head += instruction(Op.EntryPoint, 5, *self._entry, *self._interface)
         body = [*head, *self._modes, *self._decorations, *self._globals, *self._code]
         return [MAGIC, VERSION, 0, self._last + 1, 0, *body]

@@ -11,7 +11,7 @@ from typing import Final
 
 from adstack.ir.types import f64
 
-from .code import Num, unsigned
+from ..assembly.code import Num, unsigned
 from .floats import magnitude
 
 __all__ = ["WAYS", "whole"]

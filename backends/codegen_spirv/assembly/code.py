@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from adstack.ir.types import DType, f32, f64, i32, i64, u1, u16, u32, u64
 
-from .module import Module, instruction, memory_dtype
+from .module import Module, instruction
 from .opcodes import STD, Decoration, Op, Storage
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from .doubts import Doubts
-    from .memory import Address
-
-__all__ = ["Code", "Num", "unsigned"]
+__all__ = ["Code", "FastPath", "Num", "unsigned"]
 
 _ROUNDING = frozenset({Op.FAdd, Op.FSub, Op.FMul, Op.FDiv})
 _BITS = {8: u16, 16: u16, 32: u32, 64: u64}
@@ -34,11 +29,12 @@ class Num:
     def __init__(self, code: Code, dtype: DType, id_: int) -> None:
         self.c, self.dtype, self.id = code, dtype, id_
 
-    def _other(self, other: Num | float) -> int:
+    def operand(self, other: Num | float) -> int:
+        """The id of another operand of this type: a number becomes a constant."""
         return other.id if isinstance(other, Num) else self.c.m.constant(other, self.dtype)
 
     def _two(self, op: Op, other: Num | float, to: DType | None = None) -> Num:
-        return self.c.let(op, to or self.dtype, self.id, self._other(other))
+        return self.c.let(op, to or self.dtype, self.id, self.operand(other))
 
     def _kind(self, floats: Op, signed: Op, unsigned_: Op, other: Num | float, to: DType | None = None) -> Num:
         return self._two({"f": floats, "i": signed}.get(self.dtype.kind, unsigned_), other, to)
@@ -89,22 +85,14 @@ class Num:
         if not self._is_flushed:
             return self._kind(floats, signed, unsigned_, other, u1)
         right = other if isinstance(other, Num) else self.c.const(other, self.dtype)
-        (a, a_is_number), (b, b_is_number) = self._ordinal(), right._ordinal()
-        both, found = a_is_number & b_is_number, a._two(signed, b, u1)
+        (a, a_is_number), (b, b_is_number) = _ordinal(self), _ordinal(right)
+        both, found = a_is_number & b_is_number, self.c.let(signed, u1, a.id, b.id)
         return found | ~both if floats is Op.FUnordNotEqual else found & both
 
     @property
     def _is_flushed(self) -> bool:
         traits = self.c.m.traits
         return (self.dtype is f32 and not traits.order32) or (self.dtype is f64 and not traits.order64)
-
-    def _ordinal(self) -> tuple[Num, Num]:
-        """An integer that is less where the float is less, one for both zeros; and whether it is no NaN."""
-        signed = i32 if self.dtype is f32 else i64
-        raw = self.bits(signed)
-        size = raw & signed.max
-        infinity = self.c.const(float("inf"), self.dtype).bits(signed)
-        return (raw < 0).choose(self.c.const(0, signed) - size, size), size <= infinity
 
     def __lt__(self, other: Num | float) -> Num:
         return self._compared(Op.FOrdLessThan, Op.SLessThan, Op.ULessThan, other)
@@ -133,7 +121,7 @@ class Num:
 
     def choose(self, yes: Num, no: Num | float) -> Num:
         """`yes` where this holds, else `no`."""
-        return self.c.let(Op.Select, yes.dtype, self.id, yes.id, yes._other(no))
+        return self.c.let(Op.Select, yes.dtype, self.id, yes.id, yes.operand(no))
 
     def bits(self, to: DType) -> Num:
         """The same bits as another type of the same width."""
@@ -171,6 +159,39 @@ class Num:
         return (size < 0x800000).choose(signed, self.c.let(Op.FConvert, f64, self.id))
 
 
+def _ordinal(x: Num) -> tuple[Num, Num]:
+    """An integer that is less where the float is less, one for both zeros; and whether it is no NaN."""
+    signed = i32 if x.dtype is f32 else i64
+    raw = x.bits(signed)
+    size = raw & signed.max
+    infinity = x.c.const(float("inf"), x.dtype).bits(signed)
+    return (raw < 0).choose(x.c.const(0, signed) - size, size), size <= infinity
+
+
+class FastPath(Protocol):
+    """What the fast path of a function takes for granted: instructions say where that does not hold.
+
+    Attributes:
+        builtin: whether it is a function of the library, where the second side of an `if` is cold.
+        ordinary: whether no number is subnormal, and no `if` takes its second side, where nothing else is rejected.
+    """
+
+    builtin: bool
+    ordinary: bool
+
+    def expect(self, condition: Num) -> None:
+        """Where a condition of the library does not hold, the slow path is taken."""
+
+    def reject(self, condition: Num) -> None:
+        """Where a condition holds, a result may be wrong."""
+
+    def reject_midpoint(self, total: Num) -> None:
+        """Where a sum of f64 is half way between two f32, rounding it may be wrong."""
+
+    def reject_subnormal(self, result: Num) -> None:
+        """Where an f32 is subnormal, it may be wrong."""
+
+
 class Code:
     """Words of one function, block by block.
 
@@ -178,7 +199,7 @@ class Code:
         m: the module around it.
         block: the label of the block being written.
         watch: called behind every loop with the last value of its condition: true if the driver ended the loop.
-        doubt: if quick ways of rounding may be used, what is told where they may be wrong.
+        fast: of a function with a fast path, what is told where its result may be wrong.
     """
 
     def __init__(self, module: Module) -> None:
@@ -186,7 +207,7 @@ class Code:
         self.words: list[int] = []
         self.variables: list[int] = []
         self.watch: Callable[[Num], None] | None = None
-        self.doubt: Doubts | None = None
+        self.fast: FastPath | None = None
         self.enter(module.new())
 
     # ---- instructions
@@ -345,29 +366,11 @@ class Code:
         for hole, value in zip(holes, following, strict=True):
             self.words[hole] = value.id
 
-    # ---- memory
-
     def local(self, ty: int, start: Num | None = None) -> int:
         """A variable of the function, which may start as a constant; a pointer to it."""
         made, first = self.m.new(), [] if start is None else [start.id]
         self.variables += instruction(Op.Variable, self.m.pointer(Storage.Function, ty), made, Storage.Function, *first)
         return made
-
-    def at(self, address: Address, dtype: DType) -> int:
-        """A pointer to the element at an address."""
-        self.m.keep(dtype)
-        return self.m.memory.pointer(self, address, memory_dtype(dtype))
-
-    def load(self, address: Address, dtype: DType) -> Num:
-        """The element at an address."""
-        kept = memory_dtype(dtype)
-        found = self.let(Op.Load, kept, self.at(address, dtype), *self.m.memory.access(dtype))
-        return found.ne(0) if dtype.is_bool else Num(self, dtype, found.id)
-
-    def store(self, address: Address, value: Num, dtype: DType) -> None:
-        """Write an element; a u1 as a byte."""
-        kept = value.resize(memory_dtype(dtype)) if dtype.is_bool else value
-        self.do(Op.Store, self.at(address, dtype), kept.id, *self.m.memory.access(dtype))
 
     # ---- the end
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from adstack.ir.types import DType, i32, u32, u64
 
+from ..assembly.code import Num, unsigned
+from ..assembly.opcodes import Op
 from . import floats
-from .code import Num, unsigned
-from .opcodes import Op
-from .rounding import whole
+from .integral import whole
 
 __all__ = ["EMITTERS", "Site", "emit"]
 

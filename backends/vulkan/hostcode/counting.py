@@ -11,9 +11,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from ..driver.pipeline import Pipeline
 from .assembly import load, loop
 from .extents import RULES, Extent, Read
-from .toolchain import Pipeline
 
 __all__ = ["COUNT", "TASK", "Counted"]
 

@@ -1,4 +1,4 @@
-"""Where quick ways of rounding may be wrong: what a function notes as it goes, and asks for once, at its end."""
+"""Speculation: the fast path of a function notes where its result may be wrong, and asks for that once, at its end."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Final
 from adstack.ir.ops import TABLE
 from adstack.ir.types import DType, f32, i64, u1, u32, u64
 
-from .code import Code, Num
-from .opcodes import Op
+from ..assembly.code import Code, Num
+from ..assembly.opcodes import Op
 
-__all__ = ["ORDINARY", "Doubts"]
+__all__ = ["ORDINARY", "Speculation"]
 
 ORDINARY: Final = {
     **{f"{row.name}.f32": row.ordinary for row in TABLE.values() if row.ordinary is not None},
@@ -21,7 +21,7 @@ the argument is 0 or between these: adstack.tools.accuracy.ordinary goes through
 """
 
 
-class Doubts:
+class Speculation:
     """Whether anything in a function was doubtful.
 
     Numbers are brought into a form in which the doubtful ones are the least there are, and the least is kept: that
@@ -34,50 +34,50 @@ class Doubts:
 
     def __init__(self, code: Code, builtin: bool) -> None:
         self.builtin, self.ordinary = builtin, False
-        self._code = code
+        self.code = code
         self._kept: dict[str, tuple[DType, int]] = {}
-        code.doubt = self
+        code.fast = self
 
     @property
-    def noted(self) -> bool:
+    def can_reject(self) -> bool:
         """Whether anything can be doubtful."""
         return bool(self._kept)
 
-    def argument(self, x: Num, least: float, most: float) -> None:
+    def require_ordinary(self, x: Num, least: float, most: float) -> None:
         """An argument is doubtful if it is not ordinary."""
-        c, size = self._code, x.bits(u32) & 0x7FFFFFFF
+        c, size = self.code, x.bits(u32) & 0x7FFFFFFF
         low, high = (c.const(bound, f32).bits(u32) for bound in (least, most))
         self.ordinary = True
-        self.note(size.ne(0) & (size - low > high - low))
+        self.reject(size.ne(0) & (size - low > high - low))
 
-    def rare(self, condition: Num) -> None:
+    def expect(self, condition: Num) -> None:
         """The second side of an `if` of the library is doubtful."""
         if not self.ordinary:
-            self.note(~condition)
+            self.reject(~condition)
 
-    def note(self, doubtful: Num) -> None:
+    def reject(self, doubtful: Num) -> None:
         """Something holds where a result may be wrong."""
         self._keep("flag", doubtful, False)
 
-    def middle(self, total: Num) -> None:
+    def reject_midpoint(self, total: Num) -> None:
         """A sum of f64 is doubtful if it is half way between two f32: of its last 29 bits, only the first is set."""
         self._keep("middle", (total.bits(u64) << 35).signed(i64), i64.max)
 
-    def small(self, result: Num) -> None:
+    def reject_subnormal(self, result: Num) -> None:
         """An f32 is doubtful if it is subnormal."""
         if not self.ordinary:
             self._keep("small", (result.bits(u32) << 1) - 1, u32.max)
 
-    def any(self) -> Num:
+    def rejected(self) -> Num:
         """Whether anything was doubtful, up to here."""
-        c, found = self._code, self._code.const(False, u1)
+        c, found = self.code, self.code.const(False, u1)
         for name, (dtype, variable) in self._kept.items():
             least = c.let(Op.Load, dtype, variable)
             found = found | (least if dtype is u1 else least.eq(i64.min) if name == "middle" else least < 0xFFFFFF)
         return found
 
     def _keep(self, name: str, number: Num, start: int) -> None:
-        c, dtype = self._code, number.dtype
+        c, dtype = self.code, number.dtype
         if name not in self._kept:
             self._kept[name] = dtype, c.local(c.m.type(dtype), c.const(start, dtype))
         _, variable = self._kept[name]

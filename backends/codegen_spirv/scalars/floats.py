@@ -11,9 +11,8 @@ import math
 from adstack.errors import BackendUnavailableError
 from adstack.ir.types import DType, f16, f32, f64, i16, i32, i64, u16, u32
 
-from .code import Num, unsigned
-from .doubts import Doubts
-from .soft import fma64, quick_fma64, to_odd
+from ..assembly.code import FastPath, Num, unsigned
+from .fma64 import fast_fma64, fma64, to_odd
 
 __all__ = ["divide", "fma", "integer_to_float", "magnitude", "narrow", "negate", "root", "to_float", "wide"]
 
@@ -153,8 +152,8 @@ def fma(a: Num, b: Num, x: Num) -> Num:
         return a.c.std("Fma", a.dtype, a, b, x)
     if traits.fma32_normal and a.dtype is f32:
         return _fma_of_normal(a, b, x)
-    if a.c.doubt is not None:
-        return _quick_fma(a.c.doubt, a, b, x)
+    if a.c.fast is not None:
+        return _fast_fma(a.c.fast, a, b, x)
     return _fma_through(a, b, x, f64) if a.dtype is f32 else fma64(a, b, x)
 
 
@@ -164,7 +163,7 @@ def _fma_of_normal(a: Num, b: Num, x: Num) -> Num:
     Not that of a factor that is zero: it is the addend. Nor that with a large addend.
     """
     c, found = a.c, a.c.std("Fma", f32, a, b, x)
-    if c.doubt is not None and c.doubt.ordinary:
+    if c.fast is not None and c.fast.ordinary:
         return found
     small = (_size(found) < 0x800000) & (_size(x) < c.const(_LARGE, f32).bits(u32))
     for factor in (a, b):
@@ -173,8 +172,8 @@ def _fma_of_normal(a: Num, b: Num, x: Num) -> Num:
     for operand in (a, b, x):
         if abs(c.m.floats.get(operand.id, _NORMAL[32] / 2)) < _NORMAL[32]:
             small = small | (_size(operand) - 1 < 0x7FFFFF)
-    if c.doubt is not None:
-        c.doubt.note(small)
+    if c.fast is not None:
+        c.fast.reject(small)
         return found
     return c.either(small, lambda: [_fma_through(a, b, x, f64)], lambda: [found])[0]
 
@@ -184,25 +183,25 @@ def _size(x: Num) -> Num:
     return x.bits(u32) & 0x7FFFFFFF
 
 
-def _quick_fma(doubts: Doubts, a: Num, b: Num, x: Num) -> Num:
+def _fast_fma(fast: FastPath, a: Num, b: Num, x: Num) -> Num:
     """In a way that is nearly always right; where it may be wrong is noted."""
     for factor, other in ((a, b), (b, a)):
         size = abs(a.c.m.floats.get(factor.id, 0.0))
         if _LEAST_FACTOR <= size <= 1 and math.frexp(size)[0] == 0.5:
             # a power of two: the product is exact, unless it is too small
-            if not (doubts.ordinary and a.dtype is f32):
+            if not (fast.ordinary and a.dtype is f32):
                 least = _NORMAL[a.dtype.bits] / size
                 bits = other.bits(unsigned(a.dtype)) & (_SIGN[a.dtype.bits] - 1)
-                doubts.note(bits - 1 < a.c.const(least, a.dtype).bits(bits.dtype) - 1)
+                fast.reject(bits - 1 < a.c.const(least, a.dtype).bits(bits.dtype) - 1)
             return factor * other + x
     if a.dtype is f32:
-        return _quick_fma32(doubts, a, b, x)
-    result, doubtful = quick_fma64(a, b, x)
-    doubts.note(doubtful)
+        return _fast_fma32(fast, a, b, x)
+    result, doubtful = fast_fma64(a, b, x)
+    fast.reject(doubtful)
     return result
 
 
-def _quick_fma32(doubts: Doubts, a: Num, b: Num, x: Num) -> Num:
+def _fast_fma32(fast: FastPath, a: Num, b: Num, x: Num) -> Num:
     """A sum of f64 rounded twice.
 
     The second rounding is of a number on the same side of every middle between two f32, each of which is an f64, as
@@ -210,9 +209,9 @@ def _quick_fma32(doubts: Doubts, a: Num, b: Num, x: Num) -> Num:
     """
     total = a.convert(f64) * b.convert(f64) + x.convert(f64)
     result = total.convert(f32)
-    doubts.middle(total)
+    fast.reject_midpoint(total)
     if not _large(x):
-        doubts.small(result)
+        fast.reject_subnormal(result)
     return result
 
 
