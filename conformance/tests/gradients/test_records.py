@@ -166,7 +166,7 @@ def test_a_launch_that_is_not_remembered_is_an_error_that_says_so(arch: str) -> 
     square()
     with pytest.raises(qd.AdstackRuntimeError, match="computes its loss"), qd.ad.Tape(real(())):
         square()
-    with pytest.raises(qd.AdstackDataAccessError, match="needs values that the launch has overwritten"):
+    with pytest.raises(qd.AdstackDataAccessError, match="needs values that its last launch has overwritten"):
         square.grad()
     assert x.grad.to_numpy().tolist() == [0.0] * 4
 

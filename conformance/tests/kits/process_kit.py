@@ -31,12 +31,23 @@ long(x, 1)
 """
 
 
+def unmeasured() -> dict[str, str]:
+    """The environment for a process whose coverage is not measured.
+
+    Coverage has locks and memory of its own: a process that forks while its threads run, that is interrupted at any
+    moment, or that counts allocations would wait for them, or break them.
+    """
+    return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
+
+
 def in_process(body: str, *, threads: int = 2, send: int = 0, script: str = SCRIPT) -> tuple[int, str, str]:
     """(exit code, output, errors) of a script; `send` is a signal it gets once it has printed a line."""
     folder = Path(os.environ["PYTEST_SCRATCH"])
     file = folder / "script.py"
     file.write_text(script.format(threads=threads) + body)
-    process = subprocess.Popen([sys.executable, str(file)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, str(file)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=unmeasured()
+    )
     assert process.stdout is not None
     first = process.stdout.readline() if send else ""
     if send:

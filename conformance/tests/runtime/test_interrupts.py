@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
+import interrupts_kit
 import pytest
-from interrupts_kit import Program, at_random, everywhere, unraised
+from interrupts_kit import Program, everywhere, unraised
+from process_kit import unmeasured
 
 import adstack as qd
 from adstack.runtime.threads.guards import ASKING, GUARD
@@ -35,17 +40,29 @@ def test_an_exception_at_any_point_leaves_nothing_in_force(
     assert GUARD[ASKING] == 0
 
 
-def test_interrupts_at_random_moments() -> None:
-    program = Program("cpu")
+AT_RANDOM = """
+from interrupts_kit import Program, at_random, unraised
+
+program = Program("cpu")
+program.x.fill(3.0)
+
+def work():
     program.x.fill(3.0)
+    program.tape()
 
-    def work() -> None:
-        program.x.fill(3.0)
-        program.tape()
+with unraised():
+    raised = [interrupted for interrupted in at_random(work, 1500) if program.check() is None]
+assert any(raised)
+print("end")
+"""
 
-    with unraised():
-        raised = [interrupted for interrupted in at_random(work, 1500) if program.check() is None]
-    assert any(raised)
+
+def test_interrupts_at_random_moments() -> None:
+    """In a process of its own, in which all code that is interrupted is adstack's."""
+    environment = {**unmeasured(), "PYTHONPATH": str(Path(interrupts_kit.__file__).parent)}
+    command = [sys.executable, "-c", AT_RANDOM]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False, env=environment)
+    assert (done.returncode, done.stdout) == (0, "end\n"), done.stderr
 
 
 def test_a_compilation_that_is_broken_off_can_be_done_again() -> None:

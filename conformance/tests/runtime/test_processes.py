@@ -9,6 +9,7 @@ import textwrap
 import threading
 
 import pytest
+from process_kit import unmeasured
 
 from adstack.errors import AdstackRuntimeError
 from adstack.runtime.protocol.backend import Unavailable
@@ -80,7 +81,7 @@ x.to_numpy()
 def run(arch: str, body: str) -> tuple[int, str, str]:
     """A process that runs `HEAD` and `body`: its exit code and what it printed."""
     command = [sys.executable, "-c", HEAD + textwrap.dedent(body), arch]
-    environment = {**os.environ, "ADSTACK_CUDA_DEVICE": "host"}
+    environment = {**unmeasured(), "ADSTACK_CUDA_DEVICE": "host"}
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environment)
     return done.returncode, done.stdout, done.stderr
 
@@ -156,7 +157,7 @@ def test_a_child_forked_before_the_device_is_opened_opens_it(arch):
             print("end")
     """
     command = [sys.executable, "-c", textwrap.dedent(program), arch]
-    environment = {**os.environ, "ADSTACK_CUDA_DEVICE": "host"}
+    environment = {**unmeasured(), "ADSTACK_CUDA_DEVICE": "host"}
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environment)
     assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
 

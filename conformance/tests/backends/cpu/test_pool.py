@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from process_kit import unmeasured
 
 from adstack.backends.cpu.pool import Pool, usable_cores
 from adstack.backends.shared.jit import runtime_library
@@ -102,7 +103,8 @@ def launcher(request: pytest.FixtureRequest) -> Iterator[Launcher]:
 def in_process(body: str, *, send: int = 0, seconds: float = 30) -> subprocess.CompletedProcess[str]:
     """Run a script in a process of its own; `send` is a signal it gets once it has printed a line."""
     code = SCRIPT + textwrap.dedent(body)
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    command, pipe = [sys.executable, "-c", code], subprocess.PIPE
+    process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=unmeasured())
     assert process.stdout is not None
     first = process.stdout.readline() if send else ""
     if send:

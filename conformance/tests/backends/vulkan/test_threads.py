@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from interrupts_kit import Program, at_random, everywhere, unraised
+from process_kit import unmeasured
 from threads_kit import Launching, work_of
 
 import adstack as qd
@@ -97,5 +98,6 @@ def test_a_wait_answers_ctrl_c(wait: str, tmp_path: Path) -> None:
     """interrupts.wait"""
     script = tmp_path / "script.py"
     script.write_text(WAIT.format(wait=wait))
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False)
+    command = [sys.executable, str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=unmeasured())
     assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
