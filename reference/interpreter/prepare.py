@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from ..errors import InternalError
 from ..ir.opdef import OpDef
-from ..ir.ops import TABLE
 from ..ir.structure import Op, Place, Region, Value
 from ..ir.types import DType
 from .frame import Frame, Slot
@@ -122,7 +122,7 @@ class Scope:
             self.release(dead)
 
 
-RULES: dict[OpDef, Rule] = {}
+RULES: Final[dict[OpDef, Rule]] = {}
 """How each operation that needs more than its row's meaning becomes a step."""
 
 
@@ -136,19 +136,23 @@ def rule(row: OpDef) -> Callable[[Rule], Rule]:
     return enter
 
 
+_EVALUATION: Final[list[Rule]] = []
+
+
 def evaluated(function: Rule) -> Rule:
-    """Make the decorated function the rule of every other row that has a meaning."""
-    for row in TABLE.values():
-        if row.meaning is not None:
-            RULES.setdefault(row, function)
+    """Make the decorated function the rule of every other op whose row has a meaning."""
+    _EVALUATION[:] = [function]
     return function
 
 
 def rule_of(op: Op) -> Rule:
     """The rule of an op: its own, or evaluation by its meaning. Raises InternalError if it has none."""
-    if op.opdef not in RULES:
+    own = RULES.get(op.opdef)
+    if own is not None:
+        return own
+    if op.opdef.meaning is None:
         raise InternalError(f"{op.name} can't stand here", loc=op.loc)
-    return RULES[op.opdef]
+    return _EVALUATION[0]
 
 
 def captures(region: Region) -> dict[Value, None]:
