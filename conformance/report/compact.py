@@ -16,6 +16,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from ..harness.cells import Status
 from ..harness.records import Record
@@ -139,14 +140,19 @@ def _digest(rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def text(kept: Record) -> str:
-    """What is kept as JSON, a line per fact: objects that hold others take a line for each of them."""
+    """What is kept as JSON, a line per fact: objects that hold others, or are long, take a line for each member."""
     return "{\n" + ",\n".join(f"{json.dumps(name)}: {_value(value)}" for name, value in kept.items()) + "\n}\n"
 
 
 def _value(value: object) -> str:
-    if isinstance(value, dict) and any(isinstance(one, dict) for one in value.values()):
-        return "{\n" + ",\n".join(f" {json.dumps(name)}: {json.dumps(one)}" for name, one in value.items()) + "\n}"
-    return json.dumps(value, allow_nan=False)
+    line = json.dumps(value, allow_nan=False)
+    if not isinstance(value, dict) or (len(line) < _WIDTH and not any(isinstance(one, dict) for one in value.values())):
+        return line
+    members = [f" {json.dumps(name)}: {json.dumps(one, allow_nan=False)}" for name, one in value.items()]
+    return "{\n" + ",\n".join(members) + "\n}" if members else line
+
+
+_WIDTH: Final = 100
 
 
 def differences(kept: Record, again: Record) -> list[str]:

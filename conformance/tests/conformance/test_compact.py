@@ -5,11 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 
 from adstack.conformance.report.compact import Outcome, compact, differences, digests, outcomes, text
 
+RESULTS = Path(__file__).resolve().parents[2] / "results"
+FILES = [*RESULTS.glob("cuda/*.json"), *RESULTS.glob("vulkan/*.json")]
 CELLS = [
     Outcome("a/one", "forward", "pass", "exact", 0.0),
     Outcome("a/two:f32", "reverse", "pass", "bound", 12.0),
@@ -42,6 +45,16 @@ def test_the_text_is_json_with_a_line_per_fact():
     lines = text(kept).splitlines()
     assert '"counts": {"gap": 1, "pass": 4},' in lines
     assert ' "b/three": {"forward": "gap: known"}' in lines
+
+
+@pytest.mark.parametrize("file", sorted(FILES), ids=lambda file: f"{file.parent.name}/{file.name}")
+def test_what_is_committed_is_as_it_is_written(file):
+    kept = json.loads(file.read_text("utf-8"))
+    assert text(kept) == file.read_text("utf-8")
+    by_mode = [count for mode in kept["modes"].values() for count in mode.values()]
+    assert kept["cells"] == sum(kept["counts"].values()) == sum(by_mode)
+    assert sum(map(len, kept["not passed"].values())) == kept["cells"] - kept["counts"]["pass"]
+    assert {"cases", "cells"} <= set(kept["digests"])
 
 
 def test_digests_are_of_sorted_lines_and_do_not_depend_on_the_order_of_cells():
