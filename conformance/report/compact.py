@@ -159,7 +159,7 @@ def differences(kept: Record, again: Record) -> list[str]:
     """In which digests, counts and cells two matrices differ, a line for each; nothing if they are the same."""
     lines: list[str] = []
     for part in ("digests", "counts", "modes", "topics", "exactness", "not passed"):
-        before, now = kept[part], again[part]
+        before, now = kept.get(part, {}), again.get(part, {})
         changed = [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
         lines += [f"{part}, {name}: {_told(before, name)} before, {_told(now, name)} now" for name in changed]
     return lines
