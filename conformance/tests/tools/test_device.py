@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from adstack.conformance.harness.loading import collect
+from adstack.tools.conformance import conformance
 from adstack.tools.device import __main__ as device
 from adstack.tools.device import cases, peers, rows, several, throughput
 from adstack.tools.device import results as device_results
@@ -183,6 +185,7 @@ def test_a_kept_matrix_says_what_ran_where_and_how_and_what_came_of_it(kept):
         ({}, 0, "the same"),
         ({"ulp": 1.0}, 0, "digests, measured"),
         ({"exactness": "ulp(1)"}, 1, "digests, cells"),
+        ({"case": "a/other"}, 1, "the cases are not those of abc"),
         (
             {"status": "refused", "failed": True, "message": "no"},
             1,
@@ -212,6 +215,7 @@ def test_a_run_without_a_report_is_told(kept, monkeypatch):
 def test_the_suite_runs_again_on_the_same_subject_with_the_same_seed():
     asked = device_results.command({"subject": {"name": "cuda"}, "seed": 3}, Path("r.json"), 2)
     assert asked[3:] == ["conformance", "--backend", "cuda", "--seed", "3", "--jobs", "2", "--json", "r.json"]
+    assert CliRunner().invoke(conformance, [*asked[4:], "--list"]).exit_code == 0
 
 
 @pytest.fixture
