@@ -37,15 +37,15 @@ _SAID: Final = re.compile(r"^(?:=+ )?((?:\d+ runs of \d+ variants|(?:ERROR|RACEC
 def results(out: Path, files: Mapping[str, str], summary: Mapping[str, Record]) -> Record:
     """Of parts that ran: `files` are those that they write to the folder, by the part's name."""
     read = {name: _read(out, files.get(name, "")) for name in summary}
-    written = {name: found for name, found in read.items() if found is not None}
-    suites = [found for found in written.values() if "subjects" in found]
+    written = {name: record for name, record in read.items() if record is not None}
+    suites = [record for record in written.values() if "subjects" in record]
     parts = {
         name: {
-            "code": found["code"],
-            "seconds": found.get("seconds"),
-            "found": _brief(written[name]) if name in written else _SAID.findall(found["end"]),
+            "code": part["code"],
+            "seconds": part.get("seconds"),
+            "found": _brief(written[name]) if name in written else _SAID.findall(part["end"]),
         }
-        for name, found in summary.items()
+        for name, part in summary.items()
     }
     head: Record = {"date": datetime.date.today().isoformat()}
     if suites:
@@ -59,18 +59,17 @@ def _read(out: Path, file: str) -> Record | None:
     if not file or not (out / file).is_file():
         return None
     try:
-        found: Record = json.loads((out / file).read_text())
+        return _json(out / file)
     except json.JSONDecodeError:  # it was ended while it wrote
         return None
-    return found
 
 
-def _brief(found: Record) -> Record:
+def _brief(record: Record) -> Record:
     """Of the suite, how many cases came out how, and those that failed; of others, everything."""
-    if "subjects" not in found:
-        return found
-    failed = [f"{cell['case']}: {cell['status']}" for cell in found["cells"] if cell["failed"]]
-    return {**found["suite"], "failed": failed}
+    if "subjects" not in record:
+        return record
+    failed = [f"{cell['case']}: {cell['status']}" for cell in record["cells"] if cell["failed"]]
+    return {**record["suite"], "failed": failed}
 
 
 def matrix(report: Record, commit: str, options: Mapping[str, str] | None = None) -> Record:
@@ -147,6 +146,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("kept", nargs="*", metavar="REPORT COMMIT FILE [NAME=VALUE ...]")
     asked = parser.parse_args(arguments)
     if asked.compare is not None:
+        if asked.report is None and "subject" not in _json(asked.compare):
+            parser.error("a peer's results are compared by `python -m adstack.conformance.subjects.record LOG VERSION`")
         return _compare(asked.compare, asked.report, asked.jobs)
     if len(asked.kept) < 3:
         parser.error("REPORT, COMMIT and FILE are needed, or --compare FILE")

@@ -212,6 +212,14 @@ def test_a_run_without_a_report_is_told(kept, monkeypatch):
         keep(["--compare", str(kept)])
 
 
+def test_what_is_missing_or_not_to_be_compared_here_is_told(tmp_path, capsys):
+    (tmp_path / "peer.json").write_text('{"peer": "taichi"}')
+    for words, told in ((["--compare", str(tmp_path / "peer.json")], "subjects.record"), (["a", "b"], "are needed")):
+        with pytest.raises(SystemExit, match="2"):
+            keep(words)
+        assert told in capsys.readouterr().err
+
+
 def test_the_suite_runs_again_on_the_same_subject_with_the_same_seed():
     asked = device_results.command({"subject": {"name": "cuda"}, "seed": 3}, Path("r.json"), 2)
     assert asked[3:] == ["conformance", "--backend", "cuda", "--seed", "3", "--jobs", "2", "--json", "r.json"]
