@@ -11,7 +11,7 @@ from typing import Final
 
 from .cells import Subject
 
-__all__ = ["identity"]
+__all__ = ["identity", "sources"]
 
 SUITE: Final = "adstack.conformance"
 _OTHER_FOLDERS: Final = frozenset({"tests", "results", "__pycache__"})
@@ -26,13 +26,13 @@ def identity(subject: Subject) -> str:
     """
     packages = (SUITE, "adstack", "adstack.backends") if subject.module == "adstack" else (SUITE,)
     about = [subject.module, subject.arch, subject.kind, subject.device, subject.version, subject.options]
-    text = json.dumps([about, subject.details, [_sources(name) for name in packages]], default=str)
+    text = json.dumps([about, subject.details, [sources(name) for name in packages]], default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @cache
-def _sources(package: str) -> str:
-    """A hash of a package's Python files and of the IR that it is made with."""
+def sources(package: str) -> str:
+    """The sha256 of a package's Python files and of the IR that it is made with: their paths, lengths and contents."""
     spec = importlib.util.find_spec(package)
     digest = hashlib.sha256()
     for folder in map(Path, (spec.submodule_search_locations if spec is not None else None) or ()):

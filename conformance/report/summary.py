@@ -11,9 +11,10 @@ from importlib import metadata
 from pathlib import Path
 
 from ..harness.cells import Gap, Result, Status, Subject
+from ..harness.identity import SUITE, sources
 from ..harness.records import Record
 
-__all__ = ["Report", "cell_record", "explanation", "label", "machine", "record"]
+__all__ = ["Report", "cell_record", "explanation", "label", "machine", "record", "suite_sources"]
 
 
 def machine() -> Record:
@@ -98,6 +99,7 @@ def record(report: Report) -> Record:
         "suite": {
             "name": "adstack conformance",
             "version": metadata.version("adstack"),
+            "sources": suite_sources(),
             "seed": report.seed,
             "seconds": round(report.seconds, 3),
             "passed": report.passed,
@@ -108,6 +110,11 @@ def record(report: Report) -> Record:
         "cells": [cell_record(result) for result in report.results],
         "stale_gaps": [{"subject": s.name, "covers": g.covers, "reason": g.reason} for s, g in report.stale_gaps],
     }
+
+
+def suite_sources() -> Record:
+    """Digests of the suite's sources, all of them and the cases alone: with the same ones, the same was asked."""
+    return {"suite": sources(SUITE), "cases": sources(f"{SUITE}.cases")}
 
 
 def _subject(subject: Subject) -> Record:

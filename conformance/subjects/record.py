@@ -1,12 +1,14 @@
 """Keeps what a run of a peer found: `python -m adstack.conformance.subjects.record LOG VERSION`.
 
-LOG is what `adstack conformance --subject PEER --log LOG` wrote. It becomes `results/peers/PEER-VERSION.json`, a line
-per case, and a table of gaps in `runs.gaps`: what did not pass, and stands in no other list of gaps. Results in f32
-stand for those in f64 in that table.
+LOG is what `adstack conformance --subject PEER --log LOG` wrote. It becomes `results/peers/PEER-VERSION.json`, counts
+and a line per case that did not pass (see `..report.compact`), and a table of gaps in `runs.gaps`: what did not pass,
+and stands in no other list of gaps. Results in f32 stand for those in f64 in that table. In what the run differs from
+the file that was there is printed.
 """
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 import sys
@@ -18,14 +20,17 @@ from typing import Final
 from ..harness.cells import Gap
 from ..harness.loading import Entry, collect
 from ..harness.records import Record
+from ..report.compact import Outcome, compact, differences, text
 from ..report.log import Log
+from ..report.summary import machine, suite_sources
 from .gap_lists import gaps_of, listed
 from .gaps import PEER_OPTIONS, TOLD_GAPS
 
-__all__ = ["kept", "patterns", "runs"]
+__all__ = ["keep", "kept", "patterns", "runs"]
 
 HERE: Final = Path(__file__).resolve().parent
-LONGEST: Final = 200
+LONGEST: Final = 120
+"""Characters of a message that are kept."""
 REASONS: Final = {
     "not match the numpy array shape": "forward mode takes no parameter of two axes",
     "MatrixPtrStmt": "the compiler fails on local vectors",
@@ -54,27 +59,30 @@ def latest(records: Iterable[Record], entries: Mapping[str, Entry]) -> dict[tupl
     return {cell: last[cell] for cell in sorted(last) if cell[0] in entries and cell[1] in entries[cell[0]].case.modes}
 
 
-def kept(peer: str, version: str, results: Mapping[tuple[str, str], Record]) -> str:
-    """All results as JSON, a line per case."""
-    states = Counter((mode, one["status"]) for (_, mode), one in results.items())
-    by_mode: dict[str, dict[str, int]] = defaultdict(dict)
-    for (mode, state), count in sorted(states.items()):
-        by_mode[mode][state] = count
-    cases: dict[str, dict[str, str]] = defaultdict(dict)
-    for (case, mode), one in results.items():
-        cases[case][mode] = _told(one)
-    head = {"peer": peer, "version": version, "options": dict(PEER_OPTIONS[peer]), "cells": len(results)}
-    lines = [f'"{name}": {json.dumps(value)}' for name, value in {**head, "states": by_mode}.items()]
-    rows = ",\n".join(f" {json.dumps(case)}: {json.dumps(modes)}" for case, modes in cases.items())
-    return "{\n" + ",\n".join(lines) + ',\n"cases": {\n' + rows + "\n}\n}\n"
+def kept(peer: str, version: str, results: Mapping[tuple[str, str], Record]) -> Record:
+    """What is committed of a peer's results: how many came to what, what did not pass, and digests of all states.
+
+    How exact a peer's results are is not kept: it claims no budget. All cases are of one topic.
+    """
+    cells = [Outcome(case, mode, one["status"], reason=_told(one)) for (case, mode), one in results.items()]
+    matrix = compact(cells)
+    del matrix["exactness"], matrix["topics"], matrix["digests"]["measured"]
+    head = {"peer": peer, "version": version, "options": dict(PEER_OPTIONS[peer])}
+    return {**head, "types": _types({cell.case for cell in cells}), **matrix}
+
+
+def _types(cases: Iterable[str]) -> dict[str, int]:
+    """How many cases there are of each floating-point type; "" for those that have one type alone."""
+    return dict(sorted(Counter("".join(re.findall(r"[:,](f(?:16|32|64))(?=,|$)", case)[:1]) for case in cases).items()))
 
 
 def _told(one: Record) -> str:
-    """The state and what was measured, without what differs from machine to machine."""
+    """What was measured, without what differs from machine to machine; nothing of a pass."""
+    if one["status"] == "pass":
+        return ""
     told = re.sub(r" \(-?0x[^)]*\)", "", " ".join(one["message"].split()))
     told = re.sub(r"\[[\w.]+:\w+@\d+\] ", "", told)
-    told = re.sub(r"(File )?\"?/[^ \"]*/", "", told)[:LONGEST].rstrip()
-    return f"{one['status']}: {told}" if told else one["status"]
+    return re.sub(r"(File )?\"?/[^ \"]*/", "", told)[:LONGEST].rstrip()
 
 
 def reason(one: Record) -> str:
@@ -128,11 +136,18 @@ def main(log: str, version: str) -> None:
     records = Log(Path(log)).records()
     (peer,) = {one["subject"] for one in records}
     results = latest(records, entries)
-    folder = HERE.parent / "results" / "peers"
-    (folder / f"{peer}-{version}.json").write_text(kept(peer, version, results), "utf-8")
+    keep(HERE.parent / "results" / "peers" / f"{peer}-{version}.json", kept(peer, version, results))
     gaps = {name: _by_reason(known) for name, known in gaps_of("runs").items()}
     gaps[peer] = patterns(results, TOLD_GAPS[peer], entries)
     (HERE / "runs.gaps").write_text(runs(gaps), "utf-8")
+
+
+def keep(file: Path, matrix: Record) -> None:
+    """Write a matrix, and say in what it differs from the one that the file has."""
+    changes = differences(json.loads(file.read_text("utf-8")), matrix) if file.is_file() else ["there was none before"]
+    print("\n".join(changes) or "the same as before")
+    today = {"date": datetime.date.today().isoformat(), "sources": suite_sources(), "machine": machine()}
+    file.write_text(text({**today, **matrix}), "utf-8")
 
 
 def _by_reason(gaps: Iterable[Gap]) -> dict[tuple[str, str], list[str]]:

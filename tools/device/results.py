@@ -1,21 +1,32 @@
 """What an examination found, in small files to be kept: the device, its driver, the date, what every part found.
 
-`python -m adstack.tools.device.results REPORT COMMIT FILE` makes one of a report of the conformance suite.
+    python -m adstack.tools.device.results REPORT COMMIT FILE [NAME=VALUE ...]
+    python -m adstack.tools.device.results --compare FILE [--report REPORT] [--jobs N]
+
+The first makes FILE, the matrix in few lines (see `adstack.conformance.report.compact`), of what `adstack conformance
+--json REPORT` wrote; NAME=VALUE are variables of the environment that the suite ran with. The second runs the suite
+again as FILE says, and tells in which digests, counts and cells its matrix differs: its exit status is 0 if only
+distances in ulp do.
 """
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import json
+import os
 import re
+import subprocess
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from adstack.conformance.harness.records import Record
+from adstack.conformance.report.compact import compact, differences, outcomes, text
 
-__all__ = ["NAME", "main", "matrix", "results"]
+__all__ = ["NAME", "again", "command", "main", "matrix", "results", "same"]
 
 NAME: Final = "results.json"
 _SUBJECT: Final = ("name", "kind", "device", "version", "details")
@@ -26,15 +37,15 @@ _SAID: Final = re.compile(r"^(?:=+ )?((?:\d+ runs of \d+ variants|(?:ERROR|RACEC
 def results(out: Path, files: Mapping[str, str], summary: Mapping[str, Record]) -> Record:
     """Of parts that ran: `files` are those that they write to the folder, by the part's name."""
     read = {name: _read(out, files.get(name, "")) for name in summary}
-    written = {name: found for name, found in read.items() if found is not None}
-    suites = [found for found in written.values() if "subjects" in found]
+    written = {name: record for name, record in read.items() if record is not None}
+    suites = [record for record in written.values() if "subjects" in record]
     parts = {
         name: {
-            "code": found["code"],
-            "seconds": found.get("seconds"),
-            "found": _brief(written[name]) if name in written else _SAID.findall(found["end"]),
+            "code": part["code"],
+            "seconds": part.get("seconds"),
+            "found": _brief(written[name]) if name in written else _SAID.findall(part["end"]),
         }
-        for name, found in summary.items()
+        for name, part in summary.items()
     }
     head: Record = {"date": datetime.date.today().isoformat()}
     if suites:
@@ -48,56 +59,103 @@ def _read(out: Path, file: str) -> Record | None:
     if not file or not (out / file).is_file():
         return None
     try:
-        found: Record = json.loads((out / file).read_text())
+        return _json(out / file)
     except json.JSONDecodeError:  # it was ended while it wrote
         return None
-    return found
 
 
-def _brief(found: Record) -> Record:
+def _brief(record: Record) -> Record:
     """Of the suite, how many cases came out how, and those that failed; of others, everything."""
-    if "subjects" not in found:
-        return found
-    failed = [f"{cell['case']}: {cell['status']}" for cell in found["cells"] if cell["failed"]]
-    return {**found["suite"], "failed": failed}
+    if "subjects" not in record:
+        return record
+    failed = [f"{cell['case']}: {cell['status']}" for cell in record["cells"] if cell["failed"]]
+    return {**record["suite"], "failed": failed}
 
 
-def matrix(report: Record, commit: str) -> Record:
-    """A report of the suite on one subject, small enough to be kept: what came of every case, how exact it was.
+def matrix(report: Record, commit: str, options: Mapping[str, str] | None = None) -> Record:
+    """A report of the suite on one subject, small enough to be kept.
 
     Args:
         report: what `adstack conformance --json` writes.
         commit: what was run.
+        options: variables of the environment that decided how it ran.
+
+    Returns:
+        When, what, where and how it ran, and what `compact` keeps of its cells.
     """
     (subject,) = report["subjects"]
-    modes: dict[str, dict[str, str]] = {}
-    classes: dict[str, Record] = {}
-    for cell in report["cells"]:
-        said = (
-            cell["exactness"] if cell["status"] == "pass" else f"gap: {cell['gap']}" if cell["gap"] else cell["status"]
-        )
-        modes.setdefault(cell["mode"], {})[cell["case"]] = f"{said}, {cell['ulp']:g} ulp" if cell["ulp"] else said
-        if cell["status"] == "pass" and cell["exactness"]:
-            found = classes.setdefault(cell["exactness"], {"cells": 0, "largest distance in ulp": 0.0})
-            found["cells"] += 1
-            found["largest distance in ulp"] = max(found["largest distance in ulp"], cell["ulp"] or 0.0)
+    suite = report["suite"]
     return {
         "date": datetime.date.today().isoformat(),
         "commit": commit,
+        "sources": suite["sources"],
         "machine": report["machine"],
         "subject": {key: subject[key] for key in _SUBJECT},
-        **{key: report["suite"][key] for key in ("seconds", "seed", "passed", "counts")},
-        "exactness": classes,
-        "cases": modes,
+        "options": dict(options or {}),
+        **{key: suite[key] for key in ("seed", "seconds", "passed")},
+        **compact(outcomes(report["cells"])),
     }
 
 
-def main(report: str, commit: str, file: str) -> int:
-    """Write the matrix of a report."""
-    made = matrix(json.loads(Path(report).read_text()), commit)
-    Path(file).write_text(json.dumps(made, indent=1) + "\n")
+def command(kept: Record, report: Path, jobs: int) -> list[str]:
+    """What runs the suite again as a kept matrix says, and writes the full report."""
+    subject, seed = kept["subject"]["name"], str(kept["seed"])
+    suite = [sys.executable, "-m", "adstack.tools.cli", "conformance", "--backend", subject, "--seed", seed]
+    return [*suite, "--jobs", str(jobs), "--json", str(report)]
+
+
+def again(kept: Record, jobs: int) -> Record:
+    """The full report of a run as a kept matrix says. RuntimeError if the suite writes none."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        done = subprocess.run(command(kept, report, jobs), env={**os.environ, **kept["options"]}, check=False)
+        if not report.is_file():
+            raise RuntimeError(f"the suite wrote no report; its exit status is {done.returncode}")
+        return _json(report)
+
+
+def same(kept: Record, other: Record) -> bool:
+    """Whether two matrices have the same cases, and every cell the same state and exactness."""
+    return all(kept["digests"][name] == other["digests"][name] for name in ("cases", "cells"))
+
+
+def _json(path: Path) -> Record:
+    record: Record = json.loads(path.read_text("utf-8"))
+    return record
+
+
+def _compare(file: Path, report: Path | None, jobs: int) -> int:
+    """Tell how a run differs from a kept one; 0 if they are the same but for distances."""
+    kept = _json(file)
+    full = _json(report) if report is not None else again(kept, jobs)
+    other = compact(outcomes(full["cells"]))
+    if kept["digests"]["cases"] != other["digests"]["cases"]:
+        print(f"the cases are not those of {kept['commit']}: that commit's suite writes a report of the same ones")
+    for line in differences(kept, other):
+        print(line)
+    print(f"{file}: {'the same' if same(kept, other) else 'not the same'}; {other['digests']['cells']}")
+    return int(not same(kept, other))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the matrix of a report, or compare one that is kept with another run."""
+    parser = argparse.ArgumentParser(prog="python -m adstack.tools.device.results", description="Keep a matrix.")
+    parser.add_argument("--compare", type=Path, metavar="FILE", help="a matrix that is kept")
+    parser.add_argument("--report", type=Path, help="with --compare: of this report, instead of a run")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="of the run (default: %(default)s)")
+    parser.add_argument("kept", nargs="*", metavar="REPORT COMMIT FILE [NAME=VALUE ...]")
+    asked = parser.parse_args(arguments)
+    if asked.compare is not None:
+        if asked.report is None and "subject" not in _json(asked.compare):
+            parser.error("a peer's results are compared by `python -m adstack.conformance.subjects.record LOG VERSION`")
+        return _compare(asked.compare, asked.report, asked.jobs)
+    if len(asked.kept) < 3:
+        parser.error("REPORT, COMMIT and FILE are needed, or --compare FILE")
+    report, commit, file, *options = asked.kept
+    variables = {name: value for name, _, value in (option.partition("=") for option in options)}
+    Path(file).write_text(text(matrix(_json(Path(report)), commit, variables)), "utf-8")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -110,13 +109,26 @@ def test_what_a_peer_did_is_kept_without_what_differs_from_machine_to_machine():
         ("a/b:f32", "forward"): found("a/b:f32", "forward", "wrong value", told),
         ("a/b:f32", "reverse"): found("a/b:f32", "reverse", "refused", lost),
     }
-    made = json.loads(record.kept("taichi", "1", results))
-    assert made["cells"] == 2
-    assert made["states"] == {"forward": {"wrong value": 1}, "reverse": {"refused": 1}}
-    assert made["cases"]["a/b:f32"] == {
-        "forward": "wrong value: [1]: got 2.0, expected 1.0, 9 ulp apart",
-        "reverse": 'refused: Error: Not supported. x.py", line 3',
+    kept = record.kept("taichi", "1", results)
+    assert kept["counts"] == {"refused": 1, "wrong value": 1}
+    assert kept["modes"] == {"forward": {"wrong value": 1}, "reverse": {"refused": 1}}
+    assert kept["types"] == {"f32": 1}
+    assert kept["not passed"] == {
+        "a/b:f32": {
+            "forward": "wrong value: [1]: got 2.0, expected 1.0, 9 ulp apart",
+            "reverse": 'refused: Error: Not supported. x.py", line 3',
+        }
     }
+
+
+def test_a_peer_that_does_the_same_again_is_said_to(tmp_path, capsys):
+    first = {("a/b:f32", "forward"): found("a/b:f32", "forward", "pass")}
+    for status in ("pass", "pass", "crashed"):
+        results = {**first, ("a/b:f32", "reverse"): found("a/b:f32", "reverse", status)}
+        record.keep(tmp_path / "kept.json", record.kept("taichi", "1", results))
+    none, same, *changes = capsys.readouterr().out.splitlines()
+    assert (none, same) == ("there was none before", "the same as before")
+    assert 'not passed, a/b:f32: nothing before, {"reverse": "crashed"} now' in changes
 
 
 def test_gaps_are_listed_by_case_where_all_variants_fail_and_one_by_one_elsewhere():

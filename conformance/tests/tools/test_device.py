@@ -7,12 +7,16 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from adstack.conformance.harness.loading import collect
+from adstack.tools.conformance import conformance
 from adstack.tools.device import __main__ as device
 from adstack.tools.device import cases, peers, rows, several, throughput
+from adstack.tools.device import results as device_results
 from adstack.tools.device.__main__ import Part
 from adstack.tools.device.cases import chosen
 from adstack.tools.device.results import main as keep
@@ -139,10 +143,13 @@ def test_results_tell_the_device_and_what_every_part_found(tmp_path):
     }
 
 
-def test_a_kept_matrix_says_how_exact_every_case_was(tmp_path):
-    cell = {"status": "pass", "gap": None, "exactness": "exact", "ulp": 0.0, "mode": "forward"}
-    report = {
-        "suite": {"seconds": 1.0, "seed": 0, "passed": True, "counts": {"pass": 3, "gap": 1}},
+@pytest.fixture
+def report() -> dict[str, Any]:
+    """What `adstack conformance --json` writes, of four cells."""
+    cell = {"status": "pass", "gap": None, "exactness": "exact", "ulp": 0.0, "mode": "forward", "failed": False}
+    sources = {"suite": "s", "cases": "c"}
+    return {
+        "suite": {"seconds": 1.0, "seed": 3, "passed": True, "counts": {"pass": 3, "gap": 1}, "sources": sources},
         "machine": {"cpu": "some"},
         "subjects": [{"name": "cuda", "kind": "native", "device": "a device", "version": "1", "details": {}}],
         "cells": [
@@ -152,15 +159,71 @@ def test_a_kept_matrix_says_how_exact_every_case_was(tmp_path):
             {**cell, "case": "a/four", "status": "wrong value", "exactness": "", "gap": "known"},
         ],
     }
+
+
+@pytest.fixture
+def kept(report, tmp_path) -> Path:
+    """The matrix of the report, in a file."""
     (tmp_path / "report.json").write_text(json.dumps(report))
-    keep(str(tmp_path / "report.json"), "abc", str(tmp_path / "kept.json"))
-    kept = json.loads((tmp_path / "kept.json").read_text())
-    assert (kept["commit"], kept["counts"], kept["subject"]["device"]) == ("abc", {"pass": 3, "gap": 1}, "a device")
-    assert kept["cases"] == {
-        "forward": {"a/one": "exact", "a/four": "gap: known"},
-        "reverse": {"a/two": "bound, 12 ulp", "a/three": "bound, 3 ulp"},
-    }
-    assert kept["exactness"]["bound"] == {"cells": 2, "largest distance in ulp": 12.0}
+    file = tmp_path / "kept.json"
+    assert keep([str(tmp_path / "report.json"), "abc", str(file), "ADSTACK_VULKAN_ADDRESSES=0"]) == 0
+    return file
+
+
+def test_a_kept_matrix_says_what_ran_where_and_how_and_what_came_of_it(kept):
+    matrix = json.loads(kept.read_text())
+    assert (matrix["commit"], matrix["seed"], matrix["subject"]["device"]) == ("abc", 3, "a device")
+    assert (matrix["options"], matrix["sources"]["cases"]) == ({"ADSTACK_VULKAN_ADDRESSES": "0"}, "c")
+    assert matrix["counts"] == {"gap": 1, "pass": 3}
+    assert matrix["not passed"] == {"a/four": {"forward": "gap: known"}}
+    assert matrix["exactness"]["bound"] == {"cells": 2, "largest distance in ulp": 12.0}
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "told"),
+    [
+        ({}, 0, "the same"),
+        ({"ulp": 1.0}, 0, "digests, measured"),
+        ({"exactness": "ulp(1)"}, 1, "digests, cells"),
+        ({"case": "a/other"}, 1, "the cases are not those of abc"),
+        (
+            {"status": "refused", "failed": True, "message": "no"},
+            1,
+            'a/one: nothing before, {"forward": "refused: no"}',
+        ),
+    ],
+)
+def test_a_run_is_compared_with_a_kept_matrix(kept, report, change, status, told, monkeypatch, capsys):
+    report["cells"][0] |= change
+    write = (
+        "import json, os, sys; json.dump({'options': os.environ['ADSTACK_VULKAN_ADDRESSES'], **json.loads(sys.argv[1])}"
+    )
+    program = f"{write}, open(sys.argv[2], 'w'))"
+    monkeypatch.setattr(
+        device_results, "command", lambda kept, file, jobs: [*python(program), json.dumps(report), str(file)]
+    )
+    assert keep(["--compare", str(kept)]) == status
+    assert told in capsys.readouterr().out
+
+
+def test_a_run_without_a_report_is_told(kept, monkeypatch):
+    monkeypatch.setattr(device_results, "command", lambda kept, file, jobs: list(python("raise SystemExit(2)")))
+    with pytest.raises(RuntimeError, match="its exit status is 2"):
+        keep(["--compare", str(kept)])
+
+
+def test_what_is_missing_or_not_to_be_compared_here_is_told(tmp_path, capsys):
+    (tmp_path / "peer.json").write_text('{"peer": "taichi"}')
+    for words, told in ((["--compare", str(tmp_path / "peer.json")], "subjects.record"), (["a", "b"], "are needed")):
+        with pytest.raises(SystemExit, match="2"):
+            keep(words)
+        assert told in capsys.readouterr().err
+
+
+def test_the_suite_runs_again_on_the_same_subject_with_the_same_seed():
+    asked = device_results.command({"subject": {"name": "cuda"}, "seed": 3}, Path("r.json"), 2)
+    assert asked[3:] == ["conformance", "--backend", "cuda", "--seed", "3", "--jobs", "2", "--json", "r.json"]
+    assert CliRunner().invoke(conformance, [*asked[4:], "--list"]).exit_code == 0
 
 
 @pytest.fixture
