@@ -8,6 +8,7 @@ stand in a folder that the same paragraph names.
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ CODE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 SPAN = re.compile(r"`([^`\n]+)`|\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 FILE = re.compile(r"[\w./*-]+\.(?:py|md|json|toml|txt|yaml|gaps|cu)")
 FOLDER = re.compile(r"\w+(?:/[\w*]+)+/?|\w+/")
+COMMAND = re.compile(r"python -m (adstack(?:\.\w+)+)")
 FOLDERS = {path.name for base in BASES for path in base.iterdir() if path.is_dir()}
 
 
@@ -64,6 +66,11 @@ def missing_paths(text: str, page: Path) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_what_the_page_names_exists(page):
     assert missing_paths(page.read_text(), page) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_modules_that_the_page_runs_exist(page):
+    assert [name for name in COMMAND.findall(page.read_text()) if find_spec(name) is None] == []
 
 
 def test_a_file_that_has_moved_is_noticed():
