@@ -1,4 +1,4 @@
-"""Checks of adstack's own sources: `python -m adstack.tools.check [lint] [types] [imports]`, all three by default.
+"""Checks of adstack's own sources: `python -m adstack.tools.check [lint] [format] [types] [imports]`, all by default.
 
 The folders are named by job and the import names by project, a mapping that type checkers and import linters
 can't read. So they are shown the sources through a tree of links (`build/tree`) in the shape of the installed package.
@@ -39,6 +39,11 @@ def lint() -> int:
     return subprocess.call([sys.executable, "-m", "ruff", "check", "."], cwd=ROOT)
 
 
+def layout() -> int:
+    """Ruff's formatting: whether `ruff format` would change a file."""
+    return subprocess.call([sys.executable, "-m", "ruff", "format", "--check", "."], cwd=ROOT)
+
+
 def types() -> int:
     """Mypy, strictly, over the whole package."""
     config = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache")]
@@ -55,7 +60,7 @@ def imports() -> int:
     return subprocess.call([*command, *arguments], cwd=tree, env=environment)
 
 
-CHECKS: Final[dict[str, Callable[[], int]]] = {"lint": lint, "types": types, "imports": imports}
+CHECKS: Final[dict[str, Callable[[], int]]] = {"lint": lint, "format": layout, "types": types, "imports": imports}
 
 
 def main(names: list[str]) -> int:

@@ -128,7 +128,8 @@ def test_the_command_of_the_readme_exists():
     assert callable(importlib.import_module("adstack.tools.cli").main)
 
 
-def test_every_environment_of_tox_runs_what_exists():
+@pytest.mark.parametrize("file", ["tox.ini", ".pre-commit-config.yaml", ".ci/run"])
+def test_every_check_is_run_by_name(file):
     checks = importlib.import_module("adstack.tools.check").CHECKS
-    lines = [line for line in (ROOT / "tox.ini").read_text().splitlines() if "adstack.tools.check" in line]
+    lines = [line for line in (ROOT / file).read_text().splitlines() if "adstack.tools.check" in line]
     assert {shlex.split(line)[-1] for line in lines} == set(checks)

@@ -39,12 +39,13 @@ def test_submodules_are_not_listed_and_can_be_imported(name):
     assert name not in dir(qd)
 
 
-def test_a_strict_type_checker_accepts_the_programs_of_the_readme(tmp_path):
+def test_a_strict_type_checker_accepts_the_programs_of_the_readme_and_the_examples(tmp_path):
     programs = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE)
     assert programs
     files = [tmp_path / f"program_{k}.py" for k in range(len(programs))]
     for file, program in zip(files, programs, strict=True):
         file.write_text(program, "utf-8")
+    files += sorted((ROOT / "examples").glob("*.py"))
     config = tmp_path / "mypy.ini"
     config.write_text(
         f"[mypy]\nstrict = True\nmypy_path = {link_sources()}\n[mypy-torch.*]\nignore_missing_imports = True\n"

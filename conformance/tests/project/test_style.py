@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[3]
 TESTS = ROOT / "conformance" / "tests"
 SOURCES = [
     path
-    for folder in ("reference", "backends", "conformance", "tools", "asv_benchmarks")
+    for folder in ("reference", "backends", "conformance", "tools", "asv_benchmarks", "examples")
     for path in sorted((ROOT / folder).rglob("*.py"))
     if path.stat().st_size
 ]
