@@ -195,37 +195,38 @@ class _Forward:
         """Where at least one of the values that stand at the same position has a tangent."""
         return [k for k, values in enumerate(zip(*columns, strict=True)) if any(v in self.active for v in values)]
 
-    def _with_tangents(self, values: list[Value], positions: Iterable[int]) -> None:
-        """Append a tangent for each of these positions: of new values, as arguments and results are."""
+    def _with_tangents(self, owner: Op | Region, positions: Iterable[int]) -> None:
+        """Have an op or region define a tangent for each of these positions of its results or arguments."""
+        values = owner.results if isinstance(owner, Op) else owner.args
         for k in positions:
             self.tangents[values[k]] = new = Value(values[k].type)
-            values.append(new)
+            owner.define((new,))
 
     def _if(self, op: Op) -> None:
         carried = self._active_positions(op.results)
         for region in op.regions:
             self.region(region, carried)
-        self._with_tangents(op.results, carried)
+        self._with_tangents(op, carried)
         self.b.region.ops.append(op)
 
     def _for(self, op: Op) -> None:
         (body,) = op.regions
         carried = self._active_positions(body.args[1:], op.results)
         op.operands += [self._tangent(op.operands[2 + k]) for k in carried]
-        self._with_tangents(body.args, [k + 1 for k in carried])
+        self._with_tangents(body, [k + 1 for k in carried])
         self.region(body, carried)
-        self._with_tangents(op.results, carried)
+        self._with_tangents(op, carried)
         self.b.region.ops.append(op)
 
     def _while(self, op: Op) -> None:
         test, body = op.regions
         carried = self._active_positions(test.args, body.args, op.results)
         op.operands += [self._tangent(op.operands[k]) for k in carried]
-        self._with_tangents(test.args, carried)
+        self._with_tangents(test, carried)
         self.region(test, carried, first=1)
-        self._with_tangents(body.args, carried)
+        self._with_tangents(body, carried)
         self.region(body, carried)
-        self._with_tangents(op.results, carried)
+        self._with_tangents(op, carried)
         self.b.region.ops.append(op)
 
     def _parallel_for(self, op: Op) -> None:
