@@ -72,3 +72,12 @@ class Parts(Whole):
     def upload_at(self, storage: Any, start: int, array: Any) -> None:
         assert array.flags.c_contiguous
         storage.reshape(-1)[start : start + len(array)] = array
+
+    def copy_at(self, source: Any, start: int, target: Any, count: int) -> None:
+        target[...] = source.reshape(-1)[start : start + count]
+
+    def fill(self, storage: Any, element: bytes) -> bool:
+        return False
+
+    def copy(self, source: Any, target: Any) -> None:
+        target[...] = source
