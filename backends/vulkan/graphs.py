@@ -19,8 +19,9 @@ from typing import Any, Final
 from adstack.backends.shared.leftovers import Leftovers
 from adstack.backends.shared.reports import check_room
 from adstack.ir.types import u8
-from adstack.runtime.adstacks.heap import Heap, TaskUse
-from adstack.runtime.protocol.backend import Bindings
+from adstack.runtime.adstacks.heap import Heap, Storage, TaskUse
+from adstack.runtime.protocol.backend import Bindings, Scalars
+from adstack.runtime.threads.processes import DeviceTurn
 
 from .driver.api import check, ffi
 from .driver.pipeline import PUSHED, Pipeline
@@ -54,7 +55,7 @@ class Part:
 
     executable: Executable
     words: bytes
-    scalars: Sequence[Any]
+    scalars: Scalars
     bindings: Bindings
     steps: list[tuple[Pipeline, int]]
     uses: dict[int, TaskUse] = field(default_factory=dict)
@@ -63,7 +64,7 @@ class Part:
 
     @classmethod
     def of(
-        cls, executable: Executable, scalars: Sequence[Any], bindings: Bindings, steps: list[tuple[Pipeline, int]]
+        cls, executable: Executable, scalars: Scalars, bindings: Bindings, steps: list[tuple[Pipeline, int]]
     ) -> Part:
         """The launch that was just recorded."""
         words = executable.packer.pack(*executable.words).ljust(executable.context.size, bytes(1))
@@ -114,7 +115,7 @@ class Graph:
         self.bytes = max((use.bytes for part in parts for use in part.uses.values()), default=0)
         self.limit = max(part.executable.options.ad_stack_heap_limit for part in parts)
 
-    def move(self, storage: Any) -> None:
+    def move(self, storage: Storage) -> None:
         """Tell the tasks where the heap is, while nothing of the graph is under way."""
         self.storage, host = storage, self.template.block.host
         for part in self.parts:
@@ -147,7 +148,7 @@ class Graphs:
         memory: Memory,
         stream: Stream,
         heap: Heap,
-        lock: Any,
+        lock: DeviceTurn,
         unread: dict[int, Executable],
         most: int,
         leftovers: Leftovers,
@@ -168,7 +169,7 @@ class Graphs:
         """A task of a launch is dispatched."""
         self._recording.steps.append((pipeline, groups))
 
-    def note(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> None:
+    def note(self, executable: Executable, scalars: Scalars, bindings: Bindings) -> None:
         """All of it is."""
         recording = self._recording
         assert recording.parts is not None
