@@ -288,17 +288,18 @@ def _examined(handle: Any, number: int) -> Physical:
     driver = f"{ffi().string(more.driverName).decode()} {ffi().string(more.driverInfo).decode()}"
     way = "" if _BY_ADDRESS in features else " by bindings"
     identity = bytes(core.pipelineCacheUUID) + f"{name} {driver} {core.driverVersion}{way}".encode()
-    buffers = min(
-        core.limits.maxPerStageDescriptorStorageBuffers,
-        core.limits.maxDescriptorSetStorageBuffers,
-        core.limits.maxPerStageResources,
-    )
-    limits = {
-        "groups": core.limits.maxComputeWorkGroupCount[0],
-        "threads": core.limits.maxComputeWorkGroupInvocations,
-        "range": core.limits.maxStorageBufferRange,
-        "buffers": buffers,
-    }
+    limits = _limits(core.limits)
     return Physical(
         handle, number, name, driver, core.deviceType, version, frozenset(features), controls, identity, limits
     )
+
+
+def _limits(limits: Any) -> dict[str, int]:
+    """What bounds a dispatch and its memory, from a VkPhysicalDeviceLimits; "buffers": how many one task may use."""
+    buffers = limits.maxPerStageDescriptorStorageBuffers, limits.maxDescriptorSetStorageBuffers
+    return {
+        "groups": limits.maxComputeWorkGroupCount[0],
+        "threads": limits.maxComputeWorkGroupInvocations,
+        "range": limits.maxStorageBufferRange,
+        "buffers": min(*buffers, limits.maxPerStageResources),
+    }
