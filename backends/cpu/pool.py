@@ -73,7 +73,7 @@ class Pool:
         self._lock = threading.RLock()
         self._asked = -1
         self._ended = False
-        self._keep, addresses = ((), [library[name] for name in sleep]) if futex else _conditions()
+        self.keep, addresses = ((), [library[name] for name in sleep]) if futex else _conditions()
         addresses.append(library["adstack_finish"])
         for name, address in zip(("wait", "wake", "finish"), addresses, strict=True):
             self._word(name).value = address

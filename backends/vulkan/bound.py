@@ -55,17 +55,17 @@ class BoundStream(Stream):
     def record(self) -> None:
         state = self.state
         if state.pipeline:
-            self._layout = ffi().cast("VkPipelineLayout", state.layout)
+            self.layout = ffi().cast("VkPipelineLayout", state.layout)
             if state.pipeline != state.bound or state.set != state.given:
                 self._give()
         super().record()
 
     def _give(self) -> None:
         """Bind the set of what is to be recorded."""
-        assert self._current is not None
+        assert self.current is not None
         state, bind, none = self.state, self.device.vk["vkCmdBindDescriptorSets"], ffi().NULL
         self._handed[0] = ffi().cast("VkDescriptorSet", state.set)
-        bind(self._current.commands, 1, self._layout, 0, 1, self._handed, 0, none)
+        bind(self.current.commands, 1, self.layout, 0, 1, self._handed, 0, none)
         state.given = state.set
 
 

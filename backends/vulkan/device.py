@@ -63,7 +63,7 @@ class Device:
         self._semaphore = self._timeline()
         self._semaphores = ffi().new("VkSemaphore *", self._semaphore)
         self._later: list[tuple[int, Callable[[], None]]] = []
-        self._counter = ffi().new("uint64_t *")
+        self.counter = ffi().new("uint64_t *")
         self._prepare_submission()
 
     # ---- submitting and waiting
@@ -137,8 +137,8 @@ class Device:
 
     def _reached(self) -> int:
         """How far the device has come."""
-        check(self.vk["vkGetSemaphoreCounterValue"](self.handle, self._semaphore, self._counter), "ask for progress")
-        return int(self._counter[0])
+        check(self.vk["vkGetSemaphoreCounterValue"](self.handle, self._semaphore, self.counter), "ask for progress")
+        return int(self.counter[0])
 
     def sweep(self) -> None:
         """Do what was put off until batches were done that are done now, and raise what the validation layer said."""

@@ -40,7 +40,7 @@ class Pipelines:
         self.layout = self._layout(0)
         self.name = hashlib.sha256(VERSION.encode() + device.physical.identity).hexdigest()[:32]
         self._folder, self._file = folder, f"{kept.DEVICES}/{self.name}.bin"
-        self._cache = self._opened()
+        self.cache = self._opened()
         self._made = self.waiting = 0
         if folder is not None:
             atexit.register(self.save)
@@ -93,7 +93,7 @@ class Pipelines:
         info.stage.sType, info.stage.stage, info.stage.module, info.stage.pName = 18, _COMPUTE_STAGE, module, entry
         made = ffi().new("VkPipeline *")
         create = self.device.vk["vkCreateComputePipelines"]
-        result = create(self.device.handle, self._cache if cached else ffi().NULL, 1, info, ffi().NULL, made)
+        result = create(self.device.handle, self.cache if cached else ffi().NULL, 1, info, ffi().NULL, made)
         if result < 0 or made[0] == ffi().NULL:
             reason = "it gave no pipeline" if result >= 0 else result_name(result)
             raise AdstackRuntimeError(
@@ -148,13 +148,13 @@ class Pipelines:
             return
         self._take_in(kept.read(self._folder, self._file))
         get, size = self.device.vk["vkGetPipelineCacheData"], ffi().new("size_t *")
-        if get(self.device.handle, self._cache, size, ffi().NULL) < 0 or not size[0]:
+        if get(self.device.handle, self.cache, size, ffi().NULL) < 0 or not size[0]:
             return
         if size[0] > kept.LARGEST:  # it begins anew: nothing would ever leave it
             kept.remove(self._folder, self._file)
             return
         data = ffi().new("char[]", size[0])
-        if get(self.device.handle, self._cache, size, data) >= 0:
+        if get(self.device.handle, self.cache, size, data) >= 0:
             kept.write(self._folder, self._file, bytes(ffi().buffer(data, size[0])))
 
     def _take_in(self, data: bytes | None) -> None:
@@ -163,5 +163,5 @@ class Pipelines:
             return
         vk, handle = self.device.vk, self.device.handle
         others = ffi().new("VkPipelineCache *", self._cache_of(data))
-        vk["vkMergePipelineCaches"](handle, self._cache, 1, others)
+        vk["vkMergePipelineCaches"](handle, self.cache, 1, others)
         vk["vkDestroyPipelineCache"](handle, others[0], ffi().NULL)

@@ -26,12 +26,12 @@ def identity(subject: Subject) -> str:
     """
     packages = (SUITE, "adstack", "adstack.backends") if subject.module == "adstack" else (SUITE,)
     about = [subject.module, subject.arch, subject.kind, subject.device, subject.version, subject.options]
-    text = json.dumps([about, subject.details, [_sources(name) for name in packages]], default=str)
+    text = json.dumps([about, subject.details, [sources_of(name) for name in packages]], default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @cache
-def _sources(package: str) -> str:
+def sources_of(package: str) -> str:
     """A hash of a package's Python files and of the IR that it is made with."""
     spec = importlib.util.find_spec(package)
     digest = hashlib.sha256()

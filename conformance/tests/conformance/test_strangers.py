@@ -139,8 +139,8 @@ def test_what_a_result_is_of_changes_with_the_suite_and_the_subject(monkeypatch,
     for package, changes in (("adstack.conformance", (True, True)), ("adstack.backends", (True, False))):
         before = identity(own), identity(peer)
         with monkeypatch.context() as patch:
-            sources = module._sources
-            patch.setattr(module, "_sources", lambda name, p=package, s=sources: s(name) + "x" * (name == p))
+            sources = module.sources_of
+            patch.setattr(module, "sources_of", lambda name, p=package, s=sources: s(name) + "x" * (name == p))
             after = identity.__wrapped__(own), identity.__wrapped__(peer)
         assert tuple(a != b for a, b in zip(before, after, strict=True)) == changes
 
