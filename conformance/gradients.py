@@ -131,7 +131,7 @@ def _slopes(number: Number) -> Mapping[tuple[int, int], Fraction]:
     return cast("Mapping[tuple[int, int], Fraction]", number.slopes)
 
 
-def _all_shaped(values: Mapping[Any, list[Fraction]]) -> dict[Any, Any]:
+def _all_shaped(values: Mapping[object, list[Fraction]]) -> dict[Any, Any]:
     return {place: _shaped(place, flat) for place, flat in values.items()}
 
 

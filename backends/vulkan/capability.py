@@ -252,7 +252,7 @@ def feature_names(extensions: frozenset[str]) -> list[Sequence[str]]:
     return [_CORE, *(names for _, _, names in _FEATURES[1:]), *([_ATOMICS[2]] if FLOAT_ATOMICS in extensions else [])]
 
 
-def extensions_of(handle: Any) -> frozenset[str]:
+def extensions_of(handle: object) -> frozenset[str]:
     """The names of a device's extensions."""
     count = ffi().new("uint32_t *")
     lib().vkEnumerateDeviceExtensionProperties(handle, ffi().NULL, count, ffi().NULL)
@@ -261,7 +261,7 @@ def extensions_of(handle: Any) -> frozenset[str]:
     return frozenset(ffi().string(one.extensionName).decode() for one in found)
 
 
-def _examined(handle: Any, number: int) -> Physical:
+def _examined(handle: object, number: int) -> Physical:
     core = ffi().new("VkPhysicalDeviceProperties *")
     lib().vkGetPhysicalDeviceProperties(handle, core)
     version = (core.apiVersion >> 22 & 0x7F, core.apiVersion >> 12 & 0x3FF)

@@ -184,7 +184,7 @@ def opened(physical: Physical) -> Device:
     return _OPENED[key]
 
 
-def _compute_family(handle: Any) -> int:
+def _compute_family(handle: object) -> int:
     """The first queue family that computes; one that can do no graphics is no better for batches like these."""
     count = ffi().new("uint32_t *")
     lib().vkGetPhysicalDeviceQueueFamilyProperties(handle, count, ffi().NULL)

@@ -302,7 +302,7 @@ class Memory:
             weakref.finalize(host, freed).atexit = False
 
 
-def _properties(handle: Any) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+def _properties(handle: object) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Memory types (flags, heap) and heaps (size, flags)."""
     found = ffi().new("VkPhysicalDeviceMemoryProperties *")
     lib().vkGetPhysicalDeviceMemoryProperties(handle, found)

@@ -220,7 +220,7 @@ def aligned(size: int) -> int:
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
-def _number(found: Any) -> int:
+def _number(found: object) -> int:
     """A handle or an address as a number."""
     return int(ffi().cast("uintptr_t", found))
 

@@ -79,7 +79,7 @@ def _index(array: HostArray, index: Any) -> int:
         ) from None
 
 
-def outside(array: HostArray, keys: tuple[Any, ...]) -> AdstackOutOfBoundsError:
+def outside(array: HostArray, keys: tuple[object, ...]) -> AdstackOutOfBoundsError:
     """The error for an access beyond the array's domain."""
     domain = " x ".join(f"[{o}, {o + n})" for o, n in zip(array.offset, array.shape, strict=True))
     domain += "".join(f" x [0, {n})" for n in array.element_shape)

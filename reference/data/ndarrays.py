@@ -168,7 +168,7 @@ class Ndarray(HostArray):
         """Another array with the same contents, those of its gradient and dual included."""
         return _duplicate(self)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Ndarray:
+    def __deepcopy__(self, memo: dict[int, object]) -> Ndarray:
         """The same; in a structure that is copied, the gradient of the copy stands where that of the array stood."""
         primal = self.primal
         if primal is not None:
@@ -204,7 +204,7 @@ def _duplicate(array: Ndarray) -> Ndarray:
 
 
 def _restored(
-    dtype: DType, shape: tuple[int, ...], element_shape: tuple[int, ...], primal: object, contents: dict[str, Any]
+    dtype: DType, shape: tuple[int, ...], element_shape: tuple[int, ...], primal: object, contents: dict[str, object]
 ) -> Ndarray:
     """The array that was pickled, in the memory of the runtime in use."""
     array = make_ndarray(dtype, shape, element_shape, "grad" in contents, "dual" in contents)

@@ -22,7 +22,7 @@ Array = npt.NDArray[Any]
 Meaning = Callable[..., Array]
 
 
-def plain(ufunc: Callable[..., Any]) -> Meaning:
+def plain(ufunc: Callable[..., object]) -> Meaning:
     """The meaning of an operation that numpy computes as IEEE 754 or two's complement says."""
 
     def meaning(to: DType, *args: Array) -> Array:

@@ -14,7 +14,7 @@ from ..ir.types import f64
 __all__ = ["slopes"]
 
 
-def slopes(name: str, operands: Sequence[Any], result: float) -> list[float]:
+def slopes(name: str, operands: Sequence[object], result: float) -> list[float]:
     """How a change of each operand of an operation reaches its result, in f64; 0 where it does not."""
     named = dict(zip("xyz", operands, strict=False), r=result)
     found = []

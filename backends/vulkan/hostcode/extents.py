@@ -91,7 +91,7 @@ class Extent:
         made = cls(None, tuple(numbers.steps), tuple(bounds))
         return made if any(step.rule == "read" for step in numbers.steps) else cls(made.count((), {}))
 
-    def count(self, scalars: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> int | None:
+    def count(self, scalars: Sequence[object], shapes: Mapping[str, tuple[int, ...]]) -> int | None:
         """The number in a launch, or None if only the device can know it."""
         if self.fixed is not None or not self.bounds:
             return self.fixed

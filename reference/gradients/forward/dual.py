@@ -184,7 +184,7 @@ def _memory(made: Specialisation, arrays: Any, name: str, dual: str) -> tuple[Bu
     return arrays[name], arrays[dual]
 
 
-def _check(data: Any) -> None:
+def _check(data: object) -> None:
     if not isinstance(data, (Field, Ndarray)):
         kind = type(data)
         raise AdstackRuntimeTypeError(

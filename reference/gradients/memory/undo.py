@@ -209,7 +209,7 @@ class _Quiet(Scoped):
     def __enter__(self) -> None:
         self._log.silence = self.holder()
 
-    def leave(self, kind: Any, error: Any, trace: Any) -> None:
+    def leave(self, kind: object, error: object, trace: object) -> None:
         """What holds around it holds again."""
         self._log.silence = self._before
 
@@ -304,7 +304,7 @@ class Log:
                 found.append(change)
         return found
 
-    def _guarded(self, key: Any, guarded: Guarded) -> Change | None:
+    def _guarded(self, key: object, guarded: Guarded) -> Change | None:
         """What changed of a guarded buffer; if it is shared by now, it has to be compared from then on."""
         changed = guarded.changed() if guarded.saved else None
         if guarded.buffer.shared:

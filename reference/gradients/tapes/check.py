@@ -29,7 +29,7 @@ WIDER: Final = 8
 """From step to step: how often the loss is computed depends on it, the verdict does not."""
 
 
-def check_gradients(loss: Loss, events: Sequence[Event], fields: Sequence[Any]) -> None:
+def check_gradients(loss: Loss, events: Sequence[Event], fields: Sequence[object]) -> None:
     """Raise AdstackAssertionError where a gradient differs from what differences of the loss say.
 
     Memory is as it was before the first event, and is again afterwards.

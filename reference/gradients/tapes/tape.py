@@ -116,7 +116,7 @@ class Tape(Scoped):
             OBSERVERS.end(self._observer)
         self._log.close()
 
-    def leave(self, kind: Any, error: Any, trace: Any) -> None:
+    def leave(self, kind: object, error: object, trace: object) -> None:
         """Differentiate, unless something has gone wrong."""
         self._links.close()
         try:
