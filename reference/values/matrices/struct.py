@@ -20,7 +20,7 @@ from ..kinds import Operand
 from ..making import factories
 from ..nested import as_list
 from ..protocol import current_emitter
-from ..scalars import dtype_of
+from ..scalars import dtype_of, resolve
 from ..specs import ScalarSpec, StructSpec
 from .matrix import Matrix
 
@@ -79,7 +79,6 @@ class StructType:
 
     def spec(self, default_fp: DType, default_ip: DType) -> StructSpec:
         """What the frontend is told of a parameter with this annotation."""
-        from .types import resolve
 
         def of(to: object) -> Operand:
             return (
