@@ -134,12 +134,12 @@ class Binder:
 
     def bind(self, pipeline: Pipeline, words: Piece, storages: Mapping[str, Piece]) -> None:
         """Have the next dispatch, of one task of a launch, find its buffers."""
-        block, known, found = self._known.get(id(pipeline), _NOTHING)
+        block, known, number = self._known.get(id(pipeline), _NOTHING)
         if block is not words.block or known is not storages:
-            found = self._set(pipeline, words, storages)
+            number = self._set(pipeline, words, storages)
             if HEAP not in pipeline.buffers:  # which may be elsewhere the next time
-                self._known[id(pipeline)] = words.block, storages, found
-        self._stream.hand(pipeline, found)
+                self._known[id(pipeline)] = words.block, storages, number
+        self._stream.hand(pipeline, number)
 
     def sets(self, pipelines: Sequence[Pipeline], numbers: Mapping[str, int]) -> list[tuple[int, int]]:
         """The layouts and sets of tasks whose words stand in the arena, by the numbers of the blocks of places."""

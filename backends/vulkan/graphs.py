@@ -80,8 +80,10 @@ class Part:
     @property
     def is_plain(self) -> bool:
         """Whether it can be done again without Python."""
-        made = self.executable
-        return not made.waits and not any(op.name == "random" for task in made.program.tasks for op in task.body.walk())
+        executable = self.executable
+        return not executable.waits and not any(
+            op.name == "random" for task in executable.program.tasks for op in task.body.walk()
+        )
 
 
 class Graph:
@@ -190,10 +192,10 @@ class Graphs:
         with self._lock:
             if max((use.bytes for part in parts for use in part.uses.values()), default=0) > self.heap.size:
                 return None
-            made = Graph(self, parts)
-        end = partial(self._destroy, made.commands, made.template, made.words)
-        weakref.finalize(made, self._leftovers.add, end).atexit = False
-        return made
+            graph = Graph(self, parts)
+        end = partial(self._destroy, graph.commands, graph.template, graph.words)
+        weakref.finalize(graph, self._leftovers.add, end).atexit = False
+        return graph
 
     # ---- doing it again
 
@@ -205,12 +207,12 @@ class Graphs:
         number = self.stream.device.submit(graph.commands)
         graph.template.batch = graph.words.batch = number
         for position, part in graph.last.values():
-            made = part.executable
-            made.number, made.scalars, made.repeated = launches.value + position, part.scalars, True
-            made.settled = False  # its depths need not be those that stand
-            if made.record is not None and not made.unattended:
-                made.shapes = part.bindings.shapes
-                self._unread[id(made)] = made
+            executable = part.executable
+            executable.number, executable.scalars, executable.repeated = launches.value + position, part.scalars, True
+            executable.settled = False  # its depths need not be those that stand
+            if executable.record is not None and not executable.unattended:
+                executable.shapes = part.bindings.shapes
+                self._unread[id(executable)] = executable
         launches.value += len(graph.parts)
         for storage in graph.storages:
             storage.batch = number
@@ -268,17 +270,17 @@ class Graphs:
             check(vk["vkCreateCommandPool"](handle, about, ffi().NULL, pool), "make a command pool")
             self._pool = pool[0]
         wanted = {"sType": 40, "commandPool": self._pool, "commandBufferCount": 1}
-        made = ffi().new("VkCommandBuffer *")
+        commands = ffi().new("VkCommandBuffer *")
         about = ffi().new("VkCommandBufferAllocateInfo *", wanted)
-        check(vk["vkAllocateCommandBuffers"](handle, about, made), "make a command buffer")
-        return made[0]
+        check(vk["vkAllocateCommandBuffers"](handle, about, commands), "make a command buffer")
+        return commands[0]
 
     def _destroy(self, commands: Any, *pieces: Piece) -> None:
         """Give back what a graph had, once the device is done with it."""
         device = self.stream.device
-        given = ffi().new("VkCommandBuffer *", commands)
+        handles = ffi().new("VkCommandBuffer *", commands)
         free = device.vk["vkFreeCommandBuffers"]
-        device.later(pieces[0].batch, lambda: free(device.handle, self._pool, 1, given))
+        device.later(pieces[0].batch, lambda: free(device.handle, self._pool, 1, handles))
         for piece in pieces:
             self.memory.free(piece)
 

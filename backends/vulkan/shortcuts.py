@@ -147,8 +147,8 @@ class Launcher:
     def _bind(self, binder: Binder) -> None:
         """Have the tasks find the memory that is noted behind the launch's words."""
         numbers = [ctypes.c_uint64.from_address(int(self._slots[mark]) + 8).value for mark in self.marks.values()]
-        found = binder.sets(self._work.pipelines, dict(zip(self.marks, numbers, strict=True)))
-        for row, (layout, chosen) in zip(self._tasks, found, strict=True):
+        sets = binder.sets(self._work.pipelines, dict(zip(self.marks, numbers, strict=True)))
+        for row, (layout, chosen) in zip(self._tasks, sets, strict=True):
             row[TASK["layout"]], row[TASK["set"]] = layout, chosen
         self._blocks[:] = numbers
 

@@ -65,8 +65,8 @@ class Stream:
         """What machine code is told once."""
         functions = {"order": self._barrier, "bind": self._bind, "push": self._push, "dispatch": self._dispatch}
         functions["give"] = self.device.vk["vkCmdBindDescriptorSets"]
-        for name, found in {**functions, "layout": self.layout, "between": self._between}.items():
-            setattr(self.state, name, _number(found))
+        for name, value in {**functions, "layout": self.layout, "between": self._between}.items():
+            setattr(self.state, name, _number(value))
 
     def _command_buffers(self, count: int) -> list[Any]:
         vk, handle = self.device.vk, self.device.handle
@@ -76,9 +76,9 @@ class Stream:
         about = ffi().new(
             "VkCommandBufferAllocateInfo *", {"sType": 40, "commandPool": pool[0], "commandBufferCount": count}
         )
-        found = ffi().new("VkCommandBuffer[]", count)
-        check(vk["vkAllocateCommandBuffers"](handle, about, found), "make command buffers")
-        return list(found)
+        buffers = ffi().new("VkCommandBuffer[]", count)
+        check(vk["vkAllocateCommandBuffers"](handle, about, buffers), "make command buffers")
+        return list(buffers)
 
     # ---- recording
 
@@ -122,9 +122,9 @@ class Stream:
             return own
         at = self.state.used
         self.state.used = at + size
-        made = Piece(arena.block, arena.offset + at, size, u8, (size,), arena.address + at)
-        made.batch = self.batch
-        return made
+        piece = Piece(arena.block, arena.offset + at, size, u8, (size,), arena.address + at)
+        piece.batch = self.batch
+        return piece
 
     def bind(self, pipeline: Pipeline, blocks: tuple[Block, ...]) -> None:
         """Have the next dispatch find these blocks: nothing to do where memory is reached by addresses."""
