@@ -120,16 +120,16 @@ def gather(e: RegionEmitter, body: Region) -> Sequence[Gathered]:
             touched.setdefault(op.attrs["place"], []).append(op)
     if sum(place.kind == "ndarray" for place in touched) > 1:
         touched = {place: ops for place, ops in touched.items() if place.kind != "ndarray"}  # may be one memory
-    found = []
+    gathered = []
     for place, ops in touched.items():
         if all(_gathers(op, place, ops[0], inside, inner, used) for op in ops):
             for op in ops:
                 for index in op.operands[: place.rank]:
                     if index in inside:
                         e.op(inside[index])
-                e.gathered[op] = made = Gathered(e, op)
-                found.append(made)
-    return found
+                e.gathered[op] = update = Gathered(e, op)
+                gathered.append(update)
+    return gathered
 
 
 def _gathers(op: Op, place: Place, first: Op, inside: dict[Value, Op], inner: set[Value], used: set[Value]) -> bool:

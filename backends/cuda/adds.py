@@ -92,12 +92,12 @@ def _right(driver: Driver, operation: str) -> npt.NDArray[np.bool_]:
     try:
         driver.upload(memory, CASES)
         driver.launch(driver.function(module, "adds"), len(CASES), memory)
-        found = np.empty_like(CASES)
-        driver.download(memory, found)
+        results = np.empty_like(CASES)
+        driver.download(memory, results)
     finally:
         driver.free(memory)
         driver.unload(module)
-    right: npt.NDArray[np.bool_] = same(found[:, 0], _sums()) & same(found[:, 1], CASES[:, 0])
+    right: npt.NDArray[np.bool_] = same(results[:, 0], _sums()) & same(results[:, 1], CASES[:, 0])
     return right
 
 

@@ -70,9 +70,9 @@ def home() -> Path:
 
 def default_folder() -> Path:
     """$ADSTACK_CACHE_DIR, or adstack in the user's cache folder."""
-    given = os.environ.get("ADSTACK_CACHE_DIR")
-    if given:
-        return Path(given)
+    folder = os.environ.get("ADSTACK_CACHE_DIR")
+    if folder:
+        return Path(folder)
     base = os.environ.get("XDG_CACHE_HOME") or home() / ".cache"
     return Path(base) / "adstack"
 
