@@ -72,8 +72,8 @@ POINTER: Final = _function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_voi
 
 def device_of(buffer: Buffer) -> tuple[int, int] | None:
     """The device as DLPack numbers it; None if the memory is in no device that has one."""
-    found = buffer.backend.capabilities
-    return found.dlpack if found.addressed else None
+    capabilities = buffer.backend.capabilities
+    return capabilities.dlpack if capabilities.addressed else None
 
 
 def capsule(buffer: Buffer, stream: Any = None, dl_device: Any = None, copy: Any = None, **_: Any) -> Any:
@@ -89,13 +89,15 @@ def capsule(buffer: Buffer, stream: Any = None, dl_device: Any = None, copy: Any
     shape = (ctypes.c_int64 * max(rank, 1))(*buffer.shape)
     counts = [1, *itertools.accumulate(reversed(buffer.shape[1:]), int.__mul__)] if rank else []
     strides = (ctypes.c_int64 * max(rank, 1))(*reversed(counts))
-    made = Managed()
-    made.tensor.data = buffer.backend.address(buffer.storage)
-    made.tensor.device_kind, made.tensor.device_number = device
-    made.tensor.ndim, made.tensor.lanes = rank, 1
-    made.tensor.code, made.tensor.bits = _CODES[dtype.numpy.kind], 8 * dtype.size
-    made.tensor.shape, made.tensor.strides = (ctypes.cast(x, ctypes.POINTER(ctypes.c_int64)) for x in (shape, strides))
-    made.deleter = ctypes.cast(_let_go, ctypes.c_void_p)
+    managed = Managed()
+    managed.tensor.data = buffer.backend.address(buffer.storage)
+    managed.tensor.device_kind, managed.tensor.device_number = device
+    managed.tensor.ndim, managed.tensor.lanes = rank, 1
+    managed.tensor.code, managed.tensor.bits = _CODES[dtype.numpy.kind], 8 * dtype.size
+    managed.tensor.shape, managed.tensor.strides = (
+        ctypes.cast(x, ctypes.POINTER(ctypes.c_int64)) for x in (shape, strides)
+    )
+    managed.deleter = ctypes.cast(_let_go, ctypes.c_void_p)
     buffer.share()
-    LENT[ctypes.addressof(made)] = made, shape, strides, buffer
-    return _NEW(ctypes.addressof(made), _NAME, ctypes.cast(_destroyed, ctypes.c_void_p))
+    LENT[ctypes.addressof(managed)] = managed, shape, strides, buffer
+    return _NEW(ctypes.addressof(managed), _NAME, ctypes.cast(_destroyed, ctypes.c_void_p))

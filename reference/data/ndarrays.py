@@ -89,8 +89,8 @@ class Ndarray(HostArray):
 
     def marked(self) -> int:
         """The mark of its signature, which machine code finds in the buffer's record from now on; 0 if it can't."""
-        found = self.buffer.backend.capabilities
-        if not (found.direct or found.addressed or found.shortcuts):
+        capabilities = self.buffer.backend.capabilities
+        if not (capabilities.direct or capabilities.addressed or capabilities.shortcuts):
             return 0
         if self.buffer.is_ordered:
             return 0
@@ -224,9 +224,9 @@ def make_ndarray(
     """An ndarray of zeros, with a gradient and a dual of zeros if asked for."""
     scalar = element_dtype(dtype, "ndarray", needs_grad or needs_dual)
     axes = extents("an ndarray", shape, least=0)
-    made = Ndarray(scalar, axes, tuple(element_shape))
+    array = Ndarray(scalar, axes, tuple(element_shape))
     if needs_grad:
-        made.grad = Ndarray(scalar, axes, made.element_shape, made, "grad")
+        array.grad = Ndarray(scalar, axes, array.element_shape, array, "grad")
     if needs_dual:
-        made.dual = Ndarray(scalar, axes, made.element_shape, made, "dual")
-    return made
+        array.dual = Ndarray(scalar, axes, array.element_shape, array, "dual")
+    return array

@@ -56,9 +56,9 @@ class Linked(float):
     @classmethod
     def of(cls, value: float, chain: Chain, node: object) -> Linked:
         """`value` at a node of a chain."""
-        made = cls(value)
-        made.chain, made.node = chain, node
-        return made
+        number = cls(value)
+        number.chain, number.node = chain, node
+        return number
 
     @property
     def dual(self) -> float:

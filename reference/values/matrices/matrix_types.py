@@ -53,10 +53,10 @@ class MatrixType:
 
     def cast(self, value: object) -> Operand:
         """A vector, matrix or nested list of exactly this shape, converted to this type; a scalar fills it."""
-        made = Elements.kinds[2](value) if as_list(value) is not None else self(value)
-        if made.shape != self.shape:
-            raise AdstackTypeError(f"{describe(made)} is no {self!r}", do="make the shapes equal")
-        return made.cast(self.dtype)
+        converted = Elements.kinds[2](value) if as_list(value) is not None else self(value)
+        if converted.shape != self.shape:
+            raise AdstackTypeError(f"{describe(converted)} is no {self!r}", do="make the shapes equal")
+        return converted.cast(self.dtype)
 
     def spec(self, default_fp: DType = ir.f32, default_ip: DType = ir.i32) -> MatrixSpec:
         """What the frontend is told of a parameter with this annotation."""
