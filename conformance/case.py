@@ -176,7 +176,7 @@ class Case:
         doc = " ".join((self.function.__doc__ or "").split())
         return doc or self.slug.replace("-", " ")
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         return self.function(*args, **kwargs)
 
 
@@ -188,8 +188,8 @@ def case(
     *,
     modes: Sequence[str] = ("forward",),
     dtypes: Sequence[str] = (),
-    params: Mapping[str, Sequence[Any]] | None = None,
-    options: Mapping[str, Any] | None = None,
+    params: Mapping[str, Sequence[object]] | None = None,
+    options: Mapping[str, object] | None = None,
     timeout: float | None = None,
     bounded: bool = False,
 ) -> Callable[[Callable[..., Any]], Case]:
@@ -202,14 +202,14 @@ def case(
     if unknown or not rules:
         raise CaseError(f"unknown modes {unknown}; known: {MODES}" if unknown else "a case names at least one rule")
 
-    def decorate(function: Callable[..., Any]) -> Case:
+    def decorate(function: Callable[..., object]) -> Case:
         variants = tuple(_variants(dtypes, params or {}))
         return Case(function, tuple(rules), tuple(modes), dict(options or {}), timeout, variants, bounded)
 
     return decorate
 
 
-def _variants(dtypes: Sequence[str], params: Mapping[str, Sequence[Any]]) -> Iterator[Variant]:
+def _variants(dtypes: Sequence[str], params: Mapping[str, Sequence[object]]) -> Iterator[Variant]:
     types: list[tuple[tuple[str, str], ...]] = [(("dtype", name),) for name in dtypes] or [()]
     values = [[(name, value) for value in choices] for name, choices in params.items()]
     for chosen, combination in itertools.product(types, itertools.product(*values)):

@@ -93,14 +93,14 @@ class Loop:
 
         return (number, save_number) if width is None else (vector, save_vector)
 
-    def run(self, step: Any, exact: Callable[..., Any]) -> Run:
+    def run(self, step: Kernel, exact: Callable[..., object]) -> Run:
         """What must come out: `exact(s, c, i, j)` says what `step(s, i, j)` does, s being a list if it is a vector."""
         kernel, takes_count = _MAKERS[self.form](self, step)
         # the same in every mode and type: the starting values are, and `exact` knows nothing but what it is given
         assert exact.__closure__ is None
         known = exact.__code__, self.trips, str(self.starts), str(self.constants)
 
-        def plain(x: Any, c: Any) -> list[Any]:
+        def plain(x: object, c: object) -> list[Any]:
             if known not in _KNOWN:
                 _KNOWN[known] = [self._exactly(exact, s, c, i) for i, s in enumerate(x)]
             return _KNOWN[known]
@@ -109,13 +109,13 @@ class Loop:
         args = (self.trips,) if takes_count else ()
         return agrees(kernel, plain, given, [self.y], args=args, constant={self.counts: [self.trips] * SIZE})
 
-    def _exactly(self, exact: Callable[..., Any], s: Any, c: Any, i: int) -> Any:
+    def _exactly(self, exact: Callable[..., object], s: object, c: object, i: int) -> Any:
         for j in range(self.trips):
             s = exact(s, c, i, j)
         return s
 
 
-def _static(loop: Loop, step: Any) -> tuple[Kernel, bool]:
+def _static(loop: Loop, step: Kernel) -> tuple[Kernel, bool]:
     qd, load, save, trips = loop.qd, loop.load, loop.save, loop.trips
 
     @qd.kernel
@@ -129,7 +129,7 @@ def _static(loop: Loop, step: Any) -> tuple[Kernel, bool]:
     return kernel, False
 
 
-def _range(loop: Loop, step: Any) -> tuple[Kernel, bool]:
+def _range(loop: Loop, step: Kernel) -> tuple[Kernel, bool]:
     qd, load, save = loop.qd, loop.load, loop.save
 
     @qd.kernel
@@ -143,7 +143,7 @@ def _range(loop: Loop, step: Any) -> tuple[Kernel, bool]:
     return kernel, True
 
 
-def _field(loop: Loop, step: Any) -> tuple[Kernel, bool]:
+def _field(loop: Loop, step: Kernel) -> tuple[Kernel, bool]:
     """Over a field; each iteration reads its own trip count from memory."""
     qd, load, save, counts = loop.qd, loop.load, loop.save, loop.counts
 
@@ -158,7 +158,7 @@ def _field(loop: Loop, step: Any) -> tuple[Kernel, bool]:
     return kernel, False
 
 
-def _grouped(loop: Loop, step: Any) -> tuple[Kernel, bool]:
+def _grouped(loop: Loop, step: Kernel) -> tuple[Kernel, bool]:
     """Over the indices of a field as vectors, with a loop that does not start at 0."""
     qd, load, save, counts = loop.qd, loop.load, loop.save, loop.counts
 
@@ -173,7 +173,7 @@ def _grouped(loop: Loop, step: Any) -> tuple[Kernel, bool]:
     return kernel, True
 
 
-def _func(loop: Loop, step: Any) -> tuple[Kernel, bool]:
+def _func(loop: Loop, step: Kernel) -> tuple[Kernel, bool]:
     """The loop in a function that is called from the kernel."""
     qd, load, save = loop.qd, loop.load, loop.save
 
@@ -191,7 +191,7 @@ def _func(loop: Loop, step: Any) -> tuple[Kernel, bool]:
     return kernel, True
 
 
-def _while(loop: Loop, step: Any) -> tuple[Kernel, bool]:
+def _while(loop: Loop, step: Kernel) -> tuple[Kernel, bool]:
     qd, load, save = loop.qd, loop.load, loop.save
 
     @qd.kernel
@@ -206,7 +206,7 @@ def _while(loop: Loop, step: Any) -> tuple[Kernel, bool]:
     return kernel, True
 
 
-def _break(loop: Loop, step: Any) -> tuple[Kernel, bool]:
+def _break(loop: Loop, step: Kernel) -> tuple[Kernel, bool]:
     """A loop that is left before its bound."""
     qd, load, save = loop.qd, loop.load, loop.save
 
@@ -223,7 +223,7 @@ def _break(loop: Loop, step: Any) -> tuple[Kernel, bool]:
     return kernel, True
 
 
-def _serial(loop: Loop, step: Any) -> tuple[Kernel, bool]:
+def _serial(loop: Loop, step: Kernel) -> tuple[Kernel, bool]:
     """All in kernel-level code."""
     qd, load, save = loop.qd, loop.load, loop.save
 
@@ -239,7 +239,7 @@ def _serial(loop: Loop, step: Any) -> tuple[Kernel, bool]:
     return kernel, True
 
 
-_MAKERS: Final[dict[str, Callable[[Loop, Any], tuple[Kernel, bool]]]] = {
+_MAKERS: Final[dict[str, Callable[[Loop, Kernel], tuple[Kernel, bool]]]] = {
     "static": _static,
     "range": _range,
     "field": _field,

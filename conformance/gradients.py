@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -68,25 +68,33 @@ def agrees(
     inputs = [_numbers(number, content) for number, content in enumerate(contents.values())]
     results = plain(*(_nested(array) for array in inputs))
     after = dict(zip(outs, map(_flat, results if len(outs) > 1 else (results,)), strict=True))
-    weights = {place: [_weight(seeds) for _ in values] for place, values in after.items()}
+    gradient = _derivatives(contents, inputs, after, seeds, loss)
+    expect = _all_shaped({p: [number.value for number in numbers] for p, numbers in after.items()})
+    return Run(kernel, args, given={**contents, **(constant or {})}, expect=expect, gradient=gradient)
+
+
+def _derivatives(
+    contents: Mapping[Any, Any],
+    inputs: Sequence[Any],
+    after: Mapping[Any, list[Number]],
+    seeds: random.Random,
+    loss: Any,
+) -> Gradient:
+    """What both modes are seeded with at random, and must then give."""
+    weights = {place: [_weight(seeds) for _ in numbers] for place, numbers in after.items()}
     if loss is not None:
         weights = {loss: [Fraction(1)]}
     direction = [_weight(seeds) for _ in inputs[0].ravel()]
-    gradient = Gradient(
-        seed={} if loss is not None else {p: _shaped(p, weights[p]) for p in outs},
-        expect={
-            **{
-                p: _shaped(p, _pulled(n, i.size, after, weights))
-                for n, (p, i) in enumerate(zip(contents, inputs, strict=True))
-            },
-            **{p: _shaped(p, [Fraction(0)] * len(after[p])) for p in outs if p not in contents and loss is None},
-        },
-        forward_seed={next(iter(contents)): _shaped(next(iter(contents)), direction)},
-        forward_expect={p: _shaped(p, [_pushed(n, direction) for n in after[p]]) for p in outs},
+    adjoints = {p: _pulled(n, i.size, after, weights) for n, (p, i) in enumerate(zip(contents, inputs, strict=True))}
+    if loss is None:
+        adjoints |= {p: [Fraction(0)] * len(after[p]) for p in after if p not in contents}
+    return Gradient(
+        seed=_all_shaped(weights) if loss is None else {},
+        expect=_all_shaped(adjoints),
+        forward_seed=_all_shaped({next(iter(contents)): direction}),
+        forward_expect=_all_shaped({p: [_pushed(n, direction) for n in numbers] for p, numbers in after.items()}),
         loss=loss,
     )
-    expect = {place: _shaped(place, [number.value for number in values]) for place, values in after.items()}
-    return Run(kernel, args, given={**contents, **(constant or {})}, expect=expect, gradient=gradient)
 
 
 def _as_held(place: Any, values: Any) -> Any:
@@ -118,20 +126,31 @@ def _shaped(place: Any, values: list[Fraction]) -> Any:
     return _nested(array.reshape(place.to_numpy().shape))
 
 
+def _slopes(number: Number) -> Mapping[tuple[int, int], Fraction]:
+    """The derivatives by elements of the inputs: which input, which element."""
+    return cast("Mapping[tuple[int, int], Fraction]", number.slopes)
+
+
+def _all_shaped(values: Mapping[object, list[Fraction]]) -> dict[Any, Any]:
+    return {place: _shaped(place, flat) for place, flat in values.items()}
+
+
 def _weight(seeds: random.Random) -> Fraction:
     """Short enough to multiply exactly, and never 0 or 1."""
     return Fraction(seeds.choice([-7, -6, -5, -3, -2, 2, 3, 5, 6, 7]), 4)
 
 
-def _pulled(which: int, size: int, after: Mapping[Any, list[Number]], weights: Mapping[Any, list[Fraction]]) -> Any:
+def _pulled(
+    which: int, size: int, after: Mapping[Any, list[Number]], weights: Mapping[Any, list[Fraction]]
+) -> list[Fraction]:
     total = [Fraction(0)] * size
     for place, given in weights.items():
         for number, weight in zip(after[place], given, strict=True):
-            for (input_, at), slope in number.slopes.items():
+            for (input_, at), slope in _slopes(number).items():
                 if input_ == which:
                     total[at] += weight * slope
     return total
 
 
 def _pushed(number: Number, direction: list[Fraction]) -> Fraction:
-    return sum((slope * direction[at] for (which, at), slope in number.slopes.items() if which == 0), Fraction(0))
+    return sum((slope * direction[at] for (which, at), slope in _slopes(number).items() if which == 0), Fraction(0))

@@ -12,10 +12,10 @@ called with numbers gives the values and the whole Jacobian that a kernel of the
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final, TypeAlias, cast
 
 __all__ = [
     "Number", "absolute", "acos", "asin", "atan", "atan2", "cbrt", "cos", "cosh", "exp", "exp2", "expm1", "hypot",
@@ -30,28 +30,31 @@ POINT: Final = 320
 LONGEST: Final = 600
 """Bits of a numerator or denominator beyond which a number is cut to `BITS` bits."""
 
+Rational: TypeAlias = int | float | str | Fraction | Decimal
+"""What `Fraction` takes."""
+
 
 class Number:
     """A number that depends on others: `slopes` holds its derivative by each of them that matters."""
 
     __slots__ = ("slopes", "value")
 
-    def __init__(self, value: Any, slopes: Mapping[Any, Fraction] | None = None) -> None:
+    def __init__(self, value: Rational, slopes: Mapping[Hashable, Fraction] | None = None) -> None:
         self.value = _short(Fraction(value))
         self.slopes = {key: _short(slope) for key, slope in (slopes or {}).items() if slope}
 
-    def __add__(self, other: Any) -> Number:
+    def __add__(self, other: Real) -> Number:
         other = lift(other)
         return combined(self.value + other.value, (self, Fraction(1)), (other, Fraction(1)))
 
-    def __sub__(self, other: Any) -> Number:
+    def __sub__(self, other: Real) -> Number:
         return self + -lift(other)
 
-    def __mul__(self, other: Any) -> Number:
+    def __mul__(self, other: Real) -> Number:
         other = lift(other)
         return combined(self.value * other.value, (self, other.value), (other, self.value))
 
-    def __truediv__(self, other: Any) -> Number:
+    def __truediv__(self, other: Real) -> Number:
         other = lift(other)
         ratio = self.value / other.value
         return combined(ratio, (self, 1 / other.value), (other, -ratio / other.value))
@@ -63,36 +66,36 @@ class Number:
     def __neg__(self) -> Number:
         return combined(-self.value, (self, Fraction(-1)))
 
-    def __radd__(self, other: Any) -> Number:
+    def __radd__(self, other: Real) -> Number:
         return lift(other) + self
 
-    def __rsub__(self, other: Any) -> Number:
+    def __rsub__(self, other: Real) -> Number:
         return lift(other) - self
 
-    def __rmul__(self, other: Any) -> Number:
+    def __rmul__(self, other: Real) -> Number:
         return lift(other) * self
 
-    def __rtruediv__(self, other: Any) -> Number:
+    def __rtruediv__(self, other: Real) -> Number:
         return lift(other) / self
 
-    def __mod__(self, other: Any) -> Number:
+    def __mod__(self, other: Real) -> Number:
         """What a floored division leaves: the quotient is a step."""
         return self - lift(other) * math.floor(self.value / lift(other).value)
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: Real) -> bool:
         return self.value < lift(other).value
 
-    def __le__(self, other: Any) -> bool:
+    def __le__(self, other: Real) -> bool:
         return self.value <= lift(other).value
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: Real) -> bool:
         return self.value > lift(other).value
 
-    def __ge__(self, other: Any) -> bool:
+    def __ge__(self, other: Real) -> bool:
         return self.value >= lift(other).value
 
     def __eq__(self, other: object) -> bool:
-        return self.value == lift(other).value
+        return self.value == lift(cast("Real", other)).value
 
     def __hash__(self) -> int:
         return hash(self.value)
@@ -111,14 +114,18 @@ class Number:
         return f"Number({float(self.value)!r}, {slopes!r})"
 
 
-def lift(value: Any) -> Number:
+Real: TypeAlias = Number | Rational
+"""A number, or a constant."""
+
+
+def lift(value: Real) -> Number:
     """A constant as a number."""
     return value if isinstance(value, Number) else Number(value)
 
 
 def combined(value: Fraction, *parts: tuple[Number, Fraction]) -> Number:
     """A number by the chain rule: of each part, the number and the derivative by it."""
-    slopes: dict[Any, Fraction] = {}
+    slopes: dict[Hashable, Fraction] = {}
     for number, outer in parts:
         for key, slope in number.slopes.items():
             slopes[key] = slopes.get(key, Fraction(0)) + outer * slope
@@ -193,49 +200,49 @@ def _cos(x: Fraction) -> Fraction:
 # ---- functions of numbers
 
 
-def sin(x: Any) -> Number:
+def sin(x: Real) -> Number:
     """The sine."""
     x = lift(x)
     return combined(_sin(x.value), (x, _cos(x.value)))
 
 
-def cos(x: Any) -> Number:
+def cos(x: Real) -> Number:
     """The cosine."""
     return sin(PI / 2 - lift(x))
 
 
-def tan(x: Any) -> Number:
+def tan(x: Real) -> Number:
     """The tangent."""
     return sin(x) / cos(x)
 
 
-def exp(x: Any) -> Number:
+def exp(x: Real) -> Number:
     """e to the power x."""
     x = lift(x)
     value = _of_decimal("exp", x.value)
     return combined(value, (x, value))
 
 
-def log(x: Any) -> Number:
+def log(x: Real) -> Number:
     """The natural logarithm."""
     x = lift(x)
     return combined(_of_decimal("ln", x.value), (x, 1 / x.value))
 
 
-def sqrt(x: Any) -> Number:
+def sqrt(x: Real) -> Number:
     """The square root."""
     x = lift(x)
     root = _of_decimal("sqrt", x.value)
     return combined(root, (x, 1 / (2 * root)))
 
 
-def atan(x: Any) -> Number:
+def atan(x: Real) -> Number:
     """The angle whose tangent is x."""
     x = lift(x)
     return combined(_atan(x.value), (x, 1 / (1 + x.value**2)))
 
 
-def atan2(y: Any, x: Any) -> Number:
+def atan2(y: Real, x: Real) -> Number:
     """The angle of the point (x, y)."""
     y, x = lift(y), lift(x)
     if abs(y.value) > abs(x.value):
@@ -245,76 +252,76 @@ def atan2(y: Any, x: Any) -> Number:
     return atan(y / x) + (PI if y >= 0 else -PI)
 
 
-def asin(x: Any) -> Number:
+def asin(x: Real) -> Number:
     """The angle whose sine is x."""
     return atan(x / sqrt(1 - lift(x) * x))
 
 
-def acos(x: Any) -> Number:
+def acos(x: Real) -> Number:
     """The angle whose cosine is x."""
     return PI / 2 - asin(x)
 
 
-def sinh(x: Any) -> Number:
+def sinh(x: Real) -> Number:
     """The hyperbolic sine."""
     return (exp(x) - exp(-lift(x))) / 2
 
 
-def cosh(x: Any) -> Number:
+def cosh(x: Real) -> Number:
     """The hyperbolic cosine."""
     return (exp(x) + exp(-lift(x))) / 2
 
 
-def tanh(x: Any) -> Number:
+def tanh(x: Real) -> Number:
     """The hyperbolic tangent."""
     return 1 - 2 / (exp(2 * lift(x)) + 1)
 
 
-def exp2(x: Any) -> Number:
+def exp2(x: Real) -> Number:
     """2 to the power x."""
     return exp(lift(x) * log(2))
 
 
-def expm1(x: Any) -> Number:
+def expm1(x: Real) -> Number:
     """e to the power x, less 1."""
     return exp(x) - 1
 
 
-def log2(x: Any) -> Number:
+def log2(x: Real) -> Number:
     """The logarithm to the base 2."""
     return log(x) / log(2)
 
 
-def log10(x: Any) -> Number:
+def log10(x: Real) -> Number:
     """The logarithm to the base 10."""
     return log(x) / log(10)
 
 
-def log1p(x: Any) -> Number:
+def log1p(x: Real) -> Number:
     """The natural logarithm of 1 + x."""
     return log(lift(x) + 1)
 
 
-def rsqrt(x: Any) -> Number:
+def rsqrt(x: Real) -> Number:
     """One over the square root."""
     return 1 / sqrt(x)
 
 
-def cbrt(x: Any) -> Number:
+def cbrt(x: Real) -> Number:
     """The cube root."""
     return exp(log(x) / 3) if lift(x) > 0 else -exp(log(-lift(x)) / 3)
 
 
-def hypot(x: Any, y: Any) -> Number:
+def hypot(x: Real, y: Real) -> Number:
     """The length of (x, y)."""
     return sqrt(lift(x) * x + lift(y) * y)
 
 
-def power(x: Any, y: Any) -> Number:
+def power(x: Real, y: Real) -> Number:
     """x to the power y, for a positive x."""
     return exp(log(x) * y)
 
 
-def absolute(x: Any) -> Number:
+def absolute(x: Real) -> Number:
     """x without its sign."""
     return lift(x) if lift(x) >= 0 else -lift(x)

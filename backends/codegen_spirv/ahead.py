@@ -65,7 +65,7 @@ def _at(e: RegionEmitter, induction: Induction, value: Value, turn: Num) -> Num:
         return e.get(value)
     if op.name == "const":
         return e.c.const(op.attrs["value"], value.dtype)
-    found = [_at(e, induction, v, turn).resize(value.dtype) for v in op.operands]
+    operands = [_at(e, induction, v, turn).resize(value.dtype) for v in op.operands]
     if op.name == "cast":
-        return found[0]
-    return found[0] + found[1] if op.name == "add" else found[0] - found[1]
+        return operands[0]
+    return operands[0] + operands[1] if op.name == "add" else operands[0] - operands[1]

@@ -122,8 +122,8 @@ def _exchanged(e: RegionEmitter, kind: str, address: Address, dtype: DType, valu
         last = seen = carried[0]
         old = _element(seen, shift, dtype)
         new = _inserted(seen, shift, _combined(e, kind, dtype, old, values), dtype)
-        found = c.let(Spv.AtomicCompareExchange, word, at, scope, order, order, new.id, seen.id)
-        return found.ne(seen), [found]
+        before = c.let(Spv.AtomicCompareExchange, word, at, scope, order, order, new.id, seen.id)
+        return before.ne(seen), [before]
 
     c.until([start], attempt)
     return _element(last, shift, dtype)

@@ -41,7 +41,7 @@ def identity(kind: str, dtype: DType) -> float:
 
 _SUBGROUP = 3
 """The scope of threads that run side by side."""
-_TOGETHER = {
+TOGETHER = {
     ("add", "f32"): Spv.GroupNonUniformFAdd,
     ("add", "f64"): Spv.GroupNonUniformFAdd,
     ("add", "i32"): Spv.GroupNonUniformIAdd,
@@ -83,7 +83,7 @@ class Gathered:
         """Update memory, if there was any value: the element need not be there otherwise."""
         c, place = e.c, self.place
         total, there = c.let(Spv.Load, place.dtype, self.total), c.let(Spv.Load, u1, self.any)
-        if e.m.traits.subgroups and (self.kind, place.dtype.name) in _TOGETHER:
+        if e.m.traits.subgroups and (self.kind, place.dtype.name) in TOGETHER:
             total, there = _together(self.kind, total, there)
 
         def write() -> None:
@@ -98,7 +98,7 @@ def _together(kind: str, mine: Num, there: Num) -> tuple[Num, Num]:
     for what in ("", "Vote", "Arithmetic"):
         c.m.need(Capability[f"GroupNonUniform{what}"])
     scope, reduce = c.m.word(_SUBGROUP), 0
-    total = c.let(_TOGETHER[kind, dtype.name], dtype, scope, reduce, mine.id)
+    total = c.let(TOGETHER[kind, dtype.name], dtype, scope, reduce, mine.id)
     if dtype.is_float:
         # devices may begin with 0, which turns a sum of nothing but -0 into 0
         nothing = c.const(identity(kind, dtype), dtype)
@@ -120,16 +120,16 @@ def gather(e: RegionEmitter, body: Region) -> Sequence[Gathered]:
             touched.setdefault(op.attrs["place"], []).append(op)
     if sum(place.kind == "ndarray" for place in touched) > 1:
         touched = {place: ops for place, ops in touched.items() if place.kind != "ndarray"}  # may be one memory
-    found = []
+    gathered = []
     for place, ops in touched.items():
         if all(_gathers(op, place, ops[0], inside, inner, used) for op in ops):
             for op in ops:
                 for index in op.operands[: place.rank]:
                     if index in inside:
                         e.op(inside[index])
-                e.gathered[op] = made = Gathered(e, op)
-                found.append(made)
-    return found
+                e.gathered[op] = update = Gathered(e, op)
+                gathered.append(update)
+    return gathered
 
 
 def _gathers(op: Op, place: Place, first: Op, inside: dict[Value, Op], inner: set[Value], used: set[Value]) -> bool:

@@ -145,11 +145,11 @@ class _TaskEmitter:
         c, m = self.c, self.m
         offsets = [sum(dtype.size for dtype in types[:k]) for k in range(len(types))]
         block = m.push_constants(*((m.type(dtype), at) for dtype, at in zip(types, offsets, strict=True)))
-        found = []
+        values = []
         for k, dtype in enumerate(types):
             pointer = m.pointer(Storage.PushConstant, m.type(dtype))
-            found.append(c.let(Spv.Load, dtype, c.raw(Spv.AccessChain, pointer, block, m.word(k))))
-        return found
+            values.append(c.let(Spv.Load, dtype, c.raw(Spv.AccessChain, pointer, block, m.word(k))))
+        return values
 
     def _open(self, base: Address) -> RegionEmitter:
         """Read what the launch hands over."""
@@ -221,11 +221,11 @@ class _TaskEmitter:
         """The number of this thread, and how many there are."""
         c, m = self.c, self.m
         three = m.vector(u32, 3)
-        found = []
+        components = []
         for name in ("GlobalInvocationId", "NumWorkgroups"):
             whole = c.raw(Spv.Load, three, m.builtin(BUILTIN[name], three))
-            found.append(c.let(Spv.CompositeExtract, u32, whole, 0).resize(u64))
-        return found[0], found[1] * self.local_size
+            components.append(c.let(Spv.CompositeExtract, u32, whole, 0).resize(u64))
+        return components[0], components[1] * self.local_size
 
     def _leave_if_failed(self, e: RegionEmitter) -> None:
         """A launch ends with its first failed check."""
@@ -307,10 +307,10 @@ class _Box:
 
     def bind(self, position: Num) -> None:
         """Bind the indices of one iteration."""
-        rest, found = position, []
+        rest, indices = position, []
         for extent in reversed(self.extent[1:]):
-            found.append(rest % extent)
+            indices.append(rest % extent)
             rest = rest // extent
-        found.append(rest)
-        for arg, low, at in zip(self.loop.regions[0].args, self.low, reversed(found), strict=True):
+        indices.append(rest)
+        for arg, low, at in zip(self.loop.regions[0].args, self.low, reversed(indices), strict=True):
             self.e.bind(arg, (low + at.signed(i64)).resize(arg.dtype))

@@ -58,16 +58,16 @@ class Graph:
         return [part.executable for part in self.last.values()]
 
     def _words(self, part: Part) -> dict[str, int]:
-        made = part.executable
+        executable = part.executable
         return {
-            "run": made.code.entry,
-            "ctx": made.address,
+            "run": executable.code.entry,
+            "ctx": executable.address,
             "kept": part.words.ctypes.data,
             "size": len(part.words),
-            "launch_slot": made.address + 8 * made.context.own["launch"],
-            "errors": made.errors.ctypes.data,
-            "overflow": made.overflow.ctypes.data,
-            "release": int(made.is_long),
+            "launch_slot": executable.address + 8 * executable.context.own["launch"],
+            "errors": executable.errors.ctypes.data,
+            "overflow": executable.overflow.ctypes.data,
+            "release": int(executable.is_long),
             "code": 0,
         }
 

@@ -53,13 +53,13 @@ def stack_frames(program: Program, lanes: Sequence[int]) -> tuple[list[int], dic
 
     A task must know when it is compiled how deep its adstacks are, and take no more than `MOST_FRAME_BYTES`.
     """
-    chosen, found = list(lanes), {}
+    chosen, placements = list(lanes), {}
     for number, task in enumerate(program.tasks):
         placement = framed(program, task)
         if placement is not None:
-            found[number] = placement
+            placements[number] = placement
             chosen[number] = _fitting(program, task, placement.stride + placement.beyond, lanes[number])
-    return chosen, found
+    return chosen, placements
 
 
 def _fitting(program: Program, task: Task, stride: int, lanes: int) -> int:

@@ -73,7 +73,7 @@ class Pool:
         self._lock = threading.RLock()
         self._asked = -1
         self._ended = False
-        self._keep, addresses = ((), [library[name] for name in sleep]) if futex else _conditions()
+        self.keep, addresses = ((), [library[name] for name in sleep]) if futex else _conditions()
         addresses.append(library["adstack_finish"])
         for name, address in zip(("wait", "wake", "finish"), addresses, strict=True):
             self._word(name).value = address
@@ -160,12 +160,12 @@ def _conditions() -> tuple[tuple[object, ...], list[int]]:
 @cache
 def pool() -> Pool:
     """The pool of this process; it has no workers until it is started."""
-    made = Pool(ObjectCache(default_folder()))
+    pool = Pool(ObjectCache(default_folder()))
     at_exit: Callable[[Callable[[], None]], object] = getattr(threading, "_register_atexit", atexit.register)
     try:
-        at_exit(made.end)
+        at_exit(pool.end)
     except RuntimeError:  # the interpreter is ending already
-        made.end()
+        pool.end()
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=made.forget)
-    return made
+        os.register_at_fork(after_in_child=pool.forget)
+    return pool

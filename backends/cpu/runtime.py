@@ -45,13 +45,13 @@ def probe() -> Probe:
 
 def open_device() -> CpuBackend:
     """The processor."""
-    found = capability.probe()
-    if isinstance(found, Unavailable):
-        raise BackendUnavailableError(found.reason, do=found.fix)
+    probed = capability.probe()
+    if isinstance(probed, Unavailable):
+        raise BackendUnavailableError(probed.reason, do=probed.fix)
     warm_up()
     launching.prepare()  # what every kernel needs is made here, so that the first one does not wait for it
     pool()
-    return CpuBackend(found)
+    return CpuBackend(probed)
 
 
 class CpuBackend:
@@ -96,14 +96,14 @@ class CpuBackend:
         for name, memory in (("errors", errors), ("overflow", overflow), ("heap", self.heap.record)):
             slots[context.own[name]] = memory.ctypes.data
         slots[context.own["seed"]] = options.random_seed & (2**63 - 1)
-        made = Executable(program, options, compiled, uses, version, slots, own, errors, overflow, sites=sites)
-        made.use(version)
-        printer, slots[context.own["print"]] = printer_of(made)
-        made.keep = (printer, self.heap)
+        executable = Executable(program, options, compiled, uses, version, slots, own, errors, overflow, sites=sites)
+        executable.use(version)
+        printer, slots[context.own["print"]] = printer_of(executable)
+        executable.keep = (printer, self.heap)
         slots[context.own["poll"]], slots[context.own["stop"]] = pool().poll, pool().stop_word
-        if made.is_parallel:
+        if executable.is_parallel:
             slots[context.own["parallel"]] = pool().start(options.cpu_max_num_threads)
-        return made
+        return executable
 
     def adstacks(self, executable: Executable) -> list[TaskUse]:
         """The heap of each task that has run with adstacks in it."""

@@ -33,7 +33,7 @@ ALWAYS: Final[Mapping[str, float]] = MappingProxyType({"f16": 0, "f64": 0})
 LEAST: Final = 2.0**-100
 """Adding so much to an f32 involves no subnormal numbers that matter."""
 _TINY: Final = 2.0**-149
-_CASES: Final = np.array(
+CASES: Final = np.array(
     [
         *([_TINY, _TINY], [0.0, _TINY], [2.0**-126, -_TINY], [1.0, -1.0], [-(2.0**-127), 2.0**-128]),
         *([_TINY, LEAST], [-_TINY, LEAST], [2.0**-126 - _TINY, -LEAST], [-0.0, LEAST], [-LEAST, LEAST]),
@@ -72,12 +72,12 @@ def float_adds(driver: Driver, cached: ObjectCache | None) -> Mapping[str, float
     """The float types to which memory adds by itself -> the least magnitude with which it does so to the bit, 0 where
     it always does; what was found is kept on disk.
     """
-    device, asked = driver.device, _TEXT + str(_OPERATIONS) + str(_CASES.tolist())
+    device, asked = driver.device, _TEXT + str(_OPERATIONS) + str(CASES.tolist())
     key = "" if cached is None else cached.key("adds", device.name, str(device.capability), str(device.driver), asked)
     known = None if cached is None else cached.read(key)
     if known is None:
         right = np.logical_and.reduce([_right(driver, operation) for operation in _OPERATIONS])
-        small = np.abs(_CASES[:, 1]) < LEAST
+        small = np.abs(CASES[:, 1]) < LEAST
         known = bytes([int(right[~small].all()), int(right.all())])
         if cached is not None:
             cached.write(key, known)
@@ -88,26 +88,26 @@ def float_adds(driver: Driver, cached: ObjectCache | None) -> Mapping[str, float
 def _right(driver: Driver, operation: str) -> npt.NDArray[np.bool_]:
     """Which of the additions give what IEEE 754 says, and what was there before."""
     module = driver.load(driver.link(_TEXT.replace("OPERATION", operation)))
-    memory = driver.allocate(_CASES.nbytes)
+    memory = driver.allocate(CASES.nbytes)
     try:
-        driver.upload(memory, _CASES)
-        driver.launch(driver.function(module, "adds"), len(_CASES), memory)
-        found = np.empty_like(_CASES)
-        driver.download(memory, found)
+        driver.upload(memory, CASES)
+        driver.launch(driver.function(module, "adds"), len(CASES), memory)
+        results = np.empty_like(CASES)
+        driver.download(memory, results)
     finally:
         driver.free(memory)
         driver.unload(module)
-    right: npt.NDArray[np.bool_] = _same(found[:, 0], _sums()) & _same(found[:, 1], _CASES[:, 0])
+    right: npt.NDArray[np.bool_] = same(results[:, 0], _sums()) & same(results[:, 1], CASES[:, 0])
     return right
 
 
 def _sums() -> npt.NDArray[np.float32]:
     with np.errstate(all="ignore"):
-        total: npt.NDArray[np.float32] = _CASES[:, 0] + _CASES[:, 1]
+        total: npt.NDArray[np.float32] = CASES[:, 0] + CASES[:, 1]
     return total
 
 
-def _same(a: npt.NDArray[np.float32], b: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
+def same(a: npt.NDArray[np.float32], b: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
     """Where bits are the same, or both are NaN."""
     bits = [np.ascontiguousarray(x).view(np.uint32) for x in (a, b)]
     same: npt.NDArray[np.bool_] = (bits[0] == bits[1]) | (np.isnan(a) & np.isnan(b))

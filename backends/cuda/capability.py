@@ -51,11 +51,11 @@ def probe() -> Probe:
     except DriverError as error:
         return Unavailable("cuda", str(error), "see what nvidia-smi says of the device")
     if device.capability < _OLDEST:
-        found = ".".join(map(str, device.capability))
-        return Unavailable("cuda", f"{device.name} has compute capability {found}", "use a device of 7.0 or later")
+        version = ".".join(map(str, device.capability))
+        return Unavailable("cuda", f"{device.name} has compute capability {version}", "use a device of 7.0 or later")
     if device.driver < _DRIVER:
-        found = ".".join(map(str, device.driver))
-        return Unavailable("cuda", f"the driver offers CUDA {found}", "install a driver for CUDA 12.1 or later")
+        version = ".".join(map(str, device.driver))
+        return Unavailable("cuda", f"the driver offers CUDA {version}", "install a driver for CUDA 12.1 or later")
     return _capabilities(device, "native")
 
 

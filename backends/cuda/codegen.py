@@ -94,8 +94,8 @@ def emit_module(
             do="split the kernel, or put what belongs together into one field",
         )
     target = Threads(size, debug=debug, adds=adds, host=host, waits=waits)
-    found = {number: framed(program, task) for number, task in enumerate(program.tasks)} if local else {}
-    frames = {number: placement for number, placement in found.items() if placement is not None}
+    placements = {number: framed(program, task) for number, task in enumerate(program.tasks)} if local else {}
+    frames = {number: placement for number, placement in placements.items() if placement is not None}
     emitted = emit_program(program, [1] * len(program.tasks), debug=debug, target=target, framed=frames)
     counted = [task.kind == "parallel" and _is_countable(task) for task in program.tasks]
     text = emitted.text + (_grids(emitted) if host else "")

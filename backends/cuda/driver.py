@@ -117,10 +117,10 @@ class Driver:
     @staticmethod
     def count() -> int:
         """How many devices there are; DriverError if the driver does not work."""
-        found = ctypes.c_int()
+        number = ctypes.c_int()
         _checked("cuInit", _present().cuInit(0))
-        _checked("cuDeviceGetCount", _present().cuDeviceGetCount(ctypes.byref(found)))
-        return found.value
+        _checked("cuDeviceGetCount", _present().cuDeviceGetCount(ctypes.byref(number)))
+        return number.value
 
     def _call(self, name: str, *args: object) -> None:
         _checked(name, getattr(self._library, name)(*args))
@@ -141,9 +141,9 @@ class Driver:
         )
 
     def _attribute(self, code: int) -> int:
-        found = ctypes.c_int()
-        self._call("cuDeviceGetAttribute", ctypes.byref(found), code, self._handle)
-        return found.value
+        value = ctypes.c_int()
+        self._call("cuDeviceGetAttribute", ctypes.byref(value), code, self._handle)
+        return value.value
 
     def enter(self) -> None:
         """Let this thread use the device; the first to do so starts it."""
@@ -261,10 +261,10 @@ class Driver:
         It can't be made once any kernel of this process has used the heap, and stands as long as the process does: what
         an earlier `init` made is found again. A smaller one that others have used is kept: threads may find it full.
         """
-        found = ctypes.c_size_t()
-        self._call("cuCtxGetLimit", ctypes.byref(found), HEAP_LIMIT)
+        limit = ctypes.c_size_t()
+        self._call("cuCtxGetLimit", ctypes.byref(limit), HEAP_LIMIT)
         wanted = max(self.device.memory // _HEAP_SHARE, _HEAP_BYTES)
-        if found.value < wanted:
+        if limit.value < wanted:
             code = self._library.cuCtxSetLimit(HEAP_LIMIT, ctypes.c_size_t(wanted))
             if code != REFUSED:
                 _checked("cuCtxSetLimit", code)
@@ -275,21 +275,21 @@ class Driver:
 
     def function(self, module: object, name: str) -> int:
         """A kernel of a module."""
-        found = ctypes.c_void_p()
-        self._call("cuModuleGetFunction", ctypes.byref(found), module, name.encode())
-        return found.value or 0
+        function = ctypes.c_void_p()
+        self._call("cuModuleGetFunction", ctypes.byref(function), module, name.encode())
+        return function.value or 0
 
     def resident(self, function: int, threads: int) -> int:
         """How many blocks of so many threads a multiprocessor runs at once."""
-        found = ctypes.c_int()
+        blocks = ctypes.c_int()
         self._call(
             "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-            ctypes.byref(found),
+            ctypes.byref(blocks),
             ctypes.c_void_p(function),
             threads,
             ctypes.c_size_t(0),
         )
-        return found.value
+        return blocks.value
 
     def functions(self) -> list[int]:
         """What the host's code of a program calls: launching, making the context this thread's, the context, zeroing,

@@ -68,9 +68,9 @@ class Emulator:
         """The address of so many bytes."""
         if size > self.available():
             raise DriverError("allocate", OUT_OF_MEMORY, "out of memory")
-        made = np.full(max(size, 1) + 256, 0 if zeroed else 0xA5, np.uint8)
-        address = -(-made.ctypes.data // 256) * 256
-        self._memory[address] = made
+        memory = np.full(max(size, 1) + 256, 0 if zeroed else 0xA5, np.uint8)
+        address = -(-memory.ctypes.data // 256) * 256
+        self._memory[address] = memory
         return address
 
     def free(self, address: int) -> None:

@@ -212,12 +212,12 @@ class Executable:
 
     def results(self, driver: Driver | Emulator) -> Sequence[float]:
         """The scalars that the last launch returned; waits for it, if there are any."""
-        found = []
+        values = []
         for name in self.program.results:
             value = np.empty(1, self.program.places[name].dtype.numpy)
             driver.download(self.own + self.layout.places[name], value)
-            found.append(value[0].item())
-        return found
+            values.append(value[0].item())
+        return values
 
     def report(self, driver: Driver | Emulator) -> None:
         """Wait for the last launch; print what it printed, and raise what it reported."""

@@ -92,9 +92,9 @@ class DriverGraph:
         weakref.finalize(self, _release, call, graph, self._made).atexit = False
 
     def _add(self, graph: ctypes.c_void_p, context: ctypes.c_void_p, node: Node) -> None:
-        made = ctypes.c_void_p()
+        handle = ctypes.c_void_p()
         before = (ctypes.c_void_p * 1)(self._nodes[-1].value) if self._nodes else None
-        head = (ctypes.byref(made), graph, before, ctypes.c_size_t(len(self._nodes[-1:])))
+        head = (ctypes.byref(handle), graph, before, ctypes.c_size_t(len(self._nodes[-1:])))
         if isinstance(node, Zero):
             memset = MemsetParams(node.address, node.size, 0, 1, node.size, 1)
             self._call("cuGraphAddMemsetNode", *head, ctypes.byref(memset), context)
@@ -102,7 +102,7 @@ class DriverGraph:
             params, keep = _params(node)
             self._call("cuGraphAddKernelNode_v2", *head, ctypes.byref(params))
             del keep
-        self._nodes.append(made)
+        self._nodes.append(handle)
 
     def set(self, number: int, node: Launch) -> None:
         """Hand a kernel other words from the next launch of the graph on."""

@@ -48,10 +48,10 @@ def probe() -> Probe:
 
 def open_device() -> CudaBackend:
     """The device that the environment asks for, or the first one."""
-    found = capability.probe()
-    if isinstance(found, Unavailable):
-        raise BackendUnavailableError(found.reason, do=found.fix)
-    return CudaBackend(found, capability.opened())
+    probed = capability.probe()
+    if isinstance(probed, Unavailable):
+        raise BackendUnavailableError(probed.reason, do=probed.fix)
+    return CudaBackend(probed, capability.opened())
 
 
 class CudaBackend:
@@ -101,10 +101,10 @@ class CudaBackend:
             local = options.ad_stack_storage == "stack"
             waits = not driver.host and can_overlap(driver.device.capability)
             module = emit_module(program, debug=options.debug, adds=adds, host=driver.host, local=local, waits=waits)
-            made = build(driver, program, options, module, cached, self.heap, self.leftovers)
-            if made.outside is not None:
-                self._outside.watch(made.outside, module.sites, made)
-            return made
+            executable = build(driver, program, options, module, cached, self.heap, self.leftovers)
+            if executable.outside is not None:
+                self._outside.watch(executable.outside, module.sites, executable)
+            return executable
 
     def _float_adds(self, driver: Driver | Emulator, cached: ObjectCache | None) -> Mapping[str, float]:
         """How memory adds floats; it is looked at once."""
@@ -281,10 +281,10 @@ class CudaBackend:
     # ---- memory
 
     def allocate(self, dtype: DType, shape: tuple[int, ...]) -> DeviceArray:
-        made = DeviceArray(0, dtype, shape)
-        with self._doing(f"{dtype} of shape {shape} ({made.size} bytes)") as driver:
+        array = DeviceArray(0, dtype, shape)
+        with self._doing(f"{dtype} of shape {shape} ({array.size} bytes)") as driver:
             self.leftovers.sweep()
-            return DeviceArray(driver.allocate(made.size), dtype, shape)
+            return DeviceArray(driver.allocate(array.size), dtype, shape)
 
     def adopt(self, array: Array) -> None:
         """None: the device does not address memory of the host."""

@@ -145,11 +145,11 @@ def _or_short(
             goes_on(code)
         except HeapLimit as reason:
             at = record[RECORD["given"]]
-            given = tuple(ctypes.py_object.from_address(at + 8 * k).value for k in range(record[RECORD["count"]]))
+            arguments = tuple(ctypes.py_object.from_address(at + 8 * k).value for k in range(record[RECORD["count"]]))
             begin, end, *_ = entries()
             end(TURN.address)
             try:
-                short(reason, given)
+                short(reason, arguments)
             finally:
                 while begin(TURN.address):  # whoever called has the word to the end
                     pause()

@@ -18,5 +18,5 @@ def python_symbols(text: str) -> dict[str, int]:
 
 
 def _address(name: str) -> int:
-    found = name if hasattr(ctypes.pythonapi, name) else _RENAMED[name]
-    return ctypes.cast(getattr(ctypes.pythonapi, found), ctypes.c_void_p).value or 0
+    symbol = name if hasattr(ctypes.pythonapi, name) else _RENAMED[name]
+    return ctypes.cast(getattr(ctypes.pythonapi, symbol), ctypes.c_void_p).value or 0

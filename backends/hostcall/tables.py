@@ -63,10 +63,10 @@ def condition_words(one: Still | Before) -> list[int]:
 def is_complete(entry: Entry, shortcut: Shortcut) -> bool:
     """Whether every place has its memory."""
     arrays = [a for a in shortcut.arguments if isinstance(a, (ArrayArgument, HostArgument))]
-    given = {a.place for a in arrays} | set(shortcut.buffers)
-    given |= {a.beside for a in arrays if isinstance(a, ArrayArgument)}
+    bound = {a.place for a in arrays} | set(shortcut.buffers)
+    bound |= {a.beside for a in arrays if isinstance(a, ArrayArgument)}
     places = entry.program.places.values()
-    return all(place.name in given for place in places if place.kind in ("field", "ndarray"))
+    return all(place.name in bound for place in places if place.kind in ("field", "ndarray"))
 
 
 def result_words(entry: Entry, shortcut: Shortcut) -> tuple[int, int] | None:

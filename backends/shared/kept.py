@@ -70,9 +70,9 @@ def home() -> Path:
 
 def default_folder() -> Path:
     """$ADSTACK_CACHE_DIR, or adstack in the user's cache folder."""
-    given = os.environ.get("ADSTACK_CACHE_DIR")
-    if given:
-        return Path(given)
+    folder = os.environ.get("ADSTACK_CACHE_DIR")
+    if folder:
+        return Path(folder)
     base = os.environ.get("XDG_CACHE_HOME") or home() / ".cache"
     return Path(base) / "adstack"
 
@@ -200,12 +200,12 @@ def _kind(mode: int) -> str:
 
 
 def _check_owner(path: Path, state: os.stat_result) -> None:
-    if state.st_uid not in _trusted():
+    if state.st_uid not in trusted():
         own = "set ADSTACK_CACHE_DIR to a folder of your own, or remove it"
         raise _UnsafeError(f"{str(path)!r} belongs to another user (number {state.st_uid}); {own}")
 
 
-def _trusted() -> tuple[int, ...] | range:
+def trusted() -> tuple[int, ...] | range:
     """The numbers of the users whose files are used: this one, and root; every number where users have none."""
     return (os.geteuid(), 0) if hasattr(os, "geteuid") else range(1)
 

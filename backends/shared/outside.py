@@ -57,10 +57,10 @@ class Outside:
 
     def taken(self) -> AdstackError | None:
         """What was reported first, by the order of the programs; all records are clear then. The device is idle."""
-        found: AdstackError | None = None
+        error: AdstackError | None = None
         for watch in self._watches:
             if watch.record[0]:
-                found = found or failure(watch.sites, watch.record.tolist(), {})
+                error = error or failure(watch.sites, watch.record.tolist(), {})
                 watch.record[:] = 0
         self._watches = [watch for watch in self._watches if watch.owner() is not None]
-        return found
+        return error

@@ -55,17 +55,17 @@ class BoundStream(Stream):
     def record(self) -> None:
         state = self.state
         if state.pipeline:
-            self._layout = ffi().cast("VkPipelineLayout", state.layout)
+            self.layout = ffi().cast("VkPipelineLayout", state.layout)
             if state.pipeline != state.bound or state.set != state.given:
                 self._give()
         super().record()
 
     def _give(self) -> None:
         """Bind the set of what is to be recorded."""
-        assert self._current is not None
+        assert self.current is not None
         state, bind, none = self.state, self.device.vk["vkCmdBindDescriptorSets"], ffi().NULL
         self._handed[0] = ffi().cast("VkDescriptorSet", state.set)
-        bind(self._current.commands, 1, self._layout, 0, 1, self._handed, 0, none)
+        bind(self.current.commands, 1, self.layout, 0, 1, self._handed, 0, none)
         state.given = state.set
 
 
@@ -134,12 +134,12 @@ class Binder:
 
     def bind(self, pipeline: Pipeline, words: Piece, storages: Mapping[str, Piece]) -> None:
         """Have the next dispatch, of one task of a launch, find its buffers."""
-        block, known, found = self._known.get(id(pipeline), _NOTHING)
+        block, known, number = self._known.get(id(pipeline), _NOTHING)
         if block is not words.block or known is not storages:
-            found = self._set(pipeline, words, storages)
+            number = self._set(pipeline, words, storages)
             if HEAP not in pipeline.buffers:  # which may be elsewhere the next time
-                self._known[id(pipeline)] = words.block, storages, found
-        self._stream.hand(pipeline, found)
+                self._known[id(pipeline)] = words.block, storages, number
+        self._stream.hand(pipeline, number)
 
     def sets(self, pipelines: Sequence[Pipeline], numbers: Mapping[str, int]) -> list[tuple[int, int]]:
         """The layouts and sets of tasks whose words stand in the arena, by the numbers of the blocks of places."""

@@ -84,15 +84,15 @@ class Physical:
     @property
     def dtypes(self) -> tuple[DType, ...]:
         """Element types it computes with and keeps in memory."""
-        found: list[DType] = []
+        dtypes: list[DType] = []
         if {"storageBuffer8BitAccess", "shaderInt8"} <= self.features:
-            found += [u1, i8, u8]
+            dtypes += [u1, i8, u8]
         if {"storageBuffer16BitAccess", "shaderInt16"} <= self.features:
-            found += [i16, u16]
-        found += [i32, u32, i64, u64]
+            dtypes += [i16, u16]
+        dtypes += [i32, u32, i64, u64]
         if {"storageBuffer16BitAccess", "shaderFloat16", "shaderInt16"} <= self.features:
-            found.append(f16)
-        return (*found, f32, f64) if "shaderFloat64" in self.features else (*found, f32)
+            dtypes.append(f16)
+        return (*dtypes, f32, f64) if "shaderFloat64" in self.features else (*dtypes, f32)
 
 
 FEATURE_OF: dict[int, str] = {
@@ -119,26 +119,28 @@ def devices() -> list[Physical] | Missing:
     absent = loader()
     if absent is not None:
         return absent
-    made = instance()
-    if isinstance(made, tuple):
-        return made
+    vulkan = instance()
+    if isinstance(vulkan, tuple):
+        return vulkan
     count = ffi().new("uint32_t *")
-    lib().vkEnumeratePhysicalDevices(made.handle, count, ffi().NULL)
+    lib().vkEnumeratePhysicalDevices(vulkan.handle, count, ffi().NULL)
     handles = ffi().new("VkPhysicalDevice[]", count[0])
-    lib().vkEnumeratePhysicalDevices(made.handle, count, handles)
+    lib().vkEnumeratePhysicalDevices(vulkan.handle, count, handles)
     return [_examined(handle, number) for number, handle in enumerate(handles)]
 
 
 def chosen() -> Physical | Missing:
     """The device to take, or why there is none."""
-    found = devices()
-    if isinstance(found, tuple):
-        return found
-    if not found:
+    physical = devices()
+    if isinstance(physical, tuple):
+        return physical
+    if not physical:
         return "Vulkan lists no device", "install a driver: on Debian, mesa-vulkan-drivers has one for every processor"
     wanted = os.environ.get(VARIABLE)
-    fitting = _matching(found, wanted) if wanted else sorted(found, key=lambda d: _PREFERRED.index(min(d.kind, 4)))
-    names = ", ".join(f"{d.number}: {d.name}" for d in found)
+    fitting = (
+        _matching(physical, wanted) if wanted else sorted(physical, key=lambda d: _PREFERRED.index(min(d.kind, 4)))
+    )
+    names = ", ".join(f"{d.number}: {d.name}" for d in physical)
     if not fitting:
         return f"{VARIABLE} is {wanted!r}, and no device has that number or name", f"choose one of {names}"
     for device in fitting:
@@ -163,13 +165,13 @@ def probe() -> Probe:
 
 def offered(device: Physical) -> Capabilities:
     """What a device can do, in words."""
-    made = instance()
+    vulkan = instance()
     details = {
         "driver": device.driver,
         "vulkan": ".".join(map(str, device.version)),
         "memory": _way(device),
         "float controls": _controls(device.controls),
-        **({"validation": f"{LAYER} {made.layer}"} if isinstance(made, Instance) and made.layer else {}),
+        **({"validation": f"{LAYER} {vulkan.layer}"} if isinstance(vulkan, Instance) and vulkan.layer else {}),
         "atomics": " ".join(sorted(name for name in device.features if "Atomic" in name)) or "of 32-bit integers",
     }
     kind = "software" if device.is_cpu else "native"
@@ -238,13 +240,13 @@ _CONTROLS = tuple(
 def feature_chain(extensions: frozenset[str]) -> list[Any]:
     """The structures that Vulkan fills in, or reads, about features; the first one heads the chain."""
     rows = [*_FEATURES, *([_ATOMICS] if FLOAT_ATOMICS in extensions else [])]
-    made: list[Any] = []
+    chain: list[Any] = []
     for name, number, _ in reversed(rows):
         head = ffi().new(f"{name} *")
         head.sType = number
-        head.pNext = made[0] if made else ffi().NULL
-        made.insert(0, head)
-    return made
+        head.pNext = chain[0] if chain else ffi().NULL
+        chain.insert(0, head)
+    return chain
 
 
 def feature_names(extensions: frozenset[str]) -> list[Sequence[str]]:
@@ -252,16 +254,16 @@ def feature_names(extensions: frozenset[str]) -> list[Sequence[str]]:
     return [_CORE, *(names for _, _, names in _FEATURES[1:]), *([_ATOMICS[2]] if FLOAT_ATOMICS in extensions else [])]
 
 
-def extensions_of(handle: Any) -> frozenset[str]:
+def extensions_of(handle: object) -> frozenset[str]:
     """The names of a device's extensions."""
     count = ffi().new("uint32_t *")
     lib().vkEnumerateDeviceExtensionProperties(handle, ffi().NULL, count, ffi().NULL)
-    found = ffi().new("VkExtensionProperties[]", count[0])
-    lib().vkEnumerateDeviceExtensionProperties(handle, ffi().NULL, count, found)
-    return frozenset(ffi().string(one.extensionName).decode() for one in found)
+    properties = ffi().new("VkExtensionProperties[]", count[0])
+    lib().vkEnumerateDeviceExtensionProperties(handle, ffi().NULL, count, properties)
+    return frozenset(ffi().string(one.extensionName).decode() for one in properties)
 
 
-def _examined(handle: Any, number: int) -> Physical:
+def _examined(handle: object, number: int) -> Physical:
     core = ffi().new("VkPhysicalDeviceProperties *")
     lib().vkGetPhysicalDeviceProperties(handle, core)
     version = (core.apiVersion >> 22 & 0x7F, core.apiVersion >> 12 & 0x3FF)
@@ -288,17 +290,18 @@ def _examined(handle: Any, number: int) -> Physical:
     driver = f"{ffi().string(more.driverName).decode()} {ffi().string(more.driverInfo).decode()}"
     way = "" if _BY_ADDRESS in features else " by bindings"
     identity = bytes(core.pipelineCacheUUID) + f"{name} {driver} {core.driverVersion}{way}".encode()
-    buffers = min(
-        core.limits.maxPerStageDescriptorStorageBuffers,
-        core.limits.maxDescriptorSetStorageBuffers,
-        core.limits.maxPerStageResources,
-    )
-    limits = {
-        "groups": core.limits.maxComputeWorkGroupCount[0],
-        "threads": core.limits.maxComputeWorkGroupInvocations,
-        "range": core.limits.maxStorageBufferRange,
-        "buffers": buffers,
-    }
+    limits = _limits(core.limits)
     return Physical(
         handle, number, name, driver, core.deviceType, version, frozenset(features), controls, identity, limits
     )
+
+
+def _limits(limits: Any) -> dict[str, int]:
+    """What bounds a dispatch and its memory, from a VkPhysicalDeviceLimits; "buffers": how many one task may use."""
+    buffers = limits.maxPerStageDescriptorStorageBuffers, limits.maxDescriptorSetStorageBuffers
+    return {
+        "groups": limits.maxComputeWorkGroupCount[0],
+        "threads": limits.maxComputeWorkGroupInvocations,
+        "range": limits.maxStorageBufferRange,
+        "buffers": min(*buffers, limits.maxPerStageResources),
+    }

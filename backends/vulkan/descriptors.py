@@ -38,8 +38,8 @@ class Sets:
 
     def of(self, blocks: tuple[Block, ...]) -> int:
         """The set that binds these blocks, its handle as a number."""
-        found = self._made.get(blocks)
-        return self._make(blocks) if found is None else found
+        known = self._made.get(blocks)
+        return self._make(blocks) if known is None else known
 
     def in_use(self) -> int:
         """How many sets bind blocks."""
@@ -53,14 +53,14 @@ class Sets:
         spare = self._spare.setdefault(len(blocks), [])
         if not spare:
             spare += self._grown(len(blocks))
-        self._made[blocks] = made = spare.pop()
-        self._write(made, blocks)
+        self._made[blocks] = number = spare.pop()
+        self._write(number, blocks)
         for block in blocks:
             if block not in self._users:
                 self._users[block] = set()
                 block.ends.append(partial(self._forget, block))
             self._users[block].add(blocks)
-        return made
+        return number
 
     def _forget(self, gone: Block) -> None:
         """A block goes: the device is done with everything in it, and so with the sets that bind it."""
@@ -84,9 +84,9 @@ class Sets:
             "VkDescriptorSetAllocateInfo *",
             {"sType": 34, "descriptorPool": pool[0], "descriptorSetCount": number, "pSetLayouts": layouts},
         )
-        made = ffi().new("VkDescriptorSet[]", number)
-        check(vk["vkAllocateDescriptorSets"](handle, about, made), "make descriptor sets")
-        return [int(ffi().cast("uintptr_t", one)) for one in made]
+        sets = ffi().new("VkDescriptorSet[]", number)
+        check(vk["vkAllocateDescriptorSets"](handle, about, sets), "make descriptor sets")
+        return [int(ffi().cast("uintptr_t", one)) for one in sets]
 
     def layout(self, count: int) -> Any:
         """Of sets with so many buffers."""
@@ -96,10 +96,10 @@ class Sets:
             info = ffi().new(
                 "VkDescriptorSetLayoutCreateInfo *", {"sType": 32, "bindingCount": count, "pBindings": bindings}
             )
-            made = ffi().new("VkDescriptorSetLayout *")
+            layout = ffi().new("VkDescriptorSetLayout *")
             create = self._device.vk["vkCreateDescriptorSetLayout"]
-            check(create(self._device.handle, info, ffi().NULL, made), "lay out a descriptor set")
-            self._layouts[count] = made[0]
+            check(create(self._device.handle, info, ffi().NULL, layout), "lay out a descriptor set")
+            self._layouts[count] = layout[0]
         return self._layouts[count]
 
     def _write(self, made: int, blocks: Sequence[Block]) -> None:

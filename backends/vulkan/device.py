@@ -63,7 +63,7 @@ class Device:
         self._semaphore = self._timeline()
         self._semaphores = ffi().new("VkSemaphore *", self._semaphore)
         self._later: list[tuple[int, Callable[[], None]]] = []
-        self._counter = ffi().new("uint64_t *")
+        self.counter = ffi().new("uint64_t *")
         self._prepare_submission()
 
     # ---- submitting and waiting
@@ -71,9 +71,9 @@ class Device:
     def _timeline(self) -> Any:
         kind = ffi().new("VkSemaphoreTypeCreateInfo *", {"sType": 1000207002, "semaphoreType": 1})
         info = ffi().new("VkSemaphoreCreateInfo *", {"sType": 9, "pNext": kind})
-        made = ffi().new("VkSemaphore *")
-        check(self.vk["vkCreateSemaphore"](self.handle, info, ffi().NULL, made), "make a semaphore")
-        return made[0]
+        semaphore = ffi().new("VkSemaphore *")
+        check(self.vk["vkCreateSemaphore"](self.handle, info, ffi().NULL, semaphore), "make a semaphore")
+        return semaphore[0]
 
     def _prepare_submission(self) -> None:
         """The structures of a submission, filled once but for the numbers."""
@@ -137,8 +137,8 @@ class Device:
 
     def _reached(self) -> int:
         """How far the device has come."""
-        check(self.vk["vkGetSemaphoreCounterValue"](self.handle, self._semaphore, self._counter), "ask for progress")
-        return int(self._counter[0])
+        check(self.vk["vkGetSemaphoreCounterValue"](self.handle, self._semaphore, self.counter), "ask for progress")
+        return int(self.counter[0])
 
     def sweep(self) -> None:
         """Do what was put off until batches were done that are done now, and raise what the validation layer said."""
@@ -177,20 +177,20 @@ def opened(physical: Physical) -> Device:
     """The device of this process for a physical device, and a way to its memory."""
     key = (physical.number, physical.addresses)
     if key not in _OPENED:
-        made = instance()
-        assert isinstance(made, Instance)
-        _OPENED[key] = device = Device(physical, made)
+        vulkan = instance()
+        assert isinstance(vulkan, Instance)
+        _OPENED[key] = device = Device(physical, vulkan)
         atexit.register(device.idle)
     return _OPENED[key]
 
 
-def _compute_family(handle: Any) -> int:
+def _compute_family(handle: object) -> int:
     """The first queue family that computes; one that can do no graphics is no better for batches like these."""
     count = ffi().new("uint32_t *")
     lib().vkGetPhysicalDeviceQueueFamilyProperties(handle, count, ffi().NULL)
-    found = ffi().new("VkQueueFamilyProperties[]", count[0])
-    lib().vkGetPhysicalDeviceQueueFamilyProperties(handle, count, found)
-    for number, family in enumerate(found):
+    families = ffi().new("VkQueueFamilyProperties[]", count[0])
+    lib().vkGetPhysicalDeviceQueueFamilyProperties(handle, count, families)
+    for number, family in enumerate(families):
         if family.queueFlags & _COMPUTE:
             return number
     raise AdstackRuntimeError("the Vulkan device has no queue that computes", do="choose another device")
@@ -212,9 +212,9 @@ def _logical(physical: Physical, family: int) -> Any:
     names = [ffi().new("char[]", FLOAT_ATOMICS.encode())] if FLOAT_ATOMICS in extensions else []
     texts = ffi().new("char *[]", names or [ffi().NULL])
     info.enabledExtensionCount, info.ppEnabledExtensionNames = len(names), texts
-    made = ffi().new("VkDevice *")
-    check(lib().vkCreateDevice(physical.handle, info, ffi().NULL, made), f"open {physical.name}")
-    return made[0]
+    device = ffi().new("VkDevice *")
+    check(lib().vkCreateDevice(physical.handle, info, ffi().NULL, device), f"open {physical.name}")
+    return device[0]
 
 
 def _function(device: Any, name: str) -> Any:

@@ -6,7 +6,7 @@ import ctypes
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from adstack.backends.codegen_spirv.context import Context
 from adstack.backends.codegen_spirv.tasks import Emitted
@@ -14,7 +14,7 @@ from adstack.backends.shared.reports import failure, outgrown, overflow_error, p
 from adstack.backends.shared.sites import Site
 from adstack.errors import AdstackError, AdstackRuntimeError
 from adstack.ir.structure import Program
-from adstack.runtime.protocol.backend import Bindings
+from adstack.runtime.protocol.backend import Bindings, Scalars
 from adstack.runtime.protocol.options import Options
 
 from .adstacks import Layouts
@@ -82,7 +82,7 @@ class Executable:
     repeated: bool = False
     binder: Binder | None = None
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    scalars: Sequence[Any] = ()
+    scalars: Scalars = ()
     launcher: Launcher | None = None
     _number: ctypes.c_int64 = field(default_factory=ctypes.c_int64)
 

@@ -19,8 +19,9 @@ from typing import Any, Final
 from adstack.backends.shared.leftovers import Leftovers
 from adstack.backends.shared.reports import check_room
 from adstack.ir.types import u8
-from adstack.runtime.adstacks.heap import Heap, TaskUse
-from adstack.runtime.protocol.backend import Bindings
+from adstack.runtime.adstacks.heap import Heap, Storage, TaskUse
+from adstack.runtime.protocol.backend import Bindings, Scalars
+from adstack.runtime.threads.processes import DeviceTurn
 
 from .driver.api import check, ffi
 from .driver.pipeline import PUSHED, Pipeline
@@ -54,7 +55,7 @@ class Part:
 
     executable: Executable
     words: bytes
-    scalars: Sequence[Any]
+    scalars: Scalars
     bindings: Bindings
     steps: list[tuple[Pipeline, int]]
     uses: dict[int, TaskUse] = field(default_factory=dict)
@@ -63,7 +64,7 @@ class Part:
 
     @classmethod
     def of(
-        cls, executable: Executable, scalars: Sequence[Any], bindings: Bindings, steps: list[tuple[Pipeline, int]]
+        cls, executable: Executable, scalars: Scalars, bindings: Bindings, steps: list[tuple[Pipeline, int]]
     ) -> Part:
         """The launch that was just recorded."""
         words = executable.packer.pack(*executable.words).ljust(executable.context.size, bytes(1))
@@ -79,8 +80,10 @@ class Part:
     @property
     def is_plain(self) -> bool:
         """Whether it can be done again without Python."""
-        made = self.executable
-        return not made.waits and not any(op.name == "random" for task in made.program.tasks for op in task.body.walk())
+        executable = self.executable
+        return not executable.waits and not any(
+            op.name == "random" for task in executable.program.tasks for op in task.body.walk()
+        )
 
 
 class Graph:
@@ -114,7 +117,7 @@ class Graph:
         self.bytes = max((use.bytes for part in parts for use in part.uses.values()), default=0)
         self.limit = max(part.executable.options.ad_stack_heap_limit for part in parts)
 
-    def move(self, storage: Any) -> None:
+    def move(self, storage: Storage) -> None:
         """Tell the tasks where the heap is, while nothing of the graph is under way."""
         self.storage, host = storage, self.template.block.host
         for part in self.parts:
@@ -147,7 +150,7 @@ class Graphs:
         memory: Memory,
         stream: Stream,
         heap: Heap,
-        lock: Any,
+        lock: DeviceTurn,
         unread: dict[int, Executable],
         most: int,
         leftovers: Leftovers,
@@ -168,7 +171,7 @@ class Graphs:
         """A task of a launch is dispatched."""
         self._recording.steps.append((pipeline, groups))
 
-    def note(self, executable: Executable, scalars: Sequence[Any], bindings: Bindings) -> None:
+    def note(self, executable: Executable, scalars: Scalars, bindings: Bindings) -> None:
         """All of it is."""
         recording = self._recording
         assert recording.parts is not None
@@ -189,10 +192,10 @@ class Graphs:
         with self._lock:
             if max((use.bytes for part in parts for use in part.uses.values()), default=0) > self.heap.size:
                 return None
-            made = Graph(self, parts)
-        end = partial(self._destroy, made.commands, made.template, made.words)
-        weakref.finalize(made, self._leftovers.add, end).atexit = False
-        return made
+            graph = Graph(self, parts)
+        end = partial(self._destroy, graph.commands, graph.template, graph.words)
+        weakref.finalize(graph, self._leftovers.add, end).atexit = False
+        return graph
 
     # ---- doing it again
 
@@ -204,12 +207,12 @@ class Graphs:
         number = self.stream.device.submit(graph.commands)
         graph.template.batch = graph.words.batch = number
         for position, part in graph.last.values():
-            made = part.executable
-            made.number, made.scalars, made.repeated = launches.value + position, part.scalars, True
-            made.settled = False  # its depths need not be those that stand
-            if made.record is not None and not made.unattended:
-                made.shapes = part.bindings.shapes
-                self._unread[id(made)] = made
+            executable = part.executable
+            executable.number, executable.scalars, executable.repeated = launches.value + position, part.scalars, True
+            executable.settled = False  # its depths need not be those that stand
+            if executable.record is not None and not executable.unattended:
+                executable.shapes = part.bindings.shapes
+                self._unread[id(executable)] = executable
         launches.value += len(graph.parts)
         for storage in graph.storages:
             storage.batch = number
@@ -267,17 +270,17 @@ class Graphs:
             check(vk["vkCreateCommandPool"](handle, about, ffi().NULL, pool), "make a command pool")
             self._pool = pool[0]
         wanted = {"sType": 40, "commandPool": self._pool, "commandBufferCount": 1}
-        made = ffi().new("VkCommandBuffer *")
+        commands = ffi().new("VkCommandBuffer *")
         about = ffi().new("VkCommandBufferAllocateInfo *", wanted)
-        check(vk["vkAllocateCommandBuffers"](handle, about, made), "make a command buffer")
-        return made[0]
+        check(vk["vkAllocateCommandBuffers"](handle, about, commands), "make a command buffer")
+        return commands[0]
 
     def _destroy(self, commands: Any, *pieces: Piece) -> None:
         """Give back what a graph had, once the device is done with it."""
         device = self.stream.device
-        given = ffi().new("VkCommandBuffer *", commands)
+        handles = ffi().new("VkCommandBuffer *", commands)
         free = device.vk["vkFreeCommandBuffers"]
-        device.later(pieces[0].batch, lambda: free(device.handle, self._pool, 1, given))
+        device.later(pieces[0].batch, lambda: free(device.handle, self._pool, 1, handles))
         for piece in pieces:
             self.memory.free(piece)
 

@@ -269,9 +269,9 @@ class Memory:
     def _fitting(self, allowed: int, kind: _Kind) -> list[int]:
         """Numbers of memory types, the device's own first; for staging, those that the host's caches keep."""
         wanted = _DEVICE if kind == "device" else _VISIBLE | _COHERENT
-        found = [k for k, (flags, _) in enumerate(self._types) if allowed >> k & 1 and flags & wanted == wanted]
+        fitting = [k for k, (flags, _) in enumerate(self._types) if allowed >> k & 1 and flags & wanted == wanted]
         first, second = (_CACHED, 0) if kind == "staging" else (_DEVICE, _CACHED)
-        return sorted(found, key=lambda k: (not self._types[k][0] & first, not self._types[k][0] & second))
+        return sorted(fitting, key=lambda k: (not self._types[k][0] & first, not self._types[k][0] & second))
 
     def _checked(self, result: int, size: int) -> None:
         if result < 0:
@@ -302,9 +302,9 @@ class Memory:
             weakref.finalize(host, freed).atexit = False
 
 
-def _properties(handle: Any) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+def _properties(handle: object) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Memory types (flags, heap) and heaps (size, flags)."""
-    found = ffi().new("VkPhysicalDeviceMemoryProperties *")
-    lib().vkGetPhysicalDeviceMemoryProperties(handle, found)
-    types = [(t.propertyFlags, t.heapIndex) for t in found.memoryTypes[0 : found.memoryTypeCount]]
-    return types, [(h.size, h.flags) for h in found.memoryHeaps[0 : found.memoryHeapCount]]
+    properties = ffi().new("VkPhysicalDeviceMemoryProperties *")
+    lib().vkGetPhysicalDeviceMemoryProperties(handle, properties)
+    types = [(t.propertyFlags, t.heapIndex) for t in properties.memoryTypes[0 : properties.memoryTypeCount]]
+    return types, [(h.size, h.flags) for h in properties.memoryHeaps[0 : properties.memoryHeapCount]]

@@ -73,9 +73,9 @@ class Shared:
 @cache
 def shared(number: int, addresses: bool) -> Shared:
     """Of a physical device, by its number, and a way to its memory: opened once."""
-    found = capability.devices()
-    assert isinstance(found, list)
-    device = opened(found[number])
+    physical = capability.devices()
+    assert isinstance(physical, list)
+    device = opened(physical[number])
     memory = Memory(device)
     pipelines = Pipelines(device, default_folder())
     stream: Stream = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,7 +14,9 @@ from adstack.backends.codegen_spirv.context import Context
 from adstack.backends.hostcall.entry import Entry
 from adstack.errors import InternalError
 from adstack.ir.structure import Program
+from adstack.runtime.protocol.backend import Scalar
 from adstack.runtime.threads.interrupts import uninterrupted
+from adstack.runtime.threads.processes import DeviceTurn
 
 from .bound import Binder
 from .driver.pipeline import Pipeline
@@ -65,9 +66,9 @@ class Launcher:
         lock: the stream's.
     """
 
-    def __init__(self, work: Work, words: Sequence[int], stream: Stream, lock: Any) -> None:
+    def __init__(self, work: Work, words: Sequence[int], stream: Stream, lock: DeviceTurn) -> None:
         self._work, self._stream = work, stream
-        self._lock: AbstractContextManager[Any] = lock
+        self._lock = lock
         self._methods = lock.acquire, lock.release
         context = work.context
         self.marks = {name: context.words + k for k, name in enumerate(context.pointers)}
@@ -109,7 +110,7 @@ class Launcher:
             plan[PLAN[name]] = value
         return plan
 
-    def entry(self, launches: int, *keep: Any) -> Entry:
+    def entry(self, launches: int, *keep: object) -> Entry:
         """For calls that machine code serves.
 
         Args:
@@ -146,8 +147,8 @@ class Launcher:
     def _bind(self, binder: Binder) -> None:
         """Have the tasks find the memory that is noted behind the launch's words."""
         numbers = [ctypes.c_uint64.from_address(int(self._slots[mark]) + 8).value for mark in self.marks.values()]
-        found = binder.sets(self._work.pipelines, dict(zip(self.marks, numbers, strict=True)))
-        for row, (layout, chosen) in zip(self._tasks, found, strict=True):
+        sets = binder.sets(self._work.pipelines, dict(zip(self.marks, numbers, strict=True)))
+        for row, (layout, chosen) in zip(self._tasks, sets, strict=True):
             row[TASK["layout"]], row[TASK["set"]] = layout, chosen
         self._blocks[:] = numbers
 
@@ -165,7 +166,7 @@ class Launcher:
         """Where that stands."""
         return int(self._slots.ctypes.data) + 8 * self._work.context.own["launch"]
 
-    def scalars(self) -> list[Any]:
+    def scalars(self) -> list[Scalar | None]:
         """Its scalar arguments; None for floats."""
         slots = self._slots
         return [

@@ -44,7 +44,7 @@ class Stream:
 
     def __init__(self, device: Device, memory: Memory, layout: Any) -> None:
         self.device, self.memory = device, memory
-        self._layout = layout
+        self.layout = layout
         self._batches = [
             _Batch(commands, memory.piece(u8, (ARENA,), visible=True)) for commands in self._command_buffers(_BATCHES)
         ]
@@ -57,7 +57,7 @@ class Stream:
         vk = device.vk
         self._barrier, self._bind = vk["vkCmdPipelineBarrier"], vk["vkCmdBindPipeline"]
         self._push, self._dispatch = vk["vkCmdPushConstants"], vk["vkCmdDispatch"]
-        self._current: _Batch | None = None
+        self.current: _Batch | None = None
         self.state = State()
         self._prepare()
 
@@ -65,8 +65,8 @@ class Stream:
         """What machine code is told once."""
         functions = {"order": self._barrier, "bind": self._bind, "push": self._push, "dispatch": self._dispatch}
         functions["give"] = self.device.vk["vkCmdBindDescriptorSets"]
-        for name, found in {**functions, "layout": self._layout, "between": self._between}.items():
-            setattr(self.state, name, _number(found))
+        for name, value in {**functions, "layout": self.layout, "between": self._between}.items():
+            setattr(self.state, name, _number(value))
 
     def _command_buffers(self, count: int) -> list[Any]:
         vk, handle = self.device.vk, self.device.handle
@@ -76,32 +76,32 @@ class Stream:
         about = ffi().new(
             "VkCommandBufferAllocateInfo *", {"sType": 40, "commandPool": pool[0], "commandBufferCount": count}
         )
-        found = ffi().new("VkCommandBuffer[]", count)
-        check(vk["vkAllocateCommandBuffers"](handle, about, found), "make command buffers")
-        return list(found)
+        buffers = ffi().new("VkCommandBuffer[]", count)
+        check(vk["vkAllocateCommandBuffers"](handle, about, buffers), "make command buffers")
+        return list(buffers)
 
     # ---- recording
 
     @property
     def batch(self) -> int:
         """The number of the last batch: it will be that of the one being recorded, if there is one."""
-        return self.device.submitted + (self._current is not None)
+        return self.device.submitted + (self.current is not None)
 
-    def _open(self) -> _Batch:
+    def open(self) -> _Batch:
         """The batch being recorded; a new one begins once the device is done with what it was before."""
-        if self._current is None:
+        if self.current is None:
             batch = self._batches[0]
             self.device.wait(batch.number)  # which may be interrupted
             with uninterrupted():
                 self._batches.append(self._batches.pop(0))
                 self._begun(batch)
-        assert self._current is not None
-        return self._current
+        assert self.current is not None
+        return self.current
 
     def _begun(self, batch: _Batch) -> None:
         """Record from now on into a batch that nothing uses."""
         check(self.device.vk["vkBeginCommandBuffer"](batch.commands, self._begin), "record launches")
-        self._current, state, host = batch, self.state, ffi().from_buffer(batch.arena.block.host)
+        self.current, state, host = batch, self.state, ffi().from_buffer(batch.arena.block.host)
         state.commands, state.batch = _number(batch.commands), self.device.submitted + 1
         state.host, state.address = _number(host) + batch.arena.offset, batch.arena.address
         state.bound = state.pipeline = state.used = state.dispatches = 0
@@ -110,7 +110,7 @@ class Stream:
         """The arena of a batch that takes one launch more, with words of so many bytes."""
         if self.state.dispatches >= LAUNCHES or self.state.used + size > ARENA:
             self.flush()
-        return (self._current or self._open()).arena
+        return (self.current or self.open()).arena
 
     def words(self, size: int) -> Piece:
         """Memory for the words of a launch, which the host writes now and may read once the batch is done."""
@@ -122,9 +122,9 @@ class Stream:
             return own
         at = self.state.used
         self.state.used = at + size
-        made = Piece(arena.block, arena.offset + at, size, u8, (size,), arena.address + at)
-        made.batch = self.batch
-        return made
+        piece = Piece(arena.block, arena.offset + at, size, u8, (size,), arena.address + at)
+        piece.batch = self.batch
+        return piece
 
     def bind(self, pipeline: Pipeline, blocks: tuple[Block, ...]) -> None:
         """Have the next dispatch find these blocks: nothing to do where memory is reached by addresses."""
@@ -133,7 +133,7 @@ class Stream:
         """Run a pipeline after all that was recorded before, on the words at an address."""
         if not self.state.joins(pipeline.number, address):
             self.record()
-            self._open()
+            self.open()
             self.state.defer(pipeline.number, address, groups, repeats=pipeline.repeats)
         self.state.dispatches += 1
 
@@ -142,15 +142,15 @@ class Stream:
         state = self.state
         if not state.pipeline:
             return
-        assert self._current is not None
-        commands = self._current.commands
+        assert self.current is not None
+        commands = self.current.commands
         none, stages = self._none, _COMPUTE | _TRANSFER
         self._barrier(commands, stages, stages, 0, 1, self._between, 0, none, 0, none)
         if state.pipeline != state.bound:
             self._bind(commands, 1, ffi().cast("VkPipeline", state.pipeline))
             state.bound = state.pipeline
         self._pushed[0], self._pushed[1] = state.first, state.count | state.stride << 32
-        self._push(commands, self._layout, 0x20, 0, PUSHED, self._pushed)
+        self._push(commands, self.layout, 0x20, 0, PUSHED, self._pushed)
         self._dispatch(commands, state.groups, 1, 1)
         state.pipeline = 0
         state.recorded += 1
@@ -177,7 +177,7 @@ class Stream:
     def _ordered(self) -> Any:
         """The commands, after a barrier."""
         self.record()
-        commands, none = self._open().commands, ffi().NULL
+        commands, none = self.open().commands, ffi().NULL
         self.state.dispatches += 1
         self.device.vk["vkCmdPipelineBarrier"](
             commands, _COMPUTE | _TRANSFER, _COMPUTE | _TRANSFER, 0, 1, self._between, 0, none, 0, none
@@ -188,13 +188,13 @@ class Stream:
 
     def flush(self) -> None:
         """Hand what is recorded to the device."""
-        if self._current is not None:
+        if self.current is not None:
             with uninterrupted():
                 self._hand_over()
 
     def _hand_over(self) -> None:
         self.record()
-        batch, self._current = self._current, None
+        batch, self.current = self.current, None
         self.state.commands = 0
         if batch is None:
             return
@@ -220,7 +220,7 @@ def aligned(size: int) -> int:
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
-def _number(found: Any) -> int:
+def _number(found: object) -> int:
     """A handle or an address as a number."""
     return int(ffi().cast("uintptr_t", found))
 

@@ -40,7 +40,7 @@ class Pipelines:
         self.layout = self._layout(0)
         self.name = hashlib.sha256(VERSION.encode() + device.physical.identity).hexdigest()[:32]
         self._folder, self._file = folder, f"{kept.DEVICES}/{self.name}.bin"
-        self._cache = self._opened()
+        self.cache = self._opened()
         self._made = self.waiting = 0
         if folder is not None:
             atexit.register(self.save)
@@ -56,10 +56,10 @@ class Pipelines:
             if buffers:
                 sets = ffi().new("VkDescriptorSetLayout *", self.sets.layout(buffers))
                 info.setLayoutCount, info.pSetLayouts = 1, sets
-            made = ffi().new("VkPipelineLayout *")
+            layout = ffi().new("VkPipelineLayout *")
             create = self.device.vk["vkCreatePipelineLayout"]
-            check(create(self.device.handle, info, ffi().NULL, made), "lay out a pipeline")
-            self._layouts[buffers] = made[0]
+            check(create(self.device.handle, info, ffi().NULL, layout), "lay out a pipeline")
+            self._layouts[buffers] = layout[0]
         return self._layouts[buffers]
 
     def make(
@@ -82,8 +82,8 @@ class Pipelines:
         check(vk["vkCreateShaderModule"](handle, info, ffi().NULL, module), f"load the code of {what}")
         try:
             layout = self._layout(len(buffers))
-            made = self._pipeline(module[0], layout, what, cached)
-            return Pipeline(made, local_size, repeats, int(ffi().cast("uintptr_t", layout)), buffers)
+            pipeline = self._pipeline(module[0], layout, what, cached)
+            return Pipeline(pipeline, local_size, repeats, int(ffi().cast("uintptr_t", layout)), buffers)
         finally:
             vk["vkDestroyShaderModule"](handle, module[0], ffi().NULL)
 
@@ -91,17 +91,17 @@ class Pipelines:
         entry = ffi().new("char[]", b"main")
         info = ffi().new("VkComputePipelineCreateInfo *", {"sType": 29, "layout": layout})
         info.stage.sType, info.stage.stage, info.stage.module, info.stage.pName = 18, _COMPUTE_STAGE, module, entry
-        made = ffi().new("VkPipeline *")
+        pipeline = ffi().new("VkPipeline *")
         create = self.device.vk["vkCreateComputePipelines"]
-        result = create(self.device.handle, self._cache if cached else ffi().NULL, 1, info, ffi().NULL, made)
-        if result < 0 or made[0] == ffi().NULL:
+        result = create(self.device.handle, self.cache if cached else ffi().NULL, 1, info, ffi().NULL, pipeline)
+        if result < 0 or pipeline[0] == ffi().NULL:
             reason = "it gave no pipeline" if result >= 0 else result_name(result)
             raise AdstackRuntimeError(
                 f"the Vulkan driver refuses the code of {what} ({reason}; {self.device.physical.driver})",
                 do="update the driver, or use another device (ADSTACK_VULKAN_DEVICE) or arch",
             )
         self._made += cached
-        return made[0]
+        return pipeline[0]
 
     def _check_features(self, capabilities: frozenset[int], what: str) -> None:
         features = self.device.physical.features
@@ -138,9 +138,9 @@ class Pipelines:
         info = ffi().new(
             "VkPipelineCacheCreateInfo *", {"sType": 17, "initialDataSize": len(data), "pInitialData": initial}
         )
-        made = ffi().new("VkPipelineCache *")
-        check(self.device.vk["vkCreatePipelineCache"](self.device.handle, info, ffi().NULL, made), "make a cache")
-        return made[0]
+        cache = ffi().new("VkPipelineCache *")
+        check(self.device.vk["vkCreatePipelineCache"](self.device.handle, info, ffi().NULL, cache), "make a cache")
+        return cache[0]
 
     def save(self) -> None:
         """Write the cache to disk, if it has grown; where that can't be, do nothing."""
@@ -148,13 +148,13 @@ class Pipelines:
             return
         self._take_in(kept.read(self._folder, self._file))
         get, size = self.device.vk["vkGetPipelineCacheData"], ffi().new("size_t *")
-        if get(self.device.handle, self._cache, size, ffi().NULL) < 0 or not size[0]:
+        if get(self.device.handle, self.cache, size, ffi().NULL) < 0 or not size[0]:
             return
         if size[0] > kept.LARGEST:  # it begins anew: nothing would ever leave it
             kept.remove(self._folder, self._file)
             return
         data = ffi().new("char[]", size[0])
-        if get(self.device.handle, self._cache, size, data) >= 0:
+        if get(self.device.handle, self.cache, size, data) >= 0:
             kept.write(self._folder, self._file, bytes(ffi().buffer(data, size[0])))
 
     def _take_in(self, data: bytes | None) -> None:
@@ -163,5 +163,5 @@ class Pipelines:
             return
         vk, handle = self.device.vk, self.device.handle
         others = ffi().new("VkPipelineCache *", self._cache_of(data))
-        vk["vkMergePipelineCaches"](handle, self._cache, 1, others)
+        vk["vkMergePipelineCaches"](handle, self.cache, 1, others)
         vk["vkDestroyPipelineCache"](handle, others[0], ffi().NULL)

@@ -143,10 +143,10 @@ def _wholes(c: Code, address: Address, x: tuple[Num, ...]) -> Num:
     far = (raw & 4).eq(0).choose(x[0], x[0] * _FAR[dtype.bits])
     tiny = floats.magnitude(far).bits(raw.dtype) < c.const(2.0**-60, dtype).bits(raw.dtype)
     number = tiny.choose(c.const(1.5, dtype), far)
-    found = number
+    rounded = number
     for k, way in enumerate(WAYS):
-        found = (raw & 3).eq(k).choose(c.std(way, dtype, number), found)
-    return found
+        rounded = (raw & 3).eq(k).choose(c.std(way, dtype, number), rounded)
+    return rounded
 
 
 def _whole_numbers(a: Array, b: Array, c: Array) -> Array:
@@ -159,17 +159,17 @@ def _whole_numbers(a: Array, b: Array, c: Array) -> Array:
 
 def _fma_of_normal(c: Code, address: Address, x: tuple[Num, ...]) -> Num:
     """0 where an operand or the result is subnormal or zero."""
-    found = c.std("Fma", f32, *x)
+    fused = c.std("Fma", f32, *x)
     small = c.const(False, u1)
-    for v in (*x, found):
+    for v in (*x, fused):
         small = small | ((v.bits(u32) & 0x7FFFFFFF) < 0x800000)
-    return small.choose(c.const(0.0, f32), found)
+    return small.choose(c.const(0.0, f32), fused)
 
 
 def _fused_normal(a: Array, b: Array, c: Array) -> Array:
-    found = exact_fma(f32, a, b, c)
-    small = np.min(np.abs([a, b, c, found]), axis=0) < np.float32(2.0**-126)
-    return np.where(small, np.float32(0), found)
+    fused = exact_fma(f32, a, b, c)
+    small = np.min(np.abs([a, b, c, fused]), axis=0) < np.float32(2.0**-126)
+    return np.where(small, np.float32(0), fused)
 
 
 _DOUBLE = ("shaderFloat64",)
@@ -205,20 +205,20 @@ def measured(memory: Memory, stream: Stream, pipelines: Pipelines, folder: Path 
     physical = memory.device.physical
     known = declared(physical.features, physical.controls)
     name = f"{kept.DEVICES}/{pipelines.name}.traits"
-    found = None if folder is None else _read(folder, name)
-    if found is None:
-        found = _tried(memory, stream, pipelines, physical.features, Traits(**known))
+    examined = None if folder is None else _read(folder, name)
+    if examined is None:
+        examined = _tried(memory, stream, pipelines, physical.features, Traits(**known))
         if folder is not None:
-            kept.write(folder, name, json.dumps(found).encode())
-    return Traits(**{**known, **found})
+            kept.write(folder, name, json.dumps(examined).encode())
+    return Traits(**{**known, **examined})
 
 
 def _read(folder: Path, name: str) -> dict[str, bool] | None:
     """What a file knows of a device, or None if there is none, or if it is of other trials."""
     names = {trial.name for trial in TRIALS}
     body = kept.read(folder, name)
-    found = {} if body is None else json.loads(body)
-    return {name: bool(found[name]) for name in names} if set(found) == names else None
+    traits = {} if body is None else json.loads(body)
+    return {name: bool(traits[name]) for name in names} if set(traits) == names else None
 
 
 def _tried(
@@ -231,13 +231,13 @@ def _tried(
         for which, array in enumerate(triple):
             _region(piece, k, which, array.dtype)[:] = array
         _region(piece, k, 4, triple[0].dtype)[:] = triple[0]
-    made = []
+    tried = []
     for k, trial in enumerate(trials):  # each alone: what a shader asks for one width may change what it does in others
         m, reached = _shader(trial, k, base, zlib.crc32(memory.device.physical.identity))
         what = f"the examination of the device ({trial.name})"
-        made.append(pipelines.make(m.words, _LOCAL, m.capabilities, what, buffers=reached.buffers))
-        stream.bind(made[-1], (piece.block,))
-        stream.dispatch(made[-1], piece.address, _CASES // _LOCAL)
+        tried.append(pipelines.make(m.words, _LOCAL, m.capabilities, what, buffers=reached.buffers))
+        stream.bind(tried[-1], (piece.block,))
+        stream.dispatch(tried[-1], piece.address, _CASES // _LOCAL)
     stream.finish()
     holds = {trial.name: False for trial in TRIALS}
     with np.errstate(all="ignore"):
@@ -246,7 +246,7 @@ def _tried(
             bits = f"u{trial.to.size}"
             same = (got.view(bits) == want.view(bits)) | ((got != got) & (want != want))
             holds[trial.name] = bool(same.all())
-    for pipeline in made:
+    for pipeline in tried:
         pipelines.destroy(pipeline)
     memory.free(piece)
     return holds

@@ -62,7 +62,7 @@ def _greet(module: str) -> dict[str, Any]:
         return {"ready": False, "message": traceback.format_exc(limit=-2)}
 
 
-def version_of(module: Any) -> str:
+def version_of(module: object) -> str:
     """A version in words; some subjects have a tuple."""
     version = getattr(module, "__version__", "unknown")
     return ".".join(map(str, version)) if isinstance(version, tuple) else str(version)

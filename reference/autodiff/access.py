@@ -43,20 +43,22 @@ class Checked:
 def checked(kernel: Kernel, names: Collection[str], counts: Callable[[Op], bool] | None = None) -> Checked:
     """The kernel with checks of the places `names` that it both reads and writes; `counts` says which loads matter."""
     kernel = clone_kernel(kernel)
-    made = Checked(kernel)
+    checked_kernel = Checked(kernel)
     used = {op.name: set[str]() for op in kernel.body.walk()}
     for op in kernel.body.walk():
         if "place" in op.attrs:
             used[op.name].add(op.attrs["place"].name)
     written = used.get("store", set()) | used.get("atomic", set())
     for name in sorted(used.get("load", set()) & written & set(names)):
-        made.marks[name] = replace(kernel.places[name], name=f"{name}.read", dtype=i32, kind="ndarray")
-    kernel.places.update({mark.name: mark for mark in made.marks.values()})
-    if made.marks:
-        made.record = replace(made.record, shape=(3 + max(mark.rank for mark in made.marks.values()),))
-        kernel.places[RECORD] = made.record
-        _Marking(made, counts).region(kernel.body)
-    return made
+        checked_kernel.marks[name] = replace(kernel.places[name], name=f"{name}.read", dtype=i32, kind="ndarray")
+    kernel.places.update({mark.name: mark for mark in checked_kernel.marks.values()})
+    if checked_kernel.marks:
+        checked_kernel.record = replace(
+            checked_kernel.record, shape=(3 + max(mark.rank for mark in checked_kernel.marks.values()),)
+        )
+        kernel.places[RECORD] = checked_kernel.record
+        _Marking(checked_kernel, counts).region(kernel.body)
+    return checked_kernel
 
 
 class _Marking:
@@ -97,12 +99,12 @@ class _Marking:
         wrong = b.gt(read, b.const(0, i32))
         if op.name == "store" and self.counts is not None:
             wrong = b.emit("and", wrong, self._differs(op))
-        found = Region()
-        with b.into(found):
+        report = Region()
+        with b.into(report):
             before = b.atomic("cas", self.made.record, [b.const(0, i32)], b.const(0, i32), b.const(1, i32))
             b.if_(b.eq(before, b.const(0, i32)), self._entry([read, number, *indices]), _nothing(b))
             b.yield_()
-        b.if_(wrong, found, _nothing(b))
+        b.if_(wrong, report, _nothing(b))
 
     def _differs(self, op: Op) -> Value:
         """Whether a store changes the bits of its element."""

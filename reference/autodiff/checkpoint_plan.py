@@ -147,8 +147,8 @@ class CheckpointPlan:
             trips: the greatest number of trips of a checkpointed loop.
             inner: how often the loops inside it run, in one of its trips, at most.
         """
-        found = [made for block in _blocks(trips) if (made := self._most(limit, block, trips, inner)) is not None]
-        return min(found, key=lambda made: (self.again(made, trips), -made.block), default=None)
+        schemes = [made for block in _blocks(trips) if (made := self._most(limit, block, trips, inner)) is not None]
+        return min(schemes, key=lambda made: (self.again(made, trips), -made.block), default=None)
 
     def again(self, checkpoints: Checkpoints, trips: int = LONG) -> int:
         """How many trips run only to get further, of each level of a nest in which every loop has so many."""
@@ -257,8 +257,8 @@ def _lay(items: Iterable[tuple[Sides, Rows]], level: int = 0) -> Rows:
 
 
 def _sum(*parts: tuple[int, Rows]) -> Rows:
-    found: dict[int, int] = {}
+    total: dict[int, int] = {}
     for times, rows in parts:
         for size, count in rows.items():
-            found[size] = found.get(size, 0) + times * count
-    return found
+            total[size] = total.get(size, 0) + times * count
+    return total

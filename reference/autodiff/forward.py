@@ -38,13 +38,13 @@ def forward(kernel: Kernel, duals: Mapping[str, Place]) -> Kernel:
     used = {name: dual for name, dual in duals.items() if name in kernel.places}
     used.update((p.name, _dual_of(p)) for p in kernel.places.values() if p.kind == "temp" and p.dtype.is_float)
     returned = [k for k, dtype in enumerate(kernel.returns) if dtype.is_float]
-    made = replace(
+    derived = replace(
         kernel,
         places={**kernel.places, **{dual.name: dual for dual in used.values()}},
         returns=(*kernel.returns, *(kernel.returns[k] for k in returned)),
     )
-    _Forward(Activity(made.body, used.keys()), used).region(made.body, returned)
-    return made
+    _Forward(Activity(derived.body, used.keys()), used).region(derived.body, returned)
+    return derived
 
 
 def _dual_of(temp: Place) -> Place:

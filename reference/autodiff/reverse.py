@@ -77,10 +77,10 @@ def checkpointed(
 ) -> tuple[Kernel, Blocks]:
     """The loops that `reverse` would checkpoint, and the kernel that they are in; loads of what was written pass."""
     source, restored = _prepared(kernel, journal)
-    made = _Reverse(source, dict(adjoints), replayed, restored, Checkpoints(1, 1, levels), journal, refuses=False)
-    made.emit()
-    assert made.blocks is not None
-    return source, made.blocks
+    reversal = _Reverse(source, dict(adjoints), replayed, restored, Checkpoints(1, 1, levels), journal, refuses=False)
+    reversal.emit()
+    assert reversal.blocks is not None
+    return source, reversal.blocks
 
 
 def _prepared(kernel: Kernel, journal: Journal | None) -> tuple[Kernel, Restored]:
@@ -270,17 +270,17 @@ class _Reverse:
 
     def _kept_in(self, loop: Counted) -> list[Kept]:
         """What a loop's own iterations keep, or a counted side: branches included, what has other counters not."""
-        found: list[Kept] = []
+        kept: list[Kept] = []
         work: list[tuple[Region, Sides]] = [(loop.regions[-1] if isinstance(loop, Op) else loop, ())]
         while work:
             region, sides = work.pop()
             plan = self.planner.plans.get(region)
-            found += [Kept(value, sides, region) for value in (plan.kept if plan is not None else [])]
+            kept += [Kept(value, sides, region) for value in (plan.kept if plan is not None else [])]
             for op in region.ops:
                 if op.name == "if":
                     inner = [(k, r) for k, r in enumerate(op.regions) if r not in self.planner.counted]
                     work += [(r, (*sides, self._side(op, k))) for k, r in inner]
-        return found
+        return kept
 
     def _sides_around(self, op: Op, sides: Sides) -> Iterator[tuple[Counted, Sides]]:
         """What has counters in an op, and the branches around the outermost loop that it is in."""

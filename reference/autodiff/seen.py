@@ -37,13 +37,13 @@ class Seen:
 def seen(kernel: Kernel, names: Collection[str]) -> Seen:
     """The kernel with marks for the places `names`."""
     kernel = clone_kernel(kernel)
-    made = Seen(kernel)
+    marked = Seen(kernel)
     loaded = {op.attrs["place"].name for op in kernel.body.walk() if op.name == "load"}
     for name in sorted(loaded & set(names)):
-        made.marks[name] = replace(kernel.places[name], name=f"{name}.seen", dtype=i32, kind="ndarray")
-    kernel.places.update({mark.name: mark for mark in made.marks.values()})
-    _mark(kernel.body, Builder(), made)
-    return made
+        marked.marks[name] = replace(kernel.places[name], name=f"{name}.seen", dtype=i32, kind="ndarray")
+    kernel.places.update({mark.name: mark for mark in marked.marks.values()})
+    _mark(kernel.body, Builder(), marked)
+    return marked
 
 
 def _mark(region: Region, b: Builder, made: Seen) -> None:

@@ -46,9 +46,9 @@ def taken(name: str, value: object) -> tuple[Buffer, bool]:
     if about.get("mask") is not None:
         raise _refused(name, "some of its elements are masked", "pass an array of all elements")
     address, read_only = about["data"]
-    made = Buffer(backend, dtype, shape, device.foreign(address or 0, dtype, shape, value), shared=True)
-    made.stream = about.get("stream")
-    return made, bool(read_only)
+    buffer = Buffer(backend, dtype, shape, device.foreign(address or 0, dtype, shape, value), shared=True)
+    buffer.stream = about.get("stream")
+    return buffer, bool(read_only)
 
 
 def _check_device(name: str, value: object, own: tuple[int, int] | None) -> None:
@@ -61,8 +61,8 @@ def _check_device(name: str, value: object, own: tuple[int, int] | None) -> None
 
 def described(buffer: Buffer) -> dict[str, Any]:
     """What others need to know to share a buffer; AttributeError if it is in no device's memory."""
-    found = buffer.backend.capabilities
-    if found.direct or not found.addressed:
+    capabilities = buffer.backend.capabilities
+    if capabilities.direct or not capabilities.addressed:
         raise AttributeError(INTERFACE)
     buffer.share()
     return {

@@ -38,26 +38,26 @@ class _Tensor(ctypes.Structure):
     )
 
 
-class _Managed(ctypes.Structure):
+class Managed(ctypes.Structure):
     """DLManagedTensor."""
 
     _fields_ = (("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p))
 
 
-_LENT: Final[dict[int, tuple[Any, ...]]] = {}
+LENT: Final[dict[int, tuple[Any, ...]]] = {}
 """What has to live until whoever took a structure, known by its address, lets go of it."""
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # type: ignore[untyped-decorator]
 def _let_go(address: int) -> None:
-    _LENT.pop(address, None)
+    LENT.pop(address, None)
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # type: ignore[untyped-decorator]
 def _destroyed(found: int) -> None:
     """A capsule is gone: if nobody took what it held, let go of that."""
     if _IS_VALID(found, _NAME):
-        _let_go(_POINTER(found, _NAME))
+        _let_go(POINTER(found, _NAME))
 
 
 def _function(name: str, result: Any, *arguments: Any) -> Any:
@@ -67,13 +67,13 @@ def _function(name: str, result: Any, *arguments: Any) -> Any:
 
 _NEW: Final = _function("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 _IS_VALID: Final = _function("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
-_POINTER: Final = _function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
+POINTER: Final = _function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
 
 
 def device_of(buffer: Buffer) -> tuple[int, int] | None:
     """The device as DLPack numbers it; None if the memory is in no device that has one."""
-    found = buffer.backend.capabilities
-    return found.dlpack if found.addressed else None
+    capabilities = buffer.backend.capabilities
+    return capabilities.dlpack if capabilities.addressed else None
 
 
 def capsule(buffer: Buffer, stream: Any = None, dl_device: Any = None, copy: Any = None, **_: Any) -> Any:
@@ -89,13 +89,15 @@ def capsule(buffer: Buffer, stream: Any = None, dl_device: Any = None, copy: Any
     shape = (ctypes.c_int64 * max(rank, 1))(*buffer.shape)
     counts = [1, *itertools.accumulate(reversed(buffer.shape[1:]), int.__mul__)] if rank else []
     strides = (ctypes.c_int64 * max(rank, 1))(*reversed(counts))
-    made = _Managed()
-    made.tensor.data = buffer.backend.address(buffer.storage)
-    made.tensor.device_kind, made.tensor.device_number = device
-    made.tensor.ndim, made.tensor.lanes = rank, 1
-    made.tensor.code, made.tensor.bits = _CODES[dtype.numpy.kind], 8 * dtype.size
-    made.tensor.shape, made.tensor.strides = (ctypes.cast(x, ctypes.POINTER(ctypes.c_int64)) for x in (shape, strides))
-    made.deleter = ctypes.cast(_let_go, ctypes.c_void_p)
+    managed = Managed()
+    managed.tensor.data = buffer.backend.address(buffer.storage)
+    managed.tensor.device_kind, managed.tensor.device_number = device
+    managed.tensor.ndim, managed.tensor.lanes = rank, 1
+    managed.tensor.code, managed.tensor.bits = _CODES[dtype.numpy.kind], 8 * dtype.size
+    managed.tensor.shape, managed.tensor.strides = (
+        ctypes.cast(x, ctypes.POINTER(ctypes.c_int64)) for x in (shape, strides)
+    )
+    managed.deleter = ctypes.cast(_let_go, ctypes.c_void_p)
     buffer.share()
-    _LENT[ctypes.addressof(made)] = made, shape, strides, buffer
-    return _NEW(ctypes.addressof(made), _NAME, ctypes.cast(_destroyed, ctypes.c_void_p))
+    LENT[ctypes.addressof(managed)] = managed, shape, strides, buffer
+    return _NEW(ctypes.addressof(managed), _NAME, ctypes.cast(_destroyed, ctypes.c_void_p))

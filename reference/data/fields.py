@@ -127,20 +127,20 @@ class Field(Uncopied, HostArray):
     @property
     def is_placed(self) -> bool:
         """Whether the field has a shape and may be used."""
-        found = self.placement
-        return found is not None and found.ready and not self._dropped
+        placement = self.placement
+        return placement is not None and placement.ready and not self._dropped
 
     def _usable(self) -> Placement:
         if self._dropped:
             raise AdstackRuntimeError(
                 f"{self.label} was made before reset() or init() and its data is gone", do="make it again"
             )
-        found = self.placement
-        if found is None:
+        placement = self.placement
+        if placement is None:
             raise self.unplaced()
-        if not found.ready:
+        if not placement.ready:
             raise AdstackRuntimeError(f"the FieldsBuilder of {self.label} is not finalized", do="call finalize() first")
-        return found
+        return placement
 
     def unplaced(self) -> AdstackRuntimeError:
         """The error for using the field while it has no shape."""
@@ -276,11 +276,11 @@ def make_field(
     if offset is not None and shape is None:
         raise AdstackArgumentError("an offset needs a shape", do="give the offset to place()")
     kind = MatrixField if element_shape else ScalarField
-    made = kind(scalar, tuple(element_shape), name)
+    field = kind(scalar, tuple(element_shape), name)
     if scalar.is_float:
-        made.grad = kind(scalar, made.element_shape, primal=made, role="grad")
-        made.dual = kind(scalar, made.element_shape, primal=made, role="dual")
-        made.grad.follows, made.dual.follows = needs_grad, needs_dual
+        field.grad = kind(scalar, field.element_shape, primal=field, role="grad")
+        field.dual = kind(scalar, field.element_shape, primal=field, role="dual")
+        field.grad.follows, field.dual.follows = needs_grad, needs_dual
     if layout is not None and not (element_shape and isinstance(layout, Layout)):
         raise AdstackArgumentError(
             f"layout={layout!r} is no layout of this field",
@@ -289,8 +289,8 @@ def make_field(
     if shape is not None:
         axes = extents("a field", shape, least=1)
         _check_order(order, len(axes))
-        made.put(Placement(axes, offsets(offset, len(axes))))
-    return made
+        field.put(Placement(axes, offsets(offset, len(axes))))
+    return field
 
 
 def _check_order(order: str | None, rank: int) -> None:
@@ -317,7 +317,7 @@ def offsets(offset: object, rank: int) -> tuple[int, ...]:
     """An offset as programs write it, one per axis."""
     if offset is None:
         return (0,) * rank
-    given = tuple(offset) if isinstance(offset, (tuple, list)) else (offset,)
-    if len(given) != rank or not all(hasattr(o, "__index__") for o in given):
+    entries = tuple(offset) if isinstance(offset, (tuple, list)) else (offset,)
+    if len(entries) != rank or not all(hasattr(o, "__index__") for o in entries):
         raise AdstackArgumentError(f"the offset {offset!r} must have one integer for each of {rank} axes")
-    return tuple(int(o) for o in given)
+    return tuple(int(o) for o in entries)

@@ -53,13 +53,13 @@ def position(array: HostArray, key: object) -> tuple[int, ...]:
             f"got {len(keys)} indices",
             do="give one index per axis ([None] if there is none), or use to_numpy()",
         )
-    found = []
+    position = []
     for k, (least, extent) in zip(keys, bounds, strict=True):
         at = (k if k.__class__ is int else _index(array, k)) - least
         if not 0 <= at < extent:
             raise outside(array, keys)
-        found.append(at)
-    return tuple(found)
+        position.append(at)
+    return tuple(position)
 
 
 def _keys(key: object) -> tuple[Any, ...]:
@@ -79,7 +79,7 @@ def _index(array: HostArray, index: Any) -> int:
         ) from None
 
 
-def outside(array: HostArray, keys: tuple[Any, ...]) -> AdstackOutOfBoundsError:
+def outside(array: HostArray, keys: tuple[object, ...]) -> AdstackOutOfBoundsError:
     """The error for an access beyond the array's domain."""
     domain = " x ".join(f"[{o}, {o + n})" for o, n in zip(array.offset, array.shape, strict=True))
     domain += "".join(f" x [0, {n})" for n in array.element_shape)
@@ -120,9 +120,9 @@ def number(value: Any, dtype: DType, where: str) -> Any:
 def _plain(value: object, where: str) -> Any:
     """The Python number in a numpy scalar, a 0-d array or a one-element tensor."""
     if isinstance(value, (np.generic, np.ndarray)) or hasattr(value, "item"):
-        found = value.item() if getattr(value, "shape", None) == () else value
-        if isinstance(found, (bool, int, float)):
-            return found
+        number = value.item() if getattr(value, "shape", None) == () else value
+        if isinstance(number, (bool, int, float)):
+            return number
     raise AdstackRuntimeTypeError(f"{where} takes a number, got {type(value).__name__}: {value!r}")
 
 
@@ -136,9 +136,9 @@ def element(array: HostArray, value: Any) -> Array:
         raise AdstackArgumentError(
             f"an element of {array.label} has shape {array.element_shape}, got a value of shape {tuple(shape)}"
         )
-    made = np.empty(len(entries), array.dtype.numpy)
-    made[:] = [scalar(array, e) for e in entries]
-    return made.reshape(array.element_shape)
+    contents = np.empty(len(entries), array.dtype.numpy)
+    contents[:] = [scalar(array, e) for e in entries]
+    return contents.reshape(array.element_shape)
 
 
 def bulk(array: HostArray, values: Array) -> Array:
@@ -167,12 +167,12 @@ def extents(what: str, shape: object, *, least: int) -> tuple[int, ...]:
     """A shape as programs write it: an integer, a tuple, a list or a vector of integers."""
     axes = tuple(shape) if isinstance(shape, (tuple, list, Elements, np.ndarray)) else (shape,)
     try:
-        found = tuple(operator.index(n) for n in axes)
+        lengths = tuple(operator.index(n) for n in axes)
     except TypeError:
         raise AdstackRuntimeTypeError(f"the shape of {what} must be of integers, got {shape!r}") from None
-    if any(n < least for n in found):
-        raise AdstackArgumentError(f"every axis of {what} must be at least {least} long, got the shape {found}")
-    return countable(what, found)
+    if any(n < least for n in lengths):
+        raise AdstackArgumentError(f"every axis of {what} must be at least {least} long, got the shape {lengths}")
+    return countable(what, lengths)
 
 
 def countable(what: str, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -89,8 +89,8 @@ class Ndarray(HostArray):
 
     def marked(self) -> int:
         """The mark of its signature, which machine code finds in the buffer's record from now on; 0 if it can't."""
-        found = self.buffer.backend.capabilities
-        if not (found.direct or found.addressed or found.shortcuts):
+        capabilities = self.buffer.backend.capabilities
+        if not (capabilities.direct or capabilities.addressed or capabilities.shortcuts):
             return 0
         if self.buffer.is_ordered:
             return 0
@@ -168,7 +168,7 @@ class Ndarray(HostArray):
         """Another array with the same contents, those of its gradient and dual included."""
         return _duplicate(self)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Ndarray:
+    def __deepcopy__(self, memo: dict[int, object]) -> Ndarray:
         """The same; in a structure that is copied, the gradient of the copy stands where that of the array stood."""
         primal = self.primal
         if primal is not None:
@@ -204,7 +204,7 @@ def _duplicate(array: Ndarray) -> Ndarray:
 
 
 def _restored(
-    dtype: DType, shape: tuple[int, ...], element_shape: tuple[int, ...], primal: object, contents: dict[str, Any]
+    dtype: DType, shape: tuple[int, ...], element_shape: tuple[int, ...], primal: object, contents: dict[str, object]
 ) -> Ndarray:
     """The array that was pickled, in the memory of the runtime in use."""
     array = make_ndarray(dtype, shape, element_shape, "grad" in contents, "dual" in contents)
@@ -224,9 +224,9 @@ def make_ndarray(
     """An ndarray of zeros, with a gradient and a dual of zeros if asked for."""
     scalar = element_dtype(dtype, "ndarray", needs_grad or needs_dual)
     axes = extents("an ndarray", shape, least=0)
-    made = Ndarray(scalar, axes, tuple(element_shape))
+    array = Ndarray(scalar, axes, tuple(element_shape))
     if needs_grad:
-        made.grad = Ndarray(scalar, axes, made.element_shape, made, "grad")
+        array.grad = Ndarray(scalar, axes, array.element_shape, array, "grad")
     if needs_dual:
-        made.dual = Ndarray(scalar, axes, made.element_shape, made, "dual")
-    return made
+        array.dual = Ndarray(scalar, axes, array.element_shape, array, "dual")
+    return array

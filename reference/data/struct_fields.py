@@ -42,11 +42,11 @@ class StructField(Uncopied):
         }
 
     @classmethod
-    def over(cls, type_: StructType, members: dict[str, Any], name: str = "") -> StructField:
+    def over(cls, type_: StructType, members: dict[str, object], name: str = "") -> StructField:
         """Fields that are there already, seen as one."""
-        made = cls.__new__(cls)
-        made.type, made.name, made.field_dict = type_, name, members
-        return made
+        struct = cls.__new__(cls)
+        struct.type, struct.name, struct.field_dict = type_, name, members
+        return struct
 
     @property
     def member_fields(self) -> tuple[Any, ...]:
@@ -73,8 +73,8 @@ class StructField(Uncopied):
 
     def _beside(self, which: str) -> StructField | None:
         """The gradients or duals of the members, None where no member has any."""
-        found = {member: getattr(field, which, None) for member, field in self.field_dict.items()}
-        members = {member: field for member, field in found.items() if field is not None}
+        beside = {member: getattr(field, which, None) for member, field in self.field_dict.items()}
+        members = {member: field for member, field in beside.items() if field is not None}
         if not members:
             return None
         type_ = StructType({member: self.type.members[member] for member in members}, name=f"{self.type.name}.{which}")
@@ -135,13 +135,13 @@ class StructField(Uncopied):
         """Member name -> torch tensor."""
         return {name: field.to_torch(device) for name, field in self.field_dict.items()}
 
-    def from_torch(self, tensors: dict[str, Any]) -> None:
+    def from_torch(self, tensors: dict[str, object]) -> None:
         """Take over a torch tensor per member."""
         self._check_names(tensors)
         for name, field in self.field_dict.items():
             field.from_torch(tensors[name])
 
-    def _check_names(self, given: dict[str, Any]) -> None:
+    def _check_names(self, given: dict[str, object]) -> None:
         if not isinstance(given, dict) or set(given) != set(self.field_dict):
             got = ", ".join(map(str, given)) if isinstance(given, dict) else type(given).__name__
             raise AdstackArgumentError(f"a dict with the keys {', '.join(self.field_dict)} is needed, got {got}")
@@ -150,7 +150,7 @@ class StructField(Uncopied):
         return f"<adstack struct field: {', '.join(self.keys)}>"
 
 
-def _member(to: object, shape: object, name: str, options: dict[str, Any]) -> Field | StructField:
+def _member(to: object, shape: object, name: str, options: dict[str, object]) -> Field | StructField:
     from .factories import field
 
     if isinstance(to, StructType):
@@ -158,8 +158,8 @@ def _member(to: object, shape: object, name: str, options: dict[str, Any]) -> Fi
     scalar = to.dtype if isinstance(to, MatrixType) else to
     if not _differentiable(scalar):
         options = {k: v for k, v in options.items() if k not in ("needs_grad", "needs_dual")}
-    made: Field | StructField = field(to, shape, name=name, **options)
-    return made
+    member: Field | StructField = field(to, shape, name=name, **options)
+    return member
 
 
 def _differentiable(dtype: object) -> bool:

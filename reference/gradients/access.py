@@ -39,14 +39,14 @@ def _launched(launch: Launch, mode: Differentiated) -> tuple[object, AdstackData
 
 def zeros(mode: Differentiated, launch: Launch) -> dict[str, Buffer]:
     """Marks for each place, and the record."""
-    made: dict[str, Buffer] = {}
+    marks: dict[str, Buffer] = {}
     for mark, name in mode.derived.marks.items():
         if mark == RECORD:
-            made[mark] = Buffer(mode.plan.backend, i32, mode.derived.kernel.places[RECORD].shape)  # type: ignore[arg-type]
+            marks[mark] = Buffer(mode.plan.backend, i32, mode.derived.kernel.places[RECORD].shape)  # type: ignore[arg-type]
         else:
             ((_, buffer),) = memory_of(launch.made, launch.call, frozenset((name,)))
-            made[mark] = Buffer(buffer.backend, i32, buffer.shape)
-    return made
+            marks[mark] = Buffer(buffer.backend, i32, buffer.shape)
+    return marks
 
 
 def _error(launch: Launch, read: Op | None, write: Op | None, element: list[int]) -> AdstackDataAccessError:

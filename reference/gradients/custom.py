@@ -37,7 +37,7 @@ def grad_replaced(function: Callable[..., Any]) -> Callable[..., Any]:
     return replaced
 
 
-def grad_for(primal: Any) -> Callable[[F], F]:
+def grad_for(primal: object) -> Callable[[F], F]:
     """Decorator: the function computes the gradient of `primal`, which is under `grad_replaced`."""
     if not hasattr(primal, "grad") or not hasattr(primal, "__wrapped__"):
         raise AdstackRuntimeTypeError(

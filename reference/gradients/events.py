@@ -141,8 +141,8 @@ class Launch(Event):
         return self._touched(footprint.before), self._touched(footprint.after)
 
     def _touched(self, regions: Iterable[Region]) -> list[Touched]:
-        found = ((label, self._memory(name), boxes) for name, label, boxes in regions)
-        return [Touched(label, buffer, boxes) for label, buffer, boxes in found if buffer is not None]
+        memory = ((label, self._memory(name), boxes) for name, label, boxes in regions)
+        return [Touched(label, buffer, boxes) for label, buffer, boxes in memory if buffer is not None]
 
     def _memory(self, name: str) -> Buffer | None:
         """That of a place, if the launch has any."""

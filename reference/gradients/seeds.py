@@ -34,7 +34,7 @@ def is_real(spec: Spec | None) -> bool:
     return any(dtype is not None for dtype in real_scalars(spec))
 
 
-def seeds_of(spec: Spec | None, value: Any, kernel: str) -> tuple[float, ...]:
+def seeds_of(spec: Spec | None, value: object, kernel: str) -> tuple[float, ...]:
     """The adjoints of the real scalars that a kernel returns, in order.
 
     Args:
@@ -63,7 +63,7 @@ def _flat(spec: Spec | None, value: Any, kernel: str) -> Iterator[float]:
             yield from _flat(member, _member(spec, value, key, kernel), kernel)
 
 
-def _numbers(spec: ScalarSpec | MatrixSpec, value: Any, kernel: str) -> list[float]:
+def _numbers(spec: ScalarSpec | MatrixSpec, value: object, kernel: str) -> list[float]:
     """Of a scalar, a vector or a matrix."""
     shape = spec.shape if isinstance(spec, MatrixSpec) else ()
     entries = np.asarray(value.to_list() if isinstance(value, Elements) else value, object)

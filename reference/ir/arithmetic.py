@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .fma import fma as fma
+from . import fma as exact
 from .types import DType, f16, f64, u1, u64
 
 Array = npt.NDArray[Any]
 Meaning = Callable[..., Array]
 
 
-def plain(ufunc: Callable[..., Any]) -> Meaning:
+def plain(ufunc: Callable[..., object]) -> Meaning:
     """The meaning of an operation that numpy computes as IEEE 754 or two's complement says."""
 
     def meaning(to: DType, *args: Array) -> Array:
@@ -49,6 +49,11 @@ def floor_mod(to: DType, a: Array, b: Array) -> Array:
     zero = b == 0
     minus_one = (b == -1) if to.is_signed else np.False_
     return np.where(zero, np.zeros_like(a), np.remainder(a, np.where(zero | minus_one, np.ones_like(b), b)))
+
+
+def fma(to: DType, a: Array, b: Array, c: Array) -> Array:
+    """`a * b + c`, rounded once."""
+    return exact.fma(to.numpy, a, b, c)
 
 
 def trunc_div(to: DType, a: Array, b: Array) -> Array:

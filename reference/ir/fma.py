@@ -14,19 +14,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .types import DType, f64
-
 Array = npt.NDArray[Any]
 
 
-def fma(to: DType, a: Array, b: Array, c: Array) -> Array:
-    """`a * b + c` with one rounding, elementwise."""
+def fma(to: np.dtype[Any], a: Array, b: Array, c: Array) -> Array:
+    """`a * b + c`, elementwise, with one rounding to the floating-point type `to`, which the operands have."""
     a, b, c = np.broadcast_arrays(a, b, c)
-    if to is f64:
+    if to.itemsize == 8:
         return _fma64(a, b, c)
     wide = np.float64
     product = a.astype(wide) * b.astype(wide)
-    return _add_to_odd(product, c.astype(wide)).astype(to.numpy)
+    return _add_to_odd(product, c.astype(wide)).astype(to)
 
 
 def _add_to_odd(a: Array, b: Array) -> Array:

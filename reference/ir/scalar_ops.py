@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -18,20 +18,20 @@ NOTHING: Final[Pulls] = ()
 """No change passes through the operation."""
 
 
-def _binary(name: str, over: str, meaning: m.Meaning, doc: str, **rest: Any) -> OpDef:
+def _binary(name: str, over: str, meaning: m.Meaning, doc: str, **rest: object) -> OpDef:
     return row(name, "T T -> T", {"T": over}, meaning=meaning, doc=doc, **rest)
 
 
-def _unary(name: str, over: str, meaning: m.Meaning, doc: str, **rest: Any) -> OpDef:
+def _unary(name: str, over: str, meaning: m.Meaning, doc: str, **rest: object) -> OpDef:
     return row(name, "T -> T", {"T": over}, meaning=meaning, doc=doc, **rest)
 
 
-def _whole(name: str, meaning: m.Meaning, doc: str, **rest: Any) -> OpDef:
+def _whole(name: str, meaning: m.Meaning, doc: str, **rest: object) -> OpDef:
     """A function to integral values: exact, and constant between jumps."""
     return _unary(name, "real", meaning, doc, pulls=NOTHING, rounds=False, step=True, **rest)
 
 
-def _compare(name: str, ufunc: Callable[..., m.Array], doc: str, **rest: Any) -> OpDef:
+def _compare(name: str, ufunc: Callable[..., m.Array], doc: str, **rest: object) -> OpDef:
     return row(name, "T T -> u1", {"T": "any"}, meaning=m.plain(ufunc), pulls=NOTHING, doc=doc, **rest)
 
 
@@ -233,7 +233,7 @@ BITCAST = row(
 )
 
 
-def _transcendental(name: str, f32: float = 1, f64: float = 1, arity: int = 1, **rest: Any) -> OpDef:
+def _transcendental(name: str, f32: float = 1, f64: float = 1, arity: int = 1, **rest: object) -> OpDef:
     return row(
         name,
         " ".join("T" * arity) + " -> T",

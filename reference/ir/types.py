@@ -63,7 +63,7 @@ class DType:
     def __reduce__(self) -> tuple[object, ...]:
         return (by_name, (self.name,))
 
-    def __call__(self, value: Any) -> Any:
+    def __call__(self, value: object) -> Any:
         """`i64(3)` on the host: the number rounded, wrapped or saturated as `cast` does it."""
         from .arithmetic import cast_number
 

@@ -71,7 +71,7 @@ class Kernel(ByName):
         self.__call__ = self.serve
         self._gradient = Gradient(self)
 
-    def __get__(self, owner: object, owner_type: Any = None) -> Any:
+    def __get__(self, owner: object, owner_type: object = None) -> Any:
         return self if owner is None or not self.signature.is_method else BoundKernel(self, owner)
 
     def serve(self, *args: object, **kwargs: object) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from ..ir.types import f32, i32
 from ..runtime import state
@@ -36,7 +36,7 @@ amdgpu: Final = "amdgpu"
 gpu: Final = "gpu"
 
 
-def init(arch: object = None, default_fp: Any = f32, default_ip: Any = i32, **options: object) -> None:
+def init(arch: object = None, default_fp: object = f32, default_ip: object = i32, **options: object) -> None:
     """Start over: drop all data, then open `arch`.
 
     Args:

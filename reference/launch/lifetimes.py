@@ -95,7 +95,7 @@ class Life:
         """Do this when it ends."""
         self._then = action
 
-    def _end(self, _: Any) -> None:
+    def _end(self, _: object) -> None:
         if self.word.value:
             self.word.value = 0
             if self._then is not None:

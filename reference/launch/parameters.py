@@ -154,7 +154,7 @@ def _members(cls: type[Any]) -> dict[str, object]:
     return {member.name: _member(cls, member) for member in dataclasses.fields(cls)}
 
 
-def _member(cls: type[object], member: dataclasses.Field[Any]) -> object:
+def _member(cls: type[object], member: dataclasses.Field[object]) -> object:
     try:
         return evaluated(member.type, vars(sys.modules[cls.__module__]))
     except (NameError, AttributeError, SyntaxError, TypeError) as error:

@@ -48,20 +48,20 @@ class Elements:
     @classmethod
     def over(cls, storage: Storage, shape: Sequence[int], dtype: DType | None = None) -> Operand:
         """A vector or matrix whose elements are those of `storage`, not a copy of them."""
-        made = object.__new__(cls.kinds[len(shape)])
-        object.__setattr__(made, "storage", storage)
-        object.__setattr__(made, "shape", tuple(shape))
-        object.__setattr__(made, "_dtype", dtype)
-        return made
+        elements = object.__new__(cls.kinds[len(shape)])
+        object.__setattr__(elements, "storage", storage)
+        object.__setattr__(elements, "shape", tuple(shape))
+        object.__setattr__(elements, "_dtype", dtype)
+        return elements
 
     @property
     def dtype(self) -> DType | None:
         """The elements' type: as declared, or the common type of runtime elements, or None for plain numbers."""
         if self._dtype is not None:
             return self._dtype
-        found = {id(t): t for t in (getattr(e, "dtype", None) for e in self.entries)}
-        only = next(iter(found.values()), None)
-        return only if len(found) == 1 and isinstance(only, DType) else None
+        types = {id(t): t for t in (getattr(e, "dtype", None) for e in self.entries)}
+        only = next(iter(types.values()), None)
+        return only if len(types) == 1 and isinstance(only, DType) else None
 
     @property
     def entries(self) -> list[Operand]:

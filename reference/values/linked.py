@@ -34,10 +34,10 @@ class Chain(Protocol):
 class Links(Protocol):
     """A recorder that knows what numbers of the host come from."""
 
-    def host_read(self, array: Any, position: tuple[int, ...], value: float) -> Any:
+    def host_read(self, array: object, position: tuple[int, ...], value: float) -> Any:
         """The number that the host has read of an array at a position of its buffer, with where it came from."""
 
-    def host_linked(self, array: Any, where: Any, entries: Sequence[Any]) -> None:
+    def host_linked(self, array: object, where: object, entries: Sequence[object]) -> None:
         """The host writes numbers of which some know where they came from: `entries`, again and again, in order."""
 
 
@@ -56,9 +56,9 @@ class Linked(float):
     @classmethod
     def of(cls, value: float, chain: Chain, node: object) -> Linked:
         """`value` at a node of a chain."""
-        made = cls(value)
-        made.chain, made.node = chain, node
-        return made
+        number = cls(value)
+        number.chain, number.node = chain, node
+        return number
 
     @property
     def dual(self) -> float:
@@ -180,7 +180,7 @@ def kept(name: str, function: Callable[..., Any], *args: object, **attrs: object
     return _linked(value, zip(args, slopes(name, plain, value), strict=False))
 
 
-def _linked(value: float, slopes: Iterable[tuple[Any, float]]) -> float:
+def _linked(value: float, slopes: Iterable[tuple[object, float]]) -> float:
     """A number that depends on others, as far as they belong to something that still goes on."""
     live = [(a, slope) for a, slope in slopes if isinstance(a, Linked) and a.chain.open]
     if not live:
@@ -189,7 +189,7 @@ def _linked(value: float, slopes: Iterable[tuple[Any, float]]) -> float:
     return Linked.of(value, chain, chain.combined([(a.node, slope) for a, slope in live if a.chain is chain]))
 
 
-def keeping(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def keeping(name: str, function: Callable[..., object]) -> Callable[..., Any]:
     """A function of the language on host numbers that keeps what they know; `name` is that of its operation."""
     if name not in RULES or name in ("abs", "max", "min", "select"):
         return function  # they hand one of their operands on, or use its operators

@@ -17,11 +17,11 @@ class Factories(Protocol):
         """A field of scalars, vectors or matrices."""
 
     def make_ndarray(
-        self, dtype: Any, shape: Any, element_shape: tuple[int, ...], needs_grad: bool, needs_dual: bool
+        self, dtype: object, shape: object, element_shape: tuple[int, ...], needs_grad: bool, needs_dual: bool
     ) -> Any:
         """An ndarray of scalars, vectors or matrices."""
 
-    def struct_field(self, dtype: Any, shape: Any = ..., **options: Any) -> Any:
+    def struct_field(self, dtype: object, shape: object = ..., **options: object) -> Any:
         """A field of structs."""
 
     def tensor(self, dtype: Any, shape: Any, **options: Any) -> Any:

@@ -27,7 +27,7 @@ from .kinds import Operand, TypeLike
 from .linked import keeping
 from .protocol import is_expr
 
-__all__ = ["HOST", "OPERATORS", "dtype_of", "host_cast", "quotient", "settled", "uint"]
+__all__ = ["HOST", "OPERATORS", "dtype_of", "host_cast", "quotient", "resolve", "settled", "uint"]
 
 Number = Operand
 
@@ -195,6 +195,16 @@ def dtype_of(to: object) -> Operand:
     raise AdstackTypeError(
         f"{to!r} is not a scalar type", do="use one of " + ", ".join(t.name for t in ALL) + ", or int, float, bool"
     )
+
+
+def resolve(dtype: object, default_fp: DType, default_ip: DType) -> DType:
+    """The scalar type that an annotation means: Python's float and int are the defaults, `uint` unsigned, bool u1."""
+    named = dtype_of(dtype)
+    if isinstance(named, DType):
+        return named
+    if named is uint:
+        return unsigned(default_ip)
+    return default_fp if named is float else default_ip if named is int else u1
 
 
 def host_cast(value: Number, to: TypeLike) -> Number:

@@ -14,15 +14,15 @@ from ..ir.types import f64
 __all__ = ["slopes"]
 
 
-def slopes(name: str, operands: Sequence[Any], result: float) -> list[float]:
+def slopes(name: str, operands: Sequence[object], result: float) -> list[float]:
     """How a change of each operand of an operation reaches its result, in f64; 0 where it does not."""
     named = dict(zip("xyz", operands, strict=False), r=result)
-    found = []
+    results = []
     with np.errstate(all="ignore"):
         for pull in RULES.get(name, ()):
             saved = {} if pull is None else {letter: _Number(named[letter]) for letter in pull.needs}
-            found.append(0.0 if pull is None else float(pull.map(_Number(1.0), Saved(**saved)).value))
-    return found
+            results.append(0.0 if pull is None else float(pull.map(_Number(1.0), Saved(**saved)).value))
+    return results
 
 
 class _Number:

@@ -67,7 +67,7 @@ def _define(module: Any, name: str, statement: ast.stmt) -> None:
             setattr(other, key, new)
 
 
-def _redefine(module: Any, name: str, old: OpDef, new: OpDef) -> None:
+def _redefine(module: object, name: str, old: OpDef, new: OpDef) -> None:
     """A row stays the object that others hold, and says what the new one says."""
     for attribute in fields(OpDef):
         object.__setattr__(old, attribute.name, getattr(new, attribute.name))

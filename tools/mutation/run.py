@@ -212,7 +212,7 @@ def _tested(mutant: Mutant, items: list[pytest.Item], sender: Connection) -> Non
     sender.close()
 
 
-def _too_long(number: int, frame: Any) -> None:
+def _too_long(number: int, frame: object) -> None:
     # what is not Python does not come here: the next signal ends the process
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, CPU)

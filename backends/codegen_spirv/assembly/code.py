@@ -86,8 +86,8 @@ class Num:
             return self._kind(floats, signed, unsigned_, other, u1)
         right = other if isinstance(other, Num) else self.c.const(other, self.dtype)
         (a, a_is_number), (b, b_is_number) = _ordinal(self), _ordinal(right)
-        both, found = a_is_number & b_is_number, self.c.let(signed, u1, a.id, b.id)
-        return found | ~both if floats is Op.FUnordNotEqual else found & both
+        both, ordered = a_is_number & b_is_number, self.c.let(signed, u1, a.id, b.id)
+        return ordered | ~both if floats is Op.FUnordNotEqual else ordered & both
 
     @property
     def _is_flushed(self) -> bool:
@@ -218,11 +218,11 @@ class Code:
 
     def raw(self, op: Op, ty: int, *operands: int) -> int:
         """An instruction with a result of any type; its id."""
-        made = self.m.new()
-        self.words += ((len(operands) + 3) << 16 | op, ty, made, *operands)
+        result = self.m.new()
+        self.words += ((len(operands) + 3) << 16 | op, ty, result, *operands)
         if op in _ROUNDING:
-            self.m.decorate(made, Decoration.NoContraction)
-        return made
+            self.m.decorate(result, Decoration.NoContraction)
+        return result
 
     def do(self, op: Op, *operands: int) -> None:
         """An instruction without a result."""
@@ -230,9 +230,9 @@ class Code:
 
     def std(self, name: str, to: DType, *operands: Num) -> Num:
         """An instruction of GLSL.std.450."""
-        made = self.let(Op.ExtInst, to, self.m.std, STD[name], *(x.id for x in operands))
-        self.m.decorate(made.id, Decoration.NoContraction)
-        return made
+        result = self.let(Op.ExtInst, to, self.m.std, STD[name], *(x.id for x in operands))
+        self.m.decorate(result.id, Decoration.NoContraction)
+        return result
 
     def const(self, value: bool | int | float, dtype: DType) -> Num:
         return Num(self, dtype, self.m.constant(value, dtype))
@@ -274,8 +274,8 @@ class Code:
         arms = []
         for label, side in zip(labels, (then, orelse), strict=True):
             self.enter(label)
-            found = side()
-            arms.append((found, self.block))
+            results = side()
+            arms.append((results, self.block))
             self.jump(after)
         self.enter(after)
         (yes, yes_block), (no, no_block) = arms

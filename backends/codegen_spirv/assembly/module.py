@@ -97,8 +97,8 @@ class Module:
     def _declare(self, op: Op, *words: int, typed: int = 0) -> int:
         key = (op, typed, *words)
         if key not in self._unique:
-            self._unique[key] = made = self.new()
-            self._globals += instruction(op, *((typed, made) if typed else (made,)), *words)
+            self._unique[key] = number = self.new()
+            self._globals += instruction(op, *((typed, number) if typed else (number,)), *words)
         return self._unique[key]
 
     @property
@@ -132,10 +132,10 @@ class Module:
         element = self.type(dtype)
         if element not in self._blocks:
             array = self._declare(Op.TypeRuntimeArray, element)
-            self._blocks[element] = made = self.struct(array)
+            self._blocks[element] = block = self.struct(array)
             self.decorate(array, Decoration.ArrayStride, dtype.size)
-            self.decorate(made, Decoration.Block)
-            self._decorations += instruction(Op.MemberDecorate, made, 0, Decoration.Offset, 0)
+            self.decorate(block, Decoration.Block)
+            self._decorations += instruction(Op.MemberDecorate, block, 0, Decoration.Offset, 0)
         return self._blocks[element]
 
     def keep(self, dtype: DType) -> None:
@@ -156,10 +156,10 @@ class Module:
         ty = self.type(dtype)
         if dtype.is_bool:
             return self._declare(Op.ConstantTrue if value else Op.ConstantFalse, typed=ty)
-        made = self._declare(Op.Constant, *_literal(value, dtype), typed=ty)
+        constant = self._declare(Op.Constant, *_literal(value, dtype), typed=ty)
         if dtype.is_float:
-            self.floats[made] = float(value)
-        return made
+            self.floats[constant] = float(value)
+        return constant
 
     def null(self, ty: int) -> int:
         return self._declare(Op.ConstantNull, typed=ty)
@@ -168,16 +168,16 @@ class Module:
 
     def variable(self, storage: Storage, to: int) -> int:
         """A global variable, which becomes part of the entry point's interface."""
-        made = self.new()
-        self._globals += instruction(Op.Variable, self.pointer(storage, to), made, storage)
-        self._interface.append(made)
-        return made
+        variable = self.new()
+        self._globals += instruction(Op.Variable, self.pointer(storage, to), variable, storage)
+        self._interface.append(variable)
+        return variable
 
     def builtin(self, number: int, ty: int) -> int:
         """An input that the device fills."""
-        made = self.variable(Storage.Input, ty)
-        self.decorate(made, Decoration.BuiltIn, number)
-        return made
+        variable = self.variable(Storage.Input, ty)
+        self.decorate(variable, Decoration.BuiltIn, number)
+        return variable
 
     def push_constants(self, *members: tuple[int, int]) -> int:
         """The block of push constants: (type, offset) per member."""

@@ -125,9 +125,9 @@ def root(x: Num) -> Num:
     if dtype is f16:
         return narrow(root(wide(x)))
     if traits.sqrt32 if dtype is f32 else traits.sqrt64:
-        found = x.c.std("Sqrt", dtype, x)
+        square_root = x.c.std("Sqrt", dtype, x)
         flushed = dtype is f32 and not traits.order32  # a negative subnormal number may count as -0
-        return (x < 0.0).choose(x.c.const(math.nan, dtype), found) if flushed else found
+        return (x < 0.0).choose(x.c.const(math.nan, dtype), square_root) if flushed else square_root
     if dtype is f32 and traits.sqrt64:
         return x.c.std("Sqrt", f64, x.convert(f64)).convert(f32)
     raise _inexact("square roots", dtype)
@@ -162,10 +162,10 @@ def _fma_of_normal(a: Num, b: Num, x: Num) -> Num:
 
     Not that of a factor that is zero: it is the addend. Nor that with a large addend.
     """
-    c, found = a.c, a.c.std("Fma", f32, a, b, x)
+    c, fused = a.c, a.c.std("Fma", f32, a, b, x)
     if c.fast is not None and c.fast.ordinary:
-        return found
-    small = (_size(found) < 0x800000) & (_size(x) < c.const(_LARGE, f32).bits(u32))
+        return fused
+    small = (_size(fused) < 0x800000) & (_size(x) < c.const(_LARGE, f32).bits(u32))
     for factor in (a, b):
         if not c.m.floats.get(factor.id):
             small = small & _size(factor).ne(0)
@@ -174,8 +174,8 @@ def _fma_of_normal(a: Num, b: Num, x: Num) -> Num:
             small = small | (_size(operand) - 1 < 0x7FFFFF)
     if c.fast is not None:
         c.fast.reject(small)
-        return found
-    return c.either(small, lambda: [_fma_through(a, b, x, f64)], lambda: [found])[0]
+        return fused
+    return c.either(small, lambda: [_fma_through(a, b, x, f64)], lambda: [fused])[0]
 
 
 def _size(x: Num) -> Num:

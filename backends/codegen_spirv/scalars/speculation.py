@@ -70,11 +70,13 @@ class Speculation:
 
     def rejected(self) -> Num:
         """Whether anything was doubtful, up to here."""
-        c, found = self.code, self.code.const(False, u1)
+        c, doubtful = self.code, self.code.const(False, u1)
         for name, (dtype, variable) in self._kept.items():
             least = c.let(Op.Load, dtype, variable)
-            found = found | (least if dtype is u1 else least.eq(i64.min) if name == "middle" else least < 0xFFFFFF)
-        return found
+            doubtful = doubtful | (
+                least if dtype is u1 else least.eq(i64.min) if name == "middle" else least < 0xFFFFFF
+            )
+        return doubtful
 
     def _keep(self, name: str, number: Num, start: int) -> None:
         c, dtype = self.code, number.dtype

@@ -59,16 +59,16 @@ def _made() -> Instance | Missing:
     if wanted:
         info.enabledLayerCount, info.ppEnabledLayerNames = 1, layers
         info.enabledExtensionCount, info.ppEnabledExtensionNames = 1, extensions
-    made = ffi().new("VkInstance *")
+    handle = ffi().new("VkInstance *")
     widen()
-    result = lib().vkCreateInstance(info, ffi().NULL, made)
+    result = lib().vkCreateInstance(info, ffi().NULL, handle)
     if result < 0:
         return f"Vulkan refuses to start ({result_name(result)})", "install a driver: on Debian, mesa-vulkan-drivers"
-    found = Instance(made[0], layer)
+    opened = Instance(handle[0], layer)
     if wanted:
-        found.keep = _listen(found)
-        atexit.register(_tell, found)
-    return found
+        opened.keep = _listen(opened)
+        atexit.register(_tell, opened)
+    return opened
 
 
 def _tell(found: Instance) -> None:
@@ -106,6 +106,6 @@ def _listen(found: Instance) -> Any:
     )
     address = lib().vkGetInstanceProcAddr(found.handle, b"vkCreateDebugUtilsMessengerEXT")
     create = ffi().cast("PFN_vkCreateDebugUtilsMessengerEXT", address)
-    made = ffi().new("VkDebugUtilsMessengerEXT *")
-    create(found.handle, info, ffi().NULL, made)
-    return heard, made
+    messenger = ffi().new("VkDebugUtilsMessengerEXT *")
+    create(found.handle, info, ffi().NULL, messenger)
+    return heard, messenger

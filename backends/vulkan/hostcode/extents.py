@@ -88,19 +88,19 @@ class Extent:
         bounds = [number for v in loop.operands if (number := numbers.of(v)) is not None]
         if len(bounds) != len(loop.operands):
             return cls()
-        made = cls(None, tuple(numbers.steps), tuple(bounds))
-        return made if any(step.rule == "read" for step in numbers.steps) else cls(made.count((), {}))
+        extent = cls(None, tuple(numbers.steps), tuple(bounds))
+        return extent if any(step.rule == "read" for step in numbers.steps) else cls(extent.count((), {}))
 
-    def count(self, scalars: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> int | None:
+    def count(self, scalars: Sequence[object], shapes: Mapping[str, tuple[int, ...]]) -> int | None:
         """The number in a launch, or None if only the device can know it."""
         if self.fixed is not None or not self.bounds:
             return self.fixed
-        found: list[int] = []
+        numbers: list[int] = []
         for step in self.steps:
-            found.append(step.of(found, scalars, shapes))
+            numbers.append(step.of(numbers, scalars, shapes))
         total = 1
         for low, high in zip(self.bounds[::2], self.bounds[1::2], strict=True):
-            total *= max(found[high] - found[low], 0)
+            total *= max(numbers[high] - numbers[low], 0)
         return total
 
 

@@ -170,7 +170,7 @@ def test_where_there_is_no_memory_for_its_adstacks_any_more_a_graph_is_launched_
     g.launch()
     want = loops.x.grad.to_numpy().tobytes()
     device: Any = state.current().backend
-    heap = device.heap if arch is qd.cuda else device._shared.heap
+    heap = device.heap if arch is qd.cuda else device.common.heap
     heap.drop()
     loops.x.grad.fill(0.0)
     with monkeypatch.context() as full:

@@ -16,12 +16,12 @@ from adstack.data import dlpack
 
 def lent() -> int:
     """How many tensors others have of us."""
-    return len(dlpack._LENT)
+    return len(dlpack.LENT)
 
 
 def tensor_in(capsule: Any) -> Any:
     """What a capsule that nobody has taken yet says of memory."""
-    return dlpack._Managed.from_address(dlpack._POINTER(id(capsule), b"dltensor")).tensor
+    return dlpack.Managed.from_address(dlpack.POINTER(id(capsule), b"dltensor")).tensor
 
 
 @pytest.fixture(autouse=True)

@@ -113,7 +113,7 @@ def test_a_failure_of_the_frontend_says_so_and_where(monkeypatch: pytest.MonkeyP
     def fail(context: Any, node: Any) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setitem(dispatch._STATEMENTS, ast.Pass, fail)
+    monkeypatch.setitem(dispatch.STATEMENTS, ast.Pass, fail)
     with pytest.raises(InternalError, match="ZeroDivisionError: oops; please report it") as caught:
         _lower(k)
     assert caught.value.loc is not None

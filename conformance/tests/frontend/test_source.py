@@ -196,11 +196,11 @@ def test_a_kernel_in_a_notebook_runs_and_a_second_cell_replaces_it() -> None:
 def test_a_source_found_by_indentation_is_the_one_that_the_tokens_delimit() -> None:
     found = 0
     for function in _functions(ast, functools, linecache, subprocess, inspect, sys.modules[__name__]):
-        lines, first = source._by_indentation(function) or inspect.getsourcelines(function)
+        lines, first = source.by_indentation(function) or inspect.getsourcelines(function)
         expected, first_expected = inspect.getsourcelines(function)
         assert first == first_expected
         assert "".join(lines).rstrip() == "".join(expected).rstrip()
-        found += source._by_indentation(function) is not None
+        found += source.by_indentation(function) is not None
     assert found > 200
 
 

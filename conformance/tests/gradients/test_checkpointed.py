@@ -286,7 +286,7 @@ def test_loops_that_log_or_store_and_those_beside_them_are_checkpointed(make: Ca
 
 
 def test_what_other_loops_keep_is_left_to_them_at_the_second_try() -> None:
-    less, short = Checkpointed._less, HeapLimit("k", "k.0", 7000, 4000)
+    less, short = Checkpointed.less, HeapLimit("k", "k.0", 7000, 4000)
     assert less(4000, short, refused=False) == 4000 * 4000 // 7000
     assert less(4000, short, refused=True) == 1000
     assert less(1000, short, refused=True) == 1000 * 4000 // 7000

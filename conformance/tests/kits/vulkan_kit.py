@@ -30,7 +30,7 @@ Array = npt.NDArray[Any]
 
 def shared_of(device: Any) -> Any:
     """What all runtimes of the process have of a device: the driver, memory, pipelines."""
-    return device._shared
+    return device.common
 
 
 @cache

@@ -12,7 +12,7 @@ __all__ = ["free_values"]
 
 def free_values(regions: Iterable[Region], *, real: bool = True) -> list[Value]:
     """Values from around that the regions use, in the order of use; with `real`, the scalar floats among them."""
-    found: dict[Value, None] = {}
+    free: dict[Value, None] = {}
     inside: set[Value] = set()
     for region in regions:
         inside.update(region.args)
@@ -21,8 +21,8 @@ def free_values(regions: Iterable[Region], *, real: bool = True) -> list[Value]:
             for nested in op.regions:
                 inside.update(nested.args)
         for op in region.walk():
-            found.update(dict.fromkeys(op.operands))
-    return [v for v in found if v not in inside and (not real or _is_real(v))]
+            free.update(dict.fromkeys(op.operands))
+    return [v for v in free if v not in inside and (not real or _is_real(v))]
 
 
 def _is_real(value: Value) -> bool:

@@ -281,7 +281,7 @@ class _Meeting:
 
     def _classes(self) -> dict[Node | None, tuple[int, int]] | None:
         """The range of each root; None if there is no solution, or it can't be known."""
-        found: dict[Node | None, tuple[int, int]] = {None: (0, 0)}
+        ranges: dict[Node | None, tuple[int, int]] = {None: (0, 0)}
         tied = {root for node in self._roots if (root := self._root(node)[0]) != node}
         for node in self._roots:
             if node is None:
@@ -291,9 +291,9 @@ class _Meeting:
                 return None  # a value from before the loop is what it is: nothing may be asked of it
             bounds = self._ranges.get(node)
             if bounds is not None:
-                low, high = found.get(root) or (bounds[0] - plus, bounds[1] - plus)
-                found[root] = max(low, bounds[0] - plus), min(high, bounds[1] - plus)
-        return None if any(low > high for low, high in found.values()) else found
+                low, high = ranges.get(root) or (bounds[0] - plus, bounds[1] - plus)
+                ranges[root] = max(low, bounds[0] - plus), min(high, bounds[1] - plus)
+        return None if any(low > high for low, high in ranges.values()) else ranges
 
     def _differ(self, classes: dict[Node | None, tuple[int, int]]) -> bool:
         """Whether the two iterations can be two."""

@@ -163,13 +163,13 @@ class Blocks:
         body = Region([Value(i64), *args, *most])
         with self.b.into(body):
             block = body.args[0]
-            made = self._run(sweep, course, (block, self.b.add(block, counter(self.b, 1))), args)
-            deeper = [self.b.emit("max", a, b) for a, b in zip(most, made[len(args) :], strict=True)]
-            self.b.yield_(*made[: len(args)], *deeper)
+            results = self._run(sweep, course, (block, self.b.add(block, counter(self.b, 1))), args)
+            deeper = [self.b.emit("max", a, b) for a, b in zip(most, results[len(args) :], strict=True)]
+            self.b.yield_(*results[: len(args)], *deeper)
         initial = [*(mapped(names, v) for v in site.initial), *(counter(self.b) for _ in most)]
-        made = self.b.for_(counter(self.b), course.blocks, initial, body)
-        names.update(zip(site.op.results, made, strict=False))
-        counters.update(zip(site.inner, made[len(args) :], strict=True))
+        results = self.b.for_(counter(self.b), course.blocks, initial, body)
+        names.update(zip(site.op.results, results, strict=False))
+        counters.update(zip(site.inner, results[len(args) :], strict=True))
 
     def open(self, op: Op, names: Names, stacks: Stacks, around: Mapping[Counted, Sides]) -> None:
         """Find out the states of the loops in an op, and make the stacks of their snapshots.
@@ -216,9 +216,9 @@ class Blocks:
         self.snapshots.copy_arrays(site.frozen, names, zero, restore=False)
         self.snapshots.save(course, zero, zero, values)
         counters[op], values = self._advance(course, (zero, course.blocks), one, values)
-        made = self._keep(course, course.blocks, values)
-        self._hand_on(site, course, names, made)
-        counters.update(zip(site.inner, made[len(values) :], strict=True))
+        kept = self._keep(course, course.blocks, values)
+        self._hand_on(site, course, names, kept)
+        counters.update(zip(site.inner, kept[len(values) :], strict=True))
 
     def _ahead(self, op: Op, names: Names) -> Value:
         """How often a `while` is going to run."""
@@ -256,9 +256,9 @@ class Blocks:
         body = Region([Value(v.type) for v in initial])
         with self.b.into(body):
             self._turn_block(back, course, flow, body.args, counters)
-        made = self.b.while_(initial, condition, body)
+        left = self.b.while_(initial, condition, body)
         counters.update((loop, counter(self.b)) for loop in (op, *site.inner))
-        return made[2 + len(site.inner) :]
+        return left[2 + len(site.inner) :]
 
     def _turn_block(
         self, back: Backward, course: Course, flow: Flow, args: Sequence[Value], counters: Counters
@@ -277,8 +277,8 @@ class Blocks:
         last = self.b.emit("max", self.b.sub(held, counter(self.b, 1)), counter(self.b))
         at, values = self.snapshots.restore(course, last)
         held, values = self._advance(course, (at, done), held, values)
-        made = self._keep(course, done, values)
-        self.b.yield_(done, held, *made[len(values) :], *adjoints)
+        kept = self._keep(course, done, values)
+        self.b.yield_(done, held, *kept[len(values) :], *adjoints)
 
     def _without(self, course: Course, done: Value, held: Value) -> Value:
         """The number of snapshots without that of a block just reversed, if there is one."""

@@ -65,12 +65,12 @@ def cells_of(kernel: Kernel, loop: Op, replayed: Collection[str]) -> list[Cell]:
         return []
     order = Order(kernel)
     inside = {v: op for op in loop.regions[-1].walk() for v in op.results}
-    found: dict[tuple[str, tuple[_Index, ...]], Cell] = {}
+    cells: dict[tuple[str, tuple[_Index, ...]], Cell] = {}
     always = {op for op in loop.regions[-1].ops if op in touching}
     for op in sorted(touching, key=lambda op: op not in always):
         indices = op.operands[: op.attrs["place"].rank]
         key = (op.attrs["place"].name, tuple(_form(order, v, inside) for v in indices))
-        if key in found:
+        if key in cells:
             continue
         ops = _slice(indices, inside, loop)
         if ops is None or op not in always:
@@ -78,8 +78,8 @@ def cells_of(kernel: Kernel, loop: Op, replayed: Collection[str]) -> list[Cell]:
             raise _refused(op, why)
         if op.name == "atomic" and _is_shared(order, op):
             raise _refused(op, "other threads update the same element")
-        found[key] = Cell(op.attrs["place"], tuple(indices), ops)
-    return list(found.values())
+        cells[key] = Cell(op.attrs["place"], tuple(indices), ops)
+    return list(cells.values())
 
 
 def _form(order: Order, value: Value, inside: dict[Value, Op]) -> _Index:
@@ -91,17 +91,17 @@ def _form(order: Order, value: Value, inside: dict[Value, Op]) -> _Index:
 def _slice(indices: Sequence[Value], inside: dict[Value, Op], loop: Op) -> tuple[Op, ...] | None:
     """What computes indices inside a loop; None if it is more than arithmetic on values from around the loop."""
     trips = {a for op in Region(ops=[loop]).walk() for region in op.regions for a in region.args}
-    found: set[Op] = set()
+    ops: set[Op] = set()
     work = list(indices)
     while work:
         value = work.pop()
         maker = inside.get(value)
         if value in trips or (maker is not None and (maker.regions or not maker.opdef.pure or maker.name == "load")):
             return None
-        if maker is not None and maker not in found:
-            found.add(maker)
+        if maker is not None and maker not in ops:
+            ops.add(maker)
             work += maker.operands
-    return tuple(op for op in loop.regions[-1].walk() if op in found)
+    return tuple(op for op in loop.regions[-1].walk() if op in ops)
 
 
 def _is_shared(order: Order, op: Op) -> bool:

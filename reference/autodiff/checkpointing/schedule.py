@@ -40,8 +40,8 @@ class Checkpoints:
 
     def __post_init__(self) -> None:
         if min(self.snapshots, self.block, self.levels) < 1:
-            given = f"{self.snapshots}, {self.block} and {self.levels}"
-            raise ValueError(f"snapshots, block and levels are at least 1, not {given}")
+            numbers = f"{self.snapshots}, {self.block} and {self.levels}"
+            raise ValueError(f"snapshots, block and levels are at least 1, not {numbers}")
 
     def snapshots_of(self, trips: int | None, block: int) -> int:
         """How many states a loop holds at most, whose trips are known or not, in blocks of so many trips."""

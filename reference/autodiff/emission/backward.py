@@ -235,13 +235,13 @@ class Backward:
         reached = [k for k in range(len(around)) if any(found[k] is not None for _, found, _ in branches)]
         for branch, found, counts in branches:
             with self.b.into(branch):
-                given = [found[k] or self.adjoints.zero(around[k]) for k in reached]
-                self.b.yield_(*given, *(counts[loop] for loop in inner))
-        made = self.b.if_(self._now(names, op.operands[0]), *(branch for branch, _, _ in branches))
-        for k, adjoint in zip(reached, made, strict=False):
+                yielded = [found[k] or self.adjoints.zero(around[k]) for k in reached]
+                self.b.yield_(*yielded, *(counts[loop] for loop in inner))
+        merged = self.b.if_(self._now(names, op.operands[0]), *(branch for branch, _, _ in branches))
+        for k, adjoint in zip(reached, merged, strict=False):
             loose = any(self.adjoints.is_loose(found[k]) for _, found, _ in branches)
             self.adjoints.add(around[k], adjoint, loose=loose)
-        counters.update(zip(inner, made[len(reached) :], strict=True))
+        counters.update(zip(inner, merged[len(reached) :], strict=True))
 
     def _branch(
         self,
@@ -261,23 +261,23 @@ class Backward:
             if region in self.planner.counted:
                 index = counts[region] = self.b.sub(counts[region], counter(self.b, 1))
             self.region(region, scoped(names), counts, index)
-            found = [self.adjoints.take(v) for v in around]
-        return branch, found, counts
+            adjoints = [self.adjoints.take(v) for v in around]
+        return branch, adjoints, counts
 
     def _loop(self, op: Op, names: Names, counters: Counters) -> None:
         """A loop with its trip count run down."""
-        given = op.operands[2:] if op.name == "for" else op.operands
+        initials = op.operands[2:] if op.name == "for" else op.operands
         flow, initial = self._taken(op)
         if self.blocks is not None and op in self.blocks:
-            made = self.blocks.backward(self, op, flow, initial, names, counters)
+            adjoints = self.blocks.backward(self, op, flow, initial, names, counters)
         else:
             trips = names[self.planner.trips[op]]
             counters[op] = self.b.sub(counters[op], trips)
-            made = self.turns(op, flow, (None, trips), initial, names, counters)
-        for k, adjoint, lost in zip(flow.carried, made, flow.loose, strict=False):
-            if given[k] in self.activity:
-                self.adjoints.add(given[k], adjoint, loose=lost)
-        for value, adjoint in zip(flow.around, made[len(flow.carried) :], strict=True):
+            adjoints = self.turns(op, flow, (None, trips), initial, names, counters)
+        for k, adjoint, lost in zip(flow.carried, adjoints, flow.loose, strict=False):
+            if initials[k] in self.activity:
+                self.adjoints.add(initials[k], adjoint, loose=lost)
+        for value, adjoint in zip(flow.around, adjoints[len(flow.carried) :], strict=True):
             self.adjoints.add(value, adjoint, loose=True)  # of a loop that does not run nothing comes
 
     def _taken(self, op: Op) -> tuple[Flow, list[Value]]:
@@ -307,9 +307,9 @@ class Backward:
         body = Region(args)
         with self.b.into(body), self.adjoints.inner():
             self._loop_body(op, body, span, names, counters, flow)
-        made = self.b.for_(counter(self.b), span[1], [*adjoints, *(counters[loop] for loop in inner)], body)
-        counters.update(zip(inner, made[len(adjoints) :], strict=True))
-        return made[: len(adjoints)]
+        left = self.b.for_(counter(self.b), span[1], [*adjoints, *(counters[loop] for loop in inner)], body)
+        counters.update(zip(inner, left[len(adjoints) :], strict=True))
+        return left[: len(adjoints)]
 
     def _loop_body(
         self,

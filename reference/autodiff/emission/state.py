@@ -56,14 +56,14 @@ class Adjoints:
         return self._found.pop(value, None)
 
     def take_or_zero(self, value: Value) -> Value:
-        found = self.take(value)
-        return self.zero(value) if found is None else found
+        adjoint = self.take(value)
+        return self.zero(value) if adjoint is None else adjoint
 
     def zero(self, value: Value) -> Value:
         """A true zero, where an adjoint has to be given."""
-        made = self._b.const(0.0, value.dtype)
-        self._loose.add(made)
-        return made
+        zero = self._b.const(0.0, value.dtype)
+        self._loose.add(zero)
+        return zero
 
     def is_loose(self, adjoint: Value | None) -> bool:
         """Whether an adjoint may be 0 because nothing is connected: then nothing may come of it, not even NaN."""

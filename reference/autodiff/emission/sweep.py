@@ -164,9 +164,9 @@ class Sweep:
                 kept = [local[v] if v in local else self._nothing(v) for v in extras]
                 self.b.yield_(*yielded, *kept, *(counts[loop] for loop in inner))
             regions.append(branch)
-        made = self.b.if_(condition, *regions)
-        names.update(zip(results, made, strict=False))
-        counters.update(zip(inner, made[len(results) :], strict=True))
+        merged = self.b.if_(condition, *regions)
+        names.update(zip(results, merged, strict=False))
+        counters.update(zip(inner, merged[len(results) :], strict=True))
 
     def _nothing(self, value: Value) -> Value:
         return self.b.const(0, value.dtype)
@@ -175,14 +175,14 @@ class Sweep:
         """The kept values of an `if` outside loops, and of those nested in it: they come out as its results."""
         if self.stacks is None:
             return []
-        found: list[Value] = []
+        kept: list[Value] = []
         for region in op.regions:
             plan = self.planner.plans.get(region)
-            found += plan.kept if plan is not None else []
+            kept += plan.kept if plan is not None else []
             for inner in region.ops:
                 if inner.name == "if":
-                    found += self._outside_loops(inner)
-        return [v for v in found if isinstance(v.type, DType)]
+                    kept += self._outside_loops(inner)
+        return [v for v in kept if isinstance(v.type, DType)]
 
     def _loop(self, op: Op, names: Names, counters: Counters) -> None:
         if self.blocks is not None and op in self.blocks:
@@ -212,8 +212,8 @@ class Sweep:
             done = trips_before(self.b, lo, args[0])
             yielded = self.turns(source, local, state, self.b.add(start, done))
             self.b.yield_(*yielded, *(state[loop] for loop in inner))
-        made = self.b.for_(lo, hi, [*initial, *(counters[loop] for loop in inner)], body)
-        self._finish(op, names, counters, made, trips)
+        left = self.b.for_(lo, hi, [*initial, *(counters[loop] for loop in inner)], body)
+        self._finish(op, names, counters, left, trips)
 
     def while_(self, op: Op, names: Names, counters: Counters) -> None:
         """A `while`, with its trips counted; its counter goes on."""
@@ -236,8 +236,8 @@ class Sweep:
             yielded = self.turns(source, local, state, self.b.add(start, done))
             self.b.yield_(*yielded, *(state[loop] for loop in inner), self.b.add(done, counter(self.b, 1)))
         zero = counter(self.b)
-        made = self.b.while_([*initial, *(counters[loop] for loop in inner), zero], condition, body)
-        self._finish(op, names, counters, made[:-1], made[-1])
+        left = self.b.while_([*initial, *(counters[loop] for loop in inner), zero], condition, body)
+        self._finish(op, names, counters, left[:-1], left[-1])
 
     def _finish(self, op: Op, names: Names, counters: Counters, made: list[Value], trips: Value) -> None:
         names.update(zip(op.results, made, strict=False))

@@ -19,14 +19,14 @@ __all__ = ["parts"]
 
 def parts(kernel: Kernel) -> list[Kernel]:
     """The kernels; empty if there can't be several."""
-    found = segments(kernel.body)
-    if len(found) < 2 or kernel.returns or any(op.name == "random" for op in kernel.body.walk()):
+    stretches = segments(kernel.body)
+    if len(stretches) < 2 or kernel.returns or any(op.name == "random" for op in kernel.body.walk()):
         return []
     if any(place.kind == "temp" for place in kernel.places.values()):
         return []
     makers = {v: op for op in kernel.body.ops for v in op.results}
-    made = [_part(kernel, segment, makers) for segment in found]
-    return [part for part in made if part is not None] if None not in made else []
+    kernels = [_part(kernel, segment, makers) for segment in stretches]
+    return [part for part in kernels if part is not None] if None not in kernels else []
 
 
 def _part(kernel: Kernel, segment: Segment, makers: dict[Value, Op]) -> Kernel | None:

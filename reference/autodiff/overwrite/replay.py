@@ -41,17 +41,17 @@ class Replayed:
 def with_scratch(kernel: Kernel, names: Collection[str]) -> Replayed:
     """Give scratch memory to those of the places that can have it."""
     original, kernel = kernel, clone_kernel(kernel)
-    found = segments(kernel.body)
-    made = Replayed(kernel)
+    stretches = segments(kernel.body)
+    replayed = Replayed(kernel)
     for name in names:
-        writers = [segment for segment in found if any(_writes(op, name) for op in segment.walk())]
+        writers = [segment for segment in stretches if any(_writes(op, name) for op in segment.walk())]
         if len(writers) == 1 and _can_replay(writers[0], name):
-            _move(made, found, writers[0], name)
-    if decides(kernel.body, {place.name for place in made.scratch.values()}):
+            _move(replayed, stretches, writers[0], name)
+    if decides(kernel.body, {place.name for place in replayed.scratch.values()}):
         return Replayed(original)
-    for alias in (*made.scratch.values(), *made.before.values()):
+    for alias in (*replayed.scratch.values(), *replayed.before.values()):
         kernel.places[alias.name] = alias
-    return made
+    return replayed
 
 
 def _writes(op: Op, name: str) -> bool:

@@ -85,8 +85,8 @@ def _picks(index: Value, loop: Op, update: Op, order: Order) -> bool:
     for op in touching:
         if same_memory(op, update):
             other = op.attrs["place"].name != place.name
-            found = set() if other else _places_of(index, op, order)
-            common = found if common is None else common & found
+            places = set() if other else _places_of(index, op, order)
+            common = places if common is None else common & places
     return bool(common)
 
 
@@ -98,16 +98,16 @@ def _places_of(index: Value, op: Op, order: Order) -> set[tuple[int, int]]:
 
 def _spell_out(region: Region, chosen: Collection[Op]) -> None:
     renamed: Renaming = {}
-    made = Builder(Region())
+    builder = Builder(Region())
     for op in region.ops:
         for inner in op.regions:
             _spell_out(inner, chosen)
         if op in chosen:
-            with made.at(op.loc):
-                renamed[op.result] = _update(made, op)
+            with builder.at(op.loc):
+                renamed[op.result] = _update(builder, op)
         else:
-            made.region.ops.append(op)
-    region.ops = made.region.ops
+            builder.region.ops.append(op)
+    region.ops = builder.region.ops
     rename_operands(region.ops, renamed)
 
 

@@ -33,14 +33,14 @@ Restored = dict[Op, list[tuple[Place, Place]]]
 
 def keep_versions(kernel: Kernel) -> Restored:
     """Give each temp as many places as it has versions that are read."""
-    found = segments(kernel.body)
+    stretches = segments(kernel.body)
     copies: dict[int, list[Op]] = {}
     restored: Restored = {}
     temps = [place for place in kernel.places.values() if place.kind == "temp"]
-    overwriting = _overwriting(kernel, found) if temps else set()
+    overwriting = _overwriting(kernel, stretches) if temps else set()
     for place in temps:
-        _split(kernel, place, found, overwriting, copies, restored)
-    ops = [op for segment in found for op in (*copies.get(segment.start, ()), *segment.ops)]
+        _split(kernel, place, stretches, overwriting, copies, restored)
+    ops = [op for segment in stretches for op in (*copies.get(segment.start, ()), *segment.ops)]
     kernel.body.ops = [*ops, kernel.body.ops[-1]]
     return restored
 

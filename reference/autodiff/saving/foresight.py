@@ -118,17 +118,17 @@ class Foresight:
     def behind(self, values: Iterable[Value]) -> set[Value]:
         """Values, and all that they come from, through memory and local arrays, too."""
         work = list(values)
-        found: set[Value] = set()
+        sources: set[Value] = set()
         while work:
             value = work.pop()
-            if value not in found:
-                found.add(value)
+            if value not in sources:
+                sources.add(value)
                 work += self._from.get(value, ())
                 work += self._stored.get(value, ())
                 maker = value.op
                 if maker is not None and maker.name in ("load", "atomic"):
                     work += self._stored.get(maker.attrs["place"].name, ())
-        return found
+        return sources
 
     def is_uniform(self, condition: Value) -> bool:
         """Whether a condition is the same in all iterations of a parallel loop."""

@@ -113,24 +113,24 @@ class Planner:
     def counters_in(self, op: Counted) -> list[Counted]:
         """The loops, and the sides of `if`s, that have counters, in an op or region: outer before inner."""
         if op not in self._counters:
-            found: list[Counted] = []
+            inner_loops: list[Counted] = []
             for inner in op.regions if isinstance(op, Op) else [op]:
                 if inner is not op and inner in self.counted:
-                    found.append(inner)
+                    inner_loops.append(inner)
                 for one in inner.ops:
-                    found += [one] if one.name in ("for", "while") else []
-                    found += self.counters_in(one) if one.regions else []
-            self._counters[op] = found
+                    inner_loops += [one] if one.name in ("for", "while") else []
+                    inner_loops += self.counters_in(one) if one.regions else []
+            self._counters[op] = inner_loops
         return self._counters[op]
 
     def sides_in(self, region: Region) -> list[Region]:
         """The counted sides of `if`s in a region, those in loops inside it left out."""
-        found: list[Region] = []
+        sides: list[Region] = []
         for op in region.ops:
             for side in op.regions if op.name == "if" else ():
-                found += [side] if side in self.counted else []
-                found += self.sides_in(side)
-        return found
+                sides += [side] if side in self.counted else []
+                sides += self.sides_in(side)
+        return sides
 
     def counters_of(self, op: Op) -> list[Counted]:
         """The same with the op itself, if it is a loop."""
@@ -292,9 +292,9 @@ class _Choice:
         for region in scope.needs:
             self.home.update((v, region) for v in region.args)
             for op in region.ops:
-                made = [*op.results, *([planner.trips[op]] if op in planner.trips else [])]
-                self.home.update((v, region) for v in made)
-                self._makers.update((v, op) for v in made)
+                values = [*op.results, *([planner.trips[op]] if op in planner.trips else [])]
+                self.home.update((v, region) for v in values)
+                self._makers.update((v, op) for v in values)
         root = scope.root
         index = root.args[0] if root in planner.for_bodies else None
         sinks = [(v, r) for r, needs in scope.needs.items() for v in needs if v in self.home and v is not index]
@@ -345,7 +345,7 @@ class _Choice:
 
     def _between(self, sinks: list[_Node]) -> set[tuple[Op, Region]]:
         """The ops between what is kept and what is needed."""
-        found: set[tuple[Op, Region]] = set()
+        ops: set[tuple[Op, Region]] = set()
         seen: set[_Node] = set()
         work = list(sinks)
         while work:
@@ -355,9 +355,9 @@ class _Choice:
             seen.add(node)
             value, region = node
             if self.home[value] is region and value in self._makers:
-                found.add((self._makers[value], region))
+                ops.add((self._makers[value], region))
             work += self._behind(node) or ()
-        return found
+        return ops
 
 
 _Node = tuple[Value, Region]

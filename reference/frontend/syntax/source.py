@@ -71,7 +71,7 @@ def _read(function: PythonFunction) -> Source:
         raise AdstackSyntaxError("a lambda can't be a kernel or func", do="write a `def` with annotated parameters")
     try:
         _refuse_unwritten(inspect.unwrap(function).__code__)
-        lines, first_line = _by_indentation(function) or inspect.getsourcelines(function)
+        lines, first_line = by_indentation(function) or inspect.getsourcelines(function)
     except (OSError, TypeError, IndexError, SyntaxError) as error:
         raise AdstackSyntaxError(
             f"the source of {name} can't be read: {error}",
@@ -91,7 +91,7 @@ def _refuse_unwritten(code: CodeType) -> None:
         raise OSError("could not get source code")
 
 
-def _by_indentation(function: PythonFunction) -> tuple[list[str], int] | None:
+def by_indentation(function: PythonFunction) -> tuple[list[str], int] | None:
     """The lines that a definition's indentation makes its own, if they parse; else `inspect` has to look at the tokens.
 
     A cut at a line that stands left of the definition but belongs to it, inside brackets or a string, doesn't parse.

@@ -18,7 +18,7 @@ __all__ = ["dereferenced", "evaluate", "execute", "expression", "lookup", "state
 
 Visitor = Callable[[Context, KernelObject], KernelObject]
 _EXPRESSIONS: Final[dict[type[ast.AST], Visitor]] = {}
-_STATEMENTS: Final[dict[type[ast.AST], Visitor]] = {}
+STATEMENTS: Final[dict[type[ast.AST], Visitor]] = {}
 
 _INSTEAD: Final[dict[str, tuple[str, str]]] = {
     "Try": ("try", "check values with if"),
@@ -62,7 +62,7 @@ def statement(*kinds: type[ast.AST]) -> Callable[[Visitor], Visitor]:
     """Register the visitor of these statements."""
 
     def register(visitor: Visitor) -> Visitor:
-        _STATEMENTS.update(dict.fromkeys(kinds, visitor))
+        STATEMENTS.update(dict.fromkeys(kinds, visitor))
         return visitor
 
     return register
@@ -83,7 +83,7 @@ def execute(context: Context, node: ast.stmt) -> None:
     outer = frame.statement_region, frame.statement_depth
     frame.statement_region, frame.statement_depth = context.builder.region, frame.scopes.depth
     try:
-        _visit(_STATEMENTS, context, node)
+        _visit(STATEMENTS, context, node)
     finally:
         frame.statement_region, frame.statement_depth = outer
 

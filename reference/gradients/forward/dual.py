@@ -184,7 +184,7 @@ def _memory(made: Specialisation, arrays: Any, name: str, dual: str) -> tuple[Bu
     return arrays[name], arrays[dual]
 
 
-def _check(data: Any) -> None:
+def _check(data: object) -> None:
     if not isinstance(data, (Field, Ndarray)):
         kind = type(data)
         raise AdstackRuntimeTypeError(
@@ -192,8 +192,8 @@ def _check(data: Any) -> None:
             do="copy the data to a field or an ndarray with needs_dual=True",
         )
     if data.dual is None:
-        made = isinstance(data, Ndarray) and data.dtype.is_float
-        do = "make it with needs_dual=True" if made else "only real numbers have duals"
+        differentiable = isinstance(data, Ndarray) and data.dtype.is_float
+        do = "make it with needs_dual=True" if differentiable else "only real numbers have duals"
         raise AdstackRuntimeTypeError(f"{data.label} of {data.dtype} has no dual", do=do)
     if isinstance(data.dual, Field) and not data.dual.is_placed:
         raise data.dual.unplaced()

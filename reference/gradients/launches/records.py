@@ -345,5 +345,5 @@ def _loaded(made: Specialisation) -> set[str]:
     return {place.name for place in places if place.role == "primal" and place.kind != "temp"}
 
 
-def _nobody(_: tuple[Any, ...]) -> None:
+def _nobody(_: tuple[object, ...]) -> None:
     """Nobody wants to know that an array is gone."""

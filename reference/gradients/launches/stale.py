@@ -51,13 +51,13 @@ def _affected(launch: Launch, mode: Differentiated, changes: Sequence[Change]) -
     """The places of which the reverse pass may read an element that changed."""
     known = {identity(change.buffer): change for change in changes}
     read = mode.plan.compiled.reach(mode.scalars(launch.call), launch.shapes).read if known else {}
-    found = {}
+    affected = {}
     for name, boxes in read.items():
         for _, buffer in memory_of(launch.made, launch.call, frozenset((name,))):
             change = known.get(identity(buffer))
             if change is not None and _within(change, boxes):
-                found[name] = change
-    return found
+                affected[name] = change
+    return affected
 
 
 def _within(change: Change, boxes: Sequence[Box]) -> bool:
@@ -80,9 +80,9 @@ def _reversed(
     try:
         mode.launch(launch.call, marks)
         for mark, name in mode.derived.marks.items():
-            found = _stale(launch, mode, affected[name], marks[mark].read().reshape(-1), culprit)
-            if found is not None:
-                return found
+            error = _stale(launch, mode, affected[name], marks[mark].read().reshape(-1), culprit)
+            if error is not None:
+                return error
         return None
     finally:
         for change in reversed(changes):

@@ -34,7 +34,7 @@ class ArgumentKey:
         return all(owner() is not None for owner in self.owners)
 
 
-def argument_key(call: Call, gone: Callable[[tuple[Any, ...]], None]) -> ArgumentKey:
+def argument_key(call: Call, gone: Callable[[tuple[object, ...]], None]) -> ArgumentKey:
     """The key of a call; `gone` is told of its value when one of its arrays is not there any more."""
     if not call.arrays and not call.scalars:
         return ArgumentKey((), [])
@@ -46,7 +46,7 @@ def argument_key(call: Call, gone: Callable[[tuple[Any, ...]], None]) -> Argumen
             arrays.append((name, identity(buffer) if original is None else _place(original)))
     value = tuple(map(repr, call.scalars)), tuple(arrays)
 
-    def forget(_: weakref.ReferenceType[Any]) -> None:
+    def forget(_: weakref.ReferenceType[object]) -> None:
         gone(value)
 
     owned = (buffer for name, buffer in call.arrays.items() if buffer.owned and name not in call.lent)
@@ -60,5 +60,5 @@ def _place(array: Any) -> tuple[Any, ...]:
     return array.ctypes.data, array.shape, array.strides, array.dtype.str
 
 
-def _is_referable(value: Any) -> bool:
+def _is_referable(value: object) -> bool:
     return getattr(type(value), "__weakrefoffset__", 0) != 0

@@ -58,22 +58,22 @@ class Guarded:
     def changed(self) -> tuple[npt.NDArray[np.int64], Array] | None:
         """(flat positions, old values) of needed elements that changed since the last mark; this is a mark."""
         saved, self.saved, self.whole = self.saved, [], False
-        found = [differing_within(box, self.buffer.part(box), old, self.buffer.shape) for box, old in saved]
-        if not any(len(positions) for positions, _ in found):
+        changed = [differing_within(box, self.buffer.part(box), old, self.buffer.shape) for box, old in saved]
+        if not any(len(positions) for positions, _ in changed):
             return None
-        positions = np.concatenate([positions for positions, _ in found])
-        values = np.concatenate([values for _, values in found])
+        positions = np.concatenate([positions for positions, _ in changed])
+        values = np.concatenate([values for _, values in changed])
         positions, first = np.unique(positions, return_index=True)
         return positions, values[first]
 
 
 def differing_within(box: Box, now: Array, old: Array, shape: tuple[int, ...]) -> tuple[npt.NDArray[np.int64], Array]:
     """(flat positions in memory of such a shape, old values) where the bits in a box differ."""
-    found = differing(old, now)
-    values = np.ascontiguousarray(old).reshape(-1)[found]
+    differs = differing(old, now)
+    values = np.ascontiguousarray(old).reshape(-1)[differs]
     if not box:
-        return found, values
-    where = tuple(k + lo for k, (lo, _) in zip(np.unravel_index(found, old.shape), box, strict=True))
+        return differs, values
+    where = tuple(k + lo for k, (lo, _) in zip(np.unravel_index(differs, old.shape), box, strict=True))
     return np.ravel_multi_index(where, shape), values
 
 

@@ -149,9 +149,9 @@ class Watched:
         if not regions:
             return None
         now = self.buffer.read()
-        found = [self._compared(now, region) for region in regions]
-        positions = np.concatenate([positions for positions, _ in found])
-        values = np.concatenate([values for _, values in found])
+        compared = [self._compared(now, region) for region in regions]
+        positions = np.concatenate([positions for positions, _ in compared])
+        values = np.concatenate([values for _, values in compared])
         return Change(self.label, self.buffer, positions, values) if len(positions) else None
 
     def _common(self, within: Iterable[Box]) -> list[Box]:
@@ -209,7 +209,7 @@ class _Quiet(Scoped):
     def __enter__(self) -> None:
         self._log.silence = self.holder()
 
-    def leave(self, kind: Any, error: Any, trace: Any) -> None:
+    def leave(self, kind: object, error: object, trace: object) -> None:
         """What holds around it holds again."""
         self._log.silence = self._before
 
@@ -292,7 +292,7 @@ class Log:
     def mark(self, written: Iterable[Touched] | None = None) -> list[Change]:
         """What changed since the last mark, if only the elements `written` can have (None: any)."""
         within = None if written is None else {identity(one.buffer): one.boxes for one in written}
-        found = []
+        changes = []
         for key, watched in self._watched.items():
             if not watched.buffer.alive:
                 continue
@@ -301,10 +301,10 @@ class Log:
             else:
                 change = self._guarded(key, watched)
             if change is not None:
-                found.append(change)
-        return found
+                changes.append(change)
+        return changes
 
-    def _guarded(self, key: Any, guarded: Guarded) -> Change | None:
+    def _guarded(self, key: object, guarded: Guarded) -> Change | None:
         """What changed of a guarded buffer; if it is shared by now, it has to be compared from then on."""
         changed = guarded.changed() if guarded.saved else None
         if guarded.buffer.shared:

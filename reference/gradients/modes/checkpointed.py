@@ -112,7 +112,7 @@ class Checkpointed:
         plan = self._plans[tried.levels]
         inner = plan.inner(checkpoints, short.stride)
         if not short.limit or plan.refused or inner <= tried.inner:
-            return replace(tried, budget=self._less(tried.budget, short, refused=bool(plan.refused)))
+            return replace(tried, budget=self.less(tried.budget, short, refused=bool(plan.refused)))
         closer = replace(tried, inner=inner)
         deeper = self._deeper(tried, wanted, short)
         if deeper is None:
@@ -137,7 +137,7 @@ class Checkpointed:
         return f"run again from snapshots, {least} {takes} bytes{more}"
 
     @staticmethod
-    def _less(budget: int, short: HeapLimit, *, refused: bool) -> int:
+    def less(budget: int, short: HeapLimit, *, refused: bool) -> int:
         """A smaller budget, by as much as the last one was missed.
 
         What loops inside a block keep is not known when planning, nor what those keep that can't run again.

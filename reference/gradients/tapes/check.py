@@ -29,7 +29,7 @@ WIDER: Final = 8
 """From step to step: how often the loss is computed depends on it, the verdict does not."""
 
 
-def check_gradients(loss: Loss, events: Sequence[Event], fields: Sequence[Any]) -> None:
+def check_gradients(loss: Loss, events: Sequence[Event], fields: Sequence[object]) -> None:
     """Raise AdstackAssertionError where a gradient differs from what differences of the loss say.
 
     Memory is as it was before the first event, and is again afterwards.
@@ -69,15 +69,15 @@ def _differences(field: Any, value: Callable[[], float], noise: float) -> list[s
     """What is wrong with the gradient of one field."""
     contents = field.to_numpy()
     gradients = field.grad.to_numpy()
-    found = []
+    wrong = []
     for at in np.ndindex(contents.shape):
         found_slope = _widest(_slopes(field, contents, at, value, noise))
         if found_slope is not None and not abs(float(gradients[at]) - found_slope.slope) <= found_slope.doubt:
             place = f"{field.label}.grad[{', '.join(map(str, at))}]"
             said = f"{found_slope.slope:.6g} +- {found_slope.doubt:.2g}"
-            found.append(f"{place} is {gradients[at]}, differences say {said}")
+            wrong.append(f"{place} is {gradients[at]}, differences say {said}")
     field.from_numpy(contents)
-    return found
+    return wrong
 
 
 class Slope(NamedTuple):
@@ -89,14 +89,14 @@ class Slope(NamedTuple):
 
 def _widest(slopes: Iterator[Slope]) -> Slope | None:
     """That of the widest step over which the loss does not visibly bend; how much it begins to counts as doubt."""
-    narrow, found = next(slopes, None), None
+    narrow, widest = next(slopes, None), None
     for wide in slopes:
         assert narrow is not None
         apart = abs(wide.slope - narrow.slope)
         if apart > wide.doubt + narrow.doubt:
             return Slope(narrow.slope, narrow.doubt + apart)
-        narrow, found = wide, Slope(wide.slope, wide.doubt + apart)
-    return found
+        narrow, widest = wide, Slope(wide.slope, wide.doubt + apart)
+    return widest
 
 
 def _slopes(

@@ -42,7 +42,7 @@ class Inside:
         beside = array.grad is not None and array.grad.is_placed
         return self.links.refused_number(value, self.why) if beside else value
 
-    def host_wrote(self, array: Any, where: Any) -> None:
+    def host_wrote(self, array: object, where: object) -> None:
         """The call's own business."""
 
 

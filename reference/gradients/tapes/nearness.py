@@ -94,13 +94,13 @@ class _Watch:
     def note(self, made: Specialisation, call: Call, runtime: state.Runtime) -> None:
         """A launch that is about to be."""
         self.host()
-        found = companions(made, "dual" if self.of == "dual" else "grad")
+        memories = companions(made, "dual" if self.of == "dual" else "grad")
         program: Kernel = made.kernel
-        if self.of == "dual" and found:
-            program = forward_mode(program, found, runtime.options).kernel
+        if self.of == "dual" and memories:
+            program = forward_mode(program, memories, runtime.options).kernel
         names = {name for name, place in program.places.items() if place.kind in ("field", "ndarray")}
         buffers = {name: _buffer(made, call, name) for name in names}
-        for name, companion in found.items():
+        for name, companion in memories.items():
             role = "dual" if self.of == "dual" else "grad"
             beside = call.arrays.get(companion.name) or getattr(made.fields[name], role).buffer
             if companion.name in names:
@@ -142,8 +142,8 @@ class _Watch:
         if self.of != "grad":
             return chained(self.steps, contents)
         adjoints = {key: contents[grad] for key, grad in self.gradients.items()}
-        found = chained(self.steps, contents, adjoints)
-        return {self.gradients[key]: bound for key, bound in found.items()}
+        bounds = chained(self.steps, contents, adjoints)
+        return {self.gradients[key]: bound for key, bound in bounds.items()}
 
 
 def _buffer(made: Specialisation, call: Call, name: str) -> Any:

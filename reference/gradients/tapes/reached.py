@@ -63,7 +63,7 @@ def _is_reached(loss: Loss, events: Sequence[Event], calls: Sequence[tuple[Any, 
     return False
 
 
-def _computes(launch: Launch, memory: Any) -> bool:
+def _computes(launch: Launch, memory: object) -> bool:
     """Whether a launch may write this memory."""
     return any(identity(touched.buffer) == memory for touched in launch.written())
 

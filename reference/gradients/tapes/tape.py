@@ -116,7 +116,7 @@ class Tape(Scoped):
             OBSERVERS.end(self._observer)
         self._log.close()
 
-    def leave(self, kind: Any, error: Any, trace: Any) -> None:
+    def leave(self, kind: object, error: object, trace: object) -> None:
         """Differentiate, unless something has gone wrong."""
         self._links.close()
         try:
@@ -320,9 +320,9 @@ class Tape(Scoped):
     def _clear_arrays(self, made: Specialisation, call: Call) -> None:
         """Start gradients of ndarrays from zero, once each; those of torch tensors add up, as torch has it."""
         arrays = companions(made, "grad").values() if call.arrays else ()
-        found = [call.arrays[p.name] for p in arrays if p.kind == "ndarray"]
-        found += [d.grad.buffer for d in made.fields.values() if isinstance(d, Ndarray) and d.grad is not None]
-        for buffer in found:
+        buffers = [call.arrays[p.name] for p in arrays if p.kind == "ndarray"]
+        buffers += [d.grad.buffer for d in made.fields.values() if isinstance(d, Ndarray) and d.grad is not None]
+        for buffer in buffers:
             if buffer.owned and id(buffer) not in self._cleared:
                 buffer.write(0)
                 self._cleared[id(buffer)] = buffer

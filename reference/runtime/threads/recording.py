@@ -23,7 +23,7 @@ class Recorder(Protocol):
 class Capture(Protocol):
     """Serves calls of reverse modes, too, while it is in charge."""
 
-    def reverse(self, gradient: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
+    def reverse(self, gradient: object, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         """Note a call of `gradient`."""
 
 

@@ -148,10 +148,10 @@ class Access(Elements):
         indices = _within(self, indices)
         position = _flat_runtime_index(self, indices)
         entries = self.entries
-        found = entries[0]
+        selected = entries[0]
         for k, element in enumerate(entries[1:], 1):
-            found = elementwise("select", position == k, element, found)
-        return found
+            selected = elementwise("select", position == k, element, selected)
+        return selected
 
     def _select_set(self, indices: tuple[Operand, ...], value: object) -> None:
         """Set the element at runtime indices, by a select for each element; none if they are out of range."""

@@ -21,6 +21,7 @@ from .algebra import cross
 from .decompositions import eig, polar_decompose
 from .jacobi import svd, sym_eig
 from .linear import Linear, determinant, inverse, solve
+from .matrix_types import matrix, vector
 from .swizzles import Swizzles
 
 __all__ = [
@@ -148,8 +149,6 @@ class Matrix(Linear, Swizzles, Access):
     @staticmethod
     def tensor(n: int, m: int, dtype: object, shape: object, **options: object) -> Operand:
         """A tensor of n x m matrices; options as for `tensor`."""
-        from .types import matrix
-
         return factories().tensor(matrix(n, m, dtype), shape, **options)
 
 
@@ -178,8 +177,6 @@ class Vector(Matrix):
     @staticmethod
     def tensor(n: int, dtype: object, shape: object, **options: object) -> Operand:  # type: ignore[override]
         """A tensor of vectors of n components; options as for `tensor`."""
-        from .types import vector
-
         return factories().tensor(vector(n, dtype), shape, **options)
 
 

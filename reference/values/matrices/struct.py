@@ -20,7 +20,7 @@ from ..kinds import Operand
 from ..making import factories
 from ..nested import as_list
 from ..protocol import current_emitter
-from ..scalars import dtype_of
+from ..scalars import dtype_of, resolve
 from ..specs import ScalarSpec, StructSpec
 from .matrix import Matrix
 
@@ -53,11 +53,11 @@ class StructType:
         """A struct of these members, in order or by name; those not given are 0. One struct or dict is converted."""
         if len(values) == 1 and not named and isinstance(values[0], (Struct, dict)):
             return self.cast(values[0])
-        given = dict(zip(self.members, values, strict=False)) | named
-        self._refuse_unknown(given)
-        if len(values) > len(self.members) or len(given) < len(values) + len(named):
+        members = dict(zip(self.members, values, strict=False)) | named
+        self._refuse_unknown(members)
+        if len(values) > len(self.members) or len(members) < len(values) + len(named):
             raise AdstackTypeError(f"{self!r} has {len(self.members)} members, got {len(values) + len(named)} values")
-        return Struct.over({k: convert(given.get(k, 0), t) for k, t in self.members.items()}, self)
+        return Struct.over({k: convert(members.get(k, 0), t) for k, t in self.members.items()}, self)
 
     def cast(self, value: object) -> Struct:
         """A struct or dict with exactly these members, converted; 0 gives zeros."""
@@ -65,12 +65,12 @@ class StructType:
             if isinstance(value, (int, float)) and value == 0:
                 return self()
             raise AdstackTypeError(f"{self!r} can't be made of a {type(value).__name__}", do="pass a struct or a dict")
-        given = dict(value.items())
-        self._refuse_unknown(given)
-        missing = [k for k in self.members if k not in given]
+        members = dict(value.items())
+        self._refuse_unknown(members)
+        missing = [k for k in self.members if k not in members]
         if missing:
             raise AdstackTypeError(f"members {', '.join(missing)} of {self!r} are missing")
-        return self(**given)
+        return self(**members)
 
     def _refuse_unknown(self, given: dict[str, Operand]) -> None:
         unknown = [k for k in given if k not in self.members]
@@ -79,7 +79,6 @@ class StructType:
 
     def spec(self, default_fp: DType, default_ip: DType) -> StructSpec:
         """What the frontend is told of a parameter with this annotation."""
-        from .types import resolve
 
         def of(to: object) -> Operand:
             return (
@@ -157,10 +156,10 @@ class Struct:
     _type: StructType | None
 
     def __init__(self, values: dict[str, Operand] | None = None, /, **named: object) -> None:
-        given = {**(values or {}), **named}
-        if not given:
+        members = {**(values or {}), **named}
+        if not members:
             raise AdstackTypeError("a struct needs a member", do="write Struct(a=1, b=2)")
-        _adopt(self, {_member_name(k): _free(v) for k, v in given.items()}, None)
+        _adopt(self, {_member_name(k): _free(v) for k, v in members.items()}, None)
 
     @classmethod
     def over(cls, members: Members, type_: StructType | None = None) -> Struct:
@@ -212,11 +211,11 @@ class Struct:
 
     def assign(self, value: object) -> None:
         """Set every member to that of a struct or dict with the same names."""
-        given = dict(value.items()) if isinstance(value, (Struct, dict)) else None
-        if given is None or set(given) != set(self.keys()):
-            names = ", ".join(given) if given is not None else f"a {type(value).__name__}"
+        members = dict(value.items()) if isinstance(value, (Struct, dict)) else None
+        if members is None or set(members) != set(self.keys()):
+            names = ", ".join(members) if members is not None else f"a {type(value).__name__}"
             raise AdstackTypeError(f"a struct of {', '.join(self.keys())} can't be assigned {names}")
-        for name, member in given.items():
+        for name, member in members.items():
             setattr(self, name, member)
 
     def __getattr__(self, name: str) -> Operand:
@@ -292,9 +291,9 @@ def _to_plain(value: object) -> Operand:
 
 def struct(members: dict[str, Operand] | None = None, /, **named: object) -> StructType:
     """The type of structs with these members: `types.struct(x=qd.f32, v=qd.math.vec3)`, or of a dict."""
-    given = {**(members or {}), **named}
-    methods = given.pop("__struct_methods", None)
-    return StructType(given, methods)
+    types = {**(members or {}), **named}
+    methods = types.pop("__struct_methods", None)
+    return StructType(types, methods)
 
 
 def dataclass(cls: type[Operand]) -> StructType:
@@ -317,9 +316,9 @@ def dataclass(cls: type[Operand]) -> StructType:
             f"'{other[0]}' of {cls.__name__} is neither a member nor a function of it",
             do="annotate members with their type, and write functions with self or as @staticmethod",
         )
-    made = StructType(hints, body, cls.__name__)
-    made.__module__, made.__qualname__ = cls.__module__, cls.__qualname__
-    return made
+    struct_type = StructType(hints, body, cls.__name__)
+    struct_type.__module__, struct_type.__qualname__ = cls.__module__, cls.__qualname__
+    return struct_type
 
 
 def _annotations(cls: type[Operand], names: dict[str, Operand]) -> dict[str, Operand]:

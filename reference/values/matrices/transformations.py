@@ -61,10 +61,10 @@ def _about(axis: Operand, angle: Operand) -> Operand:
 
 def rot_by_axis(axis: object, ang: object) -> Operand:
     """The 4x4 matrix that turns row vectors by an angle about an axis of any length."""
-    given = vector_operand("rot_by_axis", axis)
-    if given.n != 3:
-        raise AdstackTypeError("an axis of rotation is a 3-vector", note=f"got {describe(given)}")
-    return _about(given.normalized().entries, ang)
+    about = vector_operand("rot_by_axis", axis)
+    if about.n != 3:
+        raise AdstackTypeError("an axis of rotation is a 3-vector", note=f"got {describe(about)}")
+    return _about(about.normalized().entries, ang)
 
 
 def rot_yaw_pitch_roll(yaw: object, pitch: object, roll: object) -> Operand:

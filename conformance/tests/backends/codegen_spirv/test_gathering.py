@@ -66,7 +66,7 @@ def test_what_a_thread_begins_with_changes_nothing(kind, want):
     assert left[1]["s"].tobytes() == np.float32(want).tobytes()
 
 
-@pytest.mark.parametrize(("kind", "dtype"), sorted(gathering._TOGETHER))
+@pytest.mark.parametrize(("kind", "dtype"), sorted(gathering.TOGETHER))
 @pytest.mark.parametrize("everyone", [True, False], ids=["all", "some"])
 def test_threads_side_by_side_combine_what_they_have(kind, dtype, everyone):
     body = f"""%v = load @x[%i] : {dtype}
@@ -84,7 +84,7 @@ def test_threads_side_by_side_combine_what_they_have(kind, dtype, everyone):
     agree_on(parallel(body, N, places), [({"x": x, "n": chosen, "s": np.array([129], x.dtype)}, ())])
     for traits, found in ((STRICT, 1), (POOR, 0)):
         (shader,) = emit_program(tasks_of(parallel(body, N, places)), traits).shaders
-        assert [op for op, _ in instructions(shader.words)].count(gathering._TOGETHER[kind, dtype]) == found
+        assert [op for op, _ in instructions(shader.words)].count(gathering.TOGETHER[kind, dtype]) == found
 
 
 def loops_of(body: str, places: str) -> int:

@@ -80,12 +80,12 @@ class Launcher:
     def __init__(self, system: str | None = None) -> None:
         self.pool = Pool() if system is None else Pool(system=system)
         self._entry = _ENTRY(self.pool.entry)
-        self._library = runtime_library(COUNT, ["count"], None)
+        self.library = runtime_library(COUNT, ["count"], None)
 
     def run(self, total: int, grain: int) -> Any:
         """(visits, start of its piece) of each of `total` indices, and of some after them."""
         visits = np.zeros((max(total, 0) + 70, 2), np.int64)
-        assert self._entry(self._library["count"], visits.ctypes.data, total, grain, 1 << 40) == 0
+        assert self._entry(self.library["count"], visits.ctypes.data, total, grain, 1 << 40) == 0
         assert (visits[: max(total, 0), 0] == 1).all()
         assert (visits[max(total, 0) :] == 0).all()
         return visits[: max(total, 0)]
@@ -257,8 +257,8 @@ def test_many_launches_take_no_memory(launcher: Launcher) -> None:
     launcher.pool.start(2)
     before = _resident()
     visits = np.zeros((256, 2), np.int64)
-    entry, task = _ENTRY(launcher.pool.entry), launcher._library["count"]
-    for _ in range(100_000 if launcher.pool._keep == () else 5_000):
+    entry, task = _ENTRY(launcher.pool.entry), launcher.library["count"]
+    for _ in range(100_000 if launcher.pool.keep == () else 5_000):
         entry(task, visits.ctypes.data, 256, 64, 1 << 40)
     assert _resident() - before < 4 << 20
     assert (visits[:, 0] == visits[0, 0]).all()

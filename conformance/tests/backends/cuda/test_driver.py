@@ -269,7 +269,7 @@ def test_memory_adds_f32_by_itself_as_far_as_it_does_so_to_the_bit(recorder, mon
 
     def download(self, address, array):
         with np.errstate(all="ignore"):
-            array[:, 0], array[:, 1] = adder(adds._CASES[:, 0], adds._CASES[:, 1])
+            array[:, 0], array[:, 1] = adder(adds.CASES[:, 0], adds.CASES[:, 1])
 
     monkeypatch.setattr(Driver, "download", download)
     monkeypatch.setattr(Driver, "load", lambda self, image: ctypes.c_void_p(1))
@@ -287,9 +287,9 @@ def test_flushing_does_not_matter_where_what_is_added_is_large():
     subnormal = random.integers(0, 1 << 23, value.size, np.uint32).view(np.float32)
     with np.errstate(all="ignore"):
         for old in (near.view(np.float32), anything, subnormal, -subnormal):
-            assert adds._same(flushing(old, value)[0], exact(old, value)[0]).all()
+            assert adds.same(flushing(old, value)[0], exact(old, value)[0]).all()
         small = np.float32(2.0**-125)
-        assert not adds._same(flushing(subnormal, small)[0], exact(subnormal, small)[0]).all()
+        assert not adds.same(flushing(subnormal, small)[0], exact(subnormal, small)[0]).all()
 
 
 def test_more_bytes_than_64_bits_count_are_not_handed_to_the_driver(monkeypatch):

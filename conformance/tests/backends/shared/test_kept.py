@@ -105,7 +105,7 @@ def test_what_belongs_to_others_is_refused(folder, part, monkeypatch):
     kept.write(folder, NAME, b"one")
     state, path = os.lstat, folder / part
     alien = state(path).st_ino
-    trusted = kept._trusted()
+    trusted = kept.trusted()
 
     def lstat(name):
         found = state(name)

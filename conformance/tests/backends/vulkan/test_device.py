@@ -58,7 +58,7 @@ def test_patience_ends(calls: list[str], monkeypatch: pytest.MonkeyPatch):
     x = stepped()
     monkeypatch.setattr(device, "patience", 0.02)
     monkeypatch.setitem(device.vk, "vkGetSemaphoreCounterValue", lambda *_: calls.append("looked") or 0)
-    device._counter[0] = 0
+    device.counter[0] = 0
     start = time.perf_counter()
     assert x[None] == 1
     assert time.perf_counter() - start >= 0.02

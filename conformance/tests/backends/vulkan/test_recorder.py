@@ -73,10 +73,10 @@ def stream() -> Iterator[Stream]:
     """A stream of its own, with nothing on it."""
     shared = shared_of(backend())
     made = Stream(shared.device, shared.memory, shared.pipelines.layout)
-    made._open()
+    made.open()
     yield made
     made.state.pipeline = made.state.commands = 0
-    shared.device.vk["vkEndCommandBuffer"](made._current.commands)
+    shared.device.vk["vkEndCommandBuffer"](made.current.commands)
 
 
 class Recorded:
@@ -130,7 +130,7 @@ def by_python(stream: Stream, log: Log, monkeypatch: pytest.MonkeyPatch) -> Call
     monkeypatch.setattr(stream, "_bind", lambda *given: calls["bind"](*[number(x) for x in given]))
     monkeypatch.setattr(stream, "_push", lambda *given: calls["push"](*[number(x) for x in given]))
     monkeypatch.setattr(stream, "_dispatch", lambda *given: calls["dispatch"](*[number(x) for x in given]))
-    stream._layout = 77
+    stream.layout = 77
 
     def launch(tasks: list[tuple[Pipeline, int]], size: int) -> None:
         piece = stream.words(size)
@@ -157,7 +157,7 @@ def test_both_call_vulkan_alike(seed: int, stream: Stream, monkeypatch: pytest.M
         programs.append((tasks, 8 * draw.randint(1, 40)))
     programs.append(([(serial[0], 1)], 64))
     turns = [k for k in draw.choices(range(5), k=40) for _ in range(draw.choice((1, 1, 3, 70 if k == 4 else 2)))]
-    arena = stream._current.arena.address
+    arena = stream.current.arena.address
     logs = []
     for how in (lambda log: by_python(stream, log, monkeypatch), lambda log: by_machine_code(stream, log)):
         log: Log = []

@@ -52,7 +52,7 @@ def test_processes_add_to_the_file_and_take_nothing_out_of_it(tmp_path, monkeypa
     one.save()
     assert merged == []  # there was nothing, as when it started
     other.save()
-    assert [into for into, _ in merged] == [other._cache]
+    assert [into for into, _ in merged] == [other.cache]
 
 
 def test_what_is_not_to_be_cached_leaves_no_file(tmp_path):
