@@ -18,6 +18,7 @@ __all__ = [
     "Rewriter",
     "clone_kernel",
     "clone_op",
+    "clone_region",
     "constant_op",
     "rename_operands",
 ]
@@ -101,11 +102,12 @@ def rename_operands(ops: Iterable[Op], renamed: Renaming) -> None:
 def clone_op(op: Op, renamed: Renaming) -> Op:
     """A copy with values of its own; its operands, and in `renamed` its results, are mapped."""
     operands = [renamed.get(v, v) for v in op.operands]
-    regions = [_clone_region(region, renamed) for region in op.regions]
+    regions = [clone_region(region, renamed) for region in op.regions]
     return Op(op.opdef, operands, dict(op.attrs), [_fresh(v, renamed) for v in op.results], regions, op.loc)
 
 
-def _clone_region(region: Region, renamed: Renaming) -> Region:
+def clone_region(region: Region, renamed: Renaming) -> Region:
+    """A copy with values of its own, which are mapped in `renamed`."""
     args = [_fresh(v, renamed) for v in region.args]
     return Region(args, [clone_op(op, renamed) for op in region.ops])
 
@@ -117,4 +119,4 @@ def _fresh(value: Value, renamed: Renaming) -> Value:
 
 def clone_kernel(kernel: Kernel) -> Kernel:
     """A kernel that shares nothing mutable with `kernel`."""
-    return replace(kernel, body=_clone_region(kernel.body, {}), places=dict(kernel.places))
+    return replace(kernel, body=clone_region(kernel.body, {}), places=dict(kernel.places))

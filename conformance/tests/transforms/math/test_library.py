@@ -14,12 +14,12 @@ import pytest
 from adstack.conformance.harness.exact import rounded, ulp_distance
 from adstack.ir.functions import evaluate
 from adstack.ir.ops import TABLE
-from adstack.ir.structure import Region
 from adstack.ir.types import FLOATS, f16, f32, f64
 from adstack.tools.accuracy.jit import Compiled
 from adstack.tools.accuracy.truth import exactly
 from adstack.transforms.math.algorithms import ALGORITHMS, FAST
 from adstack.transforms.math.library import function
+from adstack.transforms.rewriting.rewrite import clone_region
 
 NAMES = sorted(ALGORITHMS)
 REAL = [f32, f64]
@@ -56,10 +56,9 @@ def inputs(dtype, arity, count=1500):
 
 def compiled(called, lanes):
     """One callable per result of a function."""
-    body = called.body
     for k in range(len(called.returns)):
-        end = body.terminator
-        part = Region(body.args, [*body.ops[:-1], type(end)(end.opdef, [end.operands[k]])])
+        part = clone_region(called.body, {})
+        part.terminator.operands = [part.terminator.operands[k]]
         yield Compiled(part, lanes)
 
 
