@@ -64,7 +64,9 @@ def call(name: str, *args: object) -> Any:
         raise DriverError(name, code, "an error that cuda-bindings does not know") from error
     if results[0]:
         raise error_of(name, results[0])
-    return results[1] if len(results) == 2 else results[1:] or None
+    if len(results) == 1:
+        return None
+    return results[1] if len(results) == 2 else results[1:]
 
 
 def error_of(name: str, code: int) -> DriverError:

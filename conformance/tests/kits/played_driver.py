@@ -1,4 +1,4 @@
-"""A libcuda that a test plays, for the real cuda-bindings to load: a device with memory that runs no kernels.
+"""A libcuda that a test plays, for the real cuda-bindings to load: a device with memory, and with kernels in Python.
 
 A process has one libcuda, so what uses this one runs in a process of its own: see `run`. The library has one function,
 by which the declarations ask for all others, and hands that question on to Python: functions are made as they are
@@ -102,9 +102,10 @@ def _kind(parameter: str) -> str:
 
 ATTRIBUTES: Final = {16: 4, 39: 2048, 75: 9, 76: 0}
 """Of the device: 4 multiprocessors of 2048 threads, compute capability 9.0."""
+MEMORY: Final = 80 << 30
 _FIRST_OF_ALL: Final = ("cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuModuleLoadData", "cuModuleGetFunction")
 _FIRST_OF_ALL += ("cuEventCreate", "cuGraphCreate", "cuGraphInstantiateWithFlags", "cuGraphAddKernelNode")
-_FIRST_OF_ALL += ("cuGraphAddMemsetNode",)
+_FIRST_OF_ALL += ("cuGraphAddMemsetNode", "cuStreamCreate")
 """Functions whose first parameter tells where a new handle goes."""
 
 
@@ -119,7 +120,8 @@ class Played:
         asked: function -> versions and flags with which it was asked for.
         codes: what functions give instead of doing anything.
         told: kernel launches and nodes as (function, grid, block, first word), in order.
-        log: what the linker writes into its log.
+        kernels: name -> what it does with its grid, its block and the address of its words. Others do nothing.
+        limit: the bytes of the device's own heap.
     """
 
     def __init__(self, path: str) -> None:
@@ -127,11 +129,14 @@ class Played:
         self.asked: dict[str, list[tuple[int, int]]] = {}
         self.codes: dict[str, int] = {}
         self.told: list[tuple[int, int, int, int]] = []
-        self.log = b""
+        self.kernels: dict[str, Callable[[int, int, int], None]] = {}
+        self.limit = 8 << 20
         self.memory: dict[int, Any] = {}
         self._functions: dict[str, Any] = {}
         self._handles = 0x1000
         self._options: dict[int, int] = {}
+        self._names: dict[int, str] = {}
+        self._nodes: dict[int, tuple[int, ...]] = {}
         self._image = ctypes.create_string_buffer(b"machine code")
         looks = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 2, ctypes.c_int, ctypes.c_uint64, ctypes.c_void_p)
         self._looks = looks(self._look)
@@ -178,23 +183,29 @@ class Played:
         ctypes.memmove(out, b"a played device\0", 16)
 
     def _devicetotalmem(self, out: int, device: int) -> None:
-        _put(out, ctypes.c_size_t, 80 << 30)
+        _put(out, ctypes.c_size_t, MEMORY)
 
     def _devicegetattribute(self, out: int, attribute: int, device: int) -> None:
         _put(out, ctypes.c_int, ATTRIBUTES[attribute])
 
     def _ctxgetlimit(self, out: int, limit: int) -> None:
-        _put(out, ctypes.c_size_t, 8 << 20)
+        _put(out, ctypes.c_size_t, self.limit)
+
+    def _ctxsetlimit(self, limit: int, size: int) -> None:
+        self.limit = size
 
     def _occupancymaxactiveblockspermultiprocessor(self, out: int, *rest: int) -> None:
         _put(out, ctypes.c_int, 8)
 
     # ---- memory
 
-    def _memalloc(self, out: int, size: int) -> None:
+    def _memalloc(self, out: int, size: int) -> int:
+        if size > MEMORY:
+            return 2
         memory = np.full(size, 0xA5, np.uint8)
         self.memory[memory.ctypes.data] = memory
         _put(out, ctypes.c_uint64, memory.ctypes.data)
+        return 0
 
     def _memfree(self, address: int) -> None:
         del self.memory[address]
@@ -206,10 +217,20 @@ class Played:
         self._memfree(address)
 
     def _memgetinfo(self, free: int, total: int) -> None:
-        _put(free, ctypes.c_size_t, 79 << 30)
+        _put(free, ctypes.c_size_t, MEMORY // 2)
 
     def _memsetd8async(self, address: int, value: int, size: int, stream: int) -> None:
         ctypes.memset(address, value, size)
+
+    def _memsetd16async(self, address: int, value: int, count: int, stream: int) -> None:
+        ctypes.memmove(address, value.to_bytes(2, "little") * count, 2 * count)
+
+    def _memsetd32async(self, address: int, value: int, count: int, stream: int) -> None:
+        ctypes.memmove(address, value.to_bytes(4, "little") * count, 4 * count)
+
+    def _memsetd2d32async(self, address: int, pitch: int, value: int, width: int, height: int, stream: int) -> None:
+        for row in range(height):
+            self._memsetd32async(address + row * pitch, value, width, stream)
 
     def _memcpyhtod(self, target: int, source: int, size: int) -> None:
         ctypes.memmove(target, source, size)
@@ -232,37 +253,58 @@ class Played:
         _put(out, ctypes.c_void_p, self._handles)
 
     def _linkadddata(self, state: int, kind: int, text: int, size: int, name: int, *rest: int) -> int:
-        log = ctypes.c_uint64.from_address(self._options[5]).value  # CU_JIT_ERROR_LOG_BUFFER
-        ctypes.memmove(log, self.log + b"\0", len(self.log) + 1)
-        _put(self._options[6], ctypes.c_uint64, len(self.log))  # the size of the log is told where the option stood
         assert ctypes.string_at(text, size).endswith(b"\0")
-        return 218 if self.log else 0
+        log = b"" if b".nowhere" not in ctypes.string_at(text, size) else b"ptxas fatal: nowhere to be seen"
+        ctypes.memmove(_word(self._options[5]), log + b"\0", len(log) + 1)  # CU_JIT_ERROR_LOG_BUFFER
+        _put(self._options[6], ctypes.c_uint64, len(log))  # the size of the log is told where the option stood
+        return 218 if log else 0
 
     def _linkcomplete(self, state: int, image: int, size: int) -> None:
         _put(image, ctypes.c_void_p, ctypes.addressof(self._image))
         _put(size, ctypes.c_size_t, 12)
 
+    def _modulegetfunction(self, out: int, module: int, name: int) -> int:
+        self._names[_word(out)] = ctypes.string_at(name).decode()
+        return 500 if self.kernels and self._names[_word(out)] not in self.kernels else 0
+
     # ---- launches
 
     def _launchkernel(self, function: int, grid: int, y: int, z: int, block: int, *rest: int) -> None:
-        self._tell(function, grid, block, rest[4])
+        self._do(self._tell(function, grid, block, rest[4]))
 
     def _launchkernelex(self, config: int, function: int, params: int, extra: int) -> None:
         shape = (ctypes.c_uint * 4).from_address(config)
-        self._tell(function, shape[0], shape[3], params)
+        self._do(self._tell(function, shape[0], shape[3], params))
 
     def _graphaddkernelnode(self, out: int, graph: int, before: int, count: int, params: int) -> None:
-        self._node(params)
+        self._graphexeckernelnodesetparams(graph, _word(out), params)
 
     def _graphexeckernelnodesetparams(self, graph: int, node: int, params: int) -> None:
-        self._node(params)
-
-    def _node(self, params: int) -> None:
         numbers = (ctypes.c_uint * 6).from_address(params + 8)
-        self._tell(_word(params), numbers[0], numbers[3], _word(params + 40))
+        function, grid, block, words = self._tell(_word(params), numbers[0], numbers[3], _word(params + 40))
+        kept = np.frombuffer(ctypes.string_at(words, 16)).copy()
+        self.memory[-node] = kept
+        self._nodes[node] = function, grid, block, kept.ctypes.data
 
-    def _tell(self, function: int, grid: int, block: int, params: int) -> None:
+    def _graphaddmemsetnode(self, out: int, graph: int, before: int, count: int, params: int, context: int) -> None:
+        self._nodes[_word(out)] = _word(params), _word(params + 24)
+
+    def _graphlaunch(self, graph: int, stream: int) -> None:
+        for node in self._nodes.values():
+            if len(node) == 2:
+                ctypes.memset(node[0], 0, node[1])
+            else:
+                self._do(node)
+
+    def _tell(self, function: int, grid: int, block: int, params: int) -> tuple[int, ...]:
         self.told.append((function, grid, block, _word(_word(params))))
+        return function, grid, block, _word(params)
+
+    def _do(self, launch: tuple[int, ...]) -> None:
+        """Run a kernel."""
+        function, *shape, words = launch
+        if self._names[function] in self.kernels:
+            self.kernels[self._names[function]](*shape, words)
 
     # ---- errors
 
