@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from functools import cache
 from typing import Any, Final
 
@@ -13,8 +14,8 @@ __all__ = ["Missing", "address", "call", "declarations", "error_of", "missing"]
 Missing = tuple[str, str]
 """A reason, and what would help."""
 
-_OLDEST: Final = (12, 8)
-"""The oldest version of cuda-bindings that was tried. It works with drivers that are older, and with later ones."""
+_OLDEST: Final = (12, 9, 1)
+"""The first version of cuda-bindings that lets other threads run while the driver is called."""
 _INSTALL: Final = "pip install 'adstack[cuda]'"
 _DRIVER: Final = "install the driver; of CUDA's other parts only the Python package cuda-bindings is needed"
 _INTERFACE: Final = 12010
@@ -26,7 +27,7 @@ def missing() -> Missing | None:
     """What keeps the driver from being called at all, if anything does."""
     try:
         version = str(importlib.import_module("cuda.bindings").__version__)
-        if tuple(map(int, version.split(".")[:2])) < _OLDEST:
+        if tuple(map(int, re.findall(r"\d+", version)[:3])) < _OLDEST:
             return f"the Python package cuda-bindings is of version {version}", f"{_INSTALL} --upgrade"
         declarations().cuDriverGetVersion()
     except ModuleNotFoundError:

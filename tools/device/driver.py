@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -283,8 +284,8 @@ def main() -> int:
     bench = Bench()
     declared = bindings.declarations().CUDA_VERSION
     results = {"device": str(bench.device.device), "declarations": f"CUDA {declared // 1000}.{declared % 1000 // 10}"}
-    results |= {check.__name__: outcome(lambda check=check: check(bench)) for check in CHECKS}
-    results |= {name: outcome(lambda name=name: alone(name)) for name in ALONE}
+    results |= {check.__name__: outcome(partial(check, bench)) for check in CHECKS}
+    results |= {name: outcome(partial(alone, name)) for name in ALONE}
     print(json.dumps(results, indent=1))
     return int(any(said.startswith("wrong") for said in results.values()))
 

@@ -122,6 +122,7 @@ class Played:
         told: kernel launches and nodes as (function, grid, block, first word), in order.
         kernels: name -> what it does with its grid, its block and the address of its words. Others do nothing.
         limit: the bytes of the device's own heap.
+        functions: that were asked for; others may be put in their place before.
     """
 
     def __init__(self, path: str) -> None:
@@ -132,7 +133,7 @@ class Played:
         self.kernels: dict[str, Callable[[int, int, int], None]] = {}
         self.limit = 8 << 20
         self.memory: dict[int, Any] = {}
-        self._functions: dict[str, Any] = {}
+        self.functions: dict[str, Any] = {}
         self._handles = 0x1000
         self._options: dict[int, int] = {}
         self._names: dict[int, str] = {}
@@ -154,15 +155,15 @@ class Played:
         return 0
 
     def _function(self, name: str) -> Any:
-        if name not in self._functions and name in prototypes():
+        if name not in self.functions and name in prototypes():
             kinds = [TYPES.get(kind, ctypes.c_uint) for kind in prototypes()[name]]
 
             def called(*args: int) -> int:
                 self.calls.append((name, [*args]))
                 return self.codes[name] if name in self.codes else self._act(name, *args) or 0
 
-            self._functions[name] = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(called)
-        return self._functions.get(name)
+            self.functions[name] = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(called)
+        return self.functions.get(name)
 
     def _act(self, name: str, *args: int) -> int | None:
         if name in _FIRST_OF_ALL:

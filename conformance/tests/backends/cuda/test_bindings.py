@@ -143,6 +143,29 @@ for code in (2, 700, 12345):
     assert told(program, tmp_path) == [f"{call} failed: {words}" for call, words in zip(calls, meanings, strict=True)]
 
 
+def test_other_threads_run_while_the_driver_is_called(tmp_path):
+    """Its part is played by a function of C that sleeps for as many microseconds as it is handed."""
+    program = """
+import ctypes, threading, time
+
+played.functions["cuInit"] = ctypes.CDLL(None).usleep
+from adstack.backends.cuda import bindings
+
+turns = [bindings.call("cuInit", 1)]
+
+def count():
+    while len(turns) < 20:
+        turns.append(time.sleep(0.001))
+
+thread = threading.Thread(target=count)
+thread.start()
+bindings.call("cuInit", 900_000)
+print(len(turns))
+thread.join()
+"""
+    assert int(run(program, tmp_path)) == 20
+
+
 def test_machine_code_calls_what_the_driver_gives_for_cuda_12(tmp_path):
     program = """
 functions = device.functions()
