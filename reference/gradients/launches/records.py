@@ -258,7 +258,7 @@ class Records:
             self._records.pop(self._gone.popleft(), None)
         self._look_for_unnoted()
         self._taped = False
-        record = Record(argument_key(call, self._gone.append))
+        record = Record(argument_key(self._made, call, self._gone.append))
         shapes = {name: buffer.shape for name, buffer in call.arrays.items()}
         reads = self._made.plan.compiled.reach(call.scalars, shapes).read
         for name in (*self.fields, *self.arrays):
@@ -299,7 +299,7 @@ class Records:
 
         AdstackDataAccessError if it may have been recorded by a tape, and what it needs may have changed since.
         """
-        record = self._records.get(argument_key(call, _nobody).value)
+        record = self._records.get(argument_key(self._made, call, _nobody).value)
         if record is not None and record.key.alive:
             return record
         unclear = self._tape is not None and (self._takes_arguments or self._is_taped)
