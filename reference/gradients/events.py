@@ -12,6 +12,7 @@ from ..launch.arguments import Call
 from ..launch.specialisation import Specialisation
 from ..runtime.compiler import MOST_REACHES
 from ..runtime.memory.buffers import Array, Buffer
+from ..runtime.scalar_bits import scalar_bits
 from .memory.undo import Change, Overwritten, Touched, identity
 from .modes.companions import accompanied, companion_memory
 from .modes.differentiated import Differentiated
@@ -37,9 +38,9 @@ def key_of(made: Specialisation, call: Call) -> Any:
     if not accompanied(made, "grad") or any(loan.copy is not None for loan in call.loans or ()):
         return None
     if not call.arrays and not call.scalars:
-        return made, (), ()
+        return made, b"", ()
     arrays = sorted((name, identity(buffer)) for name, buffer in call.arrays.items() if not name.endswith(".grad"))
-    return made, tuple(map(repr, call.scalars)), tuple(arrays)
+    return made, scalar_bits(made.plan.compiled.program.params, call.scalars), tuple(arrays)
 
 
 @dataclass

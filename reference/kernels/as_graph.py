@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ..launch.arguments import Call
-from ..launch.specialisation import Specialisation
+from ..launch.specialisation import Arguments, Specialisation
 from ..runtime.graphs import Planned, captured
 from ..runtime.protocol.abilities import rebinding
-from ..runtime.protocol.backend import Scalars
+from ..runtime.scalar_bits import scalar_bits
 from ..runtime.state import Runtime
 
 __all__ = ["launch"]
@@ -20,9 +20,9 @@ def launch(specialisation: Specialisation, call: Call, runtime: Runtime) -> obje
     if graphed is None or graphed is False:
         return _first(specialisation, call, runtime)
     known, graph = graphed
-    arguments = _arguments(call)
+    arguments = _arguments(specialisation, call)
     if known != arguments or not graph.alive:
-        if not graph.alive or not graph.rebind(Planned(specialisation.plan, arguments[0], call.arrays)):
+        if not graph.alive or not graph.rebind(Planned(specialisation.plan, tuple(call.scalars), call.arrays)):
             specialisation.graph = None
             return launch(specialisation, call, runtime)
         specialisation.graph = arguments, graph
@@ -41,9 +41,11 @@ def _first(specialisation: Specialisation, call: Call, runtime: Runtime) -> obje
         return specialisation.launch(call)
     planned = Planned(specialisation.plan, tuple(call.scalars), call.arrays)
     graph = captured(runtime.backend, [planned], lambda: specialisation.launch(call))
-    specialisation.graph = False if graph is None else (_arguments(call), graph)
+    specialisation.graph = False if graph is None else (_arguments(specialisation, call), graph)
     return None
 
 
-def _arguments(call: Call) -> tuple[Scalars, dict[str, int]]:
-    return tuple(call.scalars), {name: id(buffer) for name, buffer in call.arrays.items()}
+def _arguments(specialisation: Specialisation, call: Call) -> Arguments:
+    """Equal for calls that the same launches serve."""
+    bits = scalar_bits(specialisation.plan.compiled.program.params, call.scalars)
+    return bits, {name: id(buffer) for name, buffer in call.arrays.items()}

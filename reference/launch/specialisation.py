@@ -21,11 +21,11 @@ from .arguments import Call
 from .lifetimes import Attribute, Data, Life, attributes, objects_of, valueless
 from .results import result_value
 
-__all__ = ["LaunchRecords", "Specialisation", "run_plan", "specialise"]
+__all__ = ["Arguments", "LaunchRecords", "Specialisation", "run_plan", "specialise"]
 
 
-Arguments = tuple[Scalars, dict[str, int]]
-"""What a call passed: its scalars, and which memory, by the names of places."""
+Arguments = tuple[bytes, dict[str, int]]
+"""What a call passed: the bits of its scalars, and which memory, by the names of places."""
 
 
 class LaunchRecords(Protocol):

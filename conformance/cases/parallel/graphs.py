@@ -1,5 +1,7 @@
 """Graphs: calls of kernels recorded in a block, and launched together."""
 
+import math
+
 from adstack.conformance.case import Raises, Run, case
 from adstack.conformance.gradients import EXACT, agrees, real
 
@@ -282,3 +284,22 @@ def gradients_of_a_kernel_whose_tasks_are_one(qd, dtype):
         return [a * a for a in x], [a * a * a / 2 for a in x]
 
     return agrees(k, plain, {x: [0.5, -1.0, 2.0, 0.25]}, [t, y])
+
+
+@case(rules=["parallel.graph-kernel"], dtypes=["f64"], options={"default_fp": "dtype"})
+def a_kernel_whose_tasks_are_one_tells_zeros_apart(qd, dtype):
+    """What was kept for 0.0 is not done again for -0.0, which equals it."""
+    x, y = (qd.field(dtype, shape=2) for _ in range(2))
+
+    @qd.kernel(graph=True)
+    def k(s: dtype):
+        for i in x:
+            x[i] = 1.0 / s
+        for i in y:
+            y[i] = x[i]
+
+    def program():
+        for s in (0.0, 0.0, -0.0):
+            k(s)
+
+    return Run(program, expect={y: [-math.inf] * 2})

@@ -39,6 +39,8 @@ __all__ = ["Record", "Records", "records_of"]
 
 MOST: Final = 1 << 16
 """How many launches of a kernel with different arguments are noted."""
+OTHER: Final = (-1,)
+"""What stands for generations where launches that are not noted did not find the memory of now."""
 
 
 class Record:
@@ -194,9 +196,6 @@ class Records:
             self._records.clear()
             self._taped, self._tape = False, None
             return self._made.run(call)  # which is known by its number
-        for name in self.arrays:
-            if call.arrays[name].owned and name not in call.lent:
-                call.arrays[name].watched(self)
         record = self._record(call)
         self._pending = kept_launches(self._made, call, self._way, self._runtime)
         earlier = self._records.pop(record.key.value, None)  # nobody will ask for that one again
@@ -223,18 +222,40 @@ class Records:
     def note_taped(self, call: Call) -> None:
         """A tape has launched, and differentiates it: outside, that can be done as long as nothing is written.
 
-        Which of its launches had which arguments is not noted: what counts is what the first of them found.
+        Which of its launches had which arguments is not noted: what counts is what the first of them found, and what
+        launches outside found that are forgotten now.
         """
-        if not (self._taped and self._takes_arguments):
+        if not self._takes_arguments:
             self._tape = self._generations(call)
+        elif not self._taped:
+            self._look_for_unnoted()
+            if self._found_others(call):
+                self._tape = OTHER
+            elif self._tape is None:
+                self._tape = self._generations(call)
         self._forget_all()
         if self._takes_arguments and not self._notes:
             self._notes = True  # later launches have to be told from those
             invalidate()
 
+    def _found_others(self, call: Call) -> bool:
+        """Whether a known launch found something else in memory than a launch with these arguments finds now."""
+        if self._unnoted or self._forgot or (self._hidden and self.arrays):
+            return True
+        buffers = [self.memory(name, call) for name in (*self.fields, *self.arrays)]
+        if not self._records or not buffers:
+            return False
+        if call.lent or not self._needs.keys() <= {id(buffer) for buffer in buffers}:
+            return True
+        first = min(record.number for record in self._records.values())
+        return any(
+            buffer.shared or not buffer.owned or (buffer.watch is not None and buffer.watch.since(first))
+            for buffer in buffers
+        )
+
     def begin_late(self) -> None:
         """There were launches before anything had a gradient: what they found is not known."""
-        self._tape = (-1,) if self.fields or self.arrays else ()
+        self._tape = OTHER if self.fields or self.arrays else ()
         self._forget_all()
 
     def _forget_all(self) -> None:
@@ -253,12 +274,15 @@ class Records:
         self._keep(record, call)
 
     def _record(self, call: Call) -> Record:
-        """A record of a launch to come: of what it may read."""
+        """A record of a launch: of what it may read, which is watched from now on."""
         while self._gone:
             self._records.pop(self._gone.popleft(), None)
         self._look_for_unnoted()
+        for name in self.arrays:
+            if call.arrays[name].owned and name not in call.lent:
+                call.arrays[name].watched(self)
         self._taped = False
-        record = Record(argument_key(call, self._gone.append))
+        record = Record(argument_key(self._made, call, self._gone.append))
         shapes = {name: buffer.shape for name, buffer in call.arrays.items()}
         reads = self._made.plan.compiled.reach(call.scalars, shapes).read
         for name in (*self.fields, *self.arrays):
@@ -299,7 +323,7 @@ class Records:
 
         AdstackDataAccessError if it may have been recorded by a tape, and what it needs may have changed since.
         """
-        record = self._records.get(argument_key(call, _nobody).value)
+        record = self._records.get(argument_key(self._made, call, _nobody).value)
         if record is not None and record.key.alive:
             return record
         unclear = self._tape is not None and (self._takes_arguments or self._is_taped)

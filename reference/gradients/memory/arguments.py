@@ -6,10 +6,12 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ...runtime.scalar_bits import scalar_bits
 from .undo import identity
 
 if TYPE_CHECKING:
     from ...launch.arguments import Call
+    from ...launch.specialisation import Specialisation
 
 __all__ = ["ArgumentKey", "argument_key"]
 
@@ -34,7 +36,7 @@ class ArgumentKey:
         return all(owner() is not None for owner in self.owners)
 
 
-def argument_key(call: Call, gone: Callable[[tuple[object, ...]], None]) -> ArgumentKey:
+def argument_key(made: Specialisation, call: Call, gone: Callable[[tuple[object, ...]], None]) -> ArgumentKey:
     """The key of a call; `gone` is told of its value when one of its arrays is not there any more."""
     if not call.arrays and not call.scalars:
         return ArgumentKey((), [])
@@ -44,7 +46,7 @@ def argument_key(call: Call, gone: Callable[[tuple[object, ...]], None]) -> Argu
         if not name.endswith(".grad"):
             original = originals.get(name)
             arrays.append((name, identity(buffer) if original is None else _place(original)))
-    value = tuple(map(repr, call.scalars)), tuple(arrays)
+    value = scalar_bits(made.plan.compiled.program.params, call.scalars), tuple(arrays)
 
     def forget(_: weakref.ReferenceType[object]) -> None:
         gone(value)

@@ -19,6 +19,7 @@ from ...analysis.may_access import Accesses
 from ...analysis.must_access import must_access
 from ...ir.structure import Program
 from ..protocol.backend import Backend, Scalars
+from ..scalar_bits import scalar_bits
 
 __all__ = ["History", "Written", "is_recomputed"]
 
@@ -202,7 +203,10 @@ class _Comparison:
 
     def _compared(self, one: Written, other: Written, depth: int) -> bool:
         plan, memory = one.plan, one.memory
-        if plan is None or plan is not other.plan or list(map(repr, one.scalars)) != list(map(repr, other.scalars)):
+        if plan is None or plan is not other.plan:
+            return False
+        params = plan.compiled.program.params
+        if scalar_bits(params, one.scalars) != scalar_bits(params, other.scalars):
             return False
         if depth == 0 or one.unwatched != other.unwatched or memory != other.memory:
             return False
