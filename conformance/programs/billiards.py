@@ -75,6 +75,10 @@ class Program:
 
     def forward(self):
         """All steps, and the loss."""
+        self.clear()
+        self.simulate()
+
+    def simulate(self):
         self.place()
         for t in range(self.steps):
             self.collide(t)
@@ -85,7 +89,7 @@ class Program:
         """The loss and its gradients."""
         self.clear()
         with qd.ad.Tape(self.loss):
-            self.forward()
+            self.simulate()
         return self.loss[None]
 
     def update(self):

@@ -62,7 +62,9 @@ class Program:
         measure(self.x, self.wanted, self.loss, self.steps)
 
     def differentiate(self):
-        """The loss and its gradients."""
+        """The loss and its gradients, which add up in arrays."""
+        for array in (self.x, self.v, self.strength):
+            array.grad.fill(0.0)
         with qd.ad.Tape(self.loss):
             self.forward()
         return self.loss[0]

@@ -112,6 +112,10 @@ class Program:
 
     def forward(self):
         """All steps, and the loss."""
+        self.clear()
+        self.simulate()
+
+    def simulate(self):
         for t in range(self.steps):
             self.find_center(t)
             self.look(t)
@@ -124,7 +128,7 @@ class Program:
         """The loss and its gradients."""
         self.clear()
         with qd.ad.Tape(self.loss):
-            self.forward()
+            self.simulate()
         return self.loss[None]
 
     def update(self):

@@ -84,6 +84,10 @@ class Program:
 
     def forward(self):
         """All steps, and the loss."""
+        self.clear()
+        self.simulate()
+
+    def simulate(self):
         for t in range(self.steps):
             self.pull(t)
             self.advance(t)
@@ -93,7 +97,7 @@ class Program:
         """The loss and its gradients."""
         self.clear()
         with qd.ad.Tape(self.loss):
-            self.forward()
+            self.simulate()
         return self.loss[None]
 
     @qd.kernel

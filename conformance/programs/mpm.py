@@ -113,6 +113,10 @@ class Program:
 
     def forward(self):
         """All steps, and the loss."""
+        self.clear()
+        self.simulate()
+
+    def simulate(self):
         self.begin()
         for t in range(self.steps):
             self.to_grid(t)
@@ -125,7 +129,7 @@ class Program:
         """The loss and its gradients."""
         self.clear()
         with qd.ad.Tape(self.loss):
-            self.forward()
+            self.simulate()
         return self.loss[None]
 
     def update(self):
