@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -24,6 +25,7 @@ EPILOG: Final = """\b
 Examples:
   adstack bench
   adstack bench --rows nop,args --rounds 30
+  adstack bench -b cpu --rows '*program-*' --against quadrants,taichi --rounds 5
   adstack bench --against quadrants,jax --python quadrants=~/peers/bin/python --json bench.json
 
 Exit status: 0 if adstack has a figure in every row, 1 if not; 2 if the command line is wrong.
@@ -31,14 +33,16 @@ Exit status: 0 if adstack has a figure in every row, 1 if not; 2 if the command 
 
 
 def _listed(known: Sequence[str]) -> Callable[[click.Context, click.Parameter, str], tuple[str, ...]]:
-    """Reads names with commas between them."""
+    """Reads names or patterns of names, with commas between them."""
 
     def read(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
-        names = tuple(filter(None, (name.strip() for name in value.split(","))))
-        for name in names:
-            if name not in known:
-                raise click.BadParameter(f"{name!r}; there are {', '.join(known)}")
-        return names
+        names: list[str] = []
+        for pattern in filter(None, (part.strip() for part in value.split(","))):
+            matches = fnmatch.filter(known, pattern)
+            if not matches:
+                raise click.BadParameter(f"{pattern!r}; there are {', '.join(known)}")
+            names += matches
+        return tuple(dict.fromkeys(names))
 
     return read
 
@@ -59,7 +63,14 @@ def _listed(known: Sequence[str]) -> Callable[[click.Context, click.Parameter, s
     metavar="NAMES",
     default=",".join(DEFAULT),
     callback=_listed(tuple(ROWS)),
-    help=f"What to measure, with commas between them: {', '.join(ROWS)}.",
+    help=f"What to measure, names or patterns with commas between them: {', '.join(ROWS)}.",
+)
+@click.option(
+    "--size",
+    type=click.Choice(["reduced", "full"]),
+    default="full",
+    show_default=True,
+    help="Of the programs (the rows *program-*).",
 )
 @click.option("--rounds", type=click.IntRange(min=1), default=15, show_default=True, help="Samples of each.")
 @click.option(
@@ -78,6 +89,7 @@ def bench(
     backends: tuple[str, ...],
     against: tuple[str, ...],
     rows: tuple[str, ...],
+    size: str,
     rounds: int,
     pythons: dict[str, str],
     json_file: Path | None,
@@ -91,7 +103,7 @@ def bench(
     missing = [name for name in backends if name not in available]
     if missing or not available:
         raise click.UsageError(f"no backend {', '.join(missing)} that compiles here; there are {', '.join(available)}")
-    runs = [_run(arch, against, chosen(rows), rounds, pythons) for arch in backends or available]
+    runs = [_run(arch, against, chosen(rows, size), rounds, pythons) for arch in backends or available]
     for run in runs:
         run.show(console())
     if json_file is not None:

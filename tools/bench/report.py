@@ -60,6 +60,7 @@ class Run:
             "name": row.name,
             "title": row.title,
             "kind": row.kind,
+            **({"size": row.size} if row.size else {}),
             "results": {s.name: self._result(row, s) for s in self.subjects},
         }
 
@@ -71,6 +72,8 @@ class Run:
             "wall": figure(samples.wall).record(),
             "samples": [float(f"{s:.4g}") for s in samples.wall],
         }
+        if samples.outcome:
+            result["outcome"] = samples.outcome
         found, of_cpu = self.ratio(row, subject), self.ratio(row, subject, cpu=True)
         if found is not None:
             result["ratio"] = found.record()

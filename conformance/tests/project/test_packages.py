@@ -27,7 +27,7 @@ ROOMS = {
         *("launch", "gradients", "kernels", "oracle", "error_analysis", "ad", "inspection", "spec"),
     },
     "backends": {"shared", "hostcall", "codegen_llvm", "codegen_spirv", "cpu", "cuda", "amdgpu", "vulkan", "metal"},
-    "conformance": {"cases", "harness", "subjects", "fuzz", "report", "results", "tests"},
+    "conformance": {"cases", "harness", "programs", "subjects", "fuzz", "report", "results", "tests"},
     "tools": {"accuracy", "bench", "device", "mutation", "terminal"},
 }
 

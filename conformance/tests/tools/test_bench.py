@@ -224,7 +224,9 @@ SLOW = ("recurrence", "recurrence-reverse", "gather")
 """Steady rows that are too much for an interpreter."""
 
 
-@pytest.mark.parametrize("row", [name for name, row in ROWS.items() if row.kind == "steady" and name not in SLOW])
+@pytest.mark.parametrize(
+    "row", [name for name, row in ROWS.items() if row.kind == "steady" and not row.size and name not in SLOW]
+)
 def test_the_language_runner_times_every_row_on_the_reference(row: str):
     with Worker(subjects.mine("reference").command) as worker:
         answer = worker.ask({"row": row, "kind": "steady", "calls": 2, "cache": ""})
@@ -239,11 +241,31 @@ def test_the_language_runner_times_cold_rows_on_the_best_backend(row: str):
     assert answer["wall"] > 0
 
 
+@pytest.mark.parametrize("kind", ["steady", "cold"])
+def test_the_language_runner_times_programs(kind: str):
+    (arch, *_) = (*compiled_backends(), "reference")
+    with Worker(subjects.mine(arch).command) as worker:
+        row = "program-charges" if kind == "steady" else "first-program-charges"
+        answer = worker.ask({"row": row, "kind": kind, "calls": 1, "cache": "", "size": "reduced"})
+    assert answer["wall"] > 0
+    assert ("outcome" in answer) == (kind == "cold")
+    if kind == "cold":
+        assert answer["outcome"]["loss"] > 0
+        assert answer["outcome"]["strength"] > 0
+
+
+def test_programs_have_the_size_that_is_asked_for():
+    assert {row.size for row in chosen(["nop", "program-wave"], "reduced")} == {"", "reduced"}
+    assert {row.size for row in chosen([name for name in ROWS if "program" in name])} == {"full"}
+    assert not any("program" in name for name in DEFAULT)
+
+
 @pytest.mark.parametrize("module", ["language", "jax_scan"])
 def test_runners_know_every_row(module: str):
-    """But those that have no meaning in JAX."""
+    """But those that have no meaning in JAX, and the programs, which are files of their own."""
     runner = importlib.import_module(f"adstack.tools.bench.runners.{module}")
-    elsewhere = {"tape", "element-read", "element-write", "first-cached"} if module == "jax_scan" else set()
+    elsewhere = {name for name, row in ROWS.items() if row.size}
+    elsewhere |= {"tape", "element-read", "element-write", "first-cached"} if module == "jax_scan" else set()
     known = {name for name in ROWS if name in runner.ROWS or name.startswith(("many", runner.MANY_GRADIENT))}
     assert known == set(ROWS) - elsewhere
     assert known >= runner.ROWS.keys()
@@ -337,7 +359,7 @@ def test_the_command_measures_and_writes(tmp_path: Path):
         assert CliRunner().invoke(bench, ["--rows", "nop"]).exit_code == 2
         return
     file = tmp_path / "new" / "bench.json"
-    done = CliRunner().invoke(bench, ["--rows", "nop,element-read", "--rounds", "2", "--json", str(file)])
+    done = CliRunner().invoke(bench, ["--rows", "n[!a]p,element-r*", "--rounds", "2", "--json", str(file)])
     assert done.exit_code == 0, done.output
     (run,) = json.loads(file.read_text())[:1]
     assert [row["name"] for row in run["rows"]] == ["nop", "element-read"]
