@@ -202,6 +202,7 @@ class CpuBackend:
             goes_on=executable.go_on,
             keep=(self, executable),
             depths=ctypes.addressof(executable.depths) if executable.sizes else 0,
+            sized=executable.address + 8 * executable.sized_slot,
         )
 
     def synchronize(self) -> None:

@@ -131,7 +131,7 @@ def _program_words(entry: Entry) -> dict[str, int]:
         "launch_slot": entry.slots + 8 * own["launch"],
         "release": int(entry.long),
         "depths": entry.depths,
-        "sized_slot": entry.slots + 8 * own["sized"] if entry.depths else 0,
+        "sized_slot": entry.sized,
     }
 
 

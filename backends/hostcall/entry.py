@@ -42,6 +42,7 @@ class Entry:
         keep: what all these addresses point to.
         marks: place name -> slot of the address where launches note that they use its memory, if they do.
         depths: address of the word that says whose depths of adstacks stand: see `record`; 0 if it has none.
+        sized: address of the word where a launch is told that they stand.
     """
 
     program: Program
@@ -58,3 +59,4 @@ class Entry:
     keep: tuple[object, ...] = field(repr=False)
     marks: Mapping[str, int] = field(default_factory=dict)
     depths: int = 0
+    sized: int = 0

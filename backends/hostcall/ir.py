@@ -112,6 +112,7 @@ drop:
   call void @Py_DecRef(ptr %rest)
   br label %over
 over:
+  %complete = phi i1 [ true, %ran ], [ false, %ask ], [ true, %drop ]
   br label %more
 more:
   %k = phi i64 [ 0, %over ], [ %k.next, %next ]
@@ -131,8 +132,8 @@ settle:
   %error = load i64, ptr %errors, align 8
   %deep = load i64, ptr %overflow, align 8
   %reported = or i64 %error, %deep
-  %anything = or i64 %reported, %code
-  %smooth = icmp eq i64 %anything, 0
+  %unreported = icmp eq i64 %reported, 0
+  %smooth = and i1 %unreported, %complete
   br i1 %smooth, label %keep, label %end
 keep:
   store i64 %memo, ptr %depths, align 8

@@ -52,8 +52,9 @@ class Executable:
         layouts: where its adstacks are.
         sizes: memory of its place "depths", if it has one.
         depths: what stood there; not any more if `stale`.
-        settled: whether the last launch has come to its end, so that the depths stand that it computed.
-        repeated: whether it was a graph that launched it last.
+        by_graph: a word that is 1 if it was a graph that launched it last, else 0.
+        standing: the word that says whose depths stand: 1 for Python's last launch, else see `hostcall.record`.
+        read: the number of the last launch whose reports have been looked at.
         binder: what is bound for its tasks, where memory is not reached by addresses.
         shapes: extents of its places when it was last launched.
         scalars: of the last launch that Python made.
@@ -78,13 +79,37 @@ class Executable:
     sizes: Piece | None = None
     depths: list[int] = field(default_factory=list)
     stale: bool = True
-    settled: bool = False
-    repeated: bool = False
+    standing: ctypes.c_int64 = field(default_factory=ctypes.c_int64)
+    by_graph: ctypes.c_int64 = field(default_factory=ctypes.c_int64)
+    read: int = 0
     binder: Binder | None = None
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     scalars: Scalars = ()
     launcher: Launcher | None = None
     _number: ctypes.c_int64 = field(default_factory=ctypes.c_int64)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the last launch from Python has come to its end, so that the depths stand that it computed."""
+        return self.standing.value == 1
+
+    @settled.setter
+    def settled(self, done: bool) -> None:
+        self.standing.value = int(done)
+
+    @property
+    def repeated(self) -> bool:
+        """Whether it was a graph that launched it last."""
+        return bool(self.by_graph.value)
+
+    @repeated.setter
+    def repeated(self, by_graph: bool) -> None:
+        self.by_graph.value = int(by_graph)
+
+    @property
+    def unread(self) -> bool:
+        """Whether it may have reported something since anybody looked."""
+        return self.last_launch > self.read
 
     @property
     def number(self) -> int:
@@ -134,7 +159,12 @@ class Executable:
         sites = self.emitted.sites
         if self.repeated and (not record[0] or sites[record[1]].kind == "claims"):
             return self._outgrown(overflow, record)
-        return failure(sites, record, self.shapes) if record[0] else overflow_error(sites, overflow)
+        return failure(sites, record, self._extents()) if record[0] else overflow_error(sites, overflow)
+
+    def _extents(self) -> dict[str, tuple[int, ...]]:
+        """The extents of its places in the last launch."""
+        by_machine_code = self.launcher is not None and self.launcher.number > self.number
+        return self.launcher.shapes() if self.launcher is not None and by_machine_code else self.shapes
 
     def _outgrown(self, overflow: Sequence[int], record: Sequence[int]) -> AdstackError:
         """The same where a graph has kept adstacks that are too small."""

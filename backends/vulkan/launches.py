@@ -18,6 +18,7 @@ from .executable import Executable
 from .graphs import Graphs
 from .layout import Piece, mapped
 from .shared import Shared
+from .shortcuts import Launcher
 
 __all__ = ["Launches"]
 
@@ -45,6 +46,18 @@ class Launches:
         """Run all tasks in order; gives the program's results, which waits, if it has any."""
         with self._common.lock, uninterrupted():
             return self._launch(executable, scalars, bindings)
+
+    def relaunch(self, executable: Executable, launcher: Launcher) -> None:
+        """Make the launch that machine code has counted and left to Python, as adstacks must be laid out for it."""
+        with self._common.lock, uninterrupted():
+            bindings = launcher.bindings()
+            executable.settled = bindings.sized  # which machine code has compared
+            self.count.value -= 1
+            try:
+                self._launch(executable, launcher.scalars(), bindings)
+            finally:
+                executable.settled = False  # machine code remembers what depths depend on, and for whom they stand
+            launcher.lay_out(executable.layouts, executable.words, executable.depths)
 
     def _launch(self, executable: Executable, scalars: Scalars, bindings: Bindings) -> Scalars:
         if executable.repeated:
@@ -112,13 +125,8 @@ class Launches:
         pipeline = executable.pipelines[number]
         groups = pipeline.groups(iterations, self._most)
         if number in executable.context.heaps:
-            groups = self._lay_out(executable, number, piece, self._threads(pipeline, iterations))
+            groups = self._lay_out(executable, number, piece, pipeline.threads(iterations, self._most))
         self._run(executable, pipeline, piece, groups, bindings)
-
-    def _threads(self, pipeline: Pipeline, iterations: int | None) -> int:
-        """How many threads may need rows for their adstacks."""
-        threads = pipeline.groups(iterations, self._most) * pipeline.local_size
-        return min(iterations or threads, threads)
 
     def _words(self, executable: Executable, counts: Sequence[int | None]) -> Piece:
         """Memory for the words of a launch; apart from the batch's if the launch may have to wait in between."""
@@ -136,7 +144,7 @@ class Launches:
             return False
         layouts, depths, pipelines = executable.layouts, executable.depths, executable.pipelines
         heaps = (number for number in executable.context.heaps if counts[number] != 0)
-        return all(layouts.stands(k, self._threads(pipelines[k], counts[k]), depths) for k in heaps)
+        return all(layouts.stands(k, pipelines[k].threads(counts[k], self._most), depths) for k in heaps)
 
     def _lay_out(self, executable: Executable, number: int, piece: Piece, threads: int) -> int:
         """Make a task's adstacks ready for up to so many threads; gives how many workgroups run."""
@@ -184,19 +192,18 @@ class Launches:
     def settle(self) -> None:
         """Wait for everything, and raise the first thing that went wrong in it, once."""
         self._stream.finish()
-        if self._common.unread or self._common.outside.any:
+        if self._common.reporting or self._common.outside.any:
             with uninterrupted():
                 self._raise_reported()
 
     def _raise_reported(self) -> None:
-        launched = list(self._common.unread.values())
-        self._common.unread.clear()
+        launched = self._common.take_reporting()
         for error in filter(None, [self._common.outside.taken(), *(one.failure() for one in launched)]):
             raise error
 
     def seen(self, storage: Piece) -> None:
         """Wait for what may touch a piece, so that the host may."""
-        if self._common.unread and storage.batch > self._stream.device.finished:
+        if self._common.reporting and storage.batch > self._stream.device.finished:
             self.settle()
         else:
             self._stream.wait(storage.batch)

@@ -103,22 +103,42 @@ class VulkanBackend:
         """The scalar arguments of its last launch; None for floats that machine code passed."""
         launcher = executable.launcher
         by_python = launcher is None or launcher.number <= executable.number
-        return executable.scalars if launcher is None or by_python else launcher.scalars()
+        return executable.scalars if launcher is None or by_python else launcher.integers()
 
     def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., object] | None:
         """A builtin that records the launch; none where Python must look after it, or memory is the host's own."""
-        pipelines, extents, binder = executable.pipelines, executable.extents, executable.binder
-        work = Work(executable.program, executable.context, pipelines, extents, self._groups, binder)
+        work = self._work(executable)
         foreign = any(isinstance(argument, HostArgument) for argument in wanted.arguments)
-        if executable.waits or executable.reports or foreign or not work.is_plain:
+        if executable.waits or foreign or wanted.sizes is None or not work.is_plain:
             return None
         with self.common.lock:
-            if executable.launcher is None:
-                executable.launcher = Launcher(work, executable.words, self.stream, self.common.lock)
-                executable.launcher.number = executable.number
+            launcher = executable.launcher
+            if launcher is None:
+                launcher = executable.launcher = Launcher(work, executable.words, self.stream, self.common.lock)
+                launcher.number = executable.number
                 rewired()  # that number stands elsewhere now
+                if executable.reports:
+                    self.common.served[id(executable)] = executable
         launches = ctypes.addressof(self._launches.count)
-        return calls.make(executable.launcher.entry(launches, self, executable), wanted)
+
+        def goes_on(_: int) -> None:
+            if not launcher.record():
+                self._launches.relaunch(executable, launcher)
+
+        return calls.make(launcher.entry(launches, goes_on, self, executable), wanted)
+
+    def _work(self, executable: Executable) -> Work:
+        return Work(
+            executable.program,
+            executable.context,
+            executable.pipelines,
+            executable.extents,
+            self._groups,
+            executable.by_graph,
+            self.common.heap.version,
+            executable.standing,
+            executable.binder,
+        )
 
     def address(self, storage: Piece) -> int:
         """Where a launch finds the memory."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from weakref import WeakValueDictionary
 
 from adstack.backends.codegen_spirv.assembly.traits import Traits
 from adstack.backends.shared.kept import default_folder
@@ -37,7 +38,8 @@ class Shared:
     """What all backends of a process have in common, so that opening another one costs nothing.
 
     Attributes:
-        unread: executables launched since anybody waited, whose records are to be looked at.
+        unread: executables that Python has launched since anybody waited, whose records are to be looked at.
+        served: those that machine code launches, too.
         leftovers: what Python has dropped and the device still has.
         outside: records of guarded accesses.
     """
@@ -51,7 +53,22 @@ class Shared:
     lock: DeviceTurn
     leftovers: Leftovers
     unread: dict[int, Executable] = field(default_factory=dict)
+    served: WeakValueDictionary[int, Executable] = field(default_factory=WeakValueDictionary)
     outside: Outside = field(default_factory=Outside)
+
+    @property
+    def reporting(self) -> bool:
+        """Whether an executable has been launched since anybody waited whose record is to be looked at."""
+        return bool(self.unread) or any(executable.unread for executable in self.served.values())
+
+    def take_reporting(self) -> list[Executable]:
+        """Those that have; they are looked at now."""
+        by_machine_code = {key: one for key, one in self.served.items() if one.unread}
+        launched = {**self.unread, **by_machine_code}
+        self.unread.clear()
+        for executable in launched.values():
+            executable.read = executable.last_launch
+        return list(launched.values())
 
     def tidy(self) -> None:
         """Give back what was dropped, before more is taken; wait if too much of it is still in use."""

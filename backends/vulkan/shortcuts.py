@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,15 +14,17 @@ from adstack.backends.codegen_spirv.context import Context
 from adstack.backends.hostcall.entry import Entry
 from adstack.errors import InternalError
 from adstack.ir.structure import Program
-from adstack.runtime.protocol.backend import Scalar
+from adstack.runtime.protocol.backend import Bindings, Scalar
 from adstack.runtime.threads.interrupts import uninterrupted
 from adstack.runtime.threads.processes import DeviceTurn
 
+from .adstacks import Layouts
 from .bound import Binder
 from .driver.pipeline import Pipeline
-from .hostcode.counting import TASK, Counted
+from .hostcode.counting import NEVER, TASK, Counted, countable
 from .hostcode.extents import Extent, Read
-from .hostcode.recorder import PLAN, enter, entry
+from .hostcode.plan import PLAN
+from .hostcode.recorder import UNREADY, enter, entry
 from .hostcode.state import ARENA
 from .stream import Stream, aligned
 
@@ -39,6 +41,9 @@ class Work:
 
     Attributes:
         most: workgroups that a task gets.
+        repeated: a word that is 0 unless a graph made the last launch.
+        heap: the version of the heap of adstacks: see `Heap`.
+        depths: the word that says whose depths of adstacks stand: see `hostcall.record`.
         binder: tells what each task has to be bound, where memory is not reached by addresses.
     """
 
@@ -47,13 +52,44 @@ class Work:
     pipelines: Sequence[Pipeline]
     extents: Sequence[Extent]
     most: int
+    repeated: ctypes.c_int64
+    heap: ctypes.c_int64
+    depths: ctypes.c_int64
     binder: Binder | None = None
 
     @property
     def is_plain(self) -> bool:
-        """Whether launches differ in nothing but their arguments: none returns something, or has adstacks."""
+        """Whether machine code can record launches: none returns something, or has the heap bound for its adstacks."""
         context = self.context
-        return not (self.program.results or context.heaps or context.depths) and aligned(context.size) <= ARENA
+        bound = self.binder is not None and (context.heaps or context.depths)
+        return not (self.program.results or bound) and aligned(context.size) <= ARENA
+
+    @property
+    def sizes(self) -> bool:
+        """Whether it computes depths of adstacks."""
+        return any(task.sizes for task in self.program.tasks)
+
+
+@dataclass
+class Noted:
+    """Memory that a launch works on, as far as its words tell.
+
+    Attributes:
+        address: on the device.
+        mark: where the number of the last batch that uses it is noted.
+    """
+
+    address: int
+    mark: int
+
+    @property
+    def batch(self) -> int:
+        """That number."""
+        return ctypes.c_uint64.from_address(self.mark).value
+
+    @batch.setter
+    def batch(self, number: int) -> None:
+        ctypes.c_uint64.from_address(self.mark).value = number
 
 
 class Launcher:
@@ -72,8 +108,8 @@ class Launcher:
         self._methods = lock.acquire, lock.release
         context = work.context
         self.marks = {name: context.words + k for k, name in enumerate(context.pointers)}
-        frame = np.zeros(1 + context.words + len(self.marks), np.uint64)
-        self._slots = frame[1:]
+        frame = np.zeros(1 + context.words + len(self.marks) + 1, np.uint64)
+        self._slots, self._sized = frame[1:], frame[-1:]
         self._slots[: context.words] = words
         self._counted = [
             Counted(pipeline, extent, self._slot, work.most)
@@ -81,6 +117,8 @@ class Launcher:
         ]
         rows = [counted.words for counted in self._counted]
         self._tasks = np.array(rows, np.uint64).reshape(-1, len(TASK))
+        for number, (row, task) in enumerate(zip(self._tasks, work.program.tasks, strict=True)):
+            row[TASK["sizes"]], row[TASK["stacks"]] = bool(task.sizes), number in context.heaps
         self._blocks = np.zeros(len(self.marks), np.uint64)
         self._plan = self._planned()
         frame[0] = self._plan.ctypes.data
@@ -105,16 +143,20 @@ class Launcher:
             "release": id(release),
             "false": id(False),
             "true": id(True),
+            "repeated": ctypes.addressof(self._work.repeated),
+            "sized": self._sized.ctypes.data if self._work.sizes else 0,
+            "heap": ctypes.addressof(self._work.heap) if context.heaps else 0,
         }
         for name, value in words.items():
             plan[PLAN[name]] = value
         return plan
 
-    def entry(self, launches: int, *keep: object) -> Entry:
+    def entry(self, launches: int, goes_on: Callable[[int], object], *keep: object) -> Entry:
         """For calls that machine code serves.
 
         Args:
             launches: the address of the number of launches so far.
+            goes_on: makes the launch whose words stand ready, where machine code can't.
             keep: what must live as long as such calls may come.
         """
         return Entry(
@@ -128,21 +170,27 @@ class Launcher:
             results={},
             long=False,
             failed=lambda: None,
-            goes_on=self.goes_on,
+            goes_on=goes_on,
             keep=(self, *keep),
             marks=self.marks,
+            depths=ctypes.addressof(self._work.depths) if self._work.sizes else 0,
+            sized=self._sized.ctypes.data,
         )
 
-    def goes_on(self, _: int) -> None:
+    def record(self) -> bool:
         """Record the launch whose words stand ready, after what machine code does not do: wait for whoever has the
         lock, hand over a full batch and begin another, bind memory of other blocks than the last launch did.
+
+        Gives False, and has recorded nothing, if depths have to be computed, or adstacks to be laid out.
         """
         with self._lock, uninterrupted():
             if self._work.binder is not None:
                 self._bind(self._work.binder)
             self._stream.room(aligned(self._work.context.size))
-            if enter()(self._slots.ctypes.data, 1):
+            code = enter()(self._slots.ctypes.data, 1)
+            if code not in (0, UNREADY):
                 raise InternalError("a launch could not be recorded")
+            return code == 0
 
     def _bind(self, binder: Binder) -> None:
         """Have the tasks find the memory that is noted behind the launch's words."""
@@ -166,10 +214,47 @@ class Launcher:
         """Where that stands."""
         return int(self._slots.ctypes.data) + 8 * self._work.context.own["launch"]
 
-    def scalars(self) -> list[Scalar | None]:
-        """Its scalar arguments; None for floats."""
+    def scalars(self) -> list[Scalar]:
+        """Its scalar arguments."""
         slots = self._slots
         return [
-            None if dtype.is_float else slots[slot : slot + 1].view(dtype.numpy)[0].item()
+            slots[slot : slot + 1].view(dtype.numpy)[0].item()
             for slot, dtype in zip(self._work.context.params, self._work.program.params, strict=True)
         ]
+
+    def integers(self) -> list[Scalar | None]:
+        """The same; None for floats."""
+        pairs = zip(self.scalars(), self._work.program.params, strict=True)
+        return [None if dtype.is_float else value for value, dtype in pairs]
+
+    def bindings(self) -> Bindings:
+        """The memory that it works on, and whether the depths of its adstacks stand."""
+        storages = {
+            name: Noted(int(self._slots[self._work.context.pointers[name]]), int(self._slots[mark]))
+            for name, mark in self.marks.items()
+        }
+        return Bindings(storages, self.shapes(), bool(self._sized[0]))
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The extents of its places."""
+        slots, extents = self._slots, self._work.context.extents
+        return {
+            place.name: tuple(
+                int(slots[extents[place.name, axis]]) if extent is None else extent
+                for axis, extent in enumerate(place.shape)
+            )
+            for place in self._work.program.places.values()
+            if place.name in self._work.context.pointers
+        }
+
+    def lay_out(self, layouts: Layouts, words: Sequence[int], depths: Sequence[int]) -> None:
+        """Take over where adstacks are, from the words of a launch that Python has made with these arguments."""
+        scalars, shapes = self.scalars(), self.shapes()
+        for number, heap in self._work.context.heaps.items():
+            row, extent = self._tasks[number], self._work.extents[number]
+            iterations = extent.count(scalars, shapes)
+            threads = self._work.pipelines[number].threads(iterations, self._work.most)
+            self._slots[heap.address : heap.end] = words[heap.address : heap.end]
+            stands = layouts.stands(number, threads, depths)
+            row[TASK["covered"]] = countable(extent, iterations) if stands else NEVER
+            row[TASK["heap"]] = self._work.heap.value

@@ -82,8 +82,9 @@ class Loan:
             return
         for place in self._neighbours(call):
             if not written.isdisjoint((self.place, place)):
+                lack = "aligned" if self.original.flags.c_contiguous else "C-contiguous"
                 raise AdstackArgumentError(
-                    f"Invalid value for argument {self.place} - it is not C-contiguous and shares memory with {place}, "
+                    f"Invalid value for argument {self.place} - it is not {lack} and shares memory with {place}, "
                     "and the kernel writes one of them",
                     do="pass a copy",
                 )

@@ -49,6 +49,11 @@ def is_array(value: object) -> bool:
     return isinstance(value, (Ndarray, np.ndarray)) or is_torch(value) or _is_foreign(value)
 
 
+def _is_plain(array: Array) -> bool:
+    """Whether its numbers stand as the processor reads them."""
+    return array.dtype.isnative and array.flags.aligned
+
+
 def _owner(array: Array) -> object:
     """The object whose memory an array is, or is a view of."""
     while isinstance(array.base, np.ndarray):
@@ -129,7 +134,7 @@ class NdarrayParameter:
             tag = value.marked()
             beside = "" if value.grad is None else self._grad_name
             return ArrayArgument(self.name, Ndarray, tag, beside) if tag else None
-        if value.__class__ is not np.ndarray or self.element_shape or not value.dtype.isnative:
+        if value.__class__ is not np.ndarray or self.element_shape or not _is_plain(value):
             return None
         return HostArgument(self.name, np.ndarray, value.data.format, value.ndim)
 
@@ -201,7 +206,7 @@ class NdarrayParameter:
         if isinstance(memory, Buffer):
             call.arrays[place] = memory
             return
-        array = memory if memory.flags.c_contiguous else self._contiguous(memory)
+        array = memory if memory.flags.c_contiguous and memory.flags.aligned else self._contiguous(memory)
         backend = state.current().backend
         storage = backend.adopt(array)
         buffer = Buffer(backend, from_numpy(array.dtype), array.shape, storage, shared=storage is not None)
@@ -214,13 +219,13 @@ class NdarrayParameter:
         call.arrays[place] = buffer
 
     def _contiguous(self, array: Array) -> Array:
-        if not array.flags.f_contiguous:
+        if not (array.flags.c_contiguous or array.flags.f_contiguous):
             raise AdstackArgumentError(
                 f"Invalid value for argument {self.name} - the array is neither C nor Fortran contiguous "
                 f"(strides {array.strides} for shape {array.shape})",
                 do="pass np.ascontiguousarray(array)",
             )
-        return np.ascontiguousarray(array)
+        return np.array(array, order="C")  # it may be contiguous, and only not aligned
 
     def _mismatch(self, what: str, wanted: object, got: object) -> AdstackArgumentError:
         return AdstackArgumentError(

@@ -40,3 +40,8 @@ class Pipeline:
     def groups(self, iterations: int | None, most: int) -> int:
         """Workgroups for so many iterations; as many as there may be where only the device knows how many."""
         return most if iterations is None else min(-(-iterations // self.local_size), most)
+
+    def threads(self, iterations: int | None, most: int) -> int:
+        """How many threads of those have an iteration, at most."""
+        threads = self.groups(iterations, most) * self.local_size
+        return min(iterations or threads, threads)

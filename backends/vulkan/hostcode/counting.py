@@ -15,15 +15,18 @@ from ..driver.pipeline import Pipeline
 from .assembly import load, loop
 from .extents import RULES, Extent, Read
 
-__all__ = ["COUNT", "TASK", "Counted"]
+__all__ = ["COUNT", "NEVER", "TASK", "Counted", "countable"]
 
 _TASK: Final = (
     "pipeline", "repeats", "groups", "axes", "bounds", "steps", "step_count", "local", "layout", "set",
+    "sizes", "stacks", "total", "covered", "heap",
 )  # fmt: skip
 TASK: Final = {name: at for at, name in enumerate(_TASK)}
 """The words of a task: its pipeline; the most workgroups it gets; how many axes it has, or 0 where it gets that many
 workgroups each time; which steps are their bounds; the steps; threads of a workgroup; its layout and descriptor set, 0
-where nothing is bound."""
+where nothing is bound; whether it computes depths of adstacks, and whether it has adstacks in the heap; how many
+iterations it has in the launch at hand, as `countable` says; and for which number of them, and in which version of the
+heap, its adstacks have been laid out."""
 
 _STEP: Final = {name: at for at, name in enumerate(("rule", "a", "b", "spare", "signed", "value"))}
 """The words of a step (see `extents`): its operands, or a constant, or which word of the launch is read; how many of 64
@@ -33,6 +36,10 @@ _RULE: Final = {name: at for at, name in enumerate(("const", "read", *RULES))}
 
 _ENOUGH: Final = (1 << 31) - 1
 """More iterations need no more workgroups."""
+_ALWAYS: Final = (1 << 64) - 1
+"""The number of iterations of a task that gets the same workgroups each time."""
+NEVER: Final = (1 << 64) - 2
+"""No task has so many."""
 
 Array = npt.NDArray[Any]
 
@@ -68,8 +75,18 @@ class Counted:
             "local": pipeline.local_size,
             "layout": 0,
             "set": 0,
+            "sizes": 0,
+            "stacks": 0,
+            "total": 0,
+            "covered": NEVER,
+            "heap": 0,
         }
         self.words = [words[name] for name in TASK]
+
+
+def countable(extent: Extent, iterations: int | None) -> int:
+    """A number of iterations as the word `total` has it."""
+    return _ALWAYS if iterations is None or extent.fixed is not None else min(iterations, _ENOUGH)
 
 
 COUNT: Final = f"""
@@ -164,9 +181,11 @@ entry:
 {load("%steps", "ptr", "%task", 8 * TASK["steps"])}
 {load("%step_count", "i64", "%task", 8 * TASK["step_count"])}
 {load("%local", "i64", "%task", 8 * TASK["local"])}
+  %total.at = getelementptr i64, ptr %task, i64 {TASK["total"]}
   %unknown = icmp eq i64 %axes, 0
   br i1 %unknown, label %all, label %step
 all:
+  store i64 {_ALWAYS - (1 << 64)}, ptr %total.at, align 8
   ret i64 %most
 {
     loop(
@@ -205,6 +224,7 @@ axis.body:
   %k.more = add i64 %k, 1
   br label %axis
 share:
+  store i64 %total, ptr %total.at, align 8
   %less = sub i64 %local, 1
   %up = add i64 %total, %less
   %shared = udiv i64 %up, %local

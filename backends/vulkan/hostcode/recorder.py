@@ -20,17 +20,13 @@ from adstack.backends.shared.object_cache import ObjectCache
 
 from .assembly import load, loop
 from .counting import COUNT, TASK
+from .plan import LAID_OUT, plan_words
 from .state import ARENA, LAUNCHES, LONGEST_RUN, STATE
 
-__all__ = ["PLAN", "enter", "entry", "text"]
+__all__ = ["UNREADY", "enter", "entry", "text"]
 
-_PLAN: Final = (
-    "state", "words", "size", "zeros", "marks", "blocks", "tasks", "task_count", "acquire", "release", "false", "true",
-)  # fmt: skip
-PLAN: Final = {name: at for at, name in enumerate(_PLAN)}
-"""The words of a plan: the stream's state; how many words a launch has, how many bytes of the arena they take, how many
-words of zeros stand behind them; how many pieces of memory it uses, and of which blocks these must be, if that matters;
-its tasks (see `counting`); the methods of the lock, and Python's truth values."""
+UNREADY: Final = 2
+"""What `enter` gives where only Python can make the launch: depths have to be computed, or adstacks laid out."""
 
 _COMPUTE: Final = 0x20
 _BARRIER: Final = "i32 6144, i32 6144, i32 0, i32 1"
@@ -47,11 +43,6 @@ declare void @Py_DecRef(ptr)
 def _state(**wanted: str) -> str:
     """Load words of `%state`: name -> type."""
     return "\n".join(load(f"%{name}", kind, "%state", STATE[name]) for name, kind in wanted.items())
-
-
-def _plan(**wanted: str) -> str:
-    """Load words of `%plan`: name -> type."""
-    return "\n".join(load(f"%{name}", kind, "%plan", 8 * PLAN[name]) for name, kind in wanted.items())
 
 
 _RECORD: Final = f"""
@@ -169,7 +160,7 @@ _READY: Final = f"""
 define internal i1 @ready(ptr %ctx, ptr %plan, ptr %state) {{
 entry:
 {_state(commands="ptr", dispatches="i64", used="i64")}
-{_plan(size="i64", words="i64", marks="i64", blocks="ptr")}
+{plan_words(size="i64", words="i64", marks="i64", blocks="ptr")}
   %closed = icmp eq ptr %commands, null
   %full = icmp uge i64 %dispatches, {LAUNCHES}
   %end = add i64 %used, %size
@@ -209,7 +200,7 @@ _LAUNCH: Final = f"""
 define internal void @launch(ptr %ctx, ptr %plan, ptr %state) {{
 entry:
 {_state(host="ptr", address="i64", used="i64", batch="i64")}
-{_plan(words="i64", size="i64", zeros="i64", marks="i64", tasks="ptr", task_count="i64")}
+{plan_words(words="i64", size="i64", zeros="i64", marks="i64", tasks="ptr", task_count="i64")}
   %target = getelementptr i8, ptr %host, i64 %used
   %base = add i64 %address, %used
   %used.more = add i64 %used, %size
@@ -247,6 +238,10 @@ behind:
         "task",
         "%task_count",
         f'''  %row = getelementptr [{len(TASK)} x i64], ptr %tasks, i64 %task.k
+{load("%sizes", "i64", "%row", 8 * TASK["sizes"])}
+  %sizer = icmp ne i64 %sizes, 0
+  br i1 %sizer, label %task.next, label %task.count
+task.count:
   %groups = call i64 @groups(ptr %ctx, ptr %row)
   %idle = icmp eq i64 %groups, 0
   br i1 %idle, label %task.next, label %task.run
@@ -297,29 +292,32 @@ define i64 @enter(ptr %ctx, i64 %held) {{
 entry:
   %plan.at = getelementptr i64, ptr %ctx, i64 -1
   %plan = load ptr, ptr %plan.at, align 8
-{_plan(state="ptr")}
+{plan_words(state="ptr")}
   %mine = icmp ne i64 %held, 0
   br i1 %mine, label %look, label %lock
 lock:
-{_plan(acquire="ptr", false="ptr", true="ptr")}
+{plan_words(acquire="ptr", false="ptr", true="ptr")}
   %tried = call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr %acquire, ptr %false, ptr null)
   %free = call i1 @gave(ptr %tried, ptr %true)
   br i1 %free, label %look, label %no
 look:
+  %laid.out = call i1 @laid_out(ptr %ctx, ptr %plan)
+  br i1 %laid.out, label %room, label %over
+room:
   %ready = call i1 @ready(ptr %ctx, ptr %plan, ptr %state)
   br i1 %ready, label %go, label %over
 go:
   call void @launch(ptr %ctx, ptr %plan, ptr %state)
   br label %over
 over:
+  %code = phi i64 [ {UNREADY}, %look ], [ 1, %room ], [ 0, %go ]
   br i1 %mine, label %done, label %unlock
 unlock:
-{_plan(release="ptr")}
+{plan_words(release="ptr")}
   %released = call ptr @PyObject_CallNoArgs(ptr %release)
   %ignored = call i1 @gave(ptr %released, ptr null)
   br label %done
 done:
-  %code = select i1 %ready, i64 0, i64 1
   ret i64 %code
 no:
   ret i64 1
@@ -329,7 +327,7 @@ no:
 
 def text() -> str:
     """The module."""
-    return "\n".join((_DECLARATIONS, COUNT, _RECORD, _HAND, _DISPATCH, _READY, _LAUNCH, _ENTER))
+    return "\n".join((_DECLARATIONS, COUNT, _RECORD, _HAND, _DISPATCH, _READY, LAID_OUT, _LAUNCH, _ENTER))
 
 
 @cache

@@ -165,6 +165,21 @@ def test_a_read_only_array_may_be_read_but_not_written() -> None:
     assert array.tolist() == [1, 1, 1]
 
 
+def test_an_array_at_an_odd_address_is_copied_in_and_out() -> None:
+    @qd.kernel
+    def double(x: qd.types.ndarray(dtype=qd.f32, ndim=1)):
+        for i in x:
+            x[i] *= 2.0
+
+    raw = np.zeros(13, np.uint8)
+    x = raw[1:].view(np.float32)
+    for wanted in (1.0, 2.0, 4.0):
+        x[:] = wanted
+        double(x)
+        assert x.tolist() == [2 * wanted] * 3
+        assert raw[0] == 0
+
+
 def test_a_fortran_ordered_array_is_copied_in_and_out() -> None:
     array = np.zeros((2, 3), np.float32, order="F")
 

@@ -11,6 +11,7 @@ lane of a gpu). What an adstack held in one task is of no use to the next, so no
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
@@ -202,6 +203,7 @@ class Heap:
     Attributes:
         storage: the memory there is, as `allocate` gave it, or None.
         size: its bytes.
+        version: a word that counts up when it is other memory, for machine code to compare.
         figures: what has happened.
     """
 
@@ -213,6 +215,7 @@ class Heap:
         self._old: list[tuple[int, Storage, int]] = []
         self.storage: Storage = None
         self.size = 0
+        self.version = ctypes.c_int64(0)
         self.figures = Figures()
 
     def room(self, block: int, blocks: int, limit: int = 0) -> int:
@@ -277,6 +280,7 @@ class Heap:
         if self.storage is not None:
             self._old.append((self._clock.submitted(), self.storage, self.size))
         self.storage, self.size = None, 0
+        self.version.value += 1
 
     def _take(self, size: int) -> bool:
         try:
@@ -286,6 +290,7 @@ class Heap:
             count("heap_refusals")
             return False
         self.size = size
+        self.version.value += 1
         self.figures.allocated += size
         self.figures.grown += 1
         count("heap_growths")

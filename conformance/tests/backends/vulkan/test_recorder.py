@@ -15,7 +15,8 @@ from adstack.backends.vulkan.driver.api import ffi
 from adstack.backends.vulkan.driver.pipeline import PUSHED
 from adstack.backends.vulkan.hostcode import recorder, state
 from adstack.backends.vulkan.hostcode.counting import TASK
-from adstack.backends.vulkan.hostcode.recorder import PLAN, enter
+from adstack.backends.vulkan.hostcode.plan import PLAN
+from adstack.backends.vulkan.hostcode.recorder import enter
 from adstack.backends.vulkan.stream import Stream, aligned
 
 Log = list[tuple[Any, ...]]
@@ -93,11 +94,12 @@ class Recorded:
         for row, (pipeline, groups) in zip(self.tasks, tasks, strict=True):
             row[TASK["pipeline"]], row[TASK["groups"]] = pipeline.number, groups
             row[TASK["repeats"]] = pipeline.repeats
-        self.plan = np.zeros(len(PLAN), np.uint64)
+        self.plan, self.repeated = np.zeros(len(PLAN), np.uint64), np.zeros(1, np.uint64)
         plan = {
             "state": stream.state.place, "words": words, "size": aligned(size), "zeros": -(-size // 8) - words,
             "marks": uses, "tasks": self.tasks.ctypes.data, "task_count": len(tasks),
             "acquire": id(self.methods[0]), "release": id(self.methods[1]), "false": id(False), "true": id(True),
+            "repeated": self.repeated.ctypes.data,
         }  # fmt: skip
         for name, value in plan.items():
             self.plan[PLAN[name]] = value
