@@ -129,7 +129,7 @@ class RegionEmitter:
         yield
         self.checked, self.slots = checked, slots
 
-    def region(self, region: Region) -> list[Value]:
+    def region(self, region: Region) -> Sequence[Value]:
         """Emit the ops; gives what the terminator hands on."""
         outer, self.current = self.current, region
         for op in region.ops[:-1]:

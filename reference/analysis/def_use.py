@@ -48,7 +48,7 @@ def defined_in(region: Region) -> set[Value]:
     return defined
 
 
-def live_in(op: Op) -> list[Value]:
+def live_in(op: Op) -> Sequence[Value]:
     """The values that an op takes from around it: its operands, and what its regions use but do not define.
 
     They come in the order of their first use, each once; of an op without regions these are its operands as they are.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from ..ir.structure import Op, Region, Value
 
@@ -75,7 +75,7 @@ def _while(op: Op, varying: set[Value]) -> None:
     _carry(op, body.terminator.operands, condition.args, varying, divergent=wanted in varying)
 
 
-def _carry(op: Op, values: list[Value], args: list[Value], varying: set[Value], *, divergent: bool) -> None:
+def _carry(op: Op, values: Sequence[Value], args: Sequence[Value], varying: set[Value], *, divergent: bool) -> None:
     """Propagate along carried values: from a value to the argument that takes it, and to the result that it becomes."""
     for value, arg, result in zip(values, args, op.results, strict=True):
         if divergent or value in varying or arg in varying:

@@ -8,7 +8,7 @@ record. Marks and record are zero when it starts. If only some loads count, a st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -92,7 +92,7 @@ class _Marking:
                 self._check(op, mark, indices, number)
             self.b.region.ops.append(op)
 
-    def _check(self, op: Op, mark: Place, indices: list[Value], number: Value) -> None:
+    def _check(self, op: Op, mark: Place, indices: Sequence[Value], number: Value) -> None:
         """If the element was read, and nothing is on record yet, record it."""
         b = self.b
         read = b.load(mark, indices)

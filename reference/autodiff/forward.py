@@ -87,7 +87,7 @@ class _Forward:
                 self._visit(op)
             end = ops[-1]
             with self.b.at(end.loc):
-                end.operands += [self._tangent(end.operands[first + k]) for k in carried]
+                end.append_operands([self._tangent(end.operands[first + k]) for k in carried])
             region.ops.append(end)
 
     def _visit(self, op: Op) -> None:
@@ -212,7 +212,7 @@ class _Forward:
     def _for(self, op: Op) -> None:
         (body,) = op.regions
         carried = self._active_positions(body.args[1:], op.results)
-        op.operands += [self._tangent(op.operands[2 + k]) for k in carried]
+        op.append_operands([self._tangent(op.operands[2 + k]) for k in carried])
         self._with_tangents(body, [k + 1 for k in carried])
         self.region(body, carried)
         self._with_tangents(op, carried)
@@ -221,7 +221,7 @@ class _Forward:
     def _while(self, op: Op) -> None:
         test, body = op.regions
         carried = self._active_positions(test.args, body.args, op.results)
-        op.operands += [self._tangent(op.operands[k]) for k in carried]
+        op.append_operands([self._tangent(op.operands[k]) for k in carried])
         self._with_tangents(test, carried)
         self.region(test, carried, first=1)
         self._with_tangents(body, carried)

@@ -61,7 +61,7 @@ class Builder:
         regions: Sequence[Region] = (),
     ) -> Op:
         """Append any op with result types given; nothing is checked."""
-        op = Op(TABLE[name], list(operands), attrs, [Value(t) for t in types], list(regions), self.loc)
+        op = Op(TABLE[name], operands, attrs, [Value(t) for t in types], list(regions), self.loc)
         self.region.ops.append(op)
         return op
 

@@ -60,7 +60,7 @@ class _Comparison:
             self._ops(x, y, f"{where}: op {number} ({x.name})")
 
     def _ops(self, a: Op, b: Op, where: str) -> None:
-        expected = [self.pairs.get(v) for v in a.operands]
+        expected = tuple([self.pairs.get(v) for v in a.operands])
         if None in expected or expected != b.operands:
             raise _DifferError(f"{where}: operands differ")
         self._equal(f"{where}: attributes", _attributes(a), _attributes(b))

@@ -1,13 +1,14 @@
 """The shape of a program in IR: values, ops, regions, places, kernels and the tasks a kernel is split into.
 
-A value knows its owner: the op that it is a result of, or the region that it is an argument of. Whoever makes an op or
-a region sets it, by the constructors; `Op.define` and `Region.define` set it for values that come later. The verifier
-checks it. Uses are an analysis (`analysis/def_use.py`), since passes replace operands in place.
+A value knows its owner, the op that it is a result of or the region that it is an argument of, and its uses, the ops
+that have it as an operand. The constructors set both. `Op.define` and `Region.define` give values that come later;
+`Op.set_operands` and `Value.replace_all_uses_with` are the ways to change operands, and an op that leaves a program is
+erased, as in LLVM and MLIR. The verifier checks owners and uses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -32,14 +33,17 @@ class Value:
         type: its type.
         name: what the user called it, if anything; for people, never for meaning.
         owner: what defines it: an op has it as a result, or a region as an argument; None before it is defined.
+        uses: the ops that have it as an operand, each with how many of its operands are this value. They come in no
+            order that means anything. Ops keep it; nobody else changes it.
     """
 
-    __slots__ = ("name", "owner", "type")
+    __slots__ = ("name", "owner", "type", "uses")
 
     def __init__(self, type_: Type, name: str = "") -> None:
         self.type: Type = type_
         self.name: str = name
         self.owner: Op | Region | None = None
+        self.uses: dict[Op, int] = {}
 
     @property
     def op(self) -> Op | None:
@@ -54,32 +58,77 @@ class Value:
             raise TypeError(f"a value of type {self.type} is not a scalar")
         return self.type
 
+    def replace_all_uses_with(self, other: Value) -> None:
+        """Have every op that takes this value take another one in its place."""
+        if other is self:
+            return
+        uses, self.uses = self.uses, {}
+        for op, times in uses.items():
+            op.operands = tuple([other if value is self else value for value in op.operands])
+            other.uses[op] = other.uses.get(op, 0) + times
+
     def __repr__(self) -> str:
         return f"%{self.name or hex(id(self))}: {self.type}"
 
 
 class Op:
-    """One operation: a row of the table, operands, attributes, results, regions, and where it came from."""
+    """One operation: a row of the table, operands, attributes, results, regions, and where it came from.
+
+    Attributes:
+        operands: the values that it takes; to be changed by `set_operands`, which keeps their uses.
+    """
 
     __slots__ = ("attrs", "loc", "opdef", "operands", "regions", "results")
 
     def __init__(
         self,
         opdef: OpDef,
-        operands: list[Value],
+        operands: Iterable[Value],
         attrs: Attributes | None = None,
         results: list[Value] | None = None,
         regions: list[Region] | None = None,
         loc: Loc = UNKNOWN,
     ) -> None:
         self.opdef: OpDef = opdef
-        self.operands: list[Value] = operands
+        self.operands: tuple[Value, ...] = tuple(operands)
         self.attrs: Attributes = {} if attrs is None else attrs
         self.results: list[Value] = [] if results is None else results
         self.regions: list[Region] = [] if regions is None else regions
         self.loc: Loc = loc
         for value in self.results:
             value.owner = self
+        for value in self.operands:
+            value.uses[self] = value.uses.get(self, 0) + 1
+
+    def set_operands(self, operands: Iterable[Value]) -> None:
+        """Take these values in place of the operands that it has."""
+        self._drop_uses()
+        self.operands = tuple(operands)
+        for value in self.operands:
+            value.uses[self] = value.uses.get(self, 0) + 1
+
+    def set_operand(self, position: int, value: Value) -> None:
+        """Take another value in place of the operand at a position, counted from 0."""
+        self.set_operands((*self.operands[:position], value, *self.operands[position + 1 :]))
+
+    def append_operands(self, values: Iterable[Value]) -> None:
+        """Take these values besides, as its last operands."""
+        self.set_operands((*self.operands, *values))
+
+    def erase(self) -> None:
+        """Use nothing any more, neither the op nor what is in its regions: it leaves the program.
+
+        Whoever erases an op takes it out of the list of ops that it stands in, and replaces the uses of its results.
+        Its operands can still be read: they say how its results were computed.
+        """
+        self._drop_uses()
+        for region in self.regions:
+            for op in region.walk():
+                op._drop_uses()
+
+    def _drop_uses(self) -> None:
+        for value in self.operands:
+            value.uses.pop(self, None)
 
     def define(self, values: Iterable[Value]) -> None:
         """Make these its results, after those that it has."""
@@ -121,6 +170,20 @@ class Region:
     @property
     def terminator(self) -> Op:
         return self.ops[-1]
+
+    def keep(self, wanted: Callable[[Op], bool]) -> None:
+        """Erase the region's own ops that are not wanted."""
+        kept: list[Op] = []
+        for op in self.ops:
+            if wanted(op):
+                kept.append(op)
+            else:
+                op.erase()
+        self.ops = kept
+
+    def erase(self) -> None:
+        """Erase every op: the region leaves the program, and is empty."""
+        self.keep(lambda op: False)
 
     def walk(self) -> Iterator[Op]:
         """Every op, outer before inner, in program order."""

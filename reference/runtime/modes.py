@@ -236,7 +236,7 @@ def _accesses(region: Region) -> Iterator[Op]:
 
 def _silence(region: Region) -> None:
     """Drop what is only there to be seen."""
-    region.ops = [op for op in region.ops if op.name not in ("print", "assert")]
+    region.keep(lambda op: op.name not in ("print", "assert"))
     for op in region.ops:
         for inner in op.regions:
             _silence(inner)

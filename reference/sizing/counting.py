@@ -61,7 +61,8 @@ class CountingPasses:
         names = dict(zip(self.task.body.args, body.args, strict=True))
         body.ops = [clone_op(op, names) for op in self.task.body.ops]
         target = body.ops[-2].regions[0] if self.task.kind == "parallel" else body
-        del target.ops[1 + last_allocation(self.task, sizes) : -1]
+        behind = set(target.ops[1 + last_allocation(self.task, sizes) : -1])
+        target.keep(lambda op: op not in behind)
         return body, names
 
     def _writes(self, sizes: Sequence[Capacity], names: dict[Value, Value]) -> Region:

@@ -43,5 +43,5 @@ def _forced(region: Region, slots: int) -> Iterator[Op]:
         if op.name == "stack.alloca":
             yield from b.region.ops
             b.region.ops.clear()
-            op.operands[0] = capacity
+            op.set_operand(0, capacity)
         yield op

@@ -136,7 +136,7 @@ class _Sizing:
             with b.at(one.loc):
                 capacity = b.load(self.depths, (b.const(one.number, i32),))
             for op in one.stacks:
-                op.operands = [capacity]
+                op.set_operands((capacity,))
         task.body.ops[0:0] = b.region.ops
         dce(task.body, OPTIONS)
 

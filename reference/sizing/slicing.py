@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..analysis.def_use import defined_in
 from ..ir.builder import Builder
-from ..ir.structure import Region, Task, Value
+from ..ir.structure import Op, Region, Task, Value
 from ..transforms.rewriting.options import Options
 from ..transforms.scalar.cse import cse
 from ..transforms.scalar.dce import dce
@@ -32,17 +32,17 @@ def sizer(body: Region, kind: str, numbers: tuple[int, ...]) -> Task:
 
 def drop_effects(region: Region) -> None:
     """Drop the ops that do anything but compute, in place; writes of "depths" stay."""
-    kept = []
+    region.keep(_only_computes)
     for op in region.ops:
-        place = op.attrs.get("place")
-        if op.name.startswith("stack.") or op.name in ("print", "assert"):
-            continue
-        if op.name in ("store", "atomic") and place is not None and place.kind != "depths":
-            continue
         for inner in op.regions:
             drop_effects(inner)
-        kept.append(op)
-    region.ops = kept
+
+
+def _only_computes(op: Op) -> bool:
+    """Whether an op does nothing but compute, or write "depths"."""
+    if op.name.startswith("stack.") or op.name in ("print", "assert"):
+        return False
+    return op.name not in ("store", "atomic") or op.attrs["place"].kind == "depths"
 
 
 def can_run_ahead(body: Region, task: Task) -> bool:

@@ -5,7 +5,7 @@ Scalar operations are emitted here; ops with effects, memory or regions by what 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -101,7 +101,7 @@ class RegionEmitter(FunctionWriter):
 
     # ---- ops
 
-    def region(self, region: Region) -> list[Value]:
+    def region(self, region: Region) -> Sequence[Value]:
         """Emit the ops; gives what the terminator hands on."""
         outer, self.current = self.current, region
         for op in sorted(region.ops[:-1], key=self.sunk.__contains__) if self.sunk else region.ops[:-1]:

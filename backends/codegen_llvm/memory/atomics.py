@@ -60,7 +60,7 @@ def _atomic(e: RegionEmitter, op: Op) -> None:
         e.bind(op.result, old)
 
 
-def _updated(e: RegionEmitter, op: Op, indices: list[Value], values: list[Value]) -> str | None:
+def _updated(e: RegionEmitter, op: Op, indices: Sequence[Value], values: Sequence[Value]) -> str | None:
     """Update; the old value, if anybody wants it."""
     address = address_of(e, op.attrs["place"], indices)
     exclusive = e.exclusive.get(op) if e.frame.parallel else ""
@@ -73,7 +73,7 @@ def _updated(e: RegionEmitter, op: Op, indices: list[Value], values: list[Value]
     return e.at(op.result, e.width(op.result)) if op.result in e.used else None
 
 
-def _either(e: RegionEmitter, op: Op, exclusive: str, address: Address, values: list[Value]) -> None:
+def _either(e: RegionEmitter, op: Op, exclusive: str, address: Address, values: Sequence[Value]) -> None:
     """A plain update where the element is exclusive, which is known when the task runs; an atomic one elsewhere."""
     plain, shared, after = e.label("plain"), e.label("shared"), e.label("updated")
     e.split(exclusive, plain, shared)
@@ -88,7 +88,7 @@ def _either(e: RegionEmitter, op: Op, exclusive: str, address: Address, values: 
     e.bind(op.result, e.w.let(f"phi {type_text(op.result.dtype, e.lanes)} [ {old}, %{where} ], [ {other}, %{there} ]"))
 
 
-def _shared(e: RegionEmitter, op: Op, address: Address, values: list[Value]) -> None:
+def _shared(e: RegionEmitter, op: Op, address: Address, values: Sequence[Value]) -> None:
     """Other iterations may update the element at the same time."""
     if e.lanes == 1:
         names, wanted = [e.scalar(v) for v in values], op.result in e.used
@@ -97,7 +97,7 @@ def _shared(e: RegionEmitter, op: Op, address: Address, values: list[Value]) -> 
         _over_lanes(e, op, address, values)
 
 
-def _over_lanes(e: RegionEmitter, op: Op, address: Address, values: list[Value]) -> None:
+def _over_lanes(e: RegionEmitter, op: Op, address: Address, values: Sequence[Value]) -> None:
     kind, dtype = op.attrs["kind"], op.attrs["place"].dtype
     unused = op.result not in e.used
     if unused and address.kind == "one" and kind in COMBINING:
@@ -150,7 +150,7 @@ def reduced(e: RegionEmitter, kind: str, dtype: DType, vector: str) -> str:
     return name
 
 
-def _plain(e: RegionEmitter, op: Op, address: Address, values: list[Value]) -> str:
+def _plain(e: RegionEmitter, op: Op, address: Address, values: Sequence[Value]) -> str:
     """Load, combine, store, in all lanes, where nobody else touches the elements; gives the old values."""
     kind, dtype = op.attrs["kind"], op.attrs["place"].dtype
     old = from_memory(e, read(e, address, dtype), dtype, e.lanes)

@@ -32,12 +32,12 @@ def test_a_kernel_that_was_changed_is_prepared_again():
     assert run(k, {}, (4,)) == (5,)
     k.body.ops[0].attrs["value"] = 10
     assert run(k, {}, (4,)) == (14,)
-    k.body.ops[1].operands[1] = k.body.args[0]
+    k.body.ops[1].set_operand(1, k.body.args[0])
     assert run(k, {}, (4,)) == (8,)
     k.body.ops[1].opdef = TABLE["mul"]
     assert run(k, {}, (4,)) == (16,)
     k.body.ops.insert(1, Op(TABLE["const"], [], {"to": i32, "value": 3}, [three := Value(i32)]))
-    k.body.ops[2].operands[1] = three
+    k.body.ops[2].set_operand(1, three)
     assert run(k, {}, (4,)) == (12,)
 
 

@@ -70,7 +70,8 @@ def test_true_is_not_one():
 
 def test_operands_that_are_not_defined_differ():
     first, second = parse_ir(TEXT), parse_ir(TEXT)
-    first.body.ops[1].operands[0] = second.body.ops[1].operands[0] = first.body.ops[2].results[0]
+    for kernel in (first, second):
+        kernel.body.ops[1].set_operand(0, first.body.ops[2].results[0])
     assert difference(first, second) == "k: op 1 (sub): operands differ"
 
 

@@ -175,12 +175,39 @@ def twice(thing):
     return body_of(first, second)
 
 
-def shared_operands():
+def no_value():
     first = const(i32, 1)
     second = unary("neg", first.result, i32)
-    third = unary("neg", first.result, i32)
-    third.operands = second.operands
-    return body_of(first, second, third)
+    second.operands = (3,)
+    return body_of(first, second)
+
+
+def unlisted_use():
+    first, other = const(i32, 1), const(i32, 2)
+    second = unary("neg", first.result, i32)
+    second.operands = (other.result,)
+    return body_of(first, other, second)
+
+
+def use_listed_once():
+    first = const(i32, 1)
+    both = Op(TABLE["add"], [first.result], {}, [Value(i32)])
+    both.operands *= 2
+    return body_of(first, both)
+
+
+def stray_use():
+    """An op that was left out, and not erased."""
+    first = const(i32, 1)
+    unary("neg", first.result, i32)
+    return body_of(first)
+
+
+def stray_use_inside():
+    condition, one = const(u1, True), const(i32, 1)
+    regions = [Region([], [unary("neg", one.result, i32), Op(TABLE["yield"], [])]) for _ in range(2)]
+    regions[1].ops = regions[1].ops[1:]
+    return body_of(condition, one, Op(TABLE["if"], [condition.result], regions=regions))
 
 
 def shared_region():
@@ -207,12 +234,15 @@ BUILT = {
     "use before definition": (
         lambda: body_of(unary("neg", Value(i32, "later"), i32)), "neg: operand 0 is used before it is defined: %later"),
     "a result used in its own region": (own_result_inside, "yield: operand 0 is used before it is defined"),
-    "an operand that is no value": (lambda: body_of(unary("neg", 3, i32)), "neg: operand 0 must be a Value, got 3"),
+    "an operand that is no value": (no_value, "neg: operand 0 must be a Value, got 3"),
+    "a use that is not listed": (unlisted_use, "neg: operand 0 does not list the op among its uses: %0x"),
+    "a use that is listed once": (use_listed_once, "add: operand 0 does not list the op among its uses: %0x"),
+    "a stray use": (stray_use, "neg: it is listed among the uses of a value, and is no part of the program: %0x"),
+    "a stray use in a region": (stray_use_inside, "neg: it is listed among the uses of a value, and is no part of"),
     "a value defined twice": (lambda: twice("value"), "const: a value is defined a second time"),
     "a value that names no owner": (disowned, "const: a value does not name what defines it as its owner"),
     "an op that stands twice": (lambda: twice("op"), "const: its op object is used a second time; make a copy"),
     "attributes shared": (lambda: twice("attrs"), "const: its dict of attributes object is used a second time"),
-    "operands shared": (shared_operands, "neg: its list of operands object is used a second time"),
     "a region that stands twice": (shared_region, "if: its region object is used a second time"),
     "a missing attribute": (
         lambda: body_of(Op(TABLE["const"], [], {"to": i32}, [Value(i32)])), "const: expected attributes (to, value),"),

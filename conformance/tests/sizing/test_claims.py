@@ -121,7 +121,7 @@ def test_a_push_without_a_claim_is_noticed():
     (task,) = (task for task in sized.program.tasks if not task.sizes)
     (claim,) = (op for op in task.body.walk() if op.name == "stack.claim")
     b = Builder(Region())
-    claim.operands[0] = b.const(False, u1)
+    claim.set_operand(0, b.const(False, u1))
     task.body.ops[0:0] = b.region.ops
     with pytest.raises(InternalError, match="pushes that claimed no slots"):
         with_depths(sized, before, depths)

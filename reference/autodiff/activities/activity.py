@@ -125,7 +125,7 @@ def _pulled(op: Op) -> list[Value]:
     return [operand for operand, pull in zip(op.operands, RULES[op.name], strict=True) if pull is not None]
 
 
-def flows(op: Op) -> list[tuple[list[Value], list[Value]]]:
+def flows(op: Op) -> list[tuple[Sequence[Value], Sequence[Value]]]:
     """Where a structured op hands values on: (values, what they become)."""
     if op.name == "if":
         return [(region.terminator.operands, op.results) for region in op.regions]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ...ir.structure import Op, Region, Value
 from .activity import flows
@@ -10,7 +10,7 @@ from .activity import flows
 __all__ = ["Origins", "decides"]
 
 
-def decides(op: Op) -> list[Value]:
+def decides(op: Op) -> Sequence[Value]:
     """The operands that decide which regions of a structured op run, and how often."""
     if op.name == "for":
         return op.operands[:2]

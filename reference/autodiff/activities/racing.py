@@ -14,7 +14,7 @@ that all of them store, is left alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations_with_replacement, product
@@ -65,7 +65,7 @@ class Access:
         return place
 
     @property
-    def indices(self) -> list[Value]:
+    def indices(self) -> Sequence[Value]:
         """One per axis."""
         return self.op.operands[: self.place.rank]
 

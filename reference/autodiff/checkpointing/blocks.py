@@ -189,6 +189,7 @@ class Blocks:
             sweep = self._sweep(self.stacks)
             self._run(sweep, course, (none, none), [mapped(names, v) for v in site.initial])
         needed, read, written = living(scratch, scratch.ops[-1])
+        scratch.erase()
         slots, whole, site.around = counter(self.b, site.snapshots), site.snapshots, sides
         site.starts = self.b.stack(i64, slots, sides)
         site.cells = {cell: self.b.stack(cell.place.dtype, slots, sides) for cell in site.cells}

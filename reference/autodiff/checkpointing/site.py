@@ -97,7 +97,7 @@ class Site:
         return self.source.args[1:] if self.op.name == "for" else self.source.args
 
     @property
-    def initial(self) -> list[Value]:
+    def initial(self) -> Sequence[Value]:
         """The carried values before the first trip."""
         return self.op.operands[2:] if self.op.name == "for" else self.op.operands
 

@@ -9,6 +9,8 @@ but hand on what it gets, so that reversing a `while` is reversing its body.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...ir.builder import Builder
 from ...ir.structure import Op, Region, Value
 from ...transforms.rewriting.rewrite import Renaming, clone_op
@@ -45,7 +47,8 @@ def _rotated(op: Op) -> list[Op]:
     b.yield_(*args[:1], *args)
     again = _copied(condition, body.terminator.operands, body)
     # the old terminator of the body stands before the copied ops: it goes
-    body.ops = [o for o in body.ops if o.name != "yield"]
+    body.keep(lambda o: o.name != "yield")
+    condition.erase()
     with b.into(body):
         b.yield_(*again)
     going, gone = Value(args[0].type, "going"), Value(args[0].type, "going")
@@ -53,11 +56,12 @@ def _rotated(op: Op) -> list[Op]:
     body.define((going, *carried))
     results, op.results = op.results, []
     op.define((gone, *results))
-    op.operands, op.regions = first, [head, body]
+    op.set_operands(first)
+    op.regions = [head, body]
     return [*before.ops, op]
 
 
-def _copied(condition: Region, operands: list[Value], into: Region) -> list[Value]:
+def _copied(condition: Region, operands: Sequence[Value], into: Region) -> list[Value]:
     """The condition's ops again, on these operands; what they yield."""
     renamed: Renaming = dict(zip(condition.args, operands, strict=True))
     into.ops += [clone_op(o, renamed) for o in condition.ops[:-1]]

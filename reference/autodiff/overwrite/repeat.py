@@ -116,10 +116,12 @@ def drop_effects(region: Region) -> dict[Value, Op]:
     for op in region.ops:
         place = op.attrs.get("place")
         if op.name in ("print", "assert") or (op.name == "store" and place is not None and place.kind != "temp"):
+            op.erase()
             continue
         if op.name == "random" or (op.name == "atomic" and place is not None and place.kind != "temp"):
             lost[op.result] = op
             kept.append(_zero(op))
+            op.erase()
             continue
         for inner in op.regions:
             lost.update(drop_effects(inner))

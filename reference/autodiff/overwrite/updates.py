@@ -18,7 +18,7 @@ from ...ir.builder import Builder
 from ...ir.ops import TABLE
 from ...ir.structure import Kernel, Op, Place, Region, Value
 from ...ir.types import DType, i16, i32, i64
-from ...transforms.rewriting.rewrite import Renaming, clone_kernel, rename_operands
+from ...transforms.rewriting.rewrite import clone_kernel
 from .conflicts import same_memory
 
 __all__ = ["ordered_updates", "plain_updates", "serial"]
@@ -97,18 +97,17 @@ def _places_of(index: Value, op: Op, order: Order) -> set[tuple[int, int]]:
 
 
 def _spell_out(region: Region, chosen: Collection[Op]) -> None:
-    renamed: Renaming = {}
     builder = Builder(Region())
     for op in region.ops:
         for inner in op.regions:
             _spell_out(inner, chosen)
         if op in chosen:
             with builder.at(op.loc):
-                renamed[op.result] = _update(builder, op)
+                op.result.replace_all_uses_with(_update(builder, op))
+            op.erase()
         else:
             builder.region.ops.append(op)
     region.ops = builder.region.ops
-    rename_operands(region.ops, renamed)
 
 
 def _update(b: Builder, op: Op) -> Value:
@@ -133,6 +132,8 @@ def serial(op: Op) -> Op:
     """A parallel loop as a nest of serial ones, the last axis fastest."""
     (body,) = op.regions
     bounds = list(zip(op.operands[::2], op.operands[1::2], strict=True))
+    op.regions = []
+    op.erase()
     for (lo, hi), index in zip(reversed(bounds), reversed(body.args), strict=True):
         body.args = []
         body.define((index,))

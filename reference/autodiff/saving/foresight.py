@@ -6,7 +6,7 @@ tells how many these are, or the pass that counts trips anyway knows the conditi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from ...ir.structure import Op, Region, Value
@@ -33,7 +33,7 @@ class Foresight:
 
     def __init__(self, body: Region, written: Collection[str]) -> None:
         self._written = written
-        self._from: dict[Value, list[Value]] = {}
+        self._from: dict[Value, Sequence[Value]] = {}
         self._stored: dict[Value | str, list[Value]] = {}
         self._carried: set[Value] = set()
         self._lanes: set[Value] = set()

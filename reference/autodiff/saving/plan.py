@@ -364,7 +364,7 @@ _Node = tuple[Value, Region]
 """A value where it is needed."""
 
 
-def _inputs(op: Op) -> list[Value]:
+def _inputs(op: Op) -> Sequence[Value]:
     """What running an op again takes; of a `for` only its trip count is computed."""
     return op.operands[:2] if op.name == "for" else op.operands
 

@@ -7,7 +7,7 @@ plus the carried values.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ...ir.builder import Builder
 from ...ir.structure import Op, Place, Region, Value
@@ -40,14 +40,13 @@ def _unused(name: str, places: dict[str, Place]) -> str:
 
 
 class _Mem2Reg:
-    """One run: what each element of each cell is now, and which values replace results of cell ops."""
+    """One run: what each element of each cell is now."""
 
     def __init__(self, survey: Survey) -> None:
         self.survey = survey
         self.now: dict[Key, Value] = {}
         self.arrays: dict[Cell, Value] = {}
         self.places: dict[Cell, Place] = {}
-        self.replaced: dict[Value, Value] = {}
         self.builder = Builder()
         self.structured: dict[str, Callable[[Op], None]] = {"if": self._if, "for": self._for, "while": self._while}
         self.cellular: dict[str, Callable[[Op, Cell], None]] = {
@@ -69,12 +68,11 @@ class _Mem2Reg:
         self.builder = outer
 
     def _op(self, op: Op) -> None:
-        op.operands = [self.replaced.get(v, v) for v in op.operands]
         self.builder.loc = op.loc
         if op.name in _CELL_OPS:
-            if op.attrs["cell"] in self.survey.unread:
-                return
-            self.cellular[op.name](op, op.attrs["cell"])
+            if op.attrs["cell"] not in self.survey.unread:
+                self.cellular[op.name](op, op.attrs["cell"])
+            op.erase()
             return
         if op.regions:
             self.structured.get(op.name, self._plain)(op)
@@ -94,24 +92,24 @@ class _Mem2Reg:
         for region in op.regions:
             self.now.update(zip(keys, before, strict=False))
             self.region(region)
-            region.terminator.operands += [self.now[key] for key in keys]
+            region.terminator.append_operands(self.now[key] for key in keys)
         self._results(op, keys)
 
     def _for(self, op: Op) -> None:
         keys = self._changed(op)
-        op.operands += [self.now[key] for key in keys]
+        op.append_operands(self.now[key] for key in keys)
         self._carry(op.regions[0], keys)
         self.region(op.regions[0])
-        op.regions[0].terminator.operands += [self.now[key] for key in keys]
+        op.regions[0].terminator.append_operands(self.now[key] for key in keys)
         self._results(op, keys)
 
     def _while(self, op: Op) -> None:
         keys = self._changed(op)
-        op.operands += [self.now[key] for key in keys]
+        op.append_operands(self.now[key] for key in keys)
         for region in op.regions:
             self._carry(region, keys)
             self.region(region)
-            region.terminator.operands += [self.now[key] for key in keys]
+            region.terminator.append_operands(self.now[key] for key in keys)
         self._results(op, keys)
 
     def _carry(self, region: Region, keys: list[Key]) -> None:
@@ -136,7 +134,7 @@ class _Mem2Reg:
     def _address(self, op: Op, cell: Cell) -> list[Value]:
         return [] if cell.length is None else [self._index(op)]
 
-    def _values(self, op: Op) -> list[Value]:
+    def _values(self, op: Op) -> Sequence[Value]:
         return op.operands[:-1] if op.attrs["at"] is None else op.operands
 
     def _alloc(self, op: Op, cell: Cell) -> None:
@@ -180,7 +178,7 @@ class _Mem2Reg:
                 self.now[cell, k] = self.builder.select(self._is(op, k), value, self.now[cell, k])
 
     def _read(self, op: Op, cell: Cell) -> None:
-        self.replaced[op.result] = self._fetch(op, cell)
+        op.result.replace_all_uses_with(self._fetch(op, cell))
 
     def _write(self, op: Op, cell: Cell) -> None:
         self._put(op, cell, self._values(op)[0])
@@ -192,9 +190,9 @@ class _Mem2Reg:
         else:
             old = self._fetch(op, cell)
             self._put(op, cell, self._combined(kind, old, values))
-        self.replaced[op.result] = old
+        op.result.replace_all_uses_with(old)
 
-    def _combined(self, kind: str, old: Value, values: list[Value]) -> Value:
+    def _combined(self, kind: str, old: Value, values: Sequence[Value]) -> Value:
         if kind == "xchg":
             return values[0]
         if kind == "cas":

@@ -45,12 +45,10 @@ def detach(region: Region, names: set[str]) -> None:
 class _Detaching:
     def __init__(self, names: set[str]) -> None:
         self.names = names
-        self.renamed: dict[Value, Value] = {}
 
     def region(self, region: Region) -> None:
         ops, region.ops = region.ops, []
         for op in ops:
-            op.operands = [self.renamed.get(v, v) for v in op.operands]
             for inner in op.regions:
                 self.region(inner)
             region.ops.append(op)
@@ -59,5 +57,6 @@ class _Detaching:
 
     def _constant(self, load: Op) -> Op:
         loaded = load.result
-        self.renamed[loaded] = result = Value(loaded.type, loaded.name)
+        result = Value(loaded.type, loaded.name)
+        loaded.replace_all_uses_with(result)
         return Op(TABLE["call"], [loaded], {"function": _DETACHED[loaded.dtype]}, [result], loc=load.loc)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 from typing import Final
 
@@ -247,7 +247,7 @@ def _if(p: _Printer, op: Op) -> str:
     return f" {p.name(condition)}" + (f" -> ({types})" if types else "")
 
 
-def _carry(p: _Printer, names: list[Value], initial: list[Value]) -> str:
+def _carry(p: _Printer, names: Sequence[Value], initial: Sequence[Value]) -> str:
     return ", ".join(f"{p.name(a)} = {p.name(v)}" for a, v in zip(names, initial, strict=True))
 
 

@@ -28,8 +28,11 @@ def verify(root: Kernel | Program) -> None:
             check_task(task)
         check_program(root)
     for function, op in unverified(root):
-        _Walk({}).region(function.body, op)
+        inner = _Walk({})
+        inner.region(function.body, op)
+        inner.check_uses()
         check_function(function)
+    walk.check_uses()
 
 
 class _Frame:
@@ -54,6 +57,7 @@ class _Walk:
         self.visible: set[Value] = set()
         self.ever: set[Value] = set()
         self.objects: set[int] = set()
+        self.used: dict[Value, int] = {}
         self.stack: list[_Frame] = []
 
     def body(self, region: Region, name: str) -> None:
@@ -105,19 +109,20 @@ class _Walk:
 
     def _check_shared(self, op: Op) -> None:
         """No two ops may share a mutable object: a change of one would change the other. Empty attributes may be."""
-        parts = {"op": op, "list of operands": op.operands, "dict of attributes": op.attrs or object()}
+        parts = {"op": op, "dict of attributes": op.attrs or object()}
         for what, thing in parts.items():
             if id(thing) in self.objects:
                 expect.fail(op, f"its {what} object is used a second time; make a copy")
 
     def _op(self, op: Op, frame: _Frame) -> None:
-        mutable = {id(op), id(op.operands), id(op.attrs)}
+        mutable = {id(op), id(op.attrs)}
         if not self.objects.isdisjoint(mutable):
             self._check_shared(op)
         self.objects |= mutable
         for position, value in enumerate(op.operands):
             if value not in self.visible:
                 self._unusable(op, position, value)
+            self._count_use(op, position, value)
         _check_row(op)
         _check_guard(op)
         _check_position(op, frame)
@@ -126,6 +131,19 @@ class _Walk:
             frame.inside, frame.regions = op, iter(op.regions)
         else:
             self._define(op.results, frame, op, op)
+
+    def _count_use(self, op: Op, position: int, value: Value) -> None:
+        """An operand is listed among the uses of its value."""
+        if value.uses.get(op) != op.operands.count(value):
+            expect.fail(op, f"operand {position} does not list the op among its uses: {value!r}")
+        self.used[value] = self.used.get(value, 0) + 1
+
+    def check_uses(self) -> None:
+        """Every use that a value lists is an operand of an op that was visited."""
+        for value in self.ever:
+            if sum(value.uses.values()) != self.used.get(value, 0):
+                stray = next((op for op in value.uses if id(op) not in self.objects), None)
+                raise _error(stray, f"it is listed among the uses of a value, and is no part of the program: {value!r}")
 
     def _unusable(self, op: Op, position: int, value: object) -> None:
         if not isinstance(value, Value):

@@ -56,6 +56,7 @@ class Lowering(Rewriter):
 
     def _call(self, like: Op, called: Function, results: list[Value]) -> None:
         self.append(Op(CALL, like.operands, {"function": called}, results, loc=like.loc))
+        like.erase()
 
     def _share(self, op: Op) -> None:
         pair = self.both[op.operands[0]]
@@ -65,7 +66,7 @@ class Lowering(Rewriter):
             pair += [op.result if k == position else Value(dtype) for k in range(2)]
             self._call(op, function(SINCOS, dtype, self.fast), pair)
         else:
-            self.rename(op.results, [pair[position]])
+            self.replace(op, (pair[position],))
 
 
 def _twice(region: Region) -> set[Value]:

@@ -78,7 +78,7 @@ class Forwarder(Rewriter):
         """A load: replaced by the value that is known; else its result is the known value from here on."""
         value = self.values.get(memory, at)
         if value is not None:
-            self.renamed[op.result] = value
+            self.replace(op, (value,))
             return
         self.read.add(memory)
         self.unseen.drop(memory, at)
@@ -90,6 +90,7 @@ class Forwarder(Rewriter):
         value = op.operands[-1]
         if self.values.get(memory, at) is value and not self.options.debug:
             self.again = self.again or self.depth > 0
+            op.erase()
             return
         before = self.unseen.get(memory, at)
         if before is not None:
@@ -160,7 +161,7 @@ def remove(region: Region, dead: set[Op]) -> None:
     """Drop these ops, wherever they stand."""
     if not dead:
         return
-    region.ops = [op for op in region.ops if op not in dead]
+    region.keep(lambda op: op not in dead)
     for op in region.ops:
         for inner in op.regions:
             remove(inner, dead)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, Generic, TypeVar
 
@@ -31,7 +31,7 @@ ADD: Final = TABLE["add"]
 MISSING: Final = object()
 
 
-def element(indices: list[Value]) -> Element:
+def element(indices: Sequence[Value]) -> Element:
     """The element at `indices`."""
     parts = [_part(index) for index in indices]
     return tuple(base for base, _ in parts), tuple(offset for _, offset in parts)

@@ -87,8 +87,9 @@ class Replacer(Rewriter):
             cell = op.operands[0], int(number)
             if op.opdef is STORE:
                 self.cells[cell] = op.operands[2]
+                op.erase()
             else:
-                self.renamed[op.result] = self.now_in(cell)
+                self.replace(op, (self.now_in(cell),))
         else:
             self.append(op)
 
@@ -97,6 +98,7 @@ class Replacer(Rewriter):
         zero = constant_op(op.attrs["dtype"](0), Value(op.attrs["dtype"]), op)
         self.zeros[op.result] = zero
         self.append(zero)
+        op.erase()
 
     def now_in(self, cell: Cell) -> Value:
         """The value of a cell."""
@@ -132,4 +134,4 @@ class Replacer(Rewriter):
 
     def _region(self, region: Region, changed: list[Cell]) -> None:
         self.run(region)
-        region.terminator.operands.extend(self.now_in(cell) for cell in changed)
+        region.terminator.append_operands(self.now_in(cell) for cell in changed)

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from ...ir.structure import Op, Value
 
-__all__ = ["LOOPS", "Carried", "add_carried", "carried", "keep", "keep_carried"]
+__all__ = ["LOOPS", "Carried", "add_carried", "carried", "keep", "keep_carried", "keep_operands"]
 
 T = TypeVar("T")
 
@@ -48,19 +48,26 @@ def keep(items: list[T], wanted: Sequence[bool], start: int = 0) -> None:
     items[start:] = [item for item, stays in zip(items[start:], wanted, strict=True) if stays]
 
 
+def keep_operands(op: Op, wanted: Sequence[bool], start: int = 0) -> None:
+    """Drop the operands of an op from `start` on that are not wanted."""
+    operands = list(op.operands)
+    keep(operands, wanted, start)
+    op.set_operands(operands)
+
+
 def keep_carried(op: Op, wanted: Sequence[bool]) -> None:
     """Drop the carried values of a loop that are not wanted."""
     layout = LOOPS[op.name]
-    keep(op.operands, wanted, layout.operand)
+    keep_operands(op, wanted, layout.operand)
     keep(op.results, wanted)
     for region, (args, yields) in zip(op.regions, layout.regions, strict=True):
         keep(region.args, wanted, args)
-        keep(region.terminator.operands, wanted, yields)
+        keep_operands(region.terminator, wanted, yields)
 
 
 def add_carried(op: Op, init: Value, args: Sequence[Value], result: Value) -> None:
     """One more carried value, the last; its yields are the caller's to append."""
-    op.operands.append(init)
+    op.append_operands((init,))
     op.define((result,))
     for region, arg in zip(op.regions, args, strict=True):
         region.define((arg,))

@@ -1,7 +1,7 @@
-"""Shared by the passes: walking and rebuilding regions, renaming, cloning.
+"""Shared by the passes: walking and rebuilding regions, replacing values, cloning.
 
-Passes work in place. A definition stands before its uses in program order, so one walk that renames operands as it goes
-carries every replacement to every use; nothing is scanned twice.
+Passes work in place. A definition stands before its uses in program order, so an op has its final operands when a walk
+comes to it. An op that is not put into the region that is rebuilt has left the program, and must be erased.
 """
 
 from __future__ import annotations
@@ -31,12 +31,10 @@ class Rewriter:
 
     Attributes:
         out: the ops of the region being rebuilt, so far.
-        renamed: values that are gone, and what stands for them; never a chain.
     """
 
     def __init__(self) -> None:
         self.out: list[Op] = []
-        self.renamed: Renaming = {}
 
     def run(self, region: Region) -> None:
         """Rebuild `region`: visit its ops in order; what they append becomes its new content."""
@@ -45,11 +43,8 @@ class Rewriter:
         region.ops, self.out = self.out, outer
 
     def visit_all(self, ops: Iterable[Op]) -> None:
-        """Visit ops one after the other, with their operands renamed."""
-        renamed = self.renamed
+        """Visit ops one after the other."""
         for op in ops:
-            if renamed:
-                op.operands = [renamed.get(v, v) for v in op.operands]
             if op.regions:
                 self.structured(op)
             else:
@@ -69,20 +64,19 @@ class Rewriter:
         """Put `op` into the region being rebuilt."""
         self.out.append(op)
 
-    def now(self, value: Value) -> Value:
-        """The value that stands for `value` from here on: itself, if it was not renamed."""
-        return self.renamed.get(value, value)
-
-    def rename(self, old: Iterable[Value], new: Iterable[Value]) -> None:
-        """From here on `new` stands for `old`."""
-        for was, value in zip(old, new, strict=True):
-            self.renamed[was] = self.now(value)
+    def replace(self, op: Op, values: Iterable[Value]) -> None:
+        """Put these values in the place of an op's results; the op leaves the program."""
+        for result, value in zip(op.results, values, strict=True):
+            result.replace_all_uses_with(value)
+        op.erase()
 
     def inline(self, op: Op, region: Region, args: Iterable[Value], results_from: int = 0) -> None:
         """Put the ops of one of `op`'s regions in its place; what the region yields becomes the results."""
-        self.rename(region.args, args)
+        for arg, value in zip(region.args, args, strict=True):
+            arg.replace_all_uses_with(value)
         self.visit_all(region.ops[:-1])
-        self.rename(op.results, region.terminator.operands[results_from:])
+        region.ops = region.ops[-1:]
+        self.replace(op, region.terminator.operands[results_from:])
 
 
 CONST = TABLE["const"]
@@ -96,7 +90,8 @@ def constant_op(number: Constant, result: Value, like: Op) -> Op:
 def rename_operands(ops: Iterable[Op], renamed: Renaming) -> None:
     """Rename the operands of `ops` and of all inside them."""
     for op in Region(ops=list(ops)).walk():
-        op.operands = [renamed.get(v, v) for v in op.operands]
+        if not renamed.keys().isdisjoint(op.operands):
+            op.set_operands([renamed.get(v, v) for v in op.operands])
 
 
 def clone_op(op: Op, renamed: Renaming) -> Op:

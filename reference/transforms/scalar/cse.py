@@ -45,7 +45,7 @@ class Merger(Rewriter):
         what = key(op)
         twin = self.known.get(what)
         if twin is not None:
-            self.rename(op.results, twin)
+            self.replace(op, twin)
             return
         self.known[what] = op.results
         self.entered.append(what)
@@ -59,5 +59,5 @@ def key(op: Op) -> Hashable:
         return op.attrs["to"], struct.pack("d", number) if isinstance(number, float) else number
     operands = op.operands
     if op.opdef.commutative and id(operands[0]) > id(operands[1]):
-        operands = [operands[1], operands[0], *operands[2:]]
+        operands = operands[1], operands[0], *operands[2:]
     return op.opdef, *operands, *op.attrs.values()

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from ...analysis.facts import draws_random, may_raise
 from ...ir.ops import TABLE
 from ...ir.structure import Op, Region, Value
-from ..rewriting.carried import LOOPS, Carried, carried, keep, keep_carried
+from ..rewriting.carried import LOOPS, Carried, carried, keep, keep_carried, keep_operands
 from ..rewriting.options import DEFAULT, Options
 
 __all__ = ["dce"]
@@ -127,7 +127,7 @@ class Liveness:
 
 def sweep(region: Region, liveness: Liveness) -> None:
     """Keep what is live, in the region and all inside it."""
-    region.ops = [op for op in region.ops if op in liveness.ops or op.opdef.terminator]
+    region.keep(lambda op: op in liveness.ops or op.opdef.terminator)
     for op in region.ops:
         if op.regions:
             _prune(op, [value in liveness.values for value in op.results])
@@ -143,4 +143,4 @@ def _prune(op: Op, wanted: list[bool]) -> None:
         return
     keep(op.results, wanted)
     for region in op.regions:
-        keep(region.terminator.operands, wanted)
+        keep_operands(region.terminator, wanted)

@@ -46,9 +46,12 @@ class Folder(Rewriter):
         self.append(self.folded(op))
 
     def folded(self, op: Op) -> Op:
-        """`op`, or the constant that it gives."""
+        """`op`, or the constant that it gives, which takes its place."""
         number = self.evaluate(op)
-        return op if number is None else constant_op(number, op.result, op)
+        if number is None:
+            return op
+        op.erase()
+        return constant_op(number, op.result, op)
 
     def structured(self, op: Op) -> None:
         rule = CONTROL.get(op.name)
@@ -110,7 +113,7 @@ def _if(folder: Folder, op: Op) -> bool:
 def _for(folder: Folder, op: Op) -> bool:
     lo, hi, *carried = op.operands
     if folder.empty(lo, hi):
-        folder.rename(op.results, carried)
+        folder.replace(op, carried)
         return True
     if folder.single(lo, hi):
         folder.inline(op, op.regions[0], (lo, *carried))
@@ -130,8 +133,11 @@ def _while(folder: Folder, op: Op) -> bool:
 
 
 def _parallel_for(folder: Folder, op: Op) -> bool:
-    bounds = op.operands
-    return not folder.keep_loops and any(folder.empty(lo, hi) for lo, hi in zip(bounds[::2], bounds[1::2], strict=True))
+    bounds = zip(op.operands[::2], op.operands[1::2], strict=True)
+    gone = not folder.keep_loops and any(folder.empty(lo, hi) for lo, hi in bounds)
+    if gone:
+        op.erase()
+    return gone
 
 
 CONTROL: dict[str, Callable[[Folder, Op], bool]] = {

@@ -13,7 +13,7 @@ from ...analysis.facts import constant
 from ...ir.ops import TABLE
 from ...ir.structure import Constant, Op, Region, Value
 from ...ir.types import DType
-from ..rewriting.carried import LOOPS, Carried, carried, keep, keep_carried
+from ..rewriting.carried import LOOPS, Carried, carried, keep, keep_carried, keep_operands
 from ..rewriting.options import DEFAULT, Options
 from ..rewriting.rewrite import constant_op
 from .fold import Folder
@@ -66,9 +66,8 @@ class Simplifier(Folder):
         if not op.opdef.pure or len(op.results) != 1:
             self.append(op)
             return
-        value = self.simplified(op)
-        if value is not op.result:
-            self.renamed[op.result] = value
+        result = op.result
+        result.replace_all_uses_with(self.simplified(op))
 
     def simplified(self, op: Op) -> Value:
         """The value of a pure op that is not yet appended: an older one, or its own result after it is appended."""
@@ -76,7 +75,8 @@ class Simplifier(Folder):
         value = self._by_rule(op) if folded is op and op.operands else None
         if value is None:
             self.append(folded)
-            value = folded.result
+            return folded.result
+        op.erase()
         return value
 
     def _by_rule(self, op: Op) -> Value | None:
@@ -99,7 +99,7 @@ class Simplifier(Folder):
         assert cause is not None
         (to,) = row.signature.infer(name, [v.type for v in operands], attrs)
         named = cause.results[0].name if len(cause.results) == 1 else ""
-        return self.simplified(Op(row, list(operands), attrs, [Value(to, named)], [], cause.loc))
+        return self.simplified(Op(row, operands, attrs, [Value(to, named)], [], cause.loc))
 
     def number(self, number: Constant, to: DType) -> Value:
         """A constant."""
@@ -127,14 +127,13 @@ class Simplifier(Folder):
         wanted = []
         for one in carried(op):
             wanted.append(not self._is_unchanging(one))
-            if not wanted[-1]:
-                self.rename((*one.args, one.result), [one.init] * (len(one.args) + 1))
+            for value in () if wanted[-1] else (*one.args, one.result):
+                value.replace_all_uses_with(one.init)
         if not all(wanted):
             keep_carried(op, wanted)
 
     def _is_unchanging(self, one: Carried) -> bool:
-        handed = zip(one.args, map(self.now, one.yields), strict=True)
-        return all(value is arg or value is one.init for arg, value in handed)
+        return all(value is arg or value is one.init for arg, value in zip(one.args, one.yields, strict=True))
 
     def _settle_if(self, op: Op) -> None:
         """A pair of yields from outside of both sides becomes a `select` after the `if`."""
@@ -147,13 +146,16 @@ class Simplifier(Folder):
         stays = [not out for out in outside]
         keep(op.results, stays)
         for end in (then, orelse):
-            keep(end.operands, stays)
-        if op.results or any(len(region.ops) > 1 for region in op.regions):
+            keep_operands(end, stays)
+        condition, gone = op.operands[0], not op.results and all(len(region.ops) == 1 for region in op.regions)
+        if not gone:
             self.append(op)
         outer, self.cause = self.cause, op
         for result, a, b in moved:
-            self.renamed[result] = self.make("select", op.operands[0], self._outer(a), self._outer(b))
+            result.replace_all_uses_with(self.make("select", condition, self._outer(a), self._outer(b)))
         self.cause = outer
+        if gone:
+            op.erase()
 
     def _is_outside(self, value: Value) -> bool:
         return self.level.get(value, 0) <= self.depth or constant(value) is not None

@@ -59,6 +59,7 @@ class Splitter:
         results = self._store_results()
         bodies = self._bodies()
         self._leave_temps(bodies)
+        kernel.body.terminator.erase()
         tasks: list[Task] = []
         for segment, body in zip(self.segments, bodies, strict=True):
             dce(body, self.options)
@@ -95,7 +96,7 @@ class Splitter:
             for op in segment.walk():
                 if op.operands and op.operands[0] in moved:
                     op.attrs = {"place": moved[op.operands[0]]}
-                    op.operands = op.operands[1:]
+                    op.set_operands(op.operands[1:])
                     op.opdef = TABLE[op.name.removeprefix("array.")]
 
     def _store_results(self) -> tuple[str, ...]:

@@ -58,7 +58,7 @@ def compiled(called, lanes):
     """One callable per result of a function."""
     for k in range(len(called.returns)):
         part = clone_region(called.body, {})
-        part.terminator.operands = [part.terminator.operands[k]]
+        part.terminator.set_operands((part.terminator.operands[k],))
         yield Compiled(part, lanes)
 
 
