@@ -38,7 +38,7 @@ from .overwrite.versions import copy_place
 from .planning.plan import Nest, Parallel, ReversePlan, Serial
 from .planning.planner import plan_reverse
 
-__all__ = ["Checkpoints", "reverse"]
+__all__ = ["Checkpoints", "emit", "reverse"]
 
 
 def reverse(
@@ -60,7 +60,16 @@ def reverse(
         journal: with it the launch has logged what it has overwritten since; `kernel` is then the one that the journal
             was made of, its `while`s rotated. See `journal.py`.
     """
-    return _Emission(plan_reverse(kernel, adjoints, replayed, checkpoints, journal)).emit()
+    return emit(plan_reverse(kernel, adjoints, replayed, checkpoints, journal))
+
+
+def emit(plan: ReversePlan) -> Kernel:
+    """The reverse kernel of a plan, which is only read.
+
+    AdstackDataAccessError if it would read memory that the launch may have overwritten, or a value that only the launch
+    has seen.
+    """
+    return _Emission(plan).emit()
 
 
 class _Emission:

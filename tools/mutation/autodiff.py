@@ -55,6 +55,7 @@ LIKELY: Final = {
     "*/checkpointing/snapshots.py*": ("autodiff/test_checkpoint", "gradients/test_checkpointed"),
     "*/checkpointing/cells.py*": ("autodiff/test_checkpoint_state", "gradients/test_checkpointed"),
     "*/checkpointing/blocks.py*": ("autodiff/test_checkpoint", "gradients/test_checkpointed"),
+    "*/planning/*": ("autodiff/test_reverse_plan", "autodiff/test_reverse"),
     "*": ("autodiff/test_plan", "autodiff/test_backward", "autodiff/test_reverse"),
 }
 """Per row, the files of tests to try first."""
