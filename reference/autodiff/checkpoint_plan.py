@@ -1,10 +1,10 @@
 """What checkpointed loops take, and the best that a limit on memory allows: `plan_checkpoints(kernel, adjoints)`.
 
-Requires: what `reverse` requires. AdstackDataAccessError if it refuses the kernel, or no loop can run again.
+Requires: a kernel that `reverse` does not refuse. AdstackDataAccessError if no loop of it can run again.
 Ensures: `CheckpointPlan.bytes(checkpoints)` is what one lane's adstacks take in the kernel that `reverse` makes with
 these checkpoints, laid out as in `runtime/adstacks/layout.py`, if the loops inside a checkpointed one run `inner` times
-per trip of it at most; what loops keep that can't run again comes on top. The choice is the one that runs the fewest
-trips again.
+per iteration of it at most; what loops save that can't run again comes on top. The choice is the one that runs the
+fewest iterations again.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ..errors import AdstackDataAccessError
 from ..ir.location import Loc
 from ..ir.structure import Kernel, Op, Place, Value
 from ..ir.types import ArrayType, i64
+from .checkpointing.loops import CheckpointedLoop
 from .checkpointing.schedule import Checkpoints, forward_blocks
-from .checkpointing.site import Site
 from .emission.journal import Journal
-from .emission.state import Kept, Sides
-from .reverse import checkpointed
+from .planning.planner import plan_reverse
+from .saving.plan import Saved, Sides
 
 __all__ = ["CheckpointPlan", "LoopPlan", "plan_checkpoints"]
 
@@ -178,15 +178,15 @@ def plan_checkpoints(
     levels: int = 1,
 ) -> CheckpointPlan:
     """What `reverse(kernel, adjoints, replayed, checkpoints=..., journal=journal)` takes, of so many levels."""
-    source, blocks = checkpointed(kernel, adjoints, replayed, journal, levels)
-    if blocks.refused and not blocks.sites:
-        raise blocks.refused[0]
-    tasks = {inner: _task(number, op) for number, op in enumerate(source.body.ops) for inner in _within(op)}
-    inside = {site for outer in blocks.sites.values() for site in outer.nested}
-    outermost = [site for site in blocks.sites.values() if site not in inside]
-    loops = tuple(_loop(site, tasks[site.op]) for site in outermost)
-    deeper = any(isinstance(loop, Op) for site in blocks.sites.values() for loop in site.kept_whole)
-    return CheckpointPlan(loops, tuple(blocks.refused), levels, deeper)
+    plan = plan_reverse(kernel, adjoints, replayed, Checkpoints(1, 1, levels), journal)
+    outermost = [loop for nest in plan.nests for loop in nest.checkpointed]
+    if plan.refused and not outermost:
+        raise plan.refused[0]
+    tasks = {inner: _task(number, op) for number, op in enumerate(plan.source.body.ops) for inner in _within(op)}
+    loops = tuple(_loop(loop, tasks[loop.op]) for loop in outermost)
+    inside = (one for loop in outermost for each in loop.all() for one in each.saved_in_full)
+    deeper = any(isinstance(one, Op) for one in inside)
+    return CheckpointPlan(loops, plan.refused, levels, deeper)
 
 
 def _within(op: Op) -> Iterator[Op]:
@@ -212,19 +212,19 @@ def _blocks(trips: int) -> list[int]:
 # ---- elements
 
 
-def _loop(site: Site, task: int) -> LoopPlan:
-    inner = [site.kept[loop] for loop in site.kept_whole]
+def _loop(loop: CheckpointedLoop, task: int) -> LoopPlan:
+    inner = [loop.saved[one] for one in loop.saved_in_full]
     state = _sum(
         (1, {i64.size: 1}),
-        *((1, {cell.place.dtype.size: 1}) for cell in site.cells),
-        *((1, {site.args[k].dtype.size: 1}) for k in site.carried),
-        *map(_array, site.arrays),
+        *((1, {cell.place.dtype.size: 1}) for cell in loop.cells),
+        *((1, {loop.args[k].dtype.size: 1}) for k in loop.carried),
+        *map(_array, loop.arrays),
     )
-    once = _sum(*map(_array, site.frozen))
-    kept = _branches(site.kept_in_trips)
-    whole = _sum(*((1, _branches(values)) for values in inner))
-    nested = tuple(_loop(one, task) for one in site.nested)
-    return LoopPlan(site.op.loc, task, site.around, site.constant, state, once, kept, whole, nested)
+    once = _sum(*map(_array, loop.frozen))
+    saved = _branches(loop.saved_per_iteration)
+    in_full = _sum(*((1, _branches(values)) for values in inner))
+    nested = tuple(_loop(one, task) for one in loop.nested)
+    return LoopPlan(loop.op.loc, task, loop.around, loop.constant, state, once, saved, in_full, nested)
 
 
 def _bytes(rows: Rows) -> int:
@@ -236,8 +236,8 @@ def _array(array: Value) -> tuple[int, Rows]:
     return 1, {array.type.dtype.size: array.type.length}
 
 
-def _branches(values: Sequence[Kept]) -> Rows:
-    """What is kept in one trip, values of branches that exclude each other in the same place."""
+def _branches(values: Sequence[Saved]) -> Rows:
+    """What is saved in one iteration, values of branches that exclude each other in the same place."""
     return _lay((one.inside, {one.value.dtype.size: 1}) for one in values)
 
 

@@ -13,8 +13,7 @@ room, the reverse kernel is what `reverse` would give for a kernel that overwrit
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ..ir.builder import Builder
@@ -22,13 +21,14 @@ from ..ir.structure import Kernel, Op, Place, Region, Value
 from ..ir.types import i64
 from ..transforms.rewriting.rewrite import clone_kernel, clone_op
 from .activities.activity import Activity
-from .emission.journal import Journal, Log
+from .emission.journal import Journal, JournalRow, Log, iteration_row, journal_of, serial_row
 from .emission.rotate import rotate
 from .emission.state import Counters, Names, counter, scoped
 from .emission.sweep import Sweep
 from .emission.trips import trip_count
 from .reverse import reverse
-from .saving.plan import Planner
+from .saving.plan import SavePlan
+from .saving.planner import plan_saves
 
 __all__ = ["WANTED", "Journaled", "journaled"]
 
@@ -59,30 +59,29 @@ def journaled(kernel: Kernel, adjoints: Mapping[str, Place]) -> Journaled:
     """The kernel that logs, and the reverse kernel that reads it."""
     source = clone_kernel(kernel)
     rotate(source.body)
-    journal = Journal(source)
+    journal = journal_of(source)
     backward = reverse(source, adjoints, journal=journal)
     read = {op.attrs["place"].name for op in backward.body.walk() if op.name == "load"}
-    whole = copy(journal)
-    journal.logs = {op: log for op, log in journal.logs.items() if log.place.name in read}
-    forward = _Forward(source, journal).emit()
-    logs = tuple(journal.logs.values())
+    written = replace(journal, logs={op: log for op, log in journal.logs.items() if log.place.name in read})
+    forward = _Forward(source, written).emit()
+    logs = tuple(written.logs.values())
     backward.places.update({log.place.name: log.place for log in logs})
-    return Journaled(forward, backward, logs, len(journal.sheets), source, whole)
+    return Journaled(forward, backward, logs, len(journal.sheets), source, journal)
 
 
 class _Writing(Sweep):
     """Emits the ops with their effects, and logs."""
 
-    def __init__(self, b: Builder, planner: Planner, journal: Journal) -> None:
-        super().__init__(b, planner, None)
-        self.writes = journal
+    def __init__(self, b: Builder, saves: SavePlan, row: JournalRow) -> None:
+        super().__init__(b, saves, None)
+        self.writes = row
 
     def op(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
         if op.name in ("if", "for", "while"):
             super().op(op, names, counters, index)
             return
         self._clone(op, names)
-        if op in self.writes.logs:
+        if op in self.writes.journal.logs:
             self.writes.write(self.b, op, names[op.result], index)
 
 
@@ -94,7 +93,7 @@ class _Forward:
         self.journal = journal
         self.params = [Value(v.type, v.name) for v in source.params]
         self.b = Builder(Region(list(self.params)))
-        self.sweep = _Writing(self.b, Planner(source.body, Activity(source.body, ()), set()), journal)
+        self.saves = plan_saves(source.body, Activity(source.body, ()), ())
         self.wanted = Place(WANTED, i64, (2 * len(journal.sheets),), "ndarray")
 
     def emit(self) -> Kernel:
@@ -107,19 +106,19 @@ class _Forward:
                 if op.name == "parallel_for":
                     self._parallel(op, names)
                     continue
-                self.journal.row = counter(self.b)
-                self._iteration([op], names, counters)
+                self._iteration([op], names, counters, serial_row(self.journal, self.b))
         self._count(None, counters)
         self.b.region.ops.append(clone_op(end, names))  # type: ignore[arg-type]
         logs = (log.place for log in self.journal.logs.values())
         places = {**self.source.places, **{place.name: place for place in (*logs, self.wanted)}}
         return Kernel(self.source.name, self.b.region, places, self.source.returns, self.source.loc)
 
-    def _iteration(self, ops: Sequence[Op], names: Names, counters: Counters) -> None:
+    def _iteration(self, ops: Sequence[Op], names: Names, counters: Counters, row: JournalRow) -> None:
+        sweep = _Writing(self.b, self.saves, row)
         for op in ops:
-            counters.update((loop, counter(self.b)) for loop in self.sweep.planner.counters_of(op))
+            counters.update((loop, counter(self.b)) for loop in self.saves.counters_of(op))
             with self.b.at(op.loc):
-                self.sweep.op(op, names, counters, None)
+                sweep.op(op, names, counters, None)
 
     def _parallel(self, op: Op, names: Names) -> None:
         source = op.regions[0]
@@ -134,8 +133,8 @@ class _Forward:
         local, counters = scoped(names), Counters()
         local.update(zip(source.args, args, strict=True))
         with self.b.into(body):
-            self.journal.start_row(self.b, args, bounds)
-            self._iteration(source.ops[:-1], local, counters)
+            row = iteration_row(self.journal, self.b, args, bounds)
+            self._iteration(source.ops[:-1], local, counters, row)
             self._count(op, counters)
             self.b.yield_()
         self.b.parallel_for(list(zip(bounds[::2], bounds[1::2], strict=True)), body)

@@ -1,8 +1,8 @@
 """Changes to source text. Those of one kind stand in a text file, each as it would stand in a diff:
 
-    === autodiff/saving/plan.py
+    === autodiff/saving/choice.py
 
-    @ Planner._cut: values count, not bytes
+    @ Choice._cut: values count, not bytes
     - costs[value] = value.dtype.size
     + costs[value] = 1
 

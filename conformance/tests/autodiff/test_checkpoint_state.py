@@ -9,8 +9,8 @@ from checkpoint_kit import backward, buffers, gradients, places
 from transforms_kit import kernel_of, wrap
 
 from adstack.autodiff.checkpoint_plan import plan_checkpoints
-from adstack.autodiff.checkpointing.site import outermost_loops
-from adstack.autodiff.emission.journal import Journal
+from adstack.autodiff.checkpointing.loops import outermost_loops
+from adstack.autodiff.emission.journal import Journal, journal_of
 from adstack.autodiff.emission.rotate import rotate
 from adstack.autodiff.reverse import Checkpoints, reverse
 from adstack.errors import AdstackDataAccessError
@@ -112,9 +112,9 @@ def test_a_loop_is_refused_if_the_launch_logs_values_of_loops_inside() -> None:
     for kernel in (logging, other):
         rotate(kernel.body)
     with pytest.raises(AdstackDataAccessError, match="can't be checkpointed: the launch logs"):
-        plan_checkpoints(logging, places(logging), journal=Journal(logging))
-    keeps_everything(logging, journal=Journal(logging))
-    assert reverse(other, places(other), checkpoints=Checkpoints(2, 2), journal=Journal(other)).body.ops
+        plan_checkpoints(logging, places(logging), journal=journal_of(logging))
+    keeps_everything(logging, journal=journal_of(logging))
+    assert reverse(other, places(other), checkpoints=Checkpoints(2, 2), journal=journal_of(other)).body.ops
 
 
 def test_outermost_loops_come_with_the_branches_around_them() -> None:

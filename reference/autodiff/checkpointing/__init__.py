@@ -1,7 +1,8 @@
 """Sequential loops reversed with little memory: binomial checkpointing (treeverse, revolve).
 
-blocks.py     emits the sweep and the reversal of such loops, block by block
+loops.py      which loops are checkpointed, and what their state is; refusals.py: which can't be
+cells.py      elements of memory that are part of a state
 schedule.py   where snapshots are taken; snapshots.py takes them, and goes back to them
-site.py       a loop that is checkpointed, and what its state consists of; cells.py: elements of memory among that
+blocks.py     emits the sweep and the reversal of such loops, block by block
 May import: emission, saving, activities; transforms and below.
 """

@@ -6,15 +6,41 @@ A snapshot holds the number of the block, the carried values that later trips lo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...ir.builder import Builder
 from ...ir.structure import Region, Value
 from ...ir.types import ArrayType, i64
+from ..emission.journal import JournalRow
 from ..emission.state import Names, counter
-from .site import Site, mapped
+from .cells import Cell
+from .loops import CheckpointedLoop
 
-__all__ = ["Course", "Snapshots"]
+__all__ = ["Course", "Site", "Snapshots", "mapped"]
+
+
+@dataclass(eq=False)
+class Site:
+    """Where a checkpointed loop has its state in the emitted program.
+
+    Attributes:
+        plan: the loop.
+        row: the row of the iteration in what the launch has logged.
+        trips: its trip count, if that is counted before the nest runs.
+        starts: the stack of the blocks at whose start the snapshots were taken.
+        carried: the stacks of carried values, by position.
+        arrays, frozen: the stacks of local arrays, by the array of the source; each of the frozen ones has one copy.
+        cells: the stacks of elements of scratch memory.
+    """
+
+    plan: CheckpointedLoop
+    row: JournalRow | None
+    trips: Value | None = None
+    starts: Value | None = None
+    carried: dict[int, Value] = field(default_factory=dict)
+    arrays: dict[Value, Value] = field(default_factory=dict)
+    frozen: dict[Value, Value] = field(default_factory=dict)
+    cells: dict[Cell, Value] = field(default_factory=dict)
 
 
 @dataclass
@@ -24,8 +50,8 @@ class Course:
     Attributes:
         site: the loop.
         names: what stands for the values around it.
-        trips, blocks: how many it has.
-        first: the index of its first trip.
+        trips, blocks: how many iterations and how many blocks it has.
+        first: the index of its first iteration.
     """
 
     site: Site
@@ -42,6 +68,7 @@ class Snapshots:
         self.b = b
 
     def save_if(self, taken: Value, course: Course, slot: Value, block: Value, values: Sequence[Value]) -> None:
+        """Take a snapshot where a condition holds."""
         take, leave = Region(), Region()
         with self.b.into(take):
             self.save(course, slot, block, values)
@@ -66,7 +93,6 @@ class Snapshots:
         some, none = Region(), Region()
         with self.b.into(some):
             for cell, stack in course.site.cells.items():
-                assert stack is not None
                 self.b.put(stack, slot, cell.load(self.b, course.names))
             self.b.yield_()
         with self.b.into(none):
@@ -79,11 +105,10 @@ class Snapshots:
         assert site.starts is not None
         self.copy_arrays(site.arrays, course.names, slot, restore=True)
         for cell, stack in site.cells.items():
-            assert stack is not None
             cell.store(self.b, course.names, self.b.get(stack, slot))
         values = [
             self.b.get(site.carried[k], slot) if k in site.carried else self.b.const(0, arg.dtype)
-            for k, arg in enumerate(site.args)
+            for k, arg in enumerate(site.plan.args)
         ]
         return self.b.get(site.starts, slot), values
 
@@ -103,3 +128,8 @@ class Snapshots:
                     b.put(stack, at, b.array_load(handle, element))
                 b.yield_()
             b.for_(counter(b), length, [], body)
+
+
+def mapped(names: Names, value: Value) -> Value:
+    """What stands for a value."""
+    return names.get(value, value)

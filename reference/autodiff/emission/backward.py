@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ...errors import AdstackDataAccessError
 from ...ir.builder import Builder
 from ...ir.derivatives import RULES, Saved
 from ...ir.structure import Op, Place, Region, Value
@@ -15,7 +14,7 @@ from ...transforms.math.num import Num
 from ...transforms.rewriting.rewrite import clone_op
 from ..activities.activity import Activity
 from ..activities.free import free_values
-from ..saving.plan import Planner
+from ..saving.plan import SavePlan
 from .state import Adjoints, Counters, Names, Stacks, counter, scoped
 from .trips import trip_count
 
@@ -52,10 +51,10 @@ class Backward:
     """Emits reversals.
 
     Attributes:
-        b: where to.
-        activity, planner: what was found out about the kernel.
+        b: emits them.
+        activity: which values carry adjoints; `saves`: which are saved and recomputed.
         adjoints: of values; `places`: of places; `arrays`: of local arrays (a handle each).
-        stacks: the adstacks of kept values.
+        stacks: the adstacks of saved values.
         overwritten: stores whose element the kernel may store to again.
         blocks: what reverses the loops that are checkpointed.
     """
@@ -64,13 +63,13 @@ class Backward:
         self,
         b: Builder,
         activity: Activity,
-        planner: Planner,
-        places: dict[str, Place],
+        saves: SavePlan,
+        places: Mapping[str, Place],
         stacks: Stacks,
         overwritten: Collection[Op],
         blocks: ReversedLoops | None = None,
     ) -> None:
-        self.b, self.activity, self.planner, self.places, self.stacks = b, activity, planner, places, stacks
+        self.b, self.activity, self.saves, self.places, self.stacks = b, activity, saves, places, stacks
         self.overwritten, self.blocks = overwritten, blocks
         self.adjoints = Adjoints(b)
         self.arrays: dict[Value, Value] = {}
@@ -83,27 +82,27 @@ class Backward:
         }
 
     def region(self, region: Region, names: Names, counters: Counters, index: Value | None = None) -> None:
-        """Reverse a region; what it yields has its adjoints already. Inside a loop `index` is where kept values are."""
-        plan = self.planner.plans.get(region)
+        """Reverse a region; what it yields has its adjoints already. In a loop, saved values are at slot `index`."""
+        plan = self.saves.regions.get(region)
         if plan is None:
             return
         if index is not None:
-            for value in plan.kept:
+            for value in plan.saved:
                 names[value] = self.b.get(self.stacks[region, value], index)
-            for op in plan.again:
+            for op in plan.recomputed:
                 with self.b.at(op.loc):
-                    self._again(op, names)
+                    self._recompute(op, names)
         self.open_arrays(region)
         for op in reversed(region.ops[:-1]):
             if self.activity.touches(op):
                 with self.b.at(op.loc):
                     self.op(op, names, counters, index)
 
-    def _again(self, op: Op, names: Names) -> None:
-        """Compute again what an op has given; of a `for` its trip count."""
+    def _recompute(self, op: Op, names: Names) -> None:
+        """Recompute the results of an op; of a `for` its trip count."""
         if op.name == "for":
             lo, hi = (self._now(names, v) for v in op.operands[:2])
-            names[self.planner.trips[op]] = trip_count(self.b, lo, hi)
+            names[self.saves.trips[op]] = trip_count(self.b, lo, hi)
         else:
             self.b.region.ops.append(clone_op(op, names))  # type: ignore[arg-type]
 
@@ -116,7 +115,7 @@ class Backward:
                 self.arrays[op.result] = self.b.array(array.dtype, array.length)
 
     def op(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
-        """Reverse one op; inside a loop, `index` is where its kept values are."""
+        """Reverse one op; inside a loop, `index` is the slot of its saved values."""
         if op.name == "if":
             self._if(op, names, counters, index)
         elif op.name in ("for", "while"):
@@ -179,14 +178,6 @@ class Backward:
 
     def _atomic(self, op: Op, names: Names) -> None:
         kind, place = op.attrs["kind"], self.places[op.attrs["place"].name]
-        if kind not in ("add", "min", "max"):
-            shared = op.attrs["place"].label or op.attrs["place"].name
-            raise AdstackDataAccessError(
-                f"Breaks the global data access rule: the derivative of atomic {_CALLED.get(kind, kind)} depends on "
-                f"the order in which iterations update an element of {shared} that they share, which is not known",
-                loc=op.loc if op.loc.line else None,
-                do="update elements that one iteration alone touches, or leave the place without a gradient",
-            )
         indices = self._indices(op, names, 0, place.rank)
         old = self.adjoints.take(op.result)
         value = op.operands[place.rank]
@@ -229,17 +220,17 @@ class Backward:
 
     def _if(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
         seeds = [self.adjoints.take(r) for r in op.results]
-        inner = self.planner.counters_in(op)
+        inner = self.saves.counters_in(op)
         around = [v for v in free_values(op.regions) if v in self.activity]
         branches = [self._branch(region, seeds, names, counters, index, around) for region in op.regions]
-        reached = [k for k in range(len(around)) if any(found[k] is not None for _, found, _ in branches)]
-        for branch, found, counts in branches:
+        reached = [k for k in range(len(around)) if any(adjoints[k] is not None for _, adjoints, _ in branches)]
+        for branch, adjoints, counts in branches:
             with self.b.into(branch):
-                yielded = [found[k] or self.adjoints.zero(around[k]) for k in reached]
+                yielded = [adjoints[k] or self.adjoints.zero(around[k]) for k in reached]
                 self.b.yield_(*yielded, *(counts[loop] for loop in inner))
         merged = self.b.if_(self._now(names, op.operands[0]), *(branch for branch, _, _ in branches))
         for k, adjoint in zip(reached, merged, strict=False):
-            loose = any(self.adjoints.is_loose(found[k]) for _, found, _ in branches)
+            loose = any(self.adjoints.is_loose(adjoints[k]) for _, adjoints, _ in branches)
             self.adjoints.add(around[k], adjoint, loose=loose)
         counters.update(zip(inner, merged[len(reached) :], strict=True))
 
@@ -258,22 +249,22 @@ class Backward:
             for value, seed in zip(region.terminator.operands, seeds, strict=True):
                 if seed is not None and value in self.activity:
                     self.adjoints.add(value, seed, loose=self.adjoints.is_loose(seed))
-            if region in self.planner.counted:
+            if region in self.saves.counted:
                 index = counts[region] = self.b.sub(counts[region], counter(self.b, 1))
             self.region(region, scoped(names), counts, index)
             adjoints = [self.adjoints.take(v) for v in around]
         return branch, adjoints, counts
 
     def _loop(self, op: Op, names: Names, counters: Counters) -> None:
-        """A loop with its trip count run down."""
+        """A loop, by a `for` that counts its trip count down."""
         initials = op.operands[2:] if op.name == "for" else op.operands
         flow, initial = self._taken(op)
         if self.blocks is not None and op in self.blocks:
             adjoints = self.blocks.backward(self, op, flow, initial, names, counters)
         else:
-            trips = names[self.planner.trips[op]]
+            trips = names[self.saves.trips[op]]
             counters[op] = self.b.sub(counters[op], trips)
-            adjoints = self.turns(op, flow, (None, trips), initial, names, counters)
+            adjoints = self.iterations(op, flow, (None, trips), initial, names, counters)
         for k, adjoint, lost in zip(flow.carried, adjoints, flow.loose, strict=False):
             if initials[k] in self.activity:
                 self.adjoints.add(initials[k], adjoint, loose=lost)
@@ -292,7 +283,7 @@ class Backward:
         zeros = [self.b.const(0.0, v.dtype) for v in around]
         return Flow(carried, loose, around), [*seeds, *zeros]
 
-    def turns(
+    def iterations(
         self,
         op: Op,
         flow: Flow,
@@ -301,8 +292,8 @@ class Backward:
         names: Names,
         counters: Counters,
     ) -> list[Value]:
-        """Reverse so many trips (`span[1]`) from a trip on (`span[0]`; None is the first); gives the adjoints."""
-        inner = self.planner.counters_in(op)
+        """Reverse so many iterations (`span[1]`) from one on (`span[0]`; None is the first); gives the adjoints."""
+        inner = self.saves.counters_in(op)
         args = [Value(i64), *(Value(v.type) for v in adjoints), *(Value(i64) for _ in inner)]
         body = Region(args)
         with self.b.into(body), self.adjoints.inner():
@@ -320,7 +311,7 @@ class Backward:
         counters: Counters,
         flow: Flow,
     ) -> None:
-        carried, around, inner = flow.carried, flow.around, self.planner.counters_in(op)
+        carried, around, inner = flow.carried, flow.around, self.saves.counters_in(op)
         source = op.regions[-1]
         first = 1 if op.name == "for" else 0
         done, *rest = body.args
@@ -328,16 +319,16 @@ class Backward:
         local, state = scoped(names), dict(counters)
         state.update(zip(inner, rest[len(carried) + len(around) :], strict=True))
         left = self.b.sub(span[1], done)
-        turn = self.b.sub(left, counter(self.b, 1))
+        slot = self.b.sub(left, counter(self.b, 1))
         if op.name == "for":
             lo = self._now(names, op.operands[0])
-            trip = turn if span[0] is None else self.b.add(span[0], turn)
-            local[source.args[0]] = self.b.add(lo, self.b.cast(trip, lo.dtype))
+            iteration = slot if span[0] is None else self.b.add(span[0], slot)
+            local[source.args[0]] = self.b.add(lo, self.b.cast(iteration, lo.dtype))
         yielded = source.terminator.operands
         for k, adjoint, lost in zip(carried, rest, flow.loose, strict=False):
             if yielded[k] in self.activity:
                 self.adjoints.add(yielded[k], adjoint, loose=lost)
-        self.region(source, local, state, self.b.add(state[op], turn))
+        self.region(source, local, state, self.b.add(state[op], slot))
         new = [self.adjoints.take_or_zero(source.args[first + k]) for k in carried]
         totals = []
         for value, total in zip(around, sums, strict=True):
@@ -345,8 +336,6 @@ class Backward:
             totals.append(total if more is None else self.b.add(total, more))
         self.b.yield_(*new, *totals, *(state[loop] for loop in inner))
 
-
-_CALLED = {"mul": "product", "xchg": "exchange", "cas": "compare-and-swap"}
 
 _CHOOSING = frozenset({"select", "max", "min", "abs"})
 """Of the operands of these some may get nothing."""

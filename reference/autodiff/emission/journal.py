@@ -1,11 +1,11 @@
-"""What a launch logs because its reversal could not have it otherwise: `Journal(kernel)`. See `journaled.py`.
+"""What a launch logs because its reversal could not have it otherwise: `journal_of(kernel)`. See `journaled.py`.
 
 A log has a row per parallel iteration, and in it an entry per iteration of the loop around the op.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...ir.builder import Builder
@@ -14,7 +14,7 @@ from ...ir.types import i64
 from .state import counter
 from .trips import trip_count, trips_before
 
-__all__ = ["Journal", "Log"]
+__all__ = ["Journal", "JournalRow", "Log", "iteration_row", "journal_of", "serial_row"]
 
 
 @dataclass(frozen=True)
@@ -32,19 +32,31 @@ class Log:
     label: str
 
 
+@dataclass(frozen=True)
 class Journal:
-    """Where the ops of a kernel log.
+    """Which ops of a kernel log, and where.
 
     Attributes:
         logs: by op.
         sheets: (the parallel loop, the loop right around the op) -> the number of the sheet.
-        row: the row of the code that is being emitted.
     """
+
+    logs: Mapping[Op, Log]
+    sheets: Mapping[tuple[Op | None, Op | None], int]
+
+
+def journal_of(source: Kernel) -> Journal:
+    """The journal in which a launch of a kernel logs all that it loads and overwrites, as far as anything uses it."""
+    planner = _Planner(source)
+    return Journal(planner.logs, planner.sheets)
+
+
+class _Planner:
+    """Gives each op that logs its place."""
 
     def __init__(self, source: Kernel) -> None:
         self.logs: dict[Op, Log] = {}
         self.sheets: dict[tuple[Op | None, Op | None], int] = {}
-        self.row: Value | None = None
         self._written = {op.attrs["place"].name for op in source.body.walk() if op.name in ("store", "atomic")}
         self._used = {v for op in source.body.walk() for v in op.operands}
         self._note(source.body, None, None)
@@ -62,20 +74,31 @@ class Journal:
                     self._note(inner, parallel, op if op.name in ("for", "while") else loop)
 
     def _is_logged(self, op: Op) -> bool:
-        """Whether its value is gone after the launch, and somebody uses it."""
+        """Whether its value is gone after the launch, and any op uses it."""
         if not op.results or op.results[0] not in self._used:
             return False
         return op.name in ("random", "atomic") or (op.name == "load" and op.attrs["place"].name in self._written)
 
+
+@dataclass(frozen=True)
+class JournalRow:
+    """The row of the logs that code works on: that of its parallel iteration.
+
+    Attributes:
+        journal: the logs.
+        row: the number of the row (i64).
+    """
+
+    journal: Journal
+    row: Value
+
     def read(self, b: Builder, op: Op, index: Value | None) -> Value:
-        """What the launch logged for an op."""
-        assert self.row is not None
-        return b.load(self.logs[op].place, [counter(b) if index is None else index, self.row])
+        """What the launch logged for an op; `index` is the iteration of the loop right around it."""
+        return b.load(self.journal.logs[op].place, [counter(b) if index is None else index, self.row])
 
     def write(self, b: Builder, op: Op, value: Value, index: Value | None) -> None:
         """Log a value, if there is room."""
-        assert self.row is not None
-        place = self.logs[op].place
+        place = self.journal.logs[op].place
         at = [counter(b) if index is None else index, self.row]
         inside = [b.lt(k, b.shape(place, axis, i64)) for axis, k in enumerate(at)]
         room, full = Region(), Region()
@@ -86,12 +109,18 @@ class Journal:
             b.yield_()
         b.if_(b.emit("and", *inside), room, full)
 
-    def start_row(self, b: Builder, args: Sequence[Value], bounds: Sequence[Value]) -> None:
-        """From here on the code is that of one parallel iteration."""
-        row = counter(b)
-        for index, lo, hi in zip(args, bounds[::2], bounds[1::2], strict=True):
-            row = b.add(b.mul(row, trip_count(b, lo, hi)), trips_before(b, lo, index))
-        self.row = row
+
+def serial_row(journal: Journal, b: Builder) -> JournalRow:
+    """The row of serial code."""
+    return JournalRow(journal, counter(b))
+
+
+def iteration_row(journal: Journal, b: Builder, args: Sequence[Value], bounds: Sequence[Value]) -> JournalRow:
+    """The row of one iteration of a parallel loop: `args` are its indices, `bounds` the first and end of each axis."""
+    row = counter(b)
+    for index, lo, hi in zip(args, bounds[::2], bounds[1::2], strict=True):
+        row = b.add(b.mul(row, trip_count(b, lo, hi)), trips_before(b, lo, index))
+    return JournalRow(journal, row)
 
 
 def _described(op: Op) -> str:

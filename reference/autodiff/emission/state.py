@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from ...ir.builder import Builder
 from ...ir.structure import Region, Value
 from ...ir.types import i64
 from ..saving.plan import Counted
 
-__all__ = ["Adjoints", "Counters", "Kept", "Names", "Sides", "Stacks"]
+__all__ = ["Adjoints", "Counters", "Names", "Stacks", "counter", "scoped"]
 
 Names = MutableMapping[Value, Value]
 """A value of the kernel -> the one that stands for it in the reverse kernel."""
@@ -21,39 +20,28 @@ Counters = dict[Counted, Value]
 """How many iterations of a loop have been run (forward) or are still to be reversed; how often a side was taken."""
 
 Stacks = dict[tuple[Region, Value], Value]
-"""The adstack of a value that is kept in a region."""
-
-Sides = tuple[int, ...]
-"""Which sides of branches something is in, from the outermost: 2 n + side of the nth `if`."""
-
-
-class Kept(NamedTuple):
-    """A value that is kept: where, and in which branches of what counts that region is."""
-
-    value: Value
-    inside: Sides
-    region: Region
+"""The adstack of a value that a region saves."""
 
 
 class Adjoints:
-    """The adjoints gathered so far, for the values of the region being reversed and those around it."""
+    """The adjoints summed up so far, of the values of the region being reversed and of those around it."""
 
     def __init__(self, b: Builder) -> None:
         self._b = b
-        self._found: dict[Value, Value] = {}
+        self._sums: dict[Value, Value] = {}
         self._loose: set[Value] = set()
 
     def add(self, value: Value, adjoint: Value, *, loose: bool = False) -> None:
         """Add to a value's adjoint; `loose` says that it may be 0 because nothing is connected there."""
-        old = self._found.get(value)
+        old = self._sums.get(value)
         total = adjoint if old is None else self._b.add(old, adjoint)
         if loose and (old is None or old in self._loose):
             self._loose.add(total)
-        self._found[value] = total
+        self._sums[value] = total
 
     def take(self, value: Value) -> Value | None:
         """The adjoint of a value whose definition is being reversed; None is a true zero."""
-        return self._found.pop(value, None)
+        return self._sums.pop(value, None)
 
     def take_or_zero(self, value: Value) -> Value:
         adjoint = self.take(value)
@@ -70,16 +58,16 @@ class Adjoints:
         return adjoint is None or adjoint in self._loose
 
     def __contains__(self, value: Value) -> bool:
-        return value in self._found
+        return value in self._sums
 
     @contextmanager
     def inner(self) -> Iterator[None]:
         """Inside, start from nothing; what is left then is dropped."""
-        outer, self._found = self._found, {}
+        outer, self._sums = self._sums, {}
         try:
             yield
         finally:
-            self._found = outer
+            self._sums = outer
 
 
 def scoped(names: Names) -> ChainMap[Value, Value]:

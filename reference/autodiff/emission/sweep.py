@@ -1,4 +1,4 @@
-"""The forward part of a reverse kernel: the ops again, without their effects, keeping what the plan says.
+"""The forward part of a reverse kernel: the ops again, without their effects, saving what the plan says.
 
 A counting sweep runs the same control flow and only counts how often each loop's body runs: that is the capacity of the
 loop's adstacks, exactly. What it computes besides is dead, and swept up by the passes that follow. It works on copies
@@ -14,8 +14,8 @@ from ...ir.builder import Builder
 from ...ir.structure import Op, Region, Value
 from ...ir.types import ArrayType, DType, i64
 from ...transforms.rewriting.rewrite import clone_op
-from ..saving.plan import Planner
-from .journal import Journal
+from ..saving.plan import SavePlan
+from .journal import JournalRow
 from .state import Counters, Names, Stacks, counter, scoped
 from .trips import trip_count, trips_before
 
@@ -31,84 +31,89 @@ class SweptLoops(Protocol):
         """Whether it sweeps a loop."""
 
     def count(self, sweep: Sweep, op: Op, names: Names, counters: Counters) -> None:
-        """Count the trips of one of its loops, and of those inside it."""
+        """Count the iterations of one of its loops, and of those inside it."""
 
     def forward(self, op: Op, names: Names, counters: Counters) -> None:
-        """Sweep one of its loops, keeping what the plan says."""
+        """Sweep one of its loops, saving what the plan says."""
 
 
 class Sweep:
     """Emits sweeps.
 
     Attributes:
-        b: where to.
-        planner: what is kept.
-        stacks: the adstacks of kept values; None while counting.
-        turn: how many iterations of the loop around the code have been run.
+        b: emits them.
+        saves: what is saved.
+        stacks: the adstacks of saved values; None while counting.
+        temps: whether stores to temps are repeated.
         replayed: names of places whose stores and atomics are run again.
-        lost: constants that stand for what can't be had again (old values of atomics, random numbers), and for what.
+        lost: constants that stand for values that only the launch has seen (old values of atomics, random numbers), and
+            the ops that gave these.
         blocks: what sweeps the loops that are checkpointed.
-        journal: where the launch has logged values of ops.
+        row: where the launch has logged values of ops.
+        iteration: how many iterations of the loop around the code have been run.
     """
 
     def __init__(
         self,
         b: Builder,
-        planner: Planner,
+        saves: SavePlan,
         stacks: Stacks | None,
         temps: bool = False,
         replayed: Collection[str] = (),
         lost: dict[Value, Op] | None = None,
         blocks: SweptLoops | None = None,
-        journal: Journal | None = None,
+        row: JournalRow | None = None,
     ) -> None:
         self.blocks = blocks
-        self.journal = journal
+        self.row = row
         self.lost = {} if lost is None else lost
         self.b = b
         self.replayed = replayed
-        self.planner = planner
+        self.saves = saves
         self.stacks = stacks
         self.temps = temps
-        self.turn: Value | None = None
+        self.iteration: Value | None = None
 
     def region(self, region: Region, names: Names, counters: Counters, index: Value | None = None) -> list[Value]:
-        """The region's ops; gives what it yields. Inside a loop, `index` is where its kept values go."""
-        plan = self.planner.plans.get(region)
-        kept = set(plan.kept) if plan is not None and index is not None else set()
-        for value in (*(plan.handed if plan is not None else ()), *region.args):
-            if value in kept:
-                self._keep(value, region, names, index)
+        """The region's ops; gives what it yields. Inside a loop, `index` is the slot of its saved values."""
+        plan = self.saves.regions.get(region)
+        saved = set(plan.saved) if plan is not None and index is not None else set()
+        for value in (*(plan.from_around if plan is not None else ()), *region.args):
+            if value in saved:
+                self._save(value, region, names, index)
         for op in region.ops[:-1]:
             with self.b.at(op.loc):
                 self.op(op, names, counters, index)
                 for result in (*op.results, *self._extra(op)):
-                    if result in kept:
-                        self._keep(result, region, names, index)
+                    if result in saved:
+                        self._save(result, region, names, index)
         return [names.get(v, v) for v in region.terminator.operands]
 
     def _extra(self, op: Op) -> Sequence[Value]:
-        trips = self.planner.trips.get(op)
+        trips = self.saves.trips.get(op)
         return () if trips is None else (trips,)
 
-    def _keep(self, value: Value, region: Region, names: Names, index: Value | None) -> None:
+    def _save(self, value: Value, region: Region, names: Names, index: Value | None) -> None:
         if self.stacks is not None:
             assert index is not None
             self.b.put(self.stacks[region, value], index, names.get(value, value))
 
-    def turns(
-        self, region: Region, names: Names, counters: Counters, index: Value, turn: Value | None = None
+    def loop_body(
+        self, region: Region, names: Names, counters: Counters, index: Value, iteration: Value | None = None
     ) -> list[Value]:
-        """The body of a loop, of which so many iterations have been run; it keeps at `index`."""
-        outer, self.turn = self.turn, index if turn is None else turn
+        """The body of a loop, which saves at slot `index`; gives what it yields.
+
+        `iteration` says how many iterations have been run, if that is not the slot.
+        """
+        outer, self.iteration = self.iteration, index if iteration is None else iteration
         yielded = self.region(region, names, counters, index)
-        self.turn = outer
+        self.iteration = outer
         return yielded
 
     def op(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
-        """One op; inside a loop, `index` is where its kept values go."""
-        if self.journal is not None and op in self.journal.logs:
-            names[op.result] = self.journal.read(self.b, op, self.turn)
+        """One op; inside a loop, `index` is the slot of its saved values."""
+        if self.row is not None and op in self.row.journal.logs:
+            names[op.result] = self.row.read(self.b, op, self.iteration)
         elif op.name in ("store", "atomic") and op.attrs["place"].name in self.replayed:
             self._repeat(op, names)
         elif op.name in _SKIPPED:
@@ -149,7 +154,7 @@ class Sweep:
 
     def _if(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
         condition = names.get(op.operands[0], op.operands[0])
-        inner = self.planner.counters_in(op)
+        inner = self.saves.counters_in(op)
         extras = [] if index is not None else self._outside_loops(op)
         results = [*op.results, *extras]
         regions = []
@@ -157,12 +162,12 @@ class Sweep:
             branch = Region()
             local, counts = scoped(names), dict(counters)
             with self.b.into(branch):
-                own = counts[region] if region in self.planner.counted else index
+                own = counts[region] if region in self.saves.counted else index
                 yielded = self.region(region, local, counts, own)
-                if region in self.planner.counted:
+                if region in self.saves.counted:
                     counts[region] = self.b.add(counts[region], counter(self.b, 1))
-                kept = [local[v] if v in local else self._nothing(v) for v in extras]
-                self.b.yield_(*yielded, *kept, *(counts[loop] for loop in inner))
+                saved = [local[v] if v in local else self._nothing(v) for v in extras]
+                self.b.yield_(*yielded, *saved, *(counts[loop] for loop in inner))
             regions.append(branch)
         merged = self.b.if_(condition, *regions)
         names.update(zip(results, merged, strict=False))
@@ -172,17 +177,16 @@ class Sweep:
         return self.b.const(0, value.dtype)
 
     def _outside_loops(self, op: Op) -> list[Value]:
-        """The kept values of an `if` outside loops, and of those nested in it: they come out as its results."""
+        """The saved values of an `if` outside loops, and of those nested in it: they come out as its results."""
         if self.stacks is None:
             return []
-        kept: list[Value] = []
+        saved: list[Value] = []
         for region in op.regions:
-            plan = self.planner.plans.get(region)
-            kept += plan.kept if plan is not None else []
+            saved += self.saves.saved(region)
             for inner in region.ops:
                 if inner.name == "if":
-                    kept += self._outside_loops(inner)
-        return [v for v in kept if isinstance(v.type, DType)]
+                    saved += self._outside_loops(inner)
+        return [v for v in saved if isinstance(v.type, DType)]
 
     def _loop(self, op: Op, names: Names, counters: Counters) -> None:
         if self.blocks is not None and op in self.blocks:
@@ -200,7 +204,7 @@ class Sweep:
         lo, hi, *initial = (names.get(v, v) for v in op.operands)
         trips = trip_count(self.b, lo, hi)
         start = counters[op]
-        inner = self.planner.counters_in(op)
+        inner = self.saves.counters_in(op)
         source = op.regions[0]
         args = [Value(v.type, v.name) for v in source.args]
         counts = [Value(i64) for _ in inner]
@@ -210,16 +214,16 @@ class Sweep:
         state = {**counters, **dict(zip(inner, counts, strict=True))}
         with self.b.into(body):
             done = trips_before(self.b, lo, args[0])
-            yielded = self.turns(source, local, state, self.b.add(start, done))
+            yielded = self.loop_body(source, local, state, self.b.add(start, done))
             self.b.yield_(*yielded, *(state[loop] for loop in inner))
         left = self.b.for_(lo, hi, [*initial, *(counters[loop] for loop in inner)], body)
         self._finish(op, names, counters, left, trips)
 
     def while_(self, op: Op, names: Names, counters: Counters) -> None:
-        """A `while`, with its trips counted; its counter goes on."""
+        """A `while`, with its iterations counted; its counter goes on."""
         initial = [names.get(v, v) for v in op.operands]
         start = counters[op]
-        inner = self.planner.counters_in(op)
+        inner = self.saves.counters_in(op)
         head, source = op.regions
         types = [v.type for v in source.args]
         condition = Region([*(Value(t) for t in types), *(Value(i64) for _ in inner), Value(i64, "trips")])
@@ -233,17 +237,17 @@ class Sweep:
         local.update(zip(source.args, args, strict=False))
         state = {**counters, **dict(zip(inner, counts, strict=True))}
         with self.b.into(body):
-            yielded = self.turns(source, local, state, self.b.add(start, done))
+            yielded = self.loop_body(source, local, state, self.b.add(start, done))
             self.b.yield_(*yielded, *(state[loop] for loop in inner), self.b.add(done, counter(self.b, 1)))
         zero = counter(self.b)
         left = self.b.while_([*initial, *(counters[loop] for loop in inner), zero], condition, body)
         self._finish(op, names, counters, left[:-1], left[-1])
 
-    def _finish(self, op: Op, names: Names, counters: Counters, made: list[Value], trips: Value) -> None:
-        names.update(zip(op.results, made, strict=False))
-        inner = self.planner.counters_in(op)
-        counters.update(zip(inner, made[len(op.results) :], strict=True))
-        planned = self.planner.trips.get(op)
+    def _finish(self, op: Op, names: Names, counters: Counters, results: list[Value], trips: Value) -> None:
+        names.update(zip(op.results, results, strict=False))
+        inner = self.saves.counters_in(op)
+        counters.update(zip(inner, results[len(op.results) :], strict=True))
+        planned = self.saves.trips.get(op)
         if planned is not None:
             names[planned] = trips
         counters[op] = self.b.add(counters[op], trips)

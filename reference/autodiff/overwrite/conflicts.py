@@ -17,6 +17,7 @@ __all__ = [
     "overwritten",
     "refuse_lost",
     "refuse_mixed_extremes",
+    "refuse_order_of_updates",
     "refuse_ordered",
     "refuse_overwritten",
     "same_memory",
@@ -206,3 +207,35 @@ def refuse_mixed_extremes(kernel: Kernel, differentiated: Collection[str]) -> No
                 loc=first.loc if first.loc.line else None,
                 do="make the other updates in another kernel",
             )
+
+
+def refuse_order_of_updates(op: Op, differentiated: Collection[str]) -> None:
+    """Raise AdstackDataAccessError at the update that is reversed first in an op whose order matters, if there is one.
+
+    Args:
+        op: an op of the source.
+        differentiated: names of the places that have gradients.
+    """
+    for update in _backwards(op):
+        if update.name != "atomic" or update.attrs["place"].name not in differentiated:
+            continue
+        kind = update.attrs["kind"]
+        if kind not in ("add", "min", "max"):
+            shared = update.attrs["place"].label or update.attrs["place"].name
+            raise AdstackDataAccessError(
+                f"Breaks the global data access rule: the derivative of atomic {_CALLED.get(kind, kind)} depends on "
+                f"the order in which iterations update an element of {shared} that they share, which is not known",
+                loc=update.loc if update.loc.line else None,
+                do="update elements that one iteration alone touches, or leave the place without a gradient",
+            )
+
+
+def _backwards(op: Op) -> Iterator[Op]:
+    """An op and all inside it, in the order of their reversal."""
+    yield op
+    for region in op.regions:
+        for inner in reversed(region.ops):
+            yield from _backwards(inner)
+
+
+_CALLED = {"mul": "product", "xchg": "exchange", "cas": "compare-and-swap"}

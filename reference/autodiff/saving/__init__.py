@@ -1,7 +1,7 @@
-"""Save or recompute: which primals the reverse pass looks at, which are kept, and which are computed again.
+"""Save or recompute: which primals the reverse pass looks at, which of them are saved, and which are recomputed.
 
-plan.py       the plan of a kernel
-mincut.py     the cheapest values to keep: a minimum vertex cut
-foresight.py  which branches are counted, so that what is kept in them takes less room
+plan.py       the plan, immutable; planner.py makes it
+choice.py     the decision for a loop body: a minimum cut through its data flow; mincut.py finds such cuts
+foresight.py  which branches are counted, so that what they save takes less room
 May import: activities; ir.
 """

@@ -1,7 +1,7 @@
 """Which branches inside loops are counted: how often they are taken is known without running what the loops compute.
 
-What a branch keeps has a slot for each trip that takes it, not for each trip, if a formula or a pass over integers
-tells how many these are, or the pass that counts trips anyway knows the condition, too.
+What a branch saves has a slot for each iteration that takes it, instead of one for each iteration, if a formula or a
+pass over integers tells how many these are, or if the pass that counts iterations anyway computes the condition, too.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Final
 from ...ir.structure import Op, Region, Value
 from ...ir.types import DType
 
-__all__ = ["WHOLE", "Foresight"]
+__all__ = ["ALWAYS", "Foresight"]
 
-WHOLE: Final = 256
-"""Of so many trips a branch is said to be taken in some."""
+ALWAYS: Final = 256
+"""The weight of a branch that every iteration takes; other weights are in proportion."""
 
 LOOPS: Final = frozenset({"for", "while"})
 
-_RARE: Final = WHOLE // 64
+_RARE: Final = ALWAYS // 64
 _HIDDEN = frozenset({"random", "atomic", "array.load", "array.alloc"})
 
 
@@ -77,7 +77,7 @@ class Foresight:
     # ---- questions
 
     def knows(self, condition: Value, nest: Op) -> bool:
-        """Whether it takes no more than integers, and what decides trip counts, to count how often a condition holds.
+        """Whether integers, and what decides trip counts, are all it takes to count how often a condition holds.
 
         `nest` is the outermost loop around it, or an op that this is in.
         """
@@ -134,20 +134,20 @@ class Foresight:
         """Whether a condition is the same in all iterations of a parallel loop."""
         return self._lanes.isdisjoint(self.behind([condition]))
 
-    def often(self, condition: Value) -> int:
-        """In about how many of `WHOLE` trips a condition holds."""
+    def frequency(self, condition: Value) -> int:
+        """In about how many of `ALWAYS` iterations a condition holds."""
         maker = condition.op
         if maker is None:
-            return WHOLE // 2
+            return ALWAYS // 2
         if maker.name == "not":
-            return WHOLE - self.often(maker.operands[0])
+            return ALWAYS - self.frequency(maker.operands[0])
         if maker.name == "and":
-            one, other = (self.often(v) for v in maker.operands)
-            return max(1, one * other // WHOLE)
+            one, other = (self.frequency(v) for v in maker.operands)
+            return max(1, one * other // ALWAYS)
         if maker.name in ("eq", "ne"):
             equal = self._equal(*maker.operands)
-            return equal if maker.name == "eq" else WHOLE - equal
-        return WHOLE // 2
+            return equal if maker.name == "eq" else ALWAYS - equal
+        return ALWAYS // 2
 
     def _equal(self, a: Value, b: Value) -> int:
         """How often two values are the same: one in c if one is a remainder of division by c."""
@@ -157,6 +157,6 @@ class Foresight:
                 continue
             divisor = maker.operands[1].op if maker.name in ("mod", "rem") else None
             if divisor is not None and divisor.name == "const":
-                return max(1, WHOLE // max(1, abs(int(divisor.attrs["value"]))))
+                return max(1, ALWAYS // max(1, abs(int(divisor.attrs["value"]))))
             return _RARE
-        return WHOLE // 2
+        return ALWAYS // 2

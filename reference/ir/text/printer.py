@@ -30,7 +30,7 @@ from ..texts import Part
 from ..types import DType
 from ..verify.rules_call import functions_of
 
-__all__ = ["print_ir"]
+__all__ = ["print_ir", "symbol", "value_names"]
 
 _BARE: Final = re.compile(r"[A-Za-z_$][\w.$]*", re.ASCII)
 
@@ -48,6 +48,13 @@ def print_ir(root: Kernel | Program | Task, *, locs: bool = True) -> str:
     else:
         printer.task(root)
     return "\n".join(printer.lines) + "\n"
+
+
+def value_names(kernel: Kernel) -> dict[Value, str]:
+    """The names that `print_ir` gives the values of a kernel: "%x"."""
+    printer = _Printer(locs=False)
+    printer.kernel(kernel)
+    return printer.names
 
 
 def symbol(name: str) -> str:

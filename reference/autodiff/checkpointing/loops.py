@@ -1,0 +1,314 @@
+"""Which loops are checkpointed, and what their state is: `plan_loops(op, saved, around, context) -> Checkpointing`.
+
+The state of a loop is what decides what its later iterations save: carried values, local arrays that it writes, and
+elements of scratch memory. Nothing is changed: what is part of the state is read off a trial run of one iteration,
+emitted into a region that is thrown away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ...errors import AdstackDataAccessError
+from ...ir.builder import Builder
+from ...ir.structure import Kernel, Op, Region, Value
+from ...ir.types import ArrayType, DType, StackType, i64
+from ...transforms.rewriting.options import DEFAULT
+from ...transforms.scalar.dce import dce
+from ..activities.free import free_values
+from ..emission.journal import Journal, JournalRow
+from ..emission.state import Names, Stacks, counter, scoped
+from ..emission.sweep import Sweep
+from ..emission.trips import trips_before
+from ..saving.plan import Counted, Saved, SavePlan, Sides
+from .cells import Cell, cells_of
+from .refusals import refuse_logged, refuse_unrepeatable
+from .schedule import Checkpoints
+
+__all__ = ["CheckpointContext", "CheckpointedLoop", "Checkpointing", "outermost_loops", "plan_loops"]
+
+
+@dataclass(frozen=True)
+class CheckpointContext:
+    """What decides about all loops of a kernel.
+
+    Attributes:
+        source: the kernel.
+        saves: what its reverse pass saves.
+        options: the checkpoints that are asked for.
+        replayed: names of places whose stores sweeps repeat.
+        journal: where the launch has logged values of ops.
+        numbers: the integers of the kernel that are constants.
+    """
+
+    source: Kernel
+    saves: SavePlan
+    options: Checkpoints
+    replayed: Collection[str]
+    journal: Journal | None
+    numbers: Mapping[Value, int]
+
+
+@dataclass(frozen=True, eq=False)
+class CheckpointedLoop:
+    """A loop that is checkpointed.
+
+    Attributes:
+        op: the loop.
+        constant: its trip count, if that is a number.
+        inner: the loops, and the counted sides of `if`s, inside it; `sides`: those sides that are in none of these.
+        saved: what it, and those inside it, save on adstacks.
+        nested: the loops inside it that are checkpointed, too, not those inside them.
+        block, snapshots: how many iterations a block has, and how many states are stored at a time.
+        around: the branches that it is in.
+        carried: the positions of the carried values that are part of its state.
+        arrays: the local arrays that are: it reads and writes them.
+        frozen: the local arrays that it only reads, and that are written later or are not there when it is reversed.
+        cells: the elements of scratch memory that are part of its state.
+    """
+
+    op: Op
+    constant: int | None
+    inner: tuple[Counted, ...]
+    sides: tuple[Region, ...]
+    saved: Mapping[Counted, Sequence[Saved]]
+    nested: tuple[CheckpointedLoop, ...]
+    block: int
+    snapshots: int
+    around: Sides = ()
+    carried: tuple[int, ...] = ()
+    arrays: tuple[Value, ...] = ()
+    frozen: tuple[Value, ...] = ()
+    cells: tuple[Cell, ...] = ()
+
+    def all(self) -> Iterator[CheckpointedLoop]:
+        """It and all inside it."""
+        yield self
+        for loop in self.nested:
+            yield from loop.all()
+
+    @property
+    def saved_in_full(self) -> list[Counted]:
+        """The loops and sides inside that save every iteration, and are in no loop inside that is checkpointed."""
+        others: set[Counted] = {one for loop in self.nested for one in (loop.op, *loop.inner)}
+        others.update(self.sides)
+        return [one for one in self.inner if one in self.saved and one not in others]
+
+    @property
+    def saved_per_iteration(self) -> list[Saved]:
+        """What it saves itself, in one iteration at most."""
+        own: list[Counted] = [self.op, *self.sides]
+        return [one for what in own for one in self.saved.get(what, ())]
+
+    @property
+    def counted(self) -> bool:
+        """Whether it runs once to be counted: how much the loops inside save is not known otherwise."""
+        return bool(self.saved_in_full) or any(loop.counted for loop in self.nested)
+
+    @property
+    def source(self) -> Region:
+        """What runs in each iteration."""
+        return self.op.regions[-1]
+
+    @property
+    def args(self) -> list[Value]:
+        """The carried values in an iteration."""
+        return self.source.args[1:] if self.op.name == "for" else self.source.args
+
+    @property
+    def initial(self) -> Sequence[Value]:
+        """The carried values before the first iteration."""
+        return self.op.operands[2:] if self.op.name == "for" else self.op.operands
+
+    def used_arrays(self) -> list[Value]:
+        """The local arrays from around it."""
+        return [v for v in free_values([self.source], real=False) if isinstance(v.type, ArrayType)]
+
+
+@dataclass(frozen=True)
+class Checkpointing:
+    """What is decided about the loops of one op outside loops.
+
+    Attributes:
+        loops: those that are checkpointed, without those inside them.
+        refused: why others can't be; they save every iteration.
+        more: what branches around these loops have to save, too: the loops run again where the branches are reversed.
+    """
+
+    loops: tuple[CheckpointedLoop, ...] = ()
+    refused: tuple[AdstackDataAccessError, ...] = ()
+    more: Mapping[Region, Sequence[Value]] = field(default_factory=dict)
+
+
+def plan_loops(
+    op: Op,
+    saved: Mapping[Counted, Sequence[Saved]],
+    around: Mapping[Counted, Sides],
+    context: CheckpointContext,
+    *,
+    serial: bool,
+) -> Checkpointing:
+    """Decide about the loops of an op outside loops.
+
+    Args:
+        op: the op.
+        saved: what loops and counted sides in it save.
+        around: the branches that each of them is in.
+        context: the kernel, and what is known of it.
+        serial: whether the op is serial code that works on temps.
+    """
+    loops: list[CheckpointedLoop] = []
+    refused: list[AdstackDataAccessError] = []
+    more: dict[Region, list[Value]] = {}
+    for loop, branches in outermost_loops(op):
+        planned = _planned(loop, saved, context, context.options.levels)
+        if planned is None:
+            continue
+        try:
+            cells = _check(planned, context, serial=serial)
+        except AdstackDataAccessError as reason:
+            refused.append(reason)
+            continue
+        inside = {v for one in Region(ops=[op]).walk() for v in one.results}
+        loops.append(_with_state(planned, cells, around, inside, context))
+        for region, values in _used_of(loop, branches).items():
+            more.setdefault(region, []).extend(values)
+    return Checkpointing(tuple(loops), tuple(refused), more)
+
+
+def _planned(
+    op: Op, saved: Mapping[Counted, Sequence[Saved]], context: CheckpointContext, levels: int
+) -> CheckpointedLoop | None:
+    """A loop, with those inside it of so many levels less one; None if it may save every iteration."""
+    constant, inner = _trips_of(op, context.numbers), context.saves.counters_in(op)
+    sides = tuple(context.saves.sides_in(op.regions[-1]))
+    own = {one: saved[one] for one in (op, *inner) if one in saved}
+    nested: tuple[CheckpointedLoop, ...] = ()
+    if levels > 1:
+        inside = [loop for one in op.regions[-1].ops for loop, _ in outermost_loops(one)]
+        planned = (_planned(loop, saved, context, levels - 1) for loop in inside)
+        nested = tuple(loop for loop in planned if loop is not None)
+    block = 1 if nested else context.options.block
+    short = constant is not None and constant <= block and not nested
+    if short or not own:
+        return None
+    return CheckpointedLoop(
+        op, constant, inner, sides, own, nested, block, context.options.snapshots_of(constant, block)
+    )
+
+
+def _trips_of(op: Op, numbers: Mapping[Value, int]) -> int | None:
+    """How often a `for` from a number to a number runs."""
+    if op.name == "while":
+        return None
+    lo, hi = (numbers.get(v) for v in op.operands[:2])
+    return None if lo is None or hi is None else max(0, hi - lo)
+
+
+def _check(loop: CheckpointedLoop, context: CheckpointContext, *, serial: bool) -> dict[Op, tuple[Cell, ...]]:
+    """The elements of memory in the state of a loop and those in it; AdstackDataAccessError if it can't run again."""
+    if serial:
+        refuse_unrepeatable(context.source, loop.op)
+    cells = {one.op: tuple(dict.fromkeys(cells_of(context.source, one.op, context.replayed))) for one in loop.all()}
+    if context.journal is not None:
+        refuse_logged(loop.op, context.journal.logs)
+    return cells
+
+
+def outermost_loops(op: Op) -> Iterator[tuple[Op, list[Region]]]:
+    """The loops in an op outside loops that are in no other loop, each with the branches around it."""
+    if op.name in ("for", "while"):
+        yield op, []
+    elif op.name == "if":
+        for region in op.regions:
+            for inner in region.ops:
+                for loop, around in outermost_loops(inner):
+                    yield loop, [region, *around]
+
+
+def _used_of(loop: Op, around: Sequence[Region]) -> dict[Region, list[Value]]:
+    """What a loop uses of what the branches around it compute."""
+    used = [v for v in free_values(loop.regions, real=False) if isinstance(v.type, DType)]
+    own = {region: {v for op in region.ops for v in op.results} for region in around}
+    return {region: [v for v in used if v in own[region]] for region in around}
+
+
+# ---- the state of a loop
+
+
+def _with_state(
+    loop: CheckpointedLoop,
+    cells: Mapping[Op, tuple[Cell, ...]],
+    around: Mapping[Counted, Sides],
+    inside: Collection[Value],
+    context: CheckpointContext,
+) -> CheckpointedLoop:
+    """A loop and those in it with their states; `inside` are the values of the op outside loops that it is in."""
+    carried, read, written = _living(loop, context)
+    arrays: list[Value] = []
+    frozen: list[Value] = []
+    for array in loop.used_arrays():
+        if array in read and array in written:
+            arrays.append(array)
+        elif array in read and (array in inside or _stored_later(context.source, loop.op, array)):
+            frozen.append(array)
+    nested = tuple(_with_state(one, cells, around, inside, context) for one in loop.nested)
+    return replace(
+        loop,
+        nested=nested,
+        around=around[loop.op],
+        carried=carried,
+        arrays=tuple(arrays),
+        frozen=tuple(frozen),
+        cells=cells[loop.op],
+    )
+
+
+def _living(loop: CheckpointedLoop, context: CheckpointContext) -> tuple[tuple[int, ...], set[Value], set[Value]]:
+    """What a loop needs to save what it saves: positions of carried values, local arrays read, local arrays written."""
+    scratch = Region()
+    trial = _trial(loop, context, scratch)
+    args = trial.regions[0].args[1:]
+    dce(scratch, DEFAULT)
+    left = set(trial.regions[0].args)
+    carried = tuple(k for k in range(len(loop.args)) if args[k] in left)
+    handles = {name: {op.operands[0] for op in trial.regions[0].walk() if op.name == name} for name in _ARRAYS}
+    scratch.erase()  # its ops use values of the kernel
+    return carried, handles["array.load"], handles["array.store"]
+
+
+_ARRAYS = ("array.load", "array.store")
+
+
+def _trial(loop: CheckpointedLoop, context: CheckpointContext, scratch: Region) -> Op:
+    """The loop as it runs while it saves, emitted into a region of its own."""
+    b = Builder(scratch)
+    stacks: Stacks = {
+        (one.region, one.value): Value(StackType(one.value.dtype)) for many in loop.saved.values() for one in many
+    }
+    row = None if context.journal is None else JournalRow(context.journal, Value(i64))
+    sweep = Sweep(b, context.saves, stacks, replayed=context.replayed, row=row)
+    args = [Value(v.type, v.name) for v in loop.args]
+    counts = [Value(i64) for _ in loop.inner]
+    index = Value(loop.source.args[0].type if loop.op.name == "for" else i64)
+    first = b.const(0, index.dtype)
+    body = Region([index, *args, *counts])
+    names: Names = scoped({})
+    names.update(zip(loop.args, args, strict=True))
+    if loop.op.name == "for":
+        names[loop.source.args[0]] = index
+    state = dict(zip(loop.inner, counts, strict=True))
+    with b.into(body):
+        done = trips_before(b, first, index)
+        yielded = sweep.loop_body(loop.source, names, state, done)
+        b.yield_(*yielded, *(state[one] for one in loop.inner))
+    b.for_(first, first, [*loop.initial, *(counter(b) for _ in counts)], body)
+    return scratch.ops[-1]
+
+
+def _stored_later(kernel: Kernel, loop: Op, array: Value) -> bool:
+    """Whether a local array is written after a loop, in program order."""
+    order = list(kernel.body.walk())
+    behind = order[order.index(loop) + 1 :]
+    return any(op.name == "array.store" and op.operands[0] is array for op in behind)
