@@ -14,6 +14,7 @@ from ..sizing.forced import with_capacity
 from ..sizing.size import Sized
 from ..sizing.sizers import with_sizers
 from ..transforms import pipeline
+from ..transforms.memory.accumulate import accumulate
 from ..transforms.memory.guard import guard
 from .adstacks.budget import current
 from .adstacks.layout import held
@@ -102,6 +103,7 @@ def compile_kernel(kernel: Kernel, options: Options, backend: Backend, *, adstac
 
 def compile_program(program: Program, options: Options, backend: Backend, sized: Sized | None = None) -> Compiled:
     """Compile a program as it is."""
+    _accumulate(program)
     uses = list(_uses(program))
     races = RaceCheck.of(program, options, backend)
     return Compiled(
@@ -124,6 +126,12 @@ def _guard(program: Program, options: Options) -> None:
     if options.bounds == "safe" and not options.debug:
         for task in program.tasks:
             guard(task.body)
+
+
+def _accumulate(program: Program) -> None:
+    """Plan how updates that iterations share are added up."""
+    for task in program.tasks:
+        accumulate(task)
 
 
 def _refuse_held(program: Program) -> None:
@@ -159,5 +167,6 @@ def stages(kernel: Kernel, options: Options, backend: Backend) -> dict[str, str]
 
     program = pipeline.lower(kernel, options, observe)
     _guard(program, options)
+    _accumulate(program)
     texts["guard"] = print_ir(program)
     return {**texts, **backend.listing(backend.compile(program, options))}
