@@ -1,7 +1,8 @@
 """Private tasks: every thread but the first updates copies of its own, which are combined with memory afterwards.
 
-A thread sees its copies through a context of its own, with other pointers in it, so that the task has one code. Copies are not made where they are not worth it, or arrays overlap: then updates are atomic. They are combined
-with memory one thread after another.
+A thread sees its copies through a context of its own, with other pointers in it, so that the task has one code. Copies
+are not made where they are not worth it, or arrays overlap: then updates are atomic. They are combined with memory one
+thread after another.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from ..sizing.forced import with_capacity
 from ..sizing.size import Sized
 from ..sizing.sizers import with_sizers
 from ..transforms import pipeline
+from ..transforms.loops.hold import hold
 from ..transforms.memory.accumulate import accumulate
 from ..transforms.memory.guard import guard
 from .adstacks.budget import current
@@ -90,6 +91,7 @@ def compile_kernel(kernel: Kernel, options: Options, backend: Backend, *, adstac
     else:
         sized = with_sizers(program, claims=backend.capabilities.claims) if adstacks else Sized(program)
     program = sized.program
+    _hold(program, options, backend)
     _guard(program, options)
     if adstacks and current().heap_limit(options.ad_stack_heap_limit):
         _refuse_held(program)
@@ -119,6 +121,13 @@ def compile_program(program: Program, options: Options, backend: Backend, sized:
 def _is_at(op: Op, name: str) -> bool:
     place = op.attrs.get("place")
     return place is not None and place.name == name
+
+
+def _hold(program: Program, options: Options, backend: Backend) -> None:
+    """Add up in registers what inner loops add to one element; not where checks say which iteration was wrong."""
+    if backend.capabilities.holds and not options.debug:
+        for task in program.tasks:
+            hold(task)
 
 
 def _guard(program: Program, options: Options) -> None:
@@ -166,6 +175,7 @@ def stages(kernel: Kernel, options: Options, backend: Backend) -> dict[str, str]
         texts[stage] = print_ir(root)
 
     program = pipeline.lower(kernel, options, observe)
+    _hold(program, options, backend)
     _guard(program, options)
     _accumulate(program)
     texts["guard"] = print_ir(program)

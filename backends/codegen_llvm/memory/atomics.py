@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adstack.analysis.reductions import COMBINING
+from adstack.analysis.reductions import COMBINING, neutral
 from adstack.ir.ops import ATOMICS
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import DType, u1
@@ -26,20 +26,11 @@ from .access import address_of, from_memory, memory_type, read, to_memory, write
 __all__ = ["combine", "identity", "reduced", "update"]
 
 _NATIVE = {"add": "add", "and": "and", "or": "or", "xor": "xor", "xchg": "xchg"}
-_IDENTITY = {"add": 0, "or": 0, "xor": 0, "mul": 1}
 
 
 def identity(kind: str, dtype: DType) -> str:
-    """What changes nothing. Of float addition that is -0.0; of min and max, NaN, which loses to every number."""
-    if dtype.is_float:
-        value = {"add": -0.0, "mul": 1.0}.get(kind, float("nan"))
-    elif kind in _IDENTITY:
-        value = _IDENTITY[kind]
-    elif kind == "and":
-        value = -1 if dtype.kind != "b" else 1
-    else:
-        value = dtype.max if kind == "min" else dtype.min
-    return literal(value, dtype)
+    """What changes nothing, as a literal."""
+    return literal(neutral(kind, dtype), dtype)
 
 
 @handles("atomic")
@@ -99,7 +90,7 @@ def _shared(e: RegionEmitter, op: Op, address: Address, values: list[Value]) -> 
 
 def _alone(e: RegionEmitter, op: Op, address: Address, values: list[Value]) -> str:
     """No other thread updates the element meanwhile; lanes may, unless it is their own. Gives the old value."""
-    if e.lanes == 1 or op.attrs["sums"] == "own" or address.kind == "run":
+    if e.lanes == 1 or op.attrs["sums"] == "own" or address.kind == "run" or _are_distinct(e, op):
         return _plain(e, op, address, values)
     kind, dtype = op.attrs["kind"], op.attrs["place"].dtype
     if address.kind == "one":
@@ -114,6 +105,11 @@ def _alone(e: RegionEmitter, op: Op, address: Address, values: list[Value]) -> s
 
     each_lane(e, one)
     return "poison"
+
+
+def _are_distinct(e: RegionEmitter, op: Op) -> bool:
+    """Whether lanes update different elements."""
+    return e.strides is not None and e.strides.distinct(op.operands[: op.attrs["place"].rank])
 
 
 def _add_plainly(e: RegionEmitter, kind: str, dtype: DType, pointer: str, value: str) -> None:

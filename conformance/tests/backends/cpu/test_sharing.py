@@ -1,4 +1,4 @@
-"""Loops whose threads are kept apart, by blocks of rows or by copies: every sum is right, with any number of threads."""
+"""Loops whose threads are kept apart, by blocks of rows or by copies: sums are right, with any number of threads."""
 
 from __future__ import annotations
 
