@@ -148,6 +148,8 @@ class _TaskEmitter:
         *header, loop, _ = self.task.body.ops
         if self.target.counts and not known_extent(loop, header):
             self.count()
+        if self.target.shares and any(op.attrs.get("sums") == "tiled" for op in loop.regions[0].walk()):
+            self.count(of_row=True)
         e = self._open(parallel=True, section=section)
         e.frame.poll, e.frame.seat = self._poll(), "%seat"
         self.target.begin(e)
@@ -157,7 +159,10 @@ class _TaskEmitter:
         box = Box(e, loop)
         reductions = Reductions(Region() if self.debug else loop.regions[0])
         reductions.prepare(e, loop.regions[0])
-        e.exclusive = exclusive_atomics(e, loop, header)
+        e.exclusive = exclusive_atomics(e, loop.regions[0])
+        if "%apart" in e.exclusive.values():
+            word = _slot(e.w, self.out.context.size, "i64")
+            e.w.do(f"%apart = icmp ne i64 {word}, 0")
         in_rows = stays_in_rows(loop, header, lanes)
         masked = masked and lanes > 1 and (in_rows or (len(box.extent) == 1 and not reductions.apart))
         start, stop, step = self.target.span(e.w, box.total)
@@ -185,15 +190,16 @@ class _TaskEmitter:
     def _poll(self) -> int | None:
         return self.out.context.own["poll"] if self.target is HOST else None
 
-    def count(self) -> None:
-        """The function that counts the iterations."""
+    def count(self, *, of_row: bool = False) -> None:
+        """The function that counts the iterations, or those of a row: that have one and the same outermost index."""
         *header, loop, _ = self.task.body.ops
         e = self._open(parallel=False, section=0)
         e.frame.leave = "ret i64 0"
         for op in bound_ops(loop, header):
             e.op(op)
-        e.w.do(f"ret i64 {Box(e, loop).total()}")
-        self._close(e, f'define internal i64 @"{self.symbol}.count"(ptr noalias %ctx)', inline=True)
+        e.w.do(f"ret i64 {Box(e, loop).total(int(of_row))}")
+        name = "row" if of_row else "count"
+        self._close(e, f'define internal i64 @"{self.symbol}.{name}"(ptr noalias %ctx)', inline=True)
 
     # ---- loops over iterations
 

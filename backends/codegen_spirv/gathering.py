@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from adstack.analysis.reductions import COMBINING, neutral
 from adstack.ir.structure import Op, Place, Region, Value
-from adstack.ir.types import DType, u1
+from adstack.ir.types import u1
 
 from .access import address_of
 from .assembly.code import Num, unsigned
@@ -21,23 +22,7 @@ from .atomics import update
 from .guards import when_inside
 from .region import RegionEmitter
 
-__all__ = ["COMBINING", "Gathered", "gather"]
-
-COMBINING = ("add", "mul", "min", "max", "and", "or", "xor")
-"""Kinds that combine the old value with a new one, in any order, by the operation of that name."""
-_IDENTITY = {"add": 0, "or": 0, "xor": 0, "mul": 1}
-
-
-def identity(kind: str, dtype: DType) -> float:
-    """What changes nothing. Of float addition that is -0.0; of min and max, NaN, which loses to every number."""
-    if dtype.is_float:
-        return {"add": -0.0, "mul": 1.0}.get(kind, float("nan"))
-    if kind in _IDENTITY:
-        return _IDENTITY[kind]
-    if kind == "and":
-        return dtype.max if dtype.kind != "i" else -1
-    return dtype.max if kind == "min" else dtype.min
-
+__all__ = ["Gathered", "gather"]
 
 _SUBGROUP = 3
 """The scope of threads that run side by side."""
@@ -68,7 +53,7 @@ class Gathered:
         self.op, self.place, self.kind = op, op.attrs["place"], op.attrs["kind"]
         dtype = self.place.dtype
         self.total, self.any = c.local(m.type(dtype)), c.local(m.type(u1))
-        value = identity(self.kind, dtype)
+        value = neutral(self.kind, dtype)
         c.do(Spv.Store, self.total, c.const(bool(value) if dtype.is_bool else value, dtype).id)
         c.do(Spv.Store, self.any, c.const(False, u1).id)
 
@@ -101,7 +86,7 @@ def _together(kind: str, mine: Num, there: Num) -> tuple[Num, Num]:
     total = c.let(TOGETHER[kind, dtype.name], dtype, scope, reduce, mine.id)
     if dtype.is_float:
         # devices may begin with 0, which turns a sum of nothing but -0 into 0
-        nothing = c.const(identity(kind, dtype), dtype)
+        nothing = c.const(neutral(kind, dtype), dtype)
         bits = unsigned(dtype)
         only = c.let(Spv.GroupNonUniformAll, u1, scope, mine.bits(bits).eq(nothing.bits(bits)).id)
         total = only.choose(nothing, total)

@@ -31,7 +31,7 @@ def probe() -> Probe:
         "processor": name,
         "vectors": f"{8 * vector_bytes(features)} bits",
     }
-    return Capabilities("cpu", "native", f"{_MACHINES[machine]} ({name})", direct=True, details=details)
+    return Capabilities("cpu", "native", f"{_MACHINES[machine]} ({name})", direct=True, holds=True, details=details)
 
 
 def vector_bytes(features: str) -> int:

@@ -6,15 +6,19 @@ from dataclasses import dataclass
 
 from adstack.backends.codegen_llvm.function.heap_table import heap_of
 from adstack.backends.codegen_llvm.tasks import Emitted, emit_program
+from adstack.backends.codegen_llvm.text.writer import Writer
 from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Program
 from adstack.runtime.adstacks.layout import Placement
 from adstack.runtime.assume import Assumed
 
+from .copies import Copies
 from .entry import entry_text
 from .fitting import NOTHING
 from .lanes import is_heavy, lanes_of
 from .layout import stack_frames
+from .sharing import is_shared, updates_of
+from .tiles import Tiles
 
 __all__ = ["Module", "emit_module"]
 
@@ -63,4 +67,17 @@ def emit_module(
     emitted = emit_program(
         program, chosen, debug=debug, masked=masked, framed=frames, in_bounds=assumed.inside, sites=sites
     )
+    if not debug:
+        emitted.text += _share_text(program, emitted)
     return Module(emitted, emitted.text + entry_text(program, emitted, assumed, debug=debug))
+
+
+def _share_text(program: Program, emitted: Emitted) -> str:
+    """`i32 taskN.share(ctx, parallel, total, seats)` for each task that is shared: it runs the task."""
+    w, functions = Writer(), list[str]()
+    for number, task in enumerate(program.tasks):
+        if is_shared(task):
+            share = Copies if updates_of(task, "private") else Tiles
+            functions += share(number, task, emitted, w).functions()
+    missing = [text for symbol, text in w.declarations.items() if f" @{symbol}(" not in emitted.text]
+    return "\n".join([*missing, *functions, ""])

@@ -12,6 +12,7 @@ from adstack.runtime.assume import Assumed
 
 from .fitting import conditions, unfit
 from .grain import grain
+from .sharing import is_shared
 
 __all__ = ["entry_text"]
 
@@ -40,7 +41,7 @@ def entry_text(program: Program, emitted: Emitted, assumed: Assumed, *, debug: b
     lines += [*fits, "fit:"] if fits else []
     lines += _zeroed(program, emitted)
     for number, task in enumerate(program.tasks):
-        lines += [f"  br label %task.{number}", f"task.{number}:", *_call(number, task, emitted)]
+        lines += [f"  br label %task.{number}", f"task.{number}:", *_call(number, task, emitted, debug=debug)]
         if debug:
             lines += [
                 f"  %flag{number} = load i64, ptr %errors, align 8",
@@ -95,7 +96,7 @@ def _zeroed(program: Program, emitted: Emitted) -> list[str]:
     return [*lines, "  store i64 0, ptr %errors, align 8", "  store [3 x i64] zeroinitializer, ptr %overflow, align 8"]
 
 
-def _call(number: int, task: Task, emitted: Emitted) -> list[str]:
+def _call(number: int, task: Task, emitted: Emitted, *, debug: bool) -> list[str]:
     """Run a task: sizers only if something that they look at may have changed."""
     lines = []
     if task.sizes:
@@ -111,19 +112,22 @@ def _call(number: int, task: Task, emitted: Emitted) -> list[str]:
     if words is not None:
         lines += _ready(number, words, total)
     if task.kind == "parallel":
-        lines += _share(number, task, emitted)
+        lines += _share(number, task, emitted, debug=debug)
     else:
         lines += [f"  call void @{symbol}(ptr %ctx)", *_unless_stopped(number, task)]
     return [*lines, f"  br label %done.{number}", f"done.{number}:"]
 
 
-def _share(number: int, task: Task, emitted: Emitted) -> list[str]:
+def _share(number: int, task: Task, emitted: Emitted, *, debug: bool) -> list[str]:
     """Run a parallel task: with as many threads as there are seats, or here if it is short."""
     symbol, least = emitted.symbols[number], grain(task, emitted.lanes[number])
     seats = f"%blocks{number}" if number in emitted.rows else str(_SEATS)
     total = _total(number, task)
+    call = f"%parallel(ptr @{symbol}, ptr %ctx, i64 {total}, i64 {least}, i64 {seats})"
+    if not debug and is_shared(task):
+        call = f'@"{symbol}.share"(ptr %ctx, ptr %parallel, i64 {total}, i64 {seats})'
     return [
-        f"  %stop{number} = call i32 %parallel(ptr @{symbol}, ptr %ctx, i64 {total}, i64 {least}, i64 {seats})",
+        f"  %stop{number} = call i32 {call}",
         f"  %stopped{number} = icmp ne i32 %stop{number}, 0",
         f"  br i1 %stopped{number}, label %over, label %ran.{number}",
         f"ran.{number}:",

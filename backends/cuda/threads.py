@@ -133,6 +133,7 @@ class Threads(Target):
     array_bytes = 256 * 1024
     frames = True
     invariant_loads = True
+    shares = False
     loop_versions = True
     scope = ' syncscope("device")'
 

@@ -14,8 +14,8 @@ from ..ir.structure import Op, Place, Region, Value
 __all__ = ["by_place", "exclusive_updates", "may_overlap"]
 
 
-def exclusive_updates(loop: Op, header: Sequence[Op]) -> dict[Op, tuple[Place, ...]]:
-    """The atomics of a `parallel_for` that need not be atomic, each with the places from which its own must lie apart.
+def exclusive_updates(loop: Op, header: Sequence[Op]) -> set[Op]:
+    """The atomics of a `parallel_for` that need not be atomic, if their places overlap no other that it writes.
 
     Args:
         loop: the loop.
@@ -23,13 +23,11 @@ def exclusive_updates(loop: Op, header: Sequence[Op]) -> dict[Op, tuple[Place, .
     """
     touching = by_place(loop.regions[0])
     moves = _moves(loop, {v for op in header for v in op.results})
-    written = [ops[0].attrs["place"] for ops in touching.values() if any(op.name != "load" for op in ops)]
-    exclusive: dict[Op, tuple[Place, ...]] = {}
+    exclusive: set[Op] = set()
     for ops in touching.values():
         updates = [op for op in ops if op.name == "atomic"]
         if updates and _is_exclusive(ops, loop, moves):
-            place: Place = updates[0].attrs["place"]
-            exclusive.update(dict.fromkeys(updates, tuple(p for p in written if may_overlap(place, p))))
+            exclusive.update(updates)
     return exclusive
 
 

@@ -5,13 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from adstack.ir.structure import Op, Place, Region, Value
+from adstack.ir.types import DType
 
 from .exclusivity import by_place, may_overlap
 
-__all__ = ["COMBINING", "read_only_places", "reductions"]
+__all__ = ["COMBINING", "neutral", "read_only_places", "reductions"]
 
 COMBINING = ("add", "mul", "min", "max", "and", "or", "xor")
 """Kinds of atomics that combine the old value with a new one, in any order, by the operation of that name."""
+
+
+_NEUTRAL = {"add": 0, "or": 0, "xor": 0, "mul": 1}
+
+
+def neutral(kind: str, dtype: DType) -> float:
+    """What changes nothing. Of float addition that is -0.0; of min and max, NaN, which loses to every number."""
+    if dtype.is_float:
+        return {"add": -0.0, "mul": 1.0}.get(kind, float("nan"))
+    if kind in _NEUTRAL:
+        return _NEUTRAL[kind]
+    if kind == "and":
+        return -1 if dtype.kind == "i" else dtype.max
+    return dtype.max if kind == "min" else dtype.min
 
 
 def reductions(body: Region, touching: Iterable[list[Op]]) -> Iterator[Op]:

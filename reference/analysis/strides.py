@@ -122,6 +122,20 @@ class Strides:
                 return times(known, factor, op.result.dtype)
         return None
 
+    def distinct(self, indices: Sequence[Value]) -> bool:
+        """Whether different iterations always access different elements: each index of the loop is one of the access's,
+        moved by what is the same in all iterations, and perhaps negated.
+        """
+        known = [(index.dtype, self._of(index)) for index in indices]
+        alone = {
+            k
+            for dtype, evolution in known
+            if evolution is not None and len(evolution.factors) == 1 and evolution.linear_as_index(dtype)
+            for k, factor in evolution.factors.items()
+            if abs(factor) == 1
+        }
+        return all(k in alone for k, stride in enumerate(self._linear) if stride != {})
+
     def contiguous(self, place: Place, indices: Sequence[Value]) -> bool:
         """Whether the element that iteration n + 1 accesses always follows that of iteration n.
 

@@ -9,7 +9,10 @@ from .arithmetic import Meaning, swap_if_equal
 from .opdef import OpDef
 from .table import TABLE, row
 
-__all__ = ["ATOMICS", "TABLE", "AtomicKind"]
+__all__ = ["ATOMICS", "TABLE", "WAYS", "AtomicKind"]
+
+WAYS: Final = ("own", "uniform", "tiled", "private", "atomic")
+"""How the sum of an atomic update may be built, best first: see `analysis/accumulation.py`."""
 
 CALL = row("call", attrs=("function",), doc="apply a function of the library, or of the text: pure, not inlined")
 
@@ -36,6 +39,7 @@ ATOMIC = row(
     writes=True,
     attrs=("place", "kind"),
     guards=True,
+    sums=True,
     doc="read, combine, write as one; the result is the old value",
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..analysis.accumulation import plan
 from ..gradients.modes.state import state_of
 from ..ir.structure import Op, Place, Task, Value
 from ..launch.specialisation import Specialisation
@@ -39,6 +40,8 @@ def _reverse(specialisation: Specialisation) -> Iterator[str]:
         if mode.derived.recipe is not None:
             kept = mode.adstack_report()
             yield from (f"  reverse mode: {line}" for line in (*kept.rows, *kept.tasks, *kept.checkpoints))
+            sums = (line for task in mode.plan.compiled.program.tasks for line in _sums(task))
+            yield from (f"  reverse mode: {line.strip()}" for line in dict.fromkeys(sums))
 
 
 def _parameter(spec: Spec) -> str:
@@ -68,6 +71,17 @@ def _task(task: Task) -> Iterator[str]:
             uses.setdefault(_verb(op), []).append(place.label or place.name)
     for verb, places in uses.items():
         yield f"    {verb} {', '.join(dict.fromkeys(places))}"
+    yield from _sums(task)
+
+
+def _sums(task: Task) -> Iterator[str]:
+    """How each update that iterations share is added up, and why not better."""
+    lines = dict[str, None]()
+    for op, decision in plan(task).decisions.items():
+        place: Place = op.attrs["place"]
+        reason = f": {decision.why}" if decision.why else ""
+        lines[f"    {place.label or place.name} at {_line(op)} is added up as {decision.way}{reason}"] = None
+    yield from lines
 
 
 def _verb(op: Op) -> str:

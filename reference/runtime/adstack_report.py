@@ -6,6 +6,7 @@ what computes depths on the reference interpreter, or the whole program, on copi
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import overload
@@ -15,6 +16,7 @@ import numpy as np
 from .. import interpreter
 from ..analysis.def_use import DefUse
 from ..ir.location import Loc
+from ..ir.ops import WAYS
 from ..ir.structure import Op, Task
 from ..ir.types import DType
 from ..sizing.size import Size
@@ -124,11 +126,13 @@ class AdstackReport(Sequence[StackRow]):
         rows: one per adstack.
         tasks: one per task that has any.
         checkpoints: what the last launch did instead about loops whose values did not fit in memory, a line each.
+        sums: how many updates that iterations share are added up in which way (see `analysis/accumulation.py`).
     """
 
     rows: tuple[StackRow, ...]
     tasks: tuple[TaskRow, ...] = ()
     checkpoints: tuple[str, ...] = ()
+    sums: Mapping[str, int] = field(default_factory=dict)
 
     @overload
     def __getitem__(self, index: int) -> StackRow: ...
@@ -152,7 +156,8 @@ def report(compiled: Compiled, uses: Sequence[TaskUse] = ()) -> AdstackReport:
     named = {use.task: use for use in uses}
     with_stacks = [task for task in tasks if TaskHeap.of(task).groups]
     totals = [TaskRow(task.name, _constant_stride(task), named.get(task.name)) for task in with_stacks]
-    return AdstackReport(tuple(rows), tuple(totals))
+    ways = Counter(op.attrs["sums"] for task in tasks for op in task.body.walk() if "sums" in op.attrs)
+    return AdstackReport(tuple(rows), tuple(totals), sums={way: ways[way] for way in WAYS if ways[way]})
 
 
 def measured(

@@ -14,6 +14,8 @@ from ..sizing.forced import with_capacity
 from ..sizing.size import Sized
 from ..sizing.sizers import with_sizers
 from ..transforms import pipeline
+from ..transforms.loops.hold import hold
+from ..transforms.memory.accumulate import accumulate
 from ..transforms.memory.guard import guard
 from .adstacks.budget import current
 from .adstacks.layout import held
@@ -89,6 +91,7 @@ def compile_kernel(kernel: Kernel, options: Options, backend: Backend, *, adstac
     else:
         sized = with_sizers(program, claims=backend.capabilities.claims) if adstacks else Sized(program)
     program = sized.program
+    _hold(program, options, backend)
     _guard(program, options)
     if adstacks and current().heap_limit(options.ad_stack_heap_limit):
         _refuse_held(program)
@@ -102,6 +105,7 @@ def compile_kernel(kernel: Kernel, options: Options, backend: Backend, *, adstac
 
 def compile_program(program: Program, options: Options, backend: Backend, sized: Sized | None = None) -> Compiled:
     """Compile a program as it is."""
+    _accumulate(program)
     uses = list(_uses(program))
     races = RaceCheck.of(program, options, backend)
     return Compiled(
@@ -119,11 +123,24 @@ def _is_at(op: Op, name: str) -> bool:
     return place is not None and place.name == name
 
 
+def _hold(program: Program, options: Options, backend: Backend) -> None:
+    """Add up in registers what inner loops add to one element; not where checks say which iteration was wrong."""
+    if backend.capabilities.holds and not options.debug:
+        for task in program.tasks:
+            hold(task)
+
+
 def _guard(program: Program, options: Options) -> None:
     """Let nothing outside be touched, unless checks do that, or nobody wants it."""
     if options.bounds == "safe" and not options.debug:
         for task in program.tasks:
             guard(task.body)
+
+
+def _accumulate(program: Program) -> None:
+    """Plan how updates that iterations share are added up."""
+    for task in program.tasks:
+        accumulate(task)
 
 
 def _refuse_held(program: Program) -> None:
@@ -158,6 +175,8 @@ def stages(kernel: Kernel, options: Options, backend: Backend) -> dict[str, str]
         texts[stage] = print_ir(root)
 
     program = pipeline.lower(kernel, options, observe)
+    _hold(program, options, backend)
     _guard(program, options)
+    _accumulate(program)
     texts["guard"] = print_ir(program)
     return {**texts, **backend.listing(backend.compile(program, options))}

@@ -29,6 +29,8 @@ class Target:
         allocators: what declares the functions of the C heap.
         scope: of atomic operations.
         invariant_loads: whether it gains to know of memory that does not change while a task runs.
+        shares: whether the threads of a task are kept apart where a plan asks for it, by blocks of rows or by copies.
+            `%apart` (i1) says whether they are in a launch; it is read from the word behind the context.
         loop_versions: whether innermost loops of one lane have a fast version in front of the full one.
         float_adds: float types to which memory adds by itself -> the least magnitude with which it does so to the bit,
             whatever is there; 0 where it always does.
@@ -47,6 +49,7 @@ class Target:
     )
     scope: str = ""
     invariant_loads: bool = False
+    shares: bool = True
     loop_versions: bool = False
     float_adds: Mapping[str, float] = MappingProxyType({})
 

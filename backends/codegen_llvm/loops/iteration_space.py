@@ -39,10 +39,10 @@ class Box:
             some = e.w.let(f"icmp {word} i64 {lo}, {hi}")
             self.extent.append(e.w.let(f"select i1 {some}, i64 {size}, i64 0"))
 
-    def total(self) -> str:
-        """How many points there are."""
+    def total(self, first: int = 0) -> str:
+        """How many points there are, over the axes from the first one on."""
         total = "1"
-        for extent in self.extent:
+        for extent in self.extent[first:]:
             total = self.e.w.let(f"mul i64 {total}, {extent}")
         return total
 

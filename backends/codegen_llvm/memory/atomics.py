@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adstack.analysis.reductions import COMBINING
+from adstack.analysis.reductions import COMBINING, neutral
 from adstack.ir.ops import ATOMICS
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import DType, u1
@@ -26,20 +26,11 @@ from .access import address_of, from_memory, memory_type, read, to_memory, write
 __all__ = ["combine", "identity", "reduced", "update"]
 
 _NATIVE = {"add": "add", "and": "and", "or": "or", "xor": "xor", "xchg": "xchg"}
-_IDENTITY = {"add": 0, "or": 0, "xor": 0, "mul": 1}
 
 
 def identity(kind: str, dtype: DType) -> str:
-    """What changes nothing. Of float addition that is -0.0; of min and max, NaN, which loses to every number."""
-    if dtype.is_float:
-        value = {"add": -0.0, "mul": 1.0}.get(kind, float("nan"))
-    elif kind in _IDENTITY:
-        value = _IDENTITY[kind]
-    elif kind == "and":
-        value = -1 if dtype.kind != "b" else 1
-    else:
-        value = dtype.max if kind == "min" else dtype.min
-    return literal(value, dtype)
+    """What changes nothing, as a literal."""
+    return literal(neutral(kind, dtype), dtype)
 
 
 @handles("atomic")
@@ -65,7 +56,7 @@ def _updated(e: RegionEmitter, op: Op, indices: Sequence[Value], values: Sequenc
     address = address_of(e, op.attrs["place"], indices)
     exclusive = e.exclusive.get(op) if e.frame.parallel else ""
     if exclusive == "":
-        e.bind(op.result, _plain(e, op, address, values))
+        e.bind(op.result, _alone(e, op, address, values))
     elif exclusive is None:
         _shared(e, op, address, values)
     else:
@@ -78,7 +69,7 @@ def _either(e: RegionEmitter, op: Op, exclusive: str, address: Address, values: 
     plain, shared, after = e.label("plain"), e.label("shared"), e.label("updated")
     e.split(exclusive, plain, shared)
     e.enter(plain)
-    old, where = _plain(e, op, address, values), e.block
+    old, where = _alone(e, op, address, values), e.block
     e.jump(after)
     e.enter(shared)
     _shared(e, op, address, values)
@@ -97,14 +88,50 @@ def _shared(e: RegionEmitter, op: Op, address: Address, values: Sequence[Value])
         _over_lanes(e, op, address, values)
 
 
+def _alone(e: RegionEmitter, op: Op, address: Address, values: Sequence[Value]) -> str:
+    """No other thread updates the element meanwhile; lanes may, unless it is their own. Gives the old value."""
+    if e.lanes == 1 or op.attrs["sums"] == "own" or address.kind == "run" or _are_distinct(e, op):
+        return _plain(e, op, address, values)
+    kind, dtype = op.attrs["kind"], op.attrs["place"].dtype
+    if address.kind == "one":
+        _add_plainly(e, kind, dtype, address.name, _over_all_lanes(e, kind, dtype, values[0]))
+        return "poison"
+    vector, ty = e.vector(values[0]), type_text(dtype, e.lanes)
+
+    def one(lane: str, _: list[str]) -> list[str]:
+        at = _lane_pointer(e, address, dtype, lane)
+        _add_plainly(e, kind, dtype, at, e.w.let(f"extractelement {ty} {vector}, i64 {lane}"))
+        return []
+
+    each_lane(e, one)
+    return "poison"
+
+
+def _are_distinct(e: RegionEmitter, op: Op) -> bool:
+    """Whether lanes update different elements."""
+    return e.strides is not None and e.strides.distinct(op.operands[: op.attrs["place"].rank])
+
+
+def _add_plainly(e: RegionEmitter, kind: str, dtype: DType, pointer: str, value: str) -> None:
+    """Load, combine, store, in one lane."""
+    ty = scalar_type(dtype)
+    old = e.w.let(f"load {ty}, ptr {pointer}, align {dtype.size}")
+    e.w.do(f"store {ty} {combine(e, 1, kind, dtype, old, value)}, ptr {pointer}, align {dtype.size}")
+
+
+def _over_all_lanes(e: RegionEmitter, kind: str, dtype: DType, value: Value) -> str:
+    """The values of the running lanes, combined."""
+    vector = e.vector(value)
+    if e.mask is not None:
+        vector = e.choose(e.mask, vector, e.repeated(identity(kind, dtype), dtype), dtype)
+    return reduced(e, kind, dtype, vector)
+
+
 def _over_lanes(e: RegionEmitter, op: Op, address: Address, values: Sequence[Value]) -> None:
     kind, dtype = op.attrs["kind"], op.attrs["place"].dtype
     unused = op.result not in e.used
     if unused and address.kind == "one" and kind in COMBINING:
-        vector = e.vector(values[0])
-        if e.mask is not None:
-            vector = e.choose(e.mask, vector, e.repeated(identity(kind, dtype), dtype), dtype)
-        update(e, kind, address.name, dtype, reduced(e, kind, dtype, vector))
+        update(e, kind, address.name, dtype, _over_all_lanes(e, kind, dtype, values[0]))
         return
     ty = type_text(dtype, e.lanes)
     vectors = [e.vector(v) for v in values]

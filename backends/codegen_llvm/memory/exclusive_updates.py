@@ -1,31 +1,48 @@
-"""Atomic updates of elements that no other iteration touches: they load, combine and store like any other access.
+"""Atomic updates of elements that nobody else touches meanwhile: they load, combine and store like any other access.
 
-Which these are is an analysis of the IR (`adstack.analysis.exclusivity`); whether places that the caller hands in
-overlap is seen here, when the task runs.
+Which these are the plan says (`adstack.analysis.accumulation`), by the attribute `sums` of the update; whether places
+that the caller hands in overlap is seen here, when the task runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adstack.analysis.exclusivity import exclusive_updates
-from adstack.ir.structure import Op, Place
+from adstack.analysis.exclusivity import by_place, may_overlap
+from adstack.analysis.loop_nests import contains_loop
+from adstack.ir.structure import Op, Place, Region
 
 from ..function.region import RegionEmitter
 
-__all__ = ["exclusive_atomics"]
+__all__ = ["exclusive_atomics", "needs_atomics"]
 
 
-def exclusive_atomics(e: RegionEmitter, loop: Op, header: Sequence[Op]) -> dict[Op, str]:
+def exclusive_atomics(e: RegionEmitter, body: Region) -> dict[Op, str]:
     """The atomics of a `parallel_for` that may be plain updates -> the i1 under which they are; "" for always.
 
     Called between the header and the loop, where the i1s are computed.
     """
-    updates = exclusive_updates(loop, header)
-    alone = {
-        key: _alone(e, *key) for key in dict.fromkeys((op.attrs["place"], others) for op, others in updates.items())
-    }
-    return {op: alone[op.attrs["place"], others] for op, others in updates.items()}
+    touching = by_place(body)
+    written = [ops[0].attrs["place"] for ops in touching.values() if any(op.name != "load" for op in ops)]
+    exclusive: dict[Op, str] = {}
+    for ops in touching.values():
+        updates = [op for op in ops if op.attrs.get("sums") == "own"]
+        if updates:
+            place: Place = updates[0].attrs["place"]
+            alone = _alone(e, place, [other for other in written if may_overlap(place, other)])
+            exclusive.update(dict.fromkeys(updates, alone))
+    if e.target.shares and not e.frame.debug:
+        shared = [op for op in body.walk() if op.attrs.get("sums") in ("tiled", "private")]
+        exclusive.update((op, "%apart" if needs_atomics(op, body) else "") for op in shared)
+    return exclusive
+
+
+def needs_atomics(op: Op, body: Region) -> bool:
+    """Whether there must be an atomic version of a tiled or private update, beside the plain one.
+
+    Where arrays overlap, or there are few rows, a tiled loop runs on one thread, unless its iterations may be long.
+    """
+    return op.attrs["sums"] == "private" or contains_loop(body)
 
 
 def _alone(e: RegionEmitter, place: Place, others: Sequence[Place]) -> str:

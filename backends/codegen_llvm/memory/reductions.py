@@ -1,13 +1,12 @@
 """Reductions: atomic updates that each thread combines over all its iterations, and applies once.
 
-Which atomics these are is an analysis of the IR (`adstack.analysis.reductions`). Places that the caller hands in may
-overlap others: that is compared when the task runs, and where they do nothing is combined ahead.
+Which atomics these are the plan says (`adstack.analysis.accumulation`), by the attribute `sums`. Places that the caller
+hands in may overlap others: that is compared when the task runs, and where they do nothing is combined ahead.
 """
 
 from __future__ import annotations
 
 from adstack.analysis.exclusivity import by_place, may_overlap
-from adstack.analysis.reductions import reductions
 from adstack.ir.structure import Op, Place, Region, Value
 
 from ..function.region import RegionEmitter
@@ -93,7 +92,7 @@ class Reductions:
 
     def __init__(self, body: Region) -> None:
         self._touching = by_place(body)
-        self.ops = list(reductions(body, self._touching.values()))
+        self.ops = [op for ops in self._touching.values() for op in ops if op.attrs.get("sums") == "uniform"]
         self._addresses: dict[Op, str] = {}
         self.apart = ""
 

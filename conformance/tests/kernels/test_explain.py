@@ -85,3 +85,21 @@ def test_after_a_launch_with_checkpoints_the_memory_is_that_which_it_took(arch):
     assert not k.grad.adstack_report(5).checkpoints
     assert "40 bytes needed" in explained(k, 5)
     assert "snapshots" not in explained(k, 5)
+
+
+def test_each_update_shows_how_its_sum_is_built_and_why_not_better():
+    x, y = (qd.field(qd.f32, 8, name=name, needs_grad=True) for name in "xy")
+
+    @qd.kernel
+    def k():
+        for i in range(1, 7):
+            x[i] += y[i - 1] * y[i]
+
+    k()
+    assert "is added up as own\n" in explained(k)
+    k.grad()
+    wanted = "is added up as tiled: iterations 1 rows apart touch the same element"
+    assert any(
+        line.startswith("  reverse mode: y.grad") and line.endswith(wanted) for line in explained(k).splitlines()
+    )
+    assert k.grad.adstack_report().sums == {"tiled": 2}

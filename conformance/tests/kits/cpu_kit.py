@@ -22,6 +22,7 @@ from adstack.ir.structure import Kernel, Program
 from adstack.runtime.protocol.backend import Bindings
 from adstack.runtime.protocol.options import Options
 from adstack.transforms import pipeline
+from adstack.transforms.memory.accumulate import accumulate
 from adstack.transforms.rewriting.options import Options as PassOptions
 from adstack.transforms.tasks.tasks import split
 
@@ -36,11 +37,16 @@ def backend() -> CpuBackend:
 
 
 def tasks_of(source: str | Kernel | Program, debug: bool = False) -> Program:
-    """A program as written (a text), or lowered as kernels are."""
+    """A program as written (a text), or lowered as kernels are; its sums are planned."""
+    options = PassOptions(debug=debug)
     if isinstance(source, str):
         source = read(source)
-        return split(source, PassOptions(debug=debug)) if isinstance(source, Kernel) else source
-    return pipeline.lower(source, PassOptions(debug=debug)) if isinstance(source, Kernel) else source
+        program = split(source, options) if isinstance(source, Kernel) else source
+    else:
+        program = pipeline.lower(source, options) if isinstance(source, Kernel) else source
+    for task in program.tasks:
+        accumulate(task)
+    return program
 
 
 def compiled(

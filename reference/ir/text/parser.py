@@ -213,9 +213,12 @@ class Parser(Cursor):
             self.fail(f"unknown operation {word.text}", word)
         draft = Draft(TABLE[word.text])
         guard = self._guard() if draft.row.guards and self.accept("guarded") else None
+        way = self.kind("word", "a way to add up").text if draft.row.sums and self.accept("sums") else None
         FORMS.get(word.text, plain)(self, draft)
         if guard is not None:
             draft.attrs["guarded"] = guard
+        if way is not None:
+            draft.attrs["sums"] = way
         if not draft.regions:
             draft.loc = self.loc()
         if self.token.kind not in ("newline", "end") and not self.sees("}"):

@@ -180,7 +180,7 @@ class _Printer:
         except (AttributeError, KeyError, IndexError, TypeError, ValueError):
             # a form that the op does not have: it breaks the rules, and is shown as it is
             text = f" {self.names_of(op.operands)} {op.attrs}{_types(op)}"
-        self._line(f"{results}{op.name}{_guard(op)}{text}{self.loc(op.loc)}{' {' if op.regions else ''}")
+        self._line(f"{results}{op.name}{_guard(op)}{_sums(op)}{text}{self.loc(op.loc)}{' {' if op.regions else ''}")
         self._regions(op)
 
     def _regions(self, op: Op) -> None:
@@ -204,6 +204,11 @@ def _where(loc: Loc) -> str:
 def _guard(op: Op) -> str:
     axes = op.attrs.get("guarded") if op.opdef.guards else None
     return "" if axes is None else f" guarded ({', '.join(map(str, axes)) if isinstance(axes, tuple) else axes})"
+
+
+def _sums(op: Op) -> str:
+    way = op.attrs.get("sums") if op.opdef.sums else None
+    return "" if way is None else f" sums {way}"
 
 
 def _types(op: Op) -> str:

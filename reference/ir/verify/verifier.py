@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...errors import IRError
-from ..ops import TABLE
+from ..ops import TABLE, WAYS
 from ..structure import Kernel, Op, Place, Program, Region, Value
 from . import expect
 from .rules import RULES
@@ -125,6 +125,7 @@ class _Walk:
             self._count_use(op, position, value)
         _check_row(op)
         _check_guard(op)
+        _check_sums(op)
         _check_position(op, frame)
         RULES[op.opdef.name](op, self.places)
         if op.regions:
@@ -163,8 +164,8 @@ def _check_row(op: Op) -> None:
     row = op.opdef
     if TABLE.get(row.name) is not row:
         expect.fail(op, "is not an operation of the table")
-    guarded = row.guards and "guarded" in op.attrs
-    if len(op.attrs) != len(row.attrs) + guarded or not all(name in op.attrs for name in row.attrs):
+    guarded, summed = row.guards and "guarded" in op.attrs, row.sums and "sums" in op.attrs
+    if len(op.attrs) != len(row.attrs) + guarded + summed or not all(name in op.attrs for name in row.attrs):
         expect.fail(op, f"expected attributes ({', '.join(row.attrs)}), got ({', '.join(map(str, op.attrs))})")
     if len(op.regions) != row.regions:
         expect.fail(op, f"expected {row.regions} regions, got {len(op.regions)}")
@@ -178,6 +179,13 @@ def _check_guard(op: Op) -> None:
     known = range(place.rank if isinstance(place, Place) else 1)
     if not isinstance(axes, tuple) or not axes or list(axes) != [axis for axis in known if axis in axes]:
         expect.fail(op, f"attribute 'guarded' must be some of its axes, in their order, got {axes!r}")
+
+
+def _check_sums(op: Op) -> None:
+    """How an update is added up is one of the known ways."""
+    way = op.attrs.get("sums", WAYS[0])
+    if way not in WAYS:
+        expect.fail(op, f"attribute 'sums' must be one of {', '.join(WAYS)}, got {way!r}")
 
 
 def _check_position(op: Op, frame: _Frame) -> None:

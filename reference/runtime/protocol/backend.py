@@ -61,6 +61,7 @@ class Capabilities:
         shortcuts: whether calls with arrays may be served without Python though the memory is neither.
         claims: whether threads take rows of the adstack heap only when they come to push (`stack.claim`).
         races: whether it looks for races itself in debug mode.
+        holds: whether what an inner loop adds to one element is added up in a register first (see `loops/hold.py`).
         wide_atomics: whether integers of 64 bits are updated atomically.
         dlpack: what DLPack calls such memory: the kind of device, and its number.
         dtypes: element types it computes with.
@@ -75,6 +76,7 @@ class Capabilities:
     shortcuts: bool = False
     claims: bool = False
     races: bool = False
+    holds: bool = False
     wide_atomics: bool = True
     dlpack: tuple[int, int] | None = None
     dtypes: tuple[DType, ...] = ALL

@@ -24,8 +24,11 @@ def loop(body: str, dtype: str = "i32", kind: str = "field", names: str = "xyz")
 
 
 def is_atomic(text: str, lanes: int = 8) -> bool:
-    code = emit_program(tasks_of(text), [lanes]).text
-    return "atomicrmw" in code or "cmpxchg" in code
+    """Whether there are atomic instructions, or threads are kept apart by blocks of rows instead."""
+    program = tasks_of(text)
+    code = emit_program(program, [lanes]).text
+    in_blocks = any(op.attrs.get("sums") == "tiled" for task in program.tasks for op in task.body.walk())
+    return "atomicrmw" in code or "cmpxchg" in code or in_blocks
 
 
 def numbers(dtype: str, seed: int) -> np.ndarray:

@@ -1,0 +1,176 @@
+"""Kernels whose reverse modes add to memory that iterations share: each maker gives a kernel and its arguments.
+
+Every kernel reads what other iterations read too (neighbours, all others, a table): its reverse mode adds to that.
+"""
+
+import numpy as np
+
+
+def stencil(qd, n):
+    """16 steps of a wave equation with a nonlinear term: five loads a cell."""
+    steps = 16
+    u = qd.field(qd.f32, shape=(steps + 1, n, n), needs_grad=True)
+    u.from_numpy(np.random.default_rng(0).random((steps + 1, n, n), dtype=np.float32))
+
+    @qd.kernel
+    def step(t: qd.i32):
+        for i, j in qd.ndrange((1, n - 1), (1, n - 1)):
+            c = u[t, i, j]
+            around = u[t, i - 1, j] + u[t, i + 1, j] + u[t, i, j - 1] + u[t, i, j + 1]
+            u[t + 1, i, j] = c + 0.2 * (around - 4.0 * c) - 0.01 * c * c * c
+
+    def forward():
+        for t in range(steps):
+            step(t)
+
+    def reverse():
+        for t in reversed(range(steps)):
+            step.grad(t)
+
+    u.grad.fill(1.0)
+    return forward, reverse, step, (0,)
+
+
+def bodies(qd, n):
+    """Accelerations of n bodies, each from all others; how many there are stands in memory."""
+    x = qd.Vector.field(3, qd.f32, shape=n, needs_grad=True)
+    a = qd.Vector.field(3, qd.f32, shape=n, needs_grad=True)
+    count = qd.field(qd.i32, shape=())
+    count[None] = n
+    x.from_numpy(np.random.default_rng(0).random((n, 3), dtype=np.float32))
+    a.grad.fill(1.0)
+
+    @qd.kernel
+    def attract():
+        for i in x:
+            total = qd.Vector([0.0, 0.0, 0.0])
+            for j in range(count[None]):
+                d = x[j] - x[i]
+                r = d.dot(d) + 0.01
+                total += d / (r * qd.sqrt(r))
+            a[i] = total
+
+    return attract, attract.grad, attract, ()
+
+
+def springs(qd, n):
+    """64 steps of masses on a grid, with springs to their eight neighbours."""
+    steps = 64
+    x = qd.Vector.field(2, qd.f32, shape=(steps + 1, n, n), needs_grad=True)
+    v = qd.Vector.field(2, qd.f32, shape=(steps + 1, n, n), needs_grad=True)
+    grid = np.stack(np.meshgrid(np.arange(n), np.arange(n), indexing="ij"), -1).astype(np.float32)
+    draw = np.random.default_rng(0)
+    x.from_numpy((grid + 0.1 * draw.random((steps + 1, n, n, 2))).astype(np.float32))
+
+    @qd.kernel
+    def step(t: qd.i32):
+        for i, j in qd.ndrange(n, n):
+            force = qd.Vector([0.0, 0.0])
+            for di, dj in qd.static([(-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1)]):
+                if 0 <= i + di < n and 0 <= j + dj < n:
+                    d = x[t, i + di, j + dj] - x[t, i, j]
+                    length = qd.sqrt(d.dot(d) + 1e-6)
+                    force += d * (length - (di * di + dj * dj) ** 0.5) / length
+            v[t + 1, i, j] = 0.99 * v[t, i, j] + 0.01 * force
+            x[t + 1, i, j] = x[t, i, j] + 0.01 * v[t + 1, i, j]
+
+    def forward():
+        for t in range(steps):
+            step(t)
+
+    def reverse():
+        for t in reversed(range(steps)):
+            step.grad(t)
+
+    x.grad.fill(1.0)
+    return forward, reverse, step, (0,)
+
+
+def product(qd, n):
+    """The product of two matrices, as three loops."""
+    a, b, c = (qd.field(qd.f32, shape=(n, n), needs_grad=True) for _ in range(3))
+    draw = np.random.default_rng(0)
+    a.from_numpy(draw.random((n, n), dtype=np.float32))
+    b.from_numpy(draw.random((n, n), dtype=np.float32))
+    c.grad.fill(1.0)
+
+    @qd.kernel
+    def multiply():
+        for i, j in c:
+            total = 0.0
+            for k in range(n):
+                total += a[i, k] * b[k, j]
+            c[i, j] = total
+
+    return multiply, multiply.grad, multiply, ()
+
+
+def newton(qd, n):
+    """Roots by Newton's method, 2 to 31 iterations an element, with a coefficient that all share."""
+    x, root = (qd.field(qd.f32, shape=n, needs_grad=True) for _ in range(2))
+    trips = qd.field(qd.i32, shape=n)
+    power = qd.field(qd.f32, shape=(), needs_grad=True)
+    draw = np.random.default_rng(0)
+    x.from_numpy(1 + draw.random(n, dtype=np.float32))
+    trips.from_numpy(draw.integers(2, 32, n).astype(np.int32))
+    power[None] = 0.5
+    root.grad.fill(1.0)
+
+    @qd.kernel
+    def solve():
+        for i in x:
+            r = 1.0
+            for _ in range(trips[i]):
+                r = r - power[None] * (r * r - x[i]) / r
+            root[i] = r
+
+    return solve, solve.grad, solve, ()
+
+
+def table(qd, n):
+    """Elements gathered by a table, and scattered by another one."""
+    size = 4096
+    x = qd.field(qd.f32, shape=size, needs_grad=True)
+    y = qd.field(qd.f32, shape=size, needs_grad=True)
+    source, target = (qd.field(qd.i32, shape=n) for _ in range(2))
+    draw = np.random.default_rng(0)
+    x.from_numpy(draw.random(size, dtype=np.float32))
+    source.from_numpy(draw.integers(0, size, n).astype(np.int32))
+    target.from_numpy(draw.integers(0, size, n).astype(np.int32))
+    y.grad.fill(1.0)
+
+    @qd.kernel
+    def gather():
+        for i in source:
+            y[target[i]] += qd.sin(x[source[i]])
+
+    return gather, gather.grad, gather, ()
+
+
+def sums(qd, n):
+    """Sums over the rows and over the columns of a matrix."""
+    x = qd.field(qd.f32, shape=(n, n), needs_grad=True)
+    rows, columns = (qd.field(qd.f32, shape=n, needs_grad=True) for _ in range(2))
+    x.from_numpy(np.random.default_rng(0).random((n, n), dtype=np.float32))
+    rows.grad.fill(1.0)
+    columns.grad.fill(1.0)
+
+    @qd.kernel
+    def add():
+        for i, j in x:
+            rows[i] += x[i, j] * x[i, j]
+            columns[j] += x[i, j]
+
+    return add, add.grad, add, ()
+
+
+WORKS = {
+    "stencil": (stencil, 512),
+    "bodies": (bodies, 1024),
+    "springs": (springs, 128),
+    "product": (product, 322),
+    "newton": (newton, 65536),
+    "table": (table, 1 << 20),
+    "sums": (sums, 1024),
+}
+"""By name: what makes the work, and its size."""

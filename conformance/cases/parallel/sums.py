@@ -1,0 +1,175 @@
+"""Sums that iterations share, in loops long enough for several threads: every addend counts once, in any order.
+
+All numbers are small integers, so that every order of additions gives the same.
+"""
+
+from adstack.conformance.case import Gradient, Run, case
+
+TYPES = ["i32", "f16", "f32", "f64"]
+REALS = ["f16", "f32", "f64"]
+
+
+def small(k):
+    return k * 7 % 5 - 2
+
+
+@case(rules=["memory.atomic", "parallel.unordered"], dtypes=TYPES, params={"n": [0, 1, 2, 3, 40, 700]})
+def neighbours_in_a_row(qd, dtype, n):
+    """Three updates an iteration, to the elements around its own; the bounds keep to the inside."""
+    x, y = qd.field(dtype, shape=702), qd.field(dtype, shape=702)
+
+    @qd.kernel
+    def spread(n: qd.i32):
+        for i in range(1, n + 1):
+            y[i - 1] += x[i]
+            y[i] += 2 * x[i]
+            y[i + 1] -= x[i]
+
+    given = [small(k) for k in range(702)]
+    expect = [0] * 702
+    for i in range(1, n + 1):
+        for at, factor in ((i - 1, 1), (i, 2), (i + 1, -1)):
+            expect[at] += factor * given[i]
+    return Run(spread, args=(n,), given={x: given}, expect={y: expect})
+
+
+@case(rules=["memory.atomic", "parallel.unordered"], dtypes=TYPES, params={"rows": [1, 5, 64, 150]})
+def neighbours_on_a_grid_under_conditions(qd, dtype, rows):
+    """Links to eight neighbours, where there are any and the number is not 0; two fields with one pattern."""
+    columns = 37
+    x, y, z = (qd.field(dtype, shape=(rows, columns)) for _ in range(3))
+
+    @qd.kernel
+    def links():
+        for i, j in x:
+            for di, dj in qd.static(qd.ndrange((-1, 2), (-1, 2))):
+                if 0 <= i + di < rows and 0 <= j + dj < columns and x[i, j] != 0:
+                    y[i + di, j + dj] += x[i, j]
+                    z[i + di, j + dj] += 1
+
+    given = [[small(i * columns + j) for j in range(columns)] for i in range(rows)]
+    sums, counts = ([[0] * columns for _ in range(rows)] for _ in range(2))
+    for i in range(rows):
+        for j in range(columns):
+            for a in range(max(0, i - 1), min(rows, i + 2)):
+                for b in range(max(0, j - 1), min(columns, j + 2)):
+                    sums[a][b] += given[i][j]
+                    counts[a][b] += given[i][j] != 0
+    return Run(links, given={x: given}, expect={y: sums, z: counts})
+
+
+@case(rules=["memory.atomic", "parallel.unordered"], dtypes=TYPES, params={"size": [1, 10, 5000]})
+def elements_that_a_table_names(qd, dtype, size):
+    n = 20000
+    at = qd.field(qd.i32, shape=n)
+    total = qd.field(dtype, shape=size)
+    flags = qd.field(qd.i32, shape=size)
+
+    @qd.kernel
+    def scatter():
+        for i in at:
+            if i % 5 == 0:
+                total[at[i]] += 1 - i % 2 * 2
+            flags[at[i]] |= 1 << i % 7
+
+    table = [k * k % size for k in range(n)]
+    totals, bits = [0] * size, [0] * size
+    for i, k in enumerate(table):
+        totals[k] += (1 - i % 2 * 2) * (i % 5 == 0)
+        bits[k] |= 1 << i % 7
+    return Run(scatter, given={at: table}, expect={total: totals, flags: bits})
+
+
+@case(rules=["memory.atomic", "memory.guard"], params={"trips": [0, 1, 6]})
+def an_inner_loop_that_adds_to_one_element(qd, trips):
+    """Where the loop does not run, the element is not touched, though there is none of that number."""
+    n = 3000
+    x, at, y = qd.field(qd.i32, shape=n), qd.field(qd.i32, shape=n), qd.field(qd.i32, shape=10)
+
+    @qd.kernel
+    def inner(trips: qd.i32):
+        for i in x:
+            for k in range(trips):
+                if (i + k) % 3 > 0:
+                    y[at[i]] += x[i] + k
+
+    table = [k % 10 if trips else 10**6 for k in range(n)]
+    given = [small(k) for k in range(n)]
+    expect = [0] * 10
+    for i in range(n):
+        expect[i % 10] += sum(given[i] + k for k in range(trips) if (i + k) % 3 > 0)
+    return Run(inner, args=(trips,), given={x: given, at: table}, expect={y: expect})
+
+
+@case(rules=["memory.atomic", "parallel.tasks"], dtypes=TYPES)
+def elements_that_the_next_task_reads(qd, dtype):
+    n = 2000
+    x, y, z = qd.field(dtype, shape=n), qd.field(dtype, shape=n + 1), qd.field(dtype, shape=n)
+
+    @qd.kernel
+    def both():
+        for i in x:
+            y[i] += x[i]
+            y[i + 1] += x[i]
+        for i in x:
+            z[i] = y[i + 1] - y[i]
+
+    given = [small(k) for k in range(n)]
+    around = [0, *given, 0]
+    sums = [around[k] + around[k + 1] for k in range(n + 1)]
+    return Run(both, given={x: given}, expect={y: sums, z: [sums[k + 1] - sums[k] for k in range(n)]})
+
+
+@case(rules=["memory.atomic", "memory.ndarray"], dtypes=TYPES)
+def two_arguments_that_are_one_array(qd, dtype):
+    n = 1500
+    a = qd.ndarray(dtype, shape=n + 2)
+
+    @qd.kernel
+    def add(x: qd.types.ndarray(dtype=dtype, ndim=1), y: qd.types.ndarray(dtype=dtype, ndim=1)):
+        for i in range(n):
+            x[i] += 1
+            x[i + 2] += 1
+            y[i + 1] += 2
+
+    expect = [(k < n) + (k > 1) + 2 * (0 < k <= n) for k in range(n + 2)]
+    return Run(add, args=(a, a), expect={a: expect})
+
+
+@case(rules=["grad.load", "memory.atomic"], dtypes=REALS, params={"n": [3, 64, 400]})
+def the_gradient_of_a_stencil(qd, dtype, n):
+    """The adjoint of reading neighbours is adding to them; the bounds of the loop cut the stencil off."""
+    x, y = (qd.field(dtype, shape=(n, 9), needs_grad=True) for _ in range(2))
+
+    @qd.kernel
+    def stencil():
+        for i, j in qd.ndrange((1, n - 1), (1, 8)):
+            y[i, j] = 2 * x[i, j] + x[i - 1, j] - x[i + 1, j] + 4 * x[i, j - 1] + x[i, j + 1]
+
+    seed = [[small(i * 9 + j) for j in range(9)] for i in range(n)]
+    expect = [[0] * 9 for _ in range(n)]
+    for i in range(1, n - 1):
+        for j in range(1, 8):
+            for a, b, factor in ((i, j, 2), (i - 1, j, 1), (i + 1, j, -1), (i, j - 1, 4), (i, j + 1, 1)):
+                expect[a][b] += factor * seed[i][j]
+    return Run(stencil, gradient=Gradient(seed={y: seed}, expect={x: expect}))
+
+
+@case(rules=["grad.load", "grad.loop"], dtypes=["f32", "f64"])
+def the_gradient_of_a_matrix_product(qd, dtype):
+    n = 24
+    a, b, c = (qd.field(dtype, shape=(n, n), needs_grad=True) for _ in range(3))
+
+    @qd.kernel
+    def multiply():
+        for i, j in c:
+            total = qd.cast(0, dtype)
+            for k in range(n):
+                total += a[i, k] * b[k, j]
+            c[i, j] = total
+
+    left = [[small(i + 3 * k) for k in range(n)] for i in range(n)]
+    right = [[small(2 * k + j) for j in range(n)] for k in range(n)]
+    rows = [[sum(right[k]) for k in range(n)] for _ in range(n)]
+    columns = [[sum(left[i][k] for i in range(n)) for _ in range(n)] for k in range(n)]
+    return Run(multiply, given={a: left, b: right}, gradient=Gradient(seed={c: 1.0}, expect={a: rows, b: columns}))

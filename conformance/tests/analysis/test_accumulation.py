@@ -1,0 +1,154 @@
+"""How the sum of each atomic update is built: what is decided for a loop, and the condition behind every decision."""
+
+from __future__ import annotations
+
+import pytest
+from cpu_kit import tasks_of
+from interpreter_kit import parallel, read
+
+from adstack.analysis.accumulation import Offsets, plan, rows_between
+from adstack.errors import IRError
+from adstack.ir.text.printer import print_ir
+from adstack.ir.verify.verifier import verify
+
+PLACES = "\n".join(f"place @{name} : i32[?] field" for name in "xyz") + "\nplace @s : i32[] field"
+ADD = "%a{0} = atomic add @y[{1}], %v : i32"
+
+
+def loop(body: str, places: str = PLACES, index: str = "i32") -> str:
+    return parallel(f"%v = load @x[%i] : i32\n%one = const 1 : {index}\n{body}", 9, places, index=index)
+
+
+def ways(text: str) -> list[str]:
+    (task,) = tasks_of(text).tasks
+    return [op.attrs["sums"] for op in task.body.walk() if op.name == "atomic"]
+
+
+NEIGHBOUR = "%j = add %i, %one : i32\n"
+FROM_MEMORY = "%j = load @z[%i] : i32\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "way"),
+    [
+        (ADD.format(0, "%i"), "own"),
+        ("%a = atomic add @s[], %v : i32", "uniform"),
+        (NEIGHBOUR + ADD.format(0, "%i") + "\n" + ADD.format(1, "%j"), "tiled"),
+        (NEIGHBOUR + ADD.format(0, "%j") + "\n%u = load @y[%i] : i32\nstore @z[%i], %u", "tiled"),
+        (FROM_MEMORY + ADD.format(0, "%j"), "private"),
+        (FROM_MEMORY + ADD.format(0, "%j") + "\nstore @z[%i], %a0", "atomic"),
+        (NEIGHBOUR + ADD.format(0, "%j") + "\n" + ADD.format(1, "%i") + "\nstore @z[%i], %a1", "atomic"),
+        (FROM_MEMORY + ADD.format(0, "%j") + "\n%u = load @y[%i] : i32\nstore @z[%i], %u", "atomic"),
+        (FROM_MEMORY + ADD.format(0, "%j") + "\nstore @y[%i], %v", "atomic"),
+        (FROM_MEMORY + ADD.format(0, "%j") + "\n%b = atomic max @y[%j], %v : i32", "atomic"),
+        (NEIGHBOUR + ADD.format(0, "%j") + "\n%b = atomic max @y[%i], %v : i32", "tiled"),
+        (FROM_MEMORY + "%b = atomic xchg @y[%j], %v : i32", "atomic"),
+        (NEIGHBOUR + ADD.format(0, "%i") + "\n%b = atomic xchg @y[%j], %v : i32", "atomic"),
+    ],
+    ids=[
+        "own",
+        "one element",
+        "neighbours",
+        "a neighbour and a load",
+        "from memory",
+        "the old value",
+        "an old value",
+        "a load",
+        "a store",
+        "kinds that do not combine",
+        "kinds, in blocks",
+        "an exchange",
+        "an exchange, in blocks",
+    ],
+)
+def test_the_way_of_an_update(body, way):
+    assert set(ways(loop(body))) == {way}
+
+
+@pytest.mark.parametrize(
+    ("index", "way"),
+    [
+        ("%j = sub %i, %one : i32", "tiled"),
+        ("%k = cast %i : i64\n%o = cast %one : i64\n%j = add %k, %o : i64", "tiled"),
+        ("%m = neg %i : i32\n%j = add %m, %one : i32", "private"),
+        ("%k = add %i, %i : i32\n%j = add %k, %one : i32", "private"),
+        ("%k = cast %i : i8\n%o = cast %one : i8\n%j = add %k, %o : i8", "private"),
+        ("%k = cast %i : u32\n%o = cast %one : u32\n%j = sub %k, %o : u32", "private"),
+        ("%far = const 9999999 : i32\n%j = add %i, %far : i32", "private"),
+        ("%j = add %i, %v : i32", "private"),
+    ],
+    ids=["behind", "wider", "backwards", "twice", "narrow", "unsigned", "far", "by a value"],
+)
+def test_blocks_need_the_index_itself_moved_by_constants(index, way):
+    """Two updates, so that neither is an iteration's own."""
+    wide = index.rsplit(" ", 1)[1]
+    zero = f"%w = cast %i : {wide}" if wide != "i32" else "%nothing = const 0 : i32\n%w = add %i, %nothing : i32"
+    assert set(ways(loop(f"{index}\n{zero}\n" + ADD.format(0, "%w") + "\n" + ADD.format(1, "%j")))) == {way}
+
+
+def test_offsets_of_inner_loops_count_with_their_range():
+    body = (
+        "%three = const 3 : i32\nfor %k = %one to %three {\n%j = add %i, %k : i32\n"
+        + ADD.format(0, "%j")
+        + "\nyield\n}"
+    )
+    (task,) = tasks_of(loop(body)).tasks
+    assert rows_between(task) == 1
+    (update,) = [op for op in task.body.walk() if op.name == "atomic"]
+    assert Offsets(task.body.ops[-2]).of(update.operands[0]) == (1, 2)
+
+
+def test_a_loop_with_copies_has_no_blocks():
+    text = loop(FROM_MEMORY + ADD.format(0, "%j") + "\n%k = add %i, %one : i32\n%b = atomic add @x[%k], %v : i32")
+    assert ways(text) == ["private", "atomic"]  # @x is read, too
+    other = PLACES + "\nplace @w : i32[?] field"
+    body = "%k = add %i, %one : i32\n%a = atomic add @w[%k], %v : i32\n%b = atomic add @w[%i], %v : i32"
+    assert ways(loop(body, other)) == ["tiled", "tiled"]
+    assert ways(loop(f"{body}\n{FROM_MEMORY}{ADD.format(0, '%j')}", other)) == ["private"] * 3
+
+
+def test_what_bounds_a_loop_is_not_kept_apart():
+    text = """kernel @k() {
+  place @y : i32[?] field
+  %zero = const 0 : i32
+  %one = const 1 : i32
+  %n = load @y[%zero] : i32
+  parallel_for (%i = %zero to %n) {
+    %j = add %i, %one : i32
+    %a = atomic add @y[%j], %i : i32
+    %b = atomic add @y[%i], %i : i32
+    yield
+  }
+  return
+}
+"""
+    (task,) = [task for task in tasks_of(text).tasks if task.kind == "parallel"]
+    chosen = {decision.way for decision in plan(task).decisions.values()}
+    in_header = any(op.name == "load" and op.attrs["place"].name == "y" for op in task.body.ops)
+    assert chosen == ({"atomic"} if in_header else {"tiled"})
+
+
+def test_each_decision_says_why_it_is_no_better_one():
+    (task,) = tasks_of(loop(FROM_MEMORY + ADD.format(0, "%j"))).tasks
+    (decision,) = plan(task).decisions.values()
+    assert decision.why == "no subscript is the outermost index of the loop plus a constant"
+    (task,) = tasks_of(loop(ADD.format(0, "%i"))).tasks
+    (decision,) = plan(task).decisions.values()
+    assert decision.why == ""
+
+
+def test_serial_code_has_no_plan():
+    text = f"kernel @k() {{\n{PLACES}\n%v = const 1 : i32\n%a = atomic add @s[], %v : i32\nreturn\n}}\n"
+    (task,) = tasks_of(text).tasks
+    assert plan(task).decisions == {}
+
+
+def test_the_text_form_has_the_plan_and_the_verifier_knows_the_ways():
+    program = tasks_of(loop(FROM_MEMORY + ADD.format(0, "%j")))
+    text = print_ir(program)
+    assert "atomic sums private add @y[%j]" in text
+    assert print_ir(read(text)) == text
+    (update,) = [op for op in program.tasks[0].body.walk() if op.name == "atomic"]
+    update.attrs["sums"] = "somehow"
+    with pytest.raises(IRError, match="attribute 'sums' must be one of own, uniform, tiled, private, atomic"):
+        verify(program)

@@ -1,0 +1,214 @@
+"""How the sum of each atomic update is built: which updates of a parallel task need no atomic instruction, and why.
+
+A task's updates get the first of these ways whose conditions can be proved. SPRAY (Hueckelheim and Doerfert, 2021) and
+Dr.Jit have several of them; that the adjoint of a stencil can be split into blocks is PerforAD's (2019) observation.
+
+    own      no other iteration touches the element (see `exclusivity`): load, combine, store.
+    uniform  all iterations update one element (see `reductions`): each thread combines its values first.
+    tiled    the outermost index of the loop, moved by constants, is a subscript: iterations run in blocks of rows, and
+             blocks that touch the same elements do not run at the same time.
+    private  any subscripts: each thread updates a copy of its own, and copies are combined afterwards.
+    atomic   the rest.
+
+What depends on a launch is left to the backend that carries the plan out: whether arrays overlap, and whether
+copies are small beside the work. Where they are not, the update is an atomic one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from ..ir.structure import Op, Place, Region, Task, Value
+from ..ir.types import DType
+from .exclusivity import by_place, exclusive_updates
+from .facts import integer
+from .reductions import COMBINING, reductions
+
+__all__ = ["Decision", "Offsets", "Plan", "plan", "rows_between"]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """How one update is added up.
+
+    Attributes:
+        way: one of `ir.ops.WAYS`.
+        why: why it is no better way: a clause; empty for the best one.
+    """
+
+    way: str
+    why: str = ""
+
+
+@dataclass
+class Plan:
+    """The decisions for one task.
+
+    Attributes:
+        decisions: one for each atomic update of a parallel task; empty for a serial task.
+    """
+
+    decisions: dict[Op, Decision] = field(default_factory=dict)
+
+    def places(self, way: str) -> list[Place]:
+        """The places whose updates are built in a way, each once, in the order of the program."""
+        chosen = (op.attrs["place"] for op, decision in self.decisions.items() if decision.way == way)
+        return list(dict.fromkeys(chosen))
+
+
+class Offsets:
+    """Integers of a parallel loop's body that are the loop's outermost index plus a number between two constants.
+
+    Args:
+        loop: the `parallel_for`.
+    """
+
+    def __init__(self, loop: Op) -> None:
+        (body,) = loop.regions
+        self._outermost = body.args[0]
+        self._known: dict[Value, tuple[int, int, int]] = {}
+        if _is_wide(self._outermost):
+            self._known[self._outermost] = (1, 0, 0)
+        for op in body.walk():
+            self._visit(op)
+
+    def of(self, value: Value) -> tuple[int, int] | None:
+        """The least and the greatest difference to the outermost index; None for any other value."""
+        known = self._known.get(value)
+        return known[1:] if known is not None and known[0] == 1 else None
+
+    def _number(self, value: Value) -> tuple[int, int, int] | None:
+        """How often the outermost index is in a value (0 or 1), and between which numbers the rest of it lies."""
+        constant = integer(value)
+        return self._known.get(value) if constant is None else (0, constant, constant)
+
+    def _visit(self, op: Op) -> None:
+        if op.name == "for" and _is_wide(op.regions[0].args[0]):
+            lo, hi = (self._number(bound) for bound in op.operands[:2])
+            if lo is not None and hi is not None and lo[0] == hi[0] == 0:
+                self._known[op.regions[0].args[0]] = (0, lo[1], max(lo[1], hi[2] - 1))
+        elif op.name in ("add", "sub", "cast") and all(_is_wide(v) for v in (*op.operands, op.result)):
+            operands = [self._number(v) for v in op.operands]
+            self._combine(op, [known for known in operands if known is not None])
+
+    def _combine(self, op: Op, known: Sequence[tuple[int, int, int]]) -> None:
+        if len(known) != len(op.operands):
+            return
+        if op.name == "cast":
+            if op.result.dtype.bits >= op.operands[0].dtype.bits:
+                self._known[op.result] = known[0]
+            return
+        (a, least, most), (b, low, high) = known
+        count, low, high = (a + b, least + low, most + high) if op.name == "add" else (a - b, least - high, most - low)
+        if count in (0, 1) and abs(low) < _FAR and abs(high) < _FAR:
+            self._known[op.result] = (count, low, high)
+
+
+_FAR: Final = 1 << 20
+"""Rows that no stencil reaches; sums of fewer are far from where indices wrap around to other elements."""
+
+
+def _is_wide(value: Value) -> bool:
+    """Whether a value's type wraps around half its range away from every element: signed, 32 bits or more."""
+    dtype = value.type
+    return isinstance(dtype, DType) and dtype.is_signed and dtype.is_integer and dtype.bits >= 32
+
+
+def plan(task: Task) -> Plan:
+    """How each atomic update of a task is added up. It depends on the task alone; nothing is changed."""
+    if task.kind != "parallel":
+        return Plan()
+    *header, loop, _ = task.body.ops
+    return Plan(dict(_Planner(loop, header).decisions()))
+
+
+def rows_between(task: Task) -> int:
+    """Over how many rows (of the outermost index of a task's loop) the updates of one tiled element are spread."""
+    loop = task.body.ops[-2]
+    offsets, touching = Offsets(loop), by_place(loop.regions[0])
+    tiled = [ops for ops in touching.values() if any(op.attrs.get("sums") == "tiled" for op in ops)]
+    return max((_spread(ops, offsets) or 0 for ops in tiled), default=0)
+
+
+def _spread(ops: Sequence[Op], offsets: Offsets) -> int | None:
+    """The least spread of the rows from which one element is updated, over the axes of a place; None without one."""
+    spreads = []
+    for axis in range(ops[0].attrs["place"].rank):
+        ranges = [offsets.of(op.operands[axis]) for op in ops]
+        known = [r for r in ranges if r is not None]
+        if len(known) == len(ops):
+            spreads.append(max(r[1] for r in known) - min(r[0] for r in known))
+    return min(spreads, default=None)
+
+
+_NO_ROWS: Final = "no subscript is the outermost index of the loop plus a constant"
+
+
+class _Planner:
+    """Decides for one loop.
+
+    Args:
+        loop: the `parallel_for`.
+        header: the ops in front of it.
+    """
+
+    def __init__(self, loop: Op, header: Sequence[Op]) -> None:
+        self.loop, self.body = loop, loop.regions[0]
+        self.touching = by_place(self.body)
+        self.offsets = Offsets(loop)
+        self.own = exclusive_updates(loop, header)
+        self.uniform = set(reductions(self.body, self.touching.values()))
+        self.used = {v for op in self.body.walk() for v in op.operands}
+        self.in_header = set(by_place(Region(ops=list(header))))
+
+    def decisions(self) -> Iterator[tuple[Op, Decision]]:
+        """Each update with its decision."""
+        choices = {name: self._choice(name, ops) for name, ops in self.touching.items()}
+        copied = any(choice.way == "private" for choice in choices.values())
+        for op in self.body.walk():
+            if op.name == "atomic":
+                choice = choices[op.attrs["place"].name]
+                if choice.way == "tiled" and copied:
+                    choice = self._beside_copies(self.touching[op.attrs["place"].name])
+                yield op, choice
+
+    def _beside_copies(self, ops: Sequence[Op]) -> Decision:
+        """The way of updates that could be tiled, but for others of the loop, whose threads have copies."""
+        reason = self._why_no_copies(ops)
+        return Decision("atomic" if reason else "private", "another update of the loop has no subscript for blocks")
+
+    def _choice(self, name: str, ops: Sequence[Op]) -> Decision:
+        """The way of all updates of one place."""
+        updates = [op for op in ops if op.name == "atomic"]
+        if self.own.issuperset(updates):
+            return Decision("own")
+        if self.uniform.issuperset(updates):
+            return Decision("uniform", "all iterations update the same element")
+        reason = self._why_shared(name, updates)
+        if reason:
+            return Decision("atomic", reason)
+        spread = _spread(ops, self.offsets)
+        if spread is not None:
+            return Decision("tiled", f"iterations {spread} rows apart touch the same element")
+        reason = self._why_no_copies(ops)
+        return Decision("atomic", reason) if reason else Decision("private", _NO_ROWS)
+
+    def _why_shared(self, name: str, updates: Sequence[Op]) -> str:
+        """Why threads that are kept apart could not add plainly, either; empty if they could."""
+        kinds = {op.attrs["kind"] for op in updates}.difference(COMBINING)
+        if kinds:
+            return f"an update of the kind {min(kinds)} depends on the order"
+        if any(op.result in self.used for op in updates):
+            return "the old value is used"
+        if name in self.in_header:
+            return "the bounds of the loop depend on the memory"
+        return "an element is one bit" if updates[0].attrs["place"].dtype.is_bool else ""
+
+    def _why_no_copies(self, ops: Sequence[Op]) -> str:
+        """Why copies could not be combined; empty if they could."""
+        if any(op.name != "atomic" for op in ops):
+            return f"{_NO_ROWS}, and the loop reads or overwrites the memory, too"
+        kinds = sorted({op.attrs["kind"] for op in ops})
+        return "" if len(kinds) == 1 else f"{_NO_ROWS}, and updates of the kinds {' and '.join(kinds)} do not combine"

@@ -1,0 +1,177 @@
+"""Held sums: `hold(task)` adds up in a register what an inner loop adds to one element, and updates memory behind it.
+
+Requires: verified IR of a task; its accesses are not guarded yet.
+Ensures: an atomic update in a `for` or `while` of a parallel loop, whose old value nobody uses, whose element is the
+same in every iteration, and whose memory the loop touches in no other way, is replaced by an operation on a carried
+value, and one update behind the loop, which runs if an iteration has run the update. An element is updated if and only
+if it was before, by a sum of the same numbers in another order. Updates of elements that one iteration of the parallel
+loop has to itself stay as they are: the order of their sums is fixed. So do those of memory that the loop may read by
+another name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ...analysis.accumulation import plan
+from ...analysis.def_use import DefUse, defined_in
+from ...analysis.exclusivity import by_place, may_overlap
+from ...analysis.facts import integer
+from ...analysis.reductions import COMBINING, neutral
+from ...ir.ops import TABLE
+from ...ir.structure import Op, Place, Region, Task, Value
+from ...ir.types import DType, u1
+from ..rewriting.carried import LOOPS, add_carried
+from ..rewriting.rewrite import constant_op
+
+__all__ = ["hold"]
+
+Key = tuple[Place, str, tuple[Value | int, ...]]
+"""What is updated: a place, in which way, and at which indices: constants by their number."""
+
+
+def hold(task: Task) -> None:
+    """Hold the sums of a task, in place."""
+    decisions = plan(task).decisions
+    if decisions:
+        own = {op for op, decision in decisions.items() if decision.way == "own"}
+        _Holder(own, DefUse.of(task.body)).region(task.body.ops[-2].regions[0])
+
+
+@dataclass
+class _Sum:
+    """A sum while it is threaded through a loop.
+
+    Attributes:
+        updates: the atomics that it replaces.
+        total: what has been added up so far.
+        ran: whether an update has run (u1).
+    """
+
+    updates: set[Op]
+    total: Value
+    ran: Value
+
+
+class _Holder:
+    """Rewrites regions, inner loops first.
+
+    Args:
+        own: updates that stay as they are.
+        uses: of the values of the task, before anything is changed: no update that is added here gives a value.
+    """
+
+    def __init__(self, own: set[Op], uses: DefUse) -> None:
+        self._own, self._uses = own, uses
+
+    def region(self, region: Region) -> None:
+        """Hold the sums of all loops in a region."""
+        ops: list[Op] = []
+        for op in region.ops:
+            for inner in op.regions:
+                self.region(inner)
+            if op.name in LOOPS:
+                groups = self._groups(op)
+                before, after = list[Op](), list[Op]()
+                for (place, kind, _), updates in groups.items():
+                    _hold(op, place, kind, updates, before, after)
+                ops += [*before, op, *after]
+            else:
+                ops.append(op)
+        region.ops = ops
+
+    def _groups(self, loop: Op) -> dict[Key, list[Op]]:
+        """The updates of a loop that can be held, those of one element together."""
+        body = loop.regions[-1]
+        touching = by_place(Region(ops=[loop]))
+        inside = defined_in(Region(ops=[loop])).difference(loop.results)
+        here = set(_outside_loops(body))
+        groups: dict[Key, list[Op]] = {}
+        for ops in touching.values():
+            place: Place = ops[0].attrs["place"]
+            beside = [o for others in touching.values() for o in others if may_overlap(place, o.attrs["place"])]
+            if not self._combine([*ops, *beside]) or not here.issuperset(ops):
+                continue
+            for op in ops:
+                indices = tuple(v if (n := integer(v)) is None else n for v in op.operands[: place.rank])
+                if inside.isdisjoint(v for v in indices if isinstance(v, Value)):
+                    groups.setdefault((place, op.attrs["kind"], indices), []).append(op)
+        return groups
+
+    def _combine(self, ops: Sequence[Op]) -> bool:
+        """Whether some accesses are updates of one kind, in any order, whose old values nobody uses."""
+        kinds = {op.attrs["kind"] for op in ops if op.name == "atomic"}
+        return (
+            all(op.name == "atomic" and op not in self._own and not self._uses.users_of(op.result) for op in ops)
+            and len(kinds) == 1
+            and kinds.issubset(COMBINING)
+        )
+
+
+def _outside_loops(region: Region) -> Iterable[Op]:
+    """The ops of a region, branches included, but not those of loops in it."""
+    for op in region.ops:
+        yield op
+        if op.name == "if":
+            for inner in op.regions:
+                yield from _outside_loops(inner)
+
+
+def _hold(loop: Op, place: Place, kind: str, updates: Sequence[Op], before: list[Op], after: list[Op]) -> None:
+    """Hold one sum; gives what goes in front of the loop and behind it."""
+    dtype, first = place.dtype, updates[0]
+    begin, never = (_constant(number, to, first, before) for number, to in ((neutral(kind, dtype), dtype), (False, u1)))
+    args = [[Value(init.type) for _ in loop.regions] for init in (begin, never)]
+    for init, given in zip((begin, never), args, strict=True):
+        add_carried(loop, init, given, Value(init.type))
+    total, ran = (given[-1] for given in args)
+    if loop.name == "while":
+        loop.regions[0].terminator.append_operands([given[0] for given in args])
+    held, subscripts = _Sum(set(updates), total, ran), first.operands[: place.rank]
+    _thread(loop.regions[-1], held)
+    loop.regions[-1].terminator.append_operands([held.total, held.ran])
+    indices = [_outside(v, after) for v in subscripts]
+    update = Op(first.opdef, [*indices, loop.results[-2]], dict(first.attrs), [Value(dtype)], loc=first.loc)
+    ends = [Op(TABLE["yield"], [], loc=first.loc) for _ in range(2)]
+    regions = [Region(ops=[update, ends[0]]), Region(ops=[ends[1]])]
+    after.append(Op(TABLE["if"], [loop.results[-1]], regions=regions, loc=first.loc))
+
+
+def _constant(number: bool | int | float, dtype: DType, at: Op, ops: list[Op]) -> Value:
+    """A constant, defined behind some ops."""
+    ops.append(constant_op(number, Value(dtype), at))
+    return ops[-1].result
+
+
+def _outside(index: Value, ops: list[Op]) -> Value:
+    """An index as a value of outside the loop, which its constants may be defined in."""
+    number = integer(index)
+    return index if number is None or index.op is None else _constant(number, index.dtype, index.op, ops)
+
+
+def _thread(region: Region, held: _Sum) -> None:
+    """Replace the updates of a region by operations on the sum."""
+    ops: list[Op] = []
+    for op in region.ops:
+        if op in held.updates:
+            row = TABLE[op.attrs["kind"]]
+            ops.append(Op(row, [held.total, op.operands[-1]], results=[Value(held.total.type)], loc=op.loc))
+            held.total, held.ran = ops[-1].result, _constant(True, u1, op, ops)
+            op.erase()
+            continue
+        if op.name == "if" and not held.updates.isdisjoint(Region(ops=[op]).walk()):
+            _branch(op, held)
+        ops.append(op)
+    region.ops = ops
+
+
+def _branch(op: Op, held: _Sum) -> None:
+    """Thread the sum through both sides of an `if`."""
+    before = held.total, held.ran
+    for region in op.regions:
+        held.total, held.ran = before
+        _thread(region, held)
+        region.terminator.append_operands([held.total, held.ran])
+    op.define([Value(v.type) for v in before])
+    held.total, held.ran = op.results[-2:]

@@ -1,0 +1,19 @@
+"""Accumulation plans: `accumulate(task)` writes on each atomic update of a parallel task how its sum is built.
+
+Requires: verified IR, with no pass to follow that changes accesses.
+Ensures: every atomic update of a parallel task has the attribute `sums`, one of `ir.ops.WAYS`; those of
+serial tasks have none. What it says holds in every launch, up to what `analysis.accumulation` leaves to the backend.
+"""
+
+from __future__ import annotations
+
+from ...analysis.accumulation import plan
+from ...ir.structure import Task
+
+__all__ = ["accumulate"]
+
+
+def accumulate(task: Task) -> None:
+    """Write the plan of a task on its updates, in place."""
+    for op, decision in plan(task).decisions.items():
+        op.attrs["sums"] = decision.way
