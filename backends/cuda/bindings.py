@@ -17,7 +17,9 @@ Missing = tuple[str, str]
 _OLDEST: Final = (12, 9, 1)
 """The first version of cuda-bindings that lets other threads run while the driver is called."""
 _INSTALL: Final = "pip install 'adstack[cuda]'"
-_DRIVER: Final = "install the driver; of CUDA's other parts only the Python package cuda-bindings is needed"
+_DRIVER: Final = (
+    "install the driver, for CUDA 12.1 or later; of CUDA's other parts only the Python package cuda-bindings is needed"
+)
 _INTERFACE: Final = 12010
 """The version of CUDA, 1000 * major + 10 * minor, whose cuda.h declares the functions that machine code calls."""
 
@@ -28,14 +30,14 @@ def missing() -> Missing | None:
     try:
         version = str(importlib.import_module("cuda.bindings").__version__)
         if tuple(map(int, re.findall(r"\d+", version)[:3])) < _OLDEST:
-            return f"the Python package cuda-bindings is of version {version}", f"{_INSTALL} --upgrade"
+            return f"the Python package cuda-bindings {version} is too old", f"{_INSTALL} --upgrade"
         declarations().cuDriverGetVersion()
     except ModuleNotFoundError:
         return "the Python package cuda-bindings is not installed", _INSTALL
     except ImportError as error:
         return f"the Python package cuda-bindings can't be imported: {error}", f"{_INSTALL} --force-reinstall"
-    except RuntimeError:  # what cuda-bindings raises where there is no library
-        return "NVIDIA's driver (libcuda) is not installed", _DRIVER
+    except RuntimeError:  # what cuda-bindings raises where there is no library, or one that lacks cuGetProcAddress
+        return "NVIDIA's driver (libcuda) is not installed, or too old", _DRIVER
     return None
 
 

@@ -120,6 +120,7 @@ class Played:
         asked: function -> versions and flags with which it was asked for.
         codes: what functions give instead of doing anything.
         told: kernel launches and nodes as (function, grid, block, first word), in order.
+        zeroed: what nodes zero, as (address, pitch, bytes of an element, width, height).
         kernels: name -> what it does with its grid, its block and the address of its words. Others do nothing.
         limit: the bytes of the device's own heap.
         functions: that were asked for; others may be put in their place before.
@@ -130,6 +131,7 @@ class Played:
         self.asked: dict[str, list[tuple[int, int]]] = {}
         self.codes: dict[str, int] = {}
         self.told: list[tuple[int, int, int, int]] = []
+        self.zeroed: list[tuple[int, ...]] = []
         self.kernels: dict[str, Callable[[int, int, int], None]] = {}
         self.limit = 8 << 20
         self.memory: dict[int, Any] = {}
@@ -288,7 +290,9 @@ class Played:
         self._nodes[node] = function, grid, block, kept.ctypes.data
 
     def _graphaddmemsetnode(self, out: int, graph: int, before: int, count: int, params: int, context: int) -> None:
-        self._nodes[_word(out)] = _word(params), _word(params + 24)
+        pitch, element = _word(params + 8), ctypes.c_uint.from_address(params + 20).value
+        self.zeroed.append((_word(params), pitch, element, _word(params + 24), _word(params + 32)))
+        self._nodes[_word(out)] = _word(params), element * _word(params + 24)
 
     def _graphlaunch(self, graph: int, stream: int) -> None:
         for node in self._nodes.values():

@@ -46,7 +46,7 @@ device.copy(at, at, 0)
 device.send(at, pinned, 8)
 device.resident(function, 128)
 device.launch(Launch(function, 3, 64, np.array([77, 8])))
-graph = device.graph([Zero(at, 8), Launch(function, 5, 32, np.array([78])), Launch(function, 6, 32, np.array([79]))])
+graph = device.graph([Zero(at, 12), Launch(function, 5, 32, np.array([78])), Launch(function, 6, 32, np.array([79]))])
 graph.set(1, Launch(function, 5, 32, np.array([80])))
 graph.launch()
 made = int(graph._executable)
@@ -60,9 +60,10 @@ device.free(at)
 names = {at: "at", at + 4: "at + 4", at + 8: "at + 8", pinned: "pinned", function: "function", made: "graph"}
 names |= {int(device._event): "event", int(module): "module"}
 calls = [[name, *[names.get(arg, arg) for arg in args]] for name, args in played.calls[begin:]]
-result = calls, [[names[told[0]], *told[1:]] for told in played.told]
+launches, zeroed = ([[names[told[0]], *told[1:]] for told in several] for several in (played.told, played.zeroed))
+result = calls, launches, zeroed
 """
-    calls, launches = told(program, tmp_path)
+    calls, launches, zeroed = told(program, tmp_path)
     assert calls[:9] == [
         ["cuMemsetD8Async", "at", 0, 5, 0],
         ["cuMemsetD8Async", "at", ord("a"), 1, 0],
@@ -92,6 +93,7 @@ result = calls, [[names[told[0]], *told[1:]] for told in played.told]
     ]
     shapes = [(3, 64, 77), (5, 32, 78), (6, 32, 79), (5, 32, 80)]
     assert launches == [["function", *shape] for shape in shapes]
+    assert zeroed == [["at", 12, 1, 12, 1]]
     assert all(len(call) - 1 == len(prototypes()[call[0]]) for call in calls)
 
 

@@ -66,8 +66,8 @@ def test_without_a_driver_it_says_what_to_install(monkeypatch):
     [
         (ModuleNotFoundError("No module named 'cuda'"), "cuda-bindings is not installed", "'adstack[cuda]'"),
         (ImportError("libstdc++.so.6: no such file"), "can't be imported: libstdc++.so.6", "--force-reinstall"),
-        (SimpleNamespace(__version__="11.8.7"), "of version 11.8.7", "--upgrade"),
-        (SimpleNamespace(__version__="12.9.0"), "of version 12.9.0", "--upgrade"),
+        (SimpleNamespace(__version__="11.8.7"), "11.8.7 is too old", "--upgrade"),
+        (SimpleNamespace(__version__="12.9.0"), "12.9.0 is too old", "--upgrade"),
     ],
 )
 def test_without_the_package_that_declares_the_driver_it_says_what_to_install(monkeypatch, module, reason, fix):
