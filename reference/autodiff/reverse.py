@@ -24,6 +24,7 @@ from ..ir.structure import Kernel, Op, Place, Region, Value
 from ..transforms.rewriting.options import DEFAULT
 from ..transforms.rewriting.rewrite import clone_kernel, clone_op
 from ..transforms.scalar.dce import dce
+from ..transforms.scalar.unread import drop_unread
 from .activities.activity import Activity
 from .activities.free import free_values
 from .checkpointing.blocks import Blocks
@@ -178,6 +179,7 @@ class _Reverse:
         places.update((p.name, p) for p in self.temps.values())
         body = self.b.region
         dce(body, DEFAULT)
+        drop_unread(body, DEFAULT)
         refuse_lost(body, self.lost)
         if self.refuses and self.journal is None:
             refuse_overwritten(overwritten(self.source, self._repeated(body)))
