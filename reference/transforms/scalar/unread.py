@@ -1,7 +1,7 @@
 """Locals that iterations share and nobody reads: `drop_unread(body)`.
 
-Requires: verified IR of a whole kernel; after `dce`. Ensures: the same effects on all memory but "temp" places; every such
-place that is written is also read. What computed the values is dead then, and gone.
+Requires: verified IR of a whole kernel; after `dce`. Ensures: the same effects on all memory but "temp" places; every
+such place that is written is also read. What computed the values is dead then, and gone.
 """
 
 from __future__ import annotations
