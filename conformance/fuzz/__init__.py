@@ -7,7 +7,8 @@ smooth.py     kernels to differentiate, with inputs and adjoints; smooth_math.py
 traffic.py    kernels that overwrite and update what they read
 exact_numbers.py  rounding once, in rationals
 naive.py      a second interpreter, one iteration after another
+histories/    launches, gradients and changes of memory between them, held against plain programs
 mutants.py    the cases' programs with tokens deleted, doubled, exchanged; trial.py runs one, text.py many
 
-May import: numpy, hypothesis, click, `adstack.ir`; mutants, trial and text also the harness and the public API.
+May import: numpy, hypothesis, click, `adstack.ir`; mutants, trial, text, histories also the harness and the public API.
 """

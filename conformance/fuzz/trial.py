@@ -67,7 +67,8 @@ def tried(mutant: Mutant, arch: str) -> Outcome:
         except InternalError:
             return Outcome("internal", traceback.format_exc(limit=-6))
         except AdstackError as error:
-            nowhere = isinstance(error, AdstackCompilationError) and error.loc is None
+            by_the_host = "data" in Path(traceback.extract_tb(error.__traceback__)[-1].filename).parts
+            nowhere = isinstance(error, AdstackCompilationError) and error.loc is None and not by_the_host
             return Outcome("nowhere" if nowhere else "refused", f"{type(error).__name__}: {error}")
         except Exception as error:  # noqa: BLE001 - which exceptions there are is what is to be found out
             ours = traceback.extract_tb(error.__traceback__)[-1].filename != str(path)

@@ -25,6 +25,7 @@ from ..ir.structure import Kernel, Op, Place, Region, Value
 from ..transforms.rewriting.options import DEFAULT
 from ..transforms.rewriting.rewrite import clone_op
 from ..transforms.scalar.dce import dce
+from ..transforms.scalar.unread import drop_unread
 from .checkpointing.blocks import Blocks
 from .checkpointing.schedule import Checkpoints
 from .emission.backward import Backward
@@ -119,6 +120,7 @@ class _Emission:
         """The kernel without dead code; AdstackDataAccessError if it reads what the launch may have overwritten."""
         plan, body = self.plan, self.b.region
         dce(body, DEFAULT)
+        drop_unread(body, DEFAULT)
         refuse_lost(body, self.lost)
         if plan.journal is None:
             refuse_overwritten(overwritten(plan.source, self._repeated_loads(body)))

@@ -228,6 +228,25 @@ def the_middle_of_a_chain_is_evaluated_once(qd):
     return Run(k, expect={asked: 3, out: [0, 1, 0]})
 
 
+@case(rules=["control.chained"])
+def a_chain_of_values_that_are_computed(qd):
+    """Each is compared with its neighbours, in front of it and behind it."""
+    x, asked, out = qd.field(qd.f32, shape=4), qd.field(qd.i32, shape=()), qd.field(qd.i32, shape=4)
+
+    @qd.func
+    def twice(v):
+        asked[None] += 1
+        return 2.0 * v
+
+    @qd.kernel
+    def k():
+        for i in range(4):
+            if 0.0 < x[i] < twice(x[i]) < twice(x[i] + 1.0) != x[i] * 4.0 < 16.0:
+                out[i] = 1
+
+    return Run(k, given={x: [-1.0, 0.5, 1.0, 5.0]}, expect={out: [0, 1, 0, 0]})
+
+
 @case(rules=["control.short-circuit"], params={"first": [0, 1]}, options={"short_circuit_operators": True})
 def a_condition_that_does_not_matter_is_not_asked(qd, first):
     asked, out = qd.field(qd.i32, shape=()), qd.field(qd.i32, shape=3)

@@ -158,6 +158,43 @@ def memory_and_what_is_returned(qd, dtype):
     return Run(program, given={x: GIVEN}, expect=[(x.grad, [2 * a + 6.0 for a in GIVEN]), (y.grad, 0.0)])
 
 
+@case(rules=["grad.returned"], params={"use": ["returned", "stored", "index"]}, **PLAIN)
+def a_sum_whose_derivative_looks_at_nothing(qd, dtype, use):
+    """The sum is a local that iterations share; its value is nobody's business in reverse, and nor is x."""
+    x, y = real(qd, dtype, 4), real(qd, dtype, ())
+
+    @qd.kernel
+    def returned() -> dtype:
+        s = 0.0
+        for i in x:
+            s += 3.0 * x[i]
+        return s
+
+    @qd.kernel
+    def stored():
+        s = 0.0
+        for i in x:
+            s += 3.0 * x[i]
+        y[None] = s
+
+    @qd.kernel
+    def index() -> dtype:
+        s = 0.0
+        for i in x:
+            s += x[i] * i
+            x[i] = 0.0
+        return s
+
+    def program():
+        y.grad.fill(1.0)
+        kernel = {"returned": returned, "stored": stored, "index": index}[use]
+        kernel()
+        x.fill(7.0)
+        kernel.grad(**({} if use == "stored" else {"seed": 1.0}))
+
+    return Run(program, given={x: GIVEN}, expect=[(x.grad, [0.0, 1.0, 2.0, 3.0] if use == "index" else [3.0] * 4)])
+
+
 @case(rules=["grad.returned"], **PLAIN)
 def control_flow_before_a_return(qd, dtype):
     """A branch, a loop whose trips depend on values, and a function that returns."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ...errors import AdstackSyntaxError, AdstackTypeError, AdstackValueError
@@ -184,25 +184,19 @@ def _not(context: Context, value: object) -> KernelObject:
 
 @expression(ast.Compare)
 def _compare(context: Context, node: ast.Compare) -> KernelObject:
-    left = evaluate(context, node.left)
-    result: KernelObject = True
-    for k, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=False)):
-        if k == 0:
-            right = evaluate(context, right_node)
-            result = _comparison(context, op, left, right)
-        else:
-            state = [left]
+    links = list(zip(node.ops, node.comparators, strict=True))
+    return _chain(context, evaluate(context, node.left), links)
 
-            def step(
-                op: ast.cmpop = op, right_node: ast.expr = right_node, state: list[KernelObject] = state
-            ) -> KernelObject:
-                state.append(evaluate(context, right_node))
-                return _comparison(context, op, state[0], state[1])
 
-            result = _and_or(context, True, result, step)
-            right = state[-1]
-        left = right
-    return result
+def _chain(context: Context, left: KernelObject, links: Sequence[tuple[ast.cmpop, ast.expr]]) -> KernelObject:
+    """`left op a op b ...`: like Python's, each operand is evaluated once, and only if all links before it hold.
+
+    So what follows an operand that is evaluated under a condition stands under that condition with it.
+    """
+    (op, node), *rest = links
+    right = evaluate(context, node)
+    result = _comparison(context, op, left, right)
+    return _and_or(context, True, result, lambda: _chain(context, right, rest)) if rest else result
 
 
 def _comparison(context: Context, op: ast.cmpop, left: object, right: object) -> KernelObject:

@@ -34,6 +34,11 @@ def _as_int(index: object) -> int:
 def _plain_slice(index: slice) -> slice:
     if any(is_expr(bound) for bound in (index.start, index.stop, index.step)):
         raise AdstackTypeError("bounds of slices must be compile-time constants", do="index in a loop instead")
+    for bound in (index.start, index.stop, index.step):
+        if bound is not None:
+            _as_int(bound)
+    if index.step is not None and index.step.__index__() == 0:
+        raise AdstackTypeError("the step of a slice must not be 0", do="leave it out, or write another number")
     return index
 
 

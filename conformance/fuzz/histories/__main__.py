@@ -1,0 +1,5 @@
+"""Play many histories."""
+
+from .play import main
+
+main()

@@ -1,0 +1,189 @@
+"""Play random histories.
+
+    python -m adstack.conformance.fuzz.histories cpu --count 10000 --seed 1
+
+A history that differs is printed with its seed. Fields and kernels of one are those of the next, so that calls are
+served by machine code, and what the ones before have left behind is there; every `FRESH` histories all begins anew.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import click
+
+import adstack as qd
+
+from .blocks import Graph, forward, graph, tape
+from .numbers import RoundedError
+from .world import DifferenceError, World, in_a_thread
+
+__all__ = ["Player", "main", "play"]
+
+STEPS: Final = 24
+FRESH: Final = 25
+OPTIONS: Final[tuple[dict[str, Any], ...]] = ({}, {}, {}, {"debug": True}, {"ad_snapshot": True})
+
+
+class Player:
+    """Does random steps in a world.
+
+    Args:
+        world: where.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._graph: Graph | None = None
+
+    def step(self) -> None:
+        """Do something."""
+        actions = {
+            self._launch: 8,
+            self._again: 3,
+            self._gradient: 8,
+            self._host: 5,
+            self._tape: 1.5,
+            self._forward: 0.7,
+            self._repeat: 1,
+            self._renew: 0.5,
+            self._place: 0.3,
+            self._clear: 0.3,
+        }
+        random_, world = self.world.random, self.world
+        (action,) = random_.choices(list(actions), list(actions.values()))
+        try:
+            if random_.random() < 0.05 and action not in (self._tape, self._forward):
+                world.tell("(in a thread:)")
+                in_a_thread(action)
+            else:
+                action()
+        except RoundedError:
+            world.tell(f"(rounded in {action.__name__})")
+            world.reread()
+        world.settle()
+
+    def _launch(self) -> None:
+        self.world.launch(self.world.call())
+
+    def _again(self) -> None:
+        call = self.world.known()
+        for _ in range(self.world.random.randrange(1, 4)):
+            self.world.launch(call)
+
+    def _gradient(self) -> None:
+        world = self.world
+        call = world.known() if world.random.random() < 0.8 else world.call()
+        for _ in range(world.random.choice((1, 1, 1, 3))):
+            world.gradient(call)
+
+    def _host(self) -> None:
+        memory = self.world.memory
+        name = memory.random.choice(list(memory.real))
+        how = memory.random.choice((memory.write, memory.write, memory.rewrite))
+        self.world.tell(f"the host writes {name} ({how.__name__})")
+        how(name)
+
+    def _tape(self) -> None:
+        tape(self.world)
+
+    def _forward(self) -> None:
+        forward(self.world)
+
+    def _repeat(self) -> None:
+        if self._graph is None or self.world.random.random() < 0.3:
+            self._graph = graph(self.world)
+        if self._graph is not None:
+            self._graph.launch(self.world)
+
+    def _renew(self) -> None:
+        name = self.world.random.choice(("a", "b", "c", "u", "long", "ks", "numbers"))
+        self.world.tell(f"another {name}")
+        self._graph = None
+        self.world.memory.renew(name)
+
+    def _place(self) -> None:
+        world = self.world
+        if "late" not in world.memory.differentiated:
+            world.tell("late gets its gradient")
+            world.memory.place_late()
+            self._graph = None
+            for key, known in world.seen.items():
+                world.seen[key] = replace(known, is_outside=False)
+                world.unclear.add(key[0].form.name)
+
+    def _clear(self) -> None:
+        self.world.tell("clear_all_gradients()")
+        qd.ad.clear_all_gradients()
+
+
+def player(arch: str, seed: int, options: dict[str, Any] | None = None) -> Player:
+    """A new world on a backend."""
+    chosen = random.Random(seed).choice(OPTIONS) if options is None else options
+    qd.init(arch=getattr(qd, arch), default_fp=qd.f64, **chosen)
+    return Player(World(random.Random(seed), bool(chosen.get("ad_snapshot"))))
+
+
+def play(one: Player, seed: int, steps: Iterable[int] = range(STEPS)) -> None:
+    """One history; raises `DifferenceError` if something is wrong, or refused without a reason."""
+    for step in steps:
+        one.world.random.seed(f"{seed}.{step}")
+        one.step()
+
+
+def shortened(arch: str, seed: int, count: int) -> list[str]:
+    """What a shorter history does that differs, too: steps are taken out as long as it still does."""
+    kept = [(number, step) for number in range(seed, seed + count) for step in range(STEPS)]
+    told = _told(arch, seed, kept)
+    size = len(kept)
+    while size and told:
+        for first in range(0, len(kept), size):
+            fewer = kept[:first] + kept[first + size :]
+            shorter = _told(arch, seed, fewer)
+            if shorter:
+                kept, told = fewer, shorter
+        size = min(size // 2, len(kept))
+    return told
+
+
+def _told(arch: str, seed: int, steps: Sequence[tuple[int, int]]) -> list[str]:
+    """What was done until something differed; nothing, if nothing did."""
+    one = player(arch, seed)
+    try:
+        for number, step in steps:
+            play(one, number, [step])
+    except (DifferenceError, qd.AdstackError) as error:
+        return [*one.world.told, f"{type(error).__name__}: {str(error).splitlines()[-1]}"]
+    return []
+
+
+@click.command()
+@click.argument("arch")
+@click.option("--count", default=1000, help="How many histories.")
+@click.option("--seed", default=0, help="The first one's.")
+@click.option("--shorten", is_flag=True, help="Find few steps that differ, of these.")
+def main(arch: str, count: int, seed: int, shorten: bool) -> None:
+    """Play many histories on a backend; the exit status is 1 if anything differs."""
+    if shorten:
+        click.echo("\n".join(shortened(arch, seed, count)))
+        return
+    failed = 0
+    one = None
+    for number in range(seed, seed + count):
+        if one is None or number % FRESH == 0:
+            one = player(arch, number)
+        try:
+            play(one, number)
+        except (DifferenceError, qd.AdstackError) as error:
+            click.echo(f"history {number}: {type(error).__name__}: {error}\n" + "\n".join(one.world.told[-12:]))
+            failed, one = failed + 1, None
+    told = ", ".join(f"{number} {what}" for what, number in sorted(World.counts.items()))
+    click.echo(f"{count} histories of {STEPS} steps on {arch}: {failed} differ; {told}")
+    raise SystemExit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""Locals that iterations share and nobody reads: `drop_unread(body)`.
+
+Requires: verified IR of a whole kernel; after `dce`. Ensures: the same effects on all memory but "temp" places; every
+such place that is written is also read. What computed the values is dead then, and gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...ir.structure import Region
+from ..rewriting.options import DEFAULT, Options
+from .dce import dce
+
+__all__ = ["drop_unread"]
+
+
+def drop_unread(body: Region, options: Options = DEFAULT) -> None:
+    """Remove stores and atomic updates of temps that nothing loads, in place, and what was only for them."""
+    while True:
+        used = {value for op in body.walk() for value in op.operands}
+        temps = [op for op in body.walk() if "place" in op.attrs and op.attrs["place"].kind == "temp"]
+        read = {op.attrs["place"].name for op in temps if op.name == "load" or not used.isdisjoint(op.results)}
+        dead = {op for op in temps if op.attrs["place"].name not in read}
+        if not dead:
+            return
+        for region in _regions(body):
+            region.ops = [op for op in region.ops if op not in dead]
+        dce(body, options)
+
+
+def _regions(body: Region) -> Iterator[Region]:
+    yield body
+    for op in body.ops:
+        for region in op.regions:
+            yield from _regions(region)
