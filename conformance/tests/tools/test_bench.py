@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from adstack.tools.bench import environments, runners, subjects, workers
 from adstack.tools.bench import measure as measuring
-from adstack.tools.bench import runners, subjects, workers
 from adstack.tools.bench.command import bench
-from adstack.tools.bench.figures import figure, ratio
+from adstack.tools.bench.figures import figure, geometric_mean, ratio
 from adstack.tools.bench.measure import measure
 from adstack.tools.bench.report import Run, commit, quantity
 from adstack.tools.bench.rows import DEFAULT, ROWS, Row, chosen
@@ -68,6 +68,10 @@ def test_ratios_are_of_samples_of_one_round():
 
 def test_the_least_ratio_is_that_of_the_least_samples():
     assert ratio([3.0, 1.0], [2.0, 4.0]).least == 0.5
+
+
+def test_the_geometric_mean_of_a_ratio_and_its_inverse_is_one():
+    assert geometric_mean([4.0, 0.25]) == pytest.approx(1.0, rel=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -196,17 +200,35 @@ def test_an_unavailable_subject_is_never_started(tmp_path: Path):
 
 
 def test_a_peer_that_is_not_installed_says_how_to_install_it():
-    found = subjects.peer("quadrants", "cpu", {"quadrants": sys.executable})
+    found = subjects.peer("quadrants", "cpu", {"quadrants": sys.executable}, Path("/nowhere"))
     assert not found.is_available
     assert "No module named 'quadrants'" in found.reason
-    assert "pip install quadrants" in found.fix
+    assert "--install" in found.fix
     assert "--python quadrants=" in found.fix
 
 
 def test_the_environment_names_interpreters(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ADSTACK_PYTHON_JAX", "/nowhere/python")
-    assert subjects.peer("jax", "cpu", {}).command[0] == "/nowhere/python"
-    assert subjects.peer("jax", "cpu", {"jax": "/elsewhere/python"}).command[0] == "/elsewhere/python"
+    assert subjects.peer("jax", "cpu", {}, Path("/nowhere")).command[0] == "/nowhere/python"
+    named = subjects.peer("jax", "cpu", {"jax": "/elsewhere/python"}, Path("/nowhere"))
+    assert named.command[0] == "/elsewhere/python"
+
+
+def test_an_environment_in_the_folder_of_peers_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("ADSTACK_PYTHON_TAICHI", raising=False)
+    assert environments.interpreter("taichi", {}, tmp_path) == sys.executable
+    monkeypatch.setitem(environments.PEERS, "taichi", ("pip",))  # which every environment has
+    environments.install(["taichi"], tmp_path)
+    python = environments.interpreter("taichi", {}, tmp_path)
+    assert Path(python).is_relative_to(tmp_path)
+    assert subprocess.run([python, "-c", ""], check=False).returncode == 0
+    assert environments.interpreter("taichi", {"taichi": "/elsewhere/python"}, tmp_path) == "/elsewhere/python"
+
+
+def test_what_cannot_be_installed_is_an_error_in_the_installers_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(environments.PEERS, "taichi", ("--no-such-option",))
+    with pytest.raises(environments.EnvironmentFailedError, match="no-such-option"):
+        environments.install(["taichi"], tmp_path)
 
 
 # ---- runners
@@ -324,6 +346,21 @@ def test_the_report_holds_figures_ratios_and_reasons(tmp_path: Path):
     assert refused["results"]["adstack"] == {"problem": "NotImplementedError: no"}
     assert record["load"] == [0.5, 1.5]
     assert record["machine"]["cores"] >= 1
+
+
+def test_programs_have_a_geometric_mean_by_kind_and_peer(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    a, b = _fake(tmp_path, "adstack", 1.0), _fake(tmp_path, "quadrants", 4.0)
+    rows = [
+        Row("nop", ""),
+        Row("p", "", size="full"),
+        Row("refused", "", size="full"),
+        Row("q", "", "cold", size="full"),
+    ]
+    run = Run("cpu", rows, [a, b], measure(rows, [a, b], 2))
+    one = {"quadrants": {"ratio": 0.25, "count": 1}}
+    assert run.record()["programs"] == {"steady": one, "cold": one}
+    run.show(console())
+    assert "later iterations: ours / quadrants, geometric mean of 1: 0.250" in capsys.readouterr().out
 
 
 def test_the_report_names_the_commit_and_whether_files_differ_from_it(tmp_path: Path):
