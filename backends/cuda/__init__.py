@@ -3,8 +3,9 @@
 capability.py, layout.py, codegen.py, toolchain.py, runtime.py: what every backend has
 threads.py                   a task as a kernel, whose threads divide its iterations
 executable.py, building.py   a compiled program with the memory of its launches, and how one is loaded
-driver.py, header.py, driver_error.py: calls of the driver, their numbers and failures; emulator.py plays a device
-graphs.py, graph_calls.py, graph_updates.py: launches that are repeated; overlap.py: launches that overlap
+driver.py, driver_error.py    what a device is asked for, and how that fails; emulator.py plays a device
+native.py, native_graphs.py, bindings.py: a device by way of NVIDIA's driver, which cuda.bindings declares
+graphs.py, graph_updates.py  launches that are repeated; overlap.py: launches that overlap
 adstacks.py, adds.py         adstacks in the heap; whether memory adds floats as the language does
 
 May import: adstack.ir, adstack.analysis, adstack.errors, the runtime's protocol, codegen_llvm, hostcall, shared.

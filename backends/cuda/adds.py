@@ -17,14 +17,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.shared.object_cache import ObjectCache
 
-from .driver import Driver
+from .driver import Launch
+
+if TYPE_CHECKING:
+    from .native import NativeDriver
 
 __all__ = ["LEAST", "float_adds"]
 
@@ -68,7 +71,7 @@ _OPERATIONS: Final = (
 )
 
 
-def float_adds(driver: Driver, cached: ObjectCache | None) -> Mapping[str, float]:
+def float_adds(driver: NativeDriver, cached: ObjectCache | None) -> Mapping[str, float]:
     """The float types to which memory adds by itself -> the least magnitude with which it does so to the bit, 0 where
     it always does; what was found is kept on disk.
     """
@@ -85,13 +88,13 @@ def float_adds(driver: Driver, cached: ObjectCache | None) -> Mapping[str, float
     return {**ALWAYS, "f32": 0 if everything else LEAST} if large else ALWAYS
 
 
-def _right(driver: Driver, operation: str) -> npt.NDArray[np.bool_]:
+def _right(driver: NativeDriver, operation: str) -> npt.NDArray[np.bool_]:
     """Which of the additions give what IEEE 754 says, and what was there before."""
-    module = driver.load(driver.link(_TEXT.replace("OPERATION", operation)))
+    module = driver.load_image(driver.link(_TEXT.replace("OPERATION", operation)))
     memory = driver.allocate(CASES.nbytes)
     try:
         driver.upload(memory, CASES)
-        driver.launch(driver.function(module, "adds"), len(CASES), memory)
+        driver.launch(Launch(driver.function(module, "adds"), 1, len(CASES), np.array([memory], np.int64)))
         results = np.empty_like(CASES)
         driver.download(memory, results)
     finally:

@@ -24,10 +24,9 @@ from .adstacks import Layouts
 from .codegen import BLOCK, FUNCTION, HEAD, MOST, ROW, TABLE, WORDS, Module
 from .driver import Driver
 from .driver_error import DriverError
-from .emulator import Emulator
 from .executable import Executable, pinned_words
 from .layout import PRINT_WORDS, OwnMemory
-from .toolchain import architecture, host_code, ptx, recipe
+from .toolchain import host_code
 
 __all__ = ["THREADS", "build"]
 
@@ -39,7 +38,7 @@ _BLOCKS: Final = 2**31 - 1
 
 
 def build(
-    driver: Driver | Emulator,
+    driver: Driver,
     program: Program,
     options: Options,
     module: Module,
@@ -48,7 +47,7 @@ def build(
     leftovers: Leftovers,
 ) -> Executable:
     """Compile a module's text, or take it from the cache, and load it; what it had goes to `leftovers`."""
-    loaded = _load(driver, module, cached)
+    loaded = driver.load(module.text, module.symbols, cached)
     launcher = host_code(module.launcher, ["run", "count", "enter"], cached, plain=True)
     claims = any(words.heap.claims is not None for words in module.rows.values())
     layout = OwnMemory.of(program, module.sites, claims=claims)
@@ -91,7 +90,7 @@ def _slots(module: Module, layout: OwnMemory, own: int, seed: int) -> Array:
     return slots
 
 
-def _release(driver: Driver | Emulator, loaded: object, own: int, pinned: Sequence[int]) -> None:
+def _release(driver: Driver, loaded: object, own: int, pinned: Sequence[int]) -> None:
     """Give back what an executable had, once nothing runs; a device that has failed, or that is another
     process's, takes nothing back.
     """
@@ -106,22 +105,7 @@ def _release(driver: Driver | Emulator, loaded: object, own: int, pinned: Sequen
         driver.unload(loaded)
 
 
-def _load(driver: Driver | Emulator, module: Module, cached: ObjectCache | None) -> object:
-    """The driver's handle of a module's machine code."""
-    if isinstance(driver, Emulator):
-        return driver.load(host_code(module.text, [f"{symbol}.grid" for symbol in module.symbols], cached))
-    target = architecture(driver.device.capability)
-    device = (driver.device.name, *map(str, driver.device.capability + driver.device.driver))
-    key = "" if cached is None else cached.key(module.text, *target, *device, recipe())
-    image = None if cached is None else cached.read(key)
-    if image is None:
-        image = driver.link(ptx(module.text, target))
-        if cached is not None:
-            cached.write(key, image)
-    return driver.load(image, heap="@malloc(" in module.text)
-
-
-def _table(driver: Driver | Emulator, module: Module, loaded: object) -> tuple[Array, Array]:
+def _table(driver: Driver, module: Module, loaded: object) -> tuple[Array, Array]:
     """What the launcher is told (see `codegen`), and how many blocks of each task the device runs at once."""
     table, resident = np.zeros(HEAD + ROW * len(module.symbols), np.int64), np.zeros(len(module.symbols), np.int64)
     table[: len(driver.functions())] = driver.functions()

@@ -8,9 +8,11 @@ from typing import Final
 from adstack.runtime.protocol.backend import Capabilities, Probe, Unavailable
 from adstack.runtime.threads.processes import foreign, start
 
-from .driver import Device, Driver, library
+from .bindings import missing
+from .driver import Device, Driver
 from .driver_error import DriverError
 from .emulator import Emulator
+from .native import NativeDriver, count
 
 __all__ = ["CHOICE", "GAPS", "HOST", "chosen", "opened", "probe"]
 
@@ -33,10 +35,10 @@ def chosen() -> str:
     return os.environ.get(CHOICE, "").strip() or "0"
 
 
-def opened() -> Driver | Emulator:
+def opened() -> Driver:
     """The device asked for; DriverError if it can't be opened."""
     start("CUDA")
-    return Emulator() if chosen() == HOST else Driver(int(chosen()))
+    return Emulator() if chosen() == HOST else NativeDriver(int(chosen()))
 
 
 def probe() -> Probe:
@@ -47,7 +49,7 @@ def probe() -> Probe:
     if chosen() == HOST:
         return _capabilities(Emulator().device, "emulated")
     try:
-        device = Driver(int(chosen())).device
+        device = NativeDriver(int(chosen())).device
     except DriverError as error:
         return Unavailable("cuda", str(error), "see what nvidia-smi says of the device")
     if device.capability < _OLDEST:
@@ -61,17 +63,18 @@ def probe() -> Probe:
 
 def _trouble() -> tuple[str, str] | None:
     """Why no device can be opened, and what would help."""
-    if library() is None:
-        return "NVIDIA's driver (libcuda) is not installed", "install the driver; no other part of CUDA is needed"
+    absent = missing()
+    if absent is not None:
+        return absent
     if not chosen().isdigit():
         return f"{CHOICE}={chosen()!r} is no device", f"set it to a device's number, or to {HOST}"
     start("CUDA")
     try:
-        count = Driver.count()
+        devices = count()
     except DriverError as error:
         return str(error), "see what nvidia-smi says; a container needs the device passed in"
-    if int(chosen()) >= count:
-        return f"there is no device {chosen()}: the driver shows {count}", f"see {CHOICE} and CUDA_VISIBLE_DEVICES"
+    if int(chosen()) >= devices:
+        return f"there is no device {chosen()}: the driver shows {devices}", f"see {CHOICE} and CUDA_VISIBLE_DEVICES"
     return None
 
 

@@ -14,11 +14,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from .driver import Device
-from .driver_error import DriverError
-from .graph_calls import KernelParams, Launch, Node, Zero
-from .graph_updates import Updates
-from .header import OUT_OF_MEMORY
+from adstack.backends.shared.object_cache import ObjectCache
+
+from .driver import Device, Launch, Node, Zero
+from .driver_error import OUT_OF_MEMORY, DriverError
+from .graph_updates import NODE_PARAMS, Updates
 from .toolchain import Code, host_code
 
 __all__ = ["Emulator"]
@@ -50,10 +50,9 @@ define i32 @adstack.launch(ptr %f, i32 %gx, i32 %gy, i32 %gz, i32 %bx, i32 %by, 
 
 
 class Emulator:
-    """Does what `Driver` does."""
+    """A `Driver`, see there."""
 
     host = True
-    adds: Mapping[str, float] = MappingProxyType({"f16": 0, "f32": 0, "f64": 0})
 
     def __init__(self, memory: int = 1 << 32) -> None:
         self.device = Device("the host playing a CUDA device", (9, 0), memory, 4, 8, (13, 0), warp=1)
@@ -118,9 +117,9 @@ class Emulator:
         """Bytes that are free."""
         return self.device.memory - sum(made.size for made in self._memory.values())
 
-    def load(self, code: Code, *, heap: bool = False) -> Code:
+    def load(self, text: str, symbols: Sequence[str], cached: ObjectCache | None) -> Code:
         """A module is machine code of the host."""
-        return code
+        return host_code(text, [f"{symbol}.grid" for symbol in symbols], cached)
 
     def unload(self, module: object) -> None:
         """It goes with its object."""
@@ -134,10 +133,18 @@ class Emulator:
         """How many blocks of so many threads run at once."""
         return self.device.threads // threads
 
+    def float_adds(self, cached: ObjectCache | None) -> Mapping[str, float]:
+        """All of them, always."""
+        return _ADDS
+
     def functions(self) -> list[int]:
         """What stands for the driver's functions."""
         launch, use, zero, fetch = (self._code.symbols[name] for name in _FUNCTIONS)
         return [launch, use, 0, zero, fetch]
+
+    def launch(self, node: Launch) -> None:
+        """Run all threads of a task."""
+        _GRID(node.function)(node.words.ctypes.data, node.grid * node.block)
 
     def graph(self, nodes: Sequence[Node]) -> EmulatedGraph:
         """What does them one after the other."""
@@ -155,7 +162,7 @@ class Emulator:
 
 
 class EmulatedGraph:
-    """Does what `DriverGraph` does; nodes keep the words that they were handed."""
+    """A `DriverGraph`, see there; nodes keep the words that they were handed."""
 
     def __init__(self, host: Emulator, nodes: Sequence[Node]) -> None:
         self._host = host
@@ -169,10 +176,12 @@ class EmulatedGraph:
 
     def _tell(self, _: int | None, number: int, told: int) -> int:
         """What cuGraphExecKernelNodeSetParams does."""
-        params, node = KernelParams.from_address(told), self._nodes[number - 1]
+        params = np.frombuffer(ctypes.string_at(told, NODE_PARAMS.itemsize), NODE_PARAMS)[0]
+        node = self._nodes[number - 1]
         assert isinstance(node, Launch)
-        words = (ctypes.c_int64 * len(node.words)).from_address(params.params[0])
-        self.set(number - 1, Launch(params.function, params.grid[0], params.block[0], np.array(words)))
+        (at,) = np.frombuffer(ctypes.string_at(int(params["params"]), 8), np.uint64)
+        words = np.frombuffer(ctypes.string_at(int(at), node.words.nbytes), np.int64)
+        self.set(number - 1, Launch(int(params["function"]), int(params["grid"][0]), int(params["block"][0]), words))
         return 0
 
     def set(self, number: int, node: Launch) -> None:
@@ -185,9 +194,10 @@ class EmulatedGraph:
             if isinstance(node, Zero):
                 self._host.zero(node.address, node.size)
             else:
-                _GRID(node.function)(node.words.ctypes.data, node.grid * node.block)
+                self._host.launch(node)
 
 
+_ADDS: Final[Mapping[str, float]] = MappingProxyType({"f16": 0, "f32": 0, "f64": 0})
 _SETTER: Final = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _GRID: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
 

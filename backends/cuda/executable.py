@@ -20,7 +20,6 @@ from adstack.runtime.protocol.options import Options
 from .adstacks import Layouts
 from .codegen import BLOCK, HEAD, IDLE, MOST, ROW, WORDS, Module
 from .driver import Driver
-from .emulator import Emulator
 from .layout import OVERFLOW_WORDS, PRINT_WORDS, OwnMemory
 from .toolchain import Code, ptx
 
@@ -103,7 +102,7 @@ class Executable:
             for slot, dtype in zip(self.module.context.params, self.program.params, strict=True)
         ]
 
-    def run(self, driver: Driver | Emulator, *, sized: bool) -> None:
+    def run(self, driver: Driver, *, sized: bool) -> None:
         """Queue one launch of all tasks; `sized` says that the depths of the launch before stand."""
         layout = self.layout
         if layout.zeroed:
@@ -119,7 +118,7 @@ class Executable:
         self.queue(driver, begin, len(self.program.tasks))
         self.settled = True
 
-    def queue(self, driver: Driver | Emulator, begin: int, end: int) -> None:
+    def queue(self, driver: Driver, begin: int, end: int) -> None:
         """Queue some tasks."""
         driver.check(self.go(begin, end))
 
@@ -130,7 +129,7 @@ class Executable:
         code: int = self._run(*self._words, begin, end)
         return code
 
-    def measured(self, driver: Driver | Emulator, slots: Array) -> Array:
+    def measured(self, driver: Driver, slots: Array) -> Array:
         """The depths that the adstacks of a launch with these words need, memory being as it is."""
         kept, self.settled = self.slots.copy(), False
         self.rows[self.sizers, IDLE] = False
@@ -144,7 +143,7 @@ class Executable:
             self.slots[:] = kept
         return self._depths_now(driver)
 
-    def _depths_now(self, driver: Driver | Emulator) -> Array:
+    def _depths_now(self, driver: Driver) -> Array:
         """What sizers have left."""
         if self._depths is None:
             return np.zeros(0, np.int64)
@@ -152,7 +151,7 @@ class Executable:
         driver.download(self.own + self.layout.places[self._depths], depths)
         return depths
 
-    def _ready(self, driver: Driver | Emulator, number: int, begin: int, *, sized: bool) -> int:
+    def _ready(self, driver: Driver, number: int, begin: int, *, sized: bool) -> int:
         """Have room for the adstacks of a task; the tasks before what this gives are queued then."""
         lanes = self._lanes(number)
         known = all(group.depth is None for group in self.module.rows[number].heap.groups)
@@ -210,7 +209,7 @@ class Executable:
             keep=(owner, self),
         )
 
-    def results(self, driver: Driver | Emulator) -> Sequence[float]:
+    def results(self, driver: Driver) -> Sequence[float]:
         """The scalars that the last launch returned; waits for it, if there are any."""
         values = []
         for name in self.program.results:
@@ -219,7 +218,7 @@ class Executable:
             values.append(value[0].item())
         return values
 
-    def report(self, driver: Driver | Emulator) -> None:
+    def report(self, driver: Driver) -> None:
         """Wait for the last launch; print what it printed, and raise what it reported."""
         if self.layout.prints is not None:
             self._print(driver)
@@ -231,20 +230,20 @@ class Executable:
         if words[-OVERFLOW_WORDS]:
             self._overflowed(driver, words[-OVERFLOW_WORDS:])
 
-    def send_overflow(self, driver: Driver | Emulator) -> None:
+    def send_overflow(self, driver: Driver) -> None:
         """Let the record of overflows come to the host when the launch has finished."""
         if self.sent is None:
             self.sent = pinned_words(driver, OVERFLOW_WORDS)
             self.pinned.append(self.sent.ctypes.data)
         driver.send(self.own + self.layout.overflow, self.sent.ctypes.data, self.sent.nbytes)
 
-    def check_overflow(self, driver: Driver | Emulator) -> None:
+    def check_overflow(self, driver: Driver) -> None:
         """Raise what has come, once."""
         if self.sent is not None and self.sent[0]:
             driver.synchronize()  # launches on their way may send it again
             self._overflowed(driver, self.sent)
 
-    def _overflowed(self, driver: Driver | Emulator, words: Array) -> NoReturn:
+    def _overflowed(self, driver: Driver, words: Array) -> NoReturn:
         record = words.tolist()
         words[:] = 0
         driver.zero(self.own + self.layout.overflow, 8 * OVERFLOW_WORDS)
@@ -254,7 +253,7 @@ class Executable:
             raise outgrown(self.name, site.task, f"{record[2]} values have to be kept", record[1], site.loc)
         raise overflow_error(self.module.sites, record)
 
-    def _print(self, driver: Driver | Emulator) -> None:
+    def _print(self, driver: Driver) -> None:
         assert self.layout.prints is not None
         address = self.own + self.layout.prints
         head = np.empty(2, np.int64)
@@ -273,7 +272,7 @@ class Executable:
             print(f"[{self.name} printed more than {PRINT_WORDS} values in one launch: the rest is lost]")
 
 
-def pinned_words(driver: Driver | Emulator, words: int) -> Array:
+def pinned_words(driver: Driver, words: int) -> Array:
     """Words of the host that the device writes while the host goes on."""
     return np.ctypeslib.as_array((ctypes.c_int64 * words).from_address(driver.pinned(8 * words)))
 

@@ -17,13 +17,21 @@ import numpy.typing as npt
 from .codegen import WORDS
 from .toolchain import Code, host_code
 
-__all__ = ["OTHER", "Updates"]
+__all__ = ["NODE_PARAMS", "OTHER", "Updates"]
 
 OTHER: Final = 1
 """What is given where another kernel comes than the node has: CUDA's code for a value that can't be."""
 _FIELDS: Final = ("set", "made", "nodes", "functions", "count", "next")
 """Words of a record: cuGraphExecKernelNodeSetParams, the graph, its kernels' nodes and functions, how many there are,
 and which comes next."""
+NODE_PARAMS: Final = np.dtype(
+    [
+        *(("function", np.uint64), ("grid", np.uint32, 3), ("block", np.uint32, 3), ("shared", np.uint32)),
+        *((name, np.uint64) for name in ("params", "extra", "kernel", "context")),
+    ],
+    align=True,
+)
+"""CUDA_KERNEL_NODE_PARAMS, as cuda.h declares it since CUDA 12; `params` is the address of addresses of arguments."""
 _ARGUMENTS: Final = ("f", "gx", "gy", "gz", "bx", "by", "bz", "shared", "words", "extra")
 """Those that go to a node, in the order of CUDA_KERNEL_NODE_PARAMS."""
 

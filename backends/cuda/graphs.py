@@ -22,12 +22,11 @@ from adstack.backends.shared.reports import check_room
 from adstack.runtime.adstacks.heap import Heap, TaskUse
 
 from .codegen import FUNCTION, WORDS
-from .graph_calls import Launch, Node, Zero
+from .driver import Driver, Launch, Node, Zero
+from .driver_error import DriverError
 from .graph_updates import OTHER, Updates
 
 if TYPE_CHECKING:
-    from .driver import Driver
-    from .emulator import Emulator
     from .executable import Executable
 
 __all__ = ["Graph", "Recording"]
@@ -35,7 +34,7 @@ __all__ = ["Graph", "Recording"]
 Array = npt.NDArray[np.int64]
 _WORD = ctypes.c_void_p
 _LAUNCH: Final = ctypes.CFUNCTYPE(ctypes.c_int, _WORD, *[ctypes.c_uint] * 7, _WORD, _WORD, _WORD)
-"""cuLaunchKernel."""
+"""Called as cuLaunchKernel is."""
 
 
 @dataclass
@@ -75,28 +74,31 @@ class Recording:
         return threading.get_ident() == self._thread
 
     @contextmanager
-    def keeping(self, executable: Executable) -> Iterator[None]:
+    def keeping(self, driver: Driver, executable: Executable) -> Iterator[None]:
         """Keep the launch inside."""
         zeroed = executable.layout.zeroed
         nodes: list[Node] = [Zero(executable.own, zeroed)] if zeroed else []
-        with _noting(executable, nodes):
+        with _noting(driver, executable, nodes):
             yield
         layouts = executable.layouts
         self.parts.append(Part(executable, nodes, executable.slots.copy(), dict(layouts.wanted), dict(layouts.uses)))
 
 
 @contextmanager
-def _noting(executable: Executable, nodes: list[Node]) -> Iterator[None]:
+def _noting(driver: Driver, executable: Executable, nodes: list[Node]) -> Iterator[None]:
     """Note the kernels that are launched inside, those that compute depths excepted."""
     table, sizers = executable.table, set(executable.rows[executable.sizers, FUNCTION].tolist())
     original = int(table[WORDS["launch"]])
-    launch = _LAUNCH(original)
 
     def noted(function: int, grid: int, *rest: int) -> int:
+        node = Launch(function, grid, rest[2], executable.slots.copy())
         if function not in sizers:
-            nodes.append(Launch(function, grid, rest[2], executable.slots.copy()))
-        code: int = launch(function, grid, *rest)
-        return code
+            nodes.append(node)
+        try:
+            driver.launch(node)
+        except DriverError as error:  # machine code called this, and hands the code on
+            return error.code
+        return 0
 
     called = _LAUNCH(noted)
     table[WORDS["launch"]] = ctypes.cast(called, ctypes.c_void_p).value or 0
@@ -114,7 +116,7 @@ class Graph:
         last: the last one of each program.
     """
 
-    def __init__(self, driver: Driver | Emulator, parts: Sequence[Part], heap: Heap) -> None:
+    def __init__(self, driver: Driver, parts: Sequence[Part], heap: Heap) -> None:
         self.parts = list(parts)
         self._nodes: list[Node] = []
         for part in parts:
@@ -161,7 +163,7 @@ class Graph:
                 node.words[at] = value
                 self._made.set(number, node)
 
-    def rebind(self, driver: Driver | Emulator) -> bool:
+    def rebind(self, driver: Driver) -> bool:
         """Hand the only part's kernels what its program would be handed now; False if others would run."""
         (part,) = self.parts
         executable = part.executable
@@ -176,7 +178,7 @@ class Graph:
         part.slots = executable.slots.copy()
         return not code and updates.is_complete
 
-    def resize(self, driver: Driver | Emulator, number: int) -> None:
+    def resize(self, driver: Driver, number: int) -> None:
         """Compute the depths of a part's adstacks from memory as it is; AdstackStaleBoundError if one has no room."""
         part = self.parts[number]
         executable = part.executable

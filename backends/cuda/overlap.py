@@ -65,13 +65,12 @@ def _code() -> Code:
     return host_code(_TEXT, ["adstack.set", "adstack.overlapping"], None)
 
 
-def overlapping(library: ctypes.CDLL) -> int:
+def overlapping(launch: int) -> int:
     """The address of a function that launches so, with the signature of cuLaunchKernel.
 
     Args:
-        library: libcuda.
+        launch: the address of cuLaunchKernelEx.
     """
     code = _code()
-    function = ctypes.cast(library.cuLaunchKernelEx, ctypes.c_void_p)
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.symbols["adstack.set"])(function)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.symbols["adstack.set"])(launch)
     return code.symbols["adstack.overlapping"]

@@ -25,12 +25,10 @@ from adstack.runtime.protocol.shortcuts import HostArgument, Shortcut
 from adstack.runtime.threads.processes import DeviceTurn
 
 from . import capability
-from .adds import float_adds
 from .building import build
 from .codegen import emit_module
-from .driver import Driver, failure
-from .driver_error import DriverError
-from .emulator import Emulator
+from .driver import Driver
+from .driver_error import DriverError, failure
 from .executable import Executable, listing
 from .graphs import Graph, Recording
 from .layout import DeviceArray
@@ -57,7 +55,7 @@ def open_device() -> CudaBackend:
 class CudaBackend:
     """Memory is the device's; a launch queues kernels on the default stream."""
 
-    def __init__(self, capabilities: Capabilities, driver: Driver | Emulator) -> None:
+    def __init__(self, capabilities: Capabilities, driver: Driver) -> None:
         self.capabilities = capabilities
         self.driver = driver
         self._launches = np.zeros(1, np.int64)
@@ -76,7 +74,7 @@ class CudaBackend:
         return int(self._launches[0])
 
     @contextmanager
-    def _doing(self, what: str) -> Iterator[Driver | Emulator]:
+    def _doing(self, what: str) -> Iterator[Driver]:
         """One thread at a time uses the device; what goes wrong is told in the program's terms."""
         with self._turn:
             try:
@@ -106,10 +104,10 @@ class CudaBackend:
                 self._outside.watch(executable.outside, module.sites, executable)
             return executable
 
-    def _float_adds(self, driver: Driver | Emulator, cached: ObjectCache | None) -> Mapping[str, float]:
+    def _float_adds(self, driver: Driver, cached: ObjectCache | None) -> Mapping[str, float]:
         """How memory adds floats; it is looked at once."""
         if self._adds is None:
-            self._adds = driver.adds if isinstance(driver, Emulator) else float_adds(driver, cached)
+            self._adds = driver.float_adds(cached)
         return self._adds
 
     def adstacks(self, executable: Executable) -> list[TaskUse]:
@@ -131,7 +129,9 @@ class CudaBackend:
             executable.slots[executable.module.context.own["launch"]] = self._launches[0]
             executable.repeated = False
             recording = self._recording
-            with recording.keeping(executable) if recording is not None and recording.is_mine else nullcontext():
+            with (
+                recording.keeping(driver, executable) if recording is not None and recording.is_mine else nullcontext()
+            ):
                 executable.run(driver, sized=bindings.sized)
             if executable.reports_now:
                 executable.report(driver)

@@ -47,6 +47,7 @@ def parts(out: Path, arch: str, jobs: int) -> list[Part]:
     sanitized = (tool(_SANITIZER), "--target-processes", "all", "--error-exitcode", "9", "--tool")
     return [
         Part("smoke", 100, (*python, "adstack.tools.device.smoke", arch)),
+        Part("driver", 100, (*python, "adstack.tools.device.driver")),
         Part("conformance", 300, (*suite, "--json", str(out / "conformance.json")), "conformance.json"),
         Part("limit", 60, (*python, "adstack.tools.device.limit", str(out / "limit.json")), "limit.json"),
         Part(

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from played_driver import run
 
 from adstack.conformance.harness.loading import collect
 from adstack.tools.conformance import conformance
 from adstack.tools.device import __main__ as device
-from adstack.tools.device import cases, peers, rows, several, throughput
+from adstack.tools.device import cases, driver, peers, rows, several, throughput
 from adstack.tools.device import results as device_results
 from adstack.tools.device.__main__ import Part
 from adstack.tools.device.cases import chosen
@@ -78,7 +79,7 @@ def test_only_what_is_asked_for_runs(findings):
 
 def test_all_parts_fit_into_one_call(tmp_path):
     parts = device.parts(tmp_path, "cuda", 4)
-    assert [part.name for part in parts][:2] == ["smoke", "conformance"]
+    assert [part.name for part in parts][:3] == ["smoke", "driver", "conformance"]
     assert len({part.file for part in parts} - {""}) + 2 <= 8
 
 
@@ -343,3 +344,32 @@ def test_a_device_that_can_not_be_used_is_told(monkeypatch, tmp_path, capsys):
         "works": False,
     }
     assert "BackendUnavailableError" in capsys.readouterr().err
+
+
+PUT = """
+import sys
+import numpy as np
+from adstack.tools.device import driver
+
+def put(grid, block, at):
+    first, value = np.ctypeslib.as_array((np.ctypeslib.ctypes.c_int64 * 2).from_address(at)).tolist()
+    words = np.arange(value, value + grid * block)
+    np.ctypeslib.ctypes.memmove(first, words.ctypes.data, words.nbytes)
+
+played.kernels["put"] = put
+driver.ALONE = {}
+sys.exit(driver.main())
+"""
+
+
+def test_every_call_of_the_driver_is_checked(tmp_path):
+    results = json.loads(run(PUT, tmp_path))
+    assert {name: results[name] for name in results if name not in ("device", "declarations")} == {
+        check.__name__: "ok" for check in driver.CHECKS
+    }
+
+
+@pytest.mark.parametrize("name", ["a child that was forked is told so", "reset and init again"])
+def test_processes_that_use_a_device_end_well(name, monkeypatch):
+    monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "host")
+    assert driver.outcome(lambda: driver.alone(name)) == "ok"

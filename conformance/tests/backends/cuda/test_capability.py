@@ -5,28 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import Any
+from types import SimpleNamespace
 
 import pytest
 
-from adstack.backends.cuda import capability, driver
+from adstack.backends.cuda import bindings, capability
+from adstack.backends.cuda.driver import Device
+from adstack.backends.cuda.driver_error import DriverError, failure
+from adstack.backends.cuda.native import NativeDriver
 from adstack.errors import AdstackMemoryError, AdstackRuntimeError, BackendUnavailableError
 from adstack.runtime.protocol.backend import Capabilities, Unavailable
 from adstack.runtime.protocol.registry import open_arch
-
-
-class FakeLibrary:
-    """A driver that gives error codes."""
-
-    def __init__(self, **codes: int) -> None:
-        self.codes = codes
-
-    def cuGetErrorName(self, code: int, text: Any) -> int:  # noqa: N802 - as the driver calls it
-        text._obj.value = b"CUDA_ERROR_NO_DEVICE" if code == 100 else None
-        return 0
-
-    def __getattr__(self, name: str):
-        return lambda *args: self.codes.get(name, 0)
 
 
 @pytest.fixture(autouse=True)
@@ -34,23 +23,65 @@ def device_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ADSTACK_CUDA_DEVICE", raising=False)
 
 
-def use(monkeypatch: pytest.MonkeyPatch, library: object) -> None:
-    monkeypatch.setattr(capability, "library", lambda: library)
-    monkeypatch.setattr(driver, "library", lambda: library)
+def use(monkeypatch: pytest.MonkeyPatch, devices: int = 0) -> None:
+    """Let there be a driver with devices."""
+    monkeypatch.setattr(capability, "missing", lambda: None)
+    monkeypatch.setattr(capability, "count", lambda: devices)
+
+
+def without(monkeypatch: pytest.MonkeyPatch, **modules: object) -> Unavailable:
+    """What is said where the package is another, or is not there; a module that is an error raises it."""
+
+    def imported(name: str) -> object:
+        module = modules[name.rpartition(".")[2]]
+        if isinstance(module, Exception):
+            raise module
+        return module
+
+    monkeypatch.setattr(bindings, "importlib", SimpleNamespace(import_module=imported))
+    monkeypatch.setattr(bindings, "declarations", lambda: imported("cuda.bindings.driver"))
+    monkeypatch.setattr(capability, "missing", bindings.missing.__wrapped__)
+    found = capability.probe()
+    assert isinstance(found, Unavailable)
+    return found
+
+
+def fails() -> None:
+    raise RuntimeError("Failed to dlopen libcuda.so.1")
+
+
+VERSION = SimpleNamespace(__version__="13.0.3")
 
 
 def test_without_a_driver_it_says_what_to_install(monkeypatch):
-    use(monkeypatch, None)
-    found = capability.probe()
-    assert isinstance(found, Unavailable)
+    found = without(monkeypatch, bindings=VERSION, driver=SimpleNamespace(cuDriverGetVersion=fails))
     assert "libcuda" in found.reason
     assert "install the driver" in found.fix
     with pytest.raises(BackendUnavailableError, match="libcuda"):
         open_arch("cuda")
 
 
+@pytest.mark.parametrize(
+    ("module", "reason", "fix"),
+    [
+        (ModuleNotFoundError("No module named 'cuda'"), "cuda-bindings is not installed", "'adstack[cuda]'"),
+        (ImportError("libstdc++.so.6: no such file"), "can't be imported: libstdc++.so.6", "--force-reinstall"),
+        (SimpleNamespace(__version__="11.8.7"), "of version 11.8.7", "--upgrade"),
+        (SimpleNamespace(__version__="12.9.0"), "of version 12.9.0", "--upgrade"),
+    ],
+)
+def test_without_the_package_that_declares_the_driver_it_says_what_to_install(monkeypatch, module, reason, fix):
+    found = without(monkeypatch, bindings=module)
+    assert reason in found.reason
+    assert fix in found.fix
+
+
 def test_a_driver_that_does_not_start_is_told(monkeypatch):
-    use(monkeypatch, FakeLibrary(cuInit=100))
+    def count() -> int:
+        raise DriverError("cuInit", 100, "CUDA_ERROR_NO_DEVICE")
+
+    use(monkeypatch)
+    monkeypatch.setattr(capability, "count", count)
     found = capability.probe()
     assert isinstance(found, Unavailable)
     assert "cuInit failed: CUDA_ERROR_NO_DEVICE (CUDA error 100)" in found.reason
@@ -58,7 +89,7 @@ def test_a_driver_that_does_not_start_is_told(monkeypatch):
 
 
 def test_a_device_that_is_not_there_is_told(monkeypatch):
-    use(monkeypatch, FakeLibrary())
+    use(monkeypatch)
     found = capability.probe()
     assert isinstance(found, Unavailable)
     assert "there is no device 0: the driver shows 0" in found.reason
@@ -66,7 +97,7 @@ def test_a_device_that_is_not_there_is_told(monkeypatch):
 
 @pytest.mark.parametrize("choice", ["first", "-1", "1.5"])
 def test_a_choice_that_names_no_device_is_told(monkeypatch, choice):
-    use(monkeypatch, FakeLibrary())
+    use(monkeypatch)
     monkeypatch.setenv("ADSTACK_CUDA_DEVICE", choice)
     found = capability.probe()
     assert isinstance(found, Unavailable)
@@ -78,13 +109,12 @@ def test_a_choice_that_names_no_device_is_told(monkeypatch, choice):
     [((6, 1), (12, 4), "compute capability 6.1"), ((8, 0), (11, 8), "CUDA 11.8")],
 )
 def test_what_is_too_old_is_told(monkeypatch, capability_, version, words):
-    use(monkeypatch, FakeLibrary())
-    monkeypatch.setattr(driver.Driver, "count", staticmethod(lambda: 1))
+    use(monkeypatch, 1)
 
     def old(self, ordinal):
-        self.device = driver.Device("old", capability_, 1 << 30, 10, 1024, version)
+        self.device = Device("old", capability_, 1 << 30, 10, 1024, version)
 
-    monkeypatch.setattr(driver.Driver, "__init__", old)
+    monkeypatch.setattr(NativeDriver, "__init__", old)
     found = capability.probe()
     assert isinstance(found, Unavailable)
     assert words in found.reason
@@ -107,14 +137,14 @@ def test_the_host_can_play_the_device(monkeypatch):
     ],
 )
 def test_errors_of_the_driver_become_errors_of_the_program(code, kind, words):
-    error = driver.failure(driver.DriverError("cuSomething", code, "something"), "running k")
+    error = failure(DriverError("cuSomething", code, "something"), "running k")
     assert type(error) is kind
     assert "running k" in str(error)
     assert words in str(error)
 
 
-def test_importing_adstack_does_not_start_the_driver():
-    program = "import adstack, sys; print([name for name in sys.modules if 'backends.cuda' in name])"
+def test_importing_adstack_imports_nothing_of_cuda():
+    program = "import adstack, sys; print([name for name in sys.modules if 'cuda' in name])"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env=dict(os.environ), check=True
     )

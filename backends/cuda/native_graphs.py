@@ -1,0 +1,85 @@
+"""CUDA's graphs, as the driver has them: nodes one after the other, launched at once."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from .bindings import address, call, declarations
+from .driver import Launch, Node, Zero
+from .driver_error import DriverError
+from .graph_updates import Updates
+
+__all__ = ["NativeGraph"]
+
+
+class NativeGraph:
+    """A `DriverGraph`, see there.
+
+    Args:
+        context: of the device.
+        nodes: what it does.
+    """
+
+    def __init__(self, context: Any, nodes: Sequence[Node]) -> None:
+        graph = call("cuGraphCreate", 0)
+        self._nodes: list[Any] = []
+        for node in nodes:
+            self._nodes.append(_added(graph, context, self._nodes[-1:], node))
+        self._executable = call("cuGraphInstantiate", graph, 0)
+        # nodes are known by their place in the graph they were made in, so it stays
+        weakref.finalize(self, _release, graph, self._executable).atexit = False
+
+    def set(self, number: int, node: Launch) -> None:
+        """Hand a kernel other words from the next launch of the graph on."""
+        params, words = _kernel(node)
+        call("cuGraphExecKernelNodeSetParams", self._executable, self._nodes[number], params)
+        del words
+
+    def updates(self, kernels: Mapping[int, int]) -> Updates:
+        """How kernels, functions by the numbers of their nodes, are handed other words by machine code."""
+        nodes = [int(self._nodes[number]) for number in kernels]
+        setter = address("cuGraphExecKernelNodeSetParams")
+        return Updates(setter, int(self._executable), nodes, list(kernels.values()))
+
+    def launch(self) -> None:
+        """Queue everything."""
+        call("cuGraphLaunch", self._executable, None)
+
+
+def _added(graph: Any, context: Any, before: list[Any], node: Node) -> Any:
+    """The node of a graph that comes after those before."""
+    if isinstance(node, Zero):
+        return call("cuGraphAddMemsetNode", graph, before, len(before), _memset(node), context)
+    params, words = _kernel(node)
+    added = call("cuGraphAddKernelNode", graph, before, len(before), params)
+    del words
+    return added
+
+
+def _memset(node: Zero) -> Any:
+    """What the driver is told of bytes to be zeroed: one row of elements of a byte."""
+    params = declarations().CUDA_MEMSET_NODE_PARAMS()
+    params.dst, params.pitch, params.value = node.address, node.size, 0
+    params.elementSize, params.width, params.height = 1, node.size, 1
+    return params
+
+
+def _kernel(node: Launch) -> tuple[Any, object]:
+    """What the driver is told of a kernel, and what has to live while it is."""
+    words = np.array([node.words.ctypes.data], np.uint64)
+    params = declarations().CUDA_KERNEL_NODE_PARAMS()
+    params.func, params.kernelParams = node.function, words.ctypes.data
+    params.gridDimX, params.gridDimY, params.gridDimZ = node.grid, 1, 1
+    params.blockDimX, params.blockDimY, params.blockDimZ = node.block, 1, 1
+    return params, words
+
+
+def _release(graph: Any, executable: Any) -> None:
+    for name, handle in (("cuGraphExecDestroy", executable), ("cuGraphDestroy", graph)):
+        with suppress(DriverError):
+            call(name, handle)
