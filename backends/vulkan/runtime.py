@@ -117,6 +117,8 @@ class VulkanBackend:
                 launcher = executable.launcher = Launcher(work, executable.words, self.stream, self.common.lock)
                 launcher.number = executable.number
                 rewired()  # that number stands elsewhere now
+                if executable.settled and not (executable.context.depths and executable.stale):
+                    launcher.lay_out(executable.layouts, executable.words, executable.depths)
                 if executable.reports:
                     self.common.served[id(executable)] = executable
         launches = ctypes.addressof(self._launches.count)
