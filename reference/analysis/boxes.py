@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["Box", "Interval", "box_at", "contains", "include", "intersection", "slices", "volume"]
+from .intervals import Interval
 
-Interval = tuple[int, int]
+__all__ = ["Box", "box_at", "contains", "include", "intersection", "slices", "volume"]
+
 Box = tuple[Interval, ...]
 
 MOST: Final = 32

@@ -12,7 +12,8 @@ from typing import Final
 
 from ..ir.structure import Op, Place, Program, Region, Value
 from ..ir.types import DType
-from .boxes import Box, Interval, include
+from .boxes import Box, include
+from .intervals import RULES, Interval, Rule, hull
 
 __all__ = ["Accesses", "IntervalWalk", "may_access"]
 
@@ -80,13 +81,12 @@ class IntervalWalk:
         if op.name == "const":
             value = op.attrs["value"]
             return (int(value), int(value)) if isinstance(value, int) else None
-        rule = _ARITHMETIC.get(op.name)
+        rule: Rule | None = hull if op.name == "select" else RULES.get(op.name)
+        if rule is None:
+            return None
         operands = op.operands[1:] if op.name == "select" else op.operands
         intervals = [self.known.get(v) for v in operands]
-        if rule is None or None in intervals:
-            return None
-        result: Interval | None = rule(*intervals)
-        return result
+        return None if None in intervals else rule(*intervals)
 
     # ---- memory
 
@@ -119,7 +119,7 @@ class IntervalWalk:
         for k, result in enumerate(op.results):
             then, orelse = (self.known.get(r.terminator.operands[k]) for r in op.regions)
             if then is not None and orelse is not None:
-                self.know(result, _hull(then, orelse))
+                self.know(result, hull(then, orelse))
 
     def visit_for(self, op: Op) -> None:
         (body,) = op.regions
@@ -145,45 +145,6 @@ class IntervalWalk:
         for inner in op.regions:
             self.region(inner)
 
-
-def _hull(a: Interval, b: Interval) -> Interval:
-    return min(a[0], b[0]), max(a[1], b[1])
-
-
-def _mul(a: Interval, b: Interval) -> Interval:
-    corners = [x * y for x in a for y in b]
-    return min(corners), max(corners)
-
-
-def _floordiv(a: Interval, b: Interval) -> Interval | None:
-    return (a[0] // b[0], a[1] // b[0]) if b[0] == b[1] > 0 else None
-
-
-def _mod(a: Interval, b: Interval) -> Interval | None:
-    if not b[0] == b[1] > 0:
-        return None
-    return a if a[0] >= 0 and a[1] < b[0] else (0, b[0] - 1)
-
-
-def _raw(rule: Callable[[Interval, Interval], Interval | None]) -> Callable[[Interval, Interval], Interval | None]:
-    """Of numbers that are not negative, truncating and flooring are the same."""
-    return lambda a, b: rule(a, b) if a[0] >= 0 else None
-
-
-_ARITHMETIC: Final[dict[str, Callable[..., Interval | None]]] = {
-    "add": lambda a, b: (a[0] + b[0], a[1] + b[1]),
-    "sub": lambda a, b: (a[0] - b[1], a[1] - b[0]),
-    "mul": _mul,
-    "neg": lambda a: (-a[1], -a[0]),
-    "max": lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
-    "min": lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
-    "floordiv": _floordiv,
-    "mod": _mod,
-    "raw_div": _raw(_floordiv),
-    "raw_mod": _raw(_mod),
-    "select": _hull,
-    "cast": lambda a: a,
-}
 
 _STRUCTURED: Final[dict[str, Callable[[IntervalWalk, Op], None]]] = {
     "if": IntervalWalk.visit_if,

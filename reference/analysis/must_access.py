@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ..ir.structure import Op, Program, Region, Value
-from .boxes import Box, Interval, include
+from .boxes import Box, include
+from .intervals import Interval
 from .may_access import Accesses, IntervalWalk
 
 __all__ = ["must_access"]

@@ -15,6 +15,7 @@ from typing import Final
 
 from ..ir.structure import Op, Value
 from ..ir.types import DType
+from . import intervals
 from .facts import integer
 
 __all__ = ["Key", "Range", "Ranges"]
@@ -34,21 +35,23 @@ class Range:
     hi: int
     below: Mapping[Key, int] = field(default_factory=dict)
 
+    @property
+    def interval(self) -> intervals.Interval:
+        """The least and the greatest."""
+        return self.lo, self.hi
+
     def meet(self, other: Range) -> Range:
         """The intersection: what is in both ranges."""
-        below = {**self.below, **other.below}
-        for key in self.below.keys() & other.below.keys():
-            below[key] = min(self.below[key], other.below[key])
-        return Range(max(self.lo, other.lo), min(self.hi, other.hi), below)
+        return Range(max(self.lo, other.lo), min(self.hi, other.hi), _both(self.below, other.below))
 
     def hull(self, other: Range) -> Range:
         """The hull: the least range that holds both."""
         below = {key: max(self.below[key], other.below[key]) for key in self.below.keys() & other.below.keys()}
-        return Range(min(self.lo, other.lo), max(self.hi, other.hi), below)
+        return Range(*intervals.hull(self.interval, other.interval), below)
 
     def up(self, by: int) -> Range:
         """The range shifted up by a number."""
-        return Range(self.lo + by, self.hi + by, {key: most + by for key, most in self.below.items()})
+        return Range(self.lo + by, self.hi + by, _shifted(self.below, by))
 
 
 def of_type(dtype: DType) -> Range:
@@ -200,11 +203,20 @@ _LESS: Final = {
 """Comparisons: whether the greater operand comes first, and whether equal ones are left out."""
 
 Rule = Callable[[Ranges, Op, Value, int], "Range | None"]
+Bounds = Mapping[Key, int]
+"""Keys that a value is at most, plus a number (see `Range.below`)."""
 
 
-def _operands(rule: Callable[..., Range | None]) -> Rule:
-    """A rule of the operands' ranges alone."""
-    return lambda ranges, op, value, depth: rule(*(ranges.of(v, depth) for v in op.operands))
+def _by_interval(name: str, below: Callable[..., Bounds] = lambda *operands: {}) -> Rule:
+    """The rule of interval arithmetic for an operation; `below` gives the bounds of the result, from the operands."""
+    arithmetic = intervals.RULES[name]
+
+    def rule(ranges: Ranges, op: Op, value: Value, depth: int) -> Range | None:
+        operands = [ranges.of(v, depth) for v in op.operands]
+        interval = arithmetic(*(r.interval for r in operands))
+        return None if interval is None else Range(*interval, below(*operands))
+
+    return rule
 
 
 def _const(ranges: Ranges, op: Op, value: Value, depth: int) -> Range:
@@ -237,82 +249,38 @@ def _chosen(ranges: Ranges, op: Op, value: Value, depth: int) -> Range:
     return sides[0].hull(sides[1])
 
 
-def _add(a: Range, b: Range) -> Range:
-    below = {key: most + b.hi for key, most in a.below.items()}
-    for key, most in b.below.items():
-        below[key] = min(most + a.hi, below.get(key, most + a.hi))
-    return Range(a.lo + b.lo, a.hi + b.hi, below)
-
-
 def _sub(ranges: Ranges, op: Op, value: Value, depth: int) -> Range:
     a, b = (ranges.of(v, depth) for v in op.operands)
-    lo = a.lo - b.hi
+    lo, hi = a.lo - b.hi, a.hi - b.lo
     if op.operands[0] in b.below:
         lo = max(lo, -b.below[op.operands[0]])
-    return Range(lo, a.hi - b.lo, {key: most - b.lo for key, most in a.below.items()})
+    return Range(lo, hi, _shifted(a.below, -b.lo))
 
 
-def _mul(a: Range, b: Range) -> Range:
-    corners = [x * y for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
-    return Range(min(corners), max(corners))
+def _shifted(below: Bounds, by: int) -> dict[Key, int]:
+    return {key: most + by for key, most in below.items()}
 
 
-def _max(a: Range, b: Range) -> Range:
-    hull = a.hull(b)
-    return Range(max(a.lo, b.lo), hull.hi, hull.below)
+def _both(one: Bounds, other: Bounds) -> Bounds:
+    """The bounds of what has both: where a key has two, the lesser one."""
+    return {**one, **other, **{key: min(one[key], other[key]) for key in one.keys() & other.keys()}}
 
 
-def _min(a: Range, b: Range) -> Range:
-    meet = a.meet(b)
-    return Range(min(a.lo, b.lo), meet.hi, meet.below)
+def _below_sum(a: Range, b: Range) -> Bounds:
+    return _both(_shifted(a.below, b.hi), _shifted(b.below, a.hi))
 
 
-def _floordiv(a: Range, b: Range) -> Range | None:
-    if b.lo < 1:
-        return None
-    corners = [x // y for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
-    return Range(min(corners), max(corners), a.below if a.lo >= 0 else {})
+def _below_quotient(a: Range, b: Range) -> Bounds:
+    return a.below if a.lo >= 0 else {}
 
 
-def _mod(a: Range, b: Range) -> Range | None:
-    if b.lo < 1:
-        return None
-    rest = Range(0, b.hi - 1, b.up(-1).below)
-    return rest.meet(a) if a.lo >= 0 else rest
+def _below_rest(a: Range, b: Range) -> Bounds:
+    """Less than the divisor, and of a dividend that is not negative no more than that."""
+    return _both(_shifted(b.below, -1), _below_quotient(a, b))
 
 
-def _natural(rule: Callable[[Range, Range], Range | None]) -> Callable[[Range, Range], Range | None]:
-    """Of numbers that are not negative, truncating and flooring are the same."""
-    return lambda a, b: rule(a, b) if a.lo >= 0 else None
-
-
-def _and(a: Range, b: Range) -> Range | None:
-    """Bitwise and: at most the lesser operand, if one of them is not negative."""
-    natural = [r for r in (a, b) if r.lo >= 0]
-    if not natural:
-        return None
-    first, *rest = natural
-    return Range(0, first.hi, first.below).meet(Range(0, rest[0].hi, rest[0].below) if rest else Range(0, first.hi))
-
-
-def _bits(a: Range, b: Range) -> Range | None:
-    """Bitwise or and xor: no bit is set above the highest of both operands."""
-    most = max(a.hi, b.hi)
-    return Range(0, (1 << most.bit_length()) - 1) if a.lo >= 0 and b.lo >= 0 else None
-
-
-def _shl(a: Range, b: Range) -> Range | None:
-    return _mul(a, Range(1 << b.lo, 1 << b.hi)).hull(Range(0, 0)) if b.lo >= 0 and b.hi < 64 else None
-
-
-def _shr(a: Range, b: Range) -> Range | None:
-    if a.lo < 0 or b.lo < 0:
-        return None
-    return Range(0, a.hi >> min(b.lo, 64), a.below)
-
-
-def _abs(a: Range) -> Range:
-    return Range(0 if a.lo <= 0 <= a.hi else min(abs(a.lo), abs(a.hi)), max(abs(a.lo), abs(a.hi)))
+def _below_and(a: Range, b: Range) -> Bounds:
+    return _both(*(r.below if r.lo >= 0 else {} for r in (a, b)))
 
 
 _RULES: Final[dict[str, Rule]] = {
@@ -322,19 +290,11 @@ _RULES: Final[dict[str, Rule]] = {
     "select": _chosen,
     "if": _chosen,
     "sub": _sub,
-    "add": _operands(_add),
-    "mul": _operands(_mul),
-    "neg": _operands(lambda a: Range(-a.hi, -a.lo)),
-    "abs": _operands(_abs),
-    "max": _operands(_max),
-    "min": _operands(_min),
-    "floordiv": _operands(_floordiv),
-    "mod": _operands(_mod),
-    "raw_div": _operands(_natural(_floordiv)),
-    "raw_mod": _operands(_natural(_mod)),
-    "and": _operands(_and),
-    "or": _operands(_bits),
-    "xor": _operands(_bits),
-    "shl": _operands(_shl),
-    "shr": _operands(_shr),
+    "add": _by_interval("add", _below_sum),
+    "max": _by_interval("max", lambda a, b: a.hull(b).below),
+    "min": _by_interval("min", lambda a, b: _both(a.below, b.below)),
+    **{name: _by_interval(name) for name in ("mul", "neg", "abs", "or", "xor", "shl")},
+    **{name: _by_interval(name, _below_quotient) for name in ("floordiv", "raw_div", "shr")},
+    **{name: _by_interval(name, _below_rest) for name in ("mod", "raw_mod")},
+    "and": _by_interval("and", _below_and),
 }

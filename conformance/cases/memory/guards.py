@@ -44,6 +44,20 @@ def a_load_outside_gives_0(qd, dtype):
     return [Run(launched(qd, k), given=given, raises=OUTSIDE), seen(qd, {out: INSIDE, x: [1] * 8})]
 
 
+@case(rules=["memory.guard"])
+def a_remainder_begins_again_at_0(qd):
+    """Of numbers from 5 to 12 the remainders by 8 are not 5 and more: an index that counts on that is outside."""
+    x, out = qd.field(qd.i32, shape=8), qd.field(qd.i32, shape=8)
+
+    @qd.kernel
+    def k():
+        for i in range(8):
+            out[i] = x[(i + 5) % 8 - 5]
+
+    after = seen(qd, {out: [1, 2, 3, 0, 0, 0, 0, 0]})
+    return [Run(launched(qd, k), given={x: range(1, 9), out: [9] * 8}, raises=OUTSIDE), after]
+
+
 @case(rules=["memory.guard"], params={"what": ["store", "add", "max", "exchange"]})
 def nothing_is_written_outside(qd, what):
     """Neither by a store nor by an atomic, which gives 0."""

@@ -72,6 +72,8 @@ OUTSIDE = {
     "the one before": "%k = sub %i, %1\n%v = load @x[%k] : i32",
     "what memory says": "%k = load @p[%i] : i32\n%v = load @x[%k] : i32",
     "a remainder that keeps the sign": "%u = load @p[%i] : i32\n%k = raw_mod %u, %8\n%v = load @x[%k] : i32",
+    "a remainder that begins again at 0": "%five = const 5 : i32\n%u = add %i, %five\n%k = mod %u, %8\n"
+    "%m = sub %k, %five\n%v = load @x[%m] : i32",
     "an argument": "%v = load @x[%n] : i32",
     "past the end of the type": "%k = mul %i, %n\n%v = load @x[%k] : i32",
     "beside its condition": "%t = gt %i, %0\n%m = sub %i, %1\n"

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...analysis.accumulation import plan
-from ...analysis.def_use import DefUse, defined_in
+from ...analysis.def_use import defined_in
 from ...analysis.exclusivity import by_place, may_overlap
 from ...analysis.facts import integer
 from ...analysis.reductions import COMBINING, neutral
@@ -36,7 +36,7 @@ def hold(task: Task) -> None:
     decisions = plan(task).decisions
     if decisions:
         own = {op for op, decision in decisions.items() if decision.way == "own"}
-        _Holder(own, DefUse.of(task.body)).region(task.body.ops[-2].regions[0])
+        _Holder(own).region(task.body.ops[-2].regions[0])
 
 
 @dataclass
@@ -59,11 +59,10 @@ class _Holder:
 
     Args:
         own: updates that stay as they are.
-        uses: of the values of the task, before anything is changed: no update that is added here gives a value.
     """
 
-    def __init__(self, own: set[Op], uses: DefUse) -> None:
-        self._own, self._uses = own, uses
+    def __init__(self, own: set[Op]) -> None:
+        self._own = own
 
     def region(self, region: Region) -> None:
         """Hold the sums of all loops in a region."""
@@ -103,7 +102,7 @@ class _Holder:
         """Whether some accesses are updates of one kind, in any order, whose old values nobody uses."""
         kinds = {op.attrs["kind"] for op in ops if op.name == "atomic"}
         return (
-            all(op.name == "atomic" and op not in self._own and not self._uses.users_of(op.result) for op in ops)
+            all(op.name == "atomic" and op not in self._own and not op.result.uses for op in ops)
             and len(kinds) == 1
             and kinds.issubset(COMBINING)
         )

@@ -18,14 +18,15 @@ __all__ = ["drop_unread"]
 def drop_unread(body: Region, options: Options = DEFAULT) -> None:
     """Remove stores and atomic updates of temps that nothing loads, in place, and what was only for them."""
     while True:
-        used = {value for op in body.walk() for value in op.operands}
         temps = [op for op in body.walk() if "place" in op.attrs and op.attrs["place"].kind == "temp"]
-        read = {op.attrs["place"].name for op in temps if op.name == "load" or not used.isdisjoint(op.results)}
+        read = {
+            op.attrs["place"].name for op in temps if op.name == "load" or any(result.uses for result in op.results)
+        }
         dead = {op for op in temps if op.attrs["place"].name not in read}
         if not dead:
             return
         for region in _regions(body):
-            region.ops = [op for op in region.ops if op not in dead]
+            region.keep(lambda op: op not in dead)
         dce(body, options)
 
 

@@ -1,0 +1,99 @@
+"""Interval arithmetic on integers: what an operation can give, from what its operands can be.
+
+An interval is the least and the greatest number that something can be, as mathematical integers: whether a result fits
+its type is for the caller to see. A rule gives None where nothing better than the whole type is known. The method is
+that of Moore, "Interval Analysis" (1966), with the rules for bits of Warren, "Hacker's Delight", chapter 4, simplified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+__all__ = ["RULES", "Interval", "Rule", "hull"]
+
+Interval = tuple[int, int]
+"""The least and the greatest."""
+
+Rule = Callable[..., "Interval | None"]
+"""From the intervals of the operands to that of the result; None if nothing is known of it."""
+
+_WIDEST: Final = 64
+"""No integer has more bits."""
+
+
+def hull(a: Interval, b: Interval) -> Interval:
+    """The least interval that holds both."""
+    return min(a[0], b[0]), max(a[1], b[1])
+
+
+def _mul(a: Interval, b: Interval) -> Interval:
+    corners = [x * y for x in a for y in b]
+    return min(corners), max(corners)
+
+
+def _abs(a: Interval) -> Interval:
+    least, most = sorted((abs(a[0]), abs(a[1])))
+    return (0 if a[0] <= 0 <= a[1] else least), most
+
+
+def _floordiv(a: Interval, b: Interval) -> Interval | None:
+    if b[0] < 1:
+        return None
+    corners = [x // y for x in a for y in b]
+    return min(corners), max(corners)
+
+
+def _mod(a: Interval, b: Interval) -> Interval | None:
+    """What is left after flooring division by a positive number: the dividend itself where it is less than that."""
+    if b[0] < 1:
+        return None
+    if a[0] < 0:
+        return 0, b[1] - 1
+    return a if a[1] < b[0] else (0, min(a[1], b[1] - 1))
+
+
+def _natural(rule: Callable[[Interval, Interval], Interval | None]) -> Rule:
+    """Of numbers that are not negative, truncating and flooring are the same."""
+    return lambda a, b: rule(a, b) if a[0] >= 0 else None
+
+
+def _and(a: Interval, b: Interval) -> Interval | None:
+    """At most the lesser operand, if one of them is not negative."""
+    natural = [most for least, most in (a, b) if least >= 0]
+    return (0, min(natural)) if natural else None
+
+
+def _bits(a: Interval, b: Interval) -> Interval | None:
+    """Bitwise or and xor: no bit is set above the highest of both operands."""
+    return (0, (1 << max(a[1], b[1]).bit_length()) - 1) if a[0] >= 0 and b[0] >= 0 else None
+
+
+def _shl(a: Interval, b: Interval) -> Interval | None:
+    return hull(_mul(a, (1 << b[0], 1 << b[1])), (0, 0)) if b[0] >= 0 and b[1] < _WIDEST else None
+
+
+def _shr(a: Interval, b: Interval) -> Interval | None:
+    return (0, a[1] >> min(b[0], _WIDEST)) if a[0] >= 0 and b[0] >= 0 else None
+
+
+RULES: Final[dict[str, Rule]] = {
+    "add": lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    "sub": lambda a, b: (a[0] - b[1], a[1] - b[0]),
+    "mul": _mul,
+    "neg": lambda a: (-a[1], -a[0]),
+    "abs": _abs,
+    "max": lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
+    "min": lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
+    "floordiv": _floordiv,
+    "mod": _mod,
+    "raw_div": _natural(_floordiv),
+    "raw_mod": _natural(_mod),
+    "and": _and,
+    "or": _bits,
+    "xor": _bits,
+    "shl": _shl,
+    "shr": _shr,
+    "cast": lambda a: a,
+}
+"""By the name of the operation; a rule takes the intervals of the operands."""
