@@ -93,7 +93,7 @@ class _TaskEmitter:
         self.out, self.number, self.task, self.section, self.debug = out, number, task, section, debug
         self.local_size = 1
         self.m = Module(traits)
-        self.m.quick = sum(op.name == "call" for op in task.body.walk()) <= _MOST_CALLS
+        self.m.fast_paths = sum(op.name == "call" for op in task.body.walk()) <= _MOST_CALLS
         self.c = Code(self.m)
         self.memory = memory_of(traits)
 

@@ -32,7 +32,7 @@ def sizer(body: Region, kind: str, numbers: tuple[int, ...]) -> Task:
 
 def drop_effects(region: Region) -> None:
     """Drop the ops that do anything but compute, in place; writes of "depths" stay."""
-    kept = []
+    left = []
     for op in region.ops:
         place = op.attrs.get("place")
         if op.name.startswith("stack.") or op.name in ("print", "assert"):
@@ -41,8 +41,8 @@ def drop_effects(region: Region) -> None:
             continue
         for inner in op.regions:
             drop_effects(inner)
-        kept.append(op)
-    region.ops = kept
+        left.append(op)
+    region.ops = left
 
 
 def can_run_ahead(body: Region, task: Task) -> bool:
