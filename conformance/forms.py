@@ -105,9 +105,9 @@ class Loop:
                 _KNOWN[known] = [self._exactly(exact, s, c, i) for i, s in enumerate(x)]
             return _KNOWN[known]
 
-        given = {self.x: self.starts, self.c: self.constants}
+        memory = {self.x: self.starts, self.c: self.constants}
         args = (self.trips,) if takes_count else ()
-        return agrees(kernel, plain, given, [self.y], args=args, constant={self.counts: [self.trips] * SIZE})
+        return agrees(kernel, plain, memory, [self.y], args=args, constant={self.counts: [self.trips] * SIZE})
 
     def _exactly(self, exact: Callable[..., object], s: object, c: object, i: int) -> Any:
         for j in range(self.trips):

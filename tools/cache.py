@@ -35,17 +35,17 @@ def info() -> None:
 
     Beside them it has files about devices: their drivers' compiled code, and what was found out about them.
     """
-    found = inspection.cache()
+    cached = inspection.cache()
     out = console()
     for name, text in (
-        ("folder", found.folder),
-        ("kernels", str(found.entries)),
-        ("size", f"{found.bytes / MIB:.1f} MiB of at most {found.most / MIB:.0f} MiB"),
-        ("devices", f"{found.device_files} files, {found.device_bytes / MIB:.1f} MiB"),
+        ("folder", cached.folder),
+        ("kernels", str(cached.entries)),
+        ("size", f"{cached.bytes / MIB:.1f} MiB of at most {cached.most / MIB:.0f} MiB"),
+        ("devices", f"{cached.device_files} files, {cached.device_bytes / MIB:.1f} MiB"),
     ):
         out.print(f"{name:8} {text}", markup=False, soft_wrap=True)
-    if found.refusal:
-        out.print(f"refused  {found.refusal}", markup=False, soft_wrap=True)
+    if cached.refusal:
+        out.print(f"refused  {cached.refusal}", markup=False, soft_wrap=True)
 
 
 @cache.command()

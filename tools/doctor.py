@@ -58,7 +58,7 @@ def doctor(context: click.Context, /, backends: tuple[str, ...], timeout: float,
 
 
 def _examine(arch: str, timeout: float) -> Record:
-    found = inspection.probe(arch)
+    probed = inspection.probe(arch)
     subject = backend_subject(arch)
     finding: Record = {
         "name": arch,
@@ -67,10 +67,10 @@ def _examine(arch: str, timeout: float) -> Record:
         "smoke": "",
         "message": "",
     }
-    if isinstance(found, inspection.Unavailable):
-        return {**finding, "reason": found.reason, "fix": found.fix}
+    if isinstance(probed, inspection.Unavailable):
+        return {**finding, "reason": probed.reason, "fix": probed.fix}
     result = _smoke(subject, timeout)
-    features = {"dtypes": " ".join(dtype.name for dtype in found.dtypes), **found.details}
+    features = {"dtypes": " ".join(dtype.name for dtype in probed.dtypes), **probed.details}
     return {**finding, "features": features, "smoke": result.status.value, "message": _told(result)}
 
 

@@ -79,8 +79,8 @@ def _asked(target: str, arguments: str | None) -> Iterator[tuple[str, Any, tuple
         raise ProgramError(f"{path} has no kernel at module level; name one: {path}:KERNEL")
     for each in names:
         kernel = program.kernel(each)
-        given = sample_arguments(kernel) if arguments is None else program.arguments(arguments)
-        yield each, kernel, given
+        values = sample_arguments(kernel) if arguments is None else program.arguments(arguments)
+        yield each, kernel, values
 
 
 def _section(out: Console, title: str, text: str) -> None:

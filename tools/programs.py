@@ -75,8 +75,8 @@ class Program:
 
 def split_target(target: str) -> tuple[Path, str | None]:
     """FILE[:KERNEL] as a path and a name."""
-    found = re.fullmatch(r"(.+\.py):([A-Za-z_][\w.]*)", target)
-    return (Path(found[1]), found[2]) if found else (Path(target), None)
+    parts = re.fullmatch(r"(.+\.py):([A-Za-z_][\w.]*)", target)
+    return (Path(parts[1]), parts[2]) if parts else (Path(target), None)
 
 
 def _where(error: BaseException, path: Path) -> str:

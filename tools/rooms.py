@@ -31,12 +31,12 @@ Arrows = Mapping[str, frozenset[str]]
 
 def rooms() -> dict[str, Path]:
     """Rooms by their dotted names, with their folders."""
-    found = {name: ROOT / name.split(".")[1] for name in ("adstack.conformance", "adstack.tools")}
+    folders = {name: ROOT / name.split(".")[1] for name in ("adstack.conformance", "adstack.tools")}
     for house, name in HOUSES.items():
         for folder in sorted((ROOT / house).iterdir()):
             if (folder / "__init__.py").is_file() and folder.name not in LABELS:
-                found[f"{name}.{folder.name}"] = folder
-    return found
+                folders[f"{name}.{folder.name}"] = folder
+    return folders
 
 
 def imported(source: str, package: str) -> Iterator[str]:
@@ -65,15 +65,15 @@ def room_of(name: str, known: Mapping[str, Path]) -> str | None:
 def arrows() -> Arrows:
     """For each room those that it imports."""
     known = rooms()
-    found: dict[str, set[str]] = {name: set() for name in (PUBLIC, *known)}
+    imports: dict[str, set[str]] = {name: set() for name in (PUBLIC, *known)}
     for name, folder in known.items():
         for path in folder.rglob("*.py"):
             if ROOT / "conformance" / "tests" not in path.parents:
                 package = ".".join([name, *path.parent.relative_to(folder).parts])
-                found[name].update(filter(None, (room_of(n, known) for n in imported(path.read_text(), package))))
+                imports[name].update(filter(None, (room_of(n, known) for n in imported(path.read_text(), package))))
     public = (ROOT / "reference" / "__init__.py").read_text()
-    found[PUBLIC].update(filter(None, (room_of(name, known) for name in imported(public, PUBLIC))))
-    return {name: frozenset(to - {name}) for name, to in found.items()}
+    imports[PUBLIC].update(filter(None, (room_of(name, known) for name in imported(public, PUBLIC))))
+    return {name: frozenset(to - {name}) for name, to in imports.items()}
 
 
 def reached(start: str, graph: Arrows) -> frozenset[str]:

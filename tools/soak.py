@@ -67,10 +67,10 @@ def workloads(arch: str) -> dict[str, Callable[[], object]]:
 
     @qd.kernel
     def total(s: qd.f32) -> qd.f32:
-        found = 0.0
+        result = 0.0
         for i in many:
-            found += many[i] * s
-        return found
+            result += many[i] * s
+        return result
 
     return {
         "without arguments": store,

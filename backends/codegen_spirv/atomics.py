@@ -50,7 +50,7 @@ def _atomic(e: RegionEmitter, op: Op) -> None:
 
 
 def _plain(e: RegionEmitter, kind: str, address: Address, dtype: DType, *values: Num) -> Num:
-    """Load, combine, store: nobody else is there."""
+    """Load, combine, store: no other thread touches the element."""
     old = address.load(dtype)
     address.store(_combined(e, kind, dtype, old, values), dtype)
     return old
@@ -106,7 +106,7 @@ def _has_atomics(e: RegionEmitter, dtype: DType) -> bool:
 
 
 def _exchanged(e: RegionEmitter, kind: str, address: Address, dtype: DType, values: tuple[Num, ...]) -> Num:
-    """By compare-and-exchange on the bits, until nobody has come between; a narrow element in the word around it."""
+    """By compare-and-exchange on the bits, again while other threads interfere; a narrow element in its word."""
     c = e.c
     word = u64 if dtype.bits == 64 else u32
     if dtype.bits == 64:

@@ -30,8 +30,8 @@ def _applied(c: Code, function: Function, callee: int, args: Sequence[Num]) -> l
     operands, returns = [x.id for x in args], function.returns
     if len(returns) == 1:
         return [c.let(Spv.FunctionCall, returns[0], callee, *operands)]
-    whole = c.raw(Spv.FunctionCall, _result_type(c.m, function), callee, *operands)
-    return [c.let(Spv.CompositeExtract, dtype, whole, k) for k, dtype in enumerate(returns)]
+    results = c.raw(Spv.FunctionCall, _result_type(c.m, function), callee, *operands)
+    return [c.let(Spv.CompositeExtract, dtype, results, k) for k, dtype in enumerate(returns)]
 
 
 def _result_type(m: Module, function: Function) -> int:
@@ -43,7 +43,7 @@ def _function(m: Module, function: Function) -> int:
     """A library function, emitted when it is first called."""
     if function.name not in m.functions:
         fuses = all(m.traits.fma64 if dtype is f64 else m.traits.fma32 for dtype in function.returns)
-        m.functions[function.name] = _emitted(m, function, _body(m, function), quick=m.quick and not fuses)
+        m.functions[function.name] = _emitted(m, function, _body(m, function), fast=m.fast_paths and not fuses)
     return m.functions[function.name]
 
 
@@ -55,14 +55,14 @@ def _body(m: Module, function: Function) -> Region:
     return (builtin(f"{name}.wide.{dtype}") or function).body
 
 
-def _emitted(m: Module, function: Function, body: Region, quick: bool) -> int:
+def _emitted(m: Module, function: Function, body: Region, fast: bool) -> int:
     """A function of the module, with such a body.
 
-    If it is to be quick, rounding is done in ways that are right for nearly all numbers, and what is rare is left out;
-    where that may be wrong is noted, and then all is done again, in ways that are always right.
+    With `fast` it has a fast path: rounding is done in ways that are right for nearly all numbers, and cold paths are
+    left out. The fast path tells where it may be wrong, and then the full path computes the function again.
     """
     code = Code(m)
-    speculation = Speculation(code, function.builtin) if quick else None
+    speculation = Speculation(code, function.builtin) if fast else None
     e = RegionEmitter(code)
     params: list[int] = []
     for arg in body.args:
@@ -74,11 +74,11 @@ def _emitted(m: Module, function: Function, body: Region, quick: bool) -> int:
     values = e.run(body)
     if speculation is not None and speculation.can_reject:
         # with the function's own body, for drivers keep at hand what a variant has in common with itself
-        slow, args = _emitted(m, function, function.body, quick=False), e.all(body.args)
+        slow, args = _emitted(m, function, function.body, fast=False), e.all(body.args)
         values = code.either(speculation.rejected(), lambda: _applied(code, function, slow, args), lambda: values)
     result = _result_type(m, function)
-    whole = values[0].id if len(values) == 1 else code.raw(Spv.CompositeConstruct, result, *(v.id for v in values))
-    code.do(Spv.ReturnValue, whole)
+    returned = values[0].id if len(values) == 1 else code.raw(Spv.CompositeConstruct, result, *(v.id for v in values))
+    code.do(Spv.ReturnValue, returned)
     name = m.new()
     signature = m.signature(result, *(m.type(arg.dtype) for arg in function.body.args))
     m.add(code.function(name, result, signature, params))

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from adstack.ir.structure import Op, Value
 from adstack.ir.types import i64, u32, u64
 
-from .ahead import look_ahead
 from .assembly.code import Num, unsigned
+from .hoisted_checks import hoist_checks
 from .region import RegionEmitter, handles
 
 __all__: list[str] = []
@@ -34,14 +34,14 @@ def _if(e: RegionEmitter, op: Op) -> None:
 def _for(e: RegionEmitter, op: Op) -> None:
     (body,) = op.regions
     low, high, *start = e.all(op.operands)
-    ahead = look_ahead(e, op, low, high)
+    hoisted = hoist_checks(e, op, low, high)
     # turns are counted in 32 bits where they are few: to carry 64 from turn to turn costs twice as much
     few = low.dtype is i64 and e.few.issuperset(op.operands[:2])
     first, end = (e.c.const(0, u32), (low < high).choose(high - low, 0).resize(u32)) if few else (low, high)
 
     def turn(carried: Sequence[Num]) -> list[Num]:
         count, *values = carried
-        if ahead:
+        if hoisted:
             turns = count if few else count - low
             e.turns[id(body)] = turns.signed(unsigned(turns.dtype)).resize(u64)
         _bind(e, body.args, [low + count.resize(i64) if few else count, *values])

@@ -53,7 +53,7 @@ class RegionEmitter:
         machines: adstacks that count for themselves, made so far.
         sites: the site of each adstack in the heap, for the overflow record.
         checked, slots: per (region, group or part, index), that it was compared with the capacity, and the address.
-        evenly: per (region, part, index) for which a loop has looked ahead, the slot of its first turn, and how many
+        affine_slots: per (region, part, index) whose checks are hoisted, the slot of the first iteration, and how many
             bytes on that of the next one is.
         turns: per region, the number of the present turn (u64).
         few: integers of 64 bits that are certainly below 2^31, and not below -2^31.
@@ -69,7 +69,7 @@ class RegionEmitter:
         self.sites: dict[Value, int] = {}
         self.checked: dict[tuple[int, int, Value], bool] = {}
         self.slots: dict[tuple[int, int, Value], Address] = {}
-        self.evenly: dict[tuple[int, int, Value], tuple[Address, Num]] = {}
+        self.affine_slots: dict[tuple[int, int, Value], tuple[Address, Num]] = {}
         self.turns: dict[int, Num] = {}
         self.few: set[Value] = set()
         self.current: Region | None = None
@@ -142,7 +142,7 @@ class RegionEmitter:
         return self.all(self.region(region))
 
     def op(self, op: Op) -> None:
-        """Emit an op: whoever says how has registered with `handles`."""
+        """Emit an op: its emitter is registered with `handles`."""
         HANDLERS[op.name](self, op)
 
     def combine(self, name: str, dtype: DType, a: Num, b: Num) -> Num:

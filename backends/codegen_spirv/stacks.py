@@ -155,8 +155,8 @@ def _put(e: RegionEmitter, op: Op) -> None:
 def _slot(e: RegionEmitter, group: int, part: int, index: Value) -> Address:
     """The address of the slot at an index, which is kept inside the memory there is."""
     key = (id(e.current), part, index)
-    if key in e.evenly and key not in e.slots:
-        first, step = e.evenly[key]
+    if key in e.affine_slots and key not in e.slots:
+        first, step = e.affine_slots[key]
         e.slots[key] = first + e.turns[id(e.current)] * step
     elif key not in e.slots:
         number, last = e.index(index), e.rows.last(group)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from adstack.analysis.induction import values_in_32_bits
 from adstack.backends.shared.sites import Site
-from adstack.ir.structure import Op, Program, Task, Value
+from adstack.ir.structure import Op, Program, Task
 from adstack.ir.types import DType, i64, u32, u64
 
 from . import access, atomics, calls, checks, control, pure, random, stacks
@@ -93,7 +93,7 @@ class _TaskEmitter:
         self.out, self.number, self.task, self.section, self.debug = out, number, task, section, debug
         self.local_size = 1
         self.m = Module(traits)
-        self.m.quick = sum(op.name == "call" for op in task.body.walk()) <= _MOST_CALLS
+        self.m.fast_paths = sum(op.name == "call" for op in task.body.walk()) <= _MOST_CALLS
         self.c = Code(self.m)
         self.memory = memory_of(traits)
 

@@ -74,8 +74,8 @@ class Graph:
     def repeat(self, launches: int) -> None:
         """Launch all of it; the number of launches stands at an address."""
         at, count = 0, len(self.parts)
-        for made in self._executables:
-            made.settled = False  # its depths need not be those that stand
+        for executable in self._executables:
+            executable.settled = False  # its depths need not be those that stand
         for threads in self.threads:
             pool().start(threads)
         try:

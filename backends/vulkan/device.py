@@ -22,7 +22,7 @@ _COMPUTE = 2
 _SLICE = 20_000_000
 """Nanoseconds that one wait takes at most."""
 _TIMEOUT = 2
-_PATIENCE = 1e-4
+_SPIN_SECONDS = 1e-4
 _FUNCTIONS = (
     "vkAllocateDescriptorSets", "vkAllocateMemory", "vkBeginCommandBuffer", "vkBindBufferMemory",
     "vkCmdBindDescriptorSets", "vkCmdBindPipeline", "vkCmdCopyBuffer",
@@ -45,7 +45,7 @@ class Device:
         handle, queue: Vulkan's.
         vk: its functions: `device.vk["vkCmdDispatch"]`.
         submitted, finished: numbers of the last batch handed over, and of the last one known to be done.
-        patience: seconds for which it is watched before a thread sleeps; none where it needs the processor itself.
+        spin_seconds: for how long a waiting thread polls before it sleeps; 0 where the device is the processor.
     """
 
     def __init__(self, physical: Physical, made: Instance) -> None:
@@ -59,7 +59,7 @@ class Device:
         self.vk["vkGetDeviceQueue"](self.handle, family, 0, queue)
         self.queue = queue[0]
         self.submitted = self.finished = 0
-        self.patience = 0.0 if physical.is_cpu else _PATIENCE
+        self.spin_seconds = 0.0 if physical.is_cpu else _SPIN_SECONDS
         self._semaphore = self._timeline()
         self._semaphores = ffi().new("VkSemaphore *", self._semaphore)
         self._later: list[tuple[int, Callable[[], None]]] = []
@@ -131,7 +131,7 @@ class Device:
 
     def _watch(self, batch: int) -> None:
         """Look for a while whether a batch is done: waking up takes a thread longer than a short launch."""
-        end = time.perf_counter() + self.patience
+        end = time.perf_counter() + self.spin_seconds
         while time.perf_counter() < end and self._reached() < batch:
             pass
 

@@ -36,6 +36,31 @@ def fresh_runtime() -> Iterator[None]:
     qd.reset()
 
 
+@pytest.fixture
+def on_reference() -> None:
+    """The test runs on the interpreter."""
+    qd.init(arch=qd.reference)
+
+
+@pytest.fixture
+def on_cpu() -> None:
+    """The test runs on the CPU."""
+    qd.init(arch=qd.cpu)
+
+
+@pytest.fixture
+def on_vulkan() -> None:
+    """The test runs on a Vulkan device."""
+    qd.init(arch=qd.vulkan)
+
+
+@pytest.fixture
+def on_cuda_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test runs on the CUDA backend, whose device is played by the host."""
+    monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "host")
+    qd.init(arch=qd.cuda, offline_cache=False)
+
+
 _ON_VULKAN = ("vulkan", "codegen_spirv")
 """Folders of tests that run on a Vulkan device, or hand SPIR-V to its validator: CI has a driver that needs no GPU."""
 

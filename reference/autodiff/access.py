@@ -64,8 +64,8 @@ def checked(kernel: Kernel, names: Collection[str], counts: Callable[[Op], bool]
 class _Marking:
     """Rebuilds regions with marks."""
 
-    def __init__(self, made: Checked, counts: Callable[[Op], bool] | None) -> None:
-        self.made = made
+    def __init__(self, checked_kernel: Checked, counts: Callable[[Op], bool] | None) -> None:
+        self.kernel = checked_kernel
         self.counts = counts
         self.b = Builder()
 
@@ -78,13 +78,13 @@ class _Marking:
     def _op(self, op: Op) -> None:
         for inner in op.regions:
             self.region(inner)
-        mark = self.made.marks.get(op.attrs["place"].name) if op.name in ("load", "store", "atomic") else None
+        mark = self.kernel.marks.get(op.attrs["place"].name) if op.name in ("load", "store", "atomic") else None
         if mark is None or (op.name == "load" and self.counts is not None and not self.counts(op)):
             self.b.region.ops.append(op)
             return
         with self.b.at(op.loc):
-            number = self.b.const(len(self.made.sites), i32)
-            self.made.sites.append(op)
+            number = self.b.const(len(self.kernel.sites), i32)
+            self.kernel.sites.append(op)
             indices = op.operands[: mark.rank]
             if op.name == "load":
                 self.b.atomic("max", mark, indices, number)
@@ -101,7 +101,7 @@ class _Marking:
             wrong = b.emit("and", wrong, self._differs(op))
         report = Region()
         with b.into(report):
-            before = b.atomic("cas", self.made.record, [b.const(0, i32)], b.const(0, i32), b.const(1, i32))
+            before = b.atomic("cas", self.kernel.record, [b.const(0, i32)], b.const(0, i32), b.const(1, i32))
             b.if_(b.eq(before, b.const(0, i32)), self._entry([read, number, *indices]), _nothing(b))
             b.yield_()
         b.if_(wrong, report, _nothing(b))
@@ -120,7 +120,7 @@ class _Marking:
         entry = Region()
         with self.b.into(entry):
             for k, word in enumerate(words, 1):
-                self.b.store(self.made.record, [self.b.const(k, i32)], self.b.cast(word, i32))
+                self.b.store(self.kernel.record, [self.b.const(k, i32)], self.b.cast(word, i32))
             self.b.yield_()
         return entry
 

@@ -42,7 +42,7 @@ class LoopPlan:
         constant: how often it runs, if that is a number.
         state: one snapshot.
         once: what is copied once.
-        kept: what a trip keeps; `inner`: what a trip of the loops inside keeps that keep everything.
+        saved: what an iteration saves; `inner`: what an iteration of those loops inside saves that save everything.
         nested: the loops inside that are checkpointed, too.
     """
 
@@ -52,34 +52,34 @@ class LoopPlan:
     constant: int | None
     state: Rows
     once: Rows
-    kept: Rows
+    saved: Rows
     inner: Rows
     nested: tuple[LoopPlan, ...] = ()
 
-    def whole(self, checkpoints: Checkpoints) -> bool:
-        """Whether the loop is so short that it keeps everything, with all loops inside it."""
+    def in_full(self, checkpoints: Checkpoints) -> bool:
+        """Whether the loop is so short that it saves everything, with all loops inside it."""
         short = self.constant is not None and self.constant <= checkpoints.block
-        return short and all(loop.whole(checkpoints) for loop in self.nested)
+        return short and all(loop.in_full(checkpoints) for loop in self.nested)
 
     def block(self, checkpoints: Checkpoints) -> int:
-        """How many trips are reversed at a time."""
-        return checkpoints.block if all(loop.whole(checkpoints) for loop in self.nested) else 1
+        """How many iterations are reversed at a time."""
+        return checkpoints.block if all(loop.in_full(checkpoints) for loop in self.nested) else 1
 
     def rows(self, checkpoints: Checkpoints, inner: int) -> Rows:
         """Elements of each size."""
-        whole, block = self.whole(checkpoints), self.block(checkpoints)
-        trips = (self.constant or 0) if whole else block
-        own = [(trips, self.kept), (inner * trips, self.inner)]
-        # what runs in blocks of one trip is there once, whatever keeps everything once per trip of a block
+        in_full, block = self.in_full(checkpoints), self.block(checkpoints)
+        trips = (self.constant or 0) if in_full else block
+        own = [(trips, self.saved), (inner * trips, self.inner)]
+        # what runs in blocks of one iteration is there once, whatever saves everything once per iteration of a block
         own += [(trips, loop.rows(checkpoints, inner)) for loop in self.nested]
-        if not whole:
+        if not in_full:
             own += [(checkpoints.snapshots_of(self.constant, block), self.state), (1, self.once)]
         return _sum(*own)
 
     def told(self, checkpoints: Checkpoints) -> Iterator[str]:
         """Lines for people: of this loop, then of those inside."""
         where = f"loop at line {self.loc.line}"
-        if self.whole(checkpoints):
+        if self.in_full(checkpoints):
             yield f"{where}: {self.constant} trips, kept in full"
             return
         block = self.block(checkpoints)
@@ -129,29 +129,29 @@ class CheckpointPlan:
         return self.bytes(Checkpoints(1, 1, self.levels))
 
     def inner(self, checkpoints: Checkpoints, stride: int) -> int:
-        """How often the loops inside run, in a trip of a checkpointed one, that keep everything: read off a launch."""
+        """How often those loops run that save everything, in an iteration of a checkpointed one: read off a launch."""
         none, one = (self.bytes(checkpoints, inner) for inner in (0, 1))
         return 1 if none == one else max(1, -(-(stride - none) // (one - none)))
 
     def trips(self, stride: int, inner: int = 1) -> int:
         """The trip count, if it is the same for all loops, for which a lane takes so many bytes without checkpoints."""
-        whole = [replace(loop, constant=None, state={}, once={}, nested=()) for loop in self.loops]
-        each = CheckpointPlan(tuple(whole)).bytes(Checkpoints(1, 1), inner)
+        unbounded = [replace(loop, constant=None, state={}, once={}, nested=()) for loop in self.loops]
+        each = CheckpointPlan(tuple(unbounded)).bytes(Checkpoints(1, 1), inner)
         return max(1, -(-stride // max(1, each)))
 
     def choose(self, limit: int, trips: int = LONG, inner: int = 1) -> Checkpoints | None:
-        """The checkpoints for which the fewest trips run again; None if nothing fits into `limit` bytes per lane.
+        """The checkpoints for which the fewest iterations run again; None if nothing fits into `limit` bytes per lane.
 
         Args:
             limit: bytes of one lane.
-            trips: the greatest number of trips of a checkpointed loop.
-            inner: how often the loops inside it run, in one of its trips, at most.
+            trips: the greatest trip count of a checkpointed loop.
+            inner: how often the loops inside it run, in one of its iterations, at most.
         """
-        schemes = [made for block in _blocks(trips) if (made := self._most(limit, block, trips, inner)) is not None]
-        return min(schemes, key=lambda made: (self.again(made, trips), -made.block), default=None)
+        schemes = [scheme for block in _blocks(trips) if (scheme := self._most(limit, block, trips, inner)) is not None]
+        return min(schemes, key=lambda scheme: (self.again(scheme, trips), -scheme.block), default=None)
 
     def again(self, checkpoints: Checkpoints, trips: int = LONG) -> int:
-        """How many trips run only to get further, of each level of a nest in which every loop has so many."""
+        """How many iterations run only to get further, of each level of a nest in which every loop has so many."""
         again = checkpoints.block * forward_blocks(-(-trips // checkpoints.block), checkpoints.snapshots)
         return again + (self.depth - 1) * forward_blocks(trips, checkpoints.snapshots)
 
@@ -166,8 +166,8 @@ class CheckpointPlan:
 
     def told(self, checkpoints: Checkpoints) -> tuple[str, ...]:
         """A line for each loop."""
-        kept = (f"line {reason.loc.line}: {reason.message}" for reason in self.refused if reason.loc is not None)
-        return (*(line for loop in self.loops for line in loop.told(checkpoints)), *kept)
+        refused = (f"line {reason.loc.line}: {reason.message}" for reason in self.refused if reason.loc is not None)
+        return (*(line for loop in self.loops for line in loop.told(checkpoints)), *refused)
 
 
 def plan_checkpoints(
@@ -202,11 +202,11 @@ def _task(number: int, op: Op) -> int:
 
 def _blocks(trips: int) -> list[int]:
     """Sizes of blocks to try: powers of two and what lies between."""
-    found, size = [], 1
+    sizes, size = [], 1
     while size < trips:
-        found += [size, size + size // 2] if size > 1 else [size]
+        sizes += [size, size + size // 2] if size > 1 else [size]
         size *= 2
-    return [size for size in found if size < trips] + [max(1, trips)]
+    return [size for size in sizes if size < trips] + [max(1, trips)]
 
 
 # ---- elements

@@ -46,17 +46,17 @@ def seen(kernel: Kernel, names: Collection[str]) -> Seen:
     return marked
 
 
-def _mark(region: Region, b: Builder, made: Seen) -> None:
+def _mark(region: Region, b: Builder, marked: Seen) -> None:
     ops, region.ops = region.ops, []
     with b.into(region):
         for op in ops:
             for inner in op.regions:
-                _mark(inner, b, made)
-            mark = made.marks.get(op.attrs["place"].name) if op.name == "load" else None
+                _mark(inner, b, marked)
+            mark = marked.marks.get(op.attrs["place"].name) if op.name == "load" else None
             if mark is not None:
                 with b.at(op.loc):
-                    b.atomic("max", mark, op.operands, b.const(len(made.sites), i32))
-                made.sites.append(op)
+                    b.atomic("max", mark, op.operands, b.const(len(marked.sites), i32))
+                marked.sites.append(op)
             region.ops.append(op)
 
 

@@ -26,7 +26,7 @@ ASSOCIATIVE_ON_INTEGERS: Final = frozenset({"add", "mul"})
 
 
 def combine(kind: str, to: DType, flat: Array, at: Array, operands: list[Array], wanted: bool) -> Array | None:
-    """`flat[at] = meaning(flat[at], *operands)` lane by lane; the old values, unless nobody wants them."""
+    """`flat[at] = meaning(flat[at], *operands)` lane by lane; gives the old values, or None if they are unused."""
     if not wanted and kind in SCATTERS:
         SCATTERS[kind].at(flat, at, operands[0])
         return None
@@ -49,7 +49,7 @@ class Queues:
         order: the lanes, queue after queue.
         starts: where each queue begins in `order`.
         lengths: how long each queue is.
-        turn: for each lane of `order`, how many are before it in its queue.
+        position: for each lane of `order`, how many are before it in its queue.
     """
 
     def __init__(self, at: Array) -> None:
@@ -57,24 +57,24 @@ class Queues:
         ordered = at[self.order]
         self.starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
         self.lengths = np.diff(np.append(self.starts, len(at)))
-        self.turn = np.arange(len(at)) - np.repeat(self.starts, self.lengths)
+        self.position = np.arange(len(at)) - np.repeat(self.starts, self.lengths)
 
 
 def scan(meaning: Meaning, to: DType, flat: Array, at: Array, operand: Array) -> Array:
     """All lanes at once, for an associative meaning: after step k each lane has combined with the 2^k before it."""
     queues = Queues(at)
-    order, starts, turn = queues.order, queues.starts, queues.turn
+    order, starts, position = queues.order, queues.starts, queues.position
     elements = at[order[starts]]
     total = operand[order]
     old = np.empty(len(at), to.numpy)
     old[starts] = flat[elements]
     total[starts] = meaning(to, old[starts], total[starts])
-    reach = 1
-    while reach < queues.lengths.max():
-        late = np.flatnonzero(turn >= reach)
-        total[late] = meaning(to, total[late - reach], total[late])
-        reach *= 2
-    later = np.flatnonzero(turn)
+    distance = 1
+    while distance < queues.lengths.max():
+        late = np.flatnonzero(position >= distance)
+        total[late] = meaning(to, total[late - distance], total[late])
+        distance *= 2
+    later = np.flatnonzero(position)
     old[later] = total[later - 1]
     flat[elements] = total[starts + queues.lengths - 1]
     in_order_of_lanes = np.empty_like(old)
@@ -88,7 +88,7 @@ def rounds(at: Array) -> Iterator[Array | slice]:
         yield slice(None)
         return
     queues = Queues(at)
-    by_turn = queues.order[np.argsort(queues.turn, kind="stable")]
-    ends = np.cumsum(np.bincount(queues.turn))
+    by_position = queues.order[np.argsort(queues.position, kind="stable")]
+    ends = np.cumsum(np.bincount(queues.position))
     for start, end in zip([0, *ends[:-1]], ends, strict=True):
-        yield by_turn[start:end]
+        yield by_position[start:end]

@@ -22,7 +22,7 @@ def bind(places: Mapping[str, Place], buffers: Mapping[str, Array]) -> dict[str,
 
 
 def _is_own(place: Place, buffers: Mapping[str, Array]) -> bool:
-    """Whether these are depths that nobody wants to keep."""
+    """Whether these are depths for which the caller has no memory."""
     return place.kind == "depths" and place.name not in buffers
 
 

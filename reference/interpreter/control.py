@@ -95,7 +95,7 @@ def for_(op: Op, scope: Scope) -> Step:
         assign(frame, carried, [values[slot] for slot in inits])
         trips = trip_counts(values[lo], values[hi])
         if len(trips) == 1:
-            turn(frame, body, int(trips.item()))
+            repeat(frame, body, int(trips.item()))
             results = [values[slot] for slot in carried]
         else:
             results = ragged(frame, body, trips, types)
@@ -109,7 +109,7 @@ def trip_counts(lo: Array, hi: Array) -> Array:
     return np.where(lo < hi, unsigned_view(hi - lo), 0).astype(np.uint64)
 
 
-def turn(frame: Frame, body: Code, times: int) -> None:
+def repeat(frame: Frame, body: Code, times: int) -> None:
     """Run a loop's body `times` times; its argument slots hold the index and carried values before and after."""
     values = frame.values
     index, *carried = body.args
@@ -125,7 +125,7 @@ def ragged(frame: Frame, body: Code, trips: Array, types: Sequence[DType]) -> li
     merge, live, at, left = Merge(frame.count, types), frame, np.arange(frame.count), trips
     while True:
         least = left.min()
-        turn(live, body, int(least))
+        repeat(live, body, int(least))
         ends, stays = np.flatnonzero(left == least), np.flatnonzero(left != least)
         merge.put(at[ends], pick([live.values[slot] for slot in carried], ends))
         if not len(stays):

@@ -1,8 +1,8 @@
 """The race detector: two iterations of one parallel loop that touch one element, one of them writing, not both atomic.
 
 It remembers, per element, who read, wrote and updated it since the loop began. Of writers one is enough: a second one
-is already a race. Of readers and of atomic updaters two different ones are kept, so that whoever comes next, there is a
-conflict with one of them if there is a conflict at all. Places that share memory share what is remembered.
+is already a race. Two different readers and two different atomic updaters are remembered: if the next access conflicts
+with any, it conflicts with one of these. Places that share memory share what is remembered.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CONFLICTS = {
 
 
 class Record:
-    """Up to two iterations, and the numbers of their source lines, per element of a memory; -1 is nobody."""
+    """Up to two iterations, and the numbers of their source lines, per element of a memory; -1 is none."""
 
     def __init__(self, size: int) -> None:
         self.who = np.full((2, size), -1, np.int64)
@@ -57,7 +57,7 @@ class Record:
             at, who = at[others], who[others]
 
     def conflict(self, at: Array, who: Array) -> tuple[int, int, int] | None:
-        """The first lane whose element somebody else touched: the lane's position, who, and the line's number."""
+        """The first lane whose element another iteration touched: its position, that iteration, the line's number."""
         for row in (0, 1):
             other = self.who[row, at]
             clash = (other >= 0) & (other != who)

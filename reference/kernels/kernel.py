@@ -45,6 +45,9 @@ MOST: Final = 32
 MOST_SHORTCUTS: Final = 8
 """How many kinds of calls are tried one after another in machine code."""
 
+_FAILURES = (AdstackError, RecursionError, MemoryError, ctypes.ArgumentError)
+"""What a call may fail with; ctypes wraps a MemoryError in an error of its own."""
+
 
 class Kernel(ByName):
     """A kernel: compiled when it is first called with arguments of a new kind, launched by each call.
@@ -83,15 +86,9 @@ class Kernel(ByName):
                 return self._call(args, kwargs)
         except InternalError:
             raise
-        except AdstackError as error:
-            # the way through the compiler or the backend says nothing about the user's mistake: the message does
-            raise _shown(error) from error.__cause__
-        except RecursionError as error:
-            raise self._short_of_stack() from error
-        except (MemoryError, ctypes.ArgumentError) as error:
-            if isinstance(error, ctypes.ArgumentError) and "MemoryError" not in str(error):
-                raise
-            raise self._short_of_memory() from error
+        except _FAILURES as error:
+            shown = self._shown(error)
+            raise shown from shown.__cause__
 
     def _short_of_stack(self) -> AdstackRuntimeError:
         return AdstackRuntimeError(
@@ -111,14 +108,20 @@ class Kernel(ByName):
             yield
         except InternalError:
             raise
-        except AdstackError as error:
-            raise _shown(error) from error.__cause__
-        except RecursionError as error:
-            raise self._short_of_stack() from error
-        except (MemoryError, ctypes.ArgumentError) as error:
-            if isinstance(error, ctypes.ArgumentError) and "MemoryError" not in str(error):
-                raise
-            raise self._short_of_memory() from error
+        except _FAILURES as error:
+            shown = self._shown(error)
+            raise shown from shown.__cause__
+
+    def _shown(self, error: Exception) -> Exception:
+        """The error to raise in place of one of `_FAILURES`, with its cause."""
+        if isinstance(error, AdstackError):
+            # the way through the compiler or the backend says nothing about the user's mistake: the message does
+            return _without_traceback(error)
+        if isinstance(error, ctypes.ArgumentError) and "MemoryError" not in str(error):
+            return error
+        shown = self._short_of_stack() if isinstance(error, RecursionError) else self._short_of_memory()
+        shown.__cause__ = error
+        return shown
 
     def _short_of_memory(self) -> AdstackMemoryError:
         return AdstackMemoryError(
@@ -367,7 +370,7 @@ def _names_of(frame: FrameType | None) -> Mapping[str, object]:
     return {} if caller is None else caller.f_locals
 
 
-def _shown(error: AdstackError) -> AdstackError:
+def _without_traceback(error: AdstackError) -> AdstackError:
     """An error without the way that it took through adstack, unless the user wants to see that."""
     runtime = state.active()
     return error if runtime is not None and runtime.options.print_full_traceback else error.with_traceback(None)

@@ -224,7 +224,7 @@ def element(run: Recorder, op: Op, frame: Lanes) -> tuple[Storage, Array]:
 
 @handles(ops.ATOMIC)
 def atomic(run: Recorder, op: Op, frame: Lanes) -> None:
-    """Combine: all lanes at once if they add and nobody looks at the old values, else one after another."""
+    """Combine: all lanes at once if they add and the old values are unused, else one after another."""
     place, kind = op.attrs["place"], op.attrs["kind"]
     storage, at = run.places[place.name], located(run, op, frame)
     operands = run.nodes(op.operands[place.rank :])

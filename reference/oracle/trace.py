@@ -174,7 +174,7 @@ class Atomic:
         chosen: positions of the group in the frame.
         at: the element of each lane of the group.
         old: the elements before.
-        result: who gets the old elements; None if nobody wants them.
+        result: the node of the old elements; None if they are unused.
     """
 
     frame: Lanes

@@ -16,7 +16,7 @@ import numpy as np
 from .. import interpreter
 from ..ir.location import Loc
 from ..ir.ops import WAYS
-from ..ir.structure import Op, Task
+from ..ir.structure import Op, Task, Value
 from ..ir.types import DType
 from ..sizing.size import Size
 from ..sizing.text import Speller

@@ -156,7 +156,7 @@ def plus(*terms: SizeExpr | None) -> SizeExpr | None:
 
 
 def total(*terms: SizeExpr) -> SizeExpr:
-    """A sum, constants gathered."""
+    """A sum, its constants folded into one."""
     parts: list[SizeExpr] = []
     constant = 0
     for term in terms:

@@ -35,7 +35,7 @@ def claim_formula(dependence: Dependence, sized: Sequence[Value]) -> SizeExpr | 
 
 
 def insert_claim(task: Task, expr: SizeExpr, depths: Place, number: int) -> None:
-    """Let each iteration say, ahead of its stacks, whether it pushes; an element of the depths is how many do."""
+    """Insert a `stack.claim` before the stacks: whether the iteration pushes. Element `number` is how many do."""
     *header, loop, _ = task.body.ops
     ops = loop.regions[0].ops
     at = next(k for k, op in enumerate(ops) if op.name == "stack.alloca")

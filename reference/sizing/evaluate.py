@@ -1,7 +1,7 @@
 """Formulas evaluated on the host, in Python's integers: another way than the sizers', to check them.
 
 Numbers of the program are computed in their own types, by the table of operations, one thread at a time. It is made to
-be right, not quick.
+be right, not fast.
 """
 
 from __future__ import annotations

@@ -65,5 +65,5 @@ def machine() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.processor() or platform.machine()
-    found = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return f"{found[0] if found else platform.machine()}, LLVM vectors of 512 bits" if found else platform.machine()
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{models[0]}, LLVM vectors of 512 bits" if models else platform.machine()

@@ -60,12 +60,12 @@ class _Flagging:
             self._note(self.b.emit("not", operands[0]))
             self.values.update(zip(op.results, self._run(op.regions[0]), strict=True))
             return
-        made = self.b.append(op.name, operands, [op.result.type], op.attrs)
-        self.values[op.result] = made.result
+        copy = self.b.append(op.name, operands, [op.result.type], op.attrs)
+        self.values[op.result] = copy.result
         if op.name == "fma":
-            self._look(operands, made.result)
+            self._look(operands, copy.result)
         elif op.name == "const" and op.result.dtype is f32 and abs(math.frexp(op.attrs["value"])[0]) == 0.5:
-            self.powers.add(made.result)
+            self.powers.add(copy.result)
 
     def _look(self, operands: Sequence[Value], result: Value) -> None:
         b = self.b
@@ -122,8 +122,8 @@ def binade(exponent: int) -> Array:
 def main(names: Sequence[str]) -> None:
     """One line for each."""
     for name in names:
-        found = widest(f"{name}.f32")
-        print(name, "-" if found is None else f"{found[0].hex()} {found[1].hex()}", flush=True)
+        interval = widest(f"{name}.f32")
+        print(name, "-" if interval is None else f"{interval[0].hex()} {interval[1].hex()}", flush=True)
 
 
 if __name__ == "__main__":

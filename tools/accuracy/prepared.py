@@ -33,11 +33,11 @@ def text_of(function: Function) -> str:
 
 def write(folder: Path = FOLDER) -> None:
     """Write every file, and remove those of functions that are no more."""
-    made = {f"{name}.ir": text for name, text in texts().items()}
+    files = {f"{name}.ir": text for name, text in texts().items()}
     for path in folder.glob("*.ir"):
-        if path.name not in made:
+        if path.name not in files:
             path.unlink()
-    for name, text in made.items():
+    for name, text in files.items():
         (folder / name).write_text(text, "ascii")
 
 

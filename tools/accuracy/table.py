@@ -23,13 +23,13 @@ def tables() -> str:
 
 
 def _table(dtype: DType) -> Iterator[str]:
-    found = [r for name in TRUTH if (r := load(name, dtype)) is not None]
-    if not found:
+    records = [r for name in TRUTH if (r := load(name, dtype)) is not None]
+    if not records:
         return
     yield f"**{dtype}**\n"
     yield "| function | max ulp | at | tried | by mpmath | float ops | all ops | ns | numpy's ns |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
-    yield from map(_row, found)
+    yield from map(_row, records)
     yield ""
 
 

@@ -81,8 +81,8 @@ def run(part: Part, seconds: float, log: TextIO) -> Record:
         )
         code, said = done.returncode, done.stdout
     except subprocess.TimeoutExpired as late:
-        found = late.stdout or b""
-        code, said = 124, found.decode(errors="replace") if isinstance(found, bytes) else found
+        output = late.stdout or b""
+        code, said = 124, output.decode(errors="replace") if isinstance(output, bytes) else output
     except OSError as error:
         code, said = 127, str(error)
     log.write(said + "\n")
@@ -116,7 +116,7 @@ def main() -> int:
             (asked.out / NAME).write_text(json.dumps(results(asked.out, files, summary), indent=1) + "\n")
             print(part.name, summary[part.name]["code"], summary[part.name].get("seconds"), flush=True)
             print(summary[part.name]["end"][-1500:], flush=True)
-    return int(any(found["code"] for found in summary.values()))
+    return int(any(part["code"] for part in summary.values()))
 
 
 if __name__ == "__main__":

@@ -80,8 +80,8 @@ class Torch(Guest):
         return self.np.tensor(values, device="cuda")
 
     def read(self, array: Foreign) -> list[float]:
-        found: list[float] = array.detach().cpu().numpy().tolist()
-        return found
+        values: list[float] = array.detach().cpu().numpy().tolist()
+        return values
 
     def copied(self, array: Foreign) -> Foreign:
         return array.clone()
@@ -108,8 +108,8 @@ class Cupy(Guest):
         return self.np.asarray(values)
 
     def read(self, array: Foreign) -> list[float]:
-        found: list[float] = array.get().tolist()
-        return found
+        values: list[float] = array.get().tolist()
+        return values
 
     def copied(self, array: Foreign) -> Foreign:
         return array.copy()
@@ -134,11 +134,11 @@ def numbers() -> Foreign:
     return np.arange(N, dtype=np.float32)
 
 
-def same(found: list[float], wanted: Foreign) -> None:
+def same(values: list[float], wanted: Foreign) -> None:
     """AssertionError where they differ."""
     expected = np.broadcast_to(np.asarray(wanted, np.float32), N).tolist()
-    wrong = [k for k in range(N) if found[k] != expected[k]]
-    assert not wrong, f"{len(wrong)} elements differ, first {wrong[0]}: {found[wrong[0]]}, not {expected[wrong[0]]}"
+    wrong = [k for k in range(N) if values[k] != expected[k]]
+    assert not wrong, f"{len(wrong)} elements differ, first {wrong[0]}: {values[wrong[0]]}, not {expected[wrong[0]]}"
 
 
 def argument_in_place(guest: Guest) -> None:
@@ -327,10 +327,10 @@ def checks() -> dict[str, str]:
 
 def main(file: str) -> int:
     """Write what came of them, as JSON; 0 if nothing is wrong."""
-    found = checks()
-    Path(file).write_text(json.dumps(found, indent=1))
-    print(json.dumps(found, indent=1))
-    return int(any(said.startswith("wrong") for said in found.values()))
+    results = checks()
+    Path(file).write_text(json.dumps(results, indent=1))
+    print(json.dumps(results, indent=1))
+    return int(any(said.startswith("wrong") for said in results.values()))
 
 
 if __name__ == "__main__":

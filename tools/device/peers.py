@@ -53,17 +53,17 @@ def one(name: str, arch: str, pythons: Mapping[str, str], seconds: float) -> Rec
             said = f"no answer in {seconds} s"
         except OSError as error:
             said = str(error)
-        found: Record = json.loads(file.read_text()) if file.is_file() else {}
-    return found | ({"missing": said} if said else {})
+        record: Record = json.loads(file.read_text()) if file.is_file() else {}
+    return record | ({"missing": said} if said else {})
 
 
 def least(runs: list[Record]) -> dict[str, float]:
     """The least figure of each row of all runs."""
-    found: dict[str, float] = {}
+    figures: dict[str, float] = {}
     for run in runs:
         for row, value in _rows(run):
-            found[row] = min(value, found.get(row, value))
-    return found
+            figures[row] = min(value, figures.get(row, value))
+    return figures
 
 
 def _rows(run: Record) -> list[tuple[str, float]]:
@@ -98,9 +98,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=90, help="for one run (default %(default)s)")
     asked = parser.parse_args()
     pythons = dict(pair.split("=", 1) for pair in asked.python)
-    found: dict[str, Record] = {name: {"runs": []} for name in asked.only or NAMES}
+    records: dict[str, Record] = {name: {"runs": []} for name in asked.only or NAMES}
     for _ in range(asked.rounds):
-        for name, about in found.items():
+        for name, about in records.items():
             if "missing" in about:
                 continue  # it won't come
             run = one(name, asked.arch, pythons, asked.seconds)
@@ -108,9 +108,9 @@ def main() -> int:
             about["least"] = least(about["runs"])
             if "missing" in run:
                 about["missing"] = run["missing"]
-            asked.file.write_text(json.dumps({"unit": "us of dispatch, ms of others", "peers": found}, indent=1))
-    print(table(found))
-    return int("missing" in found.get("adstack", {}))
+            asked.file.write_text(json.dumps({"unit": "us of dispatch, ms of others", "peers": records}, indent=1))
+    print(table(records))
+    return int("missing" in records.get("adstack", {}))
 
 
 if __name__ == "__main__":

@@ -58,36 +58,36 @@ def timed(call: Callable[[], object], sync: Callable[[], object], calls: int, ro
     """Seconds per call, the median of rounds that end with everything finished."""
     call()
     sync()
-    found = []
+    samples = []
     for _ in range(rounds):
         start = time.perf_counter()
         for _ in range(calls):
             call()
         sync()
-        found.append((time.perf_counter() - start) / calls)
-    return statistics.median(found)
+        samples.append((time.perf_counter() - start) / calls)
+    return statistics.median(samples)
 
 
 def measured(subject: Subject, name: str, version: str, file: str) -> int:
     """Write the figures of all rows, as JSON, after each group; what a group can't do is told in its place."""
-    found: Figures = {"module": name, "version": version}
+    figures: Figures = {"module": name, "version": version}
     for group in CALLS:
         try:
             prepared = getattr(subject, group)()
             rows, more = prepared if isinstance(prepared, tuple) else (prepared, {})
             scale, calls = SCALES[group], CALLS[group]
-            found[group] = {row: scale * timed(call, subject.sync, calls) for row, call in rows.items()} | more
+            figures[group] = {row: scale * timed(call, subject.sync, calls) for row, call in rows.items()} | more
         except Exception as error:  # noqa: BLE001 - whatever it is, it is what came of this group
-            found[group] = {"error": f"{type(error).__name__}: {error}"}
-        Path(file).write_text(json.dumps(found, indent=1))
-    print(json.dumps(found))
+            figures[group] = {"error": f"{type(error).__name__}: {error}"}
+        Path(file).write_text(json.dumps(figures, indent=1))
+    print(json.dumps(figures))
     return 0
 
 
 def starts() -> Array:
     """What the recurrence begins with."""
-    found: Array = (np.arange(N, dtype=np.float32) % 1000) / np.float32(1000)
-    return found
+    values: Array = (np.arange(N, dtype=np.float32) % 1000) / np.float32(1000)
+    return values
 
 
 def recurrence_gradient() -> Array:

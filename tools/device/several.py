@@ -68,25 +68,25 @@ def _filling(arch: str, variable: str, device: int) -> Iterator[str]:
 
 def chosen(variable: str, taken: Callable[[], list[int]]) -> Record:
     """What each value of a variable led to: MiB more than before on each device, or an error; whether it works."""
-    found: Record = {}
+    results: Record = {}
     places = []
     for device in range(len(taken())):
         before, start = taken(), time.monotonic()
         with _filling(VARIABLES[variable], variable, device) as error:
             seconds = round(time.monotonic() - start, 1)
             more = [now - then for now, then in zip(taken(), before, strict=True)]
-        found[str(device)] = {"error": error} if error else {"MiB more on each device": more, "seconds": seconds}
+        results[str(device)] = {"error": error} if error else {"MiB more on each device": more, "seconds": seconds}
         places.append([at for at, mib in enumerate(more) if mib >= _MIB and not error])
     distinct = {place for place, *others in filter(None, places) if not others}
-    return {**found, "works": len(distinct) == len(places)}
+    return {**results, "works": len(distinct) == len(places)}
 
 
 def main(file: str) -> int:
     """Try all variables, and keep what was found; 1 if one does not work."""
-    found = {variable: chosen(variable, used) for variable in VARIABLES}
-    Path(file).write_text(json.dumps(found, indent=1) + "\n")
-    print(json.dumps(found, indent=1))
-    return int(not all(one["works"] for one in found.values()))
+    results = {variable: chosen(variable, used) for variable in VARIABLES}
+    Path(file).write_text(json.dumps(results, indent=1) + "\n")
+    print(json.dumps(results, indent=1))
+    return int(not all(one["works"] for one in results.values()))
 
 
 if __name__ == "__main__":

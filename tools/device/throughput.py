@@ -129,9 +129,9 @@ def main(arch: str, file: str, module: str = "") -> int:
     globals()["qd"] = importlib.import_module(name)
     measured(Language(arch, {} if name == "adstack" else _PEER_OPTIONS), name, _version(), file)
     if not module:
-        found = json.loads(Path(file).read_text())
-        found["blocks"] = blocks(arch)
-        Path(file).write_text(json.dumps(found, indent=1))
+        figures = json.loads(Path(file).read_text())
+        figures["blocks"] = blocks(arch)
+        Path(file).write_text(json.dumps(figures, indent=1))
     return 0
 
 

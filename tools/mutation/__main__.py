@@ -94,19 +94,19 @@ def _hints(target: Path) -> dict[tuple[str, str], str]:
     return {(row, change): by for row, changes in rows.items() for change, by in changes.items()}
 
 
-def _tried(target: str, found: list[Wrong], jobs: int, file: Path) -> _Teller:
+def _tried(target: str, chosen_edits: list[Wrong], jobs: int, file: Path) -> _Teller:
     os.environ["CI"] = "1"  # hypothesis repeats itself
-    tell = _Teller(len(found))
+    tell = _Teller(len(chosen_edits))
     folder = ROOT / "conformance" / "tests"
     if target == "autodiff":
-        edits = [mutant for mutant in found if isinstance(mutant, Edit)]
-        made = autodiff.mutants_of(edits)
-        judged(made, jobs, tell, folder, autodiff.TESTS, autodiff.order(_hints(file)))
+        edits = [mutant for mutant in chosen_edits if isinstance(mutant, Edit)]
+        mutated = autodiff.mutants_of(edits)
+        judged(mutated, jobs, tell, folder, autodiff.TESTS, autodiff.order(_hints(file)))
         killers = {verdict.by for verdict in tell.results}
         judged([control()], 1, tell, folder, autodiff.TESTS, lambda item, _: 0 if item.nodeid in killers else None)
     else:
-        made = [mutant for mutant in found if isinstance(mutant, Mutant)]
-        judged([control(), *made], jobs, tell, folder, TESTS)
+        mutated = [mutant for mutant in chosen_edits if isinstance(mutant, Mutant)]
+        judged([control(), *mutated], jobs, tell, folder, TESTS)
     return tell
 
 
@@ -121,9 +121,9 @@ def main(target: str, rows: str, only: tuple[str, ...], jobs: int, file: Path | 
     file = file.absolute() if file else ROOT / "conformance" / "results" / RESULTS[target]
     everything: Sequence[Wrong] = autodiff.edits() if target == "autodiff" else list(mutants())
     commit = _commit()
-    found = chosen(rows, only, everything)
+    chosen_edits = chosen(rows, only, everything)
     try:
-        tell = _tried(target, found, jobs, file)
+        tell = _tried(target, chosen_edits, jobs, file)
     except StaleEditError as error:
         click.echo(str(error), err=True)
         sys.exit(2)

@@ -69,9 +69,9 @@ def edits(reference: Path = REFERENCE) -> list[Edit]:
 
 def stale(reference: Path = REFERENCE) -> list[str]:
     """What is wrong with edits: snippets that are gone, and edits of one row with one name."""
-    found = edits(reference)
-    wrong = [told for edit in found if (told := _problem(edit, reference))]
-    names = [(edit.row, edit.change) for edit in found]
+    known = edits(reference)
+    wrong = [told for edit in known if (told := _problem(edit, reference))]
+    names = [(edit.row, edit.change) for edit in known]
     return wrong + [f"{row}: {change}: twice" for row, change in sorted({n for n in names if names.count(n) > 1})]
 
 

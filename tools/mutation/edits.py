@@ -48,7 +48,7 @@ class Edit:
 
 def read_edits(path: Path) -> list[Edit]:
     """The edits in a text file."""
-    found: list[Edit] = []
+    edits: list[Edit] = []
     file, title = "", ""
     lines: dict[str, list[str]] = {"-": [], "+": []}
     for line in [*path.read_text().splitlines(), "@ end: end"]:
@@ -56,7 +56,7 @@ def read_edits(path: Path) -> list[Edit]:
         if mark in ("===", "@") and lines["-"]:
             where, _, change = title.partition(": ")
             old, new = ("".join(f"{text}\n" for text in lines[sign]) for sign in "-+")
-            found.append(Edit(file, where, change, old, new, f"{file} {where}"))
+            edits.append(Edit(file, where, change, old, new, f"{file} {where}"))
             lines = {"-": [], "+": []}
         if mark == "===":
             file = text
@@ -66,7 +66,7 @@ def read_edits(path: Path) -> list[Edit]:
             lines[mark].append(text)
         elif mark not in ("", "#"):
             raise StaleEditError(f"{path.name}: {line!r} is no line of an edit")
-    return found
+    return edits
 
 
 def applied(source: str, edit: Edit) -> str:
@@ -81,9 +81,9 @@ def applied(source: str, edit: Edit) -> str:
     margin = min(len(line) - len(line.lstrip()) for line in lines[start:end] if line.strip())
     # the least indented line of the edit may be one of the new ones
     inset = min(len(line) - len(line.lstrip()) for line in edit.old.splitlines() if line.strip())
-    made = "".join([*lines[:start], indent(edit.new, " " * (margin - inset)), *lines[end:]])
-    _check(edit, made)
-    return made
+    edited = "".join([*lines[:start], indent(edit.new, " " * (margin - inset)), *lines[end:]])
+    _check(edit, edited)
+    return edited
 
 
 def _places(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
@@ -93,11 +93,11 @@ def _places(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
     return [k for k in range(len(lines) - count + 1) if dedent("".join(lines[k : k + count])) == text]
 
 
-def _check(edit: Edit, made: str) -> None:
+def _check(edit: Edit, edited: str) -> None:
     if edit.old.split() == edit.new.split():
         raise StaleEditError(f"{_name(edit)}: nothing changes:\n{edit.old}")
     try:
-        ast.parse(made)
+        ast.parse(edited)
     except SyntaxError as error:
         raise StaleEditError(f"{_name(edit)}: what it makes is no program: {error.msg}") from None
 
@@ -114,15 +114,15 @@ def _parsed(source: str) -> ast.Module:
 def span(source: str, where: str) -> tuple[int, int]:
     """The lines of the definition of a name, from 0, the last one excluded."""
     body: Sequence[ast.stmt] = _parsed(source).body
-    found: ast.stmt | None = None
+    statement: ast.stmt | None = None
     for name in where.split("."):
-        found = next((node for node in body if name in defined(node)), None)
-        if found is None:
+        statement = next((node for node in body if name in defined(node)), None)
+        if statement is None:
             raise StaleEditError(f"there is no {where}")
-        body = getattr(found, "body", ())
-    assert found is not None
-    assert found.end_lineno is not None
-    return found.lineno - 1, found.end_lineno
+        body = getattr(statement, "body", ())
+    assert statement is not None
+    assert statement.end_lineno is not None
+    return statement.lineno - 1, statement.end_lineno
 
 
 def defined(node: ast.stmt) -> list[str]:

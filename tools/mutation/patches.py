@@ -24,12 +24,12 @@ __all__ = ["patch"]
 def patch(edit: Edit, reference: Path) -> Callable[[], None]:
     """What makes the edit in the process that calls it, for good; StaleEditError if it can't be made."""
     source = (reference / edit.file).read_text()
-    made = applied(source, edit)
+    edited = applied(source, edit)
     name = ".".join(("adstack", *Path(edit.file).with_suffix("").parts))
-    first, _ = span(made, edit.where)
-    statement = next(node for node in ast.parse(made).body if node.lineno <= first + 1 <= (node.end_lineno or 0))
+    first, _ = span(edited, edit.where)
+    statement = next(node for node in ast.parse(edited).body if node.lineno <= first + 1 <= (node.end_lineno or 0))
     if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
-        code = _code(compile(made, str(reference / edit.file), "exec"), edit.where.split("."))
+        code = _code(compile(edited, str(reference / edit.file), "exec"), edit.where.split("."))
         return lambda: setattr(_function(importlib.import_module(name), edit), "__code__", code)
     return lambda: _define(importlib.import_module(name), edit.where, statement)
 
@@ -43,15 +43,17 @@ def _code(code: CodeType, names: list[str]) -> CodeType:
 
 def _function(module: Any, edit: Edit) -> FunctionType:
     """The function itself, behind what decorates it."""
-    found: Any = module
+    function: Any = module
     for name in edit.where.split("."):
-        found = inspect.getattr_static(found, name)
-    if isinstance(found, (classmethod, staticmethod)):
-        found = found.__func__
-    found = inspect.unwrap(found.fget if isinstance(found, property) and found.fget is not None else found)
-    if not isinstance(found, FunctionType):
+        function = inspect.getattr_static(function, name)
+    if isinstance(function, (classmethod, staticmethod)):
+        function = function.__func__
+    function = inspect.unwrap(
+        function.fget if isinstance(function, property) and function.fget is not None else function
+    )
+    if not isinstance(function, FunctionType):
         raise StaleEditError(f"{edit.row} is no function")
-    return found
+    return function
 
 
 def _define(module: Any, name: str, statement: ast.stmt) -> None:

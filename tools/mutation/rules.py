@@ -115,6 +115,6 @@ def _replaced(body: ast.expr, number: int, wrong: ast.expr) -> ast.expr:
         def visit(self, node: ast.AST) -> ast.AST:
             return wrong if node is target else self.generic_visit(node)
 
-    made = Replace().visit(copy)
-    assert isinstance(made, ast.expr)
-    return made
+    edited = Replace().visit(copy)
+    assert isinstance(edited, ast.expr)
+    return edited

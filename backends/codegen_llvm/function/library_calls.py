@@ -17,7 +17,7 @@ __all__: list[str] = []
 @handles("call")
 def _call(e: RegionEmitter, op: Op) -> None:
     width = max((e.width(v) for v in op.operands), default=1)
-    symbol, types = _symbol_of(e.module, op.attrs["function"], width, quick=e.fast_path is not None)
+    symbol, types = _symbol_of(e.module, op.attrs["function"], width, fast=e.fast_path is not None)
     result_type = types[0] if len(types) == 1 else f"{{ {', '.join(types)} }}"
     args = ", ".join(f"{type_text(v.dtype, width)} {e.at(v, width)}" for v in op.operands)
     value = e.w.let(f"call {result_type} @{symbol}({args})")
@@ -30,20 +30,20 @@ def _call(e: RegionEmitter, op: Op) -> None:
         e.fast_path.misses += names[len(op.results) :]
 
 
-def _symbol_of(module: Module, function: Function, lanes: int, *, quick: bool) -> tuple[str, list[str]]:
+def _symbol_of(module: Module, function: Function, lanes: int, *, fast: bool) -> tuple[str, list[str]]:
     """The symbol and the result types of a math function for so many lanes.
 
     The fast path of a function leaves out its cold sides; it gives an i1 more: whether it should have taken one.
     """
-    quick = quick and has_cold_path(function)
-    types = [type_text(v.dtype, lanes) for v in function.body.terminator.operands] + ["i1"] * quick
-    symbol = f'"{function.name}.x{lanes}{".quick" if quick else ""}"'
-    module.call(symbol, lambda: _definition(module, function, lanes, symbol, types, quick=quick), inline=quick)
+    fast = fast and has_cold_path(function)
+    types = [type_text(v.dtype, lanes) for v in function.body.terminator.operands] + ["i1"] * fast
+    symbol = f'"{function.name}.x{lanes}{".fast" if fast else ""}"'
+    module.call(symbol, lambda: _definition(module, function, lanes, symbol, types, fast=fast), inline=fast)
     return symbol, types
 
 
 def _definition(
-    module: Module, function: Function, lanes: int, symbol: str, types: Sequence[str], *, quick: bool
+    module: Module, function: Function, lanes: int, symbol: str, types: Sequence[str], *, fast: bool
 ) -> tuple[str, str]:
     """A function up to its attributes, and its body."""
     w = Writer()
@@ -51,7 +51,7 @@ def _definition(
     for op in function.body.walk():
         every.update(arg for region in op.regions for arg in region.args)
     e = RegionEmitter(module, w, lanes, every)
-    e.fast_path = FastPath() if quick else None
+    e.fast_path = FastPath() if fast else None
     for k, arg in enumerate(function.body.args):
         e.bind(arg, f"%p{k}")
     names = [e.vector(v) for v in e.region(function.body)]

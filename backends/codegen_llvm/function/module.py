@@ -18,7 +18,7 @@ _ATTRIBUTES = (
     "attributes #2 = { alwaysinline nounwind }",
 )
 _METADATA = ('!0 = !{!"branch_weights", i32 1, i32 2000}', "!1 = !{}")
-"""What is rare, and what is there."""
+"""`!0` is the weights of a branch whose first side is a cold path; `!1` is empty."""
 
 
 class Module:

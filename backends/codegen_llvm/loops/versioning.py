@@ -72,7 +72,7 @@ class _FastVersion:
     def loop(self, start: Sequence[str]) -> list[str]:
         """Write it; gives what the full loop is to start with."""
         e, args, index = self.e, self.body.args, self.body.args[0]
-        ty, inside, trips = e.form(index), e.label("quick"), self._trip_count()
+        ty, inside, trips = e.form(index), e.label("fast"), self._trip_count()
         count = trips if index.dtype.bits == 64 else e.w.let(f"trunc i64 {trips} to {ty}")
         stop = e.w.let(f"add {ty} {start[0]}, {count}")
         first = [slot_of(e, e.counted[stack], self.induction.first(at)) for stack, at in self.slots]

@@ -1,7 +1,7 @@
 """Atomic updates.
 
 Serial code needs no atomics: it loads, combines, stores. So do updates of an element that no other iteration touches
-(see `exclusive_updates`). In a parallel loop an update of one element by all lanes, whose old value nobody takes, is
+(see `exclusive_updates`). In a parallel loop an update of one element by all lanes, whose old value is unused, is
 first combined over the lanes, or over all iterations of a thread (see `reductions`).
 """
 
@@ -178,7 +178,7 @@ def reduced(e: RegionEmitter, kind: str, dtype: DType, vector: str) -> str:
 
 
 def _plain(e: RegionEmitter, op: Op, address: Address, values: Sequence[Value]) -> str:
-    """Load, combine, store, in all lanes, where nobody else touches the elements; gives the old values."""
+    """Load, combine, store, in all lanes, where no other thread touches the elements; gives the old values."""
     kind, dtype = op.attrs["kind"], op.attrs["place"].dtype
     old = from_memory(e, read(e, address, dtype), dtype, e.lanes)
     new = _combined(e, e.lanes, kind, dtype, old, [e.at(v, e.lanes) for v in values])
@@ -241,7 +241,7 @@ def _atomic_update(e: RegionEmitter, word: str, pointer: str, dtype: DType, valu
 def _exchanged(
     e: RegionEmitter, kind: str, pointer: str, dtype: DType, values: tuple[str, ...], *, spares: bool = False
 ) -> str:
-    """By compare-and-exchange on the bits, until nobody has come between.
+    """By compare-and-exchange on the bits, until no other thread has come between.
 
     `spares` has bits that would not change left alone: to have read them is as good. Many threads may add zero, and
     would wait for each other.

@@ -1,7 +1,7 @@
 """Reductions: atomic updates that each thread combines over all its iterations, and applies once.
 
 Which atomics these are the plan says (`adstack.analysis.accumulation`), by the attribute `sums`. Places that the caller
-hands in may overlap others: that is compared when the task runs, and where they do nothing is combined ahead.
+hands in may overlap others: that is compared when the task runs, and where they do, nothing is combined before.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class _Slot:
         e.enter(after)
 
     def close(self, e: RegionEmitter) -> None:
-        """One update with everything, unless it would change nothing: nobody may have meant to touch the element."""
+        """One update with everything, unless it would change nothing: the loop may not touch the element at all."""
         total = reduced(e, self.kind, self.dtype, self._load(e))
         total, speaks = e.target.gathered(e, self.kind, self.dtype, total)
         ty, word = scalar_type(self.dtype), f"i{self.dtype.bits}"

@@ -33,7 +33,7 @@ def room(e: RegionEmitter, count: int, size: int, loc: Loc) -> str:
 
 
 def grown(e: RegionEmitter, count: str, size: int, loc: Loc) -> str:
-    """Memory for at least `count` (an i64) things of `size` bytes, a larger one kept from before; a pointer."""
+    """A pointer to memory for `count` (an i64) items of `size` bytes: an earlier block, if it is large enough."""
     slot, have = _owner(e), e.frame.zeroed_slot()
     wanted = e.w.let(f"mul i64 {count}, {size}")
     held = e.w.let(f"load i64, ptr {have}, align 8")

@@ -129,7 +129,7 @@ def numbered(e: RegionEmitter, site: Site) -> int:
 
 
 def record(e: RegionEmitter, number: str, lane: str, values: Sequence[Value], words: Sequence[str] = ()) -> None:
-    """Write one lane's values, and more words (i64), as the record of a site, unless somebody else was first."""
+    """Write one lane's values, and more words (i64), as the record of a site, unless another thread was first."""
     first = e.w.let(f"cmpxchg ptr %errors, i64 0, i64 1{e.target.scope} monotonic monotonic")
     won = e.w.let(f"extractvalue {{ i64, i1 }} {first}, 1")
     write, leave = e.label("record"), e.label("leave")

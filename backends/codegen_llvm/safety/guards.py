@@ -116,10 +116,10 @@ def _spread(e: RegionEmitter, number: str, dtype: DType, width: int) -> str:
     return f"splat ({scalar_type(dtype)} {number})" if number.isdigit() else e.splat(number, dtype)
 
 
-def _either(e: RegionEmitter, op: Op, rare: str, bad: str, width: int, usual: Access, careful: Access) -> str | None:
-    """The usual access, or what there is to do where `rare` holds."""
+def _either(e: RegionEmitter, op: Op, failing: str, bad: str, width: int, usual: Access, careful: Access) -> str | None:
+    """The usual access, or, on a cold path, what there is to do where `failing` holds."""
     fail, fine, after = e.label("outside"), e.label("inside"), e.label("guarded")
-    e.split(rare, fail, fine, unlikely=True)
+    e.split(failing, fail, fine, unlikely=True)
     e.enter(fail)
     _report(e, op, bad, width)
     other, there = careful(), e.block

@@ -1,6 +1,6 @@
 """A pure region (scalar operations and `if`s without effects) as an LLVM function, for any number of lanes.
 
-Over lanes an `if` runs each side that some lane wants, for all lanes, and selects; a side nobody wants is jumped over.
+Over lanes an `if` runs each side that some lane takes, for all lanes, and selects; sides without a lane are skipped.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class Module:
         if traits.addresses:
             self.need(Capability.PhysicalStorageBufferAddresses)
         self._extensions: dict[str, None] = {}
-        self.quick = True
+        self.fast_paths = True
         """Whether functions may take more code to be quicker."""
         self.floats: dict[int, float] = {}
         """Constants by their ids."""

@@ -16,7 +16,7 @@ ORDINARY: Final = {
     **{f"{row.name}.f32": row.ordinary for row in TABLE.values() if row.ordinary is not None},
     "sincos.f32": TABLE["sin"].ordinary or (0.0, 0.0),
 }
-"""Functions that take no rare way, and whose multiply-adds meet no subnormal number, and lose none, where the size of
+"""Functions that take no cold path, and whose multiply-adds meet no subnormal number, and lose none, where the size of
 the argument is 0 or between these: adstack.tools.accuracy.ordinary goes through every argument.
 """
 
@@ -24,11 +24,11 @@ the argument is 0 or between these: adstack.tools.accuracy.ordinary goes through
 class Speculation:
     """Whether anything in a function was doubtful.
 
-    Numbers are brought into a form in which the doubtful ones are the least there are, and the least is kept: that
+    Numbers are brought into a form in which the doubtful ones are the least there are, and the least is noted: that
     is fewer instructions than a comparison of each.
 
     Attributes:
-        builtin: whether it is a function of the library, where the second side of an `if` is rare.
+        builtin: whether it is a function of the library, where the second side of an `if` is a cold path.
         ordinary: whether no number is subnormal, and no `if` takes its second side, where nothing else is doubtful.
     """
 

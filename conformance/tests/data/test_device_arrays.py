@@ -32,12 +32,7 @@ class Foreign:
         return {**about, "strides": self.array.strides, "version": 3, **self.changes}
 
 
-@pytest.fixture(autouse=True)
-def cuda(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "host")
-    qd.init(arch=qd.cuda, offline_cache=False)
-    yield
-    qd.reset()
+pytestmark = pytest.mark.usefixtures("on_cuda_host")
 
 
 @qd.kernel

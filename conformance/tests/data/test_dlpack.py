@@ -24,12 +24,7 @@ def tensor_in(capsule: Any) -> Any:
     return dlpack.Managed.from_address(dlpack.POINTER(id(capsule), b"dltensor")).tensor
 
 
-@pytest.fixture(autouse=True)
-def cuda(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "host")
-    qd.init(arch=qd.cuda, offline_cache=False)
-    yield
-    qd.reset()
+pytestmark = pytest.mark.usefixtures("on_cuda_host")
 
 
 @pytest.mark.parametrize("dtype", [qd.f32, qd.f64, qd.f16, qd.i8, qd.u64, qd.u1], ids=str)

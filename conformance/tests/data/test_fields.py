@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,12 +9,7 @@ import pytest
 
 import adstack as qd
 
-
-@pytest.fixture(autouse=True)
-def runtime() -> Iterator[None]:
-    qd.init(arch=qd.reference)
-    yield
-    qd.reset()
+pytestmark = pytest.mark.usefixtures("on_reference")
 
 
 def test_a_new_field_is_zero() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,7 @@ import adstack as qd
 
 Make = Callable[..., Any]
 
-
-@pytest.fixture(autouse=True)
-def runtime() -> Iterator[None]:
-    qd.init(arch=qd.reference)
-    yield
-    qd.reset()
+pytestmark = pytest.mark.usefixtures("on_reference")
 
 
 @pytest.fixture(params=[qd.field, qd.ndarray])

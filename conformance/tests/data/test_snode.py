@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 import adstack as qd
 
-
-@pytest.fixture(autouse=True)
-def runtime() -> Iterator[None]:
-    qd.init(arch=qd.reference)
-    yield
-    qd.reset()
+pytestmark = pytest.mark.usefixtures("on_reference")
 
 
 def test_extents_multiply_per_axis() -> None:

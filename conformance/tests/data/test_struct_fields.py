@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,7 @@ import adstack as qd
 inner = qd.types.struct(u=qd.i32, v=qd.math.vec2)
 outer = qd.types.struct(a=qd.f32, s=inner)
 
-
-@pytest.fixture(autouse=True)
-def runtime() -> Iterator[None]:
-    qd.init(arch=qd.reference)
-    yield
-    qd.reset()
+pytestmark = pytest.mark.usefixtures("on_reference")
 
 
 def test_members_are_fields() -> None:

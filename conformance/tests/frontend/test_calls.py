@@ -12,10 +12,7 @@ import pytest
 import adstack as qd
 from adstack.errors import AdstackCompilationError, AdstackNameError, AdstackSyntaxError, AdstackTypeError
 
-
-@pytest.fixture(autouse=True)
-def _reference() -> None:
-    qd.init(arch=qd.reference)
+pytestmark = pytest.mark.usefixtures("on_reference")
 
 
 @qd.func

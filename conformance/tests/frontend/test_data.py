@@ -7,10 +7,7 @@ import pytest
 
 import adstack as qd
 
-
-@pytest.fixture(autouse=True)
-def _reference() -> None:
-    qd.init(arch=qd.reference)
+pytestmark = pytest.mark.usefixtures("on_reference")
 
 
 def test_indices_mix_integers_vectors_and_tuples() -> None:

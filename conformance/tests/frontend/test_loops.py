@@ -9,10 +9,7 @@ import pytest
 
 import adstack as qd
 
-
-@pytest.fixture(autouse=True)
-def _reference() -> None:
-    qd.init(arch=qd.reference)
+pytestmark = pytest.mark.usefixtures("on_reference")
 
 
 def _loops(kernel: qd.Kernel, *args: object) -> list[str]:

@@ -7,10 +7,7 @@ import pytest
 
 import adstack as qd
 
-
-@pytest.fixture(autouse=True)
-def _reference() -> None:
-    qd.init(arch=qd.reference)
+pytestmark = pytest.mark.usefixtures("on_reference")
 
 
 def test_fill_is_a_parallel_task_of_the_kernel():

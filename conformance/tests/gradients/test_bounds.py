@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from calls_kit import warm
 
 import adstack as qd
 
@@ -69,12 +70,6 @@ class World:
 
 
 RIGHT = [3.0, 4.0, 1.0, 0.0]
-
-
-def warm(run: Callable[..., Any], *args: Any) -> None:
-    """Launch until machine code serves the calls."""
-    for _ in range(3):
-        run(*args)
 
 
 @pytest.mark.parametrize(

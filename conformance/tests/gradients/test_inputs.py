@@ -7,16 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from calls_kit import warm
 
 import adstack as qd
 from adstack.runtime.threads.guards import invalidate
 
-
-@pytest.fixture(params=["reference", "cpu"], autouse=True)
-def arch(request: Any) -> str:
-    qd.init(arch=request.param, default_fp=qd.f64)
-    name: str = request.param
-    return name
+pytestmark = pytest.mark.usefixtures("arch")
 
 
 class World:
@@ -85,12 +81,6 @@ class World:
         with pytest.raises(qd.AdstackDataAccessError, match=match):
             run.grad(*args)  # type: ignore[attr-defined]
         assert self.x.grad.to_numpy().tolist() == [0.0] * 6
-
-
-def warm(run: Callable[..., Any], *args: Any) -> None:
-    """Launch until machine code serves the calls."""
-    for _ in range(3):
-        run(*args)
 
 
 RIGHT = [2.0, 4.0, 6.0, 8.0, 10.0, 12.0]

@@ -11,10 +11,7 @@ import pytest
 import adstack as qd
 from adstack.gradients.tapes.losses import Loss
 
-
-@pytest.fixture(autouse=True)
-def reference() -> None:
-    qd.init(arch=qd.reference)
+pytestmark = pytest.mark.usefixtures("on_reference")
 
 
 def test_a_field_has_rank_0() -> None:

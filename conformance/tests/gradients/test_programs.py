@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import adstack as qd
 
-
-@pytest.fixture(params=["reference", "cpu"], autouse=True)
-def arch(request: Any) -> str:
-    qd.init(arch=request.param, default_fp=qd.f64)
-    name: str = request.param
-    return name
+pytestmark = pytest.mark.usefixtures("arch")
 
 
 @qd.func

@@ -20,13 +20,6 @@ import adstack as qd
 from adstack.values.linked import Linked
 
 
-@pytest.fixture(params=["reference", "cpu"])
-def arch(request: Any) -> str:
-    qd.init(arch=request.param, default_fp=qd.f64)
-    name: str = request.param
-    return name
-
-
 class World:
     """A field of two numbers, a loss, and a kernel that returns one of the numbers."""
 

@@ -6,10 +6,7 @@ import pytest
 
 import adstack as qd
 
-
-@pytest.fixture(autouse=True)
-def reference():
-    qd.init(arch=qd.reference)
+pytestmark = pytest.mark.usefixtures("on_reference")
 
 
 def explained(kernel, *args):

@@ -24,6 +24,12 @@ def settled(kernel: Any, *args: Any) -> Any:
     return kernel
 
 
+def warm(run: Callable[..., Any], *args: Any) -> None:
+    """Launch until machine code serves the calls."""
+    for _ in range(3):
+        run(*args)
+
+
 def by_machine_code(call: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> Any:
     """What a call gives that may not ask Python."""
 

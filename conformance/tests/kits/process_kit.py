@@ -54,3 +54,8 @@ def in_process(body: str, *, threads: int = 2, send: int = 0, script: str = SCRI
         process.send_signal(send)
     out, err = process.communicate(timeout=60)
     return process.returncode, first + out, err
+
+
+def resident_bytes() -> int:
+    """How many bytes of memory this process has in use."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

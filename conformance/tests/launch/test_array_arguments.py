@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,7 @@ from adstack.launch.arguments import Call
 from adstack.launch.parameters import parameter
 from adstack.values.specs import NdarraySpec
 
-
-@pytest.fixture(autouse=True)
-def runtime() -> Iterator[None]:
-    qd.init(arch=qd.reference)
-    yield
-    qd.reset()
+pytestmark = pytest.mark.usefixtures("on_reference")
 
 
 def taken(annotation: Any, value: Any) -> Call:

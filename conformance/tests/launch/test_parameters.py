@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import linecache
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import adstack as qd
 
-
-@pytest.fixture(autouse=True)
-def runtime() -> Iterator[None]:
-    qd.init(arch=qd.reference)
-    yield
-    qd.reset()
+pytestmark = pytest.mark.usefixtures("on_reference")
 
 
 @qd.kernel

@@ -9,7 +9,7 @@ import pytest
 
 import adstack as qd
 from adstack.runtime.memory.buffers import Buffer
-from adstack.runtime.reference_backend import ReferenceBackend, open_device, probe
+from adstack.runtime.reference_backend import ReferenceBackend, probe
 
 
 class Remote(ReferenceBackend):
@@ -29,11 +29,6 @@ class Remote(ReferenceBackend):
 
     def free(self, storage: Any) -> None:
         self.freed.append(storage)
-
-
-@pytest.fixture
-def backend() -> ReferenceBackend:
-    return open_device()
 
 
 def test_new_memory_is_zero(backend: ReferenceBackend) -> None:

@@ -13,7 +13,7 @@ from adstack.runtime.compiler import compile_kernel, stages
 from adstack.runtime.memory.buffers import Buffer
 from adstack.runtime.plans import Plan
 from adstack.runtime.protocol.options import Options
-from adstack.runtime.reference_backend import ReferenceBackend, open_device
+from adstack.runtime.reference_backend import ReferenceBackend
 
 SOURCE = Place("source", f32, (4,))
 TARGET = Place("target", f32, (None,), "ndarray")
@@ -32,11 +32,6 @@ def shifted_copy() -> Kernel:
     b.parallel_for([(b.const(0, i32), extent)], inner)
     b.return_(extent)
     return Kernel("shifted_copy", body, {"source": SOURCE, "target": TARGET}, (i32,))
-
-
-@pytest.fixture
-def backend() -> ReferenceBackend:
-    return open_device()
 
 
 def test_a_plan_runs_with_fields_bound_and_arrays_passed(backend: ReferenceBackend) -> None:

@@ -110,8 +110,8 @@ def edited(file, where, old, new):
 from adstack.ir.derivatives import RULES as before
 from adstack.autodiff.emission import state
 from adstack.autodiff.saving import mincut
-edited("autodiff/saving/mincut.py", "_Network.reaching", "found, queue = {sink}, deque([sink])",
-       "found, queue = {sink, -7}, deque([sink])")
+edited("autodiff/saving/mincut.py", "_Network.reaching", "reached, queue = {sink}, deque([sink])",
+       "reached, queue = {sink, -7}, deque([sink])")
 print(sorted(mincut._Network(3).reaching(2)))
 edited("ir/scalar_ops.py", "CAST", '    pulls=through(("", _same)),', '    pulls=through(None),')
 from adstack.autodiff.emission import backward

@@ -1,8 +1,8 @@
 """Elements of memory that are part of a loop's state: of scratch places, in which sweeps repeat what the launch stored.
 
-An element can be part of it if all trips touch it, or none does: its index does not change from trip to trip, and no
-branch decides. Otherwise a snapshot would have to hold whatever a thread may touch, and going back to it would undo
-what others have stored.
+An element can be part of it if all iterations touch it, or none does: its index is the same in all iterations, and no
+branch decides. Otherwise a snapshot would have to hold whatever a thread may touch, and restoring it would undo what
+other threads have stored.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _Index = Value | tuple[Value | None, int]
 
 @dataclass(frozen=True)
 class Cell:
-    """An element of memory that is the same in all trips of a loop.
+    """An element of memory that is the same in all iterations of a loop.
 
     Attributes:
         place, indices: which.

@@ -29,7 +29,8 @@ def refuse_unrepeatable(kernel: Kernel, loop: Op) -> None:
 def refuse_logged(loop: Op, logged: Collection[Op]) -> None:
     """Raise AdstackDataAccessError if loops inside a loop look up what the launch has logged.
 
-    Entries are numbered by all trips of the loop around the op, from the first: of an outermost loop that is the trip.
+    Entries are numbered by all iterations of the loop around the op, from the first: of an outermost loop that is the
+    number of the iteration.
     """
     inside = (op for op in loop.regions[-1].walk() if op.name in ("for", "while"))
     for op in (one for inner in inside for region in inner.regions for one in region.walk()):

@@ -28,10 +28,10 @@ class Checkpoints:
     """How the sequential loops of a kernel are reversed with little memory.
 
     Attributes:
-        snapshots: how many states of a loop are held at most, that of its start included.
-        block: how many consecutive trips are swept and reversed at a time.
+        snapshots: how many states of a loop are stored at most, that of its start included.
+        block: how many consecutive iterations are swept and reversed at a time.
         levels: of nested loops, that have snapshots each; 1 for the outermost loops alone. Only the innermost of these
-            have blocks of more than one trip.
+            have blocks of more than one iteration.
     """
 
     snapshots: int
@@ -44,7 +44,7 @@ class Checkpoints:
             raise ValueError(f"snapshots, block and levels are at least 1, not {numbers}")
 
     def snapshots_of(self, trips: int | None, block: int) -> int:
-        """How many states a loop holds at most, whose trips are known or not, in blocks of so many trips."""
+        """How many states of a loop are stored at most, if it has this trip count (None: unknown) and this block."""
         return self.snapshots if trips is None else max(1, min(self.snapshots, -(-trips // block)))
 
 
@@ -99,17 +99,17 @@ def actions(blocks: int, snapshots: int) -> Iterator[tuple[str, int, int]]:
 
     This is the program that `blocks.py` emits, in Python.
     """
-    held = [0]
+    stored = [0]
     for end in range(blocks, 0, -1):
-        at = held[-1]
+        at = stored[-1]
         while at < end - 1:
-            free = snapshots - len(held)
+            free = snapshots - len(stored)
             to = at + stride(end - at, free + 1)
             yield "advance", at, to
             if free and to < end - 1:
-                yield "snapshot", to, len(held)
-                held.append(to)
+                yield "snapshot", to, len(stored)
+                stored.append(to)
             at = to
         yield "reverse", end - 1, 0
-        if held[-1] == end - 1:
-            held.pop()
+        if stored[-1] == end - 1:
+            stored.pop()

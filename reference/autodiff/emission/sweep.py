@@ -1,8 +1,8 @@
 """The forward part of a reverse kernel: the ops again, without their effects, saving what the plan says.
 
-A counting sweep runs the same control flow and only counts how often each loop's body runs: that is the capacity of the
-loop's adstacks, exactly. What it computes besides is dead, and swept up by the passes that follow. It works on copies
-of the local arrays that it writes: the code runs once more afterwards, and starts from what they held before.
+A counting sweep runs the same control flow and only counts how often each loop's body runs: that is exactly the
+capacity of the loop's adstacks. Whatever else it computes is dead, and removed by the passes that follow. It works on
+copies of the local arrays that it writes: the code runs once more afterwards, and starts from what they contained.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class Sweep:
             self._lose(op, names)  # iterations that share an element may come in another order now
 
     def _atomic(self, op: Op, names: Names) -> None:
-        """The update has been made; its old value can't be had again: `lost` remembers what stands for it."""
+        """The launch has made the update and its old value is gone: `lost` remembers what stands for it."""
         if self.temps and op.attrs["place"].kind == "temp":
             self._clone(op, names)
             return
@@ -254,7 +254,7 @@ class Sweep:
 
 
 def on_copies(b: Builder, op: Op, names: Names) -> Names:
-    """Names in which an op can run ahead of itself: of the local arrays that it reads and writes there are copies."""
+    """Names in which an op can run an extra time before: local arrays that it reads and writes are copies."""
     inside = list(Region(ops=[op]).walk())
     used = {name: {o.operands[0] for o in inside if o.name == name} for name in ("array.load", "array.store")}
     local = scoped(names)

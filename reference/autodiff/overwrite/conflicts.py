@@ -35,9 +35,9 @@ def overwritten(kernel: Kernel, repeated: list[Op]) -> Iterator[tuple[Op, Op]]:
                 yield load, write
 
 
-def refuse_overwritten(found: Iterable[tuple[Op, Op]]) -> None:
+def refuse_overwritten(pairs: Iterable[tuple[Op, Op]]) -> None:
     """Raise AdstackDataAccessError if there is such a load."""
-    for load, write in found:
+    for load, write in pairs:
         raise _overwritten(load, write)
 
 

@@ -112,7 +112,7 @@ def _spread(op: Op, names: Collection[str], tainted: set[Value]) -> None:
 def drop_effects(region: Region) -> dict[Value, Op]:
     """Leave no effect but on temps; gives the constants that stand for values that can't be had again, and for what."""
     lost: dict[Value, Op] = {}
-    kept = []
+    left = []
     for op in region.ops:
         place = op.attrs.get("place")
         if op.name in ("print", "assert") or (op.name == "store" and place is not None and place.kind != "temp"):
@@ -120,13 +120,13 @@ def drop_effects(region: Region) -> dict[Value, Op]:
             continue
         if op.name == "random" or (op.name == "atomic" and place is not None and place.kind != "temp"):
             lost[op.result] = op
-            kept.append(_zero(op))
+            left.append(_zero(op))
             op.erase()
             continue
         for inner in op.regions:
             lost.update(drop_effects(inner))
-        kept.append(op)
-    region.ops = kept
+        left.append(op)
+    region.ops = left
     return lost
 
 

@@ -67,16 +67,16 @@ def _can_replay(segment: Segment, name: str) -> bool:
     return True
 
 
-def _move(made: Replayed, found: list[Segment], writer: Segment, name: str) -> None:
-    place = made.kernel.places[name]
-    for segment in found:
+def _move(replayed: Replayed, stretches: list[Segment], writer: Segment, name: str) -> None:
+    place = replayed.kernel.places[name]
+    for segment in stretches:
         for op in _accesses(segment, name):
             if segment is writer:
                 scratch = replace(place, name=f"{name}.scratch", kind="ndarray")
-                op.attrs = {**op.attrs, "place": made.scratch.setdefault(name, scratch)}
+                op.attrs = {**op.attrs, "place": replayed.scratch.setdefault(name, scratch)}
             elif segment.start < writer.start:
                 alias = replace(place, name=f"{name}.before", kind="ndarray")
-                op.attrs = {**op.attrs, "place": made.before.setdefault(name, alias)}
+                op.attrs = {**op.attrs, "place": replayed.before.setdefault(name, alias)}
 
 
 def _accesses(segment: Segment, name: str) -> Iterator[Op]:

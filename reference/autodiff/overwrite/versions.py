@@ -1,7 +1,7 @@
-"""Locals of the kernel that keep what they held: `keep_versions(kernel) -> Restored`.
+"""A version of each local of the kernel for those who read it: `keep_versions(kernel) -> Restored`.
 
-The reverse pass runs what gives kernel-level locals their values again, all of it, before it reverses anything. A loop
-that read a local would then find what a later loop, or the loop itself, made of it.
+The reverse pass computes all kernel-level locals again before it reverses anything. A loop that has read a local would
+then read what a later loop, or the loop itself, has stored to it since.
 
 Requires: a verified kernel, which is changed.
 Ensures: the same meaning; no stretch of the kernel writes a temp that an earlier stretch has read, and a parallel loop
@@ -45,11 +45,11 @@ def keep_versions(kernel: Kernel) -> Restored:
     return restored
 
 
-def _overwriting(kernel: Kernel, found: list[Segment]) -> set[tuple[int, str]]:
+def _overwriting(kernel: Kernel, stretches: list[Segment]) -> set[tuple[int, str]]:
     """(start of a parallel loop, name of a temp) where the loop may overwrite what it has read of the temp."""
     order = Order(kernel)
     overwriting = set()
-    for segment in found:
+    for segment in stretches:
         touching = [op for op in segment.walk() if segment.parallel and _accesses_temp(op)]
         for load in touching:
             place: Place = load.attrs["place"]
@@ -66,13 +66,13 @@ def _accesses_temp(op: Op) -> bool:
 def _split(
     kernel: Kernel,
     place: Place,
-    found: list[Segment],
+    stretches: list[Segment],
     overwriting: set[tuple[int, str]],
     copies: dict[int, list[Op]],
     restored: Restored,
 ) -> None:
     current, is_read = place, False
-    for segment in found:
+    for segment in stretches:
         accesses = list(_accesses(segment, place))
         overwrites = (segment.start, place.name) in overwriting
         if overwrites or (is_read and any(op.name != "load" for op in accesses)):

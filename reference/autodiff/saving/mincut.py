@@ -1,4 +1,4 @@
-"""The cheapest set of values to keep: a minimum vertex cut.
+"""The cheapest set of values to save: a minimum vertex cut.
 
 Source: L. Ford and D. Fulkerson, "Maximal flow through a network", 1956; level graphs by E. Dinic, 1970.
 """
@@ -112,12 +112,12 @@ class _Network:
 
     def reaching(self, sink: int) -> set[int]:
         """Nodes from which there is room to the sink."""
-        found, queue = {sink}, deque([sink])
+        reached, queue = {sink}, deque([sink])
         while queue:
             node = queue.popleft()
             for e in self._out[node]:
                 # the edge from `to` to `node` is the partner of this one
-                if self._room[e ^ 1] and self._to[e] not in found:
-                    found.add(self._to[e])
+                if self._room[e ^ 1] and self._to[e] not in reached:
+                    reached.add(self._to[e])
                     queue.append(self._to[e])
-        return found
+        return reached

@@ -19,14 +19,13 @@ def drop_unread(body: Region, options: Options = DEFAULT) -> None:
     """Remove stores and atomic updates of temps that nothing loads, in place, and what was only for them."""
     while True:
         temps = [op for op in body.walk() if "place" in op.attrs and op.attrs["place"].kind == "temp"]
-        read = {
-            op.attrs["place"].name for op in temps if op.name == "load" or any(result.uses for result in op.results)
-        }
+        read = {op.attrs["place"].name for op in temps if op.name == "load" or any(v.uses for v in op.results)}
         dead = {op for op in temps if op.attrs["place"].name not in read}
+        alive = set(body.walk()) - dead
         if not dead:
             return
         for region in _regions(body):
-            region.keep(lambda op: op not in dead)
+            region.keep(alive.__contains__)
         dce(body, options)
 
 

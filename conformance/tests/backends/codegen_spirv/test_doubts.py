@@ -1,4 +1,4 @@
-"""What quick functions take for granted, and what they leave to the way that is always right."""
+"""What fast paths of functions take for granted, and what they leave to the way that is always right."""
 
 from __future__ import annotations
 
@@ -114,10 +114,10 @@ def test_what_is_rare_is_left_out_of_quick_functions():
     def branches(ops):
         return ops.count(Op.BranchConditional)
 
-    quick, whole = emitted(WITHOUT), emitted({})
-    # a quick sine branches where it doubts, its slow one where it is far; the parallel loop adds two
-    assert (branches(quick), branches(whole)) == (2 * 2 + 2, 2 * 1 + 2)
-    assert (quick.count(Op.Function), whole.count(Op.Function)) == (5, 3)
+    fast, full = emitted(WITHOUT), emitted({})
+    # the fast path of a sine branches where it doubts, its slow one where it is far; the parallel loop adds two
+    assert (branches(fast), branches(full)) == (2 * 2 + 2, 2 * 1 + 2)
+    assert (fast.count(Op.Function), full.count(Op.Function)) == (5, 3)
 
 
 def test_only_devices_without_multiply_adds_take_variants_for_them():

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
-from process_kit import SCRIPT, in_process
+from process_kit import SCRIPT, in_process, resident_bytes
 
 import adstack as qd
 
@@ -259,13 +258,9 @@ def test_a_million_calls_take_no_memory() -> None:
         fill(x, 1.0)
         fill(host, 1.0)
         plus(k, 2.0)
-    before = _resident()
+    before = resident_bytes()
     for k in range(330_000):
         fill(x, 1.0)
         fill(host, 1.0)
         plus(k, 2.0)
-    assert _resident() - before < 4 << 20
-
-
-def _resident() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    assert resident_bytes() - before < 4 << 20

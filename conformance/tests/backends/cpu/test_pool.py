@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import signal
 import subprocess
 import sys
@@ -11,14 +10,13 @@ import textwrap
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from process_kit import unmeasured
+from process_kit import resident_bytes, unmeasured
 
 from adstack.backends.cpu.pool import Pool, usable_cores
 from adstack.backends.shared.jit import runtime_library
@@ -255,17 +253,13 @@ def test_the_number_of_threads_may_change_while_others_launch(launcher: Launcher
 
 def test_many_launches_take_no_memory(launcher: Launcher) -> None:
     launcher.pool.start(2)
-    before = _resident()
+    before = resident_bytes()
     visits = np.zeros((256, 2), np.int64)
     entry, task = _ENTRY(launcher.pool.entry), launcher.library["count"]
     for _ in range(100_000 if launcher.pool.keep == () else 5_000):
         entry(task, visits.ctypes.data, 256, 64, 1 << 40)
-    assert _resident() - before < 4 << 20
+    assert resident_bytes() - before < 4 << 20
     assert (visits[:, 0] == visits[0, 0]).all()
-
-
-def _resident() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 # ---- the process around it

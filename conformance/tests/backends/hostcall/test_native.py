@@ -17,10 +17,7 @@ import adstack as qd
 from adstack.backends.hostcall import launching
 from adstack.values.protocol import emitting
 
-
-@pytest.fixture(autouse=True)
-def runtime() -> None:
-    qd.init(arch=qd.cpu)
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 @qd.kernel

@@ -12,10 +12,7 @@ from hypothesis import strategies as st
 
 import adstack as qd
 
-
-@pytest.fixture(autouse=True)
-def runtime() -> None:
-    qd.init(arch=qd.cpu)
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 def kept(dtype: Any) -> Any:

@@ -41,22 +41,22 @@ def stepped() -> Any:
 
 
 def test_a_driver_that_needs_the_processor_is_left_alone(calls: list[str]):
-    assert backend().device.patience == 0
+    assert backend().device.spin_seconds == 0
     assert stepped()[None] == 1
     assert "vkGetSemaphoreCounterValue" not in calls
 
 
 def test_a_device_of_its_own_is_watched_until_it_is_done(calls: list[str], monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(backend().device, "patience", 60.0)
+    monkeypatch.setattr(backend().device, "spin_seconds", 60.0)
     assert stepped()[None] == 1
     assert calls[-2:] == ["vkGetSemaphoreCounterValue", "vkWaitSemaphores"]
     assert calls.count("vkWaitSemaphores") == 1
 
 
-def test_patience_ends(calls: list[str], monkeypatch: pytest.MonkeyPatch):
+def test_polling_ends(calls: list[str], monkeypatch: pytest.MonkeyPatch):
     device = backend().device
     x = stepped()
-    monkeypatch.setattr(device, "patience", 0.02)
+    monkeypatch.setattr(device, "spin_seconds", 0.02)
     monkeypatch.setitem(device.vk, "vkGetSemaphoreCounterValue", lambda *_: calls.append("looked") or 0)
     device.counter[0] = 0
     start = time.perf_counter()
@@ -69,7 +69,7 @@ def test_a_device_that_is_lost_while_it_is_watched_is_an_error(calls: list[str],
     device = backend().device
     x = stepped()
     with monkeypatch.context() as lost:
-        lost.setattr(device, "patience", 1.0)
+        lost.setattr(device, "spin_seconds", 1.0)
         lost.setitem(device.vk, "vkGetSemaphoreCounterValue", lambda *_: -4)
         with pytest.raises(RuntimeError, match="the device was lost"):
             qd.sync()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,7 @@ from vulkan_kit import backend, run
 import adstack as qd
 from adstack.errors import AdstackStaleBoundError
 
-
-@pytest.fixture(autouse=True)
-def runtime() -> Iterator[None]:
-    qd.init(arch=qd.vulkan)
-    yield
-    qd.reset()
+pytestmark = pytest.mark.usefixtures("on_vulkan")
 
 
 def recorded() -> int:

@@ -7,13 +7,13 @@ import importlib.util
 import random
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
 import pytest
+from calls_kit import is_short, settled
 from specialisation_kit import specialisations
 from vulkan_kit import backend, shared_of
 
@@ -22,25 +22,7 @@ from adstack.backends.vulkan.hostcode.state import ARENA, LAUNCHES
 from adstack.backends.vulkan.shortcuts import Launcher
 from adstack.backends.vulkan.stream import aligned
 
-
-@pytest.fixture(autouse=True)
-def runtime() -> Iterator[None]:
-    qd.init(arch=qd.vulkan)
-    yield
-    qd.reset()
-
-
-def is_short(kernel: Any) -> bool:
-    """Whether machine code serves calls of the kernel."""
-    return isinstance(kernel.__call__, BuiltinFunctionType)
-
-
-def settled(kernel: Any, *args: Any) -> Any:
-    """The kernel, called often enough with these arguments for machine code to serve them."""
-    kernel(*args)
-    kernel(*args)
-    assert is_short(kernel)
-    return kernel
+pytestmark = pytest.mark.usefixtures("on_vulkan")
 
 
 def by_machine_code(call: Callable[[], Any], monkeypatch: pytest.MonkeyPatch, times: int = 0) -> Any:

@@ -1,7 +1,8 @@
-"""Adstacks that a loop touches at affine indices: whether there is room is seen before it, once.
+"""Bounds checks of adstacks that a loop accesses at affine indices, hoisted out of the loop.
 
-An index that grows by one in every turn is inside if its first and its last are. So no turn has to look. Where there is
-no room, the overflow is recorded, and the loop goes on with the first slot alone: what it computes is refused.
+An index that grows by one in every iteration is inside if its first and its last value are, so that no iteration has to
+check it. Where there is no room, the overflow is recorded, and the loop goes on with the first slot alone: what it
+computes is refused.
 """
 
 from __future__ import annotations
@@ -14,22 +15,22 @@ from .assembly.code import Num
 from .region import RegionEmitter
 from .stacks import overflowed
 
-__all__ = ["look_ahead"]
+__all__ = ["hoist_checks"]
 
-_KEPT = ("stack.put", "stack.get")
+_ACCESSES = ("stack.put", "stack.get")
 
 
-def look_ahead(e: RegionEmitter, op: Op, low: Num, high: Num) -> bool:
-    """Before a `for` from `low` to `high`: look for all of its turns. False if there is nothing to look for."""
+def hoist_checks(e: RegionEmitter, op: Op, low: Num, high: Num) -> bool:
+    """Check, before a `for` from `low` to `high`, for all of its iterations; False if there is nothing to check."""
     if e.task is None or e.task.rows is None:
         return False
     (body,) = op.regions
     rows = e.task.rows
-    touching = [o for o in body.ops if o.name in _KEPT and o.operands[0] in rows.heap.slots]
+    touching = [o for o in body.ops if o.name in _ACCESSES and o.operands[0] in rows.heap.slots]
     if not touching:
         return False
     induction, seen = Induction(body), dict[tuple[int, Value], Num]()
-    for touch in sorted(touching, key=lambda o: o.name == "stack.get"):  # what is put is looked at with its stack
+    for touch in sorted(touching, key=lambda o: o.name == "stack.get"):  # a put reports the overflow of its stack
         stack, index, *_ = touch.operands
         group, part = rows.heap.group_of(stack), rows.heap.slots[stack].part
         if induction.step(index) not in (1, -1):
@@ -40,15 +41,15 @@ def look_ahead(e: RegionEmitter, op: Op, low: Num, high: Num) -> bool:
         stride = seen[group, index].choose(rows.stride(part), 0)
         first = rows.along(part, _at(e, induction, index, low).resize(i64), stride)
         step = stride if induction.step(index) == 1 else e.c.const(0, u64) - stride
-        e.evenly[id(body), part, index] = first, step
+        e.affine_slots[id(body), part, index] = first, step
     return bool(seen)
 
 
 def _inside(e: RegionEmitter, induction: Induction, touch: Op, low: Num, high: Num) -> Num:
-    """Whether all slots are there that an op touches; records the overflow of one that writes."""
+    """Whether there is room for all slots that an op accesses; records the overflow of one that writes."""
     stack, index, *_ = touch.operands
     capacity = e.rows.capacity(e.rows.heap.group_of(stack))
-    first, last = (_at(e, induction, index, turn).resize(i64) for turn in (low, high - 1))
+    first, last = (_at(e, induction, index, end).resize(i64) for end in (low, high - 1))
     inside = (first.signed(u64) < capacity.signed(u64)) & (last.signed(u64) < capacity.signed(u64))
     if touch.name == "stack.put":
         most = last if induction.step(index) == 1 else first
@@ -56,16 +57,16 @@ def _inside(e: RegionEmitter, induction: Induction, touch: Op, low: Num, high: N
     return inside
 
 
-def _at(e: RegionEmitter, induction: Induction, value: Value, turn: Num) -> Num:
-    """What a value is in the turn with an index."""
+def _at(e: RegionEmitter, induction: Induction, value: Value, index: Num) -> Num:
+    """What an affine value is in the iteration with an index."""
     if value is induction.index:
-        return turn
+        return index
     op = induction.definition(value)
     if op is None:
         return e.get(value)
     if op.name == "const":
         return e.c.const(op.attrs["value"], value.dtype)
-    operands = [_at(e, induction, v, turn).resize(value.dtype) for v in op.operands]
+    operands = [_at(e, induction, v, index).resize(value.dtype) for v in op.operands]
     if op.name == "cast":
         return operands[0]
     return operands[0] + operands[1] if op.name == "add" else operands[0] - operands[1]

@@ -1,4 +1,4 @@
-"""Loops that ask now and then whether to go on: however long, they compute the same, and they ask seldom."""
+"""Loops that poll for interrupts at safepoints: however long, they compute the same, and they poll seldom."""
 
 from __future__ import annotations
 

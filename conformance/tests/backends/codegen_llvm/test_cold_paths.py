@@ -1,4 +1,4 @@
-"""Long, rare sides of math functions: every lane gets what it would get alone, whichever lanes take them."""
+"""Cold paths of math functions: every lane gets what it would get alone, whichever lanes take them."""
 
 from __future__ import annotations
 

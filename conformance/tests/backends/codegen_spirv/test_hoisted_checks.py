@@ -1,4 +1,4 @@
-"""Loops that look ahead whether adstacks have room, and count few turns in 32 bits: nothing else is different."""
+"""Loops whose checks of adstacks are hoisted, and that count few iterations in 32 bits: nothing else is different."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_casts_of_narrower_integers_fit_in_32_bits():
 
 
 @pytest.mark.parametrize("dtype", ["i32", "u16", "i8", "u32", "i64"])
-def test_bounds_at_the_ends_of_their_types_give_the_right_number_of_turns(dtype):
+def test_bounds_at_the_ends_of_their_types_give_the_right_trip_count(dtype):
     """Loops over i64 whose bounds are casts: few where the type is narrow, else counted as they are."""
     body = f"""%c0 = const 0 : i32
 %c1 = const 1 : i32

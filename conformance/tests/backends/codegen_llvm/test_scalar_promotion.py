@@ -1,4 +1,4 @@
-"""Elements that a loop updates in every turn, kept in a register meanwhile: in the end memory holds the same."""
+"""Scalar promotion: elements that a loop updates in every iteration stay in a register; memory is the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores that come at the end of an iteration: what is in memory in the end is the same."""
+"""Store sinking: stores move to the end of an iteration, and what is in memory in the end is the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops in two: whatever comes rarely, and whenever, the result is that of the whole loop."""
+"""Loop versioning: whenever the fast loop misses, the result is that of the full loop."""
 
 from __future__ import annotations
 
@@ -154,9 +154,9 @@ def test_what_is_put_is_got_and_no_more_than_there_is_room_for(capacity):
 
 def test_slots_are_counted_up_and_down_without_products():
     text = device_text(stacked(16))
-    quick = re.findall(r"^quick\d+:\n(.*?)^rest\d+:", text, re.MULTILINE | re.DOTALL)
-    assert len(quick) == 2
-    for body in quick:
+    fast = re.findall(r"^fast\d+:\n(.*?)^rest\d+:", text, re.MULTILINE | re.DOTALL)
+    assert len(fast) == 2
+    for body in fast:
         assert len(re.findall(r"getelementptr i8, ptr %t\d+, i64", body)) == 4
         assert " mul i64" not in body
         assert "icmp uge" not in body
@@ -185,5 +185,5 @@ def test_indices_of_any_offset_stay_inside(lo, trips, capacity, offset, sign, fa
 
 
 def test_nothing_is_quick_in_debug_mode():
-    assert "quick" in device_text(loop(PLAIN))
-    assert "quick" not in device_text(loop(PLAIN), debug=True)
+    assert "fast" in device_text(loop(PLAIN))
+    assert "fast" not in device_text(loop(PLAIN), debug=True)
