@@ -6,7 +6,7 @@ An operand is *uniform* (one scalar for all lanes) or *varying* (a vector with o
 from __future__ import annotations
 
 from adstack.ir.structure import Place, Value
-from adstack.ir.types import i64
+from adstack.ir.types import DType, i64
 
 from ..text.writer import Writer, literal, type_text
 from .blocks import BlockWriter
@@ -98,11 +98,20 @@ class FunctionWriter(BlockWriter):
 
     def wide(self, index: Value, width: int) -> str:
         """An integer value as i64, extended by its sign."""
-        name, bits = self.at(index, width), index.dtype.bits
-        if bits == 64:
+        return self._extended(index.dtype, self.at(index, width), width)
+
+    def wide_first(self, index: Value) -> str:
+        """The same of the first lane alone."""
+        if not self.is_varying(index) or self.is_constant(index):
+            return self.wide(index, 1)
+        first = self.w.let(f"extractelement {self.form(index)} {self.vector(index)}, i64 0")
+        return self._extended(index.dtype, first, 1)
+
+    def _extended(self, dtype: DType, name: str, width: int) -> str:
+        if dtype.bits == 64:
             return name
-        word = "sext" if index.dtype.is_signed else "zext"
-        return self.w.let(f"{word} {type_text(index.dtype, width)} {name} to {type_text(i64, width)}")
+        word = "sext" if dtype.is_signed else "zext"
+        return self.w.let(f"{word} {type_text(dtype, width)} {name} to {type_text(i64, width)}")
 
     def handle(self, value: Value) -> str:
         """The pointer that stands for a local array or a stack."""

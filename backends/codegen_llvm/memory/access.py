@@ -27,12 +27,11 @@ def address_of(e: RegionEmitter, place: Place, indices: Sequence[Value], *, inbo
     base = e.frame.pointers[place.name]
     if not any(e.is_varying(v) for v in indices):
         return Address("one", _step(e, base, place.dtype, _offset(e, place, indices, 1), inbounds=inbounds))
-    offsets = _offset(e, place, indices, e.lanes)
     if e.strides is not None and e.strides.contiguous(place, indices):
-        # only the first lane's offset is used, so that LLVM computes it alone
-        first = e.w.let(f"extractelement {type_text(i64, e.lanes)} {offsets}, i64 0")
+        first = _offset(e, place, indices, 1)
         # a first lane that does not run may be anywhere
         return Address("run", _step(e, base, place.dtype, first, inbounds=e.mask is None))
+    offsets = _offset(e, place, indices, e.lanes)
     ty = memory_type(place.dtype)
     vector = type_text(i64, e.lanes)
     return Address("many", e.w.let(f"getelementptr inbounds {ty}, ptr {base}, {vector} {offsets}"))
@@ -43,13 +42,13 @@ def _step(e: RegionEmitter, base: str, dtype: DType, offset: str, *, inbounds: b
 
 
 def _offset(e: RegionEmitter, place: Place, indices: Sequence[Value], width: int) -> str:
-    """The number of elements before this one, as i64."""
+    """The number of elements before this one, as i64; of width 1, before that of the first lane."""
     ty = type_text(i64, width)
     total = e.w.constant(0, i64, width)
     for axis, index in enumerate(indices):
         if axis:
             total = e.w.let(f"mul {ty} {total}, {e.extent(place, axis, width)}")
-        total = e.w.let(f"add {ty} {total}, {e.wide(index, width)}")
+        total = e.w.let(f"add {ty} {total}, {e.wide(index, width) if width > 1 else e.wide_first(index)}")
     return total
 
 

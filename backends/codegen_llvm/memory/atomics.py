@@ -20,7 +20,7 @@ from ..function.region import RegionEmitter, handles
 from ..safety.checks import check_bounds
 from ..safety.guards import guarded
 from ..text.scalar_ops import emit
-from ..text.writer import literal, scalar_type, type_text
+from ..text.writer import Writer, literal, scalar_type, type_text
 from .access import address_of, from_memory, memory_type, read, to_memory, write
 
 __all__ = ["combine", "identity", "reduced", "update"]
@@ -59,6 +59,8 @@ def _updated(e: RegionEmitter, op: Op, indices: Sequence[Value], values: Sequenc
         e.bind(op.result, _alone(e, op, address, values))
     elif exclusive is None:
         _shared(e, op, address, values)
+    elif op.attrs["sums"] != "own" and address.kind == "many" and not _are_distinct(e, op):
+        _scattered(e, op, address, values[0], exclusive)
     else:
         _either(e, op, exclusive, address, values)
     return e.at(op.result, e.width(op.result)) if op.result.uses else None
@@ -96,15 +98,51 @@ def _alone(e: RegionEmitter, op: Op, address: Address, values: Sequence[Value]) 
     if address.kind == "one":
         _add_plainly(e, kind, dtype, address.name, _over_all_lanes(e, kind, dtype, values[0]))
         return "poison"
-    vector, ty = e.vector(values[0]), type_text(dtype, e.lanes)
+    _scattered(e, op, address, values[0], "true")
+    return "poison"
+
+
+def _scattered(e: RegionEmitter, op: Op, address: Address, value: Value, apart: str) -> None:
+    """Update elements of which lanes may share some, plainly if threads are kept apart, by a call of a function."""
+    kind, dtype, ty = op.attrs["kind"], op.attrs["place"].dtype, type_text(op.attrs["place"].dtype, e.lanes)
+    symbol = f'"{kind}.{dtype.name}.x{e.lanes}"'
+    e.module.call(symbol, lambda: _scatter(e, symbol, kind, dtype))
+    mask = e.mask or e.w.constant(True, u1, e.lanes)
+    pointers = f"<{e.lanes} x ptr> {address.name}"
+    e.w.do(f"call void @{symbol}({pointers}, {ty} {e.vector(value)}, {e.mask_type} {mask}, i1 {apart})")
+
+
+def _scatter(outer: RegionEmitter, symbol: str, kind: str, dtype: DType) -> tuple[str, str]:
+    """The function for lanes that may share elements, up to its attributes, and its body.
+
+    Plain updates are one after another, without a branch: lanes that do not run update memory that nobody reads.
+    """
+    e, ty = RegionEmitter(outer.module, Writer(), outer.lanes, set()), type_text(dtype, outer.lanes)
+    e.target = outer.target
+    e.split("%apart", "plainly", "atomically")
+    e.enter("plainly")
+    vector = f"<{e.lanes} x ptr>"
+    nowhere = e.w.let(f"insertelement {vector} poison, ptr {e.slot(scalar_type(dtype))}, i64 0")
+    nowhere = e.w.let(f"shufflevector {vector} {nowhere}, {vector} poison, <{e.lanes} x i32> zeroinitializer")
+    pointers = e.w.let(f"select {e.mask_type} %mask, {vector} %pointers, {vector} {nowhere}")
+    for lane in range(e.lanes):
+        at = e.w.let(f"extractelement {vector} {pointers}, i64 {lane}")
+        _add_plainly(e, kind, dtype, at, e.w.let(f"extractelement {ty} %values, i64 {lane}"))
+    e.w.do("ret void")
+    e.enter("atomically")
 
     def one(lane: str, _: list[str]) -> list[str]:
-        at = _lane_pointer(e, address, dtype, lane)
-        _add_plainly(e, kind, dtype, at, e.w.let(f"extractelement {ty} {vector}, i64 {lane}"))
+        at = e.w.let(f"extractelement {vector} %pointers, i64 {lane}")
+        update(e, kind, at, dtype, e.w.let(f"extractelement {ty} %values, i64 {lane}"), wanted=False)
         return []
 
-    each_lane(e, one)
-    return "poison"
+    with e.masked("%mask"):
+        each_lane(e, one)
+    e.w.do("ret void")
+    e.module.take(e.w)
+    head = f"define internal void @{symbol}({vector} %pointers, {ty} %values, {e.mask_type} %mask, i1 %apart)"
+    body = "\n".join([*e.slots, *e.w.lines])
+    return head, f"{{\nentry:\n{body}\n}}\n"
 
 
 def _are_distinct(e: RegionEmitter, op: Op) -> bool:
