@@ -6,6 +6,7 @@ is. Sizers run every time, so that adstacks are as deep as they must be.
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -50,7 +51,7 @@ class Graph:
         self.parts = parts
         self.last = {id(part.executable): part for part in parts}
         self.threads = {one.options.cpu_max_num_threads for one in self._executables if one.is_parallel}
-        rows = [[self._words(part)[name] for name in STEP] for part in parts]
+        rows = [[self._words(part).get(name, 0) for name in STEP] for part in parts]
         self.steps = np.array(rows, np.int64).reshape(-1, len(STEP))
 
     @property
@@ -68,30 +69,33 @@ class Graph:
             "errors": executable.errors.ctypes.data,
             "overflow": executable.overflow.ctypes.data,
             "release": int(executable.is_long),
-            "code": 0,
         }
 
     def repeat(self, launches: int) -> None:
         """Launch all of it; the number of launches stands at an address."""
-        at, count = 0, len(self.parts)
+        position, count = ctypes.c_int64(0), len(self.parts)
         for executable in self._executables:
             executable.settled = False  # its depths need not be those that stand
         for threads in self.threads:
             pool().start(threads)
         try:
-            while (at := launching.repeat(self.steps.ctypes.data, at, count, launches)) < count:
+            while True:
+                launching.repeat(self.steps.ctypes.data, position, count, launches)
+                at = position.value
+                if at == count:
+                    break
                 made, code = self.parts[at].executable, int(self.steps[at, STEP["code"]])
                 made.shapes = self.parts[at].bindings.shapes
                 if code:
                     made.go_on(code)
                 made.report()
-                at += 1
+                position.value += 1
         except HeapLimit as short:
-            short.launch = at
+            short.launch = position.value
             raise
         finally:
             for part in self.last.values():
-                made, done = part.executable, at == count
+                made, done = part.executable, position.value == count
                 made.bound = part.bindings if done and not made.takes_arrays else None
                 made.shapes = part.bindings.shapes
 

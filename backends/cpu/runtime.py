@@ -21,6 +21,7 @@ from adstack.ir.types import DType
 from adstack.runtime.adstacks.heap import TaskUse
 from adstack.runtime.assume import Assumed, assumed
 from adstack.runtime.protocol.backend import Bindings, Capabilities, Probe, Unavailable
+from adstack.runtime.protocol.following import SequenceCall
 from adstack.runtime.protocol.options import Options
 from adstack.runtime.protocol.shortcuts import Shortcut
 
@@ -31,6 +32,7 @@ from .executable import Executable, Version, printer_of
 from .fitting import NOTHING
 from .graphs import Graph, Graphs
 from .pool import pool
+from .sequences import Sequenced
 from .toolchain import compile_text, optimised, target_machine, warm_up
 
 __all__ = ["CpuBackend", "open_device", "probe"]
@@ -186,6 +188,14 @@ class CpuBackend:
     def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., object] | None:
         """A builtin; in debug mode none, so that every launch has all its checks."""
         return None if executable.options.debug else calls.make(self._entry(executable), wanted)
+
+    def follower(self, executable: Executable, wanted: Shortcut) -> calls.Follower | None:
+        """What serves calls of a sequence; in debug mode none."""
+        return None if executable.options.debug else calls.follower(self._entry(executable), wanted)
+
+    def sequence(self, calls: Sequence[SequenceCall | None]) -> Sequenced:
+        """A sequence of calls."""
+        return Sequenced(calls, ctypes.addressof(self._launches))
 
     def _entry(self, executable: Executable) -> Entry:
         return Entry(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from adstack.runtime.protocol.shortcuts import (
     Shortcut,
 )
 from adstack.runtime.protocol.words import ADDRESS, MARK, WRITTEN
-from adstack.runtime.threads.guards import GUARD
+from adstack.runtime.threads.guards import EPOCH, GUARD
 
 from .entry import Entry
 from .launching import TURN, entries, machine_code, pause
@@ -37,7 +37,7 @@ from .tables import (
 if TYPE_CHECKING:
     from .tables import Words
 
-__all__ = ["make"]
+__all__ = ["Follower", "follower", "make"]
 
 _TYPES: Final = {
     "address_name": id(RECORD_NAME),
@@ -54,6 +54,55 @@ _TYPES: Final = {
 
 def make(entry: Entry, shortcut: Shortcut) -> Callable[..., object] | None:
     """A builtin for the calls that `shortcut` describes; None if machine code can't check or return what it should."""
+    record = _record(entry, shortcut)
+    return None if record is None else _builtin("adstack_call", entry, shortcut, record, shortcut.otherwise)
+
+
+class Follower:
+    """What serves the calls that a shortcut describes where they are the next ones of a sequence that is followed.
+
+    Attributes:
+        address: of the record, by which a sequence knows it.
+    """
+
+    def __init__(self, entry: Entry, shortcut: Shortcut, record: Record) -> None:
+        self._entry, self._shortcut, self._record = entry, shortcut, record
+        self.address = address_of(record.words)
+
+    def before(self, otherwise: Callable[..., object]) -> Callable[..., object]:
+        """A builtin that leaves all other calls to `otherwise`."""
+        return _builtin("adstack_follow", self._entry, self._shortcut, self._record, otherwise)
+
+    def renew(self) -> None:
+        """Serve in the epoch of now: somebody has looked that the memory is still there."""
+        self._record.words[RECORD["epoch"]] = GUARD[EPOCH]
+
+
+def follower(entry: Entry, shortcut: Shortcut) -> Follower | None:
+    """What follows the calls that `shortcut` describes; None as for `make`."""
+    record = _record(entry, shortcut)
+    return None if record is None else Follower(entry, shortcut, record)
+
+
+class Record(NamedTuple):
+    """The words that describe calls, and what their addresses point to."""
+
+    words: Words
+    keep: tuple[object, ...]
+
+
+def _builtin(
+    name: str, entry: Entry, shortcut: Shortcut, record: Record, otherwise: Callable[..., object]
+) -> Callable[..., object]:
+    """A function of Python's that serves calls by a function of the machine code, and leaves others to `otherwise`."""
+    _, methods, new = machine_code()
+    goes_on = entry.goes_on if shortcut.short is None else _or_short(entry.goes_on, shortcut.short, record.words)
+    own = (address_of(record.words), otherwise, entry.failed, goes_on, (record, shortcut, entry))
+    return new(ctypes.byref(methods[name]), own, None)
+
+
+def _record(entry: Entry, shortcut: Shortcut) -> Record | None:
+    """The record of the calls that `shortcut` describes; None if machine code can't check or return what it should."""
     result = result_words(entry, shortcut)
     tables = argument_tables(entry, shortcut)
     if result is None or tables is None or not is_complete(entry, shortcut):
@@ -70,7 +119,7 @@ def make(entry: Entry, shortcut: Shortcut) -> Callable[..., object] | None:
         **{name: address_of(table) for name, table in rows.items()},
         **_counts(shortcut, rows["memo"]),
         "guard": ctypes.addressof(GUARD),
-        "epoch": GUARD[0],
+        "epoch": GUARD[EPOCH],
         "lock": TURN.address,
         "result_kind": result[0],
         "result": result[1],
@@ -81,10 +130,7 @@ def make(entry: Entry, shortcut: Shortcut) -> Callable[..., object] | None:
         record[RECORD[name]] = value
     if entry.depths and shortcut.sizes is not None:
         remember(entry.depths, rows["memo"])
-    _, method, new = machine_code()
-    goes_on = entry.goes_on if shortcut.short is None else _or_short(entry.goes_on, shortcut.short, record)
-    own = (address_of(record), shortcut.otherwise, entry.failed, goes_on, (rows, keep, record, shortcut, entry))
-    return new(ctypes.byref(method), own, None)
+    return Record(record, (rows, keep))
 
 
 def _condition_tables(entry: Entry, shortcut: Shortcut) -> dict[str, Words]:

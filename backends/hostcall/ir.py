@@ -12,8 +12,9 @@ from __future__ import annotations
 from typing import Final
 
 from .checks import CHECKS
+from .follow import FOLLOW
 from .record import RECORD, RESULTS, words
-from .run import REPEAT, RUN
+from .run import MOVES, REPEAT, RUN
 
 __all__ = ["text"]
 
@@ -295,4 +296,4 @@ define i64 @adstack_run(ptr %run, ptr %ctx, i64 %from) {
 
 def text() -> str:
     """The module."""
-    return "\n".join((_DECLARATIONS, _SLOW, CHECKS, _LAUNCH, _RESULT, _CALL, _LOCK, REPEAT))
+    return "\n".join((_DECLARATIONS, _SLOW, CHECKS, _LAUNCH, _RESULT, _CALL, _LOCK, MOVES, REPEAT, FOLLOW))

@@ -7,7 +7,7 @@ import ctypes
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Final, NamedTuple, Protocol, TypeVar
 
@@ -20,10 +20,12 @@ from adstack.runtime.threads.guards import invalidate
 from .ir import text
 from .symbols import python_symbols
 
-__all__ = ["TURN", "alone", "entries", "machine_code", "pause", "prepare", "repeat", "run"]
+__all__ = ["TURN", "alone", "entries", "machine_code", "move", "pause", "prepare", "repeat", "run"]
 
 _METHOD_FLAGS: Final = 0x80 | 0x02
 """METH_FASTCALL and METH_KEYWORDS."""
+_BUILTINS: Final = ("adstack_call", "adstack_follow")
+_ENTRIES: Final = ("adstack_begin", "adstack_end", "adstack_run", "adstack_repeat", "adstack_move")
 _PAUSE_SECONDS: Final = 5e-5
 _LAST_SECONDS: Final = 2.0
 """How long a process that exits waits for a launch of another thread."""
@@ -46,20 +48,19 @@ class Method(ctypes.Structure):
 
 
 @cache
-def machine_code() -> tuple[Library, Method, NewBuiltin]:
-    """(machine code, how Python calls it, the function that makes a builtin of it)."""
-    exported = ("adstack_call", "adstack_begin", "adstack_end", "adstack_run", "adstack_repeat")
+def machine_code() -> tuple[Library, Mapping[str, Method], NewBuiltin]:
+    """(machine code, how Python calls the functions that serve calls, the function that makes a builtin of one)."""
     code = text()
-    library = runtime_library(code, exported, ObjectCache(default_folder()), python_symbols(code))
+    library = runtime_library(code, (*_BUILTINS, *_ENTRIES), ObjectCache(default_folder()), python_symbols(code))
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=TURN.forget)
     atexit.register(TURN.end)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))  # builtins may be called until the very end
-    method = Method(b"kernel", library["adstack_call"], _METHOD_FLAGS, None)
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(method))
+    methods = {name: Method(b"kernel", library[name], _METHOD_FLAGS, None) for name in _BUILTINS}
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(methods))
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.POINTER(Method), ctypes.py_object, ctypes.c_void_p]
-    return library, method, new
+    return library, methods, new
 
 
 def prepare() -> None:
@@ -68,12 +69,13 @@ def prepare() -> None:
 
 
 class Entries(NamedTuple):
-    """What Python calls: take the word, give it back, run a program, run several."""
+    """What Python calls: take the word, give it back, run a program, run several, move memory."""
 
     begin: Callable[[int], int]
     end: Callable[[int], None]
     run: Callable[[int, int, int], int]
-    repeat: Callable[[int, int, int, int], int]
+    repeat: Callable[[int, int, int, int], None]
+    move: Callable[[int, int], None]
 
 
 @cache
@@ -85,7 +87,8 @@ def entries() -> Entries:
         ctypes.PYFUNCTYPE(number, word)(library["adstack_begin"]),
         ctypes.PYFUNCTYPE(None, word)(library["adstack_end"]),
         ctypes.PYFUNCTYPE(number, word, word, number)(library["adstack_run"]),
-        ctypes.PYFUNCTYPE(number, word, number, number, word)(library["adstack_repeat"]),
+        ctypes.PYFUNCTYPE(None, word, word, number, word)(library["adstack_repeat"]),
+        ctypes.PYFUNCTYPE(None, word, number)(library["adstack_move"]),
     )
 
 
@@ -97,12 +100,18 @@ def run(entry: int, slots: int, from_: int = 0) -> int:
     return entries().run(entry, slots, from_)
 
 
-def repeat(steps: int, from_: int, count: int, launches: int) -> int:
-    """Launch what a table of `run.STEP` words describes, from one on; launches are counted at an address.
+def repeat(steps: int, position: ctypes.c_int64, count: int, launches: int) -> None:
+    """Launch what a table of `run.STEP` words describes, from a position on; launches are counted at an address.
 
-    Gives the first that stopped or reported something, or how many there are.
+    The position is that of the first step that stopped or reported something then, or how many there are: also when
+    what a signal handler raises comes through here.
     """
-    return entries().repeat(steps, from_, count, launches)
+    entries().repeat(steps, ctypes.addressof(position), count, launches)
+
+
+def move(table: int, count: int) -> None:
+    """Move memory as so many rows of `run.MOVE` words at an address say."""
+    entries().move(table, count)
 
 
 class Turn:

@@ -126,7 +126,7 @@ def _memory(entry: Entry, shortcut: Shortcut, place: str, keep: list[Words]) -> 
 def _histories(place: str, shortcut: Shortcut) -> int:
     """The states of a buffer's past in which Python need not know of the call, as bits."""
     states = {UNWATCHED, UNCHANGED, CHANGED}
-    if place in shortcut.written:
+    if place in shortcut.written and not shortcut.announced:
         states &= {UNWATCHED}
     if place in shortcut.needed:
         states &= {UNCHANGED}

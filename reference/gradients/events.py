@@ -13,7 +13,7 @@ from ..launch.specialisation import Specialisation
 from ..runtime.compiler import MOST_REACHES
 from ..runtime.memory.buffers import Array, Buffer
 from ..runtime.scalar_bits import scalar_bits
-from .memory.undo import Change, Overwritten, Touched, identity
+from .memory.undo import Change, Overwritten, Rewound, Touched, identity
 from .modes.companions import accompanied, companion_memory
 from .modes.differentiated import Differentiated
 from .modes.footprints import Footprint, FootprintKey, Region, footprint_of
@@ -66,6 +66,20 @@ class Event:
     def nbytes(self) -> int:
         """What is kept for it."""
         return sum(size for _, _, size in self.kept())
+
+    def launches(self) -> list[tuple[str, list[tuple[str, int, int]]]]:
+        """What is kept for each launch of it: (title, as `kept`)."""
+        return [(self.title, self.kept())]
+
+    def computes(self, memory: object) -> bool:
+        """Whether a recorded launch may write this memory."""
+        return False
+
+    def unwind(self, rewound: Rewound) -> None:
+        """Propagate adjoints through it, and wind memory back to what it was before."""
+        self.reverse()
+        for change in reversed(self.changes):
+            rewound.undo(change)
 
     def reverse(self) -> None:
         """Propagate adjoints through it; memory is as it was just after it."""
@@ -156,6 +170,9 @@ class Launch(Event):
             primal = self._memory(name)
             assert primal is not None
             yield primal, companion_memory(self.made, self.call, name, place, "grad")
+
+    def computes(self, memory: object) -> bool:
+        return any(identity(touched.buffer) == memory for touched in self.written())
 
     def written(self) -> list[Touched]:
         """What the launch may write."""

@@ -28,6 +28,7 @@ from ..launch.results import result_spec
 from ..launch.specialisation import Specialisation, specialise
 from ..runtime import state
 from ..runtime.memory.copying import ByName
+from ..runtime.protocol.following import Follower
 from ..runtime.protocol.shortcuts import Argument
 from ..runtime.threads.guards import ASKING, EPOCH, GUARD
 from ..runtime.threads.recording import in_charge
@@ -36,6 +37,7 @@ from ..runtime.threads.turn import TURN
 from ..values.protocol import current_emitter
 from ..values.specs import Request, Spec
 from . import as_graph
+from .followers import Followers
 from .gradient import Gradient
 
 __all__ = ["BoundKernel", "Kernel", "kernel"]
@@ -71,6 +73,7 @@ class Kernel(ByName):
         self._compiled: dict[tuple[object, ...], tuple[Specialisation, ...]] = {}
         self._shortcuts: set[tuple[object, ...]] = set()
         self._shortcuts_epoch = 0
+        self._followers = Followers()
         self.__call__ = self.serve
         self._gradient = Gradient(self)
 
@@ -158,6 +161,7 @@ class Kernel(ByName):
             settle()
         if self._shortcuts_epoch != GUARD[EPOCH]:
             self._shortcuts, self._shortcuts_epoch, self.__call__ = set(), GUARD[EPOCH], self.serve
+            self._followers.uninstall()
         if len(self._shortcuts) == MOST_SHORTCUTS or (
             specialisation.records is not None and specialisation.records.notes
         ):
@@ -169,6 +173,18 @@ class Kernel(ByName):
         if kind not in self._shortcuts:
             self._shortcuts.add(kind)
             self.__call__ = specialisation.shortcut(described, self.__call__) or self.__call__
+
+    def follower(self, specialisation: Specialisation, args: tuple[object, ...]) -> Follower | None:
+        """What serves calls like this one where they are the next ones of a sequence; None if nothing does."""
+        return self._followers.follower(specialisation, self.described(args))
+
+    def follow(self, follower: Follower) -> None:
+        """Let it serve calls before all others do; all memory is still there."""
+        self.__call__ = self._followers.installed(follower, self.__call__)
+
+    def positional(self, args: tuple[object, ...], kwargs: dict[str, object]) -> tuple[object, ...]:
+        """The arguments of a call in the order of the parameters."""
+        return self._bound(args, kwargs) if kwargs or len(args) != len(self._takes) else args
 
     def described(self, args: tuple[object, ...]) -> tuple[Argument, ...] | None:
         """Arguments, one for each parameter, as machine code may take them; None if it can't."""
@@ -272,6 +288,7 @@ class Kernel(ByName):
         """Forget the shortcuts: calls go through `serve` again."""
         self._shortcuts = set()
         self.__call__ = self.serve
+        self._followers.drop()
         self._gradient.drop()
 
     def _bound(self, args: tuple[object, ...], kwargs: dict[str, object]) -> tuple[object, ...]:

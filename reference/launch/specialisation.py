@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -13,6 +13,7 @@ from ..runtime.graphs import Captured
 from ..runtime.memory.buffers import Buffer
 from ..runtime.plans import Plan
 from ..runtime.protocol.backend import Scalars
+from ..runtime.protocol.following import Follower
 from ..runtime.protocol.shortcuts import Argument, HostArgument, SameAttribute
 from ..runtime.state import Runtime
 from ..runtime.threads.collection import uncollected
@@ -59,8 +60,18 @@ class LaunchRecords(Protocol):
     def note(self, call: Call, error: AdstackError | None = None) -> None:
         """Note a launch that others made; with an error, it can't be differentiated later."""
 
+    @property
+    def takes_arguments(self) -> bool:
+        """Whether calls differ."""
+
+    def memories(self, call: Call) -> Sequence[Buffer]:
+        """The memory that the reverse pass of a call may read."""
+
     def note_taped(self, call: Call) -> None:
         """Note that a tape has launched, and differentiates the launch itself."""
+
+    def note_followed(self, call: Call, *, touched: bool) -> None:
+        """The same for several launches; `touched` says whether later ones have written what the reverse pass reads."""
 
 
 @dataclass(eq=False)
@@ -124,6 +135,12 @@ class Specialisation:
             keep=(self.life.word,),
             needed=needed,
         )
+
+    def follower(self, arguments: tuple[Argument, ...]) -> Follower | None:
+        """What serves calls with such arguments where they are the next ones of a sequence; None if nothing does."""
+        if self.returns is not None or any(isinstance(argument, HostArgument) for argument in arguments):
+            return None
+        return self.plan.follower(arguments, self.attributes, self.life.conditions, (self.life.word,))
 
     @property
     def attributes(self) -> tuple[SameAttribute, ...]:

@@ -15,7 +15,8 @@ from .memory.provenance import Written
 from .memory.streams import ordered
 from .protocol.abilities import serving, sharing
 from .protocol.backend import Backend, Bindings, Scalar, Scalars
-from .protocol.shortcuts import Argument, SameAttribute, Shortcut
+from .protocol.following import Follower, following
+from .protocol.shortcuts import Argument, Before, SameAttribute, Shortcut, Still
 from .sizes import Sizing
 
 __all__ = ["Plan"]
@@ -147,3 +148,26 @@ class Plan:
             return None
         wanted = Shortcut(arguments, attributes, returns, self.buffers, self.compiled.written, otherwise, **more)
         return backend.shortcut(self.compiled.executable, wanted)
+
+    def follower(
+        self,
+        arguments: tuple[Argument, ...],
+        attributes: tuple[SameAttribute, ...],
+        conditions: tuple[Still | Before, ...],
+        keep: tuple[object, ...],
+    ) -> Follower | None:
+        """What serves such calls where they are the next ones of a sequence, if the backend has it: see `following`."""
+        backend = following(self.backend)
+        if self.compiled.races is not None or backend is None:
+            return None
+        wanted = Shortcut(
+            *(arguments, attributes, False, self.buffers, self.compiled.written, _nobody),
+            conditions=conditions,
+            keep=keep,
+            announced=True,
+        )
+        return backend.follower(self.compiled.executable, wanted)
+
+
+def _nobody(*_: object, **__: object) -> None:
+    """Others say who serves the calls that are left."""

@@ -85,6 +85,7 @@ class Records:
 
     Attributes:
         fields: the memory of these places that is the same in every call; `arrays`: the others.
+        takes_arguments: whether calls differ.
     """
 
     def __init__(self, made: Specialisation, names: Collection[str], runtime: Runtime) -> None:
@@ -103,9 +104,9 @@ class Records:
         self._last = 0
         self._taped = False
         self._tape: tuple[int, ...] | None = None
-        self._takes_arguments = bool(made.kernel.params or made.plan.arguments)
+        self.takes_arguments = bool(made.kernel.params or made.plan.arguments)
         written = made.plan.compiled.written
-        in_place = self._takes_arguments and not written.isdisjoint((*self.fields, *self.arrays))
+        in_place = self.takes_arguments and not written.isdisjoint((*self.fields, *self.arrays))
         self._notes = self._way is not None or runtime.options.ad_snapshot or in_place
         for buffer in self.fields.values():
             buffer.watched(self)
@@ -135,7 +136,7 @@ class Records:
 
     def are_untouched(self, call: Call) -> bool:
         """Whether nothing that matters to a call has been written since it is watched."""
-        buffers = [self.memory(name, call) for name in (*self.fields, *self.arrays)]
+        buffers = self.memories(call)
         if call.lent and not call.lent.isdisjoint(self.arrays):
             return False
         return all(b.owned and not b.shared and (b.watch is None or not b.watch.saved) for b in buffers)
@@ -163,20 +164,20 @@ class Records:
         numbers.update(piece.number for record in records for piece in record.kept)
         numbers.update(piece.number for piece in self._pending)
         numbers.update(self._unnoted.values())
-        return numbers if self._takes_arguments else {*numbers, self.last()}
+        return numbers if self.takes_arguments else {*numbers, self.last()}
 
     def needs(self, buffer: Block) -> Sequence[Box] | None:
         if self._is_taped:
             return ()
         if id(buffer) in self._unnoted:
             return None
-        if self._takes_arguments:
+        if self.takes_arguments:
             return self._needs.get(id(buffer), ())
         nobody = self._notes and not self._records and len(self._pending) < 2  # a launch in one piece is under way
         return () if nobody else None
 
     def changes(self, buffer: Block) -> None:
-        if self._takes_arguments:
+        if self.takes_arguments:
             self._look_for_unnoted()
             if self._hidden and id(buffer) not in self._unnoted:
                 self._unnoted[id(buffer)] = self.last()
@@ -192,7 +193,7 @@ class Records:
 
     def launch(self, call: Call) -> Any:
         """Launch, and note it; the value that the kernel returns."""
-        if not self._takes_arguments and not self.notes:
+        if not self.takes_arguments and not self.notes:
             self._records.clear()
             self._taped, self._tape = False, None
             return self._made.run(call)  # which is known by its number
@@ -225,16 +226,28 @@ class Records:
         Which of its launches had which arguments is not noted: what counts is what the first of them found, and what
         launches outside found that are forgotten now.
         """
-        if not self._takes_arguments:
-            self._tape = self._generations(call)
+        self._note_tape(call, touched=False)
+
+    def note_followed(self, call: Call, *, touched: bool) -> None:
+        """The same for several launches: `call` is the first of them, or the last one if the kernel takes no arguments.
+
+        Args:
+            call: one of them.
+            touched: whether memory that matters was written by later launches of the tape.
+        """
+        self._note_tape(call, touched=touched)
+
+    def _note_tape(self, call: Call, *, touched: bool) -> None:
+        if not self.takes_arguments:
+            self._tape = OTHER if touched else self._generations(call)
         elif not self._taped:
             self._look_for_unnoted()
-            if self._found_others(call):
+            if touched or self._found_others(call):
                 self._tape = OTHER
             elif self._tape is None:
                 self._tape = self._generations(call)
         self._forget_all()
-        if self._takes_arguments and not self._notes:
+        if self.takes_arguments and not self._notes:
             self._notes = True  # later launches have to be told from those
             invalidate()
 
@@ -264,8 +277,12 @@ class Records:
         self._unnoted.clear()
         self._last, self._taped, self._hidden = self._made.plan.backend.launches, True, False
 
+    def memories(self, call: Call) -> list[Buffer]:
+        """The memory that the reverse pass of a call may read."""
+        return [self.memory(name, call) for name in (*self.fields, *self.arrays)]
+
     def _generations(self, call: Call) -> tuple[int, ...]:
-        return tuple(self.memory(name, call).generation for name in (*self.fields, *self.arrays))
+        return tuple(buffer.generation for buffer in self.memories(call))
 
     def note(self, call: Call, error: AdstackError | None = None) -> None:
         """There was a launch that others made; with an error, it can't be differentiated later."""
@@ -326,16 +343,16 @@ class Records:
         record = self._records.get(argument_key(self._made, call, _nobody).value)
         if record is not None and record.key.alive:
             return record
-        unclear = self._tape is not None and (self._takes_arguments or self._is_taped)
+        unclear = self._tape is not None and (self.takes_arguments or self._is_taped)
         if unclear and (self.keeps or self._tape != self._generations(call)):
             raise self._unkept()
         return None
 
     def number(self, record: Record | None, buffer: Buffer) -> int | None:
         """From which launch on changes of a buffer matter; None if there was none that could matter."""
-        if record is not None and (self._takes_arguments or record.kept):
+        if record is not None and (self.takes_arguments or record.kept):
             return record.number
-        if self._takes_arguments:
+        if self.takes_arguments:
             return 0 if self._forgot else self._unnoted.get(id(buffer))
         return self.last() or None
 

@@ -84,7 +84,7 @@ class Rewound:
     """Memory that was wound back, and the way to what it was: whatever interrupts it."""
 
     def __init__(self) -> None:
-        self._steps: list[tuple[Buffer, npt.NDArray[np.int64], Array]] = []
+        self._steps: list[Callable[[], object]] = []
 
     def undo(self, change: Change) -> None:
         """Write old values; the new ones are kept first, and the change has them from then on."""
@@ -93,7 +93,11 @@ class Rewound:
         change.values = buffer.exchange(positions, change.values, keep)
 
     def _keep(self, buffer: Buffer, positions: npt.NDArray[np.int64], newer: Array) -> None:
-        self._steps.append((buffer, positions, newer))
+        self.later(functools.partial(buffer.exchange, positions, newer))
+
+    def later(self, restore: Callable[[], object]) -> None:
+        """Something is about to be wound back that this puts back; doing so twice is no harm."""
+        self._steps.append(restore)
 
     def restore(self) -> None:
         """Write all that was kept, from the start again when a signal handler raises; its exception comes in the end.
@@ -103,8 +107,8 @@ class Rewound:
         raised: BaseException | None = None
         for attempt in itertools.count(1):
             try:
-                for buffer, positions, newer in reversed(self._steps):
-                    buffer.exchange(positions, newer)
+                for restore in reversed(self._steps):
+                    restore()
                 self._steps.clear()
                 break
             except BaseException as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,22 +18,24 @@ from ..memory.undo import identity
 from ..scalar_arguments import active_parameters, unlink
 from .links import LinkedWrites, Links
 from .losses import Loss
+from .run import Run
 
 __all__ = ["check_reached", "check_scalars"]
 
+Calls = Sequence[tuple[Any, tuple[Any, ...]]]
+"""(kernel, arguments) of calls."""
 
-def check_reached(
-    loss: Loss, events: Sequence[Event], gradients: Iterable[Buffer], calls: Sequence[tuple[Any, tuple[Any, ...]]]
-) -> None:
+
+def check_reached(loss: Loss, events: Sequence[Event], gradients: Iterable[Buffer], calls: Callable[[], Calls]) -> None:
     """An error if launches were recorded, none of them computes the loss, and so all gradients would be zero.
 
     Args:
         loss: of the tape.
         events: what it recorded.
         gradients: memory of gradients that a caller may have filled: what they hold is propagated, too.
-        calls: (kernel, arguments).
+        calls: gives what was called: (kernel, arguments).
     """
-    if not any(isinstance(event, Launch) for event in events) or _is_reached(loss, events, calls):
+    if not any(isinstance(event, (Launch, Run)) for event in events) or _is_reached(loss, events, calls):
         return
     own = None if is_torch(loss.data) else loss.data.grad.buffer
     if any(gradient is not own and np.any(gradient.read()) for gradient in gradients):
@@ -46,10 +48,10 @@ def check_reached(
     )
 
 
-def _is_reached(loss: Loss, events: Sequence[Event], calls: Sequence[tuple[Any, tuple[Any, ...]]]) -> bool:
+def _is_reached(loss: Loss, events: Sequence[Event], calls: Callable[[], Calls]) -> bool:
     """Whether an adjoint of the loss may reach a launch."""
     if is_torch(loss.data):
-        return any(is_torch(argument) for _, args in calls for argument in args)
+        return any(is_torch(argument) for _, args in calls() for argument in args)
     grad, memory = loss.data.grad.buffer, identity(loss.data.buffer)
     for event in reversed(events):
         if isinstance(event, LinkedWrites):
@@ -58,14 +60,9 @@ def _is_reached(loss: Loss, events: Sequence[Event], calls: Sequence[tuple[Any, 
         elif isinstance(event, HostWrites):
             if any(one.grad is grad and one.mask.any() for one in event.overwritten):
                 return False
-        elif isinstance(event, CustomCall) or (isinstance(event, Launch) and _computes(event, memory)):
+        elif isinstance(event, CustomCall) or event.computes(memory):
             return True
     return False
-
-
-def _computes(launch: Launch, memory: object) -> bool:
-    """Whether a launch may write this memory."""
-    return any(identity(touched.buffer) == memory for touched in launch.written())
 
 
 # ---- scalar arguments

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-__all__ = ["Kept", "TapeReport"]
+from ..events import Event, HostWrites
+
+__all__ = ["Kept", "TapeReport", "report_of"]
 
 
 @dataclass(frozen=True)
 class Kept:
-    """Old values of one buffer that one event overwrote, or what a launch logged.
+    """Old values of one buffer that one event overwrote, or what a launch logged. Of a launch that was followed: the
+    elements that it may have overwritten.
 
     Attributes:
         event: "launch 3: step", or "host" for writes between launches.
@@ -41,3 +45,20 @@ class TapeReport:
     def __str__(self) -> str:
         lines = [f"{e.event}: {e.elements} elements of {e.place} ({e.bytes} bytes)" for e in self.entries]
         return "\n".join([*lines, f"kept in all: {self.elements} elements, {self.bytes} bytes"])
+
+
+def report_of(events: Iterable[Event]) -> TapeReport:
+    """What some events keep."""
+    return TapeReport(tuple(Kept(title, *one) for title, pieces in _titled(events) for one in pieces))
+
+
+def _titled(events: Iterable[Event]) -> Iterator[tuple[str, list[tuple[str, int, int]]]]:
+    """(title, what is kept) for each event, and for each call of one that stands for several."""
+    number = 0
+    for event in events:
+        if isinstance(event, HostWrites):
+            yield event.title, event.kept()
+            continue
+        for title, pieces in event.launches():
+            yield f"launch {number}: {title}", pieces
+            number += 1

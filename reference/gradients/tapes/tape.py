@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from typing import Any
+from weakref import WeakMethod
 
 import numpy as np
 
-from ...data.ndarrays import Ndarray
 from ...errors import AdstackRuntimeError
 from ...launch.arguments import Call
 from ...launch.specialisation import Specialisation
@@ -24,14 +24,16 @@ from ..clearing import claim, clear_all, is_another_threads
 from ..events import CustomCall, Event, HostWrites, Launch
 from ..memory.positions import flat_positions
 from ..memory.undo import Change, Log, Overwritten, Rewound, Touched, identity, whole
-from ..modes.companions import companions
 from .check import check_gradients
+from .cleared import Cleared, clearable
+from .follow import Follow
 from .inside import Constants, Inside
 from .links import LinkedWrites, Links
 from .losses import Loss
 from .reached import check_reached, check_scalars
 from .recorded import recordable
-from .report import Kept, TapeReport
+from .report import TapeReport, report_of
+from .run import Run
 
 __all__ = ["Tape"]
 
@@ -73,10 +75,11 @@ class Tape(Scoped):
         self.clear_gradients = clear_gradients
         self.validation = validation
         self.grad_check = list(grad_check or ())
-        self.calls: list[tuple[Any, tuple[Any, ...]]] = []
+        self._calls: list[tuple[Any, tuple[Any, ...]] | Run] = []
+        self._follow: Follow | None = None if validation or self.grad_check else Follow(WeakMethod(self._interrupted))
         self._events: list[Event] = []
         self._log = Log(guarded=True)
-        self._cleared: dict[int, Buffer] = {}
+        self._cleared = Cleared(clear_gradients)
         self._gradients: dict[Any, Buffer] = {}
         self._written_by_host: dict[Any, tuple[Any, Any]] = {}
         self._told: set[int] = set()
@@ -103,6 +106,10 @@ class Tape(Scoped):
             clear_all("grad")
         self.loss.start()
         holder = self._log.holder = self.holder()
+        if self._events:
+            self._follow = None  # what was kept for these must stay
+        if self._follow is not None:
+            self._over = self._follow.until(holder())
         self._recorder = RECORDERS.begin(self, holder)
         self._observer = OBSERVERS.begin(self, holder)
         exclusively(state.current().backend, _nothing)
@@ -110,27 +117,34 @@ class Tape(Scoped):
     def _end(self) -> None:
         """Be in charge no longer."""
         self._links.close()
+        if self._follow is not None:
+            self._follow.close()
         if self._recorder is not None:
             RECORDERS.end(self._recorder)
         if self._observer is not None:
             OBSERVERS.end(self._observer)
+        self._recorder = self._observer = None  # which have the tape
         self._log.close()
 
     def leave(self, kind: object, error: object, trace: object) -> None:
         """Differentiate, unless something has gone wrong."""
         self._links.close()
         try:
+            self._end_run(last=True)
             if kind is None:
                 self.grad()
+                if self._follow is not None:
+                    self._follow.learn(state.current())
         finally:
             self._end()
 
     def grad(self) -> None:
         """Differentiate what was recorded."""
         with TURN.lock, recording(None):
+            self._end_run(last=True)
             self._check_whole()
             self._note_host()
-            check_reached(self.loss, self._events, self._gradients.values(), self.calls)
+            check_reached(self.loss, self._events, self._gradients.values(), lambda: self.calls)
             self.loss.seed()
             self._links.start()
             rewound = Rewound()
@@ -148,9 +162,7 @@ class Tape(Scoped):
     def _unwind(self, rewound: Rewound) -> None:
         for number, event in reversed(list(enumerate(self._events))):
             self._links.flush(number)
-            event.reverse()
-            for change in reversed(event.changes):
-                rewound.undo(change)
+            event.unwind(rewound)
         self._links.flush(-1)
 
     def _check_whole(self) -> None:
@@ -165,18 +177,71 @@ class Tape(Scoped):
 
     def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Launch, and record."""
+        if kwargs and self._follow is not None and self._follow.open:
+            return kernel(*kernel.positional(args, kwargs))  # which machine code may serve
+        refused = self._end_run()
         self._check_whole()
         made, call, runtime = kernel.prepared(args, kwargs)
+        if not refused and self._begin_run(made, call, runtime):
+            return kernel(*kernel.positional(args, kwargs))
         check_scalars(made, call, self._links, self._events)
-        if self.clear_gradients:
-            self._clear_arrays(made, call)
-        for launch in recordable(made, call, runtime, whole=self.validation):
+        self._cleared.clear(clearable(made, call))
+        launches = recordable(made, call, runtime, whole=self.validation)
+        for launch in launches:
             result = self._record(launch, runtime)
         if made.records is not None:
             made.records.note_taped(call)
-        self.calls.append((kernel, (*args, *kwargs.values())))
+        positional = kernel.positional(args, kwargs)
+        self._calls.append((kernel, positional))
         self._kept.append(made.life.objects())
+        if self._follow is not None:
+            one = (kernel, positional, launches[0], clearable(made, call)) if len(launches) == 1 else None
+            self._follow.recorded(one)
         return result
+
+    def _begin_run(self, made: Specialisation, call: Call, runtime: state.Runtime) -> bool:
+        """Whether machine code may serve a call, and those after it, as what was learned."""
+        follow = self._follow
+        if follow is None or not follow.matches(made, call, runtime):
+            return False
+        self._note_host()
+        with self._log.launching(follow.written()):
+            self._cleared.clear_early(follow.cleared())
+            return follow.begin()
+
+    def _interrupted(self, buffer: Block) -> None:
+        """Memory is about to be written that machine code works on."""
+        self._end_run()
+        self._log.before(buffer)
+
+    def _end_run(self, *, last: bool = False) -> bool:
+        """What machine code has served until now is an event; whether it was to serve a call, and did not.
+
+        With `last`, no launch comes after it.
+        """
+        follow = self._follow
+        if follow is None or not follow.open:
+            return False
+        run, torn = follow.end()
+        if torn:
+            self._torn = "a launch"
+        span = run.program.span(run.first, run.end)
+        self._cleared.keep(span.cleared)
+        if run.first == run.end:
+            return not torn
+        run.note()
+        run.changes = self._log.mark(run.written)
+        if not last:
+            self._log.watch(span.needed.values())
+        self._gradients.update(span.gradients)
+        self._append(run)
+        self._calls.append(run)
+        return False
+
+    @property
+    def calls(self) -> list[tuple[Any, tuple[Any, ...]]]:
+        """What was recorded."""
+        return [call for one in self._calls for call in (one.calls if isinstance(one, Run) else [one])]
 
     def _record(self, launch: Launch, runtime: state.Runtime) -> Any:
         """Launch, and log what it changes of what is needed."""
@@ -198,6 +263,8 @@ class Tape(Scoped):
     def _append(self, event: Event) -> None:
         self._links.note_event()
         self._events.append(event)
+        if self._follow is not None and not isinstance(event, (Launch, Run)):
+            self._follow.recorded(None)
 
     def _launched(self, launch: Launch, runtime: state.Runtime) -> Any:
         if self.validation and launch.mode is not None:
@@ -206,6 +273,7 @@ class Tape(Scoped):
 
     def replaced(self, primal: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a function that has a gradient of its own, and record the call."""
+        self._end_run()
         self._check_whole()
         self._note_host()
         inside = Inside(self._log if self.grad_check else None, self._links, function.__name__)
@@ -214,13 +282,14 @@ class Tape(Scoped):
             result = function(*args, **kwargs)
         event = CustomCall(primal, function, args, kwargs, changes=self._log.mark())
         self._log.watch(Touched(label, buffer, whole(buffer)) for label, buffer in inside.touched.values())
-        self.calls.append((primal, args))
+        self._calls.append((primal, args))
         self._append(event)
         self._torn = ""
         return result
 
     def constant(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a function whose launches count as constants."""
+        self._end_run()
         self._check_whole()
         self._note_host()
         inside = Constants(self._gradients)
@@ -235,6 +304,7 @@ class Tape(Scoped):
 
     def host_wrote(self, array: Any, where: Any) -> None:
         """Note which elements the host wrote."""
+        self._end_run()
         grad = self._gradients.get(identity(array.buffer))
         if grad is not None:
             _, mask = self._written_by_host.setdefault(id(grad), (grad, np.zeros(grad.shape, bool)))
@@ -266,6 +336,7 @@ class Tape(Scoped):
 
     def _split_host(self, array: Any) -> None:
         """What the host wrote until now was before what it does next with an array that has a gradient."""
+        self._end_run()
         self._gradients[identity(array.buffer)] = array.grad.buffer
         self._note_overwritten([])
 
@@ -274,6 +345,7 @@ class Tape(Scoped):
 
         Which elements these are shows when they are compared with what they are now.
         """
+        self._end_run()
         if isinstance(buffer, Buffer) and identity(buffer) in self._gradients:
             self._note_host()
             self._log.watch([Touched("memory that another thread wrote", buffer, whole(buffer))])
@@ -317,32 +389,11 @@ class Tape(Scoped):
                 grad.write(0)
             claim(grad)
 
-    def _clear_arrays(self, made: Specialisation, call: Call) -> None:
-        """Start gradients of ndarrays from zero, once each; those of torch tensors add up, as torch has it."""
-        arrays = companions(made, "grad").values() if call.arrays else ()
-        buffers = [call.arrays[p.name] for p in arrays if p.kind == "ndarray"]
-        buffers += [d.grad.buffer for d in made.fields.values() if isinstance(d, Ndarray) and d.grad is not None]
-        for buffer in buffers:
-            if buffer.owned and id(buffer) not in self._cleared:
-                buffer.write(0)
-                self._cleared[id(buffer)] = buffer
-
     # ---- what was kept
 
     def report(self) -> TapeReport:
         """What was kept of overwritten memory, per event and buffer, and how large it is."""
-        kept = (
-            Kept(self._title(number, event), place, elements, size)
-            for number, event in enumerate(self._events)
-            for place, elements, size in event.kept()
-        )
-        return TapeReport(tuple(kept))
-
-    def _title(self, number: int, event: Event) -> str:
-        if isinstance(event, HostWrites):
-            return event.title
-        position = sum(not isinstance(e, HostWrites) for e in self._events[:number])
-        return f"launch {position}: {event.title}"
+        return report_of(self._events)
 
 
 def _nothing() -> None:

@@ -133,6 +133,7 @@ class Shortcut:
         short: serves a call, given by its arguments, whose adstacks have no room; it gets the error that says so.
         keep: what the conditions' addresses point to.
         needed: array parameters whose memory must be what it was ever since somebody may ask what it held.
+        announced: whether those who may ask are told of what the calls write without the calls' doing.
     """
 
     arguments: tuple[Argument, ...]
@@ -148,3 +149,4 @@ class Shortcut:
     short: Callable[[HeapLimit, tuple[object, ...]], None] | None = None
     keep: tuple[object, ...] = field(default=(), repr=False)
     needed: frozenset[str] = frozenset()
+    announced: bool = False

@@ -7,14 +7,16 @@ import os
 import threading
 from typing import Final
 
-__all__ = ["ASKING", "EPOCH", "GUARD", "REWIRED", "invalidate", "rewired"]
+__all__ = ["ASKING", "EPOCH", "FOLLOWED", "GUARD", "REWIRED", "invalidate", "rewired"]
 
 EPOCH: Final = 0
 ASKING: Final = 1
 REWIRED: Final = 2
-GUARD: Final = (ctypes.c_int64 * 3)(1, 0, 1)
+FOLLOWED: Final = 3
+GUARD: Final = (ctypes.c_int64 * 4)(1, 0, 1, 0)
 """[an epoch that ends whenever memory or a runtime goes, whether every call has to ask Python (see `scopes`), an epoch
-that ends when a kernel comes that writes some memory, or memory for a gradient]."""
+that ends when a kernel comes that writes some memory, or memory for a gradient, the address of the sequence whose calls
+machine code serves all the same, 0 for none]."""
 _LOCK: Final = threading.Lock()
 if hasattr(os, "register_at_fork"):  # a forked child would wait for a thread that it does not have
     os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)

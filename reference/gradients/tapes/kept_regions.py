@@ -1,0 +1,143 @@
+"""What each call of a program keeps of memory, decided from where calls read and write: `Keeping`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from ...analysis.boxes import Box, include, intersection
+from ...errors import AdstackMemoryError
+from ...runtime.adstacks.budget import current
+from ...runtime.memory.buffers import Buffer
+from ...runtime.protocol.following import Bound, Move, SequenceCall
+from ..memory.undo import Touched
+
+if TYPE_CHECKING:
+    from ..modes.differentiated import Differentiated
+    from .steps import Step
+
+__all__ = ["Keeping", "include_all"]
+
+_FREE_BYTES: Final = 1 << 12
+_TIMES: Final = 4
+"""A call is followed if what is kept for it takes at most so many bytes, or so many times what it took when it was
+recorded: then elements were compared, and only those kept that had changed."""
+
+Range = tuple[int, int]
+"""Flat positions, the second not included."""
+
+
+class Keeping:
+    """Makes calls of a sequence, one after the other.
+
+    Attributes:
+        memory: what is kept, and copies of memory as it was before a launch.
+        kept: for each call, what it keeps: (what the user calls the memory, how many elements, bytes).
+    """
+
+    def __init__(self) -> None:
+        self.memory: list[Buffer] = []
+        self.kept: list[list[tuple[str, int, int]]] = []
+        self._needed: dict[int, Touched] = {}
+        self._beside: dict[object, Buffer] = {}
+
+    def skip(self) -> None:
+        """Something comes that is not followed."""
+        self.kept.append([])
+
+    def add(self, step: Step) -> SequenceCall | None:
+        """The next call; None, and nothing is added, if too much would have to be kept."""
+        include_all(self._needed, step.before)
+        regions = [(one, ranges) for one in step.written if (ranges := self._overwritten(one))]
+        wanted = sum((end - start) * one.buffer.dtype.size for one, ranges in regions for start, end in ranges)
+        if wanted > max(_FREE_BYTES, _TIMES * step.nbytes) or (wanted and current().limit):
+            return None
+        try:
+            saves = [move for one, ranges in regions for move in self._saves(one.buffer, ranges)]
+            call = self._call(step, saves)
+        except (MemoryError, AdstackMemoryError):
+            return None
+        include_all(self._needed, step.after)
+        sizes = [(one, sum(end - start for start, end in ranges)) for one, ranges in regions]
+        self.kept.append([(one.label, size, size * one.buffer.dtype.size) for one, size in sizes])
+        return call
+
+    def _overwritten(self, written: Touched) -> list[Range]:
+        """The elements that are written and that a call up to this one needs, and perhaps some between them."""
+        needed = self._needed.get(id(written.buffer))
+        if needed is None:
+            return []
+        common = (intersection(one, other) for one in written.boxes for other in needed.boxes)
+        return _merged(_range(written.buffer, box) for box in common if box is not None)
+
+    def _saves(self, buffer: Buffer, ranges: Sequence[Range]) -> Iterator[Move]:
+        """Copies of elements, into memory of their own."""
+        size = buffer.dtype.size
+        memory = Buffer(buffer.backend, buffer.dtype, (sum(end - start for start, end in ranges),))
+        self.memory.append(memory)
+        at = 0
+        for start, end in ranges:
+            yield Move(buffer.storage, start * size, memory.storage, at * size, (end - start) * size)
+            at += end - start
+
+    def _call(self, step: Step, saves: Sequence[Move]) -> SequenceCall:
+        plan, call = step.made.plan, step.call
+        forward = Bound(plan.compiled.executable, tuple(call.scalars), plan.bind(call.arrays))
+        if step.mode is None:
+            return SequenceCall(step.follower, forward, None, saves, (), [*step.words])
+        copies = self.beside(step)
+        reverse, arrays = step.mode.plan, {**call.arrays, **copies}
+        bound = Bound(reverse.compiled.executable, tuple(call.scalars), reverse.bind(arrays))
+        memory = {**plan.buffers, **call.arrays}
+        moves = [
+            move for alias, copy in copies.items() for move in _copied(memory[step.mode.beside[alias]], copy, saves)
+        ]
+        return SequenceCall(step.follower, forward, bound, saves, moves, [*step.words])
+
+    def beside(self, step: Step) -> Mapping[str, Buffer]:
+        """Memory for copies of what there was before a launch, by the names of their places."""
+        mode: Differentiated | None = step.mode
+        if mode is None:
+            return {}
+        memory = {**step.made.plan.buffers, **step.call.arrays}
+        return {alias: self._copy(mode, alias, memory[name]) for alias, name in mode.beside.items()}
+
+    def _copy(self, mode: Differentiated, alias: str, original: Buffer) -> Buffer:
+        key = id(mode), alias, original.shape
+        copy = self._beside.get(key)
+        if copy is None:
+            copy = self._beside[key] = Buffer(original.backend, original.dtype, original.shape)
+        return copy
+
+
+def _copied(original: Buffer, copy: Buffer, saves: Iterable[Move]) -> Iterator[Move]:
+    """Moves that make a copy of memory as it was before what was saved of it was overwritten."""
+    yield Move(original.storage, 0, copy.storage, 0, original.nbytes)
+    for save in saves:
+        if save.source is original.storage:
+            yield Move(save.target, save.at, copy.storage, save.start, save.nbytes)
+
+
+def _range(buffer: Buffer, box: Box) -> Range:
+    """From the first element of a box to the last one."""
+    return buffer.flat(tuple(low for low, _ in box)), buffer.flat(tuple(high for _, high in box)) + 1
+
+
+def _merged(ranges: Iterable[Range]) -> list[Range]:
+    """The same positions, each once."""
+    merged: list[Range] = []
+    for start, end in sorted(ranges):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def include_all(known: dict[int, Touched], more: Iterable[Touched]) -> None:
+    """More elements, by memory."""
+    for one in more:
+        boxes = known.setdefault(id(one.buffer), Touched(one.label, one.buffer, []))
+        assert isinstance(boxes.boxes, list)
+        for box in one.boxes:
+            include(boxes.boxes, box)

@@ -1,0 +1,185 @@
+"""A sequence of calls that a tape has learned: `Program`.
+
+It ends with the first of the objects that it was learned with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakSet, ref
+
+from ...data.fields import PLACED
+from ...runtime.adstacks.heap import HeapLimit
+from ...runtime.memory.buffers import Buffer
+from ...runtime.protocol.following import SequenceCall, Sequenced, following
+from ...runtime.threads.guards import EPOCH, GUARD
+from ..memory.undo import Touched
+from ..modes.differentiated import with_arrays
+from .kept_regions import Keeping, include_all
+from .steps import Key, Reference, Step
+
+if TYPE_CHECKING:
+    from ...launch.arguments import Call
+    from ...runtime.state import Runtime
+    from .run import Run
+
+__all__ = ["Program", "Span"]
+
+_MOST_SPANS: Final = 64
+
+
+@dataclass
+class Span:
+    """What some calls of a program do together.
+
+    Attributes:
+        written, needed: by memory, the elements that they write, and that their reverse modes need.
+        gradients: by memory, its gradients.
+        cleared: by memory, gradients that start from zero.
+        served: (call, step), of those that there are.
+        noted: see `Program.noted`.
+    """
+
+    written: dict[int, Touched] = field(default_factory=dict)
+    needed: dict[int, Touched] = field(default_factory=dict)
+    gradients: dict[int, Buffer] = field(default_factory=dict)
+    cleared: dict[int, Buffer] = field(default_factory=dict)
+    served: list[tuple[int, Step]] = field(default_factory=list)
+    noted: list[tuple[Step, bool]] | None = None
+
+    @classmethod
+    def of(cls, steps: Sequence[Step | None], first: int) -> Span:
+        """Of calls from a number on."""
+        span = cls(served=[(at, step) for at, step in enumerate(steps, first) if step is not None])
+        for _, step in span.served:
+            include_all(span.written, step.written)
+            include_all(span.needed, step.before)
+            include_all(span.needed, step.after)
+            span.gradients.update((id(primal), grad) for primal, grad in step.gradients)
+            span.cleared.update((id(grad), grad) for grad in step.cleared)
+        return span
+
+
+class Program:
+    """A sequence of calls.
+
+    Args:
+        steps: the calls; None for what comes between them and can't be followed.
+        runtime: where they run.
+
+    Attributes:
+        keys: of the calls.
+        steps: those that are followed.
+        kept: what each keeps: (what the user calls the memory, how many elements, bytes).
+        buffers: all their memory.
+        alive: whether all that it was learned with is there.
+        runs: its calls as the latest tape followed them, as far as somebody still has them.
+    """
+
+    def __init__(self, steps: Sequence[Step | None], runtime: Runtime) -> None:
+        self.keys: tuple[Key | None, ...] = tuple(None if step is None else step.key for step in steps)
+        self.runtime, self.placed, self._epoch, self.alive = runtime, PLACED[0], 0, True
+        self._keeping, calls, followed = Keeping(), list[SequenceCall | None](), list[Step | None]()
+        for step in steps:
+            call = None if step is None else self._keeping.add(step)
+            if call is None:
+                self._keeping.skip()
+            calls.append(call)
+            followed.append(None if call is None else step)
+        self.runs: WeakSet[Run] = WeakSet()
+        self._whose: Callable[[], object] = _nobody
+        self.steps, self.kept = tuple(followed), self._keeping.kept
+        served = [(at, step) for at, step in enumerate(followed) if step is not None]
+        self.buffers = list({id(one): one for _, step in served for one in step.buffers}.values())
+        self._followers = {(step.kernel, step.follower): None for _, step in served}
+        self._spans: dict[tuple[int, int], Span] = {}
+        device = following(runtime.backend)
+        assert device is not None
+        self.sequence: Sequenced | None = device.sequence(calls)
+        self._references = [*self._watched(step for _, step in served)]
+
+    def _watched(self, served: Iterator[Step]) -> Iterator[Reference]:
+        """References to what it was learned with, which end the program with the first of these."""
+        owner, seen = ref(self), set[int]()
+
+        def gone(_: object) -> None:
+            program = owner()
+            if program is not None:
+                program.drop()
+
+        for one in (known() for step in served for known in step.references):
+            if id(one) not in seen and type(one).__weakrefoffset__:
+                seen.add(id(one))
+                yield ref(one, gone)
+
+    def drop(self) -> None:
+        """Nobody follows it any more, and it keeps nothing."""
+        self.alive, self.steps, self.buffers, self.kept = False, (), [], []
+        self._spans, self._followers, self._keeping, self.sequence = {}, {}, Keeping(), None
+
+    def objects(self) -> list[Any] | None:
+        """What it was learned with, to be kept for a while; None if some of it is gone, or is not what it was."""
+        if not self.alive or self.placed != PLACED[0]:
+            return None
+        objects = [known() for known in self._references]
+        if any(one is None for one in objects):
+            return None
+        if self._epoch != GUARD[EPOCH] and not all(buffer.alive and not buffer.shared for buffer in self.buffers):
+            return None
+        self._epoch = GUARD[EPOCH]
+        return [self.sequence, self._keeping, *objects]
+
+    def begin(self, whose: object) -> None:
+        """Its calls are about to be followed, by a tape that may have followed others of them."""
+        if self._whose() is not whose:
+            for run in self.runs:
+                run.forget()
+            self._whose, self.runs = ref(whose), WeakSet()
+        for kernel, follower in self._followers:
+            kernel().follow(follower)
+
+    def span(self, first: int, end: int) -> Span:
+        """What some of its calls do."""
+        span = self._spans.get((first, end))
+        if span is None:
+            if len(self._spans) == _MOST_SPANS:
+                self._spans.clear()
+            span = self._spans[first, end] = Span.of(self.steps[first:end], first)
+        return span
+
+    def noted(self, first: int, end: int) -> list[tuple[Step, bool]]:
+        """What the records of the kernels of some calls are told: see `Records.note_followed`."""
+        span = self.span(first, end)
+        if span.noted is None:
+            span.noted = [*self._noted(span, end)]
+        return span.noted
+
+    def _noted(self, span: Span, end: int) -> Iterator[tuple[Step, bool]]:
+        firsts = {id(step.made): (at, step) for at, step in reversed(span.served)}
+        lasts = {id(step.made): (at, step) for at, step in span.served}
+        for made in firsts:
+            records = firsts[made][1].made.records
+            if records is not None:
+                at, step = firsts[made] if records.takes_arguments else lasts[made]
+                written = {id(one.buffer) for later in self.steps[at + 1 : end] if later for one in later.written}
+                yield step, not written.isdisjoint(map(id, records.memories(step.call)))
+
+    def call(self, at: int) -> Call:
+        """A call with the numbers that it was made with last."""
+        step, sequence = self.steps[at], self.sequence
+        assert step is not None
+        assert sequence is not None
+        return with_arrays(step.call, {}, sequence.scalars(at))
+
+    def short(self, at: int, limit: HeapLimit) -> None:
+        """Reverse a call whose adstacks have no room."""
+        step = self.steps[at]
+        assert step is not None
+        assert step.mode is not None
+        step.mode.go_on(with_arrays(self.call(at), self._keeping.beside(step)), limit)
+
+
+def _nobody() -> None:
+    """Nobody has followed it."""

@@ -1,0 +1,123 @@
+"""Calls that a tape has followed: `Run`, one event for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ...errors import AdstackRuntimeError
+from ...runtime.memory.buffers import Buffer
+from ...runtime.memory.observers import OBSERVERS, tell_others
+from ...runtime.protocol.following import Progress
+from ..events import Event
+from ..memory.undo import Rewound, Touched
+from .program import Program
+
+__all__ = ["Run"]
+
+
+@dataclass(eq=False)
+class Run(Event):
+    """Calls of a program, from one on, the last not included.
+
+    Attributes:
+        objects: what the program was learned with.
+        told: what was called, once the program has been followed again.
+    """
+
+    program: Program
+    first: int
+    end: int
+    objects: Sequence[Any]
+    told: list[tuple[Any, tuple[Any, ...]]] | None = None
+    __hash__ = object.__hash__
+
+    @property
+    def title(self) -> str:
+        return "calls that were followed"
+
+    @property
+    def calls(self) -> list[tuple[Any, tuple[Any, ...]]]:
+        """(kernel, arguments), with the numbers that there were."""
+        return [*self._told()] if self.told is None else self.told
+
+    def _told(self) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+        for at, step in self.program.span(self.first, self.end).served:
+            assert self.program.sequence is not None
+            scalars = iter(self.program.sequence.scalars(at))
+            args = (known() for known in step.args)
+            yield step.kernel(), tuple(next(scalars) if isinstance(one, (int, float)) else one for one in args)
+
+    def forget(self) -> None:
+        """The calls are about to be made again: what was kept for these is lost."""
+        self.told = self.calls
+
+    def note(self) -> None:
+        """Let the records of the launches' kernels know that a tape made them."""
+        for step, touched in self.program.noted(self.first, self.end):
+            if step.made.records is not None:
+                step.made.records.note_followed(step.call, touched=touched)
+
+    @property
+    def written(self) -> Sequence[Touched]:
+        """The elements that the calls may write."""
+        return list(self.program.span(self.first, self.end).written.values())
+
+    def computes(self, memory: object) -> bool:
+        """Whether a call may write this memory."""
+        return memory in self.program.span(self.first, self.end).written
+
+    def launches(self) -> list[tuple[str, list[tuple[str, int, int]]]]:
+        """What each call keeps: its title, and (what, how many elements, bytes)."""
+        served = self.program.span(self.first, self.end).served
+        return [(step.made.kernel.name, self.program.kept[at]) for at, step in served]
+
+    def kept(self) -> list[tuple[str, int, int]]:
+        return [*super().kept(), *(one for _, kept in self.launches() for one in kept)]
+
+    def unwind(self, rewound: Rewound) -> None:
+        program, span = self.program, self.program.span(self.first, self.end)
+        if self.told is not None:
+            raise AdstackRuntimeError(
+                "what this Tape recorded was done again under another Tape since",
+                do="differentiate a Tape when it ends",
+            )
+        if not all(buffer.alive for buffer in program.buffers):
+            raise AdstackRuntimeError("a field that the kernel uses was destroyed", do="make the field again")
+        gradients = list({id(grad): grad for grad in span.gradients.values()}.values())
+        for grad in gradients:
+            _announce(grad)
+        assert program.sequence is not None
+        progress = program.sequence.turn(self.end)
+        rewound.later(partial(self._restore, progress))
+        try:
+            program.sequence.reverse(self.first, progress, program.short)
+        finally:
+            for buffer in gradients:
+                buffer.touch()
+            self._touch()
+        super().unwind(rewound)
+
+    def reverse(self) -> None:
+        """Done by `unwind`, which puts memory back between the calls."""
+
+    def _restore(self, progress: Progress) -> None:
+        """Memory as it was when the last call had been."""
+        assert self.program.sequence is not None
+        self.program.sequence.restore(progress, self.end)
+        self._touch()
+
+    def _touch(self) -> None:
+        """What was kept has been exchanged with memory."""
+        for touched in self.written:
+            touched.buffer.touch()
+
+
+def _announce(buffer: Buffer) -> None:
+    """Say that the elements of a buffer are about to be written."""
+    if OBSERVERS:
+        tell_others(buffer)
+    if buffer.watch is not None and buffer.watch.strict:
+        buffer.watch.before(buffer, "a Tape")

@@ -1,0 +1,132 @@
+"""One call that a tape has learned, and that it may follow: `Step`.
+
+A step is known by its key: the specialisation, the integers, and the memory. Where launches read and write depends on
+these alone. It does not keep alive what users hold: the kernel, arrays, objects.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from ...runtime.memory.buffers import Buffer
+from ...runtime.protocol.following import Follower
+from ...runtime.protocol.words import BESIDE
+from ..events import Launch
+from ..memory.undo import Touched
+from ..modes.differentiated import Differentiated
+
+if TYPE_CHECKING:
+    from ...launch.arguments import Call
+    from ...launch.specialisation import Specialisation
+
+__all__ = ["Key", "Step", "key_of_call"]
+
+Key = tuple[object, ...]
+"""What tells calls apart: see `key_of_call`."""
+
+Reference = Callable[[], Any]
+"""Gives an object, or None once it is gone."""
+
+
+def key_of_call(made: Specialisation, call: Call) -> Key:
+    """Equal for calls of one specialisation with the same integers, on the same memory."""
+    integers = tuple(scalar if isinstance(scalar, int) else None for scalar in call.scalars)
+    return id(made), integers, tuple((name, id(buffer)) for name, buffer in call.arrays.items())
+
+
+@dataclass(eq=False)
+class Step:
+    """One call that can be followed.
+
+    Attributes:
+        key: what it is known by.
+        kernel, args: what was called; the arguments by reference.
+        made, call, mode: what serves it, see `Launch`; numbers that are not integers may be others each time.
+        follower: what serves it without Python.
+        written, before, after: the elements that it writes, and that its reverse mode needs as they were before the
+            launch and after it.
+        gradients: (memory, memory of its gradients).
+        cleared: memory of gradients that starts from zero when a tape first uses it.
+        nbytes: how much was kept for it when it was recorded.
+    """
+
+    key: Key
+    kernel: Reference
+    args: tuple[Reference, ...]
+    made: Specialisation
+    call: Call
+    mode: Differentiated | None
+    follower: Follower
+    written: Sequence[Touched]
+    before: Sequence[Touched]
+    after: Sequence[Touched]
+    gradients: Sequence[tuple[Buffer, Buffer]]
+    cleared: Sequence[Buffer]
+    nbytes: int
+    buffers: list[Buffer] = field(default_factory=list)
+
+    @staticmethod
+    def of(kernel: Any, args: tuple[Any, ...], launch: Launch, cleared: Sequence[Buffer]) -> Step | str:
+        """Of a call that was recorded as one launch; why it can't be followed, if so."""
+        made, call, mode = launch.made, launch.call, launch.mode
+        buffers = _buffers(launch)
+        refusal = _refusal(launch, buffers)
+        if refusal:
+            return refusal
+        follower = kernel.follower(made, args)
+        if follower is None:
+            return "arguments"
+        before, after = launch.needed()
+        nbytes = sum(change.nbytes for change in launch.changes)
+        known = ref(kernel), tuple(map(_reference, args))
+        regions = launch.written(), before, after
+        key, gradients = key_of_call(made, call), [*launch.gradients]
+        return Step(key, *known, made, call, mode, follower, *regions, gradients, cleared, nbytes, buffers)
+
+    @property
+    def references(self) -> Iterator[Reference]:
+        """To what it was learned with."""
+        yield from (self.kernel, *self.args)
+        yield from map(_reference, self.made.life.objects())
+
+    @property
+    def words(self) -> Iterator[tuple[int, int]]:
+        """(address, value) of words that tell that arrays have the gradients that they had."""
+        for name, buffer in self.call.arrays.items():
+            if f"{name}.grad" in self.call.arrays:
+                record = buffer.record()
+                yield ctypes.addressof(record) + 8 * BESIDE, record[BESIDE]
+
+
+def _refusal(launch: Launch, buffers: Sequence[Buffer]) -> str:
+    """Why a launch can't be followed: a name of `counts.REASONS`; empty if it can."""
+    if type(launch) is not Launch:
+        return "logged"
+    if launch.made.returns is not None or (launch.mode is not None and launch.mode.seeds):
+        return "returns"
+    if launch.call.loans is not None or not all(b.owned and b.alive and not b.shared for b in buffers):
+        return "shared"
+    if launch.mode is not None and launch.mode.plan.compiled.races is not None:
+        return "checked"
+    return ""
+
+
+def _buffers(launch: Launch) -> list[Buffer]:
+    """All memory of a launch and its reverse mode."""
+    reverse = {} if launch.mode is None else launch.mode.plan.buffers
+    every = [*launch.made.plan.buffers.values(), *launch.call.arrays.values(), *reverse.values()]
+    return list({id(buffer): buffer for buffer in every}.values())
+
+
+def _reference(value: Any) -> Reference:
+    """A weak reference; to what can't have one, and to numbers, a strong one."""
+    if not isinstance(value, (int, float)):
+        try:
+            return ref(value)
+        except TypeError:
+            pass
+    return lambda: value

@@ -1,0 +1,124 @@
+"""Sequences of launches that a backend follows: calls that come in a known order, and their reverse modes.
+
+A tape learns which calls come. From then on a backend with this part of the protocol serves them without Python, and
+runs their reverse modes one after the other, last first. What a call overwrites of what an earlier one needs is kept
+first, in memory that is used again each time, and is in its place when that one is reversed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
+
+from ..adstacks.heap import HeapLimit
+from .abilities import Serving
+from .backend import Backend, Bindings, Executable, Scalar, Scalars, Storage
+from .shortcuts import Shortcut
+
+__all__ = ["Bound", "Follower", "Following", "Move", "SequenceCall", "Sequenced", "following"]
+
+
+Progress: TypeAlias = Any
+"""How far calls have been reversed: a handle that is only ever given back to the backend."""
+
+
+class Follower(Protocol):
+    """What serves the calls that a shortcut describes where they are the next ones of a sequence."""
+
+    @property
+    def address(self) -> int:
+        """By which a sequence knows it."""
+
+    def before(self, otherwise: Callable[..., object]) -> Callable[..., object]:
+        """A callable that leaves all other calls to `otherwise`."""
+
+    def renew(self) -> None:
+        """Serve calls in the epoch of now: the caller knows that all memory is still there."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A launch: what runs, on what."""
+
+    executable: Executable
+    scalars: Scalars
+    bindings: Bindings
+
+
+@dataclass(frozen=True)
+class Move:
+    """Elements of memory that go to other memory of the same type: where from, where to, and how many bytes."""
+
+    source: Storage
+    start: int
+    target: Storage
+    at: int
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class SequenceCall:
+    """One call of a sequence.
+
+    Attributes:
+        follower: what serves it.
+        forward: its launch; floats among the scalars may be others each time.
+        reverse: that of its reverse mode, whose first scalars are those of the call; None if it has none.
+        saves: what is kept before the launch; it is exchanged with what is there then when the call has been reversed.
+        beside: what is copied before the reverse mode runs.
+        words: (address, value) of words that must be what they are.
+    """
+
+    follower: Follower
+    forward: Bound
+    reverse: Bound | None
+    saves: Sequence[Move] = ()
+    beside: Sequence[Move] = ()
+    words: Sequence[tuple[int, int]] = ()
+
+
+class Sequenced(Protocol):
+    """A sequence that a backend follows. One thread at a time does, and has Python's turn when it calls these."""
+
+    def begin(self, first: int) -> None:
+        """Serve the calls of this thread from one on, as long as they come in order."""
+
+    def end(self) -> tuple[int, bool]:
+        """Serve no more of them: up to which one they came, and whether that one began and did not come to its end."""
+
+    def scalars(self, call: int) -> Sequence[Scalar]:
+        """The scalar arguments of a call when it was served last."""
+
+    def turn(self, end: int) -> Progress:
+        """Calls up to `end` are about to be reversed: how far that comes."""
+
+    def reverse(self, first: int, progress: Progress, short: Callable[[int, HeapLimit], object]) -> None:
+        """Run the reverse modes of the calls from one on, last first; `short` serves one, given by its number, that has
+        no room.
+        """
+
+    def restore(self, progress: Progress, end: int) -> None:
+        """Put memory back as it was before calls up to `end` were reversed. Doing it twice is no harm."""
+
+
+@runtime_checkable
+class Following(Serving, Protocol):
+    """A backend that follows sequences. Without it tapes record each launch."""
+
+    def follower(self, executable: Executable, wanted: Shortcut) -> Follower | None:
+        """What serves the calls described, if the backend can."""
+
+    def sequence(self, calls: Sequence[SequenceCall | None]) -> Sequenced:
+        """A sequence of such calls; None for what comes between them and is not served."""
+
+
+def following(backend: Backend) -> Following | None:
+    """The backend, if it follows sequences."""
+    return cast(Following, backend) if _follows(type(backend)) else None
+
+
+@cache
+def _follows(kind: type) -> bool:
+    return issubclass(kind, Following)
