@@ -130,7 +130,6 @@ class _TaskEmitter:
         self.words: Words | None = None
         self.framed: Placement | None = None
         self.in_bounds: Mapping[Op, tuple[int, ...]] = {}
-        self.used = {v for op in task.body.walk() for v in op.operands}
 
     def serial(self, section: int) -> None:
         """One function that runs the task."""
@@ -281,7 +280,6 @@ class _TaskEmitter:
         """A fresh function whose entry block has read the context."""
         w = Writer()
         e = RegionEmitter(self.module, w, 1, set())
-        e.used = self.used
         e.stack_groups = counted_stacks(self.task.body, heap_of(self.task))
         context = self.out.context
         for arg, slot in zip(self.task.body.args, context.params, strict=True):

@@ -113,7 +113,6 @@ def gather(e: RegionEmitter, body: Region) -> Sequence[Gathered]:
     """Prepare what can be gathered in a loop; indices that are constants of the body are bound."""
     inside = {v: op for op in body.walk() for v in op.results}
     inner = set(inside).union(body.args, *(r.args for op in body.walk() for r in op.regions))
-    used = {v for op in body.walk() for v in op.operands}
     touched: dict[Place, list[Op]] = {}
     for op in body.walk():
         if "place" in op.attrs and op.name != "shape":
@@ -122,7 +121,7 @@ def gather(e: RegionEmitter, body: Region) -> Sequence[Gathered]:
         touched = {place: ops for place, ops in touched.items() if place.kind != "ndarray"}  # may be one memory
     gathered = []
     for place, ops in touched.items():
-        if all(_gathers(op, place, ops[0], inside, inner, used) for op in ops):
+        if all(_gathers(op, place, ops[0], inside, inner) for op in ops):
             for op in ops:
                 for index in op.operands[: place.rank]:
                     if index in inside:
@@ -132,9 +131,9 @@ def gather(e: RegionEmitter, body: Region) -> Sequence[Gathered]:
     return gathered
 
 
-def _gathers(op: Op, place: Place, first: Op, inside: dict[Value, Op], inner: set[Value], used: set[Value]) -> bool:
+def _gathers(op: Op, place: Place, first: Op, inside: dict[Value, Op], inner: set[Value]) -> bool:
     """Whether an access is an update, of the same kind as the others, whose index does not depend on the iteration."""
     if op.name != "atomic" or op.attrs["kind"] not in COMBINING or op.attrs["kind"] != first.attrs["kind"]:
         return False
     fixed = all(v not in inner or (v in inside and inside[v].name == "const") for v in op.operands[: place.rank])
-    return fixed and op.result not in used
+    return fixed and not op.result.uses

@@ -157,16 +157,13 @@ class _TaskEmitter:
         e = RegionEmitter(c)
         e.few = values_in_32_bits(self.task.body)
         for arg, slot in zip(self.task.body.args, context.params, strict=True):
-            if self._is_used(arg):
+            if arg.uses:
                 e.bind(arg, (base + 8 * slot).load(arg.dtype))
         e.task = self._frame(base)
         words = context.heaps.get(self.number)
         if words is not None:
             e.task.rows = Rows(c, self.memory, words, base, e.task.thread)
         return e
-
-    def _is_used(self, value: Value) -> bool:
-        return any(value in op.operands for op in self.task.body.walk())
 
     def _frame(self, base: Address) -> TaskFrame:
         c, context = self.c, self.out.context

@@ -1,41 +1,15 @@
-"""Definitions and uses of values: which a region defines, which it takes from around it, and who uses each.
+"""Definitions and uses of values by region: which values a region defines, and which it takes from around it.
 
-Which op or region defines a value, the value says itself (`Value.owner`). Uses are not kept in the IR, because passes
-replace operands in place; they are collected here, by one walk, and hold until the region is changed.
+Which op or region defines a value, and which ops take it, the value says itself (`Value.owner`, `Value.uses`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ..ir.structure import Op, Region, Value
 
-__all__ = ["DefUse", "defined_in", "live_in"]
-
-
-class DefUse:
-    """The def-use chains of a region, with all that is nested in it.
-
-    Attributes:
-        users: for each value that is used in the region, the ops that have it as an operand, in program order. An op
-            is listed once per operand that is the value.
-    """
-
-    def __init__(self, users: Mapping[Value, Sequence[Op]]) -> None:
-        self.users = users
-
-    @classmethod
-    def of(cls, region: Region) -> DefUse:
-        """Collect the uses in a region. Linear in the number of operands."""
-        users: dict[Value, list[Op]] = {}
-        for op in region.walk():
-            for value in op.operands:
-                users.setdefault(value, []).append(op)
-        return cls(users)
-
-    def users_of(self, value: Value) -> Sequence[Op]:
-        """The ops of the region that use a value; empty for one that none of them uses."""
-        return self.users.get(value, ())
+__all__ = ["defined_in", "live_in"]
 
 
 def defined_in(region: Region) -> set[Value]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from adstack.ir.structure import Op, Place, Region, Value
+from adstack.ir.structure import Op, Place, Region
 
 from .exclusivity import by_place, may_overlap
 
@@ -23,16 +23,14 @@ def reductions(body: Region, touching: Iterable[list[Op]]) -> Iterator[Op]:
         body: of a parallel loop.
         touching: the accesses of the body, grouped by place (see `exclusivity.by_place`).
     """
-    used: set[Value] = set()
     varying = set(body.args)
     for op in body.walk():
-        used.update(op.operands)
         if op.name != "const":
             varying.update(op.results)
         varying.update(arg for region in op.regions for arg in region.args)
     for op, *others in touching:
         combines = not others and op.name == "atomic" and op.attrs["kind"] in COMBINING
-        if combines and op.result not in used and varying.isdisjoint(op.operands[:-1]):
+        if combines and not op.result.uses and varying.isdisjoint(op.operands[:-1]):
             yield op
 
 

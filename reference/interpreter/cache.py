@@ -11,7 +11,7 @@ from ..ir.structure import Kernel, Program, Region, Task
 from ..ir.types import DType
 from . import control, effects, local, memory, scalar
 from .frame import Slot
-from .prepare import Code, Scope, operands_of
+from .prepare import Code, Scope
 
 RULE_MODULES: Final = (scalar, control, memory, local, effects)
 """Importing them fills the table of rules."""
@@ -61,7 +61,7 @@ def tasks_of(program: Kernel | Program) -> list[Task]:
 
 def prepare_task(task: Task, program: Kernel | Program, debug: bool) -> PreparedTask:
     """Prepare one task."""
-    scope = Scope(program.places, operands_of(task.body), debug)
+    scope = Scope(program.places, debug)
     code = scope.region(task.body)
     return PreparedTask(task.name, code, tuple(arg.dtype for arg in task.body.args), scope.template)
 

@@ -119,7 +119,7 @@ def store(op: Op, scope: Scope) -> Step:
 def atomic(op: Op, scope: Scope) -> Step:
     """Combine each lane's operand with an element, in lane order; the result is what the lane found there."""
     place, debug, rank = scope.place(op), scope.debug, op.attrs["place"].rank
-    slots, kind, wanted = scope.slots(op.operands), op.attrs["kind"], scope.is_used(op.result)
+    slots, kind, wanted = scope.slots(op.operands), op.attrs["kind"], bool(op.result.uses)
     indices, operands, to = slots[:rank], slots[rank:], op.result.dtype
     out, guarded = scope.define(op.result), op.attrs.get("guarded", ())
 

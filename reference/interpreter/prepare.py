@@ -51,12 +51,11 @@ class Scope:
         template: the values a frame starts with: constants stand here, and nothing else does.
     """
 
-    def __init__(self, places: dict[str, Place], used: set[Value], debug: bool) -> None:
+    def __init__(self, places: dict[str, Place], debug: bool) -> None:
         self.debug = debug
         self.template: list[Slot] = []
         self._slots: dict[Value, int] = {}
         self._places = {name: position for position, name in enumerate(places)}
-        self._used = used
         self._free: list[int] = []
         self._functions: dict[Region, Code] = {}
 
@@ -90,10 +89,6 @@ class Scope:
         if name not in self._places:
             raise InternalError(f"{op.name} touches the place {name!r}, which its kernel does not list", loc=op.loc)
         return self._places[name]
-
-    def is_used(self, value: Value) -> bool:
-        """Whether anything takes the value as an operand."""
-        return value in self._used
 
     def region(self, region: Region) -> Code:
         """Prepare a region: its arguments, its ops, its terminator."""
@@ -165,11 +160,6 @@ def captures(region: Region) -> dict[Value, None]:
         for inner in op.regions:
             defined.update(inner.args)
     return {value: None for value in used if value not in defined}
-
-
-def operands_of(region: Region) -> set[Value]:
-    """Every value that any op of the region takes."""
-    return {value for op in region.walk() for value in op.operands}
 
 
 def deaths_in(region: Region) -> list[list[Value]]:

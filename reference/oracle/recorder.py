@@ -53,7 +53,6 @@ class Recorder:
         env: the node of each value: of its latest execution.
         places: what is known of each place's elements.
         arrays: the local arrays that exist.
-        used: the values that anything takes as an operand.
     """
 
     def __init__(self, launch: Launch, beside: Beside) -> None:
@@ -63,7 +62,6 @@ class Recorder:
         self.env: dict[Value, Node] = {}
         self.places = {memory.place.name: self.storage(memory.place.dtype, memory.flat) for memory in launch.memory}
         self.arrays: dict[Value, Storage] = {}
-        self.used: set[Value] = set()
         self._memory = {memory.place.name: memory for memory in launch.memory}
 
     def region(self, region: Region, frame: Lanes) -> list[Node]:
@@ -232,7 +230,7 @@ def atomic(run: Recorder, op: Op, frame: Lanes) -> None:
     operands = run.nodes(op.operands[place.rank :])
     to = op.result.dtype
     result = run.env[op.result] = run.exact(to, np.zeros(frame.count, to.numpy), frame.home)
-    if kind == "add" and op.result not in run.used:
+    if kind == "add" and not op.result.uses:
         add_all(run, storage, frame, at, operands[0])
         return
     everyone = np.arange(frame.count)

@@ -22,7 +22,6 @@ from ..interpreter.binding import bind
 from ..interpreter.cache import tasks_of
 from ..interpreter.lanes import Array
 from ..interpreter.launch import DEFAULT, Launch, RunOptions, Scalar
-from ..interpreter.prepare import operands_of
 from ..ir.structure import Kernel, Program
 from . import recorder_control
 from .adjoints import Adjoint
@@ -108,7 +107,6 @@ def executed(run: Recorder, program: Kernel | Program, scalars: Sequence[Scalar]
     """Run and record all tasks; what the last one returned."""
     returned: list[Node] = []
     for task in tasks_of(program):
-        run.used = operands_of(task.body)
         parameters = zip(task.body.args, scalars, strict=True)
         for value, number in parameters:
             run.env[value] = run.exact(value.dtype, np.array([value.dtype(number)], value.dtype.numpy), None)

@@ -13,9 +13,8 @@ from typing import overload
 import numpy as np
 
 from .. import interpreter
-from ..analysis.def_use import DefUse
 from ..ir.location import Loc
-from ..ir.structure import Op, Task
+from ..ir.structure import Op, Task, Value
 from ..ir.types import DType
 from ..sizing.size import Size
 from ..sizing.text import Speller
@@ -211,22 +210,26 @@ class _Rows:
         self.task, self.sizes = task, sizes
         self.speller = Speller(task)
         self.depth_of = {s: g.depth for g in TaskHeap.of(task).groups for s in g.stacks}
-        self.uses = DefUse.of(task.body)
+        self.position = {op: number for number, op in enumerate(task.body.walk())}
 
     def rows(self) -> Iterator[StackRow]:
         for op in self.task.body.walk():
-            if op.name == "stack.alloca" and not any(u.name in MACHINE for u in self.uses.users_of(op.result)):
+            if op.name == "stack.alloca" and not any(u.name in MACHINE for u in op.result.uses):
                 yield self._row(op)
 
     def _row(self, op: Op) -> StackRow:
-        users = self.uses.users_of(op.result)
+        users = self._users(op.result)
         puts = [u for u in users if u.name == "stack.put"]
         gets = [u.result for u in users if u.name == "stack.get"]
         value = puts[0].operands[2] if puts else None
         name = "" if value is None else value.name.rstrip("_0123456789") or value.name
-        why = {(_called(u), u.loc): None for got in gets for u in self.uses.users_of(got)}
+        why = {(_called(u), u.loc): None for got in gets for u in self._users(got)}
         loc = puts[0].loc if puts else op.loc
         return StackRow(self.task.name, name, loc, op.attrs["dtype"], self._formula(op), tuple(why), stack=op)
+
+    def _users(self, value: Value) -> list[Op]:
+        """The ops that take a value, in program order."""
+        return sorted(value.uses, key=self.position.__getitem__)
 
     def _formula(self, op: Op) -> str:
         depth = self.depth_of.get(op)

@@ -75,7 +75,6 @@ class RegionEmitter(FunctionWriter):
         stack_groups: the allocations of counted adstacks -> those of their group.
         rows: where the counted adstacks of the heap begin; None if there are none.
         current: the region being emitted.
-        used: the values that some op of the task takes.
         strides: how values of a parallel loop grow from one iteration to the next; None in serial code.
         missing: what is loaded for lanes that do not run.
         fast_path: the state of the fast version of a loop; None elsewhere.
@@ -91,7 +90,6 @@ class RegionEmitter(FunctionWriter):
         self.exclusive: dict[Op, str] = {}
         self.sunk: set[Op] = set()
         self.promoted: dict[Op, Address] = {}
-        self.used: set[Value] = set()
         self.stacks: dict[Value, MachineStack] = {}
         self.stack_groups: dict[Value, tuple[Op, ...]] = {}
         self.rows: Rows | None = None

@@ -70,7 +70,7 @@ def _updated(e: RegionEmitter, op: Op, indices: Sequence[Value], values: Sequenc
         _shared(e, op, address, values)
     else:
         _either(e, op, exclusive, address, values)
-    return e.at(op.result, e.width(op.result)) if op.result in e.used else None
+    return e.at(op.result, e.width(op.result)) if op.result.uses else None
 
 
 def _either(e: RegionEmitter, op: Op, exclusive: str, address: Address, values: Sequence[Value]) -> None:
@@ -82,7 +82,7 @@ def _either(e: RegionEmitter, op: Op, exclusive: str, address: Address, values: 
     e.jump(after)
     e.enter(shared)
     _shared(e, op, address, values)
-    other, there = e.at(op.result, e.lanes) if op.result in e.used else "poison", e.block
+    other, there = e.at(op.result, e.lanes) if op.result.uses else "poison", e.block
     e.jump(after)
     e.enter(after)
     e.bind(op.result, e.w.let(f"phi {type_text(op.result.dtype, e.lanes)} [ {old}, %{where} ], [ {other}, %{there} ]"))
@@ -91,7 +91,7 @@ def _either(e: RegionEmitter, op: Op, exclusive: str, address: Address, values: 
 def _shared(e: RegionEmitter, op: Op, address: Address, values: Sequence[Value]) -> None:
     """Other iterations may update the element at the same time."""
     if e.lanes == 1:
-        names, wanted = [e.scalar(v) for v in values], op.result in e.used
+        names, wanted = [e.scalar(v) for v in values], bool(op.result.uses)
         e.bind(op.result, update(e, op.attrs["kind"], address.name, op.attrs["place"].dtype, *names, wanted=wanted))
     else:
         _over_lanes(e, op, address, values)
@@ -99,7 +99,7 @@ def _shared(e: RegionEmitter, op: Op, address: Address, values: Sequence[Value])
 
 def _over_lanes(e: RegionEmitter, op: Op, address: Address, values: Sequence[Value]) -> None:
     kind, dtype = op.attrs["kind"], op.attrs["place"].dtype
-    unused = op.result not in e.used
+    unused = not op.result.uses
     if unused and address.kind == "one" and kind in COMBINING:
         vector = e.vector(values[0])
         if e.mask is not None:

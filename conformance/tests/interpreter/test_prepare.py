@@ -24,7 +24,7 @@ def chain(length: int) -> Kernel:
 
 def test_memory_does_not_grow_with_the_length_of_straight_code():
     kernel = chain(500)
-    scope = Scope({}, set(), False)
+    scope = Scope({}, False)
     scope.region(kernel.body)
     assert len(scope.template) <= 4
     assert run(kernel, {}, (1.0,)) == (2.0**500,)
@@ -39,7 +39,7 @@ def test_memory_does_not_grow_with_the_number_of_regions():
             b.yield_(b.add(body.args[1], x))
         (value,) = b.for_(x, value, [x], body)
     b.return_(value)
-    scope = Scope({}, set(), False)
+    scope = Scope({}, False)
     scope.region(b.region)
     assert len(scope.template) <= 6
 

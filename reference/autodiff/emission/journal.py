@@ -46,7 +46,6 @@ class Journal:
         self.sheets: dict[tuple[Op | None, Op | None], int] = {}
         self.row: Value | None = None
         self._written = {op.attrs["place"].name for op in source.body.walk() if op.name in ("store", "atomic")}
-        self._used = {v for op in source.body.walk() for v in op.operands}
         self._note(source.body, None, None)
 
     def _note(self, region: Region, parallel: Op | None, loop: Op | None) -> None:
@@ -63,7 +62,7 @@ class Journal:
 
     def _is_logged(self, op: Op) -> bool:
         """Whether its value is gone after the launch, and somebody uses it."""
-        if not op.results or op.results[0] not in self._used:
+        if not op.results or not op.results[0].uses:
             return False
         return op.name in ("random", "atomic") or (op.name == "load" and op.attrs["place"].name in self._written)
 

@@ -36,19 +36,18 @@ def plain_updates(kernel: Kernel) -> Kernel:
 def ordered_updates(kernel: Kernel) -> Kernel:
     """The kernel with the updates spelled out whose order matters."""
     kernel = clone_kernel(kernel)
-    used = {v for op in kernel.body.walk() for v in op.operands}
     writes = [op for op in kernel.body.walk() if op.name in ("store", "atomic")]
     kinds: dict[str, set[str]] = {}
     for op in writes:
         kinds.setdefault(op.attrs["place"].name, set()).add(op.attrs.get("kind", op.name))
-    looked_at = {op.attrs["place"].name for op in writes if op.results and op.result in used}
+    looked_at = {op.attrs["place"].name for op in writes if op.results and op.result.uses}
 
     def wanted(op: Op) -> bool:
         if op.name != "atomic" or not op.attrs["place"].dtype.is_float:
             return False
         name = op.attrs["place"].name
         alone = name not in looked_at and len(kinds[name]) == 1
-        return _is_update(op) or op.result in used or (op.attrs["kind"] in ("min", "max") and not alone)
+        return _is_update(op) or bool(op.result.uses) or (op.attrs["kind"] in ("min", "max") and not alone)
 
     return _spelled_out(kernel, wanted, lambda op: True)
 

@@ -47,11 +47,10 @@ def kept_way(made: Specialisation, names: Collection[str], runtime: Runtime) -> 
 
 def _may_lose(made: Specialisation, names: Collection[str]) -> bool:
     """Whether the reverse pass may need something that the launch does not leave behind."""
-    used = {value for op in made.kernel.body.walk() for value in op.operands}
     for op in made.kernel.body.walk():
         if op.name == "random" or (op.name in ("store", "atomic") and op.attrs["place"].name in names):
             return True
-        if op.name == "atomic" and (op.attrs["kind"] != "add" or op.result in used):
+        if op.name == "atomic" and (op.attrs["kind"] != "add" or op.result.uses):
             return True
     return any(_rewrites_local(segment) for segment in segments(made.kernel.body))
 

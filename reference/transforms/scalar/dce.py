@@ -47,7 +47,7 @@ class Liveness:
         self._around: dict[Op, Op] = {}
         self._carried: dict[Value, Carried] = {}
         self._sides: dict[Value, tuple[Value, Value]] = {}
-        self._stores: dict[Value, list[Op]] = {}
+        self._read: set[Value] = set()
         self._pending: list[Value] = []
         self._roots: list[Op] = []
         self._collect(body, None)
@@ -74,10 +74,10 @@ class Liveness:
 
     def _is_root(self, op: Op, around: Op | None) -> bool:
         if op.opdef is ARRAY_STORE:
-            self._stores.setdefault(op.operands[0], []).append(op)
-        elif op.opdef is ASSERT:
+            return self.debug and may_raise(op)
+        if op.opdef is ASSERT:
             return self.debug
-        elif op.opdef.writes or op.opdef is WHILE or (op.opdef.terminator and around is None):
+        if op.opdef.writes or op.opdef is WHILE or (op.opdef.terminator and around is None):
             return True
         if op.opdef is PARALLEL:
             return self.keep_loops
@@ -100,8 +100,11 @@ class Liveness:
             self._need_stores(op.operands[0])
 
     def _need_stores(self, handle: Value) -> None:
-        for store in self._stores.pop(handle, ()):
-            self.need_op(store)
+        if handle not in self._read:
+            self._read.add(handle)
+            for user in handle.uses:
+                if user.opdef is ARRAY_STORE:
+                    self.need_op(user)
 
     def need(self, values: Iterable[Value]) -> None:
         """Something live uses these."""
