@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from adstack.analysis.induction import values_in_32_bits
 from adstack.backends.shared.sites import Site
-from adstack.ir.structure import Op, Program, Task, Value
+from adstack.ir.structure import Op, Program, Task
 from adstack.ir.types import DType, i64, u32, u64
 
 from . import access, atomics, calls, checks, control, pure, random, stacks
