@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
+from ..analysis.manager import Analyses
 from ..ir.builder import Builder
 from ..ir.structure import Kernel, Op, Place, Region, Value
 from ..transforms.rewriting.options import DEFAULT
@@ -96,7 +97,7 @@ class _Reverse:
     """Builds one reverse kernel.
 
     Attributes:
-        source: the kernel, its `while`s rotated.
+        source: the kernel, its `while`s rotated; `analyses`: what is known of its body, which stays as it is.
         places: the gradient place of each place, those of temps made up here.
         again: serial ops that are swept once more, right before their reversal.
         returned: the real numbers that the kernel returns; `seeds`: the parameters with their adjoints.
@@ -117,7 +118,7 @@ class _Reverse:
         *,
         refuses: bool = True,
     ) -> None:
-        self.source = source
+        self.source, self.analyses = source, Analyses()
         self.journal = journal
         self.restored = restored
         self.replayed = {*replayed, *(temp.name for pairs in restored.values() for _, temp in pairs)}
@@ -142,9 +143,11 @@ class _Reverse:
         self.again: set[Op] = set()
         self.blocks: Blocks | None = None
         if checkpoints is not None:
-            self.blocks = Blocks(self.b, self.planner, source, checkpoints, self.replayed, self.lost, journal)
+            self.blocks = Blocks(
+                self.b, self.planner, source, checkpoints, self.replayed, self.lost, journal, self.analyses
+            )
         refuse_mixed_extremes(source, self.places)
-        refuse_ordered(source, self.activity.values)
+        refuse_ordered(source.body, self.activity.values, self.analyses)
         self.overwritten = _stored_again(source)
 
     def emit(self) -> Kernel:
@@ -180,7 +183,7 @@ class _Reverse:
         dce(body, DEFAULT)
         refuse_lost(body, self.lost)
         if self.refuses and self.journal is None:
-            refuse_overwritten(overwritten(self.source, self._repeated(body)))
+            refuse_overwritten(overwritten(self.source.body, self._repeated(body), self.analyses))
         used = {op.attrs["place"].name for op in body.walk() if "place" in op.attrs}
         kept = {n: p for n, p in places.items() if n in used or p.kind not in ("temp",)}
         return Kernel(f"{self.source.name}.grad", body, kept, (), self.source.loc)

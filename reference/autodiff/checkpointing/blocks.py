@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from ...analysis.manager import Analyses
 from ...errors import AdstackDataAccessError
 from ...ir.builder import Builder
 from ...ir.structure import Kernel, Op, Region, Value
@@ -65,9 +66,10 @@ class Blocks:
         options: Checkpoints,
         replayed: Collection[str],
         lost: dict[Value, Op],
-        journal: Journal | None = None,
+        journal: Journal | None,
+        analyses: Analyses,
     ) -> None:
-        self.b, self.planner, self.source, self.options = b, planner, source, options
+        self.b, self.planner, self.source, self.options, self.analyses = b, planner, source, options, analyses
         self.replayed, self.lost, self.journal = replayed, lost, journal
         self.snapshots = Snapshots(b)
         self.sites: dict[Op, Site] = {}
@@ -106,7 +108,7 @@ class Blocks:
             if serial:
                 refuse_unrepeatable(self.source, site.op)
             for one in site.all():
-                one.cells = dict.fromkeys(cells_of(self.source, one.op, self.replayed))
+                one.cells = dict.fromkeys(cells_of(self.source.body, one.op, self.replayed, self.analyses))
             if self.journal is not None:
                 refuse_logged(site.op, self.journal.logs)
                 site.row = self.journal.row
