@@ -1,5 +1,6 @@
 """Facts about IR: computed from it, never a change of it. Transforms, autodiff, the runtime and generators ask here.
 
+manager.py      the cache of results, by analysis and region; what is about a region is asked for there
 facts.py        constants; may an op raise, is it in bounds, which memory does it access; alias classes, mod/ref sets
 order.py        program order, loops around each op, integers as a base plus a constant
 ranges.py       what integers may be, as numbers and relative to other values; intervals.py: interval arithmetic

@@ -6,6 +6,7 @@ ndarray. Two fields never overlap; neither do temps, results and local arrays wi
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -101,6 +102,7 @@ MAY_ALIAS: Final = {"private": (), "field": ("ndarray",), "ndarray": ("field", "
 """By alias class, the classes of which another member may share elements with a member of this one."""
 
 
+@dataclass
 class ModRef:
     """Mod/ref sets: which memory the ops of a region, at any depth, may read and may write.
 
@@ -109,10 +111,9 @@ class ModRef:
         classes: the alias classes of what is written.
     """
 
-    def __init__(self) -> None:
-        self.read: set[Memory] = set()
-        self.written: set[Memory] = set()
-        self.classes: set[str] = set()
+    read: set[Memory] = field(default_factory=set)
+    written: set[Memory] = field(default_factory=set)
+    classes: set[str] = field(default_factory=set)
 
     def note(self, op: Op) -> None:
         """Add an access."""

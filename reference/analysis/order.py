@@ -1,7 +1,8 @@
 """Program order and affine indices: where each op of a kernel stands, and values as a base plus a constant.
 
-`Order(kernel)` numbers the ops in program order, notes the loops around each, and follows integers through additions
-of constants and widening casts, so that two indices can be compared symbolically (`x[i]` against `x[i + 1]`).
+`Order(body)` numbers the ops of a kernel's body in program order, notes the loops around each, and follows integers
+through additions of constants and widening casts, so that two indices can be compared symbolically (`x[i]` against
+`x[i + 1]`).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ..ir.structure import Kernel, Op, Value
+from ..ir.structure import Op, Region, Value
 from .facts import integer
 
 __all__ = ["Order", "Spot"]
@@ -35,13 +36,13 @@ NARROW: Final = 32
 
 
 class Order:
-    """Positions of all ops of a kernel, and where its integers come from."""
+    """Positions of all ops of a kernel's body, and where its integers come from."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, body: Region) -> None:
         self.spots: dict[Op, Spot] = {}
         self.indices: dict[Value, Op] = {}
         self.varies: dict[Value, tuple[Op, ...]] = {}
-        for task, op in enumerate(kernel.body.ops):
+        for task, op in enumerate(body.ops):
             self._place(op, (), task)
 
     def _place(self, op: Op, loops: tuple[Op, ...], task: int) -> None:

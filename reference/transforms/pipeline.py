@@ -1,7 +1,7 @@
 """The passes in order: `optimize(kernel)`, and `lower(kernel)`, which optimises and makes tasks.
 
 Both leave the kernel they are given as it is. With ADSTACK_VERIFY=1 in the environment the verifier runs before the
-first pass and after every one.
+first pass and after every one, and what a pass says it preserves is computed once more and compared.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from ..analysis.manager import Analyses, Preserved
 from ..errors import IRError
 from ..ir.structure import Kernel, Program, Region
 from ..ir.verify.verifier import verify
@@ -25,11 +26,14 @@ from .scalar.fold import fold
 from .scalar.simplify import simplify
 from .tasks.tasks import split
 
-__all__ = ["PASSES", "STAGES", "Observer", "lower", "optimize"]
+__all__ = ["PASSES", "STAGES", "Observer", "Pass", "lower", "optimize"]
 
-Pass = Callable[[Region, Options], None]
 Observer = Callable[[str, "Kernel | Program"], None]
 """Called after each stage, with its name and the IR as it is then; it may read it, not keep it."""
+
+
+Pass = Callable[[Region, Options, Analyses], Preserved]
+"""Changes a region in place, with what analyses know of it; gives the analyses whose results are what they were."""
 
 PASSES: Final[tuple[tuple[str, Pass], ...]] = (
     ("fold", fold),
@@ -63,32 +67,45 @@ def optimize(
     kernel: Kernel, options: Wanted = DEFAULT, observe: Observer | None = None, *, keep_accesses: bool = False
 ) -> Kernel:
     """A kernel that computes the same, to the bit, with less. For `keep_accesses` see `Options`."""
-    kernel, settings = clone_kernel(kernel), Options(options.debug, keep_accesses)
+    return _optimized(kernel, options, observe, keep_accesses=keep_accesses)[0]
+
+
+def _optimized(
+    kernel: Kernel, options: Wanted, observe: Observer | None, *, keep_accesses: bool = False
+) -> tuple[Kernel, Analyses]:
+    """The optimised kernel, and what analyses know of its body."""
+    kernel, settings, analyses = clone_kernel(kernel), Options(options.debug, keep_accesses), Analyses()
     _done("frontend", kernel, observe)
     for name, run in PASSES:
-        run(kernel.body, settings)
-        _done(name, kernel, observe)
-    return kernel
+        _run(run, kernel.body, settings, analyses)
+        _done(name, kernel, observe, analyses)
+    return kernel, analyses
 
 
 def lower(kernel: Kernel, options: Wanted = DEFAULT, observe: Observer | None = None) -> Program:
     """The optimised kernel as tasks, its transcendentals as calls of the math library."""
     settings = Options(options.debug, keep_loops=True, fast_math=options.fast_math)
-    kernel = optimize(kernel, options, observe)
-    lower_math(kernel.body, settings)
-    _done("math", kernel, observe)
-    program = split(kernel, settings)
+    kernel, analyses = _optimized(kernel, options, observe)
+    _run(lower_math, kernel.body, settings, analyses)
+    _done("math", kernel, observe, analyses)
+    program, analyses = split(kernel, settings), Analyses()
     for task in program.tasks:
         for run in (simplify, cse, dce):
-            run(task.body, settings)
-    _done("tasks", program, observe)
+            _run(run, task.body, settings, analyses)
+    _done("tasks", program, observe, analyses)
     return program
 
 
-def _done(stage: str, root: Kernel | Program, observe: Observer | None) -> None:
+def _run(run: Pass, body: Region, options: Options, analyses: Analyses) -> None:
+    analyses.invalidate(run(body, options, analyses))
+
+
+def _done(stage: str, root: Kernel | Program, observe: Observer | None, analyses: Analyses | None = None) -> None:
     if os.environ.get("ADSTACK_VERIFY") == "1":
         try:
             verify(root)
+            if analyses is not None:
+                analyses.check()
         except IRError as error:
             raise IRError(f"after {stage}: {error.message}", loc=error.loc, note=error.note, do=error.do) from error
     if observe is not None:

@@ -94,7 +94,7 @@ def test_an_index_is_a_base_and_a_number() -> None:
     )
     kernel = kernel_of(wrap(NUMBERS + text + "\nreturn", HEAD.rstrip("\n")))
     values = {v.name: v for op in kernel.body.walk() for v in [*op.results, *(a for r in op.regions for a in r.args)]}
-    offset = Order(kernel).offset
+    offset = Order(kernel.body).offset
     assert [offset(values[name]) for name in "pql"] == [(values["t"], -2), (values["t"], 3), (values["t"], 3)]
     assert offset(values["d"]) == (values["d"], 0)
     assert offset(values["e"]) == (None, 4)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from transforms_kit import DEBUG, PLAIN, agree, kernel_of, outcome, wrap
 
+from adstack.analysis.facts import mod_ref
 from adstack.conformance.fuzz.programs import kernels, random_buffers, random_kernel, random_params, sized_kernel
 from adstack.errors import AdstackAssertionError, AdstackOutOfBoundsError, IRError
 from adstack.ir.builder import Builder
@@ -68,12 +69,37 @@ def test_every_stage_is_seen_in_order():
 
 
 def test_a_pass_that_breaks_the_ir_is_named(monkeypatch):
-    def forgetful(body, options):
+    def forgetful(body, options, analyses):
         del body.ops[-1]
+        return ()
 
     monkeypatch.setattr(pipeline, "PASSES", (("forgetful", forgetful),))
     with pytest.raises(IRError, match="after forgetful"):
         optimize(random_kernel(1))
+
+
+def test_a_pass_that_preserves_less_than_it_says_is_named(monkeypatch):
+    def empties(body, options, analyses):
+        analyses.get(mod_ref, body)
+        body.ops[1].regions[0].keep(lambda op: op.name == "yield")
+        return (mod_ref,)
+
+    kernel = kernel_of(
+        wrap(
+            """
+            place @o : i32[4] field
+            %i = const 0 : i32
+            parallel_for (%k = %i to %i) {
+              store @o[%k], %k
+              yield
+            }
+            return
+            """
+        )
+    )
+    monkeypatch.setattr(pipeline, "PASSES", (("empties", empties),))
+    with pytest.raises(IRError, match="after empties: the analysis mod_ref is said to be preserved, and its result"):
+        optimize(kernel)
 
 
 @pytest.mark.parametrize(

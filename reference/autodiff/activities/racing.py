@@ -92,7 +92,7 @@ class Races:
 
     def __init__(self, kernel: Kernel, names: Collection[str], aliases: Mapping[str, str] = DISTINCT) -> None:
         self._kernel, self._names, self._aliases = kernel, names, aliases
-        self._order = Order(kernel)
+        self._order = Order(kernel.body)
         loops = [op for op in kernel.body.ops if op.name == "parallel_for"]
         self.pairs = [pair for loop in loops for pair in self._pairs(loop)]
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from ...analysis.manager import Analyses
 from ...analysis.order import Order
 from ...errors import AdstackDataAccessError
 from ...ir.builder import Builder
-from ...ir.structure import Kernel, Op, Place, Region, Value
+from ...ir.structure import Op, Place, Region, Value
 from ...transforms.rewriting.rewrite import clone_op
 from ..emission.state import Names, scoped
 
@@ -52,18 +53,18 @@ class Cell:
         return [local.get(v, v) for v in self.indices]
 
 
-def cells_of(kernel: Kernel, loop: Op, replayed: Collection[str]) -> list[Cell]:
+def cells_of(source: Region, loop: Op, replayed: Collection[str], analyses: Analyses) -> list[Cell]:
     """The elements of `replayed` places that a loop touches, and that it or what comes later writes.
 
     AdstackDataAccessError if they can't be told before the loop runs.
     """
-    body = list(kernel.body.walk())
+    body = list(source.walk())
     writes = [op for op in body[body.index(loop) :] if op.name in ("store", "atomic")]
     changed = {op.attrs["place"].name for op in writes} & {*replayed}
     touching = [op for op in loop.regions[-1].walk() if op.name in _ACCESSES and op.attrs["place"].name in changed]
     if not touching:
         return []
-    order = Order(kernel)
+    order = analyses.get(Order, source)
     inside = {v: op for op in loop.regions[-1].walk() for v in op.results}
     cells: dict[tuple[str, tuple[_Index, ...]], Cell] = {}
     always = {op for op in loop.regions[-1].ops if op in touching}

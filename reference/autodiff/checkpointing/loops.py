@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ...analysis.manager import Analyses
 from ...errors import AdstackDataAccessError
 from ...ir.builder import Builder
 from ...ir.structure import Kernel, Op, Region, Value
@@ -34,7 +35,7 @@ class CheckpointContext:
     """What decides about all loops of a kernel.
 
     Attributes:
-        source: the kernel.
+        source: the kernel; `analyses`: what is known of its body.
         saves: what its reverse pass saves.
         options: the checkpoints that are asked for.
         replayed: names of places whose stores sweeps repeat.
@@ -43,6 +44,7 @@ class CheckpointContext:
     """
 
     source: Kernel
+    analyses: Analyses
     saves: SavePlan
     options: Checkpoints
     replayed: Collection[str]
@@ -210,7 +212,8 @@ def _check(loop: CheckpointedLoop, context: CheckpointContext, *, serial: bool) 
     """The elements of memory in the state of a loop and those in it; AdstackDataAccessError if it can't run again."""
     if serial:
         refuse_unrepeatable(context.source, loop.op)
-    cells = {one.op: tuple(dict.fromkeys(cells_of(context.source, one.op, context.replayed))) for one in loop.all()}
+    body, replayed, analyses = context.source.body, context.replayed, context.analyses
+    cells = {one.op: tuple(dict.fromkeys(cells_of(body, one.op, replayed, analyses))) for one in loop.all()}
     if context.journal is not None:
         refuse_logged(loop.op, context.journal.logs)
     return cells

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from ...analysis.manager import Analyses
 from ...analysis.order import Order
 from ...errors import AdstackDataAccessError
 from ...ir.structure import Kernel, Op, Region, Value
@@ -25,10 +26,10 @@ __all__ = [
 ]
 
 
-def overwritten(kernel: Kernel, repeated: list[Op]) -> Iterator[tuple[Op, Op]]:
+def overwritten(body: Region, repeated: list[Op], analyses: Analyses) -> Iterator[tuple[Op, Op]]:
     """(load, write) of these loads and the writes whose value they may see though it is not of their time."""
-    order = Order(kernel)
-    writes = [op for op in kernel.body.walk() if op.name in ("store", "atomic")]
+    order = analyses.get(Order, body)
+    writes = [op for op in body.walk() if op.name in ("store", "atomic")]
     for load in repeated:
         for write in writes:
             if same_memory(load, write) and not stays(order, load, write):
@@ -167,15 +168,16 @@ def _gone(op: Op) -> AdstackDataAccessError:
     )
 
 
-def refuse_ordered(kernel: Kernel, adjoint: Collection[Value]) -> None:
+def refuse_ordered(body: Region, adjoint: Collection[Value], analyses: Analyses) -> None:
     """Raise AdstackDataAccessError where a derivative depends on the order in which updates of one element were made.
 
     Args:
-        kernel: the source.
+        body: of the source.
         adjoint: the values that carry adjoints.
+        analyses: what is known of the body.
     """
-    order = Order(kernel)
-    for op in kernel.body.walk():
+    order = analyses.get(Order, body)
+    for op in body.walk():
         if op.name != "atomic" or not any(v in adjoint for v in op.results):
             continue
         parallel = [loop for loop in order.spots[op].loops if loop.name == "parallel_for"]

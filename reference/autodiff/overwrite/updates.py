@@ -54,14 +54,14 @@ def ordered_updates(kernel: Kernel) -> Kernel:
 
 def _spelled_out(kernel: Kernel, wanted: Callable[[Op], bool], is_ordered: Callable[[Op], bool]) -> Kernel:
     """The kernel with the wanted updates spelled out; loops with shared ones that have to be ordered are serial."""
-    order = Order(kernel)
+    order = Order(kernel.body)
     ops = kernel.body.ops
     chosen = {op for op in kernel.body.walk() if wanted(op)}
     ordered = {op for op in chosen if is_ordered(op) and _shared(op, order)}
     ops[:] = [
         serial(op) if op.name == "parallel_for" and not ordered.isdisjoint(op.regions[0].walk()) else op for op in ops
     ]
-    order = Order(kernel)
+    order = Order(kernel.body)
     _spell_out(kernel.body, {op for op in chosen if not _shared(op, order)})
     return kernel
 

@@ -47,7 +47,7 @@ def keep_versions(kernel: Kernel) -> Restored:
 
 def _overwriting(kernel: Kernel, stretches: list[Segment]) -> set[tuple[int, str]]:
     """(start of a parallel loop, name of a temp) where the loop may overwrite what it has read of the temp."""
-    order = Order(kernel)
+    order = Order(kernel.body)
     overwriting = set()
     for segment in stretches:
         touching = [op for op in segment.walk() if segment.parallel and _accesses_temp(op)]

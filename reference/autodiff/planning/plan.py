@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ...analysis.manager import Analyses
 from ...errors import AdstackDataAccessError
 from ...ir.structure import Kernel, Op, Place, Value
 from ..activities.activity import Activity
@@ -90,6 +91,7 @@ class ReversePlan:
 
     Attributes:
         source: the kernel, its `while`s rotated; never changed.
+        analyses: what is known of its body.
         places: the gradient place of each place with one, those of the kernel's temps included.
         written: names of the places that the kernel writes.
         replayed: names of the scratch places whose stores and atomics sweeps repeat.
@@ -103,6 +105,7 @@ class ReversePlan:
     """
 
     source: Kernel
+    analyses: Analyses
     places: Mapping[str, Place]
     written: frozenset[str]
     replayed: frozenset[str]

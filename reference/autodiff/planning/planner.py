@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from ...analysis.manager import Analyses
 from ...errors import AdstackDataAccessError
 from ...ir.structure import Kernel, Op, Place, Region, Value
 from ...transforms.rewriting.rewrite import clone_kernel
@@ -65,6 +66,7 @@ class _Planner:
         journal: Journal | None,
     ) -> None:
         self._source, self._restored, self._journal = source, restored, journal
+        self._analyses = Analyses()
         self._replayed = frozenset({*replayed, *(temp.name for pairs in restored.values() for _, temp in pairs)})
         self._places = _gradients(source, adjoints)
         self._activity = Activity(source.body, self._places)
@@ -72,7 +74,7 @@ class _Planner:
         levels = 1 if checkpoints is None else checkpoints.levels
         self._saves = plan_saves(source.body, self._activity, self._written, levels)
         refuse_mixed_extremes(source, self._places)
-        refuse_ordered(source, self._activity.values)
+        refuse_ordered(source.body, self._activity.values, self._analyses)
         self._context = None if checkpoints is None else self._checkpoint_context(checkpoints)
         self._branches: dict[Op, int] = {}
         self._sums: dict[Value, Place] = {}
@@ -82,12 +84,15 @@ class _Planner:
     def _checkpoint_context(self, checkpoints: Checkpoints) -> CheckpointContext:
         constants = (op for op in self._source.body.walk() if op.name == "const" and op.result.dtype.is_integer)
         numbers = {op.result: op.attrs["value"] for op in constants}
-        return CheckpointContext(self._source, self._saves, checkpoints, self._replayed, self._journal, numbers)
+        return CheckpointContext(
+            self._source, self._analyses, self._saves, checkpoints, self._replayed, self._journal, numbers
+        )
 
     def plan(self) -> ReversePlan:
         stretches = self._stretches()
         return ReversePlan(
             source=self._source,
+            analyses=self._analyses,
             places=self._places,
             written=self._written,
             replayed=self._replayed,

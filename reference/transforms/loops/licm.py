@@ -16,10 +16,12 @@ Local arrays and adstacks stay: their ops are cheap, and their order matters.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from ...analysis.facts import ModRef, constant, in_bounds, may_raise, mod_ref
+from ...analysis.facts import ModRef, constant, draws_random, in_bounds, may_raise, mod_ref
+from ...analysis.manager import Analyses, Preserved
 from ...ir.ops import TABLE
 from ...ir.structure import Op, Place, Region, Value
 from ..rewriting.options import DEFAULT, Options
@@ -35,10 +37,11 @@ COSTLY: Final = frozenset(
 IF, FOR, WHILE, PARALLEL, LOAD = (TABLE[name] for name in ("if", "for", "while", "parallel_for", "load"))
 
 
-def licm(body: Region, options: Options = DEFAULT) -> None:
+def licm(body: Region, options: Options = DEFAULT, analyses: Analyses | None = None) -> Preserved:
     """Move loop-invariant ops in place."""
-    mover = Mover(body)
-    mover.run(body)
+    effects = (analyses or Analyses()).get(mod_ref, body)
+    Mover(effects).run(body)
+    return (draws_random,)
 
 
 @dataclass
@@ -69,9 +72,9 @@ class Loop:
 class Mover(Rewriter):
     """Walks with the loops around; `level` says inside how many of them a value is defined."""
 
-    def __init__(self, body: Region) -> None:
+    def __init__(self, effects: Mapping[Op, ModRef]) -> None:
         super().__init__()
-        self.effects = mod_ref(body)
+        self.effects = effects
         self.loops: list[Loop] = []
         self.level: dict[Value, int] = {}
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...analysis.facts import draws_random, mod_ref
+from ...analysis.manager import Analyses, Preserved
 from ...ir import scalar_ops as ops
 from ...ir.ops import CALL
 from ...ir.structure import Function, Op, Region, Value
@@ -23,9 +25,10 @@ __all__ = ["lower_math"]
 PAIR: Final = (ops.SIN, ops.COS)
 
 
-def lower_math(body: Region, options: Options = DEFAULT) -> None:
+def lower_math(body: Region, options: Options = DEFAULT, analyses: Analyses | None = None) -> Preserved:
     """Replace transcendentals in place."""
     Lowering(options.fast_math).run(body)
+    return draws_random, mod_ref
 
 
 class Lowering(Rewriter):

@@ -12,10 +12,11 @@ changed. With `options.keep_accesses`, of the accesses to places only loads go, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from ...analysis.facts import Memory, memory_of, mod_ref
+from ...analysis.facts import Memory, ModRef, draws_random, memory_of, mod_ref
+from ...analysis.manager import Analyses, Preserved
 from ...ir.ops import TABLE
 from ...ir.structure import Op, Place, Region, Value
 from ..rewriting.options import DEFAULT, Options
@@ -31,14 +32,19 @@ WALKS: Final = 4
 """The most walks: without its dead stores a loop changes less memory, and the next walk knows more in it."""
 
 
-def forward(body: Region, options: Options = DEFAULT) -> None:
+def forward(body: Region, options: Options = DEFAULT, analyses: Analyses | None = None) -> Preserved:
     """Forward and drop accesses in place."""
+    analyses = analyses or Analyses()
+    preserved: Preserved = ()
     for _ in range(WALKS):
-        forwarder = Forwarder(body, options)
+        forwarder = Forwarder(analyses.get(mod_ref, body), options)
         forwarder.run(body)
         remove(body, forwarder.dead)
+        preserved = (draws_random,) if forwarder.changed else (draws_random, mod_ref)
         if not forwarder.again:
-            return
+            break
+        analyses.invalidate(preserved)
+    return preserved
 
 
 class Forwarder(Rewriter):
@@ -50,18 +56,20 @@ class Forwarder(Rewriter):
         dead: stores to remove.
         read: what the loads that stay, in the region at hand and inside it, look at.
         again: a store inside a loop or branch has gone.
+        changed: an access has gone.
     """
 
-    def __init__(self, body: Region, options: Options) -> None:
+    def __init__(self, effects: Mapping[Op, ModRef], options: Options) -> None:
         super().__init__()
         self.options = options
-        self.effects = mod_ref(body)
+        self.effects = effects
         self.values: Memo[Value] = Memo()
         self.unseen: Memo[Op] = Memo()
         self.dead: set[Op] = set()
         self.read: set[Memory] = set()
         self.depth = 0
         self.again = False
+        self.changed = False
 
     def plain(self, op: Op) -> None:
         access = memory_of(op)
@@ -79,6 +87,7 @@ class Forwarder(Rewriter):
         value = self.values.get(memory, at)
         if value is not None:
             self.replace(op, (value,))
+            self.changed = True
             return
         self.read.add(memory)
         self.unseen.drop(memory, at)
@@ -90,11 +99,13 @@ class Forwarder(Rewriter):
         value = op.operands[-1]
         if self.values.get(memory, at) is value and not self.options.debug:
             self.again = self.again or self.depth > 0
+            self.changed = True
             op.erase()
             return
         before = self.unseen.get(memory, at)
         if before is not None:
             self.dead.add(before)
+            self.changed = True
             self.again = self.again or self.depth > 0
         self.unseen.put(memory, at, op)
         self.values.drop(memory, at)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...analysis.facts import constant, in_bounds
+from ...analysis.facts import constant, draws_random, in_bounds, mod_ref
+from ...analysis.manager import Analyses, Preserved
 from ...ir.ops import TABLE
 from ...ir.structure import Op, Region, Value
 from ..rewriting.carried import LOOPS, add_carried
@@ -25,11 +26,13 @@ Cell = tuple[Value, int]
 """An element: the handle of its array, and its index."""
 
 
-def replace_arrays(body: Region, options: Options = DEFAULT) -> None:
+def replace_arrays(body: Region, options: Options = DEFAULT, analyses: Analyses | None = None) -> Preserved:
     """Replace the arrays of a body by values, in place."""
     survey = Survey(body)
-    if survey.arrays:
-        Replacer(survey).run(body)
+    if not survey.arrays:
+        return draws_random, mod_ref
+    Replacer(survey).run(body)
+    return (draws_random,)
 
 
 class Survey:

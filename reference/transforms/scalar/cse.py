@@ -11,6 +11,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Hashable
 
+from ...analysis.facts import draws_random, mod_ref
+from ...analysis.manager import Analyses, Preserved
 from ...ir.structure import Op, Region, Value
 from ..rewriting.options import DEFAULT, Options
 from ..rewriting.rewrite import CONST, Rewriter
@@ -18,9 +20,10 @@ from ..rewriting.rewrite import CONST, Rewriter
 __all__ = ["cse"]
 
 
-def cse(body: Region, options: Options = DEFAULT) -> None:
+def cse(body: Region, options: Options = DEFAULT, analyses: Analyses | None = None) -> Preserved:
     """Merge equal pure ops in place."""
     Merger().run(body)
+    return draws_random, mod_ref
 
 
 class Merger(Rewriter):

@@ -13,10 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...analysis.facts import draws_random, may_raise
+from ...analysis.manager import Analyses, Preserved
 from ...ir.ops import TABLE
 from ...ir.structure import Op, Region, Value
 from ..rewriting.carried import LOOPS, Carried, carried, keep, keep_carried, keep_operands
 from ..rewriting.options import DEFAULT, Options
+from .fold import keeps_loops
 
 __all__ = ["dce"]
 
@@ -24,11 +26,12 @@ IF, WHILE, PARALLEL, ASSERT = (TABLE[name] for name in ("if", "while", "parallel
 ARRAY_LOAD, ARRAY_STORE = TABLE["array.load"], TABLE["array.store"]
 
 
-def dce(body: Region, options: Options = DEFAULT) -> None:
+def dce(body: Region, options: Options = DEFAULT, analyses: Analyses | None = None) -> Preserved:
     """Remove dead code in place."""
-    liveness = Liveness(body, options)
+    liveness = Liveness(body, options, analyses or Analyses())
     liveness.close()
     sweep(body, liveness)
+    return (draws_random,)
 
 
 class Liveness:
@@ -39,11 +42,11 @@ class Liveness:
         values: needed values. A carried value is needed as a whole, in all its places, or not at all.
     """
 
-    def __init__(self, body: Region, options: Options) -> None:
+    def __init__(self, body: Region, options: Options, analyses: Analyses) -> None:
         self.ops: set[Op] = set()
         self.values: set[Value] = set()
         self.debug = options.debug
-        self.keep_loops = options.keep_loops or draws_random(body)
+        self.keep_loops = keeps_loops(body, options, analyses)
         self._around: dict[Op, Op] = {}
         self._carried: dict[Value, Carried] = {}
         self._sides: dict[Value, tuple[Value, Value]] = {}

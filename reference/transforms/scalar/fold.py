@@ -17,30 +17,44 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...analysis.facts import constant, draws_random
+from ...analysis.facts import constant, draws_random, mod_ref
+from ...analysis.manager import Analyses, Preserved
 from ...ir.functions import evaluate
 from ...ir.ops import TABLE
 from ...ir.structure import Constant, Op, Region, Value
 from ..rewriting.options import DEFAULT, Options
 from ..rewriting.rewrite import Rewriter, constant_op
 
-__all__ = ["Folder", "fold"]
+__all__ = ["Folder", "fold", "keeps_loops"]
 
 SHAPE, CALL = TABLE["shape"], TABLE["call"]
 
 
-def fold(body: Region, options: Options = DEFAULT) -> None:
+def fold(body: Region, options: Options = DEFAULT, analyses: Analyses | None = None) -> Preserved:
     """Fold constants in place."""
     with np.errstate(all="ignore"):
-        Folder(body, options).run(body)
+        folder = Folder(keeps_loops(body, options, analyses or Analyses()))
+        folder.run(body)
+        return folder.preserved
+
+
+def keeps_loops(body: Region, options: Options, analyses: Analyses) -> bool:
+    """Whether parallel loops stay, whatever they do: somebody asks for that, or their numbers name random streams."""
+    return options.keep_loops or analyses.get(draws_random, body)
 
 
 class Folder(Rewriter):
-    """Replaces what it can compute."""
+    """Replaces what it can compute.
 
-    def __init__(self, body: Region, options: Options) -> None:
+    Attributes:
+        keep_loops: parallel loops without iterations stay.
+        preserved: the analyses whose results stay what they are, while no op with regions has gone.
+    """
+
+    def __init__(self, keep_loops: bool) -> None:
         super().__init__()
-        self.keep_loops = options.keep_loops or draws_random(body)
+        self.keep_loops = keep_loops
+        self.preserved: Preserved = draws_random, mod_ref
 
     def plain(self, op: Op) -> None:
         self.append(self.folded(op))
@@ -57,6 +71,8 @@ class Folder(Rewriter):
         rule = CONTROL.get(op.name)
         if rule is None or not rule(self, op):
             super().structured(op)
+        elif not self.out or self.out[-1] is not op:
+            self.preserved = ()
 
     def evaluate(self, op: Op) -> Constant | None:
         """The number that a pure op of constants gives; None if it can't be known, or should not be."""

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...analysis.facts import constant
+from ...analysis.facts import constant, draws_random, mod_ref
+from ...analysis.manager import Analyses, Preserved
 from ...ir.ops import TABLE
 from ...ir.structure import Constant, Op, Region, Value
 from ...ir.types import DType
 from ..rewriting.carried import LOOPS, Carried, carried, keep, keep_carried, keep_operands
 from ..rewriting.options import DEFAULT, Options
 from ..rewriting.rewrite import constant_op
-from .fold import Folder
+from .fold import Folder, keeps_loops
 from .identities import INDEX
 
 __all__ = ["simplify"]
@@ -24,15 +25,20 @@ __all__ = ["simplify"]
 IF = TABLE["if"]
 
 
-def simplify(body: Region, options: Options = DEFAULT) -> None:
+def simplify(body: Region, options: Options = DEFAULT, analyses: Analyses | None = None) -> Preserved:
     """Simplify in place."""
+    analyses = analyses or Analyses()
+    preserved: Preserved = draws_random, mod_ref
     with np.errstate(all="ignore"):
         again = True
         while again:
             # a loop's constancy can show only after its body is simplified: then the body is worth another look
-            simplifier = Simplifier(body, options)
+            simplifier = Simplifier(keeps_loops(body, options, analyses))
             simplifier.run(body)
+            analyses.invalidate(simplifier.preserved)
+            preserved = preserved if simplifier.preserved else ()
             again = simplifier.again
+    return preserved
 
 
 class Simplifier(Folder):
@@ -44,8 +50,8 @@ class Simplifier(Folder):
         level: at what depth a value was defined, if not at 0.
     """
 
-    def __init__(self, body: Region, options: Options) -> None:
-        super().__init__(body, options)
+    def __init__(self, keep_loops: bool) -> None:
+        super().__init__(keep_loops)
         self.again = False
         self.depth = 0
         self.level: dict[Value, int] = {}
@@ -156,6 +162,7 @@ class Simplifier(Folder):
         self.cause = outer
         if gone:
             op.erase()
+            self.preserved = ()
 
     def _is_outside(self, value: Value) -> bool:
         return self.level.get(value, 0) <= self.depth or constant(value) is not None

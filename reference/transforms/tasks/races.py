@@ -150,7 +150,7 @@ def _suspects(task: Task, *, everywhere: bool) -> list[Op]:
     for op in _loop(task).regions[0].walk():
         if op.name in KINDS:
             groups.setdefault("" if everywhere else op.attrs["place"].name, []).append(op)
-    order = Order(Kernel(task.name, task.body))
+    order = Order(task.body)
     racing = (ops for ops in groups.values() if _conflict(ops) and (everywhere or not _apart(order, task, ops)))
     return [op for ops in racing for op in ops]
 
