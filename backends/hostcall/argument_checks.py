@@ -1,4 +1,4 @@
-"""Checks of one argument of a call, as LLVM assembly: numbers, ndarrays, numpy arrays.
+"""Checks of one argument of a call, as LLVM assembly: numbers, ndarrays, numpy arrays, tensors.
 
 They are exact: what they let pass is what Python would have passed on as it is. All else is the business of Python.
 """
@@ -168,6 +168,32 @@ no:
 }}
 """
 
+_TENSOR: Final = f"""
+; take a tensor: false if it is not of the kind expected, or gives no numpy array whose memory can be used
+define internal i1 @tensor(ptr %record, ptr %argument, ptr %value, ptr %type) {{
+entry:
+{word("%wanted", "ptr", "%argument", ARGUMENT["tensor"])}
+  %exact = icmp eq ptr %type, %wanted
+  br i1 %exact, label %ask, label %no
+ask:
+{word("%method", "ptr", "%record", RECORD["tensor_method"])}
+  %array = call ptr (ptr, ptr, ...) @PyObject_CallMethodObjArgs(ptr %value, ptr %method, ptr null)
+  %failed = icmp eq ptr %array, null
+  br i1 %failed, label %clear, label %look
+clear:
+  call void @PyErr_Clear()
+  ret i1 false
+look:
+  %array.type.at = getelementptr i64, ptr %array, i64 1
+  %array.type = load ptr, ptr %array.type.at, align 8
+  %taken = call i1 @host(ptr %argument, ptr %array, ptr %array.type)
+  call void @Py_DecRef(ptr %array) ; the memory is the tensor's, which the caller holds
+  ret i1 %taken
+no:
+  ret i1 false
+}}
+"""
+
 _TAKE: Final = f"""
 ; check one argument and store it where the kernel finds it
 define internal i1 @take(ptr %record, ptr %argument, ptr %value, ptr %overflow) {{
@@ -197,6 +223,7 @@ entry:
     i64 {KINDS["same"]}, label %same
     i64 {KINDS["array"]}, label %array
     i64 {KINDS["host"]}, label %host
+    i64 {KINDS["tensor"]}, label %tensor
   ]
 int:
   br i1 %is.integer, label %int.value, label %no
@@ -269,10 +296,13 @@ array:
 host:
   %borrowed = call i1 @host(ptr %argument, ptr %value, ptr %type)
   ret i1 %borrowed
+tensor:
+  %lent = call i1 @tensor(ptr %record, ptr %argument, ptr %value, ptr %type)
+  ret i1 %lent
 no:
   ret i1 false
 }}
 """
 
-TAKE_ARGUMENT: Final = "\n".join((_EXTENTS, _MEMORY, _ARRAY, _HOST, _TAKE))
+TAKE_ARGUMENT: Final = "\n".join((_EXTENTS, _MEMORY, _ARRAY, _HOST, _TENSOR, _TAKE))
 """`i1 @take(record, argument, value, overflow)`: check one argument and store it where the kernel finds it."""

@@ -15,6 +15,7 @@ from adstack.runtime.adstacks.heap import HeapLimit
 from adstack.runtime.adstacks.stats import SIZINGS
 from adstack.runtime.protocol.shortcuts import (
     RECORD_NAME,
+    TENSOR_METHOD,
     Shortcut,
 )
 from adstack.runtime.protocol.words import ADDRESS, MARK, WRITTEN
@@ -41,6 +42,7 @@ __all__ = ["make"]
 
 _TYPES: Final = {
     "address_name": id(RECORD_NAME),
+    "tensor_method": id(TENSOR_METHOD),
     "int_type": id(int),
     "float_type": id(float),
     "int32_type": id(np.int32),
