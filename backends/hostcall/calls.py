@@ -21,6 +21,7 @@ from adstack.runtime.protocol.shortcuts import (
 from adstack.runtime.protocol.words import ADDRESS, MARK, WRITTEN
 from adstack.runtime.threads.guards import GUARD
 
+from . import interpreter
 from .entry import Entry
 from .launching import TURN, entries, machine_code, pause
 from .record import MEMO, RECORD
@@ -55,7 +56,11 @@ _TYPES: Final = {
 
 
 def make(entry: Entry, shortcut: Shortcut) -> Callable[..., object] | None:
-    """A builtin for the calls that `shortcut` describes; None if machine code can't check or return what it should."""
+    """A builtin for the calls that `shortcut` describes; None if machine code can't check or return what it should, or
+    does not know how this interpreter keeps objects.
+    """
+    if not interpreter.is_known(interpreter.running()):
+        return None
     result = result_words(entry, shortcut)
     tables = argument_tables(entry, shortcut)
     if result is None or tables is None or not is_complete(entry, shortcut):
