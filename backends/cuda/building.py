@@ -25,7 +25,7 @@ from .codegen import BLOCK, FUNCTION, HEAD, MOST, ROW, TABLE, WORDS, Module
 from .driver import Driver
 from .driver_error import DriverError
 from .executable import Executable, pinned_words
-from .layout import PRINT_WORDS, OwnMemory
+from .layout import OVERFLOW_WORDS, PRINT_WORDS, OwnMemory
 from .toolchain import host_code
 
 __all__ = ["THREADS", "build"]
@@ -54,6 +54,7 @@ def build(
     own = driver.allocate(layout.size)
     guards = only_guards(module.sites, debug=options.debug) and layout.prints is None
     outside = pinned_words(driver, record_words(module.sites)) if guards else None
+    overflow = pinned_words(driver, OVERFLOW_WORDS) if _overflows(module, guarded=guards) else None
     if layout.prints is not None:
         driver.upload(own + layout.prints, np.array([0, PRINT_WORDS], np.int64))
     table, resident = _table(driver, module, loaded)
@@ -62,12 +63,20 @@ def build(
     slots[module.context.own[TABLE]] = table.ctypes.data
     if outside is not None:
         slots[module.context.own["errors"]] = outside.ctypes.data
+    if overflow is not None:
+        slots[module.context.own["overflow"]] = overflow.ctypes.data
     layouts = Layouts(program, module.rows, slots[module.context.size :], heap, options.ad_stack_heap_limit)
     parts = (loaded, launcher, table, resident, slots, own, layout, layouts, heap)
-    executable = Executable(program, options, module, *parts, outside=outside)
+    executable = Executable(program, options, module, *parts, outside=outside, overflow=overflow)
     end = partial(_release, driver, loaded, own, executable.pinned)
     weakref.finalize(executable, leftovers.add, end).atexit = False  # a process that ends gives back everything
     return executable
+
+
+def _overflows(module: Module, *, guarded: bool) -> bool:
+    """Whether adstacks may overflow in launches that report nothing else that is looked at when each is over."""
+    kinds = {site.kind for site in module.sites}
+    return "stack" in kinds and (guarded or kinds == {"stack"})
 
 
 def _slots(module: Module, layout: OwnMemory, own: int, seed: int) -> Array:

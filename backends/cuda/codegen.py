@@ -5,8 +5,9 @@
 the most such blocks there may be, and whether it is left out; blocks are smaller where whole ones would leave some of
 the device's multiprocessors without work. `count(ctx, task)` gives the iterations of a task. It is known where
 constants, arguments and extents tell; where memory does, it is -1: the most blocks are launched, and the threads see
-for themselves. `enter(ctx, 0)` serves a call of Python: it zeroes what must be zero, runs everything, and fetches what
-is returned; the address of the table stands in the context.
+for themselves. `enter(ctx, 0)` serves a call of Python: it zeroes what must be zero, runs everything but what computes
+depths of adstacks, and fetches what is returned; the address of the table stands in the context. It gives CUDA's first
+error, or 0; or UNREADY, and has done nothing, where depths have to be computed or adstacks to be laid out.
 """
 
 from __future__ import annotations
@@ -27,21 +28,54 @@ from adstack.ir.structure import Program, Task
 
 from .threads import PARAMETER_BYTES, Threads
 
-__all__ = ["BLOCK", "FUNCTION", "HEAD", "IDLE", "MOST", "ROW", "TABLE", "WORDS", "Module", "emit_module"]
+__all__ = [
+    "BLOCK",
+    "COVERED",
+    "FUNCTION",
+    "HEAD",
+    "IDLE",
+    "MOST",
+    "ROW",
+    "TABLE",
+    "UNREADY",
+    "WORDS",
+    "Module",
+    "emit_module",
+]
 
 WORDS: Final = {
     name: at
     for at, name in enumerate(
-        ("launch", "use", "context", "zero", "fetch", "own", "zeroed", "here", "result", "size", "stream", "spread")
+        (
+            *(
+                "launch",
+                "use",
+                "context",
+                "zero",
+                "fetch",
+                "own",
+                "zeroed",
+                "here",
+                "result",
+                "size",
+                "stream",
+                "spread",
+            ),
+            *("version", "laid", "repeated"),
+        )
     )
 }
 """Functions of the driver, its context, where the program's own memory is and how much is zeroed before each launch, to
-where a result goes, from where and how many bytes, the stream, and over how many multiprocessors threads spread."""
+where a result goes, from where and how many bytes, the stream, and over how many multiprocessors threads spread; where
+the version of the heap of adstacks stands, the version for which they were laid out, and where a word stands that is 0
+unless a graph made the last launch."""
 HEAD: Final = len(WORDS)
 _WARP: Final = 32
-ROW: Final = 4
-FUNCTION, BLOCK, MOST, IDLE = range(ROW)
-"""The table has `HEAD` words in front, and a row for each task."""
+ROW: Final = 5
+FUNCTION, BLOCK, MOST, IDLE, COVERED = range(ROW)
+"""The table has `HEAD` words in front, and a row for each task; its adstacks were laid out for `COVERED` iterations."""
+UNREADY: Final = -1
+"""What `enter` gives where only Python can make the launch."""
 
 
 TABLE: Final = "parallel"
@@ -140,7 +174,7 @@ def _launcher(program: Program, emitted: Emitted, counted: list[bool]) -> str:
     for k, symbol in enumerate(emitted.symbols):
         lines += _step(k, symbol if counted[k] else "", parallel=program.tasks[k].kind == "parallel")
     lines += [f"test{len(emitted.symbols)}:", "  ret i32 0", "}", ""]
-    return counts + "\n".join([*lines, *_counter(emitted, counted), *_enter(emitted)])
+    return counts + "\n".join([*lines, *_counter(emitted, counted), *_enter(program, emitted)])
 
 
 def _words(**wanted: str) -> list[str]:
@@ -152,7 +186,7 @@ def _words(**wanted: str) -> list[str]:
     return lines
 
 
-def _enter(emitted: Emitted) -> list[str]:
+def _enter(program: Program, emitted: Emitted) -> list[str]:
     def calls(name: str, call: str, then: str) -> list[str]:
         return [
             f"{name}.call:",
@@ -174,7 +208,7 @@ def _enter(emitted: Emitted) -> list[str]:
         "  %table = load ptr, ptr %table.at, align 8",
         *_words(use="ptr", context="ptr", zero="ptr", fetch="ptr", own="i64", zeroed="i64", here="ptr", result="i64"),
         *_words(size="i64", stream="ptr"),
-        "  br label %use.call",
+        *_ready(program, emitted),
         *calls("use", "%use(ptr %context)", "zero.ask"),
         *asks("zero", "zeroed", "run.call"),
         *calls("zero", "%zero(i64 %own, i8 0, i64 %zeroed, ptr %stream)", "run.call"),
@@ -182,8 +216,50 @@ def _enter(emitted: Emitted) -> list[str]:
         *asks("fetch", "size", "done"),
         *calls("fetch", "%fetch(ptr %here, i64 %result, i64 %size)", "done"),
         f"failed:\n  %code = phi i32 {codes}\n  %wide = zext i32 %code to i64\n  ret i64 %wide",
-        "done:\n  ret i64 0\n}\n",
+        f"done:\n  ret i64 0\nunready:\n  ret i64 {UNREADY}\n}}\n",
     ]
+
+
+def _ready(program: Program, emitted: Emitted) -> list[str]:
+    """Go on if the depths of adstacks are known, and the adstacks of each task are where its words say."""
+    sizers = [k for k, task in enumerate(program.tasks) if task.sizes]
+    lines: list[str] = []
+
+    def unless(what: str, then: str) -> None:
+        lines.extend([f"  br i1 {what}, label %unready, label %{then}", f"{then}:"])
+
+    if emitted.rows:
+        lines += [
+            *_words(version="ptr", laid="i64", repeated="ptr"),
+            "  %now = load i64, ptr %version, align 8",
+            "  %moved = icmp ne i64 %now, %laid",
+            "  %graph = load i64, ptr %repeated, align 8",
+            "  %by.graph = icmp ne i64 %graph, 0",
+            "  %elsewhere = or i1 %moved, %by.graph",
+        ]
+        unless("%elsewhere", "same")
+    if sizers:
+        lines += [
+            f"  %sized.at = getelementptr i64, ptr %ctx, i64 {emitted.context.own['sized']}",
+            "  %sized = load i64, ptr %sized.at, align 8",
+            "  %unsized = icmp eq i64 %sized, 0",
+        ]
+        unless("%unsized", "sized.already")
+    for k in emitted.rows:
+        lines += [
+            f"  %total{k} = call i64 @count(ptr %ctx, i64 {k})",
+            f"  %covered{k}.at = getelementptr i64, ptr %table, i64 {HEAD + ROW * k + COVERED}",
+            f"  %covered{k} = load i64, ptr %covered{k}.at, align 8",
+            f"  %other{k} = icmp ne i64 %total{k}, %covered{k}",
+        ]
+        unless(f"%other{k}", f"covered.{k}")
+    for k in sizers:
+        idle = f"%idle{k}.at"
+        lines += [
+            f"  {idle} = getelementptr i64, ptr %table, i64 {HEAD + ROW * k + IDLE}",
+            f"  store i64 1, ptr {idle}, align 8",
+        ]
+    return [*lines, "  br label %use.call"]
 
 
 def _counter(emitted: Emitted, counted: list[bool]) -> list[str]:

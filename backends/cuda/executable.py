@@ -18,7 +18,7 @@ from adstack.runtime.adstacks.heap import Heap
 from adstack.runtime.protocol.options import Options
 
 from .adstacks import Layouts
-from .codegen import BLOCK, HEAD, IDLE, MOST, ROW, WORDS, Module
+from .codegen import BLOCK, COVERED, HEAD, IDLE, MOST, ROW, WORDS, Module
 from .driver import Driver
 from .layout import OVERFLOW_WORDS, PRINT_WORDS, OwnMemory
 from .toolchain import Code, ptx
@@ -28,6 +28,8 @@ __all__ = ["Executable", "listing", "pinned_words"]
 Array = npt.NDArray[np.int64]
 _NEVER: Final = np.zeros(1, np.int64)
 """The report of programs that report nothing."""
+_NOTHING: Final = -2
+"""No task has so many iterations; -1 says that only the device knows them."""
 
 
 @dataclass
@@ -45,11 +47,10 @@ class Executable:
         own, layout: address of the memory of its own, and what is where in it.
         layouts, heap: where adstacks are, and the memory for them.
         shapes: extents of its places when it was last launched.
-        settled: whether the last launch went well, so that the depths stand that it computed.
-        sent: where the device sends the record of overflows.
+        standing: the word that says whose depths stand: 1 for Python's last launch, else see `hostcall.record`.
+        by_graph: a word that is 1 if it was a graph that launched it last, else 0.
         pinned: addresses of memory of the host that the device writes.
-        repeated: whether it was a graph that launched it last.
-        outside: memory of the host in which guarded accesses report, while nobody waits.
+        outside, overflow: memory of the host in which guarded accesses and adstacks report, while nobody waits.
     """
 
     program: Program
@@ -65,16 +66,20 @@ class Executable:
     layouts: Layouts
     heap: Heap
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    settled: bool = False
-    sent: Array | None = None
+    standing: ctypes.c_int64 = field(default_factory=ctypes.c_int64)
+    by_graph: ctypes.c_int64 = field(default_factory=ctypes.c_int64)
     pinned: list[int] = field(default_factory=list)
-    repeated: bool = False
     outside: Array | None = None
+    overflow: Array | None = None
 
     def __post_init__(self) -> None:
         kinds = {site.kind for site in self.module.sites}
         self.reports_now = bool(kinds - {"stack"}) and self.outside is None
-        self.reports_late = "stack" in kinds
+        self.reports_late = self.overflow is not None
+        self.pinned += [] if self.overflow is None else [self.overflow.ctypes.data]
+        self.table[WORDS["version"]] = ctypes.addressof(self.heap.version)
+        self.table[WORDS["repeated"]] = ctypes.addressof(self.by_graph)
+        self.rows[:, COVERED] = _NOTHING
         run = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_int64] * 4)
         self.fetched = np.zeros(1, np.int64)
         self._words = self.slots.ctypes.data, self.table.ctypes.data
@@ -83,7 +88,26 @@ class Executable:
         self._count = count(self.launcher.symbols["count"])
         self.sizers = [k for k, task in enumerate(self.program.tasks) if task.sizes]
         self._threads = self.rows[:, BLOCK].copy()
+        self._sized = self.module.context.own["sized"]
         self._depths = next((p.name for p in self.program.places.values() if p.kind == "depths"), None)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the last launch from Python went well, so that the depths stand that it computed."""
+        return self.standing.value == 1
+
+    @settled.setter
+    def settled(self, done: bool) -> None:
+        self.standing.value = int(done)
+
+    @property
+    def repeated(self) -> bool:
+        """Whether it was a graph that launched it last."""
+        return bool(self.by_graph.value)
+
+    @repeated.setter
+    def repeated(self, by_graph: bool) -> None:
+        self.by_graph.value = int(by_graph)
 
     @property
     def rows(self) -> Array:
@@ -116,7 +140,22 @@ class Executable:
             for number in self.layouts.tasks:
                 begin = self._ready(driver, number, begin, sized=sized)
         self.queue(driver, begin, len(self.program.tasks))
+        self._note_layouts()
         self.settled = True
+
+    def run_again(self, driver: Driver) -> None:
+        """Queue the launch whose words stand ready, which machine code has left to Python."""
+        self.settled = sized = bool(self.slots[self._sized])  # which machine code has compared
+        try:
+            self.run(driver, sized=sized)
+        finally:
+            self.settled = False  # machine code remembers what depths depend on, and for whom they stand
+
+    def _note_layouts(self) -> None:
+        """Let machine code know for which launches the adstacks are laid out."""
+        self.table[WORDS["laid"]] = self.heap.version.value
+        for number in self.layouts.tasks:
+            self.rows[number][COVERED] = self._count(self._words[0], number)
 
     def queue(self, driver: Driver, begin: int, end: int) -> None:
         """Queue some tasks."""
@@ -178,17 +217,17 @@ class Executable:
         return most if total < 0 else min(most, -(-total // block) * block)
 
     def entry(
-        self, launches: Array, refused: Callable[[int], object], failed: Callable[[], object], owner: object
+        self, launches: Array, goes_on: Callable[[int], object], failed: Callable[[], object], owner: object
     ) -> Entry | None:
         """For calls that machine code serves; None if Python must look after each launch.
 
         Args:
             launches: the number of launches so far.
-            refused: raises the error that one of CUDA's codes stands for.
-            failed: raises what guarded accesses have reported.
+            goes_on: makes a launch where machine code can't, or raises the error that one of CUDA's codes stands for.
+            failed: raises what guarded accesses and adstacks have reported.
             owner: what must live as long as such calls may come.
         """
-        if self.reports_now or self.reports_late or self.layouts.tasks:
+        if self.reports_now:
             return None
         for name in self.program.results:
             self.table[WORDS["here"]] = self.fetched.ctypes.data
@@ -200,13 +239,15 @@ class Executable:
             run=self.launcher.symbols["enter"],
             slots=self.slots.ctypes.data,
             errors=(_NEVER if self.outside is None else self.outside).ctypes.data,
-            overflow=_NEVER.ctypes.data,
+            overflow=(_NEVER if self.overflow is None else self.overflow).ctypes.data,
             launches=launches.ctypes.data,
             results=dict.fromkeys(self.program.results, self.fetched.ctypes.data),
             long=bool(self.program.results),
             failed=failed,
-            goes_on=refused,
+            goes_on=goes_on,
             keep=(owner, self),
+            depths=ctypes.addressof(self.standing) if self.sizers else 0,
+            sized=self.slots.ctypes.data + 8 * self._sized,
         )
 
     def results(self, driver: Driver) -> Sequence[float]:
@@ -228,25 +269,18 @@ class Executable:
         if words[0]:
             raise failure(self.module.sites, words.tolist(), self.shapes)
         if words[-OVERFLOW_WORDS]:
-            self._overflowed(driver, words[-OVERFLOW_WORDS:])
-
-    def send_overflow(self, driver: Driver) -> None:
-        """Let the record of overflows come to the host when the launch has finished."""
-        if self.sent is None:
-            self.sent = pinned_words(driver, OVERFLOW_WORDS)
-            self.pinned.append(self.sent.ctypes.data)
-        driver.send(self.own + self.layout.overflow, self.sent.ctypes.data, self.sent.nbytes)
+            driver.zero(self.own + self.layout.overflow, 8 * OVERFLOW_WORDS)
+            self._overflowed(words[-OVERFLOW_WORDS:])
 
     def check_overflow(self, driver: Driver) -> None:
         """Raise what has come, once."""
-        if self.sent is not None and self.sent[0]:
-            driver.synchronize()  # launches on their way may send it again
-            self._overflowed(driver, self.sent)
+        if self.overflow is not None and self.overflow[0]:
+            driver.synchronize()  # launches on their way may report as well
+            self._overflowed(self.overflow)
 
-    def _overflowed(self, driver: Driver, words: Array) -> NoReturn:
+    def _overflowed(self, words: Array) -> NoReturn:
         record = words.tolist()
         words[:] = 0
-        driver.zero(self.own + self.layout.overflow, 8 * OVERFLOW_WORDS)
         self.settled = False
         if self.repeated:
             site = self.module.sites[record[0] - 1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,7 @@ from adstack.runtime.threads.processes import DeviceTurn
 
 from . import capability
 from .building import build
-from .codegen import emit_module
+from .codegen import UNREADY, emit_module
 from .driver import Driver
 from .driver_error import DriverError, failure
 from .executable import Executable, listing
@@ -64,6 +65,7 @@ class CudaBackend:
         self._turn = DeviceTurn("CUDA")
         self.leftovers = Leftovers(self._turn.plain)
         self._pending: dict[int, Executable] = {}
+        self._served: WeakValueDictionary[int, Executable] = WeakValueDictionary()
         self._recording: Recording | None = None
         self._outside = Outside()
         self.heap = Heap(self._take, driver.free)
@@ -136,7 +138,6 @@ class CudaBackend:
             if executable.reports_now:
                 executable.report(driver)
             elif executable.reports_late:
-                executable.send_overflow(driver)
                 self._pending[id(executable)] = executable
             return executable.results(driver)
 
@@ -180,7 +181,7 @@ class CudaBackend:
         return launching.alone(lambda: self._repeat(graph))
 
     def _repeat(self, graph: Graph) -> bool:
-        with self._doing("launching a graph") as driver:
+        with self._doing("launching a graph"):
             self._settle(finished=False)
             if not graph.hold(self.heap):
                 return False
@@ -189,7 +190,6 @@ class CudaBackend:
             for _, part in graph.last.values():
                 if part.executable.reports_late:
                     part.executable.repeated = True
-                    part.executable.send_overflow(driver)
                     self._pending[id(part.executable)] = part.executable
             return True
 
@@ -225,7 +225,7 @@ class CudaBackend:
 
     def _settle(self, *, finished: bool) -> None:
         """Raise what earlier launches reported, as far as it has come; all of it has if they have `finished`."""
-        for executable in self._pending.values():
+        for executable in (*self._pending.values(), *self._served.values()):
             executable.check_overflow(self.driver)
         if finished:
             self._pending.clear()
@@ -239,13 +239,22 @@ class CudaBackend:
         """A builtin that queues the launch; none where the host must look after it, or hands over its own memory."""
         if executable.options.debug or any(isinstance(argument, HostArgument) for argument in wanted.arguments):
             return None
-        entry = executable.entry(self._launches, self._refused, self._failed, self)
+        if wanted.sizes is None:
+            return None
+        entry = executable.entry(self._launches, partial(self._go_on, executable), self._failed, self)
+        if entry is not None and executable.reports_late:
+            self._served[id(executable)] = executable
         return None if entry is None else calls.make(entry, wanted)
 
-    def _refused(self, code: int) -> None:
-        """Raise what a launch gave."""
+    def _go_on(self, executable: Executable, code: int) -> None:
+        """Make a launch that machine code has left to Python, or raise what it gave."""
         with self._doing("launching a kernel") as driver:
-            driver.check(code)
+            if code != UNREADY:
+                driver.check(code)
+                return
+            self._settle(finished=False)
+            executable.repeated = False
+            executable.run_again(driver)
 
     def _failed(self) -> None:
         """Raise what guarded accesses have reported."""

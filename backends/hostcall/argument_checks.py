@@ -1,4 +1,4 @@
-"""Checks of one argument of a call, as LLVM assembly: numbers, ndarrays, numpy arrays.
+"""Checks of one argument of a call, as LLVM assembly: numbers, ndarrays, numpy arrays, tensors.
 
 They are exact: what they let pass is what Python would have passed on as it is. All else is the business of Python.
 """
@@ -9,6 +9,7 @@ from typing import Final
 
 from adstack.runtime.protocol.words import ADDRESS, BESIDE, EXTENTS, HISTORY, TAG, WRITTEN
 
+from .interpreter import BUFFER, BUFFER_RANK, BUFFER_WORDS, TYPE
 from .record import ARGUMENT, KINDS, RECORD, word, words
 
 __all__ = ["TAKE_ARGUMENT"]
@@ -128,7 +129,7 @@ _HOST: Final = f"""
 ; take a numpy array: false if it is not of the kind expected, or not one whose memory can be used as it is
 define internal i1 @host(ptr %argument, ptr %value, ptr %type) {{
 entry:
-  %view = alloca [16 x i64], align 8
+  %view = alloca [{BUFFER_WORDS} x i64], align 8
 {word("%wanted", "ptr", "%argument", ARGUMENT["low"])}
   %exact = icmp eq ptr %type, %wanted
   br i1 %exact, label %ask, label %no
@@ -143,11 +144,11 @@ clear:
   call void @PyErr_Clear()
   ret i1 false
 compare:
-{word("%data", "ptr", "%view", 0)}
-{word("%format", "ptr", "%view", 5)}
-{word("%extents", "ptr", "%view", 6)}
+{word("%data", "ptr", "%view", BUFFER["buf"])}
+{word("%format", "ptr", "%view", BUFFER["format"])}
+{word("%extents", "ptr", "%view", BUFFER["shape"])}
 {word("%expected", "i64", "%argument", ARGUMENT["high"])}
-  %rank.at = getelementptr i32, ptr %view, i64 9
+  %rank.at = getelementptr i32, ptr %view, i64 {BUFFER_RANK}
   %rank = load i32, ptr %rank.at, align 4
   %letters = load i16, ptr %format, align 1
   %rank.wide = zext i32 %rank to i64
@@ -168,12 +169,36 @@ no:
 }}
 """
 
+_TENSOR: Final = f"""
+; take a tensor: false if it is not of the kind expected, or gives no numpy array whose memory can be used
+define internal i1 @tensor(ptr %record, ptr %argument, ptr %value, ptr %type) {{
+entry:
+{word("%wanted", "ptr", "%argument", ARGUMENT["tensor"])}
+  %exact = icmp eq ptr %type, %wanted
+  br i1 %exact, label %ask, label %no
+ask:
+{word("%method", "ptr", "%record", RECORD["tensor_method"])}
+  %array = call ptr (ptr, ptr, ...) @PyObject_CallMethodObjArgs(ptr %value, ptr %method, ptr null)
+  %failed = icmp eq ptr %array, null
+  br i1 %failed, label %clear, label %look
+clear:
+  call void @PyErr_Clear()
+  ret i1 false
+look:
+{word("%array.type", "ptr", "%array", TYPE)}
+  %taken = call i1 @host(ptr %argument, ptr %array, ptr %array.type)
+  call void @Py_DecRef(ptr %array) ; the memory is the tensor's, which the caller holds
+  ret i1 %taken
+no:
+  ret i1 false
+}}
+"""
+
 _TAKE: Final = f"""
 ; check one argument and store it where the kernel finds it
 define internal i1 @take(ptr %record, ptr %argument, ptr %value, ptr %overflow) {{
 entry:
-  %type.at = getelementptr i64, ptr %value, i64 1
-  %type = load ptr, ptr %type.at, align 8
+{word("%type", "ptr", "%value", TYPE)}
 {word("%kind", "i64", "%argument", ARGUMENT["kind"])}
 {word("%slot", "ptr", "%argument", ARGUMENT["slot"])}
 {word("%low", "i64", "%argument", ARGUMENT["low"])}
@@ -197,6 +222,7 @@ entry:
     i64 {KINDS["same"]}, label %same
     i64 {KINDS["array"]}, label %array
     i64 {KINDS["host"]}, label %host
+    i64 {KINDS["tensor"]}, label %tensor
   ]
 int:
   br i1 %is.integer, label %int.value, label %no
@@ -269,10 +295,13 @@ array:
 host:
   %borrowed = call i1 @host(ptr %argument, ptr %value, ptr %type)
   ret i1 %borrowed
+tensor:
+  %lent = call i1 @tensor(ptr %record, ptr %argument, ptr %value, ptr %type)
+  ret i1 %lent
 no:
   ret i1 false
 }}
 """
 
-TAKE_ARGUMENT: Final = "\n".join((_EXTENTS, _MEMORY, _ARRAY, _HOST, _TAKE))
+TAKE_ARGUMENT: Final = "\n".join((_EXTENTS, _MEMORY, _ARRAY, _HOST, _TENSOR, _TAKE))
 """`i1 @take(record, argument, value, overflow)`: check one argument and store it where the kernel finds it."""

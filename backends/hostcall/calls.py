@@ -15,11 +15,13 @@ from adstack.runtime.adstacks.heap import HeapLimit
 from adstack.runtime.adstacks.stats import SIZINGS
 from adstack.runtime.protocol.shortcuts import (
     RECORD_NAME,
+    TENSOR_METHOD,
     Shortcut,
 )
 from adstack.runtime.protocol.words import ADDRESS, MARK, WRITTEN
 from adstack.runtime.threads.guards import EPOCH, GUARD
 
+from . import interpreter
 from .entry import Entry
 from .launching import TURN, entries, machine_code, pause
 from .record import MEMO, RECORD
@@ -41,6 +43,7 @@ __all__ = ["Follower", "follower", "make"]
 
 _TYPES: Final = {
     "address_name": id(RECORD_NAME),
+    "tensor_method": id(TENSOR_METHOD),
     "int_type": id(int),
     "float_type": id(float),
     "int32_type": id(np.int32),
@@ -102,7 +105,11 @@ def _builtin(
 
 
 def _record(entry: Entry, shortcut: Shortcut) -> Record | None:
-    """The record of the calls that `shortcut` describes; None if machine code can't check or return what it should."""
+    """The record of the calls that `shortcut` describes; None if machine code can't check or return what it should, or
+    does not know how this interpreter keeps objects.
+    """
+    if not interpreter.is_known(interpreter.running()):
+        return None
     result = result_words(entry, shortcut)
     tables = argument_tables(entry, shortcut)
     if result is None or tables is None or not is_complete(entry, shortcut):

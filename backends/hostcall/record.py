@@ -11,7 +11,7 @@ _RECORD: Final = (
     "launches", "launch_slot", "lock", "release", "written", "written_count", "result_kind", "result", "address_name",
     "int_type", "float_type", "int32_type", "int64_type", "float32_type", "float64_type", "none", "conditions",
     "condition_count", "distinct", "distinct_count", "given", "depths", "sized_slot", "memo", "memo_count",
-    "sizings", "reductions",
+    "sizings", "reductions", "tensor_method",
 )  # fmt: skip
 RECORD: Final = {name: at for at, name in enumerate(_RECORD)}
 """Where each word of a record stands. `guard` points to an epoch, which must be `epoch`, and a word that must be 0:
@@ -24,11 +24,22 @@ launches for which they stood, of others, and of parallel loops that these ran, 
 MEMO: Final = {name: at for at, name in enumerate(("address", "value"))}
 """The words of a memo."""
 
-_ARGUMENT: Final = ("kind", "slot", "low", "high", "extents", "extent_count", "written", "beside", "histories")
+_ARGUMENT: Final = (
+    "kind",
+    "slot",
+    "low",
+    "high",
+    "extents",
+    "extent_count",
+    "written",
+    "beside",
+    "histories",
+    "tensor",
+)
 ARGUMENT: Final = {name: at for at, name in enumerate(_ARGUMENT)}
 """The words of an argument. What low and high mean depends on the kind; extents are (axis, slot) pairs;
 `written` is 1 for an array that the kernel writes; `beside` points to the words of its gradient, or is 0; in
-`histories` those bits are set whose numbers may stand at `HISTORY` in a buffer's record."""
+`histories` those bits are set whose numbers may stand at `HISTORY` in a record; `tensor` is a tensor's type."""
 
 ATTRIBUTE: Final = {name: at for at, name in enumerate(("owner", "name", "value"))}
 """The words of an attribute that must be what it was."""
@@ -36,7 +47,7 @@ ATTRIBUTE: Final = {name: at for at, name in enumerate(("owner", "name", "value"
 CONDITION: Final = {name: at for at, name in enumerate(("address", "other", "value"))}
 """The words of a condition: what is at an address is less than what is at another one, or, if that is 0, is a value."""
 
-KINDS: Final = {name: at for at, name in enumerate(("int", "f64", "f32", "bool", "same", "array", "host"))}
+KINDS: Final = {name: at for at, name in enumerate(("int", "f64", "f32", "bool", "same", "array", "host", "tensor"))}
 _RESULTS: Final = ("none", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "u1")
 RESULTS: Final = {name: at for at, name in enumerate(_RESULTS)}
 

@@ -7,7 +7,17 @@ import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from adstack.runtime.protocol.shortcuts import ArrayArgument, Before, HostArgument, NumberArgument, Shortcut, Still
+import numpy as np
+
+from adstack.runtime.protocol.shortcuts import (
+    ArrayArgument,
+    Before,
+    HostArgument,
+    NumberArgument,
+    Shortcut,
+    Still,
+    TensorArgument,
+)
 from adstack.runtime.protocol.words import CHANGED, EXTENTS, GENERATION, MARK, UNCHANGED, UNWATCHED, WRITTEN
 
 from .entry import Entry
@@ -94,6 +104,7 @@ def argument_tables(entry: Entry, shortcut: Shortcut) -> tuple[Words, list[Words
             words["slot"] = entry.slots + 8 * next(scalars)
         elif isinstance(argument, (ArrayArgument, HostArgument)):
             words["kind"], words["low"], words["high"] = _array(argument)
+            words["tensor"] = id(argument.kind)
             words |= _memory(entry, shortcut, argument.place, keep)
             beside = argument.beside if isinstance(argument, ArrayArgument) else ""
             if beside in entry.program.places:
@@ -148,7 +159,8 @@ def _array(argument: ArrayArgument | HostArgument) -> tuple[int, int, int]:
     """(kind, low, high) of an array."""
     if isinstance(argument, ArrayArgument):
         return KINDS["array"], id(argument.kind), argument.tag
-    return KINDS["host"], id(argument.kind), ord(argument.format) | argument.rank << 16
+    kind = KINDS["tensor" if isinstance(argument, TensorArgument) else "host"]
+    return kind, id(np.ndarray), ord(argument.format) | argument.rank << 16
 
 
 def _double(value: float) -> int:

@@ -203,7 +203,7 @@ class Launches:
 
     def seen(self, storage: Piece) -> None:
         """Wait for what may touch a piece, so that the host may."""
-        if self._common.reporting and storage.batch > self._stream.device.finished:
+        if storage.batch > self._stream.device.finished and self._common.reporting:
             self.settle()
         else:
             self._stream.wait(storage.batch)

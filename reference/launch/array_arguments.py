@@ -14,7 +14,7 @@ from ..errors import AdstackArgumentError
 from ..ir.types import DType, from_numpy
 from ..runtime import state
 from ..runtime.memory.buffers import Array, Buffer
-from ..runtime.protocol.shortcuts import Argument, ArrayArgument, HostArgument
+from ..runtime.protocol.shortcuts import Argument, ArrayArgument, HostArgument, TensorArgument
 from ..values.specs import NdarraySpec, Spec
 from .arguments import Call, Loan, invalid
 
@@ -129,14 +129,23 @@ class NdarrayParameter:
         return self._checked(self._memory(value))
 
     def described(self, value: object) -> Argument | None:
-        """Ndarrays like this one, or numpy arrays that need no care."""
+        """Ndarrays like this one; or numpy arrays and torch tensors that need no care."""
         if value.__class__ is Ndarray:
             tag = value.marked()
             beside = "" if value.grad is None else self._grad_name
             return ArrayArgument(self.name, Ndarray, tag, beside) if tag else None
-        if value.__class__ is not np.ndarray or self.element_shape or not _is_plain(value):
+        if self.element_shape:
             return None
-        return HostArgument(self.name, np.ndarray, value.data.format, value.ndim)
+        if value.__class__ is np.ndarray and _is_plain(value):
+            return HostArgument(self.name, np.ndarray, value.data.format, value.ndim)
+        return self._described_tensor(value) if is_torch(value) else None
+
+    def _described_tensor(self, tensor: Any) -> Argument | None:
+        """Tensors of the host that need no gradient, like this one."""
+        if tensor.device.type != "cpu" or tensor.requires_grad:
+            return None
+        array = tensor.detach().numpy()
+        return TensorArgument(self.name, type(tensor), array.data.format, array.ndim) if _is_plain(array) else None
 
     def _memory(self, value: object) -> ArgumentMemory:
         if isinstance(value, Ndarray):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from threads_kit import Launching, all_at_once, work_of
@@ -195,3 +196,30 @@ def test_a_tape_waits_for_the_launches_of_machine_code_under_way() -> None:
         begun.join()
         assert set(x.grad.to_numpy().tolist()) <= {0.0, 2.0, 3.0, 4.0}
         assert len(set(x.grad.to_numpy().tolist())) == 1
+
+
+@pytest.mark.parametrize("arch", ["cpu", "cuda", "vulkan"])
+def test_threads_that_differentiate_one_kernel_have_adstacks_of_their_own_depths(arch: str) -> None:
+    """threads.turns"""
+    qd.init(arch=arch)
+
+    @qd.kernel
+    def power(x: qd.types.ndarray(dtype=qd.f32, ndim=1), y: qd.types.ndarray(dtype=qd.f32, ndim=1), n: qd.i32):
+        for i in x:
+            v = x[i]
+            for _ in range(n):
+                v = v * v
+            y[i] = v
+
+    def work(number: int) -> None:
+        x, y = (qd.ndarray(qd.f32, 20 * number + 1, needs_grad=True) for _ in range(2))
+        x.fill(1)
+        for turn in range(12):
+            n = 1 + (number + turn // 4) % 5
+            x.grad.fill(0)
+            y.grad.fill(1)
+            power(x, y, n)
+            power.grad(x, y, n)
+            assert x.grad.to_numpy().tolist() == [2.0**n] * x.shape[0]
+
+    assert all_at_once(*(partial(work, number) for number in range(4))) == []

@@ -10,6 +10,8 @@ import decimal
 import fractions
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -58,6 +60,28 @@ class Item:
 
     def __repr__(self) -> str:
         return f"Item({self.value!r})"
+
+
+class Tensor:
+    """As much of a torch tensor of the host as calls need."""
+
+    __module__ = "torch"
+    device = SimpleNamespace(type="cpu")
+
+    def __init__(self, array: Array, *, requires_grad: bool = False) -> None:
+        self.array, self.requires_grad = array, requires_grad
+        self.grad: Any = Tensor(np.zeros_like(array)) if requires_grad else None
+
+    def detach(self) -> Tensor:
+        return Tensor(self.array)
+
+    def numpy(self) -> Array:
+        if self.requires_grad:
+            raise RuntimeError("can't call numpy() on a tensor that requires grad")
+        return self.array
+
+    def __repr__(self) -> str:
+        return f"Tensor({self.array!r})"
 
 
 class Own(np.ndarray[Any, Any]):
@@ -142,7 +166,7 @@ class World:
         """Let machine code serve what it can."""
         for _ in range(2):
             for dtype in SCALARS:
-                for x in (self.arrays[dtype, 1, False], np.zeros(3, dtype.numpy)):
+                for x in (self.arrays[dtype, 1, False], np.zeros(3, dtype.numpy), Tensor(np.zeros(3, dtype.numpy))):
                     self.kernels[f"same {dtype}"](x, 1.0 if dtype.is_float else dtype is qd.u1 or 1)
             for x in (self.arrays[qd.f32, 1, False], self.arrays[qd.f32, 1, True], np.zeros(3, np.float32)):
                 self.kernels["put"](x, 1, 0.5)
@@ -321,7 +345,8 @@ def fitting(draw: st.DrawFn, kernel: str, name: str) -> Make:
         draw(st.sampled_from(_LAYOUTS if draw(st.booleans()) else ("c",))),
         tuple(draw(st.lists(st.sampled_from((3, 2, 4)), min_size=rank, max_size=rank))),
     )
-    return lambda world: _laid_out(np.arange(np.prod(extents)).reshape(extents).astype(dtype.numpy), how)
+    kind = draw(st.sampled_from((np.asarray, Tensor, Tensor, partial(Tensor, requires_grad=True))))
+    return lambda world: kind(_laid_out(np.arange(np.prod(extents)).reshape(extents).astype(dtype.numpy), how))
 
 
 @st.composite
@@ -366,13 +391,10 @@ def outcome(world: World, call: tuple[str, list[Make], dict[str, Make]]) -> tupl
     args, kwargs = [make(world) for make in positional], {name: make(world) for name, make in named.items()}
     try:
         result = world.kernels[kernel](*args, **kwargs)
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is compared
+    except (qd.AdstackError, TypeError, ValueError) as error:
         told: tuple[Any, ...] = type(error), str(error)
     else:
         told = type(result), np.asarray(result).tobytes() if isinstance(result, (bool, int, float)) else repr(result)
-    own = [
-        array.tobytes()
-        for array in (*args, *kwargs.values())
-        if isinstance(array, np.ndarray) and array.dtype.kind != "O"
-    ]
+    given = [value.array if isinstance(value, Tensor) else value for value in (*args, *kwargs.values())]
+    own = [array.tobytes() for array in given if isinstance(array, np.ndarray) and array.dtype.kind != "O"]
     return told, own, world.contents()

@@ -16,6 +16,7 @@ from .words import Recorded
 
 __all__ = [
     "RECORD_NAME",
+    "TENSOR_METHOD",
     "Argument",
     "ArrayArgument",
     "Before",
@@ -25,10 +26,14 @@ __all__ = [
     "SameAttribute",
     "Shortcut",
     "Still",
+    "TensorArgument",
 ]
 
 RECORD_NAME: Final = "record_address"
 """The attribute of an array argument that says where the record of its buffer is; 0 while it has none."""
+
+TENSOR_METHOD: Final = "numpy"
+"""The method of a tensor that gives its memory as an array; that of one that needs a gradient fails."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,13 @@ class HostArgument:
     kind: type
     format: str
     rank: int
+
+
+@dataclass(frozen=True)
+class TensorArgument(HostArgument):
+    """An object exactly of `kind` whose method `TENSOR_METHOD` gives a numpy array of its memory, which is as there, or
+    fails: a torch tensor of the host that needs no gradient.
+    """
 
 
 @dataclass(frozen=True)

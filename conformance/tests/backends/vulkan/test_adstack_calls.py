@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
 import pytest
+from adstack_calls_kit import ARRAY, STEPS, Powers, do
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from vulkan_kit import backend
 
 import adstack as qd
 from adstack.backends.vulkan.launches import Launches
 from adstack.errors import AdstackOverflowError
+
+
+@pytest.fixture
+def powers(monkeypatch: pytest.MonkeyPatch) -> Powers:
+    """The kernels, served by machine code."""
+
+    def launching(note: Callable[[str], None]) -> None:
+        for name in ("launch", "relaunch"):
+            monkeypatch.setattr(Launches, name, _noted(getattr(Launches, name), note))
+
+    made = Powers(launching)
+    made.settled()
+    return made
+
+
+def _noted(launch: Callable[..., Any], note: Callable[[str], None]) -> Callable[..., Any]:
+    def noted(own: Launches, executable: Any, *rest: Any) -> Any:
+        note(executable.program.name)
+        return launch(own, executable, *rest)
+
+    return noted
 
 
 @pytest.fixture(autouse=True)
@@ -24,99 +45,14 @@ def runtime() -> Iterator[None]:
     qd.reset()
 
 
-ARRAY = qd.types.ndarray(dtype=qd.f32, ndim=1)
-
-
-class Powers:
-    """Kernels whose gradient is 2 to the number of turns, everywhere.
-
-    Attributes:
-        asked: reverse modes that Python had to launch.
-    """
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.turns = qd.field(qd.i32, ())
-        self.turns[None] = 3
-        self.by_memory, self.by_argument = self._kernels()
-        self.arrays = {
-            kernel: [tuple(qd.ndarray(qd.f32, n, needs_grad=True) for _ in range(2)) for n in (5, 70, 700)]
-            for kernel in (self.by_memory, self.by_argument)
-        }
-        for x, _ in (pair for pairs in self.arrays.values() for pair in pairs):
-            x.fill(1)
-        self.asked: list[Any] = []
-        launch = Launches.launch
-
-        def noted(own: Launches, executable: Any, scalars: Any, bindings: Any) -> Any:
-            self.note(executable)
-            return launch(own, executable, scalars, bindings)
-
-        relaunch = Launches.relaunch
-
-        def again(own: Launches, executable: Any, launcher: Any) -> None:
-            self.note(executable)
-            relaunch(own, executable, launcher)
-
-        monkeypatch.setattr(Launches, "launch", noted)
-        monkeypatch.setattr(Launches, "relaunch", again)
-
-    def note(self, executable: Any) -> None:
-        if executable.context.heaps:
-            self.asked.append(executable.program.name)
-
-    def _kernels(self) -> tuple[Any, Any]:
-        turns = self.turns
-
-        @qd.kernel
-        def by_memory(x: ARRAY, y: ARRAY):
-            for i in x:
-                v = x[i]
-                for _ in range(turns[None]):
-                    v = v * v
-                y[i] = v
-
-        @qd.kernel
-        def by_argument(x: ARRAY, y: ARRAY, n: qd.i32):
-            for i in x:
-                v = x[i]
-                for _ in range(n):
-                    v = v * v
-                y[i] = v
-
-        return by_memory, by_argument
-
-    def check(self, which: int, call: Any, n: int) -> None:
-        """Call a kernel and its reverse mode, and look at the gradient."""
-        kernel, *more = call
-        x, y = self.arrays[kernel][which]
-        x.grad.fill(0)
-        y.grad.fill(1)
-        kernel(x, y, *more)
-        kernel.grad(x, y, *more)
-        assert x.grad.to_numpy().tolist() == [2.0**n] * x.shape[0]
-
-    def settled(self) -> None:
-        """Have machine code serve the kernels."""
-        for _ in range(3):
-            self.check(1, (self.by_memory,), 3)
-            self.check(1, (self.by_argument, 3), 3)
-        assert isinstance(self.by_memory.grad.__call__, BuiltinFunctionType)
-        assert isinstance(self.by_argument.grad.__call__, BuiltinFunctionType)
-        self.asked.clear()
-
-
-def test_python_is_not_asked_while_depths_and_iterations_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    powers = Powers(monkeypatch)
-    powers.settled()
+def test_python_is_not_asked_while_depths_and_iterations_are_the_same(powers: Powers) -> None:
     for _ in range(3):
         powers.check(1, (powers.by_argument, 3), 3)
         powers.check(1, (powers.by_memory,), 3)
     assert powers.asked == []
 
 
-def test_python_lays_out_what_has_changed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    powers = Powers(monkeypatch)
-    powers.settled()
+def test_python_lays_out_what_has_changed_once(powers: Powers) -> None:
     for n in (9, 4):
         powers.check(1, (powers.by_argument, n), n)
         powers.check(1, (powers.by_argument, n), n)
@@ -161,9 +97,7 @@ def test_more_iterations_get_rows_of_their_own(monkeypatch: pytest.MonkeyPatch) 
     assert lanes == [70, 200, 3, 200]
 
 
-def test_a_heap_that_another_kernel_made_grow_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    powers = Powers(monkeypatch)
-    powers.settled()
+def test_a_heap_that_another_kernel_made_grow_is_found(powers: Powers) -> None:
     version = backend().common.heap.version.value
     powers.check(2, (powers.by_argument, 60), 60)
     assert backend().common.heap.version.value > version
@@ -174,51 +108,7 @@ def test_a_heap_that_another_kernel_made_grow_is_found(monkeypatch: pytest.Monke
     assert len(powers.asked) == 1
 
 
-STEPS = st.lists(
-    st.one_of(
-        st.tuples(st.just("memory"), st.integers(0, 2), st.integers(0, 2)),
-        st.tuples(st.just("argument"), st.integers(0, 2), st.integers(-1, 40)),
-        st.tuples(st.just("turns"), st.just(0), st.integers(0, 40)),
-        st.tuples(st.just("graph"), st.integers(0, 2), st.just(0)),
-        st.tuples(st.just("sync"), st.just(0), st.just(0)),
-    ),
-    min_size=4,
-    max_size=20,
-)
-
-
-def in_graph(powers: Powers, which: int) -> None:
-    """Call a kernel and its reverse mode in a graph, which is repeated."""
-    x, y = powers.arrays[powers.by_memory][which]
-    with qd.graph() as graph:
-        powers.by_memory(x, y)
-        powers.by_memory.grad(x, y)
-    for _ in range(2):
-        x.grad.fill(0)
-        y.grad.fill(1)
-        graph()
-        assert x.grad.to_numpy().tolist() == [2.0 ** max(0, powers.turns[None])] * x.shape[0]
-
-
-def do(powers: Powers, what: str, which: int, number: int) -> None:
-    """One of the steps."""
-    match what:
-        case "memory":
-            for _ in range(number + 1):
-                powers.check(which, (powers.by_memory,), powers.turns[None])
-        case "argument":
-            powers.check(which, (powers.by_argument, number), max(0, number))
-        case "turns":
-            powers.turns[None] = number
-        case "graph":
-            in_graph(powers, which)
-        case "sync":
-            qd.sync()
-
-
-def test_gradients_are_right_whatever_comes_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
-    powers = Powers(monkeypatch)
-    powers.settled()
+def test_gradients_are_right_whatever_comes_in_between(powers: Powers) -> None:
 
     @given(STEPS)
     @settings(max_examples=25)

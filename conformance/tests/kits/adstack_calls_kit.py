@@ -1,0 +1,124 @@
+"""What tests of calls with adstacks share: kernels whose gradients tell how deep these were, and steps of programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import BuiltinFunctionType
+from typing import Any
+
+from hypothesis import strategies as st
+
+import adstack as qd
+
+ARRAY = qd.types.ndarray(dtype=qd.f32, ndim=1)
+
+
+class Powers:
+    """Kernels whose gradient is 2 to the number of turns, everywhere.
+
+    Args:
+        launching: has a function called with the name of each program that Python launches.
+
+    Attributes:
+        asked: reverse modes that Python had to launch.
+    """
+
+    def __init__(self, launching: Callable[[Callable[[str], None]], None]) -> None:
+        self.turns = qd.field(qd.i32, ())
+        self.turns[None] = 3
+        self.by_memory, self.by_argument = self._kernels()
+        self.arrays = {
+            kernel: [tuple(qd.ndarray(qd.f32, n, needs_grad=True) for _ in range(2)) for n in (5, 70, 700)]
+            for kernel in (self.by_memory, self.by_argument)
+        }
+        for x, _ in (pair for pairs in self.arrays.values() for pair in pairs):
+            x.fill(1)
+        self.asked: list[Any] = []
+        launching(self.note)
+
+    def note(self, name: str) -> None:
+        """Python launches a program."""
+        if name.endswith(".grad"):
+            self.asked.append(name)
+
+    def _kernels(self) -> tuple[Any, Any]:
+        turns = self.turns
+
+        @qd.kernel
+        def by_memory(x: ARRAY, y: ARRAY):
+            for i in x:
+                v = x[i]
+                for _ in range(turns[None]):
+                    v = v * v
+                y[i] = v
+
+        @qd.kernel
+        def by_argument(x: ARRAY, y: ARRAY, n: qd.i32):
+            for i in x:
+                v = x[i]
+                for _ in range(n):
+                    v = v * v
+                y[i] = v
+
+        return by_memory, by_argument
+
+    def check(self, which: int, call: Any, n: int) -> None:
+        """Call a kernel and its reverse mode, and look at the gradient."""
+        kernel, *more = call
+        x, y = self.arrays[kernel][which]
+        x.grad.fill(0)
+        y.grad.fill(1)
+        kernel(x, y, *more)
+        kernel.grad(x, y, *more)
+        assert x.grad.to_numpy().tolist() == [2.0**n] * x.shape[0]
+
+    def settled(self) -> None:
+        """Have machine code serve the kernels."""
+        for _ in range(3):
+            self.check(1, (self.by_memory,), 3)
+            self.check(1, (self.by_argument, 3), 3)
+        assert isinstance(self.by_memory.grad.__call__, BuiltinFunctionType)
+        assert isinstance(self.by_argument.grad.__call__, BuiltinFunctionType)
+        self.asked.clear()
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("memory"), st.integers(0, 2), st.integers(0, 2)),
+        st.tuples(st.just("argument"), st.integers(0, 2), st.integers(-1, 40)),
+        st.tuples(st.just("turns"), st.just(0), st.integers(0, 40)),
+        st.tuples(st.just("graph"), st.integers(0, 2), st.just(0)),
+        st.tuples(st.just("sync"), st.just(0), st.just(0)),
+    ),
+    min_size=4,
+    max_size=20,
+)
+
+
+def in_graph(powers: Powers, which: int) -> None:
+    """Call a kernel and its reverse mode in a graph, which is repeated."""
+    x, y = powers.arrays[powers.by_memory][which]
+    with qd.graph() as graph:
+        powers.by_memory(x, y)
+        powers.by_memory.grad(x, y)
+    for _ in range(2):
+        x.grad.fill(0)
+        y.grad.fill(1)
+        graph()
+        assert x.grad.to_numpy().tolist() == [2.0 ** max(0, powers.turns[None])] * x.shape[0]
+
+
+def do(powers: Powers, what: str, which: int, number: int) -> None:
+    """One of the steps."""
+    match what:
+        case "memory":
+            for _ in range(number + 1):
+                powers.check(which, (powers.by_memory,), powers.turns[None])
+        case "argument":
+            powers.check(which, (powers.by_argument, number), max(0, number))
+        case "turns":
+            powers.turns[None] = number
+        case "graph":
+            in_graph(powers, which)
+        case "sync":
+            qd.sync()
