@@ -38,7 +38,7 @@ __all__ = ["declared", "measured"]
 
 Array = npt.NDArray[Any]
 _CASES: Final = 512
-_TURNS: Final = 70_000
+_ITERATIONS: Final = 70_000
 _REGION: Final = 8 * _CASES
 """Bytes of the operands, or of the results, of one trial."""
 _LOCAL: Final = 64
@@ -261,7 +261,7 @@ def _operands(dtype: DType) -> tuple[Array, Array, Array]:
     """Numbers of every size whose products nearly cancel the third; subnormal operands, quotients and sums; zeros."""
     if dtype is u32:
         counts = np.arange(_CASES, dtype=np.uint32)
-        counts[-1] = _TURNS
+        counts[-1] = _ITERATIONS
         return counts, counts, counts
     draw = np.random.default_rng(7)
     width, real = (23, 126) if dtype is f32 else (52, 1022), dtype.numpy.type

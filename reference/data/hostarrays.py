@@ -15,7 +15,7 @@ from ..ir.types import DType
 from ..runtime.memory.buffers import Array, Buffer
 from ..runtime.threads.capturing import CAPTURING
 from ..runtime.threads.recording import RECORDERS, host_wrote
-from ..runtime.threads.turn import TURN
+from ..runtime.threads.runtime_lock import RUNTIME_LOCK
 from ..values import linked
 from ..values.elements import Elements
 from . import dlpack, hostvalues
@@ -110,7 +110,7 @@ class HostArray(ABC):
         buffer = self.buffer
         buffer.usable()
         if buffer.backend.capabilities.direct and not CAPTURING.anywhere():
-            with TURN.lock:  # it is not dropped meanwhile
+            with RUNTIME_LOCK.lock:  # it is not dropped meanwhile
                 self._attach(self.buffer)
 
     def number_at(self, position: tuple[int, ...]) -> Any:

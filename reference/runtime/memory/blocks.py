@@ -22,7 +22,7 @@ from ..protocol.backend import Array, Backend, Storage
 from ..protocol.words import ADDRESS, CHANGED, EXTENTS, GENERATION, HISTORY, MARK, WRITTEN, Words
 from ..threads.capturing import CAPTURING, check
 from ..threads.guards import invalidate
-from ..threads.turn import TURN
+from ..threads.runtime_lock import RUNTIME_LOCK
 from .copying import Uncopied
 from .pages import PAGE, Pages
 from .streams import ordered
@@ -212,7 +212,7 @@ class Block(Uncopied):
 
     def turn(self) -> AbstractContextManager[object]:
         """For what the host does: nobody frees the memory meanwhile."""
-        return _FREE if self.backend.capabilities.direct else TURN.lock
+        return _FREE if self.backend.capabilities.direct else RUNTIME_LOCK.lock
 
     def view(self) -> Array | None:
         """The memory itself as a numpy array, if the host addresses it well; the device has finished with it then."""

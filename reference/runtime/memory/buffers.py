@@ -17,7 +17,7 @@ from ..protocol.backend import Backend, Storage
 from ..protocol.words import CHANGED, HISTORY, TAG, UNCHANGED, Words
 from ..threads.capturing import CAPTURING, check
 from ..threads.guards import invalidate, rewired
-from ..threads.turn import TURN
+from ..threads.runtime_lock import RUNTIME_LOCK
 from .blocks import Array, Block
 from .observers import OBSERVERS, tell_others
 from .streams import ordered
@@ -61,7 +61,7 @@ class Buffer(Block):
 
     def turn(self) -> AbstractContextManager[object]:
         """For what the host does: nobody frees the memory meanwhile, and, if others observe it, nobody launches."""
-        return TURN.lock if OBSERVERS or not self.backend.capabilities.direct else _FREE
+        return RUNTIME_LOCK.lock if OBSERVERS or not self.backend.capabilities.direct else _FREE
 
     def announce(self, where: Sequence[Box] | None = None) -> None:
         """The host is about to write some boxes of elements, or any."""

@@ -17,7 +17,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 from weakref import ref
 
 from .guards import ASKING, GUARD
-from .turn import Turn
+from .runtime_lock import ForkSafeLock
 
 __all__ = ["Entry", "Scoped", "Scopes", "Within", "settle"]
 
@@ -117,7 +117,7 @@ class Scopes(list[Entry[T]]):
         self[:] = self._own.entries
 
 
-_WRITING: Final = Turn()
+_WRITING: Final = ForkSafeLock()
 _ASKING: Final[list[Scopes[Any]]] = []
 
 
