@@ -104,7 +104,7 @@ def _added_large(a: Array, b: Array, c: Array) -> Array:
 
 
 def _turns(c: Code, address: Address, x: tuple[Num, ...]) -> Num:
-    """How often a loop turns that should do so as often as an operand says."""
+    """How many iterations a loop runs whose trip count is an operand."""
     zero = c.const(0, u32)
     return c.loop([zero], lambda k: (k[0] < x[0], k), lambda k: [k[0] + 1])[0]
 

@@ -58,7 +58,7 @@ class Spot:
 
 @dataclass(frozen=True)
 class Of:
-    """What a gradient or dual knows of its field, which it does not keep: it goes when nobody else has it."""
+    """What a gradient or dual knows of its field: a weak reference, so that the field can be collected."""
 
     unique: str
     name: str

@@ -266,7 +266,7 @@ def _detach(runtime: state.Runtime) -> None:
 
 
 def _attach(runtime: state.Runtime) -> None:
-    """Let the host have the quick ways to fields and ndarrays again."""
+    """Let the host have direct access to fields and ndarrays again."""
     for array in runtime.residents():
         if isinstance(array, HostArray):
             array.connect()

@@ -120,7 +120,7 @@ def _is_at(op: Op, name: str) -> bool:
 
 
 def _guard(program: Program, options: Options) -> None:
-    """Let nothing outside be touched, unless checks do that, or nobody wants it."""
+    """Keep accesses from touching memory out of bounds, unless checks do that or the options leave it out."""
     if options.bounds == "safe" and not options.debug:
         for task in program.tasks:
             guard(task.body)

@@ -68,7 +68,7 @@ class Runtime:
     def close(self) -> None:
         """Wait for every launch, of whatever thread, then drop all residents.
 
-        An error that nobody asked about goes with its memory.
+        An error that was never asked for is dropped with the memory.
         """
         exclusively(self.backend, self._close)
 

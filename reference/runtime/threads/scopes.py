@@ -55,7 +55,7 @@ class _Stack(threading.local, Generic[T]):
 
 
 class Scopes(list[Entry[T]]):
-    """The entries of all threads. Empty, and so false, while nothing is in force anywhere: that is quick to see.
+    """The entries of all threads. Empty, and so false, while nothing is in force anywhere: that is fast to test.
 
     Args:
         asks: whether machine code has to ask Python about every call meanwhile.
