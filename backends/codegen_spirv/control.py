@@ -35,20 +35,20 @@ def _for(e: RegionEmitter, op: Op) -> None:
     (body,) = op.regions
     low, high, *start = e.all(op.operands)
     hoisted = hoist_checks(e, op, low, high)
-    # turns are counted in 32 bits where they are few: to carry 64 from turn to turn costs twice as much
+    # few iterations are counted in 32 bits: to carry 64 from one to the next costs twice as much
     few = low.dtype is i64 and e.few.issuperset(op.operands[:2])
     first, end = (e.c.const(0, u32), (low < high).choose(high - low, 0).resize(u32)) if few else (low, high)
 
-    def turn(carried: Sequence[Num]) -> list[Num]:
+    def iteration(carried: Sequence[Num]) -> list[Num]:
         count, *values = carried
         if hoisted:
-            turns = count if few else count - low
-            e.turns[id(body)] = turns.signed(unsigned(turns.dtype)).resize(u64)
+            number = count if few else count - low
+            e.iterations[id(body)] = number.signed(unsigned(number.dtype)).resize(u64)
         _bind(e, body.args, [low + count.resize(i64) if few else count, *values])
         following = e.run(body)
         return [count + 1, *following]
 
-    _, *results = e.c.loop([first, *start], lambda carried: (carried[0] < end, carried), turn)
+    _, *results = e.c.loop([first, *start], lambda carried: (carried[0] < end, carried), iteration)
     _bind(e, op.results, results)
 
 
@@ -62,8 +62,8 @@ def _while(e: RegionEmitter, op: Op) -> None:
             condition, *handed = e.run(test)
         return condition, handed
 
-    def turn(handed: Sequence[Num]) -> list[Num]:
+    def iteration(handed: Sequence[Num]) -> list[Num]:
         _bind(e, body.args, handed)
         return e.run(body)
 
-    _bind(e, op.results, e.c.loop(e.all(op.operands), check, turn))
+    _bind(e, op.results, e.c.loop(e.all(op.operands), check, iteration))

@@ -34,8 +34,8 @@ def _block(e: RegionEmitter, number: Num) -> tuple[Num, Num]:
     iteration = frame.iteration
     words = [number, iteration.resize(u32), (iteration >> 32).resize(u32), c.const(frame.section, u32)]
     keys = [frame.keys[name] for name in ("seed", "launch")]
-    for turn in range(_ROUNDS):
-        k0, k1 = (key + (turn * weyl & 0xFFFFFFFF) for key, weyl in zip(keys, _WEYL, strict=True))
+    for step in range(_ROUNDS):
+        k0, k1 = (key + (step * weyl & 0xFFFFFFFF) for key, weyl in zip(keys, _WEYL, strict=True))
         (h0, l0), (h1, l1) = (_product(words[k], m) for k, m in zip((0, 2), _MULTIPLIERS, strict=True))
         words = [h1 ^ words[1] ^ k0, l1, h0 ^ words[3] ^ k1, l0]
     return words[0], words[1]

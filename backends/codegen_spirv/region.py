@@ -55,7 +55,7 @@ class RegionEmitter:
         checked, slots: per (region, group or part, index), that it was compared with the capacity, and the address.
         affine_slots: per (region, part, index) whose checks are hoisted, the slot of the first iteration, and how many
             bytes on that of the next one is.
-        turns: per region, the number of the present turn (u64).
+        iterations: per region, the number of the current iteration (u64).
         few: integers of 64 bits that are certainly below 2^31, and not below -2^31.
         current: the region being emitted.
     """
@@ -70,7 +70,7 @@ class RegionEmitter:
         self.checked: dict[tuple[int, int, Value], bool] = {}
         self.slots: dict[tuple[int, int, Value], Address] = {}
         self.affine_slots: dict[tuple[int, int, Value], tuple[Address, Num]] = {}
-        self.turns: dict[int, Num] = {}
+        self.iterations: dict[int, Num] = {}
         self.few: set[Value] = set()
         self.current: Region | None = None
         self._numbers: dict[Value, int] = {}

@@ -157,7 +157,7 @@ def _slot(e: RegionEmitter, group: int, part: int, index: Value) -> Address:
     key = (id(e.current), part, index)
     if key in e.affine_slots and key not in e.slots:
         first, step = e.affine_slots[key]
-        e.slots[key] = first + e.turns[id(e.current)] * step
+        e.slots[key] = first + e.iterations[id(e.current)] * step
     elif key not in e.slots:
         number, last = e.index(index), e.rows.last(group)
         inside = (number.signed(u64) < last.signed(u64)).choose(number, last)

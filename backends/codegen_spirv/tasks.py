@@ -118,12 +118,12 @@ class _TaskEmitter:
         memory = self.memory
         first, wide = (number.resize(memory.counts) for number in (address, stride))
 
-        def turn(carried: Sequence[Num]) -> tuple[Num, Sequence[Num]]:
+        def iteration(carried: Sequence[Num]) -> tuple[Num, Sequence[Num]]:
             base, done = carried
             self._launch(memory.of(WORDS, base))
             return done + 1 < count, [base + wide, done + 1]
 
-        self.c.until([first, self.c.const(0, u32)], turn)
+        self.c.until([first, self.c.const(0, u32)], iteration)
 
     def _launch(self, base: Address) -> None:
         """All of one launch."""
@@ -267,7 +267,7 @@ class _TaskEmitter:
             threads = frame.rows.threads
             total = (frame.thread < threads).choose(total, 0)
 
-        def turn(carried: Sequence[Num]) -> list[Num]:
+        def iteration(carried: Sequence[Num]) -> list[Num]:
             position = carried[0]
             frame.iteration, frame.indices = position, tuple(loop.regions[0].args)
             self._restart_random(e)
@@ -277,7 +277,7 @@ class _TaskEmitter:
             return [position + threads]
 
         gathered = () if self.debug else gather(e, loop.regions[0])
-        c.loop([frame.thread], lambda carried: (carried[0] < total, carried), turn)
+        c.loop([frame.thread], lambda carried: (carried[0] < total, carried), iteration)
         for atomic in gathered:
             atomic.close(e)
 

@@ -1,6 +1,6 @@
-"""Launches kept while they run, and done again without Python between them.
+"""Launches recorded while they run, and repeated without Python between them.
 
-What a launch found in its context is kept, and copied back before it runs again: its arguments, and where its memory
+The context of a launch is saved, and copied back before it runs again: its arguments, and where its memory
 is. Sizers run every time, so that adstacks are as deep as they must be.
 """
 

@@ -130,7 +130,7 @@ class Pool:
         self.stop()
 
     def forget(self) -> None:
-        """In a forked child: there are no workers, and nobody shares a loop."""
+        """In a forked child: there are no workers, and no loop is shared."""
         self._lock = threading.RLock()
         self._threads.clear()
         self._asked = -1

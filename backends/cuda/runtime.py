@@ -23,7 +23,7 @@ from adstack.runtime.adstacks.heap import Heap, TaskUse
 from adstack.runtime.protocol.backend import Bindings, Capabilities, Probe, Unavailable
 from adstack.runtime.protocol.options import Options
 from adstack.runtime.protocol.shortcuts import HostArgument, Shortcut
-from adstack.runtime.threads.processes import DeviceTurn
+from adstack.runtime.threads.processes import DeviceLock
 
 from . import capability
 from .building import build
@@ -62,7 +62,7 @@ class CudaBackend:
         self._launches = np.zeros(1, np.int64)
         self._adds: Mapping[str, float] | None = None
         self._lost = False
-        self._turn = DeviceTurn("CUDA")
+        self._turn = DeviceLock("CUDA")
         self.leftovers = Leftovers(self._turn.plain)
         self._pending: dict[int, Executable] = {}
         self._served: WeakValueDictionary[int, Executable] = WeakValueDictionary()

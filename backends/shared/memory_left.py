@@ -13,7 +13,7 @@ __all__ = ["memory_left"]
 
 
 def memory_left(root: Path = Path("/")) -> int | None:
-    """Bytes, or None where nobody says. `root` holds /proc and /sys."""
+    """Bytes, or None where the system does not tell. `root` is the folder that has /proc and /sys."""
     known = [left for left in (_system(root), *map(_group, _groups(root))) if left is not None]
     return min(known, default=None)
 

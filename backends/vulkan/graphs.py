@@ -21,7 +21,7 @@ from adstack.backends.shared.reports import check_room
 from adstack.ir.types import u8
 from adstack.runtime.adstacks.heap import Heap, Storage, TaskUse
 from adstack.runtime.protocol.backend import Bindings, Scalars
-from adstack.runtime.threads.processes import DeviceTurn
+from adstack.runtime.threads.processes import DeviceLock
 
 from .driver.api import check, ffi
 from .driver.pipeline import PUSHED, Pipeline
@@ -150,7 +150,7 @@ class Graphs:
         memory: Memory,
         stream: Stream,
         heap: Heap,
-        lock: DeviceTurn,
+        lock: DeviceLock,
         unread: dict[int, Executable],
         most: int,
         leftovers: Leftovers,

@@ -12,7 +12,7 @@ from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.leftovers import Leftovers
 from adstack.backends.shared.outside import Outside
 from adstack.runtime.adstacks.heap import Heap
-from adstack.runtime.threads.processes import DeviceTurn
+from adstack.runtime.threads.processes import DeviceLock
 
 from . import capability
 from .adstacks import device_heap
@@ -50,7 +50,7 @@ class Shared:
     stream: Stream
     traits: Traits
     heap: Heap
-    lock: DeviceTurn
+    lock: DeviceLock
     leftovers: Leftovers
     unread: dict[int, Executable] = field(default_factory=dict)
     served: WeakValueDictionary[int, Executable] = field(default_factory=WeakValueDictionary)
@@ -102,5 +102,5 @@ def shared(number: int, addresses: bool) -> Shared:
     )
     traits = measured(memory, stream, pipelines, default_folder())
     heap = device_heap(memory, stream)
-    lock = DeviceTurn("Vulkan")
+    lock = DeviceLock("Vulkan")
     return Shared(device, memory, pipelines, stream, traits, heap, lock, Leftovers(lock.plain))

@@ -16,7 +16,7 @@ from adstack.errors import InternalError
 from adstack.ir.structure import Program
 from adstack.runtime.protocol.backend import Bindings, Scalar
 from adstack.runtime.threads.interrupts import uninterrupted
-from adstack.runtime.threads.processes import DeviceTurn
+from adstack.runtime.threads.processes import DeviceLock
 
 from .adstacks import Layouts
 from .bound import Binder
@@ -102,7 +102,7 @@ class Launcher:
         lock: the stream's.
     """
 
-    def __init__(self, work: Work, words: Sequence[int], stream: Stream, lock: DeviceTurn) -> None:
+    def __init__(self, work: Work, words: Sequence[int], stream: Stream, lock: DeviceLock) -> None:
         self._work, self._stream = work, stream
         self._lock = lock
         self._methods = lock.acquire, lock.release

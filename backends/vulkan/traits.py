@@ -38,7 +38,7 @@ __all__ = ["declared", "measured"]
 
 Array = npt.NDArray[Any]
 _CASES: Final = 512
-_TURNS: Final = 70_000
+_ITERATIONS: Final = 70_000
 _REGION: Final = 8 * _CASES
 """Bytes of the operands, or of the results, of one trial."""
 _LOCAL: Final = 64
@@ -104,7 +104,7 @@ def _added_large(a: Array, b: Array, c: Array) -> Array:
 
 
 def _turns(c: Code, address: Address, x: tuple[Num, ...]) -> Num:
-    """How often a loop turns that should do so as often as an operand says."""
+    """How many iterations a loop runs whose trip count is an operand."""
     zero = c.const(0, u32)
     return c.loop([zero], lambda k: (k[0] < x[0], k), lambda k: [k[0] + 1])[0]
 
@@ -261,7 +261,7 @@ def _operands(dtype: DType) -> tuple[Array, Array, Array]:
     """Numbers of every size whose products nearly cancel the third; subnormal operands, quotients and sums; zeros."""
     if dtype is u32:
         counts = np.arange(_CASES, dtype=np.uint32)
-        counts[-1] = _TURNS
+        counts[-1] = _ITERATIONS
         return counts, counts, counts
     draw = np.random.default_rng(7)
     width, real = (23, 126) if dtype is f32 else (52, 1022), dtype.numpy.type

@@ -1,7 +1,7 @@
 """Memory of a device handed to others (jax, torch, cupy, and numpy where the host plays the device) as DLPack has it.
 
 A capsule holds a pointer to a structure that says where the memory is, and how to let go of it. Who takes it renames
-the capsule and calls that; a capsule that nobody took does so itself.
+the capsule and calls that; a capsule that was never consumed does so itself.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Managed(ctypes.Structure):
 
 
 LENT: Final[dict[int, tuple[Any, ...]]] = {}
-"""What has to live until whoever took a structure, known by its address, lets go of it."""
+"""What has to live until the consumer of a structure, known by its address, calls its deleter."""
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # type: ignore[untyped-decorator]
@@ -55,7 +55,7 @@ def _let_go(address: int) -> None:
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # type: ignore[untyped-decorator]
 def _destroyed(found: int) -> None:
-    """A capsule is gone: if nobody took what it held, let go of that."""
+    """A capsule is gone: if it was never consumed, release its structure."""
     if _IS_VALID(found, _NAME):
         _let_go(POINTER(found, _NAME))
 

@@ -15,7 +15,7 @@ from ..runtime import state
 from ..runtime.memory.buffers import Buffer
 from ..runtime.memory.copying import Uncopied
 from ..runtime.threads.guards import invalidate, rewired
-from ..runtime.threads.turn import TURN
+from ..runtime.threads.runtime_lock import RUNTIME_LOCK
 from ..values.scalars import scalar_type
 from .hostarrays import HostArray
 from .hostvalues import extents
@@ -58,7 +58,7 @@ class Spot:
 
 @dataclass(frozen=True)
 class Of:
-    """What a gradient or dual knows of its field, which it does not keep: it goes when nobody else has it."""
+    """What a gradient or dual knows of its field: a weak reference, so that the field can be collected."""
 
     unique: str
     name: str
@@ -186,7 +186,7 @@ class Field(Uncopied, HostArray):
     def buffer(self) -> Buffer:
         buffer = self._buffer
         if buffer is None:
-            with TURN.lock:  # the runtime does not end meanwhile, and only one thread makes memory
+            with RUNTIME_LOCK.lock:  # the runtime does not end meanwhile, and only one thread makes memory
                 if self._buffer is None:
                     shape = self._usable().shape + self.element_shape
                     self._buffer = self._attach(Buffer(state.current().backend, self.dtype, shape))

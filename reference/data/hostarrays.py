@@ -15,7 +15,7 @@ from ..ir.types import DType
 from ..runtime.memory.buffers import Array, Buffer
 from ..runtime.threads.capturing import CAPTURING
 from ..runtime.threads.recording import RECORDERS, host_wrote
-from ..runtime.threads.turn import TURN
+from ..runtime.threads.runtime_lock import RUNTIME_LOCK
 from ..values import linked
 from ..values.elements import Elements
 from . import dlpack, hostvalues
@@ -106,11 +106,11 @@ class HostArray(ABC):
         return self.buffer.read() if array is None else array
 
     def _reach(self) -> None:
-        """Find the memory, which a graph under way may have put out of reach of the quick ways."""
+        """Find the memory: direct access to it may have been given up while a graph was recorded."""
         buffer = self.buffer
         buffer.usable()
         if buffer.backend.capabilities.direct and not CAPTURING.anywhere():
-            with TURN.lock:  # it is not dropped meanwhile
+            with RUNTIME_LOCK.lock:  # it is not dropped meanwhile
                 self._attach(self.buffer)
 
     def number_at(self, position: tuple[int, ...]) -> Any:
@@ -127,13 +127,13 @@ class HostArray(ABC):
         if array is None:
             buffer.put(position, value)
             return
-        with buffer.turn():
+        with buffer.locked():
             buffer.announce((box_at(position, buffer.shape),))
             array[position] = value
             buffer.touch()
 
     def _attach(self, buffer: Buffer) -> Buffer:
-        """Prepare the quick ways to `buffer`, if it lies in memory that the host may use at any time."""
+        """Prepare direct access to `buffer`, if it is in memory that the host may use at any time."""
         array = buffer.view() if buffer.backend.capabilities.direct else None
         self._array = array
         if array is None:
@@ -145,12 +145,12 @@ class HostArray(ABC):
         return buffer
 
     def connect(self) -> None:
-        """Have the quick ways again, if there is memory."""
+        """Have direct access again, if there is memory."""
         if self.has_data():
             self._attach(self.buffer)
 
     def disconnect(self) -> None:
-        """Leave the quick ways: every access asks for the memory."""
+        """Give direct access up: every access asks for the memory."""
         self._fast, self._item, self._array, self.bounds = 0, None, None, None
 
     def __iter__(self) -> Any:
@@ -191,7 +191,7 @@ class HostArray(ABC):
         if self._array is None:
             self._reach()
         if copy:
-            with self.buffer.turn(), np.errstate(all="ignore"):
+            with self.buffer.locked(), np.errstate(all="ignore"):
                 return np.array(self.contents(), dtype)
         contents = self.contents()
         if contents is not self._array or (dtype is not None and np.dtype(dtype) != contents.dtype):

@@ -64,7 +64,7 @@ class Ndarray(HostArray):
 
     @property
     def primal(self) -> Ndarray | None:
-        """The array that it is the gradient or dual of, as long as somebody has that; None for others."""
+        """The array that it is the gradient or dual of, until that is collected; None for other arrays."""
         return None if self._beside is None else self._beside()
 
     @property

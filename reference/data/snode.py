@@ -213,7 +213,7 @@ class Root(SNode):
         return super().place(*things, offset=offset)
 
     def _enter(self) -> None:
-        """Forget what an earlier runtime held."""
+        """Forget what belongs to an earlier runtime."""
         epoch = state.current().epoch
         if epoch != self._epoch:
             self._epoch, self._children, self._fields = epoch, [], []

@@ -1,4 +1,4 @@
-"""numpy's functions for the rows that the library computes: quick, and near its results, not equal to them."""
+"""numpy's functions for the rows that the library computes: fast, and near its results, not equal to them."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from ..runtime import state
 from ..runtime.memory.copying import ByName
 from ..runtime.threads.guards import ASKING, EPOCH, GUARD, REWIRED
 from ..runtime.threads.recording import Capture, in_charge, is_recording, recording
+from ..runtime.threads.runtime_lock import RUNTIME_LOCK
 from ..runtime.threads.scopes import settle
-from ..runtime.threads.turn import TURN
 from .reverse_shortcut import shortcut
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Gradient(ByName):
         real number. A parameter of that name is passed by position.
         """
         ended = state.ENDED[0]
-        with self.kernel.shown(), TURN.lock:
+        with self.kernel.shown(), RUNTIME_LOCK.lock:
             self.kernel.check_unended(ended)
             self._serve(args, kwargs)
 

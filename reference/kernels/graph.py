@@ -25,8 +25,8 @@ from ..runtime.graphs import Captured, captured
 from ..runtime.memory.copying import Uncopied
 from ..runtime.threads.capturing import CAPTURING, allowing, is_capturing
 from ..runtime.threads.recording import RECORDERS, Recorder, is_recording, recording
+from ..runtime.threads.runtime_lock import RUNTIME_LOCK
 from ..runtime.threads.scopes import Entry, Scoped
-from ..runtime.threads.turn import TURN
 from ..values.protocol import current_emitter
 from .recorded import Step, alone, is_repeatable, overwritten
 
@@ -65,7 +65,7 @@ class Graph(Scoped, Uncopied):
                 "a graph can't be recorded inside another graph, a Tape, a FwdMode or a kernel", do="leave that first"
             )
         try:
-            with TURN.lock:
+            with RUNTIME_LOCK.lock:
                 self._begin()
         except BaseException:
             self._end()
@@ -92,7 +92,7 @@ class Graph(Scoped, Uncopied):
 
     def leave(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Record no more; what an exception has broken off is no graph."""
-        with TURN.lock:
+        with RUNTIME_LOCK.lock:
             self._end()
             if kind is not None:
                 self._steps, self._runtime = [], None
@@ -138,7 +138,7 @@ class Graph(Scoped, Uncopied):
         small now, since a loop bound has grown: then nothing, or nothing that could be used, was computed.
         """
         ended = state.ENDED[0]
-        with TURN.lock:
+        with RUNTIME_LOCK.lock:
             state.check_unended(ended, "a graph was launched")
             self._launch()
 
@@ -266,7 +266,7 @@ def _detach(runtime: state.Runtime) -> None:
 
 
 def _attach(runtime: state.Runtime) -> None:
-    """Let the host have the quick ways to fields and ndarrays again."""
+    """Let the host have direct access to fields and ndarrays again."""
     for array in runtime.residents():
         if isinstance(array, HostArray):
             array.connect()

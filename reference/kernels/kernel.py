@@ -32,8 +32,8 @@ from ..runtime.protocol.following import Follower
 from ..runtime.protocol.shortcuts import Argument
 from ..runtime.threads.guards import ASKING, EPOCH, GUARD
 from ..runtime.threads.recording import in_charge
+from ..runtime.threads.runtime_lock import RUNTIME_LOCK
 from ..runtime.threads.scopes import settle
-from ..runtime.threads.turn import TURN
 from ..values.protocol import current_emitter
 from ..values.specs import Request, Spec
 from . import as_graph
@@ -81,10 +81,10 @@ class Kernel(ByName):
         return self if owner is None or not self.signature.is_method else BoundKernel(self, owner)
 
     def serve(self, *args: object, **kwargs: object) -> object:
-        """Serve a call of any kind; in its turn, if several threads call kernels."""
+        """Serve a call of any kind; if several threads call kernels, one after another."""
         ended = state.ENDED[0]
         try:
-            with TURN.lock:
+            with RUNTIME_LOCK.lock:
                 self.check_unended(ended)
                 return self._call(args, kwargs)
         except InternalError:
@@ -100,7 +100,7 @@ class Kernel(ByName):
         )
 
     def check_unended(self, ended: int) -> None:
-        """Raise AdstackRuntimeError if the runtime has ended since so many had, while a call waited for its turn."""
+        """Raise AdstackRuntimeError if the runtime has ended since so many had, while a call waited for the lock."""
         if state.ENDED[0] != ended:
             state.check_unended(ended, f"{self.signature.name} was called")
 

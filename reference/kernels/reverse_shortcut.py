@@ -17,7 +17,7 @@ from ..runtime.adstacks.heap import HeapLimit
 from ..runtime.plans import Plan
 from ..runtime.protocol.shortcuts import Argument, Before, HostArgument, Still
 from ..runtime.threads.guards import GUARD, REWIRED
-from ..runtime.threads.turn import TURN
+from ..runtime.threads.runtime_lock import RUNTIME_LOCK
 
 __all__ = ["shortcut"]
 
@@ -46,7 +46,7 @@ def shortcut(
         return None
 
     def short(reason: HeapLimit, args: tuple[object, ...]) -> None:
-        with TURN.lock:
+        with RUNTIME_LOCK.lock:
             mode.go_on(prepare(args), reason)
 
     return plan.shortcut(

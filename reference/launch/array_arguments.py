@@ -62,7 +62,7 @@ def _owner(array: Array) -> object:
 
 
 def _is_foreign(value: object) -> bool:
-    """Whether it is somebody else's array in the memory of a device."""
+    """Whether it is an array of another library in the memory of a device."""
     return not isinstance(value, HostArray) and is_device_array(value)
 
 

@@ -131,7 +131,7 @@ def _hold(program: Program, options: Options, backend: Backend) -> None:
 
 
 def _guard(program: Program, options: Options) -> None:
-    """Let nothing outside be touched, unless checks do that, or nobody wants it."""
+    """Keep accesses from touching memory out of bounds, unless checks do that or the options leave it out."""
     if options.bounds == "safe" and not options.debug:
         for task in program.tasks:
             guard(task.body)

@@ -1,4 +1,4 @@
-"""Launches that a backend has kept, and does again at once.
+"""Launches that a backend has recorded, and repeats at once.
 
 How deep adstacks must be was computed when the launches ran. Before each repetition the depths of those whose bounds
 may have changed are computed again: if one has outgrown its room, nothing is launched. What a repetition itself does to

@@ -98,7 +98,7 @@ class Plan:
 
     @property
     def is_watched(self) -> bool:
-        """Whether somebody wants to know before it writes, or has to be waited for."""
+        """Whether a watch has to be told before it writes, or a stream of another library has to be waited for."""
         return any(buffer.is_strict for buffer in self._changed) or any(buffer.is_ordered for buffer in self._fixed)
 
     @property

@@ -18,7 +18,7 @@ from .protocol.options import Options, parse
 from .protocol.registry import candidates, default_arch, open_arch
 from .threads.capturing import check
 from .threads.guards import invalidate
-from .threads.turn import TURN
+from .threads.runtime_lock import RUNTIME_LOCK
 
 __all__ = ["ENDED", "Resident", "Runtime", "active", "check_unended", "current", "start", "stop"]
 
@@ -54,7 +54,7 @@ class Runtime:
 
     def adopt(self, resident: Resident) -> None:
         """Tell `resident` when this runtime ends; AdstackRuntimeError if it has ended."""
-        with TURN.lock:
+        with RUNTIME_LOCK.lock:
             if self.ended:
                 resident.drop()
                 raise _ended("the data was being made")
@@ -62,13 +62,13 @@ class Runtime:
 
     def residents(self) -> list[Resident]:
         """What lives in this runtime."""
-        with TURN.lock:
+        with RUNTIME_LOCK.lock:
             return list(self._residents)
 
     def close(self) -> None:
         """Wait for every launch, of whatever thread, then drop all residents.
 
-        An error that nobody asked about goes with its memory.
+        An error that was never asked for is dropped with the memory.
         """
         exclusively(self.backend, self._close)
 
@@ -118,13 +118,13 @@ def current() -> Runtime:
     try:
         return _ACTIVE[0]
     except IndexError:
-        with TURN.lock:
+        with RUNTIME_LOCK.lock:
             return _ACTIVE[0] if _ACTIVE else start(None, parse({}))
 
 
 def start(arch: object, options: Options) -> Runtime:
     """End the runtime in use, then start one; without `arch`, ADSTACK_ARCH or the best that is available decides."""
-    with TURN.lock:
+    with RUNTIME_LOCK.lock:
         stop()
         wanted = arch if arch is not None else os.environ.get("ADSTACK_ARCH") or default_arch()
         runtime = Runtime(candidates(wanted), options)
@@ -135,7 +135,7 @@ def start(arch: object, options: Options) -> Runtime:
 def stop() -> None:
     """End the runtime in use, if there is one."""
     check("the runtime ends or begins anew")
-    with TURN.lock:
+    with RUNTIME_LOCK.lock:
         while _ACTIVE:
             _ACTIVE[0].close()  # it stays until it is closed, should that be interrupted
             _ACTIVE.clear()

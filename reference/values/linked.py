@@ -17,7 +17,7 @@ from ..ir.ufuncs import UFUNCS
 from ..runtime.threads.recording import in_charge
 from .slopes import slopes
 
-__all__ = ["Chain", "Linked", "Links", "keeping", "links_in", "read", "wrote"]
+__all__ = ["Chain", "Linked", "Links", "links_in", "read", "tracked", "wrote"]
 
 
 class Chain(Protocol):
@@ -108,13 +108,13 @@ class Linked(float):
         return _operated("pow", float.__pow__, other, self)
 
     def __neg__(self) -> Any:
-        return kept("neg", float.__neg__, self)
+        return _apply("neg", float.__neg__, self)
 
     def __pos__(self) -> Any:
         return self
 
     def __abs__(self) -> Any:
-        return kept("abs", float.__abs__, self)
+        return _apply("abs", float.__abs__, self)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """What numpy computes is a function of the language, or a plain number."""
@@ -122,7 +122,7 @@ class Linked(float):
         name = _UFUNCS.get(ufunc.__name__)
         if name is None or method != "__call__" or options or not all(_is_number(x) for x in inputs):
             return getattr(ufunc, method)(*plain, **options)
-        return kept(name, lambda *args: float(ufunc(*args)), *inputs)
+        return _apply(name, lambda *args: float(ufunc(*args)), *inputs)
 
     def __copy__(self) -> Linked:
         return self
@@ -160,19 +160,19 @@ def _operated(name: str, function: Callable[..., Any], *args: Any) -> Any:
     if not all(_is_number(a) for a in args):
         return NotImplemented
     first, second = (a if isinstance(a, Linked) else float(a) for a in args)
-    return kept(name, function, first, second)
+    return _apply(name, function, first, second)
 
 
 def _remainder(a: Any, b: Any) -> Any:
     """`a % b`: what is left of a, less a whole number of times b."""
     if not (_is_number(a) and _is_number(b)):
         return NotImplemented
-    value, whole = float(a) % float(b), float(a) // float(b)
-    return _linked(value, [(a, 1.0), (b, -whole)])
+    value, quotient = float(a) % float(b), float(a) // float(b)
+    return _linked(value, [(a, 1.0), (b, -quotient)])
 
 
-def kept(name: str, function: Callable[..., Any], *args: object, **attrs: object) -> Any:
-    """`function`, which is the operation `name` of the table of derivatives, of numbers that may know their origin."""
+def _apply(name: str, function: Callable[..., Any], *args: object, **attrs: object) -> Any:
+    """Apply `function`, operation `name` of the table of derivatives, to numbers, some of which know their origin."""
     plain = [float(a) if isinstance(a, Linked) else a for a in args]
     value = function(*plain, **attrs)
     if not isinstance(value, float):
@@ -189,14 +189,14 @@ def _linked(value: float, slopes: Iterable[tuple[object, float]]) -> float:
     return Linked.of(value, chain, chain.combined([(a.node, slope) for a, slope in live if a.chain is chain]))
 
 
-def keeping(name: str, function: Callable[..., object]) -> Callable[..., Any]:
-    """A function of the language on host numbers that keeps what they know; `name` is that of its operation."""
+def tracked(name: str, function: Callable[..., object]) -> Callable[..., Any]:
+    """A function of the language on host numbers whose result knows its origin; `name` is that of its operation."""
     if name not in RULES or name in ("abs", "max", "min", "select"):
         return function  # they hand one of their operands on, or use its operators
 
     def compute(*args: object, **attrs: object) -> Any:
         if any(isinstance(a, Linked) for a in args):
-            return kept(name, function, *args, **attrs)
+            return _apply(name, function, *args, **attrs)
         return function(*args, **attrs)
 
     return compute
@@ -206,7 +206,7 @@ def keeping(name: str, function: Callable[..., object]) -> Callable[..., Any]:
 
 
 def read(array: object, position: tuple[int, ...], value: object) -> Any:
-    """What the host has read, with its origin if somebody records it."""
+    """What the host has read, with its origin if a recorder listens."""
     recorder: Any = in_charge()
     if not isinstance(value, float) or not hasattr(recorder, "host_read"):
         return value

@@ -2,7 +2,7 @@
 
 Runtime values bring their own operators. Numbers on the host mean what they mean in a kernel as far as a number without
 a width can: floats are f64 and follow IEEE 754 (1 / 0 is infinity, not an exception), integer division by zero is 0.
-Transcendental functions are numpy's, quick for single numbers; a kernel's may differ from them in the last place.
+Transcendental functions are numpy's, fast for single numbers; a kernel's may differ from them in the last place.
 Numbers of other kinds (`fractions.Fraction`) keep their own arithmetic.
 """
 
@@ -24,7 +24,7 @@ from ..ir.types import ALL, DType, by_name, f64, i32, i64, u1, u32, u64, unsigne
 from ..ir.ufuncs import UFUNCS
 from ..runtime.state import active, current
 from .kinds import Operand, TypeLike
-from .linked import keeping
+from .linked import tracked
 from .protocol import is_expr
 
 __all__ = ["HOST", "OPERATORS", "dtype_of", "host_cast", "quotient", "resolve", "settled", "uint"]
@@ -147,7 +147,7 @@ _EXPR_OPERATORS: Final[dict[str, Callable[..., Operand]]] = {
 
 
 def _operator(name: str) -> Callable[..., Operand]:
-    of_linked, of_exprs = keeping(name, _NUMBER_OPERATORS[name]), _EXPR_OPERATORS[name]
+    of_linked, of_exprs = tracked(name, _NUMBER_OPERATORS[name]), _EXPR_OPERATORS[name]
 
     def apply(*args: object) -> Operand:
         for a in args:
@@ -328,5 +328,5 @@ _PLAIN: Final[dict[str, Callable[..., Operand]]] = {
     "logical_or": lambda a, b: bool(a) or bool(b),
 }
 
-HOST: Final = {name: keeping(name, function) for name, function in _PLAIN.items()}
+HOST: Final = {name: tracked(name, function) for name, function in _PLAIN.items()}
 """What the functions of the language compute on host numbers, by the names that emitters get."""

@@ -48,9 +48,9 @@ def _block(e: RegionEmitter, number: str) -> tuple[str, str]:
     c0, c1 = (w.let(f"and {ty} {x}, {mask}") for x in (number, iteration))
     c2, c3 = w.let(f"lshr {ty} {iteration}, {half}"), w.constant(e.frame.section, u64, lanes)
     keys = [w.let(f"and i64 %{name}, 4294967295") for name in ("seed", "launch")]
-    for turn in range(_ROUNDS):
+    for step in range(_ROUNDS):
         k0, k1 = (
-            e.splat(w.let(f"and i64 {w.let(f'add i64 {key}, {turn * weyl}')}, 4294967295"), i64)
+            e.splat(w.let(f"and i64 {w.let(f'add i64 {key}, {step * weyl}')}, 4294967295"), i64)
             for key, weyl in zip(keys, _WEYL, strict=True)
         )
         p0, p1 = (

@@ -190,17 +190,17 @@ def _power_loop(s: Site, name: str) -> str:
     """The text of a function that multiplies the squares of the base that the exponent, an unsigned one, selects."""
     w, ty = Writer(), s.ty
     w.label("entry")
-    w.do("br label %turn")
-    w.label("turn")
-    result = w.let(f"phi {ty} [ {s.const(1)}, %entry ], [ %result, %turn ]")
-    square = w.let(f"phi {ty} [ %base, %entry ], [ %square, %turn ]")
-    rest = w.let(f"phi {ty} [ %exponent, %entry ], [ %rest, %turn ]")
+    w.do("br label %loop")
+    w.label("loop")
+    result = w.let(f"phi {ty} [ {s.const(1)}, %entry ], [ %result, %loop ]")
+    square = w.let(f"phi {ty} [ %base, %entry ], [ %square, %loop ]")
+    rest = w.let(f"phi {ty} [ %exponent, %entry ], [ %rest, %loop ]")
     odd = w.let(f"icmp ne {ty} {w.let(f'and {ty} {rest}, {s.const(1)}')}, {s.const(0)}")
     w.do(f"%result = select {s.mask} {odd}, {ty} {w.let(f'mul {ty} {result}, {square}')}, {ty} {result}")
     w.do(f"%square = mul {ty} {square}, {square}")
     w.do(f"%rest = lshr {ty} {rest}, {s.const(1)}")
     more = w.let(f"icmp ne {ty} %rest, {s.const(0)}")
-    w.do(f"br i1 {any_lane(w, s.lanes, more)}, label %turn, label %done")
+    w.do(f"br i1 {any_lane(w, s.lanes, more)}, label %loop, label %done")
     w.label("done")
     w.do(f"ret {ty} %result")
     for symbol, text in w.declarations.items():

@@ -289,28 +289,28 @@ class Code:
     ) -> Sequence[Num]:
         """While `test` of the carried values holds, `body`; what `test` handed on when it did not hold.
 
-        The test is written twice, before the loop and at its end: drivers that run threads in step let them turn once
-        more than the test at the head of a loop asks for, doing nothing, which takes as long as doing something.
+        The test is written twice, before the loop and at its end: drivers that run threads in lockstep let them run one
+        iteration more than the test at the head of a loop asks for, with no effect, which takes as long as another.
         """
         if not self.m.traits.endless:
             return self._ended(start, test, body)
         condition, first = test(start)
 
-        def turns() -> Sequence[Num]:
+        def iterations() -> Sequence[Num]:
             last: Sequence[Num] = ()
 
-            def turn(carried: Sequence[Num]) -> tuple[Num, Sequence[Num]]:
+            def iteration(carried: Sequence[Num]) -> tuple[Num, Sequence[Num]]:
                 nonlocal last
                 going, last = test(body(carried))
                 return going, last
 
-            self.until(first, turn)
+            self.until(first, iteration)
             return last
 
-        return self.either(condition, turns, lambda: first)
+        return self.either(condition, iterations, lambda: first)
 
-    def until(self, start: Sequence[Num], turn: Callable[[Sequence[Num]], tuple[Num, Sequence[Num]]]) -> None:
-        """Turn once, and again while that says so, with what it hands on."""
+    def until(self, start: Sequence[Num], iteration: Callable[[Sequence[Num]], tuple[Num, Sequence[Num]]]) -> None:
+        """A loop with its test at the end: `iteration` of carried values says whether to go on, and gives the next."""
         head, inside, go_on, after = (self.m.new() for _ in range(4))
         before = self.block
         self.jump(head)
@@ -319,7 +319,7 @@ class Code:
         self.do(Op.LoopMerge, after, go_on, 0)
         self.jump(inside)
         self.enter(inside)
-        condition, following = turn(carried)
+        condition, following = iteration(carried)
         self.split(condition, go_on, after)
         self.enter(go_on)
         self.jump(head)

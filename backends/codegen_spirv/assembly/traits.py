@@ -25,8 +25,8 @@ class Traits:
         float_add_large: there is one that is right where what is added is at least 2^-100 in size.
         int64_atomics: there are atomics of 64 bits.
         subgroups: threads that run side by side may combine their values.
-        endless: loops turn as often as they should. Some drivers end every loop once a thread has made a fixed number
-            of turns in all; then a loop that was ended is an error, never a wrong result.
+        endless: loops run as often as they should. Some drivers end every loop once a thread has made a fixed number
+            of iterations in all; then a loop that was ended is an error, never a wrong result.
         preserve, nearest, denormals: widths for which a module may ask that signed zeros, infinities and NaNs be kept,
             that rounding be to nearest even, that subnormals be kept.
     """

@@ -15,7 +15,7 @@ from adstack.errors import AdstackRuntimeError
 from adstack.runtime.protocol.backend import Unavailable
 from adstack.runtime.protocol.registry import probe
 from adstack.runtime.threads import processes
-from adstack.runtime.threads.processes import DeviceTurn, foreign
+from adstack.runtime.threads.processes import DeviceLock, foreign
 
 ARCHES = ["reference", "cpu", "cuda"] + ["vulkan"] * (not isinstance(probe("vulkan"), Unavailable))
 DEVICES = [arch for arch in ARCHES if arch in ("cuda", "vulkan")]
@@ -200,7 +200,7 @@ def test_what_waits_for_a_thread_at_the_end_does_not_hang(arch):
 
 
 def test_a_lock_that_another_thread_held_at_the_fork_is_not_waited_for(monkeypatch):
-    turn = DeviceTurn("Test")
+    turn = DeviceLock("Test")
     held, free = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -230,7 +230,7 @@ def test_a_lock_that_another_thread_held_at_the_fork_is_not_waited_for(monkeypat
 
 
 def test_once_the_process_ends_other_threads_end_at_their_next_launch():
-    turn = DeviceTurn("Test")
+    turn = DeviceLock("Test")
     raised: list[bool] = []
 
     def use() -> None:

@@ -17,8 +17,8 @@ from ...runtime.memory.blocks import Block
 from ...runtime.memory.buffers import Array, Buffer
 from ...runtime.memory.observers import OBSERVERS
 from ...runtime.threads.recording import RECORDERS, is_recording
+from ...runtime.threads.runtime_lock import RUNTIME_LOCK
 from ...runtime.threads.scopes import Entry, Scoped
-from ...runtime.threads.turn import TURN
 from ...values.linked import Linked
 from ..clearing import claim, clear_all, is_another_threads
 from ..memory.positions import flat_positions
@@ -71,7 +71,7 @@ class FwdMode(Scoped):
         if is_recording():
             raise AdstackRuntimeError("FwdMode can't be entered inside another FwdMode or Tape", do="leave it first")
         try:
-            with TURN.lock:
+            with RUNTIME_LOCK.lock:
                 self._begin()
         except BaseException:
             self._end()
@@ -101,7 +101,7 @@ class FwdMode(Scoped):
     def leave(self, kind: Any, error: Any, trace: Any) -> None:
         """The direction is zero again."""
         try:
-            with TURN.lock:
+            with RUNTIME_LOCK.lock:
                 self._note_others()
                 if not any(loss is self.param for loss in self.losses):
                     self.param.dual.fill(0)

@@ -17,8 +17,8 @@ from ...runtime.memory.buffers import Buffer
 from ...runtime.memory.observers import OBSERVERS
 from ...runtime.protocol.abilities import exclusively
 from ...runtime.threads.recording import RECORDERS, is_recording, recording
+from ...runtime.threads.runtime_lock import RUNTIME_LOCK
 from ...runtime.threads.scopes import Entry, Scoped
-from ...runtime.threads.turn import TURN
 from ..access import launch_checked
 from ..clearing import claim, clear_all, is_another_threads
 from ..events import CustomCall, Event, HostWrites, Launch
@@ -93,7 +93,7 @@ class Tape(Scoped):
         if is_recording():
             raise AdstackRuntimeError("a Tape can't be opened inside another Tape or FwdMode", do="leave that first")
         try:
-            with TURN.lock:
+            with RUNTIME_LOCK.lock:
                 self._begin()
         except BaseException:
             self._end()
@@ -140,7 +140,7 @@ class Tape(Scoped):
 
     def grad(self) -> None:
         """Differentiate what was recorded."""
-        with TURN.lock, recording(None):
+        with RUNTIME_LOCK.lock, recording(None):
             self._end_run(last=True)
             self._check_whole()
             self._note_host()

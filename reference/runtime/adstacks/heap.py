@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 Storage: TypeAlias = Any
-"""A backend's own handle of memory. The runtime looks at nothing in it, and gives it to nobody but the backend."""
+"""A backend's own handle of memory. The runtime does not look into it, and gives it to that backend alone."""
 
 UNCOUNTABLE: Final = 2**63 - 1
 """A depth that is not less than this is too large to count."""

@@ -22,7 +22,7 @@ from ..protocol.backend import Array, Backend, Storage
 from ..protocol.words import ADDRESS, CHANGED, EXTENTS, GENERATION, HISTORY, MARK, WRITTEN, Words
 from ..threads.capturing import CAPTURING, check
 from ..threads.guards import invalidate
-from ..threads.turn import TURN
+from ..threads.runtime_lock import RUNTIME_LOCK
 from .copying import Uncopied
 from .pages import PAGE, Pages
 from .streams import ordered
@@ -43,9 +43,9 @@ class Block(Uncopied):
         shape: extents.
         backend: who owns the memory.
         storage: the backend's handle to it; None once dropped.
-        owned: whether the memory goes back to the backend, by `drop` or when nobody has the block any more.
+        owned: whether the memory goes back to the backend, by `drop` or when the block is collected.
         shared: whether others (numpy, torch) write the memory too, so that `generation` may miss changes.
-        stream: in which the owner of the memory works on it, if it is somebody else's who has said so.
+        stream: in which the owner of the memory works on it, if that is another library and has said so.
     """
 
     COPY_WHAT = "memory of the runtime"
@@ -210,9 +210,9 @@ class Block(Uncopied):
 
     # ---- what it holds
 
-    def turn(self) -> AbstractContextManager[object]:
-        """For what the host does: nobody frees the memory meanwhile."""
-        return _FREE if self.backend.capabilities.direct else TURN.lock
+    def locked(self) -> AbstractContextManager[object]:
+        """The lock for what the host does: no thread frees the memory meanwhile."""
+        return _FREE if self.backend.capabilities.direct else RUNTIME_LOCK.lock
 
     def view(self) -> Array | None:
         """The memory itself as a numpy array, if the host addresses it well; the device has finished with it then."""
@@ -220,7 +220,7 @@ class Block(Uncopied):
 
     def read(self) -> Array:
         """The contents: a view where the host can address the memory, else a copy."""
-        with self.turn():
+        with self.locked():
             view = self.view()
             return self._downloaded() if view is None else view
 
@@ -230,7 +230,7 @@ class Block(Uncopied):
 
     def item(self, position: tuple[int, ...]) -> Any:
         """One number, at a position with an index for every axis."""
-        with self.turn():
+        with self.locked():
             view = self.view()
             if view is not None:
                 return view.item(position)
@@ -238,7 +238,7 @@ class Block(Uncopied):
 
     def part(self, box: Box) -> Array:
         """A copy of the elements in a box."""
-        with self.turn():
+        with self.locked():
             view = self.view()
             if view is None and box and transferring(self.backend) is not None:
                 (low, high), row = box[0], math.prod(self.shape[1:])

@@ -1,4 +1,4 @@
-"""Buffers: the memory behind fields, ndarrays and array arguments; the host writes it, and somebody may watch it."""
+"""Buffers: the memory behind fields, ndarrays and array arguments; the host writes it; its history may be watched."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..protocol.backend import Backend, Storage
 from ..protocol.words import CHANGED, HISTORY, TAG, UNCHANGED, Words
 from ..threads.capturing import CAPTURING, check
 from ..threads.guards import invalidate, rewired
-from ..threads.turn import TURN
+from ..threads.runtime_lock import RUNTIME_LOCK
 from .blocks import Array, Block
 from .observers import OBSERVERS, tell_others
 from .streams import ordered
@@ -31,10 +31,10 @@ _FEW: Final = 64
 
 
 class Buffer(Block):
-    """A block that the host and kernels write: whoever needs to know what it held is told before.
+    """A block that the host and kernels write: its watch is told before, so that it can save the contents.
 
     Attributes:
-        watch: who wants to know what it held before it is written, if anybody.
+        watch: what is told before it is written; None if its history is not watched.
         writers: the plans made for it that write it; None if there was none.
     """
 
@@ -59,9 +59,9 @@ class Buffer(Block):
         """Whether kernels may only write it with Python's knowledge."""
         return self.watch is not None and self.watch.strict
 
-    def turn(self) -> AbstractContextManager[object]:
-        """For what the host does: nobody frees the memory meanwhile, and, if others observe it, nobody launches."""
-        return TURN.lock if OBSERVERS or not self.backend.capabilities.direct else _FREE
+    def locked(self) -> AbstractContextManager[object]:
+        """The lock for what the host does: no thread frees the memory meanwhile; none launches if it is observed."""
+        return RUNTIME_LOCK.lock if OBSERVERS or not self.backend.capabilities.direct else _FREE
 
     def announce(self, where: Sequence[Box] | None = None) -> None:
         """The host is about to write some boxes of elements, or any."""
@@ -106,7 +106,7 @@ class Buffer(Block):
 
     def put(self, position: tuple[int, ...], value: object) -> None:
         """Write one element (or the last axes of one): `value` is what numpy converts to it."""
-        with self.turn():
+        with self.locked():
             self.announce((box_at(position, self.shape),))
             self._put(position, value)
 
@@ -143,7 +143,7 @@ class Buffer(Block):
         """Replace the contents by `array` (any shape that broadcasts, converted to the buffer's dtype)."""
         if CAPTURING:
             check("the host writes memory")
-        with self.turn():
+        with self.locked():
             self.announce()
             if not self._filled(array):
                 self._replace(np.asarray(array))
@@ -164,7 +164,7 @@ class Buffer(Block):
         """Write elements at some flat positions for a while; what they were, which `keep` gets before anything is
         written. As they come back, no watcher is told.
         """
-        with self.turn():
+        with self.locked():
             if OBSERVERS:
                 tell_others(self)
             for saver in () if self.watch is None else tuple(self.watch.savers):
@@ -210,7 +210,7 @@ class Buffer(Block):
             return False
         if CAPTURING:
             check("the host writes memory")
-        with self.turn():
+        with self.locked():
             self.announce()
             if other is not self:
                 with ordered(self.backend, (self, other)):

@@ -1,4 +1,4 @@
-"""Elements of a block as they were, kept in memory of its device."""
+"""Elements of a block as they were, saved in memory of its device."""
 
 from __future__ import annotations
 
@@ -58,6 +58,6 @@ def keep(block: Block, box: Box, spare: list[Block] | None = None) -> Kept | Arr
     if fitting is not None and spare is not None:
         spare.remove(fitting)
     target = fitting or Block(block.backend, block.dtype, (end - start,))
-    with block.turn(), ordered(block.backend, (block,)):
+    with block.locked(), ordered(block.backend, (block,)):
         device.copy_at(block.handle(), start, target.handle(), end - start)
     return Kept(target, start, box, block.shape)

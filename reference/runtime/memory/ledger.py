@@ -28,7 +28,7 @@ class Keeper(Protocol):
 
 
 class Ledger:
-    """How much of the past is kept by everybody.
+    """How much of the past all histories have saved.
 
     Attributes:
         most: how many bytes may be.
@@ -48,7 +48,7 @@ class Ledger:
             self._settle(keeper)
 
     def _settle(self, latest: Keeper) -> None:
-        """Count what is really there, and give up the oldest until there is room; what was kept last stays."""
+        """Count what is really there, and drop the oldest until there is room; what was saved last stays."""
         alive = {id(one): one for known in self._order if (one := known()) is not None and not one.lost}
         self._bytes = sum(one.nbytes for one in alive.values())
         for one in alive.values():

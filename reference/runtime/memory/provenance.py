@@ -91,7 +91,7 @@ class Written:
 
     Attributes:
         shapes: extents of these.
-        unwatched: what is known of memory that it read and nobody watches.
+        unwatched: what is known of memory that it read and whose history is not watched.
     """
 
     __slots__ = ("_memory", "_plan", "number", "scalars", "shapes", "unwatched")

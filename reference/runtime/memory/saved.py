@@ -1,4 +1,4 @@
-"""What a stretch of writes has overwritten: the way back to what a buffer held before it."""
+"""What a stretch of writes has overwritten: an undo log, back to the contents of a buffer before it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .ledger import LEDGER
 __all__ = ["Saved"]
 
 SPARSE: Final = 32
-"""When more than one in so many elements has been kept on its own, the rest is kept at once."""
+"""When more than one in so many elements has been saved on its own, the rest is saved at once."""
 
 
 @dataclass(eq=False)
@@ -40,7 +40,7 @@ class Saved:
     _single: int = 0
 
     def save(self, buffer: Block, box: Box, spare: list[Block]) -> None:
-        """Keep what a box holds, unless it has been kept already."""
+        """Save the contents of a box, unless they are saved already."""
         if box in self._boxes or any(contains(one, box) for one in self._large):
             return
         if volume(box) > 1 or box == buffer.box:

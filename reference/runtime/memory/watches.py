@@ -1,4 +1,4 @@
-"""The history of one buffer: what it held at the launches that somebody may still ask about.
+"""The history of one buffer: its contents at the launches that a reverse pass may still ask about.
 
 Launches are numbered by the backend, also those that machine code serves. A buffer is *watched* by whoever may have to
 differentiate a launch later. Every writer announces which boxes of elements it is about to write; what these hold is
@@ -30,7 +30,7 @@ SPARE: Final = 4
 
 
 class Watcher(Protocol):
-    """Who may have to know what a buffer held at some launches."""
+    """One that may have to know the contents of a buffer at some launches."""
 
     def last(self) -> int:
         """The number of its last launch; 0 if there was none."""
@@ -202,7 +202,7 @@ class Watch:
         return Difference(at[differs], old[differs], tuple(writers)) if len(differs) else None
 
     def _trim(self) -> None:
-        """Drop what nobody will ask for."""
+        """Drop what no reverse pass will ask for."""
         numbers = sorted({number for watcher in self.watchers() for number in watcher.numbers()})
         kept: list[Saved] = []
         unused: list[Kept | Array] = []

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 Graph: TypeAlias = Any
-"""Launches that a backend has kept: a handle that is only ever given back to it."""
+"""Launches that a backend has recorded: a handle that is only ever passed back to it."""
 
 
 @runtime_checkable
@@ -131,7 +131,7 @@ class Capturing(Protocol):
 
 @runtime_checkable
 class Rebinding(Capturing, Protocol):
-    """One that may hand what it has kept other arguments, so that each kernel can be such a thing.
+    """One that can run recorded launches with other arguments, so that each kernel can be such a thing.
 
     Without it `@kernel(graph=True)` is an ordinary kernel.
     """
@@ -144,7 +144,7 @@ class Rebinding(Capturing, Protocol):
 class Sharing(Protocol):
     """A backend on whose device others have memory, and streams of their own, known by their handles.
 
-    Without it, arrays of others in the memory of a device are refused, and nobody waits for streams.
+    Without it, arrays of other libraries in the memory of a device are refused, and streams are not waited for.
     """
 
     def foreign(self, address: int, dtype: DType, shape: tuple[int, ...], owner: object) -> Storage:

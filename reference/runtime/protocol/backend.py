@@ -145,7 +145,7 @@ class Backend(Protocol):
     def free(self, storage: Storage) -> None: ...
 
     def address(self, storage: Storage) -> int:
-        """Where a launch finds the memory; 0 where nobody but the backend can use that."""
+        """The address at which a launch finds the memory; 0 where only the backend can use it."""
 
     def host_view(self, storage: Storage) -> npt.NDArray[np.generic] | None:
         """The memory as a numpy array, all launches finished; None if the host can't address it, or is slow to."""

@@ -144,7 +144,7 @@ class Shortcut:
         reductions: parallel loops that compute them.
         short: serves a call, given by its arguments, whose adstacks have no room; it gets the error that says so.
         keep: what the conditions' addresses point to.
-        needed: array parameters whose memory must be what it was ever since somebody may ask what it held.
+        needed: array parameters whose memory must be unchanged since its history was watched.
         announced: whether those who may ask are told of what the calls write without the calls' doing.
     """
 

@@ -38,7 +38,7 @@ has launches note that they use it (0 if nowhere), whether its past is kept, and
 UNWATCHED: Final = 0
 UNCHANGED: Final = 1
 CHANGED: Final = 2
-"""What stands at `HISTORY`: nobody may ask what it held; it is what it was ever since somebody may; it is not."""
+"""The states at `HISTORY`: its history is not watched; it is unchanged since it was watched; it has changed."""
 
 
 class Recorded(Protocol):

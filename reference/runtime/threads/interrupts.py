@@ -1,4 +1,4 @@
-"""Steps that no signal handler of Python breaks off: interrupts are kept until a point where they do no harm.
+"""Steps that no signal handler of Python breaks off: interrupts are deferred to a point where they do no harm.
 
 Handlers run on the main thread, between any two steps of Python. Where several steps belong together (a command is
 recorded, and noted as recorded), the handlers that there are give way to one that only notes what came.

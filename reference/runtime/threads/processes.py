@@ -16,12 +16,12 @@ from typing import Final
 
 from ...errors import AdstackRuntimeError
 
-__all__ = ["DeviceTurn", "foreign", "forked", "start"]
+__all__ = ["DeviceLock", "foreign", "forked", "start"]
 
 _STARTED: Final[dict[str, int]] = {}
 """The number of the process that started the driver of each interface."""
 _MAIN: Final = threading.main_thread()
-_TURNS: Final[weakref.WeakSet[DeviceTurn]] = weakref.WeakSet()
+_LOCKS: Final[weakref.WeakSet[DeviceLock]] = weakref.WeakSet()
 
 
 def start(api: str) -> None:
@@ -45,8 +45,8 @@ def forked(api: str) -> AdstackRuntimeError:
     return AdstackRuntimeError(reason, do=remedy)
 
 
-class DeviceTurn:
-    """A lock that a thread holds while it uses a device: `with turn:`. It may be taken again by its holder.
+class DeviceLock:
+    """A lock that a thread holds while it uses a device: `with lock:`. It may be taken again by its holder.
 
     Entering raises `forked` in a child of the process that made the lock. Once the process exits, it ends any thread
     but the one that ends the process: SystemExit, which threads do not report.
@@ -60,7 +60,7 @@ class DeviceTurn:
         self._lock = threading.RLock()
         self.acquire, self.release = self._lock.acquire, self._lock.release
         start(api)
-        _TURNS.add(self)
+        _LOCKS.add(self)
         atexit.unregister(_end_all)
         atexit.register(_end_all)  # first of all: what is registered before may write down what the driver knows
 
@@ -107,5 +107,5 @@ class DeviceTurn:
 
 
 def _end_all() -> None:
-    for turn in list(_TURNS):
-        turn.end()
+    for lock in list(_LOCKS):
+        lock.end()

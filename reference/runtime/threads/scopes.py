@@ -17,7 +17,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 from weakref import ref
 
 from .guards import ASKING, GUARD
-from .turn import Turn
+from .runtime_lock import ForkSafeLock
 
 __all__ = ["Entry", "Scoped", "Scopes", "Within", "settle"]
 
@@ -55,7 +55,7 @@ class _Stack(threading.local, Generic[T]):
 
 
 class Scopes(list[Entry[T]]):
-    """The entries of all threads. Empty, and so false, while nothing is in force anywhere: that is quick to see.
+    """The entries of all threads. Empty, and so false, while nothing is in force anywhere: that is fast to test.
 
     Args:
         asks: whether machine code has to ask Python about every call meanwhile.
@@ -117,7 +117,7 @@ class Scopes(list[Entry[T]]):
         self[:] = self._own.entries
 
 
-_WRITING: Final = Turn()
+_WRITING: Final = ForkSafeLock()
 _ASKING: Final[list[Scopes[Any]]] = []
 
 

@@ -91,7 +91,7 @@ cexp, clog, csqrt, cpow = _complexes.cexp, _complexes.clog, _complexes.csqrt, _c
 
 
 def clamp(x: object, xmin: object, xmax: object) -> Operand:
-    """x held between xmin and xmax."""
+    """x clamped to [xmin, xmax], element by element."""
     return min(xmax, max(xmin, x))
 
 
