@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,57 @@ def test_the_same_bits_with_any_number_of_threads():
         compiled(program, 16, threads=threads)(mine, (n, m))
         left.append(mine["y"].tobytes())
     assert len(set(left)) == 1
+
+
+def in_order(x: np.ndarray, y: np.ndarray, far: int, order: Iterable[int]) -> np.ndarray:
+    """What the loop `rows` makes of `y`, its rows taken in an order."""
+    y = y.copy()
+    for i in order:
+        for j in range(x.shape[1]):
+            y[i, j] += x[i, j]
+            y[i + far, j] += x[i, j]
+            y[i + far, j + 1] += x[i, j]
+    return y
+
+
+@pytest.mark.parametrize("far", [1, 7, 15])
+def test_even_blocks_come_first_and_are_as_long_as_what_they_share_is_far(far):
+    """One lane, so that the order within a block is that of the loop."""
+    n, m = 256, 40
+    draw = np.random.default_rng(far)
+    x, y = draw.random((n, m), np.float32), draw.random((n + far, m + 1), np.float32)
+    block = max(n // 32, far)
+    order = [i for phase in (0, 1) for i in range(n) if i // block % 2 == phase]
+    wanted = in_order(x, y, far, order)
+    for threads in THREADS:
+        mine = y.copy()
+        compiled(rows(far=far), 1, threads=threads)({"x": x, "y": mine}, (n, m))
+        assert np.array_equal(mine, wanted)
+
+
+def test_rows_run_in_order_where_arrays_overlap():
+    n, m = 256, 40
+    draw = np.random.default_rng(0)
+    x = draw.random((n, m), np.float32)
+    text = (
+        rows()
+        .replace("place @x", "place @z : f32[?, ?] ndarray\n  place @x")
+        .replace("yield", "%u = mul %v, %v : f32\n    store @z[%i, %j], %u\n    yield", 1)
+    )
+    y = draw.random((n + 2, m + 1), np.float32)
+    memory = np.zeros(y.size + x.size, np.float32)
+    mine = memory[: y.size].reshape(y.shape)
+    mine[...] = y
+    apart = memory[y.size :].reshape(x.shape)
+    beside = memory[y.size - x.shape[1] :][: x.size].reshape(x.shape)
+    program = compiled(text, 1, threads=2)
+    program({"x": x, "y": mine, "z": apart}, (n, m))
+    order = [i for phase in (0, 1) for i in range(n) if i // 8 % 2 == phase]
+    assert np.array_equal(mine, in_order(x, y, 2, order))
+    mine[...] = y
+    program({"x": x, "y": mine, "z": beside}, (n, m))
+    wanted = in_order(x, y, 2, range(n))
+    assert np.array_equal(mine.ravel()[:-m], wanted.ravel()[:-m])
 
 
 def test_arrays_that_are_one_memory():
