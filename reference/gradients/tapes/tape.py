@@ -223,7 +223,7 @@ class Tape(Scoped):
         """Run a function whose launches count as constants."""
         self._check_whole()
         self._note_host()
-        inside = Constants(self._gradients)
+        inside = Constants()
         self._torn = f"the call of {function.__name__}"
         with recording(inside):
             result = function(*args, **kwargs)
