@@ -230,3 +230,28 @@ def constants_of_a_tape_have_no_gradient(qd, dtype, before, same):
         given={x: X, z: z_given},
         expect=[(z.grad, [2 * v if before else 0.0 for v in z_given]), (x.grad, [0.0] * 4)],
     )
+
+
+@case(rules=["grad.changed"], params={"times": [1, 4]}, **PLAIN)
+def a_component_that_the_host_shares_changed(qd, dtype, times):
+    """Where the host's array is the memory itself, what it writes is noticed; elsewhere it is a copy."""
+    x, y, v = real(qd, dtype, 4), real(qd, dtype, ()), qd.Vector.field(2, dtype, shape=4)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            y[None] += x[i] * v[i][0]
+
+    def program():
+        for _ in range(times):
+            k()
+        v.get_scalar_field(0).fill(4.0)
+        y.grad.fill(1.0)
+        try:
+            k.grad()
+        except qd.AdstackDataAccessError:
+            assert v[0][0] == 4.0
+            v.fill(3.0)
+            k.grad()
+
+    return Run(program, given={v: [[3.0, 3.0]] * 4}, expect=[(x.grad, [3.0] * 4)])
