@@ -250,9 +250,14 @@ class MatrixField(Field):
         return len(self.element_shape)
 
     def get_scalar_field(self, *indices: int) -> Any:
-        """One number of every element, as a numpy array that shares the memory where that is the host's own."""
+        """One number of every element, as a numpy array that shares the memory where that is the host's own.
+
+        Then launches and gradients look at the memory each time, as with `to_numpy(copy=False)`.
+        """
+        if self._array is None:
+            self._reach()
         at: tuple[Any, ...] = (Ellipsis, *indices)
-        return self.contents()[at] if self._array is not None else self.contents()[at].copy()
+        return self.to_numpy(copy=self._array is None)[at]
 
 
 def make_field(

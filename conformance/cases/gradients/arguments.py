@@ -149,3 +149,109 @@ def a_launch_before_a_tape_that_nothing_has_touched(qd, dtype, times):
             assert x.grad.to_numpy().tolist() == [2 * s * v for v in X]
 
     return Run(program, given={x: X})
+
+
+@case(
+    rules=["grad.last-launch", "grad.kept"],
+    params={"form": ["stages", "number", "one-loop"], "launched": [False, True]},
+    **PLAIN,
+)
+def a_gradient_that_reads_what_the_launch_writes(qd, dtype, form, launched):
+    """Without a launch, what stands there was not computed by this kernel, or not from this number."""
+    x, z, y = real(qd, dtype, 4), real(qd, dtype, 4), real(qd, dtype, ())
+
+    @qd.kernel
+    def stages():
+        for i in x:
+            z[i] = 2.0 * x[i]
+        for i in x:
+            y[None] += z[i] * z[i]
+
+    @qd.kernel
+    def number(s: dtype):
+        for i in x:
+            z[i] = s * x[i]
+        for i in x:
+            y[None] += z[i] * z[i]
+
+    @qd.kernel
+    def one_loop():
+        for i in x:
+            z[i] = 2.0 * x[i]
+            y[None] += z[i] * z[i]
+
+    kernel = {"stages": stages, "number": number, "one-loop": one_loop}[form]
+    args = (2.0,) if form == "number" else ()
+
+    def program():
+        y.grad.fill(1.0)
+        if form == "number":
+            kernel(3.0)
+        if launched:
+            kernel(*args)
+        kernel.grad(*args)
+
+    given = {x: X, z: 7.0}
+    if launched:
+        return Run(program, given=given, expect=[(x.grad, [8 * v for v in X])])
+    return Run(program, given=given, raises=Raises("DataAccessError", "no launch with these arguments is remembered"))
+
+
+@case(rules=["grad.constant"], params={"before": [False, True], "same": [False, True]}, **PLAIN)
+def constants_of_a_tape_have_no_gradient(qd, dtype, before, same):
+    """Whether or not a launch has used the field before, and whatever numbers were there."""
+    x, z, y = real(qd, dtype, 4), real(qd, dtype, 4), real(qd, dtype, ())
+
+    @qd.kernel
+    def copy():
+        for i in x:
+            z[i] = 2.0 * x[i]
+
+    @qd.ad.no_grad
+    def constants():
+        copy()
+
+    @qd.kernel
+    def squares():
+        for i in z:
+            y[None] += z[i] * z[i]
+
+    z_given = [2 * v for v in X] if same else [1.0] * 4
+
+    def program():
+        with qd.ad.Tape(y):
+            if before:
+                squares()
+            constants()
+            squares()
+
+    return Run(
+        program,
+        given={x: X, z: z_given},
+        expect=[(z.grad, [2 * v if before else 0.0 for v in z_given]), (x.grad, [0.0] * 4)],
+    )
+
+
+@case(rules=["grad.changed"], params={"times": [1, 4]}, **PLAIN)
+def a_component_that_the_host_shares_changed(qd, dtype, times):
+    """Where the host's array is the memory itself, what it writes is noticed; elsewhere it is a copy."""
+    x, y, v = real(qd, dtype, 4), real(qd, dtype, ()), qd.Vector.field(2, dtype, shape=4)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            y[None] += x[i] * v[i][0]
+
+    def program():
+        for _ in range(times):
+            k()
+        v.get_scalar_field(0).fill(4.0)
+        y.grad.fill(1.0)
+        try:
+            k.grad()
+        except qd.AdstackDataAccessError:
+            assert v[0][0] == 4.0
+            v.fill(3.0)
+            k.grad()
+
+    return Run(program, given={v: [[3.0, 3.0]] * 4}, expect=[(x.grad, [3.0] * 4)])

@@ -3,6 +3,7 @@
 numbers.py    numbers that remember what they were computed from
 simulated.py  memory of such numbers: what a program makes of it, and its derivatives
 forms.py      what a kernel is; kernels.py, over_fields.py: kernels, each with the same program in plain Python
+functions.py  functions of Python with a gradient of their own, and with none
 memory.py     fields and arrays of every kind, with a copy of what they should hold
 world.py      one history: launches and gradients, each compared
 blocks.py     tapes, forward mode and graphs

@@ -46,8 +46,8 @@ class Block:
         """Do some."""
         world = self.world
         for _ in range(world.random.randrange(1, 5)):
-            what = world.random.choices((self.launch, self.host, self.link, self.gradient), (6, 2, 1, 1))[0]
-            what()
+            several = (self.launch, self.host, self.link, self.gradient, self.function)
+            world.random.choices(several, (6, 2, 1, 1, 1))[0]()
 
     def launch(self, call: Call | None = None) -> None:
         """Launch something."""
@@ -65,6 +65,14 @@ class Block:
         world.note(call, before, False)
         if result is not None and world.random.random() < 0.8:
             self._store(got * 2.0, result * 2.0)
+
+    def function(self) -> None:
+        """Call a function of Python that launches a kernel."""
+        function = self.world.random.choice(self.world.functions)
+        self.world.tell(f"  {function.name}()")
+        (function.forward if self.parameter else function.plain)(self.program)
+        function.call()
+        self.world.memory.writes += 1
 
     def link(self) -> None:
         """Let the host compute with what it has read, and store that."""

@@ -26,6 +26,7 @@ class Form:
         roles: what it takes: "array" or "ints", any array of reals or integers; "field", any field; "i32", "f64" or
             "static", a small number.
         kept: whether it overwrites what its reverse pass needs, so that launches keep it.
+        rereads: whether its reverse pass reads what it writes, so that there must have been a launch.
         refused: whether it may be refused for its arguments alone.
     """
 
@@ -34,4 +35,5 @@ class Form:
     plain: Plain
     roles: tuple[str, ...] = ()
     kept: bool = False
+    rereads: bool = False
     refused: bool = False

@@ -105,6 +105,46 @@ def _returned(fields: Fields) -> Form:
     return Form("returned", returned, plain, ("i32",))
 
 
+def _stages(fields: Fields) -> Form:
+    x, y, z, w = (fields[name] for name in ("x", "y", "z", "w"))
+
+    @qd.kernel(graph=True)
+    def stages(s: qd.f64):
+        for i in x:
+            z[i] = x[i] * w[i] * s
+        for i in x:
+            y[None] += z[i] * z[i]
+
+    def plain(m: Program, s: float) -> None:
+        for i in range(N):
+            m["z"][i] = m["x"][i] * m["w"][i] * s
+        for i in range(N):
+            m["y"][0] += m["z"][i] * m["z"][i]
+
+    return Form("stages", stages, plain, ("f64",), rereads=True)
+
+
+def _total(fields: Fields) -> Form:
+    x, z, n = (fields[name] for name in ("x", "z", "n"))
+
+    @qd.kernel
+    def total():
+        t = 0.0
+        for i in x:
+            t += x[i] * n[i]
+        for i in x:
+            z[i] = t * 0.5
+
+    def plain(m: Program) -> None:
+        t = Number(0.0)
+        for i in range(N):
+            t = t + m["x"][i] * m["n"].integer(i)
+        for i in range(N):
+            m["z"][i] = t * 0.5
+
+    return Form("total", total, plain)
+
+
 def _trips(fields: Fields) -> Form:
     x, y, n = (fields[name] for name in ("x", "y", "n"))
 
@@ -309,6 +349,8 @@ OVER_FIELDS: Final[tuple[Callable[[Fields], Form], ...]] = (
     _lately,
     _of_late,
     _returned,
+    _stages,
+    _total,
     _trips,
     _sides,
     _climbs,

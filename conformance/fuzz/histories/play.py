@@ -18,7 +18,9 @@ import click
 import adstack as qd
 
 from .blocks import Graph, forward, graph, tape
+from .forms import N
 from .numbers import RoundedError
+from .simulated import Program
 from .world import DifferenceError, World, in_a_thread
 
 __all__ = ["Player", "main", "play"]
@@ -52,6 +54,8 @@ class Player:
             self._renew: 0.5,
             self._place: 0.3,
             self._clear: 0.3,
+            self._function: 0.7,
+            self._write_gradients: 0.5,
         }
         random_, world = self.world.random, self.world
         (action,) = random_.choices(list(actions), list(actions.values()))
@@ -114,6 +118,22 @@ class Player:
             for key, known in world.seen.items():
                 world.seen[key] = replace(known, is_outside=False)
                 world.unclear.add(key[0].form.name)
+
+    def _function(self) -> None:
+        world = self.world
+        function = world.random.choice(world.functions)
+        world.tell(f"{function.name}()")
+        program = Program(world.memory.state, world.memory.differentiated)
+        function.forward(program)
+        function.call()
+        world.memory.state = program.state
+        world.memory.writes += 1
+
+    def _write_gradients(self) -> None:
+        memory = self.world.memory
+        name = memory.random.choice(sorted(memory.differentiated - {"y"}))
+        self.world.tell(f"the host writes an element of {name}.grad")
+        memory.real[name].grad[memory.random.randrange(N)] = memory.number(name)
 
     def _clear(self) -> None:
         self.world.tell("clear_all_gradients()")

@@ -19,6 +19,7 @@ import numpy as np
 import adstack as qd
 
 from .forms import Form
+from .functions import functions
 from .kernels import forms
 from .memory import ARRAYS, FIELDS, HOSTS, INTEGERS, Memory
 from .numbers import Number
@@ -84,6 +85,7 @@ class World:
         self.is_snapshot = is_snapshot
         self.memory = Memory(rng)
         self.forms = forms(self.memory.fields)
+        self.functions = functions(self.memory.fields)
         self.seen: dict[tuple[Call, tuple[int, ...]], Launched] = {}
         self.unclear: set[str] = set()
         self.told: list[str] = []
@@ -195,7 +197,7 @@ class World:
         if (then is not None and then.state is None) or ("were not kept" in error.message and self.is_unclear(call)):
             return
         if then is None:
-            has_reason = call.form.kept or refused
+            has_reason = call.form.kept or call.form.rereads or refused
         else:
             has_changed = then.state != self.memory.state and not (self.is_snapshot or call.form.kept)
             is_unkept = not then.is_outside and then.writes != self.memory.writes

@@ -10,8 +10,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ...analysis.boxes import Box
-from ...errors import AdstackDataAccessError, InternalError
+from ...analysis.boxes import Box, intersection
+from ...errors import AdstackDataAccessError, InternalError, SourceSpan
 from ...runtime.memory.buffers import Array, Buffer
 from ...runtime.memory.keeping import Kept
 from ...runtime.memory.ledger import LEDGER
@@ -53,6 +53,30 @@ def reverse_last_launch(made: Specialisation, call: Call, runtime: Runtime) -> N
         _reverse_here(made, records, record, call, runtime)
 
 
+def _refuse_unwritten(made: Specialisation, call: Call, mode: Differentiated) -> None:
+    """AdstackDataAccessError if reverse mode reads what a launch writes: there was none with these arguments."""
+    both = made.plan.compiled.written & mode.plan.compiled.read
+    if not both:
+        return
+    shapes = {name: buffer.shape for name, buffer in call.arrays.items()}
+    written = made.plan.compiled.reach(call.scalars, shapes).written
+    read = mode.plan.compiled.reach(mode.scalars(call), shapes).read
+    for name in sorted(both):
+        if any(intersection(one, other) is not None for one in written.get(name, ()) for other in read.get(name, ())):
+            label = _label(mode, call, name)
+            raise _unremembered(made, f"it reads {label} as the launch leaves it", made.kernel.loc)
+
+
+def _unremembered(made: Specialisation, why: str, loc: SourceSpan | None) -> AdstackDataAccessError:
+    title = made.kernel.name
+    return AdstackDataAccessError(
+        f"{title}.grad() needs values that the launch overwrites, and no launch with these arguments is "
+        f"remembered ({why})",
+        loc=loc,
+        do=f"launch {title} with these arguments first",
+    )
+
+
 def _unlaunched(made: Specialisation, runtime: Runtime) -> Differentiated:
     """Reverse mode for a launch that has not been."""
     try:
@@ -60,13 +84,7 @@ def _unlaunched(made: Specialisation, runtime: Runtime) -> Differentiated:
     except AdstackDataAccessError as error:
         if made.records is None or not made.records.keeps:
             raise
-        title = made.kernel.name
-        raise AdstackDataAccessError(
-            f"{title}.grad() needs values that the launch overwrites, and no launch with these arguments is "
-            f"remembered ({error.message})",
-            loc=error.loc,
-            do=f"launch {title} with these arguments first",
-        ) from None
+        raise _unremembered(made, error.message, error.loc) from None
 
 
 def has_changed(made: Specialisation, call: Call, runtime: Runtime) -> bool:
@@ -81,6 +99,8 @@ def has_changed(made: Specialisation, call: Call, runtime: Runtime) -> bool:
 def _reverse_here(made: Specialisation, records: Records, record: Record | None, call: Call, runtime: Runtime) -> None:
     """Reverse mode in the memory of now, if it reads nothing that has changed."""
     mode = differentiated(made, "reverse", runtime)
+    if record is None and (records is None or not records.knows):
+        _refuse_unwritten(made, call, mode)
     with _changes(records, record, call, mode) as changed:
         if not changed.changes:
             mode.launch(call)

@@ -348,6 +348,11 @@ class Records:
             raise self._unkept()
         return None
 
+    @property
+    def knows(self) -> bool:
+        """Whether there was a launch with the arguments in question, which needs no record where there are none."""
+        return not self._takes_arguments and self._made.plan.number > 0
+
     def number(self, record: Record | None, buffer: Buffer) -> int | None:
         """From which launch on changes of a buffer matter; None if there was none that could matter."""
         if record is not None and (self.takes_arguments or record.kept):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from ...analysis.must_access import must_access
 from ...runtime.memory.buffers import Buffer
 from ..events import memory_of
-from ..memory.undo import Log, Overwritten, Touched, identity, whole
+from ..memory.undo import Log, Overwritten, Touched, differing, whole
+from ..modes.companions import companion_memory, companions
 from .links import Links
 
 __all__ = ["Constants", "Inside"]
@@ -47,29 +49,39 @@ class Inside:
 
 
 class Constants:
-    """Lets launches be plain, and notes which elements with a gradient they overwrite."""
+    """Lets launches be plain, and notes which elements with a gradient they overwrite.
 
-    def __init__(self, gradients: Mapping[Any, Buffer]) -> None:
-        self.gradients = gradients
+    Attributes:
+        overwritten: those, in order.
+    """
+
+    def __init__(self) -> None:
         self.overwritten: list[Overwritten] = []
 
     def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Launch."""
         made, call, _ = kernel.prepared(args, kwargs)
-        log = Log()
-        written = memory_of(made, call, made.plan.compiled.written)
-        log.watch(Touched(label, buffer, whole(buffer)) for label, buffer in written)
+        places = {name: place for name, place in companions(made, "grad").items() if name in made.plan.compiled.written}
+        memory = {name: made.plan.buffers.get(name) or call.arrays[name] for name in places}
+        before = {name: np.array(buffer.read()) for name, buffer in memory.items()}
+        shapes = {name: buffer.shape for name, buffer in call.arrays.items()}
+        stored = must_access(made.plan.compiled.program, call.scalars, shapes).written
         result = made.launch(call)
-        for change in log.mark():
-            grad = self.gradients.get(identity(change.buffer))
-            if grad is not None:
-                self.overwritten.append(Overwritten(grad, change.mask(), given=False))
+        for name, buffer in memory.items():
+            mask = np.zeros(buffer.shape, bool)
+            mask.reshape(-1)[differing(before[name], buffer.read())] = True
+            for box in stored.get(name, ()):  # the same numbers again are constants, too
+                mask[tuple(slice(low, high + 1) for low, high in box)] = True
+            self._note(companion_memory(made, call, name, places[name], "grad"), mask)
         return result
 
     def host_wrote(self, array: Any, where: Any) -> None:
         """Constants as well."""
-        grad = self.gradients.get(identity(array.buffer))
-        if grad is not None:
-            mask = np.zeros(grad.shape, bool)
+        if array.grad is not None and array.grad.is_placed:
+            mask = np.zeros(array.grad.buffer.shape, bool)
             mask[where] = True
+            self._note(array.grad.buffer, mask)
+
+    def _note(self, grad: Buffer, mask: npt.NDArray[np.bool_]) -> None:
+        if mask.any():
             self.overwritten.append(Overwritten(grad, mask, given=False))

@@ -292,7 +292,7 @@ class Tape(Scoped):
         self._end_run()
         self._check_whole()
         self._note_host()
-        inside = Constants(self._gradients)
+        inside = Constants()
         self._torn = f"the call of {function.__name__}"
         with recording(inside):
             result = function(*args, **kwargs)
