@@ -44,13 +44,10 @@ class Program:
     @qd.kernel
     def find_neighbours(self, t: qd.i32):
         for i in range(self.count):
-            count = 0
             for j in range(self.count):
-                apart = self.x[t, i] - self.x[t, j]
-                if i != j and apart.norm_sqr() < REACH * REACH and count < MOST:
-                    self.near[t, i, count] = j
-                    count += 1
-            self.nears[t, i] = count
+                if i != j and (self.x[t, i] - self.x[t, j]).norm_sqr() < REACH * REACH:
+                    k = qd.atomic_add(self.nears[t, i], 1)
+                    self.near[t, i, k] = j
 
     @qd.kernel
     def weigh(self, t: qd.i32):
@@ -90,6 +87,8 @@ class Program:
         for t, i in self.density:
             self.density[t, i] = 0.0
             self.force[t, i] = qd.Vector([0.0, 0.0])
+        for t, i in self.nears:
+            self.nears[t, i] = 0
 
     def forward(self):
         """All steps, and the loss."""
