@@ -117,6 +117,7 @@ class Program:
     def drop(self) -> None:
         """Nobody follows it any more, and it keeps nothing."""
         self.alive, self.steps, self.buffers, self.kept = False, (), [], []
+        self.keys = ()
         self._spans, self._followers, self._keeping, self.sequence = {}, {}, Keeping(), None
 
     def objects(self) -> list[Any] | None:
