@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["IR", "Case", "CaseError", "Gradient", "Raises", "Run", "Total", "Variant", "case"]
+__all__ = ["IR", "ORACLE", "Case", "CaseError", "Gradient", "Oracle", "Raises", "Run", "Total", "Variant", "case"]
 
 
 class CaseError(Exception):
@@ -44,6 +44,18 @@ class Total:
     """
 
     terms: Sequence[Any]
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """In place of what is expected, in a bounded case: what the tape oracle says of the same launches.
+
+    It interprets them and walks their record back, apart from every compiler. Two runs, each within a bound of the
+    exact value, are within twice that of each other.
+    """
+
+
+ORACLE = Oracle()
 
 
 @dataclass(frozen=True)
@@ -80,7 +92,8 @@ class Gradient:
 
     In reverse mode `seed` fills the gradients of outputs and `expect` is compared with those of inputs; `forward_seed`
     and `forward_expect` are the duals of inputs and outputs in forward mode. With a `loss`, what is called may be any
-    function that launches kernels: in reverse mode they are recorded on a tape with that loss.
+    function that launches kernels: in reverse mode they are recorded on a tape with that loss, or `by` is called,
+    which computes the loss's gradient by itself.
 
     In the mode "dot-product" the two are held against each other, along random directions x' of the input of
     `forward_seed` and for random adjoints y of the outputs: <y, J x'> = <J^T y, x'> within the error bounds of both.
@@ -91,6 +104,7 @@ class Gradient:
     forward_seed: Any = ()
     forward_expect: Any = ()
     loss: Any = None
+    by: Callable[[], Any] | None = None
 
 
 @dataclass(frozen=True)

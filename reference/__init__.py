@@ -11,7 +11,7 @@ import adstack as qd
             x[i] = a * i
 """
 
-from . import ad
+from . import ad, profiler  # noqa: F401 - modules that programs use: qd.ad, qd.profiler
 from .data.factories import Backend, field, ndarray, tensor
 from .data.fields import Field, Layout, MatrixField, ScalarField
 from .data.ndarrays import Ndarray

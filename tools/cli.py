@@ -14,6 +14,7 @@ from .completion import completion
 from .conformance import conformance
 from .doctor import doctor
 from .kernels import dump, explain
+from .profile import profile
 from .programs import ProgramError
 from .terminal.console import console
 
@@ -24,6 +25,7 @@ Examples:
   adstack doctor                         what can run here
   adstack conformance -b reference       does it do what it must
   adstack bench --against quadrants      how fast is it
+  adstack profile program.py             where its time goes
   adstack explain program.py:kernel      what became of a kernel
   adstack cache info                     compiled kernels on disk
   adstack completion bash >> ~/.bashrc   complete on Tab
@@ -36,7 +38,7 @@ def cli() -> None:
     """Look at adstack from outside: what runs here, whether it is right, and what it makes of a kernel."""
 
 
-for command in (doctor, conformance, bench, explain, dump, cache, completion):
+for command in (doctor, conformance, bench, profile, explain, dump, cache, completion):
     cli.add_command(command)
 
 

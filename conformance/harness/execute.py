@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ..case import IR, Case, CaseError, Gradient, Raises, Run, Variant
+from ..case import IR, Case, CaseError, Gradient, Oracle, Raises, Run, Variant
 from .capture import Capture
 from .compare import Measure, measure, measure_identity, measure_text, measure_value, measure_within
 from .exact import array_of
@@ -47,7 +47,8 @@ class Target:
 class Request:
     """One cell, as the worker is told of it.
 
-    `bounds` are the error bounds of each run, for subjects that can't compute any: those that adstack computes.
+    `bounds` are the error bounds of each run, for subjects that can't compute any: those that adstack computes. So is
+    `oracle`, what the tape oracle says of each array that is compared (None where the case says what it must be).
     """
 
     root: str
@@ -56,6 +57,7 @@ class Request:
     mode: str
     seed: int
     bounds: Sequence[Data] | None = None
+    oracle: Sequence[Data] | None = None
 
 
 class UnexpectedOutcomeError(Exception):
@@ -71,15 +73,18 @@ def perform(request: Request, target: Target, capture: Capture) -> Record:
     start = time.perf_counter()
     measures: list[Measure] = []
     bounds: list[Data] = []
+    answers: list[Data] = []
     outcome, message = "finished", ""
     try:
         entry = load_entry(request.path, request.id, Path(request.root))
         qd = _initialise(target, entry.case, entry.variant, request.seed)
         for number, run in enumerate(_runs(entry.case.function(qd, **entry.variant.arguments(qd)))):
             limits = request.bounds[number] if request.bounds else None
-            launch = _Launch(qd, run, number, capture, entry.case.bounded, limits)
+            known = request.oracle[number] if request.oracle else None
+            launch = _Launch(qd, run, number, capture, entry.case.bounded, limits, known)
             measures += launch.observe(request.mode)
             bounds.append([np.asarray(bound).tolist() for bound in launch.bounds])
+            answers.append([None if answer is None else np.asarray(answer).tolist() for answer in launch.answers])
         qd.sync()  # what is still to be complained of belongs to this cell
     except CaseError as error:
         outcome, message = "broken", str(error)
@@ -91,7 +96,8 @@ def perform(request: Request, target: Target, capture: Capture) -> Record:
         outcome, message = "refused", describe(error)
     seconds = time.perf_counter() - start
     seen = [asdict(m) for m in measures]
-    return {"outcome": outcome, "measures": seen, "message": message, "seconds": seconds, "bounds": bounds}
+    told = {"outcome": outcome, "measures": seen, "message": message, "seconds": seconds}
+    return {**told, "bounds": bounds, "oracle": answers}
 
 
 def _initialise(target: Target, case: Case, variant: Variant, seed: int) -> Data:
@@ -126,13 +132,22 @@ def _said(error: BaseException) -> str:
 
 
 class _Launch:
-    """One `Run`, carried out; `bounds` are what was used, in the order of what is compared."""
+    """One `Run`, carried out; `bounds` are what was used, in the order of what is compared, `answers` the oracle's."""
 
     def __init__(
-        self, qd: Language, run: Run, number: int, capture: Capture, bounded: bool, limits: Sequence[Data] | None
+        self,
+        qd: Language,
+        run: Run,
+        number: int,
+        capture: Capture,
+        bounded: bool,
+        limits: Sequence[Data] | None,
+        known: Sequence[Data] | None,
     ) -> None:
-        self.qd, self.run, self.capture, self.bounded, self.limits = qd, run, capture, bounded, limits
+        self.qd, self.run, self.capture, self.bounded = qd, run, capture, bounded
+        self.limits, self.known = limits, known
         self.bounds: list[Data] = []
+        self.answers: list[Data] = []
         self.kernel = _callable(qd, run.kernel)
         self.label = f"run {number + 1}: " if number else ""
 
@@ -189,7 +204,9 @@ class _Launch:
         if asked.loss is not None:
             asked.loss.grad.fill(1)
         bounds = self._bounds("grad", wanted)
-        if asked.loss is None:
+        if asked.by is not None:
+            asked.by()
+        elif asked.loss is None:
             self.kernel(*self.run.args)
             self.kernel.grad(*self.run.args)
         else:
@@ -248,7 +265,10 @@ class _Launch:
         measures = []
         for index, (place, literals) in enumerate(_pairs(expectations)):
             name, got = f"{self.label}{what}[{index}]", _read(place, part)
-            if self.bounded and got.dtype.kind == "f":
+            if isinstance(literals, Oracle):
+                answer = self.answers[len(self.answers) - len(bounds) + index]
+                measures.append(measure_within(name, got, answer, 2 * np.asarray(bounds[index])))
+            elif self.bounded and got.dtype.kind == "f":
                 measures.append(measure_within(name, got, literals, bounds[index]))
             else:
                 measures.append(measure(name, got, literals, self.run.budget))
@@ -258,14 +278,25 @@ class _Launch:
         """The error bounds of what is compared, for this very run."""
         if not self.bounded:
             return []
-        places = [place for place, _ in _pairs(expectations)]
+        pairs, start = _pairs(expectations), len(self.bounds)
         if self.limits is None:
-            inspection = importlib.import_module(f"{self.qd.__name__}.inspection")
-            bounds = list(inspection.error_bounds(lambda: self.kernel(*self.run.args), of, places))
+            answers, bounds = self._enclosures(of, pairs)
         else:
-            bounds = list(self.limits[len(self.bounds) :][: len(places)])
+            bounds = list(self.limits[start:][: len(pairs)])
+            answers = [None] * len(pairs) if self.known is None else list(self.known[start:][: len(pairs)])
+        self.answers += answers
         self.bounds += bounds
         return bounds
+
+    def _enclosures(self, of: str, pairs: list[tuple[Data, Data]]) -> tuple[list[Data], list[Data]]:
+        """What the tape oracle says of what is compared, where it is asked, and the error bounds."""
+        loss = self.run.gradient.loss if of == "grad" and self.run.gradient is not None else None
+        inspection = importlib.import_module(f"{self.qd.__name__}.inspection")
+        places = [place for place, _ in pairs]
+        enclosures = inspection.enclosures(lambda: self.kernel(*self.run.args), of, places, loss)
+        asked = [isinstance(literals, Oracle) for _, literals in pairs]
+        values = [one.value if is_asked else None for one, is_asked in zip(enclosures, asked, strict=True)]
+        return values, [one.bound for one in enclosures]
 
 
 def _direction(asked: Gradient) -> tuple[Data, Data]:

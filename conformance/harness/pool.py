@@ -104,7 +104,7 @@ class _Station:
             answer = self._bounds(self.oracle, request, limit)
             if answer["outcome"] != "finished":
                 return Result(cell, Status.BROKEN, message=f"no error bounds: {self.oracle.name}: {answer['message']}")
-            request = replace(request, bounds=answer["bounds"])
+            request = replace(request, bounds=answer["bounds"], oracle=answer["oracle"])
         return judge(cell, worker.ask(request, limit), self.budgets)
 
     def _bounds(self, oracle: Subject, request: Request, limit: float) -> Record:

@@ -1,6 +1,6 @@
-"""Error bounds for several launches on one memory, and for the gradient through all of them.
+"""Values and error bounds of several launches on one memory, and of the gradient through all of them.
 
-    bounds = chained([Step(kernel, {"x": "state"}), ...], {"state": array}, {"state": adjoint})
+    answers = chained([Step(kernel, {"x": "state"}), ...], {"state": array}, {"state": adjoint})
 
 Each launch starts from the numbers, and the bounds, that the one before it left, and the record of all of them is
 walked back as one. Memory has keys, since each kernel has names of its own for its places.
@@ -26,7 +26,20 @@ from ..oracle.walker import Walker
 from .bounds import Bounds
 from .rounding import error_of
 
-__all__ = ["Step", "Written", "chained"]
+__all__ = ["Enclosure", "Step", "Written", "chained"]
+
+
+@dataclass(frozen=True)
+class Enclosure:
+    """Computed numbers, and how far each may be from the exact one.
+
+    Attributes:
+        value: in the type of the memory.
+        bound: in f64, of the same shape: |value - exact| <= bound.
+    """
+
+    value: Array
+    bound: Array
 
 
 @dataclass(frozen=True)
@@ -65,13 +78,13 @@ def chained(
     adjoints: Mapping[Hashable, Array] | None = None,
     *,
     options: RunOptions = DEFAULT,
-) -> dict[Hashable, Array]:
-    """Bounds on the error of the memory after the last launch, or of the adjoints of the memory before the first.
+) -> dict[Hashable, Enclosure]:
+    """The memory after the last launch, or the adjoints of the memory before the first, with bounds on their errors.
 
     Args:
         steps: the launches, and what the host wrote, in order; with adjoints launches alone.
         memory: what it holds before the first; it is not changed.
-        adjoints: of the memory after the last; without them the bounds are those of the memory itself.
+        adjoints: of the memory after the last; without them the answer is the memory itself.
         options: how to run.
     """
     beside: Beside = Bounds()
@@ -85,9 +98,20 @@ def chained(
             else:
                 tape += _run(step, copies, storages, beside, options)
         if adjoints is None:
-            bounds = {key: storage.read(np.arange(storage.own.size)).beside for key, storage in storages.items()}
-            return {key: bound.reshape(copies[key].shape) for key, bound in bounds.items() if bound is not None}
+            return _read(storages, {key: copies[key].shape for key in storages})
         return _walked(tape, storages, adjoints, beside)
+
+
+def _read(
+    storages: Mapping[Hashable, Storage], shapes: Mapping[Hashable, tuple[int, ...]]
+) -> dict[Hashable, Enclosure]:
+    """What memory of floats holds."""
+    numbers = {key: storage.read(np.arange(storage.own.size)) for key, storage in storages.items()}
+    return {
+        key: Enclosure(number.own.reshape(shapes[key]), number.beside.reshape(shapes[key]))
+        for key, number in numbers.items()
+        if number.beside is not None
+    }
 
 
 def _write(step: Written, copies: Mapping[Hashable, Array], storages: dict[Hashable, Storage], beside: Beside) -> None:
@@ -117,7 +141,7 @@ def _run(
 
 def _walked(
     tape: list[Record], storages: Mapping[Hashable, Storage], adjoints: Mapping[Hashable, Array], beside: Beside
-) -> dict[Hashable, Array]:
+) -> dict[Hashable, Enclosure]:
     walker = Walker(beside)
     for key, storage in storages.items():
         if key in adjoints:
@@ -125,8 +149,9 @@ def _walked(
         else:
             walker.cut(storage)
     walker.walk(tape)
-    errors: dict[Hashable, Array] = {}
+    answers: dict[Hashable, Enclosure] = {}
     for key, seeds in adjoints.items():
         number: Num = walker.of(storages[key]).read(np.arange(seeds.size))
-        errors[key] = np.broadcast_to(error_of(number), number.value.shape).reshape(seeds.shape)
-    return errors
+        error = np.broadcast_to(error_of(number), number.value.shape)
+        answers[key] = Enclosure(number.value.reshape(seeds.shape), error.reshape(seeds.shape))
+    return answers

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data.hostarrays import HostArray
+from ..error_analysis.chain import Enclosure
 from ..ir.ops import TABLE
 from ..ir.types import by_name
 from ..runtime.ir_program import IRProgram
@@ -22,12 +23,14 @@ __all__ = [
     "ARCHES",
     "Cache",
     "Capabilities",
+    "Enclosure",
     "IRProgram",
     "Probe",
     "Unavailable",
     "budget",
     "cache",
     "clear_cache",
+    "enclosures",
     "error_bounds",
     "gaps",
     "probe",
@@ -142,6 +145,16 @@ def error_bounds(run: Callable[[], object], of: str, data: Sequence[HostArray]) 
 
     An array of bounds on |computed - exact| for each of `data`, by running error analysis of what the launches do.
     """
+    return [answer.bound for answer in enclosures(run, of, data)]
+
+
+def enclosures(
+    run: Callable[[], object], of: str, data: Sequence[HostArray], loss: HostArray | None = None
+) -> list[Enclosure]:
+    """The "value", "grad" or "dual" of data that `run()` computes, by the tape oracle, with error bounds.
+
+    Gradients are those of a loss, or start from the adjoints that memory has now. Memory is as before afterwards.
+    """
     from ..gradients.tapes import nearness
 
-    return nearness.error_bounds(run, of, data)
+    return nearness.enclosures(run, of, data, loss)

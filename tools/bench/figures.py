@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-__all__ = ["Figure", "figure", "ratio"]
+__all__ = ["Figure", "figure", "geometric_mean", "ratio"]
 
 
 _TICK = 1e-12
@@ -38,6 +38,11 @@ def figure(samples: Sequence[float]) -> Figure:
     """The summary of at least one sample."""
     median = statistics.median(samples)
     return Figure(median, statistics.median(abs(s - median) for s in samples), min(samples), len(samples))
+
+
+def geometric_mean(ratios: Sequence[float]) -> float:
+    """That of at least one positive number."""
+    return statistics.geometric_mean(ratios)
 
 
 def ratio(mine: Sequence[float], theirs: Sequence[float]) -> Figure:

@@ -24,11 +24,13 @@ class Samples:
     Attributes:
         wall: seconds per call, one sample a round.
         cpu: the same of processor time.
+        outcome: what the work computed, where a row tells: of a program the loss, and the size of each gradient.
         problem: why there are none.
     """
 
     wall: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
+    outcome: dict[str, float] = field(default_factory=dict)
     problem: str = ""
 
 
@@ -79,9 +81,10 @@ def _sample(row: Row, into: Samples, worker: Worker, cache: str) -> None:
         return
     kind = "steady" if row.kind == "steady" else "cold"
     try:
-        answer = worker.ask({"row": row.name, "kind": kind, "calls": row.calls, "cache": cache})
+        answer = worker.ask({"row": row.name, "kind": kind, "calls": row.calls, "cache": cache, "size": row.size})
     except WorkerError as error:
         into.problem = str(error)
         return
     into.wall.append(float(answer["wall"]))
     into.cpu.append(float(answer["cpu"]))
+    into.outcome = answer.get("outcome", {})

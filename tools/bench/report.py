@@ -16,13 +16,14 @@ from rich.table import Table
 from adstack.conformance.harness.records import Record
 from adstack.conformance.report.summary import machine
 
-from .figures import Figure, figure, ratio
+from .figures import Figure, figure, geometric_mean, ratio
 from .measure import Samples
 from .rows import Row
 from .subjects import Subject
 
 __all__ = ["Run", "commit", "quantity"]
 
+_ITERATIONS: Final = {"steady": "later iterations", "cold": "first iterations"}
 _CLONE: Final = Path(__file__).resolve().parents[2]
 
 
@@ -53,6 +54,7 @@ class Run:
             "load": list(self.load),
             "subjects": [subject.record() for subject in self.subjects],
             "rows": [self._row(row) for row in self.rows],
+            "programs": self.means(),
         }
 
     def _row(self, row: Row) -> Record:
@@ -60,6 +62,7 @@ class Run:
             "name": row.name,
             "title": row.title,
             "kind": row.kind,
+            **({"size": row.size} if row.size else {}),
             "results": {s.name: self._result(row, s) for s in self.subjects},
         }
 
@@ -71,6 +74,8 @@ class Run:
             "wall": figure(samples.wall).record(),
             "samples": [float(f"{s:.4g}") for s in samples.wall],
         }
+        if samples.outcome:
+            result["outcome"] = samples.outcome
         found, of_cpu = self.ratio(row, subject), self.ratio(row, subject, cpu=True)
         if found is not None:
             result["ratio"] = found.record()
@@ -85,6 +90,18 @@ class Run:
         if other is self.subjects[0] or mine.problem or theirs.problem:
             return None
         return ratio(mine.cpu, theirs.cpu) if cpu else ratio(mine.wall, theirs.wall)
+
+    def means(self) -> Record:
+        """Of the programs' ratios: the geometric mean and how many there are, by kind of row and peer."""
+        means: Record = {}
+        for kind in dict.fromkeys(row.kind for row in self.rows if row.size):
+            for other in self.subjects[1:]:
+                figures = [self.ratio(row, other) for row in self.rows if row.size and row.kind == kind]
+                ratios = [one.median for one in figures if one is not None]
+                if ratios:
+                    mean = {"ratio": float(f"{geometric_mean(ratios):.4g}"), "count": len(ratios)}
+                    means.setdefault(kind, {})[other.name] = mean
+        return means
 
     @property
     def failed(self) -> bool:
@@ -105,6 +122,10 @@ class Run:
         for row in self.rows:
             table.add_row(row.name, *(self._time(row, s) for s in self.subjects), *self._ratios(row))
         out.print(table)
+        for kind, peers in self.means().items():
+            for name, mean in peers.items():
+                words = f"programs, {_ITERATIONS[kind]}: ours / {name}, geometric mean of {mean['count']}"
+                out.print(f"{words}: {mean['ratio']:.3f}", markup=False)
         for text in self._problems():
             out.print(text, markup=False)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
+
+from adstack.conformance.harness.programs import NAMES, title
 
 __all__ = ["DEFAULT", "ROWS", "Row", "chosen"]
 
@@ -21,12 +23,23 @@ class Row:
         kind: "steady": calls in a process that has made them before. "cold": one call, the first in a process of its
             own, nothing compiled on disk. "cached": the same, with the disk holding what an earlier process compiled.
         calls: calls that are timed together.
+        size: of a program of `conformance/programs`: "reduced" or "full"; empty for other rows.
     """
 
     name: str
     title: str
     kind: Kind = "steady"
     calls: int = 1
+    size: str = ""
+
+
+def _programs() -> list[Row]:
+    """The first iteration of each program, and later ones."""
+    later = [Row(f"program-{name}", f"later iterations: {title(name)}", calls=3, size="full") for name in NAMES]
+    return later + [
+        Row(f"first-{row.name}", f"first iteration: {title(name)}", "cold", size="full")
+        for name, row in zip(NAMES, later, strict=True)
+    ]
 
 
 _ROWS: Final = (
@@ -51,14 +64,17 @@ _ROWS: Final = (
     Row("gradient-many-16", "first gradient of a loop that carries 16 variables, after a call", "cold"),
     Row("gradient-many-64", "first gradient of a loop that carries 64 variables, after a call", "cold"),
     Row("gradient-many-256", "first gradient of a loop that carries 256 variables, after a call", "cold"),
+    *_programs(),
 )
 ROWS: Final = {row.name: row for row in _ROWS}
-DEFAULT: Final = tuple(name for name in ROWS if name not in ("many1024", "gradient-many-256"))
+DEFAULT: Final = tuple(
+    name for name, row in ROWS.items() if not row.size and name not in ("many1024", "gradient-many-256")
+)
 
 
-def chosen(names: Sequence[str]) -> list[Row]:
-    """The rows of these names, in the table's order; KeyError if there is no such row."""
+def chosen(names: Sequence[str], size: str = "full") -> list[Row]:
+    """The rows of these names, in the table's order, programs of that size; KeyError if there is no such row."""
     unknown = [name for name in names if name not in ROWS]
     if unknown:
         raise KeyError(unknown[0])
-    return [row for row in _ROWS if row.name in names]
+    return [replace(row, size=row.size and size) for row in _ROWS if row.name in names]

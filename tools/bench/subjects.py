@@ -1,12 +1,10 @@
 """Who can be measured: adstack's compiled backends, and peers in their own environments.
 
-A peer's interpreter is the one given with `--python quadrants=PATH`, else that of the environment variable
-ADSTACK_PYTHON_QUADRANTS, else this one.
+`environments.py` says which interpreter a peer is installed for.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,11 +14,11 @@ from typing import Final
 from adstack import inspection
 from adstack.conformance.harness.records import Record
 
+from .environments import interpreter
 from .workers import Worker, WorkerError
 
-__all__ = ["PEERS", "Subject", "compiled_backends", "mine", "peer"]
+__all__ = ["Subject", "compiled_backends", "mine", "peer"]
 
-PEERS: Final = ("quadrants", "taichi", "jax")
 _RUNNERS: Final = Path(__file__).resolve().parent / "runners"
 
 
@@ -66,9 +64,9 @@ def mine(arch: str) -> Subject:
     return _asked("adstack", arch, sys.executable, ("language.py", "adstack", arch))
 
 
-def peer(name: str, arch: str, pythons: Mapping[str, str]) -> Subject:
-    """A peer on the arch that adstack calls so."""
-    python = pythons.get(name) or os.environ.get(f"ADSTACK_PYTHON_{name.upper()}") or sys.executable
+def peer(name: str, arch: str, pythons: Mapping[str, str], folder: Path) -> Subject:
+    """A peer on the arch that adstack calls so; `folder` may have an environment for it."""
+    python = interpreter(name, pythons, folder)
     runner = "jax_scan.py" if name == "jax" else "language.py"
     return _asked(name, arch, python, (runner, name, arch))
 
@@ -79,6 +77,6 @@ def _asked(name: str, arch: str, python: str, program: Sequence[str]) -> Subject
         with Worker(command) as worker:
             about = worker.ask({"row": "about"})
     except WorkerError as error:
-        fix = f"python -m venv {name} && {name}/bin/pip install {name}, then --python {name}={name}/bin/python"
+        fix = f"--install, or --python {name}=PATH with the interpreter that {name} is installed for"
         return Subject(name, arch, command, reason=str(error), fix=fix)
     return Subject(name, arch, command, str(about["version"]), str(about["python"]))

@@ -149,7 +149,8 @@ def test_a_wrong_gradient_is_not_a_wrong_value(mode, part, tmp_path):
 
 DOT = """
 import sys, types
-bounds = types.SimpleNamespace(error_bounds=lambda run, of, places: [np.full(3, BOUND)] * len(places))
+enclosure = types.SimpleNamespace(value=np.zeros(3), bound=np.full(3, BOUND))
+bounds = types.SimpleNamespace(enclosures=lambda run, of, places, loss: [enclosure] * len(places))
 sys.modules["plainlanguage.inspection"] = bounds
 x, y = qd.field(qd.f32, 3), qd.field(qd.f32, 3)
 for place in (x, y):

@@ -19,11 +19,15 @@ def test_one_launch_has_the_bounds_that_it_has_alone(seed: int) -> None:
     names = {name: ("memory of", name) for name in buffers}
     memory = {names[name]: buffer for name, buffer in buffers.items()}
     values = chained([Step(kernel, names)], memory)
-    for name, alone in bound(kernel, buffers).bounds.items():
-        assert np.array_equal(values[names[name]], alone)
+    once = bound(kernel, buffers)
+    for name, alone in once.bounds.items():
+        assert np.array_equal(values[names[name]].value, once.values[name])
+        assert np.array_equal(values[names[name]].bound, alone)
     found = chained([Step(kernel, names)], memory, {names[name]: given for name, given in adjoints.items()})
-    for name, alone in gradient_bound(kernel, buffers, (), adjoints).bounds.items():
-        assert np.array_equal(found[names[name]], alone)
+    once = gradient_bound(kernel, buffers, (), adjoints)
+    for name, alone in once.bounds.items():
+        assert np.array_equal(found[names[name]].value, once.values[name])
+        assert np.array_equal(found[names[name]].bound, alone)
 
 
 def test_memory_is_left_alone() -> None:
@@ -39,11 +43,11 @@ def test_what_the_host_writes_between_launches_is_exact() -> None:
     kernel = kernel_of(wrap(SQUARES))
     memory = {"x": np.array([0.1, 0.7, 1.3])}
     launch, first, last = Step(kernel, {"x": "x"}), np.array([0]), np.array([2])
-    found = chained([launch, Written("x", first, np.array([1.0]))], memory)["x"]
+    found = chained([launch, Written("x", first, np.array([1.0]))], memory)["x"].bound
     assert found[0] == 0
     assert (found[1:] > 0).all()
-    late = chained([launch, Written("x", last, np.array([0.1])), launch], memory)["x"]
-    early = chained([Written("x", last, np.array([0.1])), launch], memory)["x"]
+    late = chained([launch, Written("x", last, np.array([0.1])), launch], memory)["x"].bound
+    early = chained([Written("x", last, np.array([0.1])), launch], memory)["x"].bound
     assert late[2] == early[2] > 0
 
 

@@ -23,7 +23,7 @@ def documented(module: str) -> list[str]:
     return [name for row in table.splitlines() for name in re.findall(r"`(\w+)`", row.split("|")[1])]
 
 
-@pytest.mark.parametrize(("name", "module"), [("qd", qd), ("qd.ad", qd.ad)])
+@pytest.mark.parametrize(("name", "module"), [("qd", qd), ("qd.ad", qd.ad), ("qd.profiler", qd.profiler)])
 def test_the_public_names_are_the_documented_ones(name, module):
     names = documented(name)
     assert sorted(names) == sorted(module.__all__)
@@ -33,7 +33,7 @@ def test_the_public_names_are_the_documented_ones(name, module):
     assert all(hasattr(module, one) for one in names)
 
 
-@pytest.mark.parametrize("name", ["errors", "ir", "ir.structure", "runtime", "interpreter", "inspection"])
+@pytest.mark.parametrize("name", ["errors", "ir", "ir.structure", "runtime", "interpreter", "inspection", "profiler"])
 def test_submodules_are_not_listed_and_can_be_imported(name):
     assert importlib.import_module(f"adstack.{name}").__name__ == f"adstack.{name}"
     assert name not in dir(qd)

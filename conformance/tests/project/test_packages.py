@@ -24,10 +24,11 @@ FOLDERS = {name: ROOT / folder for name, folder in SETUPTOOLS["package-dir"].ite
 ROOMS = {
     "reference": {
         *("ir", "analysis", "transforms", "autodiff", "sizing", "interpreter", "runtime", "values", "data", "frontend"),
-        *("launch", "gradients", "kernels", "oracle", "error_analysis", "ad", "inspection", "spec"),
+        *("launch", "gradients", "kernels", "oracle", "error_analysis", "ad", "inspection", "profiler"),
+        "spec",
     },
     "backends": {"shared", "hostcall", "codegen_llvm", "codegen_spirv", "cpu", "cuda", "amdgpu", "vulkan", "metal"},
-    "conformance": {"cases", "harness", "subjects", "fuzz", "report", "results", "tests"},
+    "conformance": {"cases", "harness", "programs", "subjects", "fuzz", "report", "results", "tests"},
     "tools": {"accuracy", "bench", "device", "mutation", "terminal"},
 }
 

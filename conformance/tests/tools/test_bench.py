@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from adstack.tools.bench import environments, runners, subjects, workers
 from adstack.tools.bench import measure as measuring
-from adstack.tools.bench import runners, subjects, workers
 from adstack.tools.bench.command import bench
-from adstack.tools.bench.figures import figure, ratio
+from adstack.tools.bench.figures import figure, geometric_mean, ratio
 from adstack.tools.bench.measure import measure
 from adstack.tools.bench.report import Run, commit, quantity
 from adstack.tools.bench.rows import DEFAULT, ROWS, Row, chosen
@@ -68,6 +68,10 @@ def test_ratios_are_of_samples_of_one_round():
 
 def test_the_least_ratio_is_that_of_the_least_samples():
     assert ratio([3.0, 1.0], [2.0, 4.0]).least == 0.5
+
+
+def test_the_geometric_mean_of_a_ratio_and_its_inverse_is_one():
+    assert geometric_mean([4.0, 0.25]) == pytest.approx(1.0, rel=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -196,17 +200,35 @@ def test_an_unavailable_subject_is_never_started(tmp_path: Path):
 
 
 def test_a_peer_that_is_not_installed_says_how_to_install_it():
-    found = subjects.peer("quadrants", "cpu", {"quadrants": sys.executable})
+    found = subjects.peer("quadrants", "cpu", {"quadrants": sys.executable}, Path("/nowhere"))
     assert not found.is_available
     assert "No module named 'quadrants'" in found.reason
-    assert "pip install quadrants" in found.fix
+    assert "--install" in found.fix
     assert "--python quadrants=" in found.fix
 
 
 def test_the_environment_names_interpreters(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ADSTACK_PYTHON_JAX", "/nowhere/python")
-    assert subjects.peer("jax", "cpu", {}).command[0] == "/nowhere/python"
-    assert subjects.peer("jax", "cpu", {"jax": "/elsewhere/python"}).command[0] == "/elsewhere/python"
+    assert subjects.peer("jax", "cpu", {}, Path("/nowhere")).command[0] == "/nowhere/python"
+    named = subjects.peer("jax", "cpu", {"jax": "/elsewhere/python"}, Path("/nowhere"))
+    assert named.command[0] == "/elsewhere/python"
+
+
+def test_an_environment_in_the_folder_of_peers_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("ADSTACK_PYTHON_TAICHI", raising=False)
+    assert environments.interpreter("taichi", {}, tmp_path) == sys.executable
+    monkeypatch.setitem(environments.PEERS, "taichi", ("pip",))  # which every environment has
+    environments.install(["taichi"], tmp_path)
+    python = environments.interpreter("taichi", {}, tmp_path)
+    assert Path(python).is_relative_to(tmp_path)
+    assert subprocess.run([python, "-c", ""], check=False).returncode == 0
+    assert environments.interpreter("taichi", {"taichi": "/elsewhere/python"}, tmp_path) == "/elsewhere/python"
+
+
+def test_what_cannot_be_installed_is_an_error_in_the_installers_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(environments.PEERS, "taichi", ("--no-such-option",))
+    with pytest.raises(environments.EnvironmentFailedError, match="no-such-option"):
+        environments.install(["taichi"], tmp_path)
 
 
 # ---- runners
@@ -224,7 +246,9 @@ SLOW = ("recurrence", "recurrence-reverse", "gather")
 """Steady rows that are too much for an interpreter."""
 
 
-@pytest.mark.parametrize("row", [name for name, row in ROWS.items() if row.kind == "steady" and name not in SLOW])
+@pytest.mark.parametrize(
+    "row", [name for name, row in ROWS.items() if row.kind == "steady" and not row.size and name not in SLOW]
+)
 def test_the_language_runner_times_every_row_on_the_reference(row: str):
     with Worker(subjects.mine("reference").command) as worker:
         answer = worker.ask({"row": row, "kind": "steady", "calls": 2, "cache": ""})
@@ -239,11 +263,31 @@ def test_the_language_runner_times_cold_rows_on_the_best_backend(row: str):
     assert answer["wall"] > 0
 
 
+@pytest.mark.parametrize("kind", ["steady", "cold"])
+def test_the_language_runner_times_programs(kind: str):
+    (arch, *_) = (*compiled_backends(), "reference")
+    with Worker(subjects.mine(arch).command) as worker:
+        row = "program-charges" if kind == "steady" else "first-program-charges"
+        answer = worker.ask({"row": row, "kind": kind, "calls": 1, "cache": "", "size": "reduced"})
+    assert answer["wall"] > 0
+    assert ("outcome" in answer) == (kind == "cold")
+    if kind == "cold":
+        assert answer["outcome"]["loss"] > 0
+        assert answer["outcome"]["strength"] > 0
+
+
+def test_programs_have_the_size_that_is_asked_for():
+    assert {row.size for row in chosen(["nop", "program-wave"], "reduced")} == {"", "reduced"}
+    assert {row.size for row in chosen([name for name in ROWS if "program" in name])} == {"full"}
+    assert not any("program" in name for name in DEFAULT)
+
+
 @pytest.mark.parametrize("module", ["language", "jax_scan"])
 def test_runners_know_every_row(module: str):
-    """But those that have no meaning in JAX."""
+    """But those that have no meaning in JAX, and the programs, which are files of their own."""
     runner = importlib.import_module(f"adstack.tools.bench.runners.{module}")
-    elsewhere = {"tape", "element-read", "element-write", "first-cached"} if module == "jax_scan" else set()
+    elsewhere = {name for name, row in ROWS.items() if row.size}
+    elsewhere |= {"tape", "element-read", "element-write", "first-cached"} if module == "jax_scan" else set()
     known = {name for name in ROWS if name in runner.ROWS or name.startswith(("many", runner.MANY_GRADIENT))}
     assert known == set(ROWS) - elsewhere
     assert known >= runner.ROWS.keys()
@@ -304,6 +348,21 @@ def test_the_report_holds_figures_ratios_and_reasons(tmp_path: Path):
     assert record["machine"]["cores"] >= 1
 
 
+def test_programs_have_a_geometric_mean_by_kind_and_peer(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    a, b = _fake(tmp_path, "adstack", 1.0), _fake(tmp_path, "quadrants", 4.0)
+    rows = [
+        Row("nop", ""),
+        Row("p", "", size="full"),
+        Row("refused", "", size="full"),
+        Row("q", "", "cold", size="full"),
+    ]
+    run = Run("cpu", rows, [a, b], measure(rows, [a, b], 2))
+    one = {"quadrants": {"ratio": 0.25, "count": 1}}
+    assert run.record()["programs"] == {"steady": one, "cold": one}
+    run.show(console())
+    assert "later iterations: ours / quadrants, geometric mean of 1: 0.250" in capsys.readouterr().out
+
+
 def test_the_report_names_the_commit_and_whether_files_differ_from_it(tmp_path: Path):
     git = ("git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b")
     assert commit(tmp_path) == ""
@@ -337,7 +396,7 @@ def test_the_command_measures_and_writes(tmp_path: Path):
         assert CliRunner().invoke(bench, ["--rows", "nop"]).exit_code == 2
         return
     file = tmp_path / "new" / "bench.json"
-    done = CliRunner().invoke(bench, ["--rows", "nop,element-read", "--rounds", "2", "--json", str(file)])
+    done = CliRunner().invoke(bench, ["--rows", "n[!a]p,element-r*", "--rounds", "2", "--json", str(file)])
     assert done.exit_code == 0, done.output
     (run,) = json.loads(file.read_text())[:1]
     assert [row["name"] for row in run["rows"]] == ["nop", "element-read"]

@@ -1,4 +1,4 @@
-"""How far rounding can carry what a run computes: its values, its gradients or its duals, whatever the backend."""
+"""What a run computes, by the tape oracle, and how far rounding can carry it: values, gradients or duals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...error_analysis.chain import Step, Written, chained
+from ...error_analysis.chain import Enclosure, Step, Written, chained
 from ...ir.structure import Kernel
 from ...launch.arguments import Call
 from ...launch.specialisation import Specialisation
@@ -19,17 +19,18 @@ from ..events import Event, HostWrites, Launch
 from ..memory.undo import identity
 from ..modes.companions import companions
 
-__all__ = ["error_bounds", "value_bound"]
+__all__ = ["enclosures", "value_bound"]
 
 
-def error_bounds(run: Callable[[], Any], of: str, data: Sequence[Any]) -> list[Array]:
-    """Bounds on |computed - exact| for what `run()` makes of fields or ndarrays; memory is as before afterwards.
+def enclosures(run: Callable[[], Any], of: str, data: Sequence[Any], loss: Any = None) -> list[Enclosure]:
+    """What `run()` makes of fields or ndarrays, with bounds on |computed - exact|; memory is as before afterwards.
 
     Args:
         run: launches kernels; what the host does between launches must not write.
         of: "value": what the data holds afterwards; "grad": its gradients, propagated back through all launches from
             those that it has now; "dual": its duals, from those that it has now.
         data: fields or ndarrays.
+        loss: what is differentiated, with an adjoint of 1; the others' are 0, whatever memory holds.
     """
     watch = _Watch(of)
     try:
@@ -37,10 +38,9 @@ def error_bounds(run: Callable[[], Any], of: str, data: Sequence[Any]) -> list[A
             run()
     finally:
         watch.restore()
-    bounds = watch.bounds()
-    parts = [one if of == "value" else getattr(one, of) for one in data]
-    unknown = np.zeros(())
-    return [np.broadcast_to(bounds.get(identity(part.buffer), unknown), part.buffer.shape) for part in parts]
+    answers = watch.answers(None if loss is None else identity(loss.grad.buffer))
+    parts = [one.buffer if of == "value" else getattr(one, of).buffer for one in data]
+    return [answers.get(identity(part)) or Enclosure(part.read(), np.zeros(part.shape)) for part in parts]
 
 
 def value_bound(events: Sequence[Event], memory: Hashable) -> tuple[float, list[tuple[Buffer, Array]]]:
@@ -61,7 +61,8 @@ def value_bound(events: Sequence[Event], memory: Hashable) -> tuple[float, list[
         watch.host()
     finally:
         watch.restore()
-    return float(np.max(watch.bounds().get(memory, np.zeros(1)))), list(watch.memory.values())
+    answer = watch.answers().get(memory)
+    return 0.0 if answer is None else float(np.max(answer.bound)), list(watch.memory.values())
 
 
 class _Watch:
@@ -136,14 +137,16 @@ class _Watch:
         for buffer, contents in self.memory.values():
             buffer.write(contents)
 
-    def bounds(self) -> dict[Hashable, Array]:
-        """By the identity of the buffers of values, gradients or duals."""
+    def answers(self, loss: Hashable = None) -> dict[Hashable, Enclosure]:
+        """By the identity of the buffers of values, gradients or duals; with a loss only its adjoint is not 0."""
         contents = {key: kept for key, (_, kept) in self.memory.items()}
         if self.of != "grad":
             return chained(self.steps, contents)
         adjoints = {key: contents[grad] for key, grad in self.gradients.items()}
-        bounds = chained(self.steps, contents, adjoints)
-        return {self.gradients[key]: bound for key, bound in bounds.items()}
+        if loss is not None:
+            adjoints = {key: np.full_like(one, self.gradients[key] == loss) for key, one in adjoints.items()}
+        answers = chained(self.steps, contents, adjoints)
+        return {self.gradients[key]: answer for key, answer in answers.items()}
 
 
 def _buffer(made: Specialisation, call: Call, name: str) -> Any:

@@ -1,8 +1,9 @@
 """The rows in the kernel language: `python language.py MODULE ARCH`, for any module that speaks it.
 
-Reads one request a line from standard input, `{"row": ..., "kind": ..., "calls": ..., "cache": ...}`, and answers each
-with a line, `{"wall": seconds per call, "cpu": the same of processor time}` or `{"error": why}`. The row "about" asks
-who answers.
+Reads one request a line from standard input, `{"row": ..., "kind": ..., "calls": ..., "cache": ..., "size": ...}`, and
+answers each with a line, `{"wall": seconds per call, "cpu": the same of processor time}` or `{"error": why}`. The row
+"about" asks who answers. Rows with a size are iterations of a program of `conformance/programs`; of the first
+one there is an "outcome" too: the loss, and the size of each gradient.
 The first request for a row prepares it and makes as many calls, untimed; of rows of the kind "cold" it is the first
 call that is timed.
 """
@@ -34,6 +35,7 @@ THREADS = 65536
 STEPS = 64
 MANY_THREADS = 1024
 MANY_GRADIENT = "gradient-many-"
+PROGRAMS = Path(__file__).resolve().parents[3] / "conformance" / "harness" / "programs.py"
 
 
 def _nop(qd: Language) -> Work:
@@ -190,18 +192,42 @@ def _many(qd: Language, count: int, **options: bool) -> Work:
     folder = tempfile.mkdtemp(prefix="many")
     path = Path(folder, f"many{count}.py")
     path.write_text(MANY.format(threads=MANY_THREADS, start=start, steps=steps, total=total))
+    forward, y = _module(path).make(qd, options)
+    work: Work = _gradient(qd, forward, y) if options else forward
+    return work
+
+
+def _module(path: Path) -> Any:
+    """A file, as a module."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    forward, y = module.make(qd, options)
-    work: Work = _gradient(qd, forward, y) if options else forward
-    return work
+    return module
 
 
-def prepare(qd: Language, row: str) -> Work:
+class Iteration:
+    """An iteration of an optimisation: the loss, its gradient, and what is made of it."""
+
+    def __init__(self, qd: Language, name: str, size: str) -> None:
+        self.program = _module(PROGRAMS).make(name, qd, size)
+        self.loss = 0.0
+
+    def __call__(self) -> None:
+        self.loss = float(self.program.differentiate())
+        self.program.update()
+
+    def outcome(self) -> dict[str, float]:
+        """The loss, and the euclidean norms of the gradients."""
+        gradients = {name: place.grad.to_numpy().astype(np.float64) for name, place in self.program.inputs.items()}
+        return {"loss": self.loss, **{name: float(np.linalg.norm(one)) for name, one in gradients.items()}}
+
+
+def prepare(qd: Language, row: str, size: str = "") -> Work:
     """The work of a row; KeyError if there is no such row."""
+    if size:
+        return Iteration(qd, row.rpartition("program-")[2], size)
     if row.startswith("many"):
         return _many(qd, int(row.removeprefix("many")))
     if row.startswith(MANY_GRADIENT):
@@ -252,11 +278,13 @@ class Runner:
             self.qd.init(arch=getattr(self.qd, self.arch), **self.options(request.get("cache") or ""))
         cold = request["kind"] == "cold"
         if row not in self.ready:
-            self.ready[row] = prepare(self.qd, row)
+            self.ready[row] = prepare(self.qd, row, request.get("size", ""))
             self.qd.sync()
             if not cold:
                 timed(self.ready[row], self.qd.sync, request["calls"])
-        return timed(self.ready[row], self.qd.sync, request["calls"])
+        work = self.ready[row]
+        times = timed(work, self.qd.sync, request["calls"])
+        return {**times, "outcome": work.outcome()} if cold and isinstance(work, Iteration) else times
 
     def about(self) -> Record:
         version = self.qd.__version__
