@@ -179,7 +179,7 @@ class Program:
         step = self.steps[at]
         assert step is not None
         assert step.mode is not None
-        step.mode.go_on(with_arrays(self.call(at), self._keeping.beside(step)), limit)
+        step.mode.go_on(with_arrays(self.call(at), self._keeping.beside[at]), limit)
 
 
 def _nobody() -> None:
