@@ -3,6 +3,7 @@
 kernel.py     kernels; oriented.py: classes whose methods are kernels; explain.py: what `kernel.explain()` says
 gradient.py   kernel.grad; reverse_shortcut.py: reverse modes served by machine code
 graph.py      calls recorded and launched together; recorded.py: what they do to each other
+followers.py  what serves calls that a tape follows
 as_graph.py   a kernel's tasks launched as one
 options.py    init, reset, sync; extensions.py: what a backend is asked for by name
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,7 +18,9 @@ from hypothesis import strategies as st
 
 import adstack as qd
 from adstack.gradients.tapes import follow
+from adstack.gradients.tapes.fallbacks import FALLBACKS
 from adstack.gradients.tapes.follow import Follow
+from adstack.gradients.tapes.run import Run
 
 N, STEPS = 5, 4
 Do = Callable[[int, float], object]
@@ -188,7 +194,7 @@ def test_followed_tapes_are_recorded_tapes_to_the_bit() -> None:
     @settings(max_examples=150, deadline=None)
     @given(st.lists(SCRIPTS, min_size=1, max_size=3), ORDERS)
     def compare(scripts: list[list[tuple[str, int]]], order: list[tuple[int, int, int]]) -> None:
-        follow._LEARNED.__init__()
+        follow._LEARNED.begin(0)
         for which, seed, fails in order:
             script = scripts[which % len(scripts)]
             with recorded_only():
@@ -196,3 +202,255 @@ def test_followed_tapes_are_recorded_tapes_to_the_bit() -> None:
             assert one.tape(script, seed, fails) == expected
 
     compare()
+
+
+def served(tape: Any) -> int:
+    """How many calls of a tape machine code has served."""
+    runs = [event for event in tape._events if isinstance(event, Run)]
+    return sum(run.end - run.first for run in runs)
+
+
+class Chain:
+    """A history in one field, one kernel a step, with a number that is not the same each time."""
+
+    def __init__(self, steps: int = 20) -> None:
+        self.steps = steps
+        x = self.x = qd.field(qd.f64, shape=(steps + 1, N), needs_grad=True)
+        loss = self.loss = qd.field(qd.f64, shape=(), needs_grad=True)
+
+        @qd.kernel
+        def step(t: qd.i32, c: qd.f64):
+            for i in range(N):
+                x[t + 1, i] = c * x[t, i] * x[t, i]
+
+        @qd.kernel
+        def total():
+            for i in range(N):
+                loss[None] += x[steps, i]
+
+        self.step, self.total = step, total
+        x.fill(1.0)
+
+    def tape(self, c: float = 1.0, steps: int | None = None) -> Any:
+        with qd.ad.Tape(self.loss) as tape:
+            for t in range(self.steps if steps is None else steps):
+                self.step(t, c)
+            self.total()
+        return tape
+
+
+def test_from_the_second_tape_on_machine_code_serves_the_calls_with_the_numbers_that_they_have() -> None:
+    chain = Chain(2)
+    counts = [served(chain.tape(c)) for c in (1.0, 0.5, 2.0)]
+    assert counts == [0, 3, 3]
+    assert chain.x.grad.to_numpy()[0].tolist() == [2.0**3 * 4] * N
+    assert [args for _, args in chain.tape(0.25).calls] == [(0, 0.25), (1, 0.25), ()]
+
+
+def test_a_tape_that_is_followed_takes_few_calls_of_python() -> None:
+    chain, count = Chain(400), [0]
+    for _ in range(3):
+        chain.tape()
+
+    def seen(frame: object, event: str, argument: object) -> None:
+        count[0] += event == "call"
+
+    sys.setprofile(seen)
+    try:
+        chain.tape()
+    finally:
+        sys.setprofile(None)
+    assert count[0] <= 3 * 401
+
+
+def test_a_tape_that_is_shorter_or_longer_is_followed_as_far_as_it_is_known() -> None:
+    chain = Chain(8)
+    chain.tape()
+    counts = [served(chain.tape(0.5, steps)) for steps in (4, 4, 8, 6, 4, 6)]
+    assert counts == [4, 5, 9, 7, 5, 7]
+
+
+def test_numbers_that_a_followed_tape_was_called_with_stay_when_it_is_followed_again() -> None:
+    chain = Chain(2)
+    chain.tape()
+    tape = chain.tape(0.5)
+    chain.tape(0.25)
+    assert [args for _, args in tape.calls] == [(0, 0.5), (1, 0.5), ()]
+
+
+def test_arrays_that_a_tape_has_learned_with_go_when_their_owner_lets_go_of_them() -> None:
+    chain = Chain(1)
+
+    @qd.kernel
+    def scale(v: qd.types.ndarray()):
+        for i in range(N):
+            chain.x[0, i] = 2 * v[i]
+
+    def once() -> weakref.ReferenceType[Any]:
+        v = qd.ndarray(qd.f64, shape=N, needs_grad=True)
+        for _ in range(2):
+            with qd.ad.Tape(chain.loss) as tape:
+                scale(v)
+                chain.step(0, 1.0)
+                chain.total()
+        assert served(tape) == 3
+        return weakref.ref(v.buffer)
+
+    buffer = once()
+    gc.collect()
+    assert buffer() is None
+    once()
+
+
+def test_a_gradient_that_is_placed_later_is_seen() -> None:
+    x = qd.field(qd.f64, shape=N)
+    loss = qd.field(qd.f64, shape=(), needs_grad=True)
+
+    @qd.kernel
+    def total():
+        for i in x:
+            loss[None] += 3 * x[i]
+
+    def tape() -> None:
+        with qd.ad.Tape(loss):
+            total()
+
+    tape()
+    tape()
+    qd.root.dense(qd.i, N).place(x.grad)
+    tape()
+    assert x.grad.to_numpy().tolist() == [3.0] * N
+
+
+def test_an_attribute_that_was_baked_in_and_changes_is_seen() -> None:
+    @qd.data_oriented
+    class Model:
+        def __init__(self) -> None:
+            self.factor = 2.0
+            self.x = qd.field(qd.f64, shape=(), needs_grad=True)
+            self.loss = qd.field(qd.f64, shape=(), needs_grad=True)
+
+        @qd.kernel
+        def total(self):
+            self.loss[None] += self.factor * self.x[None]
+
+    model, gradients = Model(), []
+    for factor in (2.0, 2.0, 5.0, 5.0, 2.0):
+        model.factor = factor
+        with qd.ad.Tape(model.loss):
+            model.total()
+        gradients.append(model.x.grad[None])
+    assert gradients == [2.0, 2.0, 5.0, 5.0, 2.0]
+
+
+def test_a_field_whose_memory_numpy_gets_is_recorded_from_then_on() -> None:
+    chain = Chain(2)
+    chain.tape()
+    view = chain.x.to_numpy(copy=False)
+    with qd.ad.Tape(chain.loss) as tape:
+        chain.step(0, 1.0)
+        view[0] = 3.0
+        chain.step(1, 1.0)
+        chain.total()
+    assert served(tape) == 0
+    assert chain.x.grad.to_numpy()[0].tolist() == [4.0] * N  # of the values that the first launch found
+
+
+def test_a_launch_outside_is_known_to_have_been_overwritten_by_a_tape() -> None:
+    chain = Chain(2)
+    chain.tape()
+    chain.step(1, 1.0)
+    chain.x.grad.fill(1.0)
+    chain.step(0, 1.0)
+    chain.tape(0.5)  # writes x[1], which the launch needs
+    with pytest.raises(qd.AdstackDataAccessError):
+        chain.step.grad(1, 1.0)
+
+
+def test_another_threads_write_is_from_outside() -> None:
+    chain = Chain(2)
+    chain.tape()
+    with qd.ad.Tape(chain.loss) as tape:
+        chain.step(0, 1.0)
+        thread = threading.Thread(target=lambda: chain.x.__setitem__((1, 0), 3.0))
+        thread.start()
+        thread.join()
+        chain.step(1, 1.0)
+        chain.total()
+    assert served(tape) == 3
+    assert chain.x.grad.to_numpy()[:2].tolist() == [[0.0, *[4.0] * (N - 1)], [6.0, *[0.0] * (N - 1)]]
+
+
+def test_two_threads_with_tapes_get_the_gradients_of_their_own() -> None:
+    chains, done = [Chain(30) for _ in range(2)], []
+
+    def work(chain: Chain) -> None:
+        for _ in range(30):
+            chain.tape(0.5)
+        done.append(chain.x.grad.to_numpy()[30 - 1].tolist())
+
+    threads = [threading.Thread(target=work, args=(chain,)) for chain in chains]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with recorded_only():
+        chains[0].tape(0.5)
+    assert done == [chains[0].x.grad.to_numpy()[30 - 1].tolist()] * 2
+
+
+def iterated(limit: int) -> list[float]:
+    """Gradients of long loops in a tape that is followed, with a limit on the heap."""
+    qd.init(arch="cpu", default_fp=qd.f64, cpu_max_num_threads=1, ad_stack_heap_limit=limit)
+    x = qd.field(qd.f64, shape=N, needs_grad=True)
+    loss = qd.field(qd.f64, shape=(), needs_grad=True)
+
+    @qd.kernel
+    def iterate(n: qd.i32):
+        for i in x:
+            v = x[i]
+            for _ in range(n):
+                v = qd.sin(v) * 1.1 + v * v * 0.1
+            loss[None] += v
+
+    x.fill(0.5)
+    for _ in range(3):
+        with qd.ad.Tape(loss) as tape:
+            iterate(2000)
+            iterate(3000)
+    assert served(tape) == 2
+    gradients: list[float] = x.grad.to_numpy().tolist()
+    return gradients
+
+
+def test_adstacks_without_room_are_checkpointed() -> None:
+    assert iterated(4096) == iterated(0)
+
+
+def test_memory_stays_as_it_is_over_many_tapes() -> None:
+    resource = pytest.importorskip("resource")
+    chain = Chain(1)
+    sizes = []
+    for _ in range(4):
+        for _ in range(1000):
+            chain.tape()
+        sizes.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    assert sizes[-1] - sizes[1] < 1024  # KiB
+
+
+def test_reasons_for_calls_that_are_not_followed_are_counted() -> None:
+    loss = qd.field(qd.f64, shape=(), needs_grad=True)
+
+    @qd.kernel
+    def one() -> qd.f64:
+        return 1.0
+
+    @qd.kernel
+    def total():
+        loss[None] += 1.0
+
+    before = FALLBACKS["returns"]
+    with qd.ad.Tape(loss):
+        one()
+        total()
+    assert FALLBACKS["returns"] == before + 1

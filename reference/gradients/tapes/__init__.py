@@ -4,6 +4,10 @@ tape.py      Tape; inside.py: calls of functions with a gradient of their own, o
 recorded.py  how a launch is made so that it can be differentiated after memory went on
 links.py     numbers of the host that know where they came from
 losses.py    what a tape starts from; reached.py: a loss that nothing computes is an error
+follow.py    tapes that follow what earlier ones did; program.py, steps.py: what is known of that
+run.py       calls that were followed
+cleared.py   gradients of ndarrays that start from zero; kept_regions.py: what calls that are followed keep
+fallbacks.py why calls were not followed
 check.py     gradients compared with differences of the loss; nearness.py bounds how far rounding carries these
 report.py    what a tape has kept
 May import: the rest of gradients but launches and forward; launch and below.

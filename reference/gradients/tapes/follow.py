@@ -18,7 +18,7 @@ from weakref import WeakMethod, ref
 from ...errors import AdstackMemoryError
 from ...runtime.memory.blocks import Block
 from ...runtime.memory.buffers import Buffer
-from ...runtime.protocol.following import following
+from ...runtime.protocol.following import Sequenced, following
 from ...runtime.threads.guards import ASKING, GUARD
 from ...values.linked import Linked
 from ..clearing import is_another_threads
@@ -56,9 +56,14 @@ class _Learned(threading.local):
     """
 
     def __init__(self) -> None:
-        self.programs: list[Program] = []
-        self.recent: deque[int] = deque(maxlen=_MOST)
-        self.credit = _MOST
+        self.epoch = 0
+        self.begin(0)
+
+    def begin(self, epoch: int) -> None:
+        """Know nothing yet in a runtime, given by its epoch; what is known of it stays."""
+        if epoch != self.epoch or not epoch:
+            self.epoch, self.programs = epoch, list[Program]()
+            self.recent, self.credit = deque[int](maxlen=_MOST), _MOST
 
 
 _LEARNED: Final = _Learned()
@@ -79,6 +84,7 @@ class Follow:
         self.open = False
         self._program: Program | None = None
         self._objects: list[Any] = []
+        self._sequence: Sequenced | None = None
         self._first = self._at = 0
         self._trace: list[Recorded] = []
 
@@ -96,6 +102,7 @@ class Follow:
                 objects = program.objects()
                 if objects is not None:
                     self._program, self._objects, self._first = program, objects, at
+                    self._sequence = program.sequence
                     return True
         fell_back("differs")
         return False
@@ -109,7 +116,7 @@ class Follow:
         """Begin a run at the call that matched; False if gradients are another thread's."""
         program, first = self._program, self._first
         assert program is not None
-        assert program.sequence is not None
+        assert self._sequence is not None
         span = program.span(first, len(program.steps))
         if any(is_another_threads(grad) for grad in span.gradients.values()):
             return False
@@ -121,7 +128,7 @@ class Follow:
             buffer.watched().savers.insert(0, self)  # the run is over before others save what is there
         program.begin(self)
         self.open = True
-        program.sequence.begin(first)
+        self._sequence.begin(first)
         return True
 
     def cleared(self) -> list[Buffer]:
@@ -156,12 +163,12 @@ class Follow:
         program = self._program
         self.open = False
         assert program is not None
-        assert program.sequence is not None
-        end, torn = program.sequence.end()
+        assert self._sequence is not None
+        end, torn = self._sequence.end()
         for buffer in program.buffers:
             self._unsubscribe(buffer)
         run = Run(program, self._first, end, self._objects)
-        if end > self._first:
+        if end > self._first and program.alive:
             self._trace.append(run)
             self._at = end
             program.runs.add(run)
@@ -181,7 +188,8 @@ class Follow:
         trace, self._trace = self._trace, []
         if following(runtime.backend) is None or not trace:
             return
-        _LEARNED.programs = [one for one in _LEARNED.programs if one.alive and one.runtime is runtime]
+        _LEARNED.begin(runtime.epoch)
+        _LEARNED.programs = [one for one in _LEARNED.programs if one.alive]
         program = self._program
         if program is not None and program.alive and program.runtime is runtime:
             _LEARNED.programs = [program, *(one for one in _LEARNED.programs if one is not program)][:_MOST]

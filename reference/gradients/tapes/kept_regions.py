@@ -33,17 +33,21 @@ class Keeping:
     Attributes:
         memory: what is kept, and copies of memory as it was before a launch.
         kept: for each call, what it keeps: (what the user calls the memory, how many elements, bytes).
+        beside: for each call, what its reverse mode reads as memory from before the launch, by the names of places.
     """
 
     def __init__(self) -> None:
         self.memory: list[Buffer] = []
         self.kept: list[list[tuple[str, int, int]]] = []
+        self.beside: list[Mapping[str, Buffer]] = []
         self._needed: dict[int, Touched] = {}
         self._beside: dict[object, Buffer] = {}
+        self._latest: Mapping[str, Buffer] = {}
 
     def skip(self) -> None:
         """Something comes that is not followed."""
         self.kept.append([])
+        self.beside.append({})
 
     def add(self, step: Step) -> SequenceCall | None:
         """The next call; None, and nothing is added, if too much would have to be kept."""
@@ -58,6 +62,7 @@ class Keeping:
         except (MemoryError, AdstackMemoryError):
             return None
         include_all(self._needed, step.after)
+        self.beside.append({} if step.mode is None else self._latest)
         sizes = [(one, sum(end - start for start, end in ranges)) for one, ranges in regions]
         self.kept.append([(one.label, size, size * one.buffer.dtype.size) for one, size in sizes])
         return call
@@ -85,22 +90,28 @@ class Keeping:
         forward = Bound(plan.compiled.executable, tuple(call.scalars), plan.bind(call.arrays))
         if step.mode is None:
             return SequenceCall(step.follower, forward, None, saves, (), [*step.words])
-        copies = self.beside(step)
+        copies = self._copies(step, saves)
         reverse, arrays = step.mode.plan, {**call.arrays, **copies}
         bound = Bound(reverse.compiled.executable, tuple(call.scalars), reverse.bind(arrays))
         memory = {**plan.buffers, **call.arrays}
-        moves = [
-            move for alias, copy in copies.items() for move in _copied(memory[step.mode.beside[alias]], copy, saves)
-        ]
+        originals = ((memory[step.mode.beside[alias]], copy) for alias, copy in copies.items())
+        moves = [move for one, copy in originals if copy is not one for move in _copied(one, copy, saves)]
+        self._latest = copies
         return SequenceCall(step.follower, forward, bound, saves, moves, [*step.words])
 
-    def beside(self, step: Step) -> Mapping[str, Buffer]:
-        """Memory for copies of what there was before a launch, by the names of their places."""
+    def _copies(self, step: Step, saves: Sequence[Move]) -> Mapping[str, Buffer]:
+        """What a reverse mode reads instead of memory from before the launch, by the names of its places.
+
+        Memory of which the launch has overwritten nothing that is needed is still what it was.
+        """
         mode: Differentiated | None = step.mode
-        if mode is None:
-            return {}
-        memory = {**step.made.plan.buffers, **step.call.arrays}
-        return {alias: self._copy(mode, alias, memory[name]) for alias, name in mode.beside.items()}
+        assert mode is not None
+        memory, copies = {**step.made.plan.buffers, **step.call.arrays}, dict[str, Buffer]()
+        for alias, name in mode.beside.items():
+            original = memory[name]
+            changed = any(save.source is original.storage for save in saves)
+            copies[alias] = self._copy(mode, alias, original) if changed else original
+        return copies
 
     def _copy(self, mode: Differentiated, alias: str, original: Buffer) -> Buffer:
         key = id(mode), alias, original.shape

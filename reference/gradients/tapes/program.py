@@ -117,6 +117,7 @@ class Program:
     def drop(self) -> None:
         """Nobody follows it any more, and it keeps nothing."""
         self.alive, self.steps, self.buffers, self.kept = False, (), [], []
+        self.keys = ()
         self._spans, self._followers, self._keeping, self.sequence = {}, {}, Keeping(), None
 
     def objects(self) -> list[Any] | None:
@@ -178,7 +179,7 @@ class Program:
         step = self.steps[at]
         assert step is not None
         assert step.mode is not None
-        step.mode.go_on(with_arrays(self.call(at), self._keeping.beside(step)), limit)
+        step.mode.go_on(with_arrays(self.call(at), self._keeping.beside[at]), limit)
 
 
 def _nobody() -> None:

@@ -227,7 +227,7 @@ class Tape(Scoped):
             self._torn = "a launch"
         span = run.program.span(run.first, run.end)
         self._cleared.keep(span.cleared)
-        if run.first == run.end:
+        if run.first == run.end or not run.program.alive:
             return not torn
         run.note()
         run.changes = self._log.mark(run.written)

@@ -1,0 +1,147 @@
+"""Tapes that do again what an earlier one has done, that nearly do, and that do something else."""
+
+from adstack.conformance.case import Run, case
+from adstack.conformance.gradients import real
+
+TYPES = ["f32", "f64"]
+
+
+@case(rules=["grad.followed", "grad.overwritten"], dtypes=TYPES)
+def tapes_of_one_kind_have_gradients_of_their_own_numbers(qd, dtype):
+    """Three tapes of the same calls with other numbers: elements that later calls overwrite are kept in each."""
+    x, loss, slope = real(qd, dtype, 2), real(qd, dtype, ()), real(qd, dtype, (3, 2))
+
+    @qd.kernel
+    def step(c: dtype):
+        for i in x:
+            x[i] = c * x[i] * x[i]
+
+    @qd.kernel
+    def total():
+        for i in x:
+            loss[None] += x[i]
+
+    def run():
+        for k, c in enumerate((1.0, 2.0, 0.5)):
+            x[0], x[1] = 2.0, -1.0
+            with qd.ad.Tape(loss):
+                step(c)
+                step(1.0)
+                total()
+            for i in range(2):
+                slope[k, i] = x.grad[i]
+
+    # c x^2, then its square: 4 c^2 x^3
+    return Run(run, expect=[(slope, [[32.0, -4.0], [128.0, -16.0], [8.0, -1.0]]), (x, [4.0, 0.25])])
+
+
+@case(rules=["grad.followed"], dtypes=TYPES, params={"steps": [1, 2, 3]})
+def a_tape_that_is_shorter_than_the_one_before_is_its_own(qd, dtype, steps):
+    """Calls that do not come do not count, and those after them do."""
+    x, loss = real(qd, dtype, (4, 2)), real(qd, dtype, ())
+
+    @qd.kernel
+    def step(t: qd.i32):
+        for i in range(2):
+            x[t + 1, i] = 2 * x[t, i] * x[t, i]
+
+    @qd.kernel
+    def total(t: qd.i32):
+        for i in range(2):
+            loss[None] += x[t, i]
+
+    def run():
+        for count in (3, 3, steps, steps):
+            with qd.ad.Tape(loss):
+                for t in range(count):
+                    step(t)
+                total(count)
+
+    # 2 x^2 at 1/2 is 1/2 again, with a slope of 2; at 1 it grows: 1, 2, 8, 128 with slopes of 4, 8, 32
+    slopes = {1: [2.0, 4.0], 2: [4.0, 32.0], 3: [8.0, 1024.0]}[steps]
+    given = {x: [[0.5, 1.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]}
+    return Run(run, given=given, expect=[(x.grad, [slopes, [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]])])
+
+
+@case(rules=["grad.followed", "grad.overwritten"], dtypes=TYPES, params={"when": [0, 1, 2]})
+def the_host_writes_in_one_of_several_tapes(qd, dtype, when):
+    """What it writes is an input in that tape, and nothing in the others."""
+    x, loss, slope = real(qd, dtype, ()), real(qd, dtype, ()), real(qd, dtype, 3)
+
+    @qd.kernel
+    def square():
+        for _ in range(1):
+            x[None] = x[None] * x[None]
+
+    @qd.kernel
+    def total():
+        for _ in range(1):
+            loss[None] += x[None]
+
+    def run():
+        for k in range(3):
+            x[None] = 2.0
+            with qd.ad.Tape(loss):
+                square()
+                if k == when:
+                    x[None] = 3.0
+                square()
+                total()
+            slope[k] = x.grad[None]
+
+    return Run(run, expect=[(slope, [6.0 if k == when else 32.0 for k in range(3)])])
+
+
+@case(rules=["grad.followed"], dtypes=TYPES)
+def an_exception_inside_a_tape_leaves_nothing_for_the_next(qd, dtype):
+    """The second tape ends early; the third one is like the first."""
+    x, loss = real(qd, dtype, ()), real(qd, dtype, ())
+
+    @qd.kernel
+    def square():
+        for _ in range(1):
+            x[None] = x[None] * x[None]
+
+    @qd.kernel
+    def total():
+        for _ in range(1):
+            loss[None] += x[None]
+
+    def run():
+        for k in range(4):
+            x[None] = 2.0
+            try:
+                with qd.ad.Tape(loss):
+                    square()
+                    if k in (1, 2):
+                        raise KeyError(k)
+                    square()
+                    total()
+            except KeyError:
+                pass
+
+    return Run(run, expect=[(x.grad, 32.0), (x, 16.0)])
+
+
+@case(rules=["grad.followed"], dtypes=TYPES)
+def bounds_that_change_from_tape_to_tape(qd, dtype):
+    """How often a loop runs stands in memory that the host writes before each tape."""
+    x, loss, slope, n = real(qd, dtype, ()), real(qd, dtype, ()), real(qd, dtype, 4), qd.field(qd.i32, shape=())
+
+    @qd.kernel
+    def power():
+        for _ in range(1):
+            p = x[None]
+            for _ in range(n[None]):
+                p = p * x[None]
+            loss[None] += p
+
+    def run():
+        x[None] = 2.0
+        for k in range(4):
+            n[None] = k
+            with qd.ad.Tape(loss):
+                power()
+            slope[k] = x.grad[None]
+
+    return Run(run, expect=[(slope, [1.0, 4.0, 12.0, 32.0])])
