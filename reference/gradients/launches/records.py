@@ -351,7 +351,7 @@ class Records:
     @property
     def knows(self) -> bool:
         """Whether there was a launch with the arguments in question, which needs no record where there are none."""
-        return not self._takes_arguments and self._made.plan.number > 0
+        return not self.takes_arguments and self._made.plan.number > 0
 
     def number(self, record: Record | None, buffer: Buffer) -> int | None:
         """From which launch on changes of a buffer matter; None if there was none that could matter."""
