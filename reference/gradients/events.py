@@ -12,7 +12,7 @@ from ..launch.arguments import Call
 from ..launch.specialisation import Specialisation
 from ..runtime.compiler import MOST_REACHES
 from ..runtime.memory.buffers import Array, Buffer
-from ..runtime.scalar_bits import scalar_bits
+from ..runtime.memory.scalar_bits import scalar_bits
 from .memory.undo import Change, Overwritten, Rewound, Touched, identity
 from .modes.companions import accompanied, companion_memory
 from .modes.differentiated import Differentiated

@@ -6,7 +6,7 @@ from ..launch.arguments import Call
 from ..launch.specialisation import Arguments, Specialisation
 from ..runtime.graphs import Planned, captured
 from ..runtime.protocol.abilities import rebinding
-from ..runtime.scalar_bits import scalar_bits
+from ..runtime.memory.scalar_bits import scalar_bits
 from ..runtime.state import Runtime
 
 __all__ = ["launch"]

@@ -5,7 +5,7 @@ plans.py      a launch with everything resolved beforehand; sizes.py: whether de
 graphs.py     launches that a backend keeps; adstack_report.py: what a reverse program keeps on adstacks
 state.py      the one runtime in use; reference_backend.py: the interpreter as a backend
 races.py      races that launches find in debug mode; racing.py: those that are certain; assume.py
-ir_program.py IR written by hand, run on numpy arrays; scalar_bits.py: scalar arguments as kernels get them
+ir_program.py IR written by hand, run on numpy arrays
 
 memory/, protocol/, adstacks/ and threads/ stand below, in this order.
 

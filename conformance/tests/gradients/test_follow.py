@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import resource
 import sys
 import threading
 import weakref
@@ -428,7 +429,6 @@ def test_adstacks_without_room_are_checkpointed() -> None:
 
 
 def test_memory_stays_as_it_is_over_many_tapes() -> None:
-    resource = pytest.importorskip("resource")
     chain = Chain(1)
     sizes = []
     for _ in range(4):

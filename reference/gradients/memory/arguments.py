@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...runtime.scalar_bits import scalar_bits
+from ...runtime.memory.scalar_bits import scalar_bits
 from .undo import identity
 
 if TYPE_CHECKING:

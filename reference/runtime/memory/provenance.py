@@ -19,7 +19,7 @@ from ...analysis.may_access import Accesses
 from ...analysis.must_access import must_access
 from ...ir.structure import Program
 from ..protocol.backend import Backend, Scalars
-from ..scalar_bits import scalar_bits
+from .scalar_bits import scalar_bits
 
 __all__ = ["History", "Written", "is_recomputed"]
 

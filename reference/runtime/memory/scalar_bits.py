@@ -8,8 +8,8 @@ from functools import cache
 
 import numpy as np
 
-from ..ir.types import DType
-from .protocol.backend import Scalar
+from ...ir.types import DType
+from ..protocol.backend import Scalar
 
 __all__ = ["scalar_bits"]
 
