@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..launch.arguments import Call
 from ..launch.specialisation import Arguments, Specialisation
 from ..runtime.graphs import Planned, captured
-from ..runtime.protocol.abilities import rebinding
 from ..runtime.memory.scalar_bits import scalar_bits
+from ..runtime.protocol.abilities import rebinding
 from ..runtime.state import Runtime
 
 __all__ = ["launch"]
