@@ -228,6 +228,8 @@ ALONE: Final = {
     "the declarations' default stream is the thread's": _OPEN + _RIGHT,
     "a child that was forked is told so": _OPEN
     + """
+import warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # Python's own, of a fork among threads, from 3.12 on
 child = os.fork()
 if not child:
     try:
