@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib
 import re
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from .driver_error import NOT_FOUND, DriverError
 
-__all__ = ["Missing", "address", "call", "declarations", "error_of", "missing"]
+__all__ = ["Handle", "Missing", "address", "call", "declarations", "error_of", "missing"]
 
+Handle: TypeAlias = Any
+"""A handle or a structure of the driver's: the bindings declare no types for checkers."""
 Missing = tuple[str, str]
 """A reason, and what would help."""
 
@@ -47,7 +49,7 @@ def declarations() -> Any:
     return importlib.import_module("cuda.bindings.driver")
 
 
-def call(name: str, *args: object) -> Any:
+def call(name: str, *args: object) -> Handle:
     """Call a function of the driver.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from adstack.backends.shared.object_cache import ObjectCache
 
 from . import adds
-from .bindings import address, call, declarations, error_of
+from .bindings import Handle, address, call, declarations, error_of
 from .driver import Device, Launch, Node
 from .driver_error import OUT_OF_MEMORY, REFUSED, DriverError
 from .native_graphs import NativeGraph
@@ -51,8 +51,8 @@ class NativeDriver:
     def __init__(self, ordinal: int) -> None:
         call("cuInit", 0)
         self._handle = call("cuDeviceGet", ordinal)
-        self._context: Any = None
-        self._event: Any = None
+        self._context: Handle = None
+        self._event: Handle = None
         self._use = declarations().cuCtxSetCurrent
         self.device = self._described()
 
@@ -170,7 +170,7 @@ class NativeDriver:
         finally:
             call("cuLinkDestroy", state)
 
-    def _linked(self, state: Any, text: bytes) -> bytes:
+    def _linked(self, state: Handle, text: bytes) -> bytes:
         """What a state of the linker makes of one text of PTX."""
         kind = declarations().CUjitInputType.CU_JIT_INPUT_PTX
         call("cuLinkAddData", state, kind, text, len(text), b"kernels", 0, [], [])

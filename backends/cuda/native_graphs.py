@@ -5,11 +5,10 @@ from __future__ import annotations
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 
-from .bindings import address, call, declarations
+from .bindings import Handle, address, call, declarations
 from .driver import Launch, Node, Zero
 from .driver_error import DriverError
 from .graph_updates import Updates
@@ -25,9 +24,9 @@ class NativeGraph:
         nodes: what it does.
     """
 
-    def __init__(self, context: Any, nodes: Sequence[Node]) -> None:
+    def __init__(self, context: Handle, nodes: Sequence[Node]) -> None:
         graph = call("cuGraphCreate", 0)
-        self._nodes: list[Any] = []
+        self._nodes: list[Handle] = []
         for node in nodes:
             self._nodes.append(_added(graph, context, self._nodes[-1:], node))
         self._executable = call("cuGraphInstantiate", graph, 0)
@@ -51,7 +50,7 @@ class NativeGraph:
         call("cuGraphLaunch", self._executable, None)
 
 
-def _added(graph: Any, context: Any, before: list[Any], node: Node) -> Any:
+def _added(graph: Handle, context: Handle, before: list[Handle], node: Node) -> Handle:
     """The node of a graph that comes after those before."""
     if isinstance(node, Zero):
         return call("cuGraphAddMemsetNode", graph, before, len(before), _memset(node), context)
@@ -61,7 +60,7 @@ def _added(graph: Any, context: Any, before: list[Any], node: Node) -> Any:
     return added
 
 
-def _memset(node: Zero) -> Any:
+def _memset(node: Zero) -> Handle:
     """What the driver is told of bytes to be zeroed: one row of elements of a byte."""
     params = declarations().CUDA_MEMSET_NODE_PARAMS()
     params.dst, params.pitch, params.value = node.address, node.size, 0
@@ -69,7 +68,7 @@ def _memset(node: Zero) -> Any:
     return params
 
 
-def _kernel(node: Launch) -> tuple[Any, object]:
+def _kernel(node: Launch) -> tuple[Handle, object]:
     """What the driver is told of a kernel, and what has to live while it is."""
     words = np.array([node.words.ctypes.data], np.uint64)
     params = declarations().CUDA_KERNEL_NODE_PARAMS()
@@ -79,7 +78,7 @@ def _kernel(node: Launch) -> tuple[Any, object]:
     return params, words
 
 
-def _release(graph: Any, executable: Any) -> None:
+def _release(graph: Handle, executable: Handle) -> None:
     for name, handle in (("cuGraphExecDestroy", executable), ("cuGraphDestroy", graph)):
         with suppress(DriverError):
             call(name, handle)

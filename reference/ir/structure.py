@@ -102,7 +102,7 @@ class Op:
 
     def set_operands(self, operands: Iterable[Value]) -> None:
         """Take these values in place of the operands that it has."""
-        self._drop_uses()
+        self.drop_uses()
         self.operands = tuple(operands)
         for value in self.operands:
             value.uses[self] = value.uses.get(self, 0) + 1
@@ -121,12 +121,13 @@ class Op:
         Whoever erases an op takes it out of the list of ops that it stands in, and replaces the uses of its results.
         Its operands can still be read: they say how its results were computed.
         """
-        self._drop_uses()
+        self.drop_uses()
         for region in self.regions:
             for op in region.walk():
-                op._drop_uses()
+                op.drop_uses()
 
-    def _drop_uses(self) -> None:
+    def drop_uses(self) -> None:
+        """Be no user of its operands any more; what is in its regions still uses what it uses."""
         for value in self.operands:
             value.uses.pop(self, None)
 

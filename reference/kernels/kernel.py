@@ -119,7 +119,9 @@ class Kernel(ByName):
         """The error to raise in place of one of `_FAILURES`, with its cause."""
         if isinstance(error, AdstackError):
             # the way through the compiler or the backend says nothing about the user's mistake: the message does
-            return _without_traceback(error)
+            runtime = state.active()
+            traced = runtime is not None and runtime.options.print_full_traceback
+            return error if traced else error.with_traceback(None)
         if isinstance(error, ctypes.ArgumentError) and "MemoryError" not in str(error):
             return error
         shown = self._short_of_stack() if isinstance(error, RecursionError) else self._short_of_memory()
@@ -385,12 +387,6 @@ def _names_of(frame: FrameType | None) -> Mapping[str, object]:
     """The local names where a function was called; none where Python has no frames."""
     caller = None if frame is None else frame.f_back
     return {} if caller is None else caller.f_locals
-
-
-def _without_traceback(error: AdstackError) -> AdstackError:
-    """An error without the way that it took through adstack, unless the user wants to see that."""
-    runtime = state.active()
-    return error if runtime is not None and runtime.options.print_full_traceback else error.with_traceback(None)
 
 
 def _made(function: Callable[..., object], around: Mapping[str, object], graph: bool = False) -> Kernel:

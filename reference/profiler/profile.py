@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial, wraps
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ..errors import AdstackRuntimeError
 from ..kernels.gradient import Gradient
@@ -24,6 +24,12 @@ _CALIBRATION: Final = 1000
 """How often nothing is timed, to know what timing takes."""
 _NOT_RECORDED: Final = "not recorded"
 _ENTERED: Final[list[Profile]] = []
+Function: TypeAlias = Callable[..., Any]
+"""A function that is timed, whatever it takes and gives."""
+Slot: TypeAlias = Any
+"""The descriptor of a slot of a class, and what has the slot: a kernel or a gradient."""
+Arguments = tuple[object, ...]
+Keywords = dict[str, object]
 
 
 class Profile:
@@ -81,14 +87,14 @@ class Profile:
         return Report(self._seconds + running, rows, fallbacks, overhead)
 
     @staticmethod
-    def _replace(wrapped: ExitStack, owner: Any, name: str, wrapping: Callable[[Any], Any]) -> None:
+    def _replace(wrapped: ExitStack, owner: object, name: str, wrapping: Callable[[Function], object]) -> None:
         original = vars(owner)[name]
         setattr(owner, name, wrapping(original))
         wrapped.callback(setattr, owner, name, original)
 
-    def _timed(self, seam: Seam, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _timed(self, seam: Seam, function: Function) -> Function:
         @wraps(function)
-        def timed(*args: Any, **kwargs: Any) -> Any:
+        def timed(*args: object, **kwargs: object) -> object:
             if threading.get_ident() != self._thread:
                 return function(*args, **kwargs)
             span = self._spans.enter(seam.kind, seam.name(args))
@@ -102,11 +108,11 @@ class Profile:
 
         return timed
 
-    def _served(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _served(self, function: Function) -> Function:
         """What serves a call in Python says so to the call around it."""
 
         @wraps(function)
-        def served(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        def served(called: object, args: Arguments, kwargs: Keywords) -> object:
             opened = self._spans.opened
             if threading.get_ident() != self._thread or not opened:
                 return function(called, args, kwargs)
@@ -115,7 +121,7 @@ class Profile:
 
         return served
 
-    def call(self, called: Any, name: str, serves: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    def call(self, called: object, name: str, serves: Function, args: Arguments, kwargs: Keywords) -> object:
         """Make a call that the program makes of a kernel or a gradient, and note it."""
         if threading.get_ident() != self._thread:
             return serves(*args, **kwargs)
@@ -144,7 +150,7 @@ class Profile:
         self._by_machine[name] += not why
 
     @staticmethod
-    def _why(called: Any, why: str, args: Any, kwargs: Any) -> str:
+    def _why(called: Slot, why: str, args: Arguments, kwargs: Keywords) -> str:
         """Why Python served a call, in words."""
         if why != _NOT_RECORDED:
             return why
@@ -154,18 +160,18 @@ class Profile:
 class _Called:
     """In the place of a class's slot `__call__`: calls go by the profile, assignments to the slot."""
 
-    def __init__(self, profile: Profile, title: Callable[[Any], str], slot: Any) -> None:
+    def __init__(self, profile: Profile, title: Callable[[object], str], slot: Slot) -> None:
         self.profile, self.title, self.slot = profile, title, slot
 
-    def __get__(self, called: Any, owner: Any = None) -> Any:
+    def __get__(self, called: object, owner: object = None) -> object:
         if called is None:
             return self
         return self.slot.__get__(called) if self.profile.is_serving else partial(self._call, called)
 
-    def __set__(self, called: Any, value: Any) -> None:
+    def __set__(self, called: object, value: object) -> None:
         self.slot.__set__(called, value)
 
-    def _call(self, called: Any, *args: Any, **kwargs: Any) -> Any:
+    def _call(self, called: object, *args: object, **kwargs: object) -> object:
         return self.profile.call(called, self.title(called), self.slot.__get__(called), args, kwargs)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -34,11 +34,11 @@ class Seam:
     waits: bool = False
 
 
-def _around(args: tuple[Any, ...]) -> str:
+def _around(args: Sequence[object]) -> str:
     return ""
 
 
-def _tape(args: tuple[Any, ...]) -> str:
+def _tape(args: Sequence[object]) -> str:
     return "(tape)"
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from ..ir.derivatives import RULES
 from ..ir.ufuncs import UFUNCS
 from ..runtime.threads.recording import in_charge
+from .kinds import Operand
 from .slopes import slopes
 
 __all__ = ["Chain", "Linked", "Links", "links_in", "read", "tracked", "wrote"]
@@ -65,55 +66,55 @@ class Linked(float):
         """In forward mode: its directional derivative."""
         return float(self.node) if isinstance(self.node, float) else 0.0
 
-    def __add__(self, other: object) -> Any:
+    def __add__(self, other: object) -> Operand:
         return _operated("add", float.__add__, self, other)
 
-    def __radd__(self, other: object) -> Any:
+    def __radd__(self, other: object) -> Operand:
         return _operated("add", float.__add__, other, self)
 
-    def __sub__(self, other: object) -> Any:
+    def __sub__(self, other: object) -> Operand:
         return _operated("sub", float.__sub__, self, other)
 
-    def __rsub__(self, other: object) -> Any:
+    def __rsub__(self, other: object) -> Operand:
         return _operated("sub", float.__sub__, other, self)
 
-    def __mul__(self, other: object) -> Any:
+    def __mul__(self, other: object) -> Operand:
         return _operated("mul", float.__mul__, self, other)
 
-    def __rmul__(self, other: object) -> Any:
+    def __rmul__(self, other: object) -> Operand:
         return _operated("mul", float.__mul__, other, self)
 
-    def __truediv__(self, other: object) -> Any:
+    def __truediv__(self, other: object) -> Operand:
         return _operated("div", float.__truediv__, self, other)
 
-    def __rtruediv__(self, other: object) -> Any:
+    def __rtruediv__(self, other: object) -> Operand:
         return _operated("div", float.__truediv__, other, self)
 
-    def __mod__(self, other: object) -> Any:
+    def __mod__(self, other: object) -> Operand:
         return _remainder(self, other)
 
-    def __rmod__(self, other: object) -> Any:
+    def __rmod__(self, other: object) -> Operand:
         return _remainder(other, self)
 
-    def __divmod__(self, other: Any) -> Any:
+    def __divmod__(self, other: Operand) -> Operand:
         return self // other, self % other
 
-    def __rdivmod__(self, other: Any) -> Any:
+    def __rdivmod__(self, other: Operand) -> Operand:
         return other // self, other % self
 
-    def __pow__(self, other: object, modulus: None = None) -> Any:
+    def __pow__(self, other: object, modulus: None = None) -> Operand:
         return _operated("pow", float.__pow__, self, other)
 
-    def __rpow__(self, other: object, modulus: None = None) -> Any:
+    def __rpow__(self, other: object, modulus: None = None) -> Operand:
         return _operated("pow", float.__pow__, other, self)
 
-    def __neg__(self) -> Any:
+    def __neg__(self) -> Operand:
         return _apply("neg", float.__neg__, self)
 
-    def __pos__(self) -> Any:
+    def __pos__(self) -> Operand:
         return self
 
-    def __abs__(self) -> Any:
+    def __abs__(self) -> Operand:
         return _apply("abs", float.__abs__, self)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
@@ -155,7 +156,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating))
 
 
-def _operated(name: str, function: Callable[..., Any], *args: Any) -> Any:
+def _operated(name: str, function: Callable[..., Any], *args: Operand) -> Operand:
     """An operator of Python on two numbers; others know what to do with a float themselves."""
     if not all(_is_number(a) for a in args):
         return NotImplemented
@@ -163,7 +164,7 @@ def _operated(name: str, function: Callable[..., Any], *args: Any) -> Any:
     return _apply(name, function, first, second)
 
 
-def _remainder(a: Any, b: Any) -> Any:
+def _remainder(a: Operand, b: Operand) -> Operand:
     """`a % b`: what is left of a, less a whole number of times b."""
     if not (_is_number(a) and _is_number(b)):
         return NotImplemented
@@ -205,7 +206,7 @@ def tracked(name: str, function: Callable[..., object]) -> Callable[..., Any]:
 # ---- reads and writes of memory
 
 
-def read(array: object, position: tuple[int, ...], value: object) -> Any:
+def read(array: object, position: tuple[int, ...], value: object) -> Operand:
     """What the host has read, with its origin if a recorder listens."""
     recorder: Any = in_charge()
     if not isinstance(value, float) or not hasattr(recorder, "host_read"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,8 @@ from .simulated import Cells, Program
 __all__ = ["ARRAYS", "FIELDS", "HOSTS", "INTEGERS", "Memory"]
 
 Array = npt.NDArray[Any]
+Data: TypeAlias = Any
+"""A field, ndarray or numpy array of the real program."""
 VALUES: Final = (0.5, -0.5, 1.0, 2.0, -1.5, 0.25)
 """Numbers of few digits, whose products are exact."""
 DIGITS: Final = 8
@@ -54,7 +56,7 @@ class Memory:
 
     def __init__(self, rng: random.Random) -> None:
         self.random = rng
-        self.real: dict[str, Any] = _fields()
+        self.real: dict[str, Data] = _fields()
         self.fields = dict(self.real)
         self.state: dict[str, list[float]] = {}
         self.identities: dict[str, int] = {}
@@ -84,7 +86,7 @@ class Memory:
         qd.root.dense(qd.i, N).place(self.fields["late"].grad)
         self.differentiated.add("late")
 
-    def argument(self, name: str) -> Any:
+    def argument(self, name: str) -> Data:
         """What is passed for a name."""
         base, where = {**ARRAYS, **INTEGERS}.get(name, (name, range(N)))
         real = self.real[base]
@@ -117,7 +119,7 @@ class Memory:
         self.state[name], self.writes = values, self.writes + 1
         return list(enumerate(values))
 
-    def _write_all(self, real: Any, values: list[float]) -> None:
+    def _write_all(self, real: Data, values: list[float]) -> None:
         array = np.array(values, real.to_numpy().dtype)
         how = self.random.choice(("from_numpy", "elements", "fill"))
         if how == "fill":
@@ -179,7 +181,7 @@ class Memory:
         return all(abs(v) < LARGEST / 1024 and not v * 2.0**DIGITS % 1 for vs in adjoints.values() for v in vs)
 
 
-def _fields() -> dict[str, Any]:
+def _fields() -> dict[str, Data]:
     late = qd.field(qd.f64)
     qd.root.dense(qd.i, N).place(late)
     return {
@@ -194,6 +196,6 @@ def _fields() -> dict[str, Any]:
     }
 
 
-def _read(real: Any) -> list[float]:
+def _read(real: Data) -> list[float]:
     array = real if isinstance(real, np.ndarray) else real.to_numpy()
     return cast("list[float]", array.reshape(-1).tolist())

@@ -43,7 +43,7 @@ class Number:
         if parents:
             self.tangent = checked(sum(factor * parent.tangent for parent, factor in parents))
         self.parents = parents
-        self.order = next(Number._count)
+        self.order = next(self._count)
 
     def __add__(self, other: Number | float) -> Number:
         if isinstance(other, Number):

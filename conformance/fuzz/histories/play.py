@@ -27,7 +27,8 @@ __all__ = ["Player", "main", "play"]
 
 STEPS: Final = 24
 FRESH: Final = 25
-OPTIONS: Final[tuple[dict[str, Any], ...]] = ({}, {}, {}, {"debug": True}, {"ad_snapshot": True})
+Options = dict[str, Any]
+OPTIONS: Final[tuple[Options, ...]] = ({}, {}, {}, {"debug": True}, {"ad_snapshot": True})
 
 
 class Player:
@@ -140,7 +141,7 @@ class Player:
         qd.ad.clear_all_gradients()
 
 
-def player(arch: str, seed: int, options: dict[str, Any] | None = None) -> Player:
+def player(arch: str, seed: int, options: Options | None = None) -> Player:
     """A new world on a backend."""
     chosen = random.Random(seed).choice(OPTIONS) if options is None else options
     qd.init(arch=getattr(qd, arch), default_fp=qd.f64, **chosen)

@@ -27,8 +27,8 @@ def fill(a: qd.f32):
 for k in range(3):
     fill(k)
 """
-MOST_PYTHON_CALLS = 239
-"""For a launch and its gradient in a tape that has been run before. The goal is 3."""
+MOST_PYTHON_CALLS = 3
+"""For a launch and its gradient in a tape that follows one before it."""
 
 
 def test_a_file_is_profiled_with_its_arguments(tmp_path: Path):
@@ -68,4 +68,4 @@ def test_python_functions_are_counted():
 def test_a_launch_and_its_gradient_call_few_python_functions_under_a_tape():
     qd.init(arch=qd.cpu)
     calls = per_launch(taped)
-    assert 0 < sum(calls.values()) <= MOST_PYTHON_CALLS, calls.most_common(20)
+    assert sum(calls.values()) <= MOST_PYTHON_CALLS, calls.most_common(20)

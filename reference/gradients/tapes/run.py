@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from ...errors import AdstackRuntimeError
 from ...runtime.memory.buffers import Buffer
 from ...runtime.memory.observers import OBSERVERS, tell_others
 from ...runtime.protocol.following import Progress
+from ...values.kinds import KernelObject
 from ..events import Event
 from ..memory.undo import Rewound, Touched
 from .program import Program
 
 __all__ = ["Run"]
+
+Called = tuple[KernelObject, tuple[object, ...]]
+"""A kernel, and the arguments of a call."""
 
 
 @dataclass(eq=False)
@@ -30,8 +33,8 @@ class Run(Event):
     program: Program
     first: int
     end: int
-    objects: Sequence[Any]
-    told: list[tuple[Any, tuple[Any, ...]]] | None = None
+    objects: Sequence[object]
+    told: list[Called] | None = None
     __hash__ = object.__hash__
 
     @property
@@ -39,11 +42,11 @@ class Run(Event):
         return "calls that were followed"
 
     @property
-    def calls(self) -> list[tuple[Any, tuple[Any, ...]]]:
+    def calls(self) -> list[Called]:
         """(kernel, arguments), with the numbers that there were."""
         return [*self._told()] if self.told is None else self.told
 
-    def _told(self) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    def _told(self) -> Iterator[Called]:
         for at, step in self.program.span(self.first, self.end).served:
             assert self.program.sequence is not None
             scalars = iter(self.program.sequence.scalars(at))

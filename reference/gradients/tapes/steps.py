@@ -15,6 +15,7 @@ from weakref import ref
 from ...runtime.memory.buffers import Buffer
 from ...runtime.protocol.following import Follower
 from ...runtime.protocol.words import BESIDE
+from ...values.kinds import KernelObject
 from ..events import Launch
 from ..memory.undo import Touched
 from ..modes.differentiated import Differentiated
@@ -70,7 +71,7 @@ class Step:
     buffers: list[Buffer] = field(default_factory=list)
 
     @staticmethod
-    def of(kernel: Any, args: tuple[Any, ...], launch: Launch, cleared: Sequence[Buffer]) -> Step | str:
+    def of(kernel: KernelObject, args: tuple[Any, ...], launch: Launch, cleared: Sequence[Buffer]) -> Step | str:
         """Of a call that was recorded as one launch; why it can't be followed, if so."""
         made, call, mode = launch.made, launch.call, launch.mode
         buffers = _buffers(launch)
