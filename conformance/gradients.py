@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from .plain import Number, lift
 
 __all__ = ["BOUNDED", "EXACT", "TRANSPOSED", "agrees", "floats", "real"]
 
+Data: TypeAlias = Any
+"""A field or an array of any implementation, what it holds, or a kernel: cases run on implementations without types."""
 EXACT: Final[dict[str, Any]] = {
     "modes": ("forward", "reverse", "forward-mode"),
     "dtypes": ("f32", "f64"),
@@ -41,14 +43,14 @@ def floats(count: int, low: float = -2.0, high: float = 2.0, steps: int = 8, sta
 
 
 def agrees(
-    kernel: Any,
+    kernel: Data,
     plain: Callable[..., Any],
-    given: Mapping[Any, Any],
-    outs: Sequence[Any],
+    given: Mapping[Data, Data],
+    outs: Sequence[Data],
     *,
-    args: Sequence[Any] = (),
-    constant: Mapping[Any, Any] | None = None,
-    loss: Any = None,
+    args: Sequence[Data] = (),
+    constant: Mapping[Data, Data] | None = None,
+    loss: Data = None,
 ) -> Run:
     """A run that must do what `plain` does, and have its derivatives in every mode.
 
@@ -74,11 +76,11 @@ def agrees(
 
 
 def _derivatives(
-    contents: Mapping[Any, Any],
-    inputs: Sequence[Any],
-    after: Mapping[Any, list[Number]],
+    contents: Mapping[Data, Data],
+    inputs: Sequence[Data],
+    after: Mapping[Data, list[Number]],
     seeds: random.Random,
-    loss: Any,
+    loss: Data,
 ) -> Gradient:
     """What both modes are seeded with at random, and must then give."""
     weights = {place: [_weight(seeds) for _ in numbers] for place, numbers in after.items()}
@@ -97,30 +99,30 @@ def _derivatives(
     )
 
 
-def _as_held(place: Any, values: Any) -> Any:
+def _as_held(place: Data, values: Data) -> Data:
     """The values as the place's type holds them."""
     now = place.to_numpy()
     return np.broadcast_to(np.array(values, dtype=now.dtype), now.shape).copy()
 
 
-def _numbers(which: int, content: Any) -> Any:
+def _numbers(which: int, content: Data) -> Data:
     numbers = [Number(value.item(), {(which, at): Fraction(1)}) for at, value in enumerate(content.ravel())]
     array = np.empty(len(numbers), dtype=object)
     array[:] = numbers
     return array.reshape(content.shape)
 
 
-def _nested(array: Any) -> Any:
+def _nested(array: Data) -> Data:
     return array.tolist() if array.ndim else array.item()
 
 
-def _flat(values: Any) -> list[Number]:
+def _flat(values: Data) -> list[Number]:
     if isinstance(values, (list, tuple)):
         return [number for part in values for number in _flat(part)]
     return [lift(values)]
 
 
-def _shaped(place: Any, values: list[Fraction]) -> Any:
+def _shaped(place: Data, values: list[Fraction]) -> Data:
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return _nested(array.reshape(place.to_numpy().shape))
@@ -131,7 +133,7 @@ def _slopes(number: Number) -> Mapping[tuple[int, int], Fraction]:
     return cast("Mapping[tuple[int, int], Fraction]", number.slopes)
 
 
-def _all_shaped(values: Mapping[object, list[Fraction]]) -> dict[Any, Any]:
+def _all_shaped(values: Mapping[object, list[Fraction]]) -> dict[Data, Data]:
     return {place: _shaped(place, flat) for place, flat in values.items()}
 
 
@@ -141,7 +143,7 @@ def _weight(seeds: random.Random) -> Fraction:
 
 
 def _pulled(
-    which: int, size: int, after: Mapping[Any, list[Number]], weights: Mapping[Any, list[Fraction]]
+    which: int, size: int, after: Mapping[Data, list[Number]], weights: Mapping[Data, list[Fraction]]
 ) -> list[Fraction]:
     total = [Fraction(0)] * size
     for place, given in weights.items():

@@ -12,6 +12,7 @@ from vulkan_kit import STRICT, backend, shared_of, tasks_of
 import adstack as qd
 from adstack.backends.codegen_spirv.assembly.opcodes import Capability
 from adstack.backends.codegen_spirv.tasks import emit_program
+from adstack.backends.codegen_spirv.trials import TRIALS
 from adstack.backends.shared import kept
 from adstack.backends.vulkan import traits
 from adstack.backends.vulkan.codegen import most_groups
@@ -133,7 +134,7 @@ def test_what_a_device_does_is_found_out_once(tmp_path, monkeypatch):
 
 def test_a_device_that_cuts_loops_short_is_found_out(tmp_path, monkeypatch):
     shared = shared_of(backend())
-    trial = next(t for t in traits.TRIALS if t.name == "endless")
+    trial = next(t for t in TRIALS if t.name == "endless")
     monkeypatch.setattr(trial, "wanted", lambda a, b, c: a + 1)
     assert not traits.measured(shared.memory, shared.stream, shared.pipelines, tmp_path).endless
 
