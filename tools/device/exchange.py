@@ -26,9 +26,9 @@ __all__ = ["Guest", "checks", "main", "outcome"]
 
 N: Final = 1000
 LATE: Final = 200_000_000
+"""Cycles for which a stream is kept busy: about a tenth of a second."""
 PRODUCTS: Final = 40
 """So many products of matrices take a device about as long."""
-"""Cycles for which a stream is kept busy: about a tenth of a second."""
 
 
 class Guest:
