@@ -65,6 +65,7 @@ def texts(monkeypatch):
     monkeypatch.setattr(CpuBackend, "last_scalars", lambda self, program: [])
     monkeypatch.setattr(CpuBackend, "adstacks", lambda self, program: [])
     monkeypatch.setattr(CpuBackend, "shortcut", lambda self, program, wanted: None)
+    monkeypatch.setattr(CpuBackend, "follower", lambda self, program, wanted: None)
     without_bounds(monkeypatch)
     yield found
     qd.reset()
