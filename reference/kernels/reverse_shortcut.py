@@ -42,7 +42,8 @@ def shortcut(
         return None  # whether iterations race, or all are looked at again, is Python's to say
     conditions = _conditions(specialisation)
     hosts = {argument.place for argument in arguments if isinstance(argument, HostArgument)}
-    if conditions is None or (specialisation.records is not None and not specialisation.records.may_serve(hosts)):
+    records = specialisation.records
+    if conditions is None or (records is not None and not records.may_serve(hosts)):
         return None
 
     def short(reason: HeapLimit, args: tuple[object, ...]) -> None:
@@ -59,8 +60,8 @@ def shortcut(
         sizes=sizes,
         reductions=0 if plan.sizing is None else plan.sizing.reductions,
         short=short,
-        keep=(mode, *(() if specialisation.records is None else specialisation.records.fields.values())),
-        needed=frozenset(() if specialisation.records is None else specialisation.records.arrays),
+        keep=(mode, *(() if records is None else (*records.fields.values(), records.forgotten))),
+        needed=frozenset(() if records is None else records.arrays),
     )
 
 
@@ -86,4 +87,6 @@ def _conditions(specialisation: Specialisation) -> Conditions | None:
     fields = () if records is None else records.fields.values()
     watches = [buffer.watch for buffer in fields if buffer.watch is not None]
     conditions += [Before(ctypes.addressof(watch.last), launched) for watch in watches]
+    if records is not None:  # of launches that a tape has made memory keeps no old state
+        conditions.append(Before(ctypes.addressof(records.forgotten), launched))
     return tuple(dict.fromkeys(conditions))

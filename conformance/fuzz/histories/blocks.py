@@ -202,6 +202,7 @@ class Graph:
                 world.simulate(program, call)
         try:
             self.graph.launch()
+            qd.sync()  # a device may tell only then that a loop bound has grown
         except (qd.AdstackDataAccessError, qd.AdstackStaleBoundError, qd.AdstackRuntimeError) as error:
             world.tell(f"refused: {error}")
             memory.state = memory.held()

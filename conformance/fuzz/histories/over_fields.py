@@ -202,7 +202,7 @@ def _climbs(fields: Fields) -> Form:
 
     def plain(m: Program) -> None:
         for i in range(N):
-            a = m["x"][i] + 0.0
+            a = m["x"][i]
             k = 0
             while k < m["n"].integer(i) and value_of(a) < value_of(m["t"][0]):
                 a = a * m["x"][i] + m["w"][i]
@@ -237,7 +237,7 @@ def _shrink(fields: Fields) -> Form:
 
     def plain(m: Program, s: int) -> None:
         for i in range(N):
-            m["z"][i] = m["z"][i] * m["x"][i] + -s
+            m["z"][i] = m["z"][i] * m["x"][i] - s
 
     return Form("shrink", shrink, plain, ("i32",), kept=True)
 

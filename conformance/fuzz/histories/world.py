@@ -7,10 +7,11 @@ kept for a gradient outside.
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -23,7 +24,7 @@ from .functions import functions
 from .kernels import forms
 from .memory import ARRAYS, FIELDS, HOSTS, INTEGERS, Memory
 from .numbers import Number
-from .simulated import Program
+from .simulated import Program, State
 
 __all__ = ["Call", "DifferenceError", "Launched", "World", "in_a_thread"]
 
@@ -71,6 +72,7 @@ class World:
     Attributes:
         counts: how many gradients were "right", and how many "refused", by what was differentiated, in all worlds.
         seen: what is known of the last launch of each call.
+        found: what launches of each kernel found in memory, whatever they took; None where that is not known.
         told: what has been done, in words.
 
     Args:
@@ -87,6 +89,7 @@ class World:
         self.forms = forms(self.memory.fields)
         self.functions = functions(self.memory.fields)
         self.seen: dict[tuple[Call, tuple[int, ...]], Launched] = {}
+        self.found: dict[str, list[State | None]] = {}
         self.unclear: set[str] = set()
         self.told: list[str] = []
 
@@ -140,6 +143,7 @@ class World:
         self.memory.writes += 1
         if not is_outside:
             self.unclear.add(call.form.name)
+        self.found.setdefault(call.form.name, []).append(state)
         self.seen[self.key(call)] = Launched(state, self.memory.writes, is_outside)
 
     # ---- outside
@@ -197,9 +201,9 @@ class World:
         if (then is not None and then.state is None) or ("were not kept" in error.message and self.is_unclear(call)):
             return
         if then is None:
-            has_reason = call.form.kept or call.form.rereads or refused
+            has_reason = call.form.kept or call.form.rereads or refused or self.is_hidden(call)
         else:
-            has_changed = then.state != self.memory.state and not (self.is_snapshot or call.form.kept)
+            has_changed = self.has_changed(then.state) and not (self.is_snapshot or call.form.kept)
             is_unkept = not then.is_outside and then.writes != self.memory.writes
             has_reason = refused or has_changed or is_unkept or (call.form.kept and not then.is_outside)
         if not has_reason:
@@ -208,6 +212,15 @@ class World:
     def is_unclear(self, call: Call) -> bool:
         """Whether launches of the kernel with any arguments were made where it is not noted which ones."""
         return call.form.name in self.unclear
+
+    def is_hidden(self, call: Call) -> bool:
+        """Whether machine code may have served a launch with these arguments, and memory has changed since."""
+        return not self.is_snapshot and any(map(self.has_changed, self.found.get(call.form.name, ())))
+
+    def has_changed(self, state: State | None) -> bool:
+        """Whether memory held something else; whether nobody knows what it held."""
+        now = self.memory.state
+        return state is None or any(_signed(values) != _signed(now[name]) for name, values in state.items())
 
     # ---- comparing
 
@@ -222,7 +235,7 @@ class World:
     def check_memory(self) -> None:
         """Raise DifferenceError if memory is not what it should be."""
         for name, values in self.memory.held().items():
-            if values != self.memory.state[name]:
+            if _signed(values) != _signed(self.memory.state[name]):
                 raise self.difference(f"{name} is {values}, and should be {self.memory.state[name]}")
 
     def tell(self, what: str) -> None:
@@ -245,6 +258,11 @@ class World:
         for name in self.memory.state:
             self.memory.rewrite(name)
         self.tell("(rounded: everything is written anew)")
+
+
+def _signed(values: Sequence[float]) -> list[tuple[float, float]]:
+    """Equal for equal bits: 0.0 and -0.0 are two numbers."""
+    return [(value, math.copysign(1.0, value)) for value in values]
 
 
 def in_a_thread(action: Callable[[], None]) -> None:

@@ -13,6 +13,7 @@ written since it is watched: all of them found the same. From the first such wri
 
 from __future__ import annotations
 
+import ctypes
 from collections import deque
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -86,6 +87,7 @@ class Records:
     Attributes:
         fields: the memory of these places that is the same in every call; `arrays`: the others.
         takes_arguments: whether calls differ.
+        forgotten: the launch up to which none is known, for machine code; -1 if there is none.
     """
 
     def __init__(self, made: Specialisation, names: Collection[str], runtime: Runtime) -> None:
@@ -101,7 +103,7 @@ class Records:
         self._unnoted: dict[int, int] = {}
         self._served = self._hidden = self._forgot = False
         self._pending: Sequence[KeptLaunch] = ()
-        self._last = 0
+        self._last, self.forgotten = 0, ctypes.c_int64(-1)
         self._taped = False
         self._tape: tuple[int, ...] | None = None
         self.takes_arguments = bool(made.kernel.params or made.plan.arguments)
@@ -276,6 +278,7 @@ class Records:
         self._needs.clear()
         self._unnoted.clear()
         self._last, self._taped, self._hidden = self._made.plan.backend.launches, True, False
+        self.forgotten.value = self._last
 
     def memories(self, call: Call) -> list[Buffer]:
         """The memory that the reverse pass of a call may read."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...analysis.must_access import must_access
+from ...launch.arguments import Call
+from ...launch.specialisation import Specialisation
 from ...runtime.memory.buffers import Buffer
 from ..events import memory_of
 from ..memory.undo import Log, Overwritten, Touched, differing, whole
@@ -16,11 +19,18 @@ from .links import Links
 
 __all__ = ["Constants", "Inside"]
 
+Pair = tuple[Buffer, Buffer]
+"""Memory, and the memory of its gradients."""
+
 
 class Inside:
     """Lets launches be plain, and notes what memory they touch; with a log, it is watched from then on.
 
     What they return, and what the host reads, is of no use outside of the function that is called.
+
+    Attributes:
+        touched: identity -> (label, memory).
+        gradients: (memory that was touched, memory of its gradients).
     """
 
     def __init__(self, log: Log | None, links: Links, title: str) -> None:
@@ -28,11 +38,13 @@ class Inside:
         self.links = links
         self.why = f"it comes from inside {title}, which has a gradient of its own"
         self.touched: dict[int, tuple[str, Buffer]] = {}
+        self.gradients: list[Pair] = []
 
     def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Launch."""
         made, call, _ = kernel.prepared(args, kwargs)
         compiled = made.plan.compiled
+        self.gradients += _gradients(made, call)
         for label, buffer in memory_of(made, call, compiled.read | compiled.written):
             self.touched[id(buffer)] = label, buffer
             if self.log is not None:
@@ -44,8 +56,9 @@ class Inside:
         beside = array.grad is not None and array.grad.is_placed
         return self.links.refused_number(value, self.why) if beside else value
 
-    def host_wrote(self, array: object, where: object) -> None:
+    def host_wrote(self, array: Any, where: object) -> None:
         """The call's own business."""
+        self.gradients += _gradient(array)
 
 
 class Constants:
@@ -53,14 +66,17 @@ class Constants:
 
     Attributes:
         overwritten: those, in order.
+        gradients: (memory that was touched, memory of its gradients).
     """
 
     def __init__(self) -> None:
         self.overwritten: list[Overwritten] = []
+        self.gradients: list[Pair] = []
 
     def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Launch."""
         made, call, _ = kernel.prepared(args, kwargs)
+        self.gradients += _gradients(made, call)
         places = {name: place for name, place in companions(made, "grad").items() if name in made.plan.compiled.written}
         memory = {name: made.plan.buffers.get(name) or call.arrays[name] for name in places}
         before = {name: np.array(buffer.read()) for name, buffer in memory.items()}
@@ -77,11 +93,26 @@ class Constants:
 
     def host_wrote(self, array: Any, where: Any) -> None:
         """Constants as well."""
-        if array.grad is not None and array.grad.is_placed:
-            mask = np.zeros(array.grad.buffer.shape, bool)
+        for pair in _gradient(array):
+            self.gradients.append(pair)
+            mask = np.zeros(pair[1].shape, bool)
             mask[where] = True
-            self._note(array.grad.buffer, mask)
+            self._note(pair[1], mask)
 
     def _note(self, grad: Buffer, mask: npt.NDArray[np.bool_]) -> None:
         if mask.any():
             self.overwritten.append(Overwritten(grad, mask, given=False))
+
+
+def _gradients(made: Specialisation, call: Call) -> Iterator[Pair]:
+    """The memory that a launch may touch and that has gradients, with these."""
+    for name, place in companions(made, "grad").items():
+        primal = made.plan.buffers.get(name) or call.arrays.get(name)
+        if primal is not None:
+            yield primal, companion_memory(made, call, name, place, "grad")
+
+
+def _gradient(array: Any) -> list[Pair]:
+    """The memory of a field or an array, with that of its gradient if it has one."""
+    beside = array.grad is not None and array.grad.is_placed
+    return [(array.buffer, array.grad.buffer)] if beside else []

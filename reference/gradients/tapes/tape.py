@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 from weakref import WeakMethod
 
@@ -246,7 +246,7 @@ class Tape(Scoped):
     def _record(self, launch: Launch, runtime: state.Runtime) -> Any:
         """Launch, and log what it changes of what is needed."""
         self._note_host()
-        self._note_gradients(launch)
+        self._note_gradients(launch.gradients)
         written, (before, after) = launch.written(), launch.needed()
         self._log.watch(before)
         if self.grad_check:
@@ -280,6 +280,7 @@ class Tape(Scoped):
         self._torn = f"the call of {function.__name__}"
         with recording(inside):
             result = function(*args, **kwargs)
+        self._note_gradients(inside.gradients)
         event = CustomCall(primal, function, args, kwargs, changes=self._log.mark())
         self._log.watch(Touched(label, buffer, whole(buffer)) for label, buffer in inside.touched.values())
         self._calls.append((primal, args))
@@ -296,6 +297,7 @@ class Tape(Scoped):
         self._torn = f"the call of {function.__name__}"
         with recording(inside):
             result = function(*args, **kwargs)
+        self._note_gradients(inside.gradients)
         changes = self._log.mark()
         if changes or inside.overwritten:
             self._append(HostWrites(inside.overwritten, changes=changes))
@@ -337,7 +339,7 @@ class Tape(Scoped):
     def _split_host(self, array: Any) -> None:
         """What the host wrote until now was before what it does next with an array that has a gradient."""
         self._end_run()
-        self._gradients[identity(array.buffer)] = array.grad.buffer
+        self._note_gradients([(array.buffer, array.grad.buffer)])
         self._note_overwritten([])
 
     def before_others(self, buffer: Block) -> None:
@@ -375,19 +377,16 @@ class Tape(Scoped):
                 _, mask = written.setdefault(id(grad), (grad, np.zeros(grad.shape, bool)))
                 mask |= change.mask()
 
-    def _note_gradients(self, launch: Launch) -> None:
-        for primal, grad in launch.gradients:
-            key = identity(primal)
-            if self._gradients.get(key) is not grad:
-                self._gradients[key] = grad
-                self._take(grad)
-
-    def _take(self, grad: Buffer) -> None:
-        """Work with gradients that may be another thread's until now."""
-        if grad.owned:
-            if self.clear_gradients and is_another_threads(grad):
-                grad.write(0)
-            claim(grad)
+    def _note_gradients(self, pairs: Iterable[tuple[Buffer, Buffer]]) -> None:
+        """Work with the gradients of some memory: (memory, gradients), which may be another thread's until now."""
+        for primal, grad in pairs:
+            if self._gradients.get(identity(primal)) is grad:
+                continue
+            self._gradients[identity(primal)] = grad
+            if grad.owned:
+                if self.clear_gradients and is_another_threads(grad):
+                    grad.write(0)
+                claim(grad)
 
     # ---- what was kept
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from adstack.conformance.fuzz.histories.numbers import Number, RoundedError, pul
 from adstack.conformance.fuzz.histories.play import main, play, player
 from adstack.conformance.fuzz.histories.simulated import Program
 from adstack.conformance.fuzz.histories.world import Call, DifferenceError, World
+from adstack.errors import AdstackError
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +29,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 @pytest.mark.parametrize("arch", ["reference", "cpu", "vulkan", "cuda"])
 def test_nothing_is_silently_wrong(arch: str, options: Any, counts: Counter[str]) -> None:
     one = player(arch, 0, options)
-    for seed in range(4):
+    for seed in range(10):
         play(one, seed)
     assert counts["right"] > 20
     assert counts["refused"] > 8 or "ad_snapshot" in options
@@ -56,6 +58,33 @@ def test_a_refusal_without_a_reason_is_found() -> None:
     one.world.seen = {key: type(known)(now, known.writes, known.is_outside) for key, known in seen.items()}
     with pytest.raises(DifferenceError, match="refused, but nothing has changed"):
         one.world.gradient(call)
+
+
+def test_a_zero_of_another_sign_is_a_change() -> None:
+    world = player("reference", 0, {}).world
+    world.memory.real["w"][1] = world.memory.state["w"][1] = 0.0
+    before = {name: list(values) for name, values in world.memory.state.items()}
+    assert not world.has_changed(before)
+    world.memory.real["w"][1] = -0.0
+    with pytest.raises(DifferenceError, match="w is"):
+        world.check_memory()
+    world.memory.state["w"][1] = -0.0
+    world.check_memory()
+    assert world.has_changed(before)
+
+
+@pytest.mark.parametrize(("argument", "has_changed"), [(2, False), (2, True), (None, True)])
+def test_a_gradient_without_a_launch_may_be_refused_once_memory_of_others_has_changed(
+    argument: int | None, has_changed: bool
+) -> None:
+    world = player("reference", 0, {}).world
+    before = {name: list(values) for name, values in world.memory.state.items()}
+    world.note(Call(world.forms["trips"], (1,)), before, True)
+    world.memory.state["x"][0] += has_changed
+    call = Call(world.forms["weigh"], ()) if argument is None else Call(world.forms["trips"], (argument,))
+    is_allowed = has_changed and argument is not None
+    with nullcontext() if is_allowed else pytest.raises(DifferenceError, match="refused, but nothing has changed"):
+        world.check_refused(call, None, world.memory.beside("grad"), AdstackError("refused"))
 
 
 def test_histories_of_a_backend_are_played_and_counted() -> None:
