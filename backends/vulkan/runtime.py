@@ -117,10 +117,13 @@ class VulkanBackend:
                 launcher = executable.launcher = Launcher(work, executable.words, self.stream, self.common.lock)
                 launcher.number = executable.number
                 rewired()  # that number stands elsewhere now
-                if executable.settled and not (executable.context.depths and executable.stale):
-                    launcher.lay_out(executable.layouts, executable.words, executable.depths)
                 if executable.reports:
                     self.common.served[id(executable)] = executable
+            elif executable.number > launcher.number:
+                launcher.take(executable.words)
+            if executable.settled and not (executable.context.depths and executable.stale):
+                # depths that stand for Python's launch stand for machine code from now on
+                launcher.lay_out(executable.layouts, executable.words, executable.depths)
         launches = ctypes.addressof(self._launches.count)
 
         def goes_on(_: int) -> None:

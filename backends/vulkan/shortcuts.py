@@ -247,6 +247,10 @@ class Launcher:
             if place.name in self._work.context.pointers
         }
 
+    def take(self, words: Sequence[int]) -> None:
+        """Take over the arguments of a launch that Python has made since, whose number is among its words."""
+        self._slots[: self._work.context.words] = words
+
     def lay_out(self, layouts: Layouts, words: Sequence[int], depths: Sequence[int]) -> None:
         """Take over where adstacks are, from the words of a launch that Python has made with these arguments."""
         scalars, shapes = self.scalars(), self.shapes()
