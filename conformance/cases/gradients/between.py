@@ -322,3 +322,33 @@ def inputs_that_are_put_back_by_hand(qd, dtype):
             assert x.grad.to_numpy().tolist() == [2 * t * v * 2**t for v in (0.5, -2.0, 1.5)]
 
     return Run(program, given={x: [0.5, -2.0, 1.5]}, expect=[(x, [0.5, -2.0, 1.5])])
+
+
+@case(rules=["grad.last-launch"], params={"times": [1, 4]}, **PLAIN)
+def a_launch_with_other_arguments_before_there_were_gradients(qd, dtype, times):
+    """What it found is not known, however often the gradients of later launches have been asked for."""
+    x, y = qd.field(dtype), qd.field(dtype)
+    qd.root.dense(qd.i, 4).place(x)
+    qd.root.place(y)
+
+    @qd.kernel
+    def k(s: qd.i32):
+        for i in x:
+            y[None] += x[i] * x[i] * s
+
+    def program():
+        k(2)
+        k(1)
+        x.fill(5.0)
+        qd.root.dense(qd.i, 4).place(x.grad)
+        qd.root.place(y.grad)
+        for _ in range(times):
+            k(1)
+        for _ in range(times):
+            x.grad.fill(0.0)
+            y.grad[None] = 1.0
+            k.grad(1)
+            assert x.grad.to_numpy().tolist() == [10.0] * 4
+        k.grad(2)
+
+    return Run(program, given={x: [3.0] * 4}, raises=Raises("DataAccessError", "do: launch k on its own"))

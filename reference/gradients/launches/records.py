@@ -249,9 +249,6 @@ class Records:
             elif self._tape is None:
                 self._tape = self._generations(call)
         self._forget_all()
-        if self.takes_arguments and not self._notes:
-            self._notes = True  # later launches have to be told from those
-            invalidate()
 
     def _found_others(self, call: Call) -> bool:
         """Whether a known launch found something else in memory than a launch with these arguments finds now."""
@@ -279,6 +276,9 @@ class Records:
         self._unnoted.clear()
         self._last, self._taped, self._hidden = self._made.plan.backend.launches, True, False
         self.forgotten.value = self._last
+        if self.takes_arguments and not self._notes:
+            self._notes = True  # later launches have to be told from those
+            invalidate()
 
     def memories(self, call: Call) -> list[Buffer]:
         """The memory that the reverse pass of a call may read."""
