@@ -113,8 +113,19 @@ class Streams:
 
     get_current_stream = current_stream
 
-    def _sleep(self, cycles: int) -> None:
+    def wait(self, cycles: int) -> None:
         self.late += 1
+
+    def ones(self, shape: tuple[int, int], device: str) -> Matrix:
+        self.late += 1
+        return Matrix()
+
+
+class Matrix:
+    """Of which products take long."""
+
+    def __matmul__(self, other: Matrix) -> Matrix:
+        return self
 
 
 @pytest.fixture
@@ -125,11 +136,12 @@ def guests(monkeypatch: pytest.MonkeyPatch) -> dict[str, Streams]:
         streams = found[name] = Streams()
         module = ModuleType(name)
         module.cuda, module.int64 = streams, int  # type: ignore[attr-defined]
+        module.ones = streams.ones  # type: ignore[attr-defined]
         module.tensor = lambda values, device: Tensor(np.array(values))  # type: ignore[attr-defined]
         module.asarray = lambda values: Tensor(np.array(values))  # type: ignore[attr-defined]
         module.from_dlpack = lambda array: Tensor(Numpy().shared(array))  # type: ignore[attr-defined]
         module.RawKernel = lambda text, name, streams=streams: (  # type: ignore[attr-defined]
-            lambda grid, block, args: streams._sleep(*args)
+            lambda grid, block, args: streams.wait(*args)
         )
         monkeypatch.setitem(sys.modules, name, module)
     return found
