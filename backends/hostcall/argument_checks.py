@@ -9,6 +9,7 @@ from typing import Final
 
 from adstack.runtime.protocol.words import ADDRESS, BESIDE, EXTENTS, HISTORY, TAG, WRITTEN
 
+from .assembly import rows
 from .interpreter import BUFFER, BUFFER_RANK, BUFFER_WORDS, TYPE
 from .record import ARGUMENT, KINDS, RECORD, word, words
 
@@ -21,6 +22,14 @@ _FORMAT: Final = 0x04
 _EXACT: Final = 2**53
 """Every integer up to here is a double."""
 
+_EXTENT: Final = """  %which = load i64, ptr %row, align 8
+  %target.at = getelementptr i64, ptr %row, i64 1
+  %target = load ptr, ptr %target.at, align 8
+  %extent.at = getelementptr i64, ptr %extents, i64 %which
+  %extent = load i64, ptr %extent.at, align 8
+  store i64 %extent, ptr %target, align 8
+  br label %each.next"""
+
 _EXTENTS: Final = f"""
 ; store an array's address and extents
 define internal void @pass(ptr %argument, ptr %data, ptr %extents) {{
@@ -29,21 +38,8 @@ entry:
 {word("%pairs", "ptr", "%argument", ARGUMENT["extents"])}
 {word("%count", "i64", "%argument", ARGUMENT["extent_count"])}
   store ptr %data, ptr %slot, align 8
-  br label %axes
-axes:
-  %k = phi i64 [ 0, %entry ], [ %k.next, %axis ]
-  %left = icmp slt i64 %k, %count
-  br i1 %left, label %axis, label %done
-axis:
-  %pair = getelementptr [2 x i64], ptr %pairs, i64 %k
-  %which = load i64, ptr %pair, align 8
-  %target.at = getelementptr i64, ptr %pair, i64 1
-  %target = load ptr, ptr %target.at, align 8
-  %extent.at = getelementptr i64, ptr %extents, i64 %which
-  %extent = load i64, ptr %extent.at, align 8
-  store i64 %extent, ptr %target, align 8
-  %k.next = add i64 %k, 1
-  br label %axes
+  br label %each
+{rows("%pairs", 2, "%count", _EXTENT, then="done")}
 done:
   ret void
 }}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from .argument_checks import TAKE_ARGUMENT
+from .assembly import rows
 from .record import ARGUMENT, ATTRIBUTE, CONDITION, MEMO, word, words
 
 __all__ = ["CHECKS"]
@@ -21,7 +22,7 @@ def _every(name: str, table: str, count: str, width: int, row: str, more: str = 
         table: the record's word with the address of the rows.
         count: the one with their number.
         width: words of a row.
-        row: looks at `%row`, the `%k`th one, and branches to `%fine` or `%no`.
+        row: looks at `%row`, the `%each.k`th one, and branches to `%each.next` or `%no`.
         more: what else the function takes.
     """
     return f"""
@@ -29,17 +30,8 @@ define internal i1 @{name}(ptr %record{more}) {{
 entry:
   %overflow = alloca i32, align 4
 {words(**{table: "ptr", count: "i64"})}
-  br label %more
-more:
-  %k = phi i64 [ 0, %entry ], [ %k.next, %fine ]
-  %left = icmp slt i64 %k, %{count}
-  br i1 %left, label %next, label %yes
-next:
-  %row = getelementptr [{width} x i64], ptr %{table}, i64 %k
-{row}
-fine:
-  %k.next = add i64 %k, 1
-  br label %more
+  br label %each
+{rows(f"%{table}", width, f"%{count}", row, then="yes")}
 yes:
   ret i1 true
 no:
@@ -49,10 +41,10 @@ no:
 
 
 _ARGUMENTS: Final = """
-  %value.at = getelementptr ptr, ptr %args, i64 %k
+  %value.at = getelementptr ptr, ptr %args, i64 %each.k
   %value = load ptr, ptr %value.at, align 8
   %taken = call i1 @take(ptr %record, ptr %row, ptr %value, ptr %overflow)
-  br i1 %taken, label %fine, label %no
+  br i1 %taken, label %each.next, label %no
 """
 
 _ATTRIBUTES: Final = f"""
@@ -68,7 +60,7 @@ clear:
 compare:
   call void @Py_DecRef(ptr %now)
   %same = icmp eq ptr %now, %was
-  br i1 %same, label %fine, label %no
+  br i1 %same, label %each.next, label %no
 """
 
 _CONDITIONS: Final = f"""
@@ -80,11 +72,11 @@ _CONDITIONS: Final = f"""
   br i1 %fixed, label %same, label %less
 same:
   %is.same = icmp eq i64 %now, %value
-  br i1 %is.same, label %fine, label %no
+  br i1 %is.same, label %each.next, label %no
 less:
   %then = load i64, ptr %other, align 8
   %is.less = icmp slt i64 %now, %then
-  br i1 %is.less, label %fine, label %no
+  br i1 %is.less, label %each.next, label %no
 """
 
 _DISTINCT: Final = f"""
@@ -93,7 +85,7 @@ _DISTINCT: Final = f"""
   %first = load i64, ptr %one, align 8
   %second = load i64, ptr %other, align 8
   %equal = icmp eq i64 %first, %second
-  br i1 %equal, label %no, label %fine
+  br i1 %equal, label %no, label %each.next
 """
 
 _MEMO: Final = f"""
@@ -101,7 +93,7 @@ _MEMO: Final = f"""
 {word("%value", "i64", "%row", MEMO["value"])}
   %now = load i64, ptr %address, align 8
   %is.same = icmp eq i64 %now, %value
-  br i1 %is.same, label %fine, label %no
+  br i1 %is.same, label %each.next, label %no
 """
 
 _NOTE: Final = f"""
@@ -109,7 +101,7 @@ _NOTE: Final = f"""
   %now = load i64, ptr %address, align 8
   %value.at = getelementptr i64, ptr %row, i64 {MEMO["value"]}
   store i64 %now, ptr %value.at, align 8
-  br i1 true, label %fine, label %no
+  br i1 true, label %each.next, label %no
 """
 
 

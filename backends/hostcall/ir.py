@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from adstack.runtime.threads.guards import ASKING
+
 from .checks import CHECKS
 from .follow import FOLLOW
-from .record import RECORD, RESULTS, words
+from .record import RESULTS, word, words
 from .run import MOVES, REPEAT, RUN
+from .serving import serving
 
 __all__ = ["text"]
 
@@ -191,82 +194,19 @@ u1:
 """
 
 
-_CALL: Final = f"""
-define ptr @adstack_call(ptr %self, ptr %args, i64 %given, ptr %names) {{
-entry:
-  %address = call ptr @PyTuple_GetItem(ptr %self, i64 0)
-  %record = call ptr @PyLong_AsVoidPtr(ptr %address)
-{words(guard="ptr", epoch="i64", count="i64", lock="ptr")}
-  %epoch.now = load i64, ptr %guard, align 8
-  %busy.at = getelementptr i64, ptr %guard, i64 1
-  %asks = load i64, ptr %busy.at, align 8
-  %ok.epoch = icmp eq i64 %epoch, %epoch.now
-  %ok.count = icmp eq i64 %given, %count
-  %ok.names = icmp eq ptr %names, null
-  %ok.idle = icmp eq i64 %asks, 0
-  %ok.1 = and i1 %ok.epoch, %ok.count
-  %ok.2 = and i1 %ok.names, %ok.idle
-  %ok = and i1 %ok.1, %ok.2
-  br i1 %ok, label %conditions, label %other
-conditions:
-  %hold = call i1 @hold(ptr %record) ; first: they say whether the owners of attributes are there
-  br i1 %hold, label %attributes, label %other
-attributes:
-  %unchanged = call i1 @unchanged(ptr %record)
-  br i1 %unchanged, label %lock.it, label %other
-lock.it:
-  %me = call i64 @PyThread_get_thread_ident()
-  %tried = cmpxchg ptr %lock, i64 0, i64 %me acquire monotonic
-  %mine = extractvalue {{ i64, i1 }} %tried, 1
-  br i1 %mine, label %take, label %other
-take:
-  ; what was looked at before this thread had the lock may have let others run, and they may have ended the runtime
-  %epoch.locked = load i64, ptr %guard, align 8
-  %asks.locked = load i64, ptr %busy.at, align 8
-  %still.epoch = icmp eq i64 %epoch, %epoch.locked
-  %still.idle = icmp eq i64 %asks.locked, 0
-  %still = and i1 %still.epoch, %still.idle
-  br i1 %still, label %serve, label %unlock
-serve:
-  %given.at = getelementptr i64, ptr %record, i64 {RECORD["given"]}
-  store ptr %args, ptr %given.at, align 8
-  %taken = call i1 @arguments(ptr %record, ptr %args)
-  br i1 %taken, label %compare, label %unlock
-compare:
+_CALL: Final = serving(
+    "adstack_call",
+    look=f"""
+{word("%asks", "i64", "%guard", ASKING)}
+  %idle = icmp eq i64 %asks, 0
+  br i1 %idle, label %conditions, label %other""",
+    still="""
+  %asks.locked = load i64, ptr %asks.at, align 8
+  %still.serves = icmp eq i64 %asks.locked, 0""",
+    compare="""
   %apart = call i1 @apart(ptr %record)
-  br i1 %apart, label %go, label %unlock
-unlock:
-  store atomic i64 0, ptr %lock release, align 8
-  br label %other
-other:
-  %served = call ptr @slow(ptr %self, ptr %args, i64 %given, ptr %names)
-  ret ptr %served
-go:
-  call void @launch(ptr %self, ptr %record)
-{words(errors="ptr", overflow="ptr")}
-  %raised = call ptr @PyErr_Occurred()
-  %stopped = icmp ne ptr %raised, null
-  %error = load i64, ptr %errors, align 8
-  %deep = load i64, ptr %overflow, align 8
-  %reported = or i64 %error, %deep
-  %failed = icmp ne i64 %reported, 0
-  br i1 %stopped, label %stop, label %check
-stop:
-  store atomic i64 0, ptr %lock release, align 8
-  ret ptr null
-check:
-  br i1 %failed, label %fail, label %answer
-fail:
-  %raises = call ptr @PyTuple_GetItem(ptr %self, i64 2)
-  %nothing = call ptr @PyObject_CallNoArgs(ptr %raises)
-  store atomic i64 0, ptr %lock release, align 8
-  ret ptr %nothing
-answer:
-  %value = call ptr @result(ptr %record)
-  store atomic i64 0, ptr %lock release, align 8
-  ret ptr %value
-}}
-"""
+  br i1 %apart, label %go, label %unlock""",
+)
 
 
 _LOCK: Final = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from .assembly import loop, rows
 from .record import word
 
 __all__ = ["MOVE", "MOVES", "REPEAT", "RUN", "STEP"]
@@ -62,7 +63,7 @@ def _each(name: str, step: int, kind: str, *, exchanges: bool) -> str:
 
 
 def _moved(name: str, *, exchanges: bool) -> str:
-    """Move the memory of one row: words first, then the bytes that are left; it goes on at `%fine`."""
+    """Move the memory of one row: words first, then the bytes that are left; it goes on at `%each.next`."""
     words, rest = f"{name}.words", f"{name}.rest"
     return f"""
 {words}.begin:
@@ -76,21 +77,11 @@ def _moved(name: str, *, exchanges: bool) -> str:
   %{rest}.last = add i64 %bytes, 0
 {_each(rest, 1, "i8", exchanges=exchanges)}
 {rest}.end:
-  br label %fine
+  br label %each.next
 """
 
 
-MOVES: Final = f"""
-; move memory as the rows of a table say
-define void @adstack_move(ptr %table, i64 %count) {{
-entry:
-  br label %more
-more:
-  %k = phi i64 [ 0, %entry ], [ %k.next, %fine ]
-  %left = icmp slt i64 %k, %count
-  br i1 %left, label %row.begin, label %done
-row.begin:
-  %row = getelementptr [{len(MOVE)} x i64], ptr %table, i64 %k
+_ROW: Final = f"""
 {word("%source", "ptr", "%row", MOVE["source"])}
 {word("%target", "ptr", "%row", MOVE["target"])}
 {word("%bytes", "i64", "%row", MOVE["bytes"])}
@@ -98,10 +89,14 @@ row.begin:
   %is.copy = icmp eq i64 %exchanges, 0
   br i1 %is.copy, label %copy.words.begin, label %swap.words.begin
 {_moved("copy", exchanges=False)}
-{_moved("swap", exchanges=True)}
-fine:
-  %k.next = add i64 %k, 1
-  br label %more
+{_moved("swap", exchanges=True)}"""
+
+MOVES: Final = f"""
+; move memory as the rows of a table say
+define void @adstack_move(ptr %table, i64 %count) {{
+entry:
+  br label %each
+{rows("%table", len(MOVE), "%count", _ROW, then="done")}
 done:
   ret void
 }}
@@ -115,6 +110,12 @@ def _load(name: str, kind: str) -> str:
 
 _KINDS: Final = dict.fromkeys(("size", "release", "prior_count", "later_count"), "i64")
 _WORDS: Final = "\n".join(_load(name, _KINDS.get(name, "ptr")) for name in _STEP if name != "code")
+
+_WORD: Final = """  %from.at = getelementptr i64, ptr %kept, i64 %copy.k
+  %to.at = getelementptr i64, ptr %ctx, i64 %copy.k
+  %word = load i64, ptr %from.at, align 8
+  store i64 %word, ptr %to.at, align 8
+  br label %copy.next"""
 
 REPEAT: Final = f"""
 ; launch steps from one on, whose number is at an address; the interpreter's lock is held. The number that is left there
@@ -139,17 +140,7 @@ begin:
 prepare:
   call void @adstack_move(ptr %prior, i64 %prior_count)
   br label %copy
-copy:
-  %w = phi i64 [ 0, %prepare ], [ %w.next, %copy.one ]
-  %more = icmp slt i64 %w, %size
-  br i1 %more, label %copy.one, label %launch
-copy.one:
-  %from.at = getelementptr i64, ptr %kept, i64 %w
-  %to.at = getelementptr i64, ptr %ctx, i64 %w
-  %word = load i64, ptr %from.at, align 8
-  store i64 %word, ptr %to.at, align 8
-  %w.next = add i64 %w, 1
-  br label %copy
+{loop("copy", "%size", _WORD, "launch", "prepare")}
 launch:
 {RUN}
   %raised = call ptr @PyErr_Occurred()

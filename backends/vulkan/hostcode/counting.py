@@ -11,8 +11,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from adstack.backends.hostcall.assembly import load, loop
+
 from ..driver.pipeline import Pipeline
-from .assembly import load, loop
 from .extents import RULES, Extent, Read
 
 __all__ = ["COUNT", "NEVER", "TASK", "Counted", "countable"]

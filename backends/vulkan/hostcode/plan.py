@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from .assembly import load, loop
+from adstack.backends.hostcall.assembly import load, loop
+
 from .counting import TASK
 
 __all__ = ["LAID_OUT", "PLAN", "plan_words"]

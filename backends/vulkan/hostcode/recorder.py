@@ -13,12 +13,12 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Final
 
+from adstack.backends.hostcall.assembly import load, loop
 from adstack.backends.hostcall.symbols import python_symbols
 from adstack.backends.shared.jit import runtime_library
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.object_cache import ObjectCache
 
-from .assembly import load, loop
 from .counting import COUNT, TASK
 from .plan import LAID_OUT, plan_words
 from .state import ARENA, LAUNCHES, LONGEST_RUN, STATE

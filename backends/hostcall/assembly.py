@@ -1,8 +1,8 @@
-"""Pieces of LLVM assembly."""
+"""Pieces of LLVM assembly that recur: loads of words, loops."""
 
 from __future__ import annotations
 
-__all__ = ["load", "loop"]
+__all__ = ["load", "loop", "rows"]
 
 
 def load(result: str, kind: str, base: str, byte: int) -> str:
@@ -22,3 +22,18 @@ def loop(name: str, count: str, body: str, then: str, before: str) -> str:
 {name}.next:
   %{name}.more = add i64 %{name}.k, 1
   br label %{name}"""
+
+
+def rows(table: str, width: int, count: str, row: str, *, then: str, before: str = "entry") -> str:
+    """Go through a table from the block `before` on, which jumps to `each`, and on to `then` at its end.
+
+    Args:
+        table: the address of the rows.
+        width: words of a row.
+        count: how many rows there are.
+        row: looks at `%row`, the `%each.k`th one, and jumps to `each.next`, or out of the loop.
+        then: the block behind the loop.
+        before: the block in front of it.
+    """
+    at = f"  %row = getelementptr [{width} x i64], ptr {table}, i64 %each.k\n"
+    return loop("each", count, at + row, then, before)
