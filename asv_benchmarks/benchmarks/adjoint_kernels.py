@@ -5,6 +5,8 @@ Every kernel reads what other iterations read too (neighbours, all others, a tab
 
 import numpy as np
 
+from .particle_kernels import particles
+
 
 def stencil(qd, n):
     """16 steps of a wave equation with a nonlinear term: five loads a cell."""
@@ -87,12 +89,13 @@ def springs(qd, n):
 
 
 def product(qd, n):
-    """The product of two matrices, as three loops."""
+    """The product of two matrices, as three loops, and its squared norm."""
     a, b, c = (qd.field(qd.f32, shape=(n, n), needs_grad=True) for _ in range(3))
+    norm = qd.field(qd.f32, shape=(), needs_grad=True)
     draw = np.random.default_rng(0)
     a.from_numpy(draw.random((n, n), dtype=np.float32))
     b.from_numpy(draw.random((n, n), dtype=np.float32))
-    c.grad.fill(1.0)
+    norm.grad[None] = 1.0
 
     @qd.kernel
     def multiply():
@@ -102,7 +105,20 @@ def product(qd, n):
                 total += a[i, k] * b[k, j]
             c[i, j] = total
 
-    return multiply, multiply.grad, multiply, ()
+    @qd.kernel
+    def square():
+        for i, j in c:
+            norm[None] += c[i, j] * c[i, j]
+
+    def forward():
+        multiply()
+        square()
+
+    def reverse():
+        square.grad()
+        multiply.grad()
+
+    return forward, reverse, multiply, ()
 
 
 def newton(qd, n):
@@ -164,6 +180,47 @@ def sums(qd, n):
     return add, add.grad, add, ()
 
 
+def dense(qd, n):
+    """A dense layer of 256 by 256 with a rectifier, on a batch of n."""
+    width = 256
+    x, y = (qd.field(qd.f32, shape=(n, width), needs_grad=True) for _ in range(2))
+    weight = qd.field(qd.f32, shape=(width, width), needs_grad=True)
+    bias = qd.field(qd.f32, shape=width, needs_grad=True)
+    draw = np.random.default_rng(0)
+    for field in (x, weight, bias):
+        field.from_numpy(draw.standard_normal(field.shape, dtype=np.float32) / 16)
+    y.grad.fill(1.0)
+
+    @qd.kernel
+    def layer():
+        for i, j in y:
+            total = bias[j]
+            for k in range(width):
+                total += x[i, k] * weight[k, j]
+            y[i, j] = qd.max(total, 0.0)
+
+    return layer, layer.grad, layer, ()
+
+
+def histogram(qd, n):
+    """Weights, added up in 256 bins that the data choose."""
+    bins = 256
+    x = qd.field(qd.f32, shape=n, needs_grad=True)
+    height = qd.field(qd.f32, shape=bins, needs_grad=True)
+    which = qd.field(qd.i32, shape=n)
+    draw = np.random.default_rng(0)
+    x.from_numpy(draw.random(n, dtype=np.float32))
+    which.from_numpy(draw.integers(0, bins, n).astype(np.int32))
+    height.grad.fill(1.0)
+
+    @qd.kernel
+    def count():
+        for i in x:
+            height[which[i]] += x[i] * x[i]
+
+    return count, count.grad, count, ()
+
+
 WORKS = {
     "stencil": (stencil, 512),
     "bodies": (bodies, 1024),
@@ -172,5 +229,8 @@ WORKS = {
     "newton": (newton, 65536),
     "table": (table, 1 << 20),
     "sums": (sums, 1024),
+    "dense": (dense, 4096),
+    "histogram": (histogram, 1 << 20),
+    "particles": (particles, 32768),
 }
 """By name: what makes the work, and its size."""
