@@ -22,6 +22,11 @@ def serving(name: str, *, look: str, still: str, compare: str, ahead: str = "", 
         ahead: what comes before the launch.
         done: what comes after the launch if it went well.
     """
+    return _checks(name, look) + _locked(still, compare) + _launch(ahead, done)
+
+
+def _checks(name: str, look: str) -> str:
+    """The function as far as the lock: jumps to `other`, which leaves the call to Python, if the record is of others."""
     return f"""
 define ptr @{name}(ptr %self, ptr %args, i64 %given, ptr %names) {{
 entry:
@@ -44,7 +49,12 @@ conditions:
 attributes:
   %unchanged = call i1 @unchanged(ptr %record)
   br i1 %unchanged, label %lock.it, label %other
-lock.it:
+"""
+
+
+def _locked(still: str, compare: str) -> str:
+    """With the lock: jumps to `go` if the call may still be served, and its arguments are those of the record."""
+    return f"""lock.it:
   %tried = cmpxchg ptr %lock, i64 0, i64 %me acquire monotonic
   %mine = extractvalue {{ i64, i1 }} %tried, 1
   br i1 %mine, label %take, label %other
@@ -67,7 +77,12 @@ unlock:
 other:
   %served = call ptr @slow(ptr %self, ptr %args, i64 %given, ptr %names)
   ret ptr %served
-go:
+"""
+
+
+def _launch(ahead: str, done: str) -> str:
+    """The rest of the function: launch, then raise what was reported, or return what the kernel returns."""
+    return f"""go:
 {ahead}
   call void @launch(ptr %self, ptr %record)
 {words(errors="ptr", overflow="ptr")}
