@@ -26,7 +26,7 @@ def serving(name: str, *, look: str, still: str, compare: str, ahead: str = "", 
 
 
 def _checks(name: str, look: str) -> str:
-    """The function as far as the lock: jumps to `other`, which leaves the call to Python, if the record is of others."""
+    """The function as far as the lock: jumps to `other`, which leaves the call to Python, if it is of another kind."""
     return f"""
 define ptr @{name}(ptr %self, ptr %args, i64 %given, ptr %names) {{
 entry:
