@@ -11,7 +11,9 @@ import adstack as qd
             x[i] = a * i
 """
 
-from . import ad, profiler  # noqa: F401 - modules that programs use: qd.ad, qd.profiler
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from .data.factories import Backend, field, ndarray, tensor
 from .data.fields import Field, Layout, MatrixField, ScalarField
 from .data.ndarrays import Ndarray
@@ -165,6 +167,10 @@ from .values.scalar_types import (
 )
 from .values.templates import Template, template
 from .version import VERSION
+
+if _TYPE_CHECKING:
+    from . import ad as ad
+    from . import profiler as profiler
 
 __version__ = VERSION
 
@@ -344,6 +350,13 @@ __all__ = [
     "x86_64",
     "zero",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """`qd.ad` and `qd.profiler` are loaded when they are first used: programs without them start sooner."""
+    if name in ("ad", "profiler"):
+        return _import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -22,18 +22,14 @@ def serving(name: str, *, look: str, still: str, compare: str, ahead: str = "", 
         ahead: what comes before the launch.
         done: what comes after the launch if it went well.
     """
+    return _checks(name, look) + _locked(still, compare) + _launch(ahead, done)
+
+
+def _checks(name: str, look: str) -> str:
+    """The function as far as the lock: jumps to `other`, which leaves the call to Python, if it is of another kind."""
     return f"""
 define ptr @{name}(ptr %self, ptr %args, i64 %given, ptr %names) {{
-{_entry(look)}
-{_locked(still, compare)}
-{_launch(ahead, done)}
-}}
-"""
-
-
-def _entry(look: str) -> str:
-    """Whether the record describes this call, seen without the lock: on to `lock.it`, or to `other`."""
-    return f"""entry:
+entry:
   %address = call ptr @PyTuple_GetItem(ptr %self, i64 0)
   %record = call ptr @PyLong_AsVoidPtr(ptr %address)
 {words(guard="ptr", epoch="i64", count="i64", lock="ptr")}
@@ -52,11 +48,12 @@ conditions:
   br i1 %hold, label %attributes, label %other
 attributes:
   %unchanged = call i1 @unchanged(ptr %record)
-  br i1 %unchanged, label %lock.it, label %other"""
+  br i1 %unchanged, label %lock.it, label %other
+"""
 
 
 def _locked(still: str, compare: str) -> str:
-    """The same with the lock, and the arguments: on to `go`, or to Python."""
+    """With the lock: jumps to `go` if the call may still be served, and its arguments are those of the record."""
     return f"""lock.it:
   %tried = cmpxchg ptr %lock, i64 0, i64 %me acquire monotonic
   %mine = extractvalue {{ i64, i1 }} %tried, 1
@@ -79,11 +76,12 @@ unlock:
   br label %other
 other:
   %served = call ptr @slow(ptr %self, ptr %args, i64 %given, ptr %names)
-  ret ptr %served"""
+  ret ptr %served
+"""
 
 
 def _launch(ahead: str, done: str) -> str:
-    """The launch, and the kernel's value, or what went wrong."""
+    """The rest of the function: launch, then raise what was reported, or return what the kernel returns."""
     return f"""go:
 {ahead}
   call void @launch(ptr %self, ptr %record)
@@ -109,4 +107,6 @@ answer:
 {done}
   %value = call ptr @result(ptr %record)
   store atomic i64 0, ptr %lock release, align 8
-  ret ptr %value"""
+  ret ptr %value
+}}
+"""

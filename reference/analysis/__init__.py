@@ -4,7 +4,6 @@ manager.py      the cache of results, by analysis and region; what is about a re
 facts.py        constants; may an op raise, is it in bounds, which memory does it access; alias classes, mod/ref sets
 order.py        program order, loops around each op, integers as a base plus a constant
 ranges.py       what integers may be, as numbers and relative to other values; intervals.py: interval arithmetic
-def_use.py      what a region defines, what is live into an op
 induction.py    affine induction variables; evolution.py: over parallel loops; strides.py: contiguous accesses
 uniformity.py   values that are the same in all iterations that run side by side
 exclusivity.py  atomic updates whose elements no other iteration touches; accumulation.py: how each sum is built

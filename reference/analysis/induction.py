@@ -5,9 +5,9 @@ This is the affine part of what LLVM calls scalar evolution: the recurrences {fi
 
 from __future__ import annotations
 
+from ..ir.def_use import defined_in
 from ..ir.structure import Op, Region, Value
 from ..ir.types import i64
-from .def_use import defined_in
 from .facts import integer
 
 __all__ = ["Induction", "values_in_32_bits"]

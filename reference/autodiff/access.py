@@ -16,10 +16,9 @@ from ..ir.builder import Builder
 from ..ir.structure import Kernel, Op, Place, Region, Value
 from ..ir.types import DType, i32, u16, u32, u64
 from ..transforms.rewriting.rewrite import clone_kernel
+from .places import RECORD
 
 __all__ = ["Checked", "checked"]
-
-RECORD: Final = "access.record"
 
 
 @dataclass

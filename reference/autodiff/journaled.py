@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from ..ir.builder import Builder
 from ..ir.structure import Kernel, Op, Place, Region, Value
@@ -26,14 +25,12 @@ from .emission.rotate import rotate
 from .emission.state import Counters, Names, counter, scoped
 from .emission.sweep import Sweep
 from .emission.trips import trip_count
+from .places import WANTED
 from .reverse import reverse
 from .saving.plan import SavePlan
 from .saving.planner import plan_saves
 
-__all__ = ["WANTED", "Journaled", "journaled"]
-
-WANTED: Final = "journal.wanted"
-"""The place in which a launch tells how much room its logs would have needed: two words for each sheet."""
+__all__ = ["Journaled", "journaled"]
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ..autodiff.places import RECORD
 from ..errors import AdstackDataAccessError
 from ..ir.structure import Op
 from ..ir.types import i32
 from ..runtime.memory.buffers import Buffer
-from ..runtime.modes import RECORD
 from ..runtime.state import Runtime
 from .events import Launch, memory_of
 from .modes.compiled import differentiated

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import AdstackRuntimeError
 from ..launch.arguments import Call
 from ..launch.specialisation import Specialisation
-from ..runtime.compiler import MOST_REACHES
+from ..runtime.compiled import MOST_REACHES
 from ..runtime.memory.buffers import Array, Buffer
 from ..runtime.memory.scalar_bits import scalar_bits
 from .memory.undo import Change, Overwritten, Rewound, Touched, identity

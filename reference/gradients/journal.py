@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..autodiff.journaled import WANTED
+from ..autodiff.places import WANTED
 from ..ir.types import i64
 from ..launch.specialisation import Specialisation
 from ..runtime.memory.buffers import Array, Buffer

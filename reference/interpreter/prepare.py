@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..errors import InternalError
+from ..ir.def_use import live_in
 from ..ir.opdef import OpDef
 from ..ir.structure import Op, Place, Region, Value
 from ..ir.types import DType
@@ -95,7 +96,8 @@ class Scope:
         args = tuple(self.define(arg) for arg in region.args)
         *deaths, last = deaths_in(region)
         steps = tuple(self._steps(region, deaths))
-        yields, captured = self.slots(region.terminator.operands), self.slots(captures(region))
+        scalars = (value for value in live_in(region) if isinstance(value.type, DType))
+        yields, captured = self.slots(region.terminator.operands), self.slots(scalars)
         # the op around the region takes what it yields before anything else is written
         self.release((*region.args, *last))
         return Code(steps, args, yields, captured)
@@ -148,18 +150,6 @@ def rule_of(op: Op) -> Rule:
     if op.opdef.meaning is None:
         raise InternalError(f"{op.name} can't stand here", loc=op.loc)
     return _EVALUATION[0]
-
-
-def captures(region: Region) -> dict[Value, None]:
-    """The scalar values that a region uses and does not define, in the order of their first use."""
-    defined = set(region.args)
-    used: dict[Value, None] = {}
-    for op in region.walk():
-        used.update((value, None) for value in op.operands if isinstance(value.type, DType))
-        defined.update(op.results)
-        for inner in op.regions:
-            defined.update(inner.args)
-    return {value: None for value in used if value not in defined}
 
 
 def deaths_in(region: Region) -> list[list[Value]]:

@@ -5,7 +5,8 @@ gradient.py   kernel.grad; reverse_shortcut.py: reverse modes served by machine 
 graph.py      calls recorded and launched together; recorded.py: what they do to each other
 followers.py  what serves calls that a tape follows
 as_graph.py   a kernel's tasks launched as one
-options.py    init, reset, sync; extensions.py: what a backend is asked for by name
+options.py    init, reset, sync; compiling.py: what init loads for the first call
+extensions.py what a backend is asked for by name
 
 May import: gradients, launch, data, values, runtime, ir, errors.
 """

@@ -47,7 +47,7 @@ def init(arch: object = None, default_fp: object = f32, default_ip: object = i32
         default_ip: the type of integer literals.
         options: see `adstack.runtime.protocol.options.Options`.
     """
-    from ..frontend import lower  # noqa: F401 - the first call of a kernel should not wait for it
+    from . import compiling  # noqa: F401 - the first call of a kernel should not wait for it
 
     state.start(arch, parse({"default_fp": default_fp, "default_ip": default_ip, **options}))
 

@@ -9,7 +9,6 @@ from typing import Literal, Protocol
 
 from ..errors import AdstackError
 from ..ir.structure import Kernel
-from ..runtime.compiler import compile_kernel, stages
 from ..runtime.graphs import Captured
 from ..runtime.memory.buffers import Buffer
 from ..runtime.plans import Plan
@@ -169,6 +168,8 @@ class Specialisation:
 
     def stages(self, runtime: Runtime) -> dict[str, str]:
         """The IR at each stage, as text."""
+        from ..runtime.compiler import stages
+
         return stages(self.kernel, runtime.options, runtime.backend)
 
 
@@ -192,6 +193,7 @@ def specialise(request: Request, runtime: Runtime) -> Specialisation:
     Raises what the frontend finds wrong with the kernel's source, and what the compiler refuses.
     """
     from ..frontend import lower
+    from ..runtime.compiler import compile_kernel
 
     lowered: Lowered = lower(request)
     compiled = compile_kernel(lowered.kernel, runtime.options, runtime.backend)

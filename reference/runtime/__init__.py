@@ -1,6 +1,7 @@
 """From a kernel call to a dispatch: compiled programs, plans, and the runtime in use.
 
-compiler.py   IR -> something to launch; modes.py: the same in forward or reverse mode; dumps.py: its stages as files
+compiler.py   IR -> something to launch (compiled.py); dumps.py: its stages as files
+modes.py      a kernel in forward or reverse mode (derived.py)
 plans.py      a launch with everything resolved beforehand; sizes.py: whether depths of adstacks are still known
 graphs.py     launches that a backend keeps; adstack_report.py: what a reverse program keeps on adstacks
 state.py      the one runtime in use; reference_backend.py: the interpreter as a backend

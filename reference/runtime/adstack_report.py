@@ -22,7 +22,7 @@ from ..sizing.size import Size
 from ..sizing.text import Speller
 from .adstacks.heap import TaskUse
 from .adstacks.layout import MACHINE, Placement, TaskHeap
-from .compiler import Compiled
+from .compiled import Compiled
 from .protocol.backend import Array, Scalars
 
 __all__ = ["AdstackReport", "StackRow", "TaskRow", "measured", "report"]

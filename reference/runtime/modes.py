@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 
-from ..autodiff.access import RECORD, checked
+from ..autodiff.access import checked
 from ..autodiff.checkpoint_plan import CheckpointPlan, plan_checkpoints
 from ..autodiff.checkpointing.schedule import Checkpoints
-from ..autodiff.emission.journal import Journal, Log
+from ..autodiff.emission.journal import Journal
 from ..autodiff.forward import forward
 from ..autodiff.journaled import journaled
 from ..autodiff.overwrite.before import split_before
 from ..autodiff.overwrite.replay import with_scratch
 from ..autodiff.overwrite.updates import ordered_updates, plain_updates
+from ..autodiff.places import RECORD
 from ..autodiff.reverse import reverse
 from ..autodiff.seen import seen
 from ..errors import AdstackDataAccessError, AdstackRuntimeError
 from ..ir.structure import Kernel, Op, Place, Region
 from ..transforms.pipeline import optimize
 from ..transforms.rewriting.rewrite import clone_kernel
+from .derived import Derived, JournalMode
 from .protocol.options import Options
 from .threads.collection import uncollected
 
 __all__ = [
-    "RECORD",
-    "Derived",
-    "JournalMode",
-    "Recipe",
     "checked_mode",
     "forward_mode",
-    "has_outputs",
-    "inputs",
     "journal_mode",
     "reverse_mode",
     "seen_mode",
@@ -39,27 +35,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Derived:
-    """A kernel in another mode.
-
-    Attributes:
-        kernel: to be lowered and launched with the arguments of the one that it comes from.
-        beside: name of a place that comes with the launch -> the primal place that it stands beside. In reverse mode it
-            must hold what the primal held before the forward launch.
-        marks: name of a place of zeros that comes with the launch, too, for marks -> what it stands beside.
-        sites: the accesses that leave marks, by number.
-        recipe: how to make a reverse mode again with checkpoints; None where that can't be.
-    """
-
-    kernel: Kernel
-    beside: Mapping[str, str] = field(default_factory=dict)
-    marks: Mapping[str, str] = field(default_factory=dict)
-    sites: Sequence[Op | None] = ()
-    recipe: Recipe | None = None
-
-
-@dataclass(frozen=True)
-class Recipe:
+class _Recipe:
     """What a reverse mode was made of.
 
     Attributes:
@@ -101,7 +77,7 @@ def reverse_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options, *
     """
     kernel = _reversible(kernel, options)
     try:
-        return Derived(reverse(kernel, grads), recipe=Recipe(kernel, grads, Derived))
+        return Derived(reverse(kernel, grads), recipe=_Recipe(kernel, grads, Derived))
     except AdstackDataAccessError:
         if not rewinds:
             raise
@@ -109,38 +85,20 @@ def reverse_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options, *
     early, before = split_before(kernel, names)
     aliases = {alias.name: name for name, alias in before.items()}
     try:
-        recipe = Recipe(early, _moved(grads, aliases), lambda derivative: _only_read(derivative, aliases))
+        recipe = _Recipe(early, _moved(grads, aliases), lambda derivative: _only_read(derivative, aliases))
         return replace(_only_read(reverse(early, recipe.grads), aliases), recipe=recipe)
     except AdstackDataAccessError:
         replayed = with_scratch(kernel, names)
         early, before = split_before(replayed.kernel, names - replayed.scratch.keys())
         scratch = {place.name: name for name, place in replayed.scratch.items()}
         aliases = {alias.name: name for name, alias in (*before.items(), *replayed.before.items())} | scratch
-        recipe = Recipe(
+        recipe = _Recipe(
             early,
             _moved(grads, aliases),
             lambda derivative: _only_read(derivative, aliases),
             replayed=frozenset(scratch),
         )
         return replace(_only_read(reverse(early, recipe.grads, recipe.replayed), aliases), recipe=recipe)
-
-
-@dataclass(frozen=True)
-class JournalMode:
-    """A launch that logs, and the reverse mode that reads the logs.
-
-    Attributes:
-        forward: does what the kernel does; `silent`: the same, but it neither prints nor asserts, or None if that is no
-            difference.
-        backward: the reverse mode.
-        logs, sheets: see `journal.py`.
-    """
-
-    forward: Kernel
-    silent: Kernel | None
-    backward: Derived
-    logs: Sequence[Log]
-    sheets: int
 
 
 @uncollected()
@@ -153,7 +111,7 @@ def journal_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options) -
         silent = clone_kernel(logged.forward)
         _silence(silent.body)
     logs = {log.place.name: log.place for log in logged.logs}
-    recipe = Recipe(logged.source, grads, lambda kernel: _logged(kernel, logs), journal=logged.journal)
+    recipe = _Recipe(logged.source, grads, lambda kernel: _logged(kernel, logs), journal=logged.journal)
     return JournalMode(logged.forward, silent, Derived(logged.backward, recipe=recipe), logged.logs, logged.sheets)
 
 
@@ -200,21 +158,6 @@ def _only_read(kernel: Kernel, aliases: dict[str, str]) -> Derived:
     places = {name: place for name, place in kernel.places.items() if name not in unused}
     kept = {alias: name for alias, name in aliases.items() if alias not in unused}
     return Derived(replace(kernel, places=places), kept)
-
-
-def inputs(kernel: Kernel) -> set[str]:
-    """Names of the places of real numbers that the kernel reads."""
-    reads = (op.attrs["place"] for op in kernel.body.walk() if op.name == "load")
-    read = {place for place in reads if place.dtype.is_float and place.role == "primal" and place.kind != "temp"}
-    return {place.name for place in read}
-
-
-def has_outputs(kernel: Kernel) -> bool:
-    """Whether the kernel writes or returns real numbers; if not, there is nothing to differentiate."""
-    writes = (op.attrs["place"] for op in kernel.body.walk() if op.name in ("store", "atomic"))
-    return any(dtype.is_float for dtype in kernel.returns) or any(
-        place.dtype.is_float and place.role == "primal" and place.kind != "temp" for place in writes
-    )
 
 
 def _check_real(kernel: Kernel, role: str) -> None:

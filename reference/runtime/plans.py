@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import AdstackRuntimeError
 from ..ir.structure import Place
-from .compiler import Compiled
+from .compiled import Compiled
 from .memory.buffers import Buffer
 from .memory.observers import OBSERVERS, tell_others
 from .memory.provenance import Written

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .adstacks.stats import count
-from .compiler import Compiled
+from .compiled import Compiled
 from .memory.buffers import Buffer
 from .protocol.backend import Scalars
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..analysis.def_use import live_in
+from ..ir.def_use import live_into
 from ..ir.structure import Op, Task, Value
 from .expr import Branch, Number, Plus, SizeExpr, SumOverRange, Times, Triangle, Trips
 
@@ -40,7 +40,7 @@ class Dependence:
                 work.pop()
                 continue
             op = top.op
-            used = [] if op is None else live_in(op)
+            used = [] if op is None else live_into(op)
             missing = [v for v in used if v not in self._arguments]
             if missing:
                 work += missing

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Final
 
-from ..analysis.def_use import live_in
 from ..errors import InternalError
 from ..ir.builder import Builder
+from ..ir.def_use import live_into
 from ..ir.structure import Op, Region, Value
 from ..ir.types import i64, u1
 from ..transforms.rewriting.rewrite import clone_op
@@ -49,7 +49,7 @@ class Emitter:
                 raise InternalError(f"a size depends on {top}, which is not known ahead of the loop")
             if maker.name.startswith("array.") or _reads_arrays(maker):
                 raise NeedsMemory
-            missing = [v for v in live_in(maker) if v not in self.names]
+            missing = [v for v in live_into(maker) if v not in self.names]
             if missing:
                 work += missing
                 continue

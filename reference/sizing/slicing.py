@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..analysis.def_use import defined_in
 from ..ir.builder import Builder
+from ..ir.def_use import defined_in
 from ..ir.structure import Op, Region, Task, Value
 from ..transforms.rewriting.options import Options
 from ..transforms.scalar.cse import cse

@@ -11,7 +11,8 @@ from journal_kit import Buffers, check, launched
 from reverse_kit import gradients_of
 from transforms_kit import kernel_of, wrap
 
-from adstack.autodiff.journaled import WANTED, journaled
+from adstack.autodiff.journaled import journaled
+from adstack.autodiff.places import WANTED
 from adstack.autodiff.reverse import reverse
 from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smooth_kernel
 from adstack.conformance.fuzz.traffic import traffic_kernel

@@ -1,11 +1,11 @@
-"""Preparing IR: what a region captures, when values die, how slots are shared."""
+"""Preparing IR: when values die, how slots are shared."""
 
 from __future__ import annotations
 
 from interpreter_kit import read, serial
 
 from adstack.interpreter import run
-from adstack.interpreter.prepare import Scope, captures, deaths_in
+from adstack.interpreter.prepare import Scope, deaths_in
 from adstack.ir.builder import Builder
 from adstack.ir.structure import Kernel, Region, Value
 from adstack.ir.types import f64, i32
@@ -61,11 +61,6 @@ def test_a_value_dies_after_its_last_use_nested_uses_included():
     body = read(serial(NEST, "(%a: i32) -> (i32)")).body
     deaths = [sorted(value.name for value in dead) for dead in deaths_in(body)]
     assert deaths == [[], [], ["early"], ["unused"], ["late", "one"], ["r"]]
-
-
-def test_a_region_captures_what_it_uses_and_does_not_define():
-    loop = read(serial(NEST, "(%a: i32) -> (i32)")).body.ops[4]
-    assert [value.name for value in captures(loop.regions[0])] == ["late"]
 
 
 def test_constants_keep_their_slots():

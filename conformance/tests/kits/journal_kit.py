@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from reverse_kit import gradients_of
 
-from adstack.autodiff.journaled import WANTED, Journaled, journaled
+from adstack.autodiff.journaled import Journaled, journaled
 from adstack.autodiff.overwrite.updates import ordered_updates
+from adstack.autodiff.places import WANTED
 from adstack.error_analysis.bounds import gradient_bound
 from adstack.interpreter import RunOptions, run
 from adstack.ir.structure import Kernel

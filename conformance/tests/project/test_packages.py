@@ -95,9 +95,13 @@ def test_the_public_module_does_nothing_but_re_export():
 
 
 def _is_docstring_or_constant(node: ast.stmt) -> bool:
-    # __all__, __version__ and aliases (`Name = other.name`) are names, not behaviour; __dir__ lists them.
+    # __all__, __version__ and aliases (`Name = other.name`) are names, not behaviour; __dir__ lists them, __getattr__
+    # imports modules when they are first used, and what type checkers are to know of these is imported for them alone.
     if isinstance(node, ast.FunctionDef):
-        return node.name == "__dir__"
+        return node.name in ("__dir__", "__getattr__")
+    if isinstance(node, ast.If):
+        imported = all(isinstance(inner, ast.ImportFrom) for inner in node.body)
+        return ast.unparse(node.test) == "_TYPE_CHECKING" and imported and not node.orelse
     if isinstance(node, ast.Expr):
         return isinstance(node.value, ast.Constant)
     return isinstance(node, (ast.Assign, ast.AnnAssign)) and not any(isinstance(n, ast.Call) for n in ast.walk(node))

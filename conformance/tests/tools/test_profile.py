@@ -29,6 +29,8 @@ for k in range(3):
 """
 MOST_PYTHON_CALLS = 3
 """For a launch and its gradient in a tape that follows one before it."""
+LEAST_UNFOLLOWED = 100
+"""For the same where nothing is followed, so that the count is known to see the functions of a tape."""
 
 
 def test_a_file_is_profiled_with_its_arguments(tmp_path: Path):
@@ -69,3 +71,8 @@ def test_a_launch_and_its_gradient_call_few_python_functions_under_a_tape():
     qd.init(arch=qd.cpu)
     calls = per_launch(taped)
     assert sum(calls.values()) <= MOST_PYTHON_CALLS, calls.most_common(20)
+
+
+def test_where_tapes_are_not_followed_many_functions_are_counted():
+    qd.init(arch=qd.reference)
+    assert sum(per_launch(taped).values()) >= LEAST_UNFOLLOWED

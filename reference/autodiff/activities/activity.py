@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+from ...ir.def_use import live_in
 from ...ir.derivatives import RULES
 from ...ir.structure import Op, Place, Region, Value
 from ...ir.types import ArrayType, DType
@@ -42,6 +43,10 @@ class Activity:
 
     def __contains__(self, value: Value) -> bool:
         return value in self.values
+
+    def live_in(self, *regions: Region) -> list[Value]:
+        """The active scalars that are live into regions: their adjoints go through the reversal of these."""
+        return [v for v in live_in(*regions) if v in self and isinstance(v.type, DType)]
 
     def place(self, place: Place) -> bool:
         """Whether a place has an adjoint."""

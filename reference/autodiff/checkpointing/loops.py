@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from ...analysis.manager import Analyses
 from ...errors import AdstackDataAccessError
 from ...ir.builder import Builder
+from ...ir.def_use import live_in
 from ...ir.structure import Kernel, Op, Region, Value
 from ...ir.types import ArrayType, DType, StackType, i64
 from ...transforms.rewriting.options import DEFAULT
 from ...transforms.scalar.dce import dce
-from ..activities.free import free_values
 from ..emission.journal import Journal, JournalRow
 from ..emission.state import Names, Stacks, counter, scoped
 from ..emission.sweep import Sweep
@@ -125,7 +125,7 @@ class CheckpointedLoop:
 
     def used_arrays(self) -> list[Value]:
         """The local arrays from around it."""
-        return [v for v in free_values([self.source], real=False) if isinstance(v.type, ArrayType)]
+        return [v for v in live_in(self.source) if isinstance(v.type, ArrayType)]
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ def outermost_loops(op: Op) -> Iterator[tuple[Op, list[Region]]]:
 
 def _used_of(loop: Op, around: Sequence[Region]) -> dict[Region, list[Value]]:
     """What a loop uses of what the branches around it compute."""
-    used = [v for v in free_values(loop.regions, real=False) if isinstance(v.type, DType)]
+    used = [v for v in live_in(*loop.regions) if isinstance(v.type, DType)]
     own = {region: {v for op in region.ops for v in op.results} for region in around}
     return {region: [v for v in used if v in own[region]] for region in around}
 

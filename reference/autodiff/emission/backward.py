@@ -13,7 +13,6 @@ from ...ir.types import ArrayType, i64
 from ...transforms.math.num import Num
 from ...transforms.rewriting.rewrite import clone_op
 from ..activities.activity import Activity
-from ..activities.free import free_values
 from ..saving.plan import SavePlan
 from .state import Adjoints, Counters, Names, Stacks, counter, scoped
 from .trips import trip_count
@@ -221,7 +220,7 @@ class Backward:
     def _if(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
         seeds = [self.adjoints.take(r) for r in op.results]
         inner = self.saves.counters_in(op)
-        around = [v for v in free_values(op.regions) if v in self.activity]
+        around = self.activity.live_in(*op.regions)
         branches = [self._branch(region, seeds, names, counters, index, around) for region in op.regions]
         reached = [k for k in range(len(around)) if any(adjoints[k] is not None for _, adjoints, _ in branches)]
         for branch, adjoints, counts in branches:
@@ -276,7 +275,7 @@ class Backward:
         source = op.regions[-1]
         first = 1 if op.name == "for" else 0
         carried = [k for k, a in enumerate(source.args[first:]) if a in self.activity or op.results[k] in self.activity]
-        around = [v for v in free_values([source]) if v in self.activity]
+        around = self.activity.live_in(source)
         seeds = [self.adjoints.take_or_zero(op.results[k]) for k in carried]
         parts = _may_disconnect(source)
         loose = [parts or self.adjoints.is_loose(seed) for seed in seeds]

@@ -17,7 +17,6 @@ from ...errors import AdstackDataAccessError
 from ...ir.structure import Kernel, Op, Place, Region, Value
 from ...transforms.rewriting.rewrite import clone_kernel
 from ..activities.activity import Activity
-from ..activities.free import free_values
 from ..checkpointing.loops import CheckpointContext, Checkpointing, plan_loops
 from ..checkpointing.schedule import Checkpoints
 from ..emission.journal import Journal
@@ -154,7 +153,7 @@ class _Planner:
         restored = tuple(self._restored.get(op, ()))
         if not touched:
             return Parallel(op, (), repeated, restored, {}, reversed=False)
-        around = [v for v in free_values(op.regions) if v in self._activity]
+        around = self._activity.live_in(*op.regions)
         for value in around:
             sum_ = Place(f"adjoint{len(self._sums)}", value.dtype, (), "temp", label=value.name)
             self._sums.setdefault(value, sum_)

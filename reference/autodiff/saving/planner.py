@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from ...ir.def_use import live_in
 from ...ir.derivatives import RULES
 from ...ir.structure import Op, Region, Value
 from ...ir.types import DType, i64
 from ..activities.activity import Activity
-from ..activities.free import free_values
 from .choice import Choice, Scope, inputs
 from .foresight import ALWAYS, Foresight
 from .plan import RegionPlan, SavePlan, counters_by_op
@@ -170,7 +170,7 @@ class _Planner:
         wanted.update(v for op in inside if op.name in ("if", "for") for v in op.operands[: 1 + (op.name == "for")])
         wanted.update(region.terminator.operands[0] for op in inside if op.name == "while" for region in op.regions[:1])
         behind = self._foresight.behind(wanted)
-        return {v for v in free_values(loop.regions[-1:], real=False) if v in behind and isinstance(v.type, DType)}
+        return {v for v in live_in(loop.regions[-1]) if v in behind and isinstance(v.type, DType)}
 
     def _memory_needs(self, op: Op) -> set[Value]:
         rank = op.attrs["place"].rank

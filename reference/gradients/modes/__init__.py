@@ -7,5 +7,6 @@ footprints.py      the elements that a launch and its reverse mode may touch
 state.py           GradientState: everything of the above that is kept for one specialisation, by typed keys
 companions.py      the memory of gradients and duals beside what the kernel touches
 compiled.py        asks for a mode, a part or a journal, compiled when it is first asked for
+making.py          how each of these is derived and compiled
 May import: launch, data, runtime, autodiff, analysis, ir, errors.
 """

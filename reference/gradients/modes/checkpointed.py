@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from ...autodiff.checkpoint_plan import CheckpointPlan
-from ...autodiff.checkpointing.schedule import Checkpoints
 from ...errors import AdstackDataAccessError
 from ...launch.arguments import Call
 from ...launch.specialisation import run_plan
 from ...runtime.adstacks.heap import HeapLimit
 from ...runtime.adstacks.stats import count
-from ...runtime.modes import Derived, Recipe
+from ...runtime.derived import Derived, Recipe
 from ...runtime.plans import Plan
+
+if TYPE_CHECKING:
+    from ...autodiff.checkpoint_plan import CheckpointPlan
+    from ...autodiff.checkpointing.schedule import Checkpoints
 
 __all__ = ["Checkpointed"]
 

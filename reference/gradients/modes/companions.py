@@ -8,8 +8,8 @@ from ...errors import AdstackRuntimeError
 from ...ir.structure import Kernel, Place
 from ...launch.arguments import Call
 from ...launch.specialisation import Specialisation
+from ...runtime.derived import has_outputs, inputs
 from ...runtime.memory.buffers import Buffer
-from ...runtime.modes import has_outputs, inputs
 from .state import Accompanied, Names, Role, state_of
 
 __all__ = ["accompanied", "check_storage", "companion_memory", "companions", "field_beside", "names_of"]

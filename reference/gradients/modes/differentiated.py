@@ -16,8 +16,8 @@ from ...launch.arguments import Call
 from ...launch.results import result_value
 from ...launch.specialisation import Specialisation, run_plan
 from ...runtime.adstacks.heap import HeapLimit
+from ...runtime.derived import Derived
 from ...runtime.memory.buffers import Buffer
-from ...runtime.modes import Derived
 from ...runtime.plans import Plan
 from ...runtime.racing import Racing
 from .checkpointed import Checkpointed

@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 from ...errors import AdstackDataAccessError
 from ...ir.structure import Place, Value
 from ...launch.specialisation import Specialisation
+from ...runtime.derived import Derived, JournalMode
 from ...runtime.memory.buffers import Array
-from ...runtime.modes import Derived, JournalMode
 from .differentiated import Differentiated
 from .footprints import Footprint, FootprintKey
 from .races import Races

@@ -18,7 +18,6 @@ from ...ir.types import from_numpy
 from ...runtime.memory.buffers import Array
 from ..memory.undo import identity
 from .losses import Loss
-from .nearness import value_bound
 
 if TYPE_CHECKING:
     from ..events import Event
@@ -34,6 +33,8 @@ def check_gradients(loss: Loss, events: Sequence[Event], fields: Sequence[object
 
     Memory is as it was before the first event, and is again afterwards.
     """
+    from .nearness import value_bound  # the error analysis is large, and nothing else needs it
+
     noise, start = value_bound(events, _memory(loss))
     if not np.isfinite(noise):
         warnings.warn("grad_check says nothing: rounding may move the loss by any amount", stacklevel=2)

@@ -30,7 +30,7 @@ DEPTH: Final = 64
 
 
 class CompiledProgram(Protocol):
-    """What was made of a program: see `compiler.Compiled`."""
+    """What was made of a program: see `compiled.Compiled`."""
 
     @property
     def program(self) -> Program: ...

@@ -15,10 +15,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...analysis.accumulation import plan
-from ...analysis.def_use import defined_in
 from ...analysis.exclusivity import by_place, may_overlap
 from ...analysis.facts import integer
 from ...analysis.reductions import COMBINING, neutral
+from ...ir.def_use import defined_in
 from ...ir.ops import TABLE
 from ...ir.structure import Op, Place, Region, Task, Value
 from ...ir.types import DType, u1

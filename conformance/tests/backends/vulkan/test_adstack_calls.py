@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
 import pytest
-from adstack_calls_kit import ARRAY, STEPS, Powers, do
-from hypothesis import given, settings
+from adstack_calls_kit import ARRAY, AdstackCalls, Powers
 from vulkan_kit import backend
 
 import adstack as qd
 from adstack.backends.vulkan.launches import Launches
-from adstack.errors import AdstackOverflowError
 
 
 @pytest.fixture
@@ -45,21 +42,9 @@ def runtime() -> Iterator[None]:
     qd.reset()
 
 
-def test_python_is_not_asked_while_depths_and_iterations_are_the_same(powers: Powers) -> None:
-    for _ in range(3):
-        powers.check(1, (powers.by_argument, 3), 3)
-        powers.check(1, (powers.by_memory,), 3)
-    assert powers.asked == []
-
-
-def test_python_lays_out_what_has_changed_once(powers: Powers) -> None:
-    for n in (9, 4):
-        powers.check(1, (powers.by_argument, n), n)
-        powers.check(1, (powers.by_argument, n), n)
-    assert len(powers.asked) == 2
-    powers.check(2, (powers.by_argument, 4), 4)
-    powers.check(2, (powers.by_argument, 4), 4)
-    assert len(powers.asked) == 3
+class TestAdstackCalls(AdstackCalls):
+    arch = "vulkan"
+    at_once = False
 
 
 def test_more_iterations_get_rows_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,82 +82,7 @@ def test_more_iterations_get_rows_of_their_own(monkeypatch: pytest.MonkeyPatch) 
     assert lanes == [70, 200, 3, 200]
 
 
-def test_a_heap_that_another_kernel_made_grow_is_found(powers: Powers) -> None:
+def test_a_heap_that_grows_has_a_new_version(powers: Powers) -> None:
     version = backend().common.heap.version.value
     powers.check(2, (powers.by_argument, 60), 60)
     assert backend().common.heap.version.value > version
-    powers.asked.clear()
-    powers.check(1, (powers.by_memory,), 3)
-    assert len(powers.asked) == 1
-    powers.check(1, (powers.by_memory,), 3)
-    assert len(powers.asked) == 1
-
-
-def test_gradients_are_right_whatever_comes_in_between(powers: Powers) -> None:
-
-    @given(STEPS)
-    @settings(max_examples=25)
-    def check(steps: list[tuple[str, int, int]]) -> None:
-        for step in steps:
-            do(powers, *step)
-
-    check()
-
-
-def test_an_overflow_is_reported_when_somebody_waits() -> None:
-    qd.init(arch=qd.vulkan, ad_stack_size=4)
-    x, y = (qd.field(qd.f32, 8, needs_grad=True) for _ in range(2))
-
-    @qd.kernel
-    def power(n: qd.i32):
-        for i in x:
-            v = x[i]
-            for _ in range(n):
-                v = v * v
-            y[i] = v
-
-    x.fill(1)
-    for _ in range(3):
-        power(4)
-        power.grad(4)
-    assert isinstance(power.grad.__call__, BuiltinFunctionType)
-    power(6)
-    power.grad(6)
-    with pytest.raises(AdstackOverflowError, match=r"capacity 4[\s\S]*6"):
-        qd.sync()
-    qd.sync()
-    x.grad.fill(0)
-    y.grad.fill(1)
-    power(4)
-    power.grad(4)
-    assert x.grad.to_numpy().tolist() == [2.0**4] * 8
-
-
-def test_where_one_thread_has_no_room_checkpoints_are_used() -> None:
-    qd.init(arch=qd.vulkan, ad_stack_heap_limit=4096)
-    x, y = (qd.field(qd.f32, 8, needs_grad=True) for _ in range(2))
-
-    @qd.kernel
-    def slow(n: qd.i32):
-        for i in x:
-            v = x[i]
-            for _ in range(n):
-                v = v - 0.0005 * v * v
-            y[i] = v
-
-    def gradient(n: int) -> list[float]:
-        x.fill(0.5)
-        x.grad.fill(0)
-        y.grad.fill(1)
-        slow(n)
-        slow.grad(n)
-        return x.grad.to_numpy().tolist()
-
-    few = gradient(20)
-    for _ in range(3):
-        assert gradient(20) == few
-    before = qd.stats()["checkpointed"]
-    many = gradient(3000)
-    assert qd.stats()["checkpointed"] > before
-    assert gradient(20) == few
-    assert gradient(3000) == many

@@ -1,0 +1,13 @@
+"""Names of the places by which derived kernels tell whoever launches them something."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["RECORD", "WANTED"]
+
+RECORD: Final = "access.record"
+"""Of a checked kernel (`access.py`): the first write of an element that was read before."""
+
+WANTED: Final = "journal.wanted"
+"""Of a journaled kernel (`journaled.py`): how much room its logs would have needed, two words for each sheet."""
