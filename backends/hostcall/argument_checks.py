@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from adstack.runtime.protocol.words import ADDRESS, BESIDE, EXTENTS, HISTORY, TAG, WRITTEN
+from adstack.runtime.protocol.words import ADDRESS, BESIDE, EXTENTS, HISTORY, TAG, VERSION
 
 from .assembly import rows
 from .interpreter import BUFFER, BUFFER_RANK, BUFFER_WORDS, TYPE
@@ -62,7 +62,7 @@ pass:
   call void @pass(ptr %argument, ptr %data, ptr %extents)
   ; what the kernel may write counts as written, even if the launch fails
 {word("%writes", "i64", "%argument", ARGUMENT["written"])}
-{word("%before", "i64", "%memory", WRITTEN)}
+{word("%before", "i64", "%memory", VERSION)}
   %after = add i64 %before, %writes
   store i64 %after, ptr %before.at, align 8
   ret i1 true

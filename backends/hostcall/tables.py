@@ -18,7 +18,7 @@ from adstack.runtime.protocol.shortcuts import (
     Still,
     TensorArgument,
 )
-from adstack.runtime.protocol.words import CHANGED, EXTENTS, GENERATION, MARK, UNCHANGED, UNWATCHED, WRITTEN
+from adstack.runtime.protocol.words import CHANGED, EXTENTS, MARK, UNCHANGED, UNWATCHED, VERSION
 
 from .entry import Entry
 from .record import ARGUMENT, CONDITION, KINDS, MEMO, RESULTS
@@ -43,8 +43,7 @@ def memo_table(entry: Entry, shortcut: Shortcut) -> Words:
     """What the depths of adstacks depend on."""
     if shortcut.sizes is None:
         return words_of([[entry.launches, 0]])  # which is never what it was
-    records = [address_of(shortcut.buffers[name].record()) for name in shortcut.sizes]
-    words = [record + 8 * word for record in records for word in (WRITTEN, GENERATION)]
+    words = [address_of(shortcut.buffers[name].record()) + 8 * VERSION for name in shortcut.sizes]
     slots = (*entry.context.params, *entry.context.extents.values())
     words += [entry.slots + 8 * slot for slot in slots]
     return words_of([[address, 0] for address in words])

@@ -41,7 +41,7 @@ __all__ = ["Record", "Records", "records_of"]
 MOST: Final = 1 << 16
 """How many launches of a kernel with different arguments are noted."""
 OTHER: Final = (-1,)
-"""What stands for generations where launches that are not noted did not find the memory of now."""
+"""What stands for versions where launches that are not noted did not find the memory of now."""
 
 
 class Record:
@@ -241,13 +241,13 @@ class Records:
 
     def _note_tape(self, call: Call, *, touched: bool) -> None:
         if not self.takes_arguments:
-            self._tape = OTHER if touched else self._generations(call)
+            self._tape = OTHER if touched else self._versions(call)
         elif not self._taped:
             self._look_for_unnoted()
             if touched or self._found_others(call):
                 self._tape = OTHER
             elif self._tape is None:
-                self._tape = self._generations(call)
+                self._tape = self._versions(call)
         self._forget_all()
 
     def _found_others(self, call: Call) -> bool:
@@ -284,8 +284,8 @@ class Records:
         """The memory that the reverse pass of a call may read."""
         return [self.memory(name, call) for name in (*self.fields, *self.arrays)]
 
-    def _generations(self, call: Call) -> tuple[int, ...]:
-        return tuple(buffer.generation for buffer in self.memories(call))
+    def _versions(self, call: Call) -> tuple[int, ...]:
+        return tuple(buffer.version for buffer in self.memories(call))
 
     def note(self, call: Call, error: AdstackError | None = None) -> None:
         """There was a launch that others made; with an error, it can't be differentiated later."""
@@ -347,7 +347,7 @@ class Records:
         if record is not None and record.key.alive:
             return record
         unclear = self._tape is not None and (self.takes_arguments or self._is_taped)
-        if unclear and (self.keeps or self._tape != self._generations(call)):
+        if unclear and (self.keeps or self._tape != self._versions(call)):
             raise self._unkept()
         return None
 

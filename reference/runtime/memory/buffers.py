@@ -122,7 +122,7 @@ class Buffer(Block):
         self._send(start, values.reshape(-1))
         self.touch()
         pages.put(start, values.reshape(-1))
-        pages.generation = self._generation
+        pages.version = self.version
 
     def _send(self, start: int, values: Array) -> None:
         """Write elements from the `start`th on."""
