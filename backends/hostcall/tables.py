@@ -18,7 +18,7 @@ from adstack.runtime.protocol.shortcuts import (
     Still,
     TensorArgument,
 )
-from adstack.runtime.protocol.words import CHANGED, EXTENTS, MARK, UNCHANGED, UNWATCHED, VERSION
+from adstack.runtime.protocol.words import EXTENTS, MARK, UNCHANGED, UNWATCHED, VERSION
 
 from .entry import Entry
 from .record import ARGUMENT, CONDITION, KINDS, MEMO, RESULTS
@@ -129,18 +129,16 @@ def _memory(entry: Entry, shortcut: Shortcut, place: str, keep: list[Words]) -> 
         "extents": address_of(extents),
         "extent_count": len(axes),
         "written": int(place in shortcut.written),
-        "histories": _histories(place, shortcut),
+        "earliest": UNCHANGED if place in shortcut.needed else UNWATCHED,
+        "latest": _latest(place, shortcut),
     }
 
 
-def _histories(place: str, shortcut: Shortcut) -> int:
-    """The states of a buffer's past in which Python need not know of the call, as bits."""
-    states = {UNWATCHED, UNCHANGED, CHANGED}
+def _latest(place: str, shortcut: Shortcut) -> int:
+    """When a buffer may have changed last, if Python need not know of the call: see `words.CHANGED`."""
     if place in shortcut.written and not shortcut.announced:
-        states &= {UNWATCHED}
-    if place in shortcut.needed:
-        states &= {UNCHANGED}
-    return sum(1 << state for state in states)
+        return UNWATCHED
+    return UNCHANGED if place in shortcut.needed else 2**63 - 1
 
 
 def _number(argument: NumberArgument) -> tuple[int, int, int] | None:

@@ -19,7 +19,7 @@ from ...ir.types import DType
 from ..adstacks.budget import current
 from ..protocol.abilities import reclaiming, serving, sharing, transferring
 from ..protocol.backend import Array, Backend, Storage
-from ..protocol.words import ADDRESS, BY_MACHINE_CODE, CHANGED, EXTENTS, HISTORY, MARK, VERSION, Words
+from ..protocol.words import ADDRESS, BY_MACHINE_CODE, CHANGED, EXTENTS, MARK, UNWATCHED, VERSION, Words
 from ..threads.capturing import CAPTURING, check
 from ..threads.guards import invalidate
 from ..threads.runtime_lock import RUNTIME_LOCK
@@ -178,10 +178,10 @@ class Block(Uncopied):
         else:
             words[VERSION] = version | words[VERSION] & BY_MACHINE_CODE
 
-    def changed(self) -> None:
-        """Say that it is not what a launch may have found any more."""
+    def changed(self, launches: int) -> None:
+        """Say that it is not what one of so many launches found any more, or by `UNCHANGED` that it is."""
         if self._record is not None:
-            self._record[HISTORY] = CHANGED
+            self._record[CHANGED] = launches
 
     @property
     def written(self) -> int:
@@ -204,7 +204,7 @@ class Block(Uncopied):
             words[ADDRESS] = self.backend.address(self.handle())
             words[MARK] = 0 if served is None else served.mark(self.storage)
             words[EXTENTS:] = list(self.shape)
-            words[VERSION] = self._version
+            words[VERSION], words[CHANGED] = self._version, UNWATCHED
             self._record = words
         return self._record
 
