@@ -61,7 +61,7 @@ def shortcut(
         sizes=sizes,
         reductions=0 if plan.sizing is None else plan.sizing.reductions,
         short=short,
-        keep=(mode, *(() if records is None else (*records.fields.values(), records.forgotten))),
+        keep=(mode, *(() if records is None else records.fields.values())),
         needed=frozenset(() if records is None else records.arrays),
     )
 
@@ -88,6 +88,4 @@ def _conditions(specialisation: Specialisation) -> Conditions | None:
     fields = () if records is None else records.fields.values()
     words = [ctypes.addressof(buffer.record()) for buffer in fields if buffer.alive]
     conditions += [Before(word + ctypes.sizeof(ctypes.c_int64) * CHANGED, launched) for word in words]
-    if records is not None:  # of launches that a tape has made memory keeps no old state
-        conditions.append(Before(ctypes.addressof(records.forgotten), launched))
     return tuple(dict.fromkeys(conditions))

@@ -162,11 +162,15 @@ class Watch:
             self.saved[-1].number = launches
         else:
             self.saved.append(Saved(launches))
-        self.last = launches
-        buffer.changed(launches)
+        self.change(buffer, launches)
         if len(self.saved) > self._many:
             self._trim()
             self._many = 2 + 2 * len(self.saved)
+
+    def change(self, buffer: Block, launches: int) -> None:
+        """Say that the buffer is not known any more as any of so many launches found it, without Python."""
+        self.last = launches
+        buffer.changed(launches)
 
     def since(self, number: int, within: Sequence[Box] | None = None) -> bool:
         """Whether an element of some boxes (None: any) may have been written since a launch."""
