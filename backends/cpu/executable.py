@@ -14,6 +14,7 @@ from adstack.backends.codegen_llvm.function.context import Context
 from adstack.backends.hostcall import launching
 from adstack.backends.shared.reports import failure, overflow_error, printed
 from adstack.backends.shared.sites import Site
+from adstack.backends.shared.standing import Standing
 from adstack.ir.structure import Program
 from adstack.runtime.adstacks.heap import TaskUse
 from adstack.runtime.protocol.backend import Bindings
@@ -48,7 +49,7 @@ class Version:
 
 
 @dataclass
-class Executable:
+class Executable(Standing):
     """A compiled program with the memory that its launches use.
 
     Attributes:
@@ -62,7 +63,6 @@ class Executable:
         shapes: extents of its places when it was last launched.
         bound: what it was last launched on, which the context tells already; None if that differs from call to call,
             so that the arrays of the last one are not kept.
-        depths: a word that says whose depths stand: 1 for Python's last launch, else see `hostcall.record`.
         others: versions for where a block of many lanes is too large, and for launches that the usual one is not made
             for, by what `compiled` was told; made when they are needed.
         sites: what reports are about, in any version.
@@ -81,7 +81,6 @@ class Executable:
     raised: list[BaseException] = field(default_factory=list)
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     bound: Bindings | None = None
-    depths: ctypes.c_int64 = field(default_factory=ctypes.c_int64)
     others: dict[tuple[bool, bool], Version] = field(default_factory=dict)
     sites: Sequence[Site] = ()
     keep: tuple[object, ...] = ()
@@ -95,15 +94,6 @@ class Executable:
         self.cells, self.entry = self.slots.data, self.code.entry
         self.launch_slot, self.sized_slot = (self.context.own[name] for name in ("launch", "sized"))
         self.params = list(zip(self.context.params, self.program.params, strict=True))
-
-    @property
-    def settled(self) -> bool:
-        """Whether the last launch from Python has finished, and the depths stand that it computed."""
-        return self.depths.value == 1
-
-    @settled.setter
-    def settled(self, done: bool) -> None:
-        self.depths.value = int(done)
 
     @property
     def module(self) -> Module:

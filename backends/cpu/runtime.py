@@ -211,7 +211,7 @@ class CpuBackend:
             failed=executable.report,
             goes_on=executable.go_on,
             keep=(self, executable),
-            depths=ctypes.addressof(executable.depths) if executable.sizes else 0,
+            depths=ctypes.addressof(executable.standing) if executable.sizes else 0,
             sized=executable.address + 8 * executable.sized_slot,
         )
 

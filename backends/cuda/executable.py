@@ -13,6 +13,7 @@ import numpy.typing as npt
 from adstack.backends.hostcall.entry import Entry
 from adstack.backends.shared.own_size import own_size
 from adstack.backends.shared.reports import failure, outgrown, overflow_error, printed
+from adstack.backends.shared.standing import Repeatable
 from adstack.ir.structure import Program
 from adstack.runtime.adstacks.heap import Heap
 from adstack.runtime.protocol.options import Options
@@ -33,7 +34,7 @@ _NOTHING: Final = -2
 
 
 @dataclass
-class Executable:
+class Executable(Repeatable):
     """A compiled program with the memory that its launches use.
 
     Attributes:
@@ -47,8 +48,6 @@ class Executable:
         own, layout: address of the memory of its own, and what is where in it.
         layouts, heap: where adstacks are, and the memory for them.
         shapes: extents of its places when it was last launched.
-        standing: the word that says whose depths stand: 1 for Python's last launch, else see `hostcall.record`.
-        by_graph: a word that is 1 if it was a graph that launched it last, else 0.
         pinned: addresses of memory of the host that the device writes.
         outside, overflow: memory of the host in which guarded accesses and adstacks report, while nobody waits.
     """
@@ -66,8 +65,6 @@ class Executable:
     layouts: Layouts
     heap: Heap
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    standing: ctypes.c_int64 = field(default_factory=ctypes.c_int64)
-    by_graph: ctypes.c_int64 = field(default_factory=ctypes.c_int64)
     pinned: list[int] = field(default_factory=list)
     outside: Array | None = None
     overflow: Array | None = None
@@ -90,24 +87,6 @@ class Executable:
         self._threads = self.rows[:, BLOCK].copy()
         self._sized = self.module.context.own["sized"]
         self._depths = next((p.name for p in self.program.places.values() if p.kind == "depths"), None)
-
-    @property
-    def settled(self) -> bool:
-        """Whether the last launch from Python went well, so that the depths stand that it computed."""
-        return self.standing.value == 1
-
-    @settled.setter
-    def settled(self, done: bool) -> None:
-        self.standing.value = int(done)
-
-    @property
-    def repeated(self) -> bool:
-        """Whether it was a graph that launched it last."""
-        return bool(self.by_graph.value)
-
-    @repeated.setter
-    def repeated(self, by_graph: bool) -> None:
-        self.by_graph.value = int(by_graph)
 
     @property
     def rows(self) -> Array:

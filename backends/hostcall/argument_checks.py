@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from adstack.runtime.protocol.words import ADDRESS, BESIDE, EXTENTS, HISTORY, TAG, WRITTEN
+from adstack.runtime.protocol.words import ADDRESS, BESIDE, CHANGED, EXTENTS, TAG, VERSION
 
 from .assembly import rows
 from .interpreter import BUFFER, BUFFER_RANK, BUFFER_WORDS, TYPE
@@ -50,11 +50,13 @@ _MEMORY: Final = f"""
 define internal i1 @memory(ptr %argument, ptr %memory) {{
 entry:
 {word("%data", "ptr", "%memory", ADDRESS)}
-{word("%history", "i64", "%memory", HISTORY)}
-{word("%histories", "i64", "%argument", ARGUMENT["histories"])}
+{word("%changed", "i64", "%memory", CHANGED)}
+{word("%earliest", "i64", "%argument", ARGUMENT["earliest"])}
+{word("%latest", "i64", "%argument", ARGUMENT["latest"])}
   %there = icmp ne ptr %data, null
-  %shifted = lshr i64 %histories, %history
-  %allowed = trunc i64 %shifted to i1
+  %not.before = icmp sge i64 %changed, %earliest
+  %not.after = icmp sle i64 %changed, %latest
+  %allowed = and i1 %not.before, %not.after
   %usable = and i1 %there, %allowed
   br i1 %usable, label %pass, label %no
 pass:
@@ -62,7 +64,7 @@ pass:
   call void @pass(ptr %argument, ptr %data, ptr %extents)
   ; what the kernel may write counts as written, even if the launch fails
 {word("%writes", "i64", "%argument", ARGUMENT["written"])}
-{word("%before", "i64", "%memory", WRITTEN)}
+{word("%before", "i64", "%memory", VERSION)}
   %after = add i64 %before, %writes
   store i64 %after, ptr %before.at, align 8
   ret i1 true

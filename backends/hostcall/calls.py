@@ -18,7 +18,7 @@ from adstack.runtime.protocol.shortcuts import (
     TENSOR_METHOD,
     Shortcut,
 )
-from adstack.runtime.protocol.words import ADDRESS, MARK, WRITTEN
+from adstack.runtime.protocol.words import ADDRESS, MARK, VERSION
 from adstack.runtime.threads.guards import EPOCH, GUARD
 
 from . import interpreter
@@ -145,7 +145,7 @@ def _condition_tables(entry: Entry, shortcut: Shortcut) -> dict[str, Words]:
     slots, pointers = entry.slots, entry.context.pointers
     written = [buffer for name, buffer in shortcut.buffers.items() if name in shortcut.written]
     return {
-        "written": words_of([[address_of(buffer.record()) + 8 * WRITTEN] for buffer in written]),
+        "written": words_of([[address_of(buffer.record()) + 8 * VERSION] for buffer in written]),
         "attributes": words_of([[one.owner, id(one.name), one.value] for one in shortcut.attributes]),
         "conditions": words_of([condition_words(one) for one in shortcut.conditions]),
         "distinct": words_of([[slots + 8 * pointers[name] for name in pair] for pair in shortcut.distinct]),

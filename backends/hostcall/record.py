@@ -33,13 +33,14 @@ _ARGUMENT: Final = (
     "extent_count",
     "written",
     "beside",
-    "histories",
+    "earliest",
+    "latest",
     "tensor",
 )
 ARGUMENT: Final = {name: at for at, name in enumerate(_ARGUMENT)}
 """The words of an argument. What low and high mean depends on the kind; extents are (axis, slot) pairs;
-`written` is 1 for an array that the kernel writes; `beside` points to the words of its gradient, or is 0; in
-`histories` those bits are set whose numbers may stand at `HISTORY` in a record; `tensor` is a tensor's type."""
+`written` is 1 for an array that the kernel writes; `beside` points to the words of its gradient, or is 0; what stands
+at `CHANGED` in its buffer's record must be from `earliest` to `latest`; `tensor` is a tensor's type."""
 
 ATTRIBUTE: Final = {name: at for at, name in enumerate(("owner", "name", "value"))}
 """The words of an attribute that must be what it was."""

@@ -18,7 +18,7 @@ from adstack.runtime.protocol.shortcuts import (
     Still,
     TensorArgument,
 )
-from adstack.runtime.protocol.words import CHANGED, EXTENTS, GENERATION, MARK, UNCHANGED, UNWATCHED, WRITTEN
+from adstack.runtime.protocol.words import EXTENTS, MARK, UNCHANGED, UNWATCHED, VERSION
 
 from .entry import Entry
 from .record import ARGUMENT, CONDITION, KINDS, MEMO, RESULTS
@@ -43,8 +43,7 @@ def memo_table(entry: Entry, shortcut: Shortcut) -> Words:
     """What the depths of adstacks depend on."""
     if shortcut.sizes is None:
         return words_of([[entry.launches, 0]])  # which is never what it was
-    records = [address_of(shortcut.buffers[name].record()) for name in shortcut.sizes]
-    words = [record + 8 * word for record in records for word in (WRITTEN, GENERATION)]
+    words = [address_of(shortcut.buffers[name].record()) + 8 * VERSION for name in shortcut.sizes]
     slots = (*entry.context.params, *entry.context.extents.values())
     words += [entry.slots + 8 * slot for slot in slots]
     return words_of([[address, 0] for address in words])
@@ -130,18 +129,16 @@ def _memory(entry: Entry, shortcut: Shortcut, place: str, keep: list[Words]) -> 
         "extents": address_of(extents),
         "extent_count": len(axes),
         "written": int(place in shortcut.written),
-        "histories": _histories(place, shortcut),
+        "earliest": UNCHANGED if place in shortcut.needed else UNWATCHED,
+        "latest": _latest(place, shortcut),
     }
 
 
-def _histories(place: str, shortcut: Shortcut) -> int:
-    """The states of a buffer's past in which Python need not know of the call, as bits."""
-    states = {UNWATCHED, UNCHANGED, CHANGED}
+def _latest(place: str, shortcut: Shortcut) -> int:
+    """When a buffer may have changed last, if Python need not know of the call: see `words.CHANGED`."""
     if place in shortcut.written and not shortcut.announced:
-        states &= {UNWATCHED}
-    if place in shortcut.needed:
-        states &= {UNCHANGED}
-    return sum(1 << state for state in states)
+        return UNWATCHED
+    return UNCHANGED if place in shortcut.needed else 2**63 - 1
 
 
 def _number(argument: NumberArgument) -> tuple[int, int, int] | None:

@@ -5,6 +5,7 @@ kept.py, object_cache.py           files on disk, and compiled kernels among the
 jit.py                             machine code of the host in this process
 room.py, memory_left.py            whether memory is left for what comes next
 own_size.py, bits.py               memory of one launch, scalar arguments as words
+standing.py                        whose depths of adstacks stand
 leftovers.py                       what is given back once the device is idle
 
 May import: adstack.ir, adstack.errors, the runtime's protocol.

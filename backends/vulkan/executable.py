@@ -12,6 +12,7 @@ from adstack.backends.codegen_spirv.context import Context
 from adstack.backends.codegen_spirv.tasks import Emitted
 from adstack.backends.shared.reports import failure, outgrown, overflow_error, printed
 from adstack.backends.shared.sites import Site
+from adstack.backends.shared.standing import Repeatable
 from adstack.errors import AdstackError, AdstackRuntimeError
 from adstack.ir.structure import Program
 from adstack.runtime.protocol.backend import Bindings, Scalars
@@ -33,7 +34,7 @@ PRINT_WORDS: Final = 1 << 17
 
 
 @dataclass
-class Executable:
+class Executable(Repeatable):
     """A compiled program with what its launches use.
 
     Attributes:
@@ -52,8 +53,6 @@ class Executable:
         layouts: where its adstacks are.
         sizes: memory of its place "depths", if it has one.
         depths: what stood there; not any more if `stale`.
-        by_graph: a word that is 1 if it was a graph that launched it last, else 0.
-        standing: the word that says whose depths stand: 1 for Python's last launch, else see `hostcall.record`.
         read: the number of the last launch whose reports have been looked at.
         binder: what is bound for its tasks, where memory is not reached by addresses.
         shapes: extents of its places when it was last launched.
@@ -79,32 +78,12 @@ class Executable:
     sizes: Piece | None = None
     depths: list[int] = field(default_factory=list)
     stale: bool = True
-    standing: ctypes.c_int64 = field(default_factory=ctypes.c_int64)
-    by_graph: ctypes.c_int64 = field(default_factory=ctypes.c_int64)
     read: int = 0
     binder: Binder | None = None
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     scalars: Scalars = ()
     launcher: Launcher | None = None
     _number: ctypes.c_int64 = field(default_factory=ctypes.c_int64)
-
-    @property
-    def settled(self) -> bool:
-        """Whether the last launch from Python has come to its end, so that the depths stand that it computed."""
-        return self.standing.value == 1
-
-    @settled.setter
-    def settled(self, done: bool) -> None:
-        self.standing.value = int(done)
-
-    @property
-    def repeated(self) -> bool:
-        """Whether it was a graph that launched it last."""
-        return bool(self.by_graph.value)
-
-    @repeated.setter
-    def repeated(self, by_graph: bool) -> None:
-        self.by_graph.value = int(by_graph)
 
     @property
     def unread(self) -> bool:

@@ -16,6 +16,7 @@ from ..launch.specialisation import Specialisation
 from ..runtime.adstacks.heap import HeapLimit
 from ..runtime.plans import Plan
 from ..runtime.protocol.shortcuts import Argument, Before, HostArgument, Still
+from ..runtime.protocol.words import CHANGED
 from ..runtime.threads.guards import GUARD, REWIRED
 from ..runtime.threads.runtime_lock import RUNTIME_LOCK
 
@@ -60,7 +61,7 @@ def shortcut(
         sizes=sizes,
         reductions=0 if plan.sizing is None else plan.sizing.reductions,
         short=short,
-        keep=(mode, *(() if records is None else (*records.fields.values(), records.forgotten))),
+        keep=(mode, *(() if records is None else records.fields.values())),
         needed=frozenset(() if records is None else records.arrays),
     )
 
@@ -85,8 +86,6 @@ def _conditions(specialisation: Specialisation) -> Conditions | None:
     rewired = ctypes.addressof(GUARD) + ctypes.sizeof(ctypes.c_int64) * REWIRED
     conditions: list[Still | Before] = [*specialisation.life.conditions, Still(rewired, GUARD[REWIRED])]
     fields = () if records is None else records.fields.values()
-    watches = [buffer.watch for buffer in fields if buffer.watch is not None]
-    conditions += [Before(ctypes.addressof(watch.last), launched) for watch in watches]
-    if records is not None:  # of launches that a tape has made memory keeps no old state
-        conditions.append(Before(ctypes.addressof(records.forgotten), launched))
+    words = [ctypes.addressof(buffer.record()) for buffer in fields if buffer.alive]
+    conditions += [Before(word + ctypes.sizeof(ctypes.c_int64) * CHANGED, launched) for word in words]
     return tuple(dict.fromkeys(conditions))

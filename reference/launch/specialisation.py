@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -47,10 +46,6 @@ class LaunchRecords(Protocol):
     @property
     def keeps(self) -> bool:
         """Whether launches keep what they overwrite."""
-
-    @property
-    def forgotten(self) -> ctypes.c_int64:
-        """The launch up to which none is known, for machine code; -1 if there is none."""
 
     def may_serve(self, hosts: Collection[str]) -> bool:
         """Whether machine code may serve calls from now on; `hosts` are the parameters that take numpy arrays."""

@@ -60,4 +60,4 @@ class Sizing:
         if any(buffer.shared for buffer in looked_at):
             return None
         shapes = tuple(buffer.shape for buffer in buffers.values())
-        return tuple(scalars), shapes, tuple(buffer.generation for buffer in looked_at)
+        return tuple(scalars), shapes, tuple(buffer.version for buffer in looked_at)

@@ -126,11 +126,11 @@ def test_array_arguments_share_memory() -> None:
 
 def test_what_a_kernel_wrote_is_noticed_and_what_it_read_is_not() -> None:
     data = qd.ndarray(qd.f32, (2,))
-    before = data.buffer.generation
+    before = data.buffer.version
     sum_of(data)
-    assert data.buffer.generation == before
+    assert data.buffer.version == before
     raised(data, 1.0)
-    assert data.buffer.generation != before
+    assert data.buffer.version != before
 
 
 def test_what_a_kernel_wrote_to_a_field_is_noticed() -> None:
@@ -141,10 +141,10 @@ def test_what_a_kernel_wrote_to_a_field_is_noticed() -> None:
         for i in f:
             g[i] = f[i]
 
-    before = f.buffer.generation, g.buffer.generation
+    before = f.buffer.version, g.buffer.version
     copy()
-    assert f.buffer.generation == before[0]
-    assert g.buffer.generation != before[1]
+    assert f.buffer.version == before[0]
+    assert g.buffer.version != before[1]
 
 
 def test_a_read_only_array_may_be_read_but_not_written() -> None:
@@ -371,10 +371,10 @@ def test_a_failed_launch_counts_as_a_write() -> None:
         f[0] = 1
         f[i] = 2
 
-    before = f.buffer.generation
+    before = f.buffer.version
     with pytest.raises(IndexError, match="Accessing"):
         beyond(7)
-    assert f.buffer.generation != before
+    assert f.buffer.version != before
 
 
 def test_nested_structs_come_back() -> None:

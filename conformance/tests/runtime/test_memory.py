@@ -1,4 +1,4 @@
-"""Buffers and their generations, on memory of the host and on memory that only a device can address."""
+"""Buffers and their versions, on memory of the host and on memory that only a device can address."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ def test_new_memory_is_zero(backend: ReferenceBackend) -> None:
     assert Buffer(backend, qd.f32, (2, 2)).read().tolist() == [[0, 0], [0, 0]]
 
 
-def test_a_generation_is_never_given_twice(backend: ReferenceBackend) -> None:
+def test_a_version_is_never_given_twice(backend: ReferenceBackend) -> None:
     a, b = Buffer(backend, qd.f32, (2,)), Buffer(backend, qd.f32, (2,))
-    seen = {a.generation, b.generation}
+    seen = {a.version, b.version}
     for buffer in (a, b, a):
         buffer.touch()
-        seen.add(buffer.generation)
+        seen.add(buffer.version)
     assert len(seen) == 5
 
 
-def test_writing_changes_the_generation_and_converts(backend: ReferenceBackend) -> None:
+def test_writing_changes_the_version_and_converts(backend: ReferenceBackend) -> None:
     buffer = Buffer(backend, qd.f32, (2,))
-    before = buffer.generation
+    before = buffer.version
     buffer.write(np.array([1e300, 2]))
-    assert buffer.generation != before
+    assert buffer.version != before
     assert buffer.read().tolist() == [float("inf"), 2]
     buffer.write(3)
     assert buffer.read().tolist() == [3, 3]

@@ -45,13 +45,13 @@ def test_a_plan_runs_with_fields_bound_and_arrays_passed(backend: ReferenceBacke
     assert list(plan.arguments) == ["target"]
 
 
-def test_only_what_a_launch_writes_changes_its_generation(backend: ReferenceBackend) -> None:
+def test_only_what_a_launch_writes_changes_its_version(backend: ReferenceBackend) -> None:
     source, target = Buffer(backend, f32, (4,)), Buffer(backend, f32, (4,))
     compiled = compile_kernel(shifted_copy(), Options(), backend)
-    before = source.generation, target.generation
+    before = source.version, target.version
     Plan(backend, compiled, {"source": source}).launch([0.0], {"target": target})
-    assert source.generation == before[0]
-    assert target.generation != before[1]
+    assert source.version == before[0]
+    assert target.version != before[1]
     assert ("target" in compiled.written, "source" in compiled.read) == (True, True)
     assert ("source" in compiled.written, "target" in compiled.read) == (False, False)
 

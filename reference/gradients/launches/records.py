@@ -13,7 +13,6 @@ written since it is watched: all of them found the same. From the first such wri
 
 from __future__ import annotations
 
-import ctypes
 from collections import deque
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -41,7 +40,7 @@ __all__ = ["Record", "Records", "records_of"]
 MOST: Final = 1 << 16
 """How many launches of a kernel with different arguments are noted."""
 OTHER: Final = (-1,)
-"""What stands for generations where launches that are not noted did not find the memory of now."""
+"""What stands for versions where launches that are not noted did not find the memory of now."""
 
 
 class Record:
@@ -87,7 +86,6 @@ class Records:
     Attributes:
         fields: the memory of these places that is the same in every call; `arrays`: the others.
         takes_arguments: whether calls differ.
-        forgotten: the launch up to which none is known, for machine code; -1 if there is none.
     """
 
     def __init__(self, made: Specialisation, names: Collection[str], runtime: Runtime) -> None:
@@ -103,8 +101,7 @@ class Records:
         self._unnoted: dict[int, int] = {}
         self._served = self._hidden = self._forgot = False
         self._pending: Sequence[KeptLaunch] = ()
-        self._last, self.forgotten = 0, ctypes.c_int64(-1)
-        self._taped = False
+        self._last, self._forgotten = 0, -1  # the launch up to which none is known
         self._tape: tuple[int, ...] | None = None
         self.takes_arguments = bool(made.kernel.params or made.plan.arguments)
         written = made.plan.compiled.written
@@ -153,12 +150,13 @@ class Records:
     # ---- a watcher
 
     def last(self) -> int:
-        return 0 if self._is_taped else max(self._last, self._made.plan.number)
+        number = max(self._last, self._made.plan.number)
+        return number if number > self._forgotten else 0
 
     @property
     def _is_taped(self) -> bool:
         """Whether the last launch was recorded by a tape, which keeps for itself what it needs."""
-        return self._taped and self._made.plan.number <= self._last
+        return not self.last() and self._forgotten >= 0
 
     def numbers(self) -> Collection[int]:
         records = list(self._records.values())
@@ -197,8 +195,9 @@ class Records:
         """Launch, and note it; the value that the kernel returns."""
         if not self.takes_arguments and not self.notes:
             self._records.clear()
-            self._taped, self._tape = False, None
-            return self._made.run(call)  # which is known by its number
+            result = self._made.run(call)  # which is known by its number
+            self._tape = None
+            return result
         record = self._record(call)
         self._pending = kept_launches(self._made, call, self._way, self._runtime)
         earlier = self._records.pop(record.key.value, None)  # nobody will ask for that one again
@@ -241,13 +240,13 @@ class Records:
 
     def _note_tape(self, call: Call, *, touched: bool) -> None:
         if not self.takes_arguments:
-            self._tape = OTHER if touched else self._generations(call)
-        elif not self._taped:
+            self._tape = OTHER if touched else self._versions(call)
+        elif not self._is_taped:
             self._look_for_unnoted()
             if touched or self._found_others(call):
                 self._tape = OTHER
             elif self._tape is None:
-                self._tape = self._generations(call)
+                self._tape = self._versions(call)
         self._forget_all()
 
     def _found_others(self, call: Call) -> bool:
@@ -274,8 +273,10 @@ class Records:
         self._records.clear()
         self._needs.clear()
         self._unnoted.clear()
-        self._last, self._taped, self._hidden = self._made.plan.backend.launches, True, False
-        self.forgotten.value = self._last
+        self._last = self._forgotten = self._made.plan.backend.launches
+        self._hidden = False
+        for buffer in self.fields.values():
+            buffer.watched().change(buffer, self._last)  # of launches that are not known it keeps no old state
         if self.takes_arguments and not self._notes:
             self._notes = True  # later launches have to be told from those
             invalidate()
@@ -284,8 +285,8 @@ class Records:
         """The memory that the reverse pass of a call may read."""
         return [self.memory(name, call) for name in (*self.fields, *self.arrays)]
 
-    def _generations(self, call: Call) -> tuple[int, ...]:
-        return tuple(buffer.generation for buffer in self.memories(call))
+    def _versions(self, call: Call) -> tuple[int, ...]:
+        return tuple(buffer.version for buffer in self.memories(call))
 
     def note(self, call: Call, error: AdstackError | None = None) -> None:
         """There was a launch that others made; with an error, it can't be differentiated later."""
@@ -301,7 +302,6 @@ class Records:
         for name in self.arrays:
             if call.arrays[name].owned and name not in call.lent:
                 call.arrays[name].watched(self)
-        self._taped = False
         record = Record(argument_key(self._made, call, self._gone.append))
         shapes = {name: buffer.shape for name, buffer in call.arrays.items()}
         reads = self._made.plan.compiled.reach(call.scalars, shapes).read
@@ -347,7 +347,7 @@ class Records:
         if record is not None and record.key.alive:
             return record
         unclear = self._tape is not None and (self.takes_arguments or self._is_taped)
-        if unclear and (self.keeps or self._tape != self._generations(call)):
+        if unclear and (self.keeps or self._tape != self._versions(call)):
             raise self._unkept()
         return None
 

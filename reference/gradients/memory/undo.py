@@ -1,7 +1,7 @@
 """An undo log of memory: what elements held before they were overwritten, linear in the number of those that changed.
 
 Elements that recorded launches need are watched. Where all who write say so before, they are saved then (`guarded`).
-Otherwise a copy of their contents is kept, and compared with the memory at every mark if the generation of their buffer
+Otherwise a copy of their contents is kept, and compared with the memory at every mark if the version of their buffer
 says that it changed (always, for memory that is shared with numpy or torch: their writes leave no trace). So writes of
 the host count like those of kernels.
 """
@@ -126,14 +126,14 @@ class Watched:
     Attributes:
         contents: the buffer's at the last mark; only the needed elements count.
         needed: boxes that hold them.
-        generation: of the buffer at the last mark.
+        version: of the buffer at the last mark.
     """
 
     label: str
     buffer: Buffer
     contents: Array
     needed: list[Box]
-    generation: int
+    version: int
 
     def need(self, boxes: Iterable[Box]) -> None:
         """More elements are needed, from now on; the last mark has just been."""
@@ -146,9 +146,9 @@ class Watched:
 
     def changed(self, within: Iterable[Box] | None) -> Change | None:
         """Which needed elements changed since the last mark, if only those in `within` can have; this is a mark."""
-        if self.generation == self.buffer.generation and not self.buffer.shared:
+        if self.version == self.buffer.version and not self.buffer.shared:
             return None
-        self.generation = self.buffer.generation
+        self.version = self.buffer.version
         regions = self.needed if within is None or self.buffer.shared else self._common(within)
         if not regions:
             return None
@@ -250,7 +250,7 @@ class Log:
     def _new(self, one: Touched) -> Watched | Guarded:
         if not self._guards or one.buffer.shared or not one.buffer.owned:
             contents = np.empty(one.buffer.shape, one.buffer.dtype.numpy)
-            return Watched(one.label, one.buffer, contents, [], one.buffer.generation)
+            return Watched(one.label, one.buffer, contents, [], one.buffer.version)
         savers = one.buffer.watched().savers
         if self not in savers:
             savers.append(self)
@@ -313,7 +313,7 @@ class Log:
         changed = guarded.changed() if guarded.saved else None
         if guarded.buffer.shared:
             contents = np.empty(guarded.buffer.shape, guarded.buffer.dtype.numpy)
-            watched = Watched(guarded.label, guarded.buffer, contents, [], guarded.buffer.generation)
+            watched = Watched(guarded.label, guarded.buffer, contents, [], guarded.buffer.version)
             watched.need(guarded.needed)
             self._watched[key] = watched
             self._unsubscribe(guarded.buffer)

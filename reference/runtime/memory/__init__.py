@@ -1,6 +1,6 @@
 """Memory of a backend as Python sees it, and what it held at earlier launches.
 
-blocks.py      memory, and generations that tell when it changed; pages.py: what the host has looked at
+blocks.py      memory, and versions that tell when it changed; pages.py: what the host has looked at
 buffers.py     blocks that the host writes, behind fields, ndarrays and array arguments; streams.py: others do so too
 observers.py   who is told of what other threads write; copying.py: what `copy` and `pickle` do with such objects
 watches.py     what a buffer held at launches; saved.py, keeping.py, ledger.py: how that is kept, and how much of it

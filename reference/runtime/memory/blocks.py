@@ -1,4 +1,4 @@
-"""Blocks: memory of a backend as Python sees it, with a generation that tells when it changed."""
+"""Blocks: memory of a backend as Python sees it, with a version that tells when it changed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ...ir.types import DType
 from ..adstacks.budget import current
 from ..protocol.abilities import reclaiming, serving, sharing, transferring
 from ..protocol.backend import Array, Backend, Storage
-from ..protocol.words import ADDRESS, CHANGED, EXTENTS, GENERATION, HISTORY, MARK, WRITTEN, Words
+from ..protocol.words import ADDRESS, BY_MACHINE_CODE, CHANGED, EXTENTS, MARK, UNWATCHED, VERSION, Words
 from ..threads.capturing import CAPTURING, check
 from ..threads.guards import invalidate
 from ..threads.runtime_lock import RUNTIME_LOCK
@@ -27,10 +27,10 @@ from .copying import Uncopied
 from .pages import PAGE, Pages
 from .streams import ordered
 
-__all__ = ["Array", "Block", "next_generation"]
+__all__ = ["Array", "Block"]
 
-next_generation: Callable[[], int] = itertools.count(1).__next__
-"""A number never given before: two equal generations are the same contents of the same block."""
+_next_version: Final[Callable[[], int]] = itertools.count(0, BY_MACHINE_CODE + 1).__next__
+"""A version that no block had before. Threads may call it at the same time."""
 
 _FREE: Final = nullcontext()
 
@@ -44,7 +44,7 @@ class Block(Uncopied):
         backend: who owns the memory.
         storage: the backend's handle to it; None once dropped.
         owned: whether the memory goes back to the backend, by `drop` or when the block is collected.
-        shared: whether others (numpy, torch) write the memory too, so that `generation` may miss changes.
+        shared: whether others (numpy, torch) write the memory too, so that `version` may miss changes.
         stream: in which the owner of the memory works on it, if that is another library and has said so.
     """
 
@@ -53,10 +53,9 @@ class Block(Uncopied):
     __slots__ = (
         "__weakref__",
         "_end",
-        "_generation",
         "_pages",
         "_record",
-        "_seen",
+        "_version",
         "backend",
         "dtype",
         "owned",
@@ -77,9 +76,8 @@ class Block(Uncopied):
         self.storage = self._allocated() if self.owned else storage
         self.shared = shared
         self.stream: int | None = None
-        self._generation = next_generation()
+        self._version = _next_version()
         self._record: Words | None = None
-        self._seen = 0
         self._pages: Pages | None = None
 
     def _allocated(self) -> Storage:
@@ -174,27 +172,29 @@ class Block(Uncopied):
 
     def touch(self) -> None:
         """Say that the contents changed."""
-        self._generation = next_generation()
-        if self._record is not None:
-            self._record[GENERATION] = self._generation
+        version, words = _next_version(), self._record
+        if words is None:
+            self._version = version
+        else:
+            words[VERSION] = version | words[VERSION] & BY_MACHINE_CODE
 
-    def changed(self) -> None:
-        """Say that it is not what a launch may have found any more."""
+    def changed(self, launches: int) -> None:
+        """Say that it is not what one of so many launches found any more, or by `UNCHANGED` that it is."""
         if self._record is not None:
-            self._record[HISTORY] = CHANGED
+            self._record[CHANGED] = launches
 
     @property
     def written(self) -> int:
         """How often machine code wrote it."""
-        return 0 if self._record is None else self._record[WRITTEN]
+        return self.version & BY_MACHINE_CODE
 
     @property
-    def generation(self) -> int:
-        """Changes with every write that adstack knows of: by the host, by fill, by a kernel."""
-        if self._record is not None and self._record[WRITTEN] != self._seen:
-            self._seen = self._record[WRITTEN]
-            self.touch()
-        return self._generation
+    def version(self) -> int:
+        """Another one after every write that adstack knows of: by the host, a copy, a kernel, machine code included.
+
+        Two equal versions are the same contents of the same block.
+        """
+        return self._version if self._record is None else self._record[VERSION]
 
     def record(self) -> Words:
         """Words about this memory for machine code of the host, which addresses it."""
@@ -204,7 +204,7 @@ class Block(Uncopied):
             words[ADDRESS] = self.backend.address(self.handle())
             words[MARK] = 0 if served is None else served.mark(self.storage)
             words[EXTENTS:] = list(self.shape)
-            words[GENERATION] = self._generation
+            words[VERSION], words[CHANGED] = self._version, UNWATCHED
             self._record = words
         return self._record
 
@@ -249,13 +249,13 @@ class Block(Uncopied):
     def _looked_at(self) -> Pages:
         """What the host has seen of it, if that holds still; of what others may write, nothing does."""
         pages = self._pages
-        if pages is None or pages.generation != self.generation or self.shared:
+        if pages is None or pages.version != self.version or self.shared:
             elements, length = math.prod(self.shape), 1
             if transferring(self.backend) is None:
                 length = max(elements, 1)
             elif not self.shared:
                 length = PAGE // self.dtype.size
-            pages = self._pages = Pages(self.generation, elements, length)
+            pages = self._pages = Pages(self.version, elements, length)
         return pages
 
     def _fetched(self, start: int, count: int) -> Array:

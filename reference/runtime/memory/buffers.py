@@ -14,7 +14,7 @@ from ...analysis.boxes import Box, box_at
 from ...ir.types import DType
 from ..protocol.abilities import transferring
 from ..protocol.backend import Backend, Storage
-from ..protocol.words import CHANGED, HISTORY, TAG, UNCHANGED, Words
+from ..protocol.words import CHANGED, TAG, UNCHANGED, Words
 from ..threads.capturing import CAPTURING, check
 from ..threads.guards import invalidate, rewired
 from ..threads.runtime_lock import RUNTIME_LOCK
@@ -88,8 +88,7 @@ class Buffer(Block):
             fresh = not self.watch.strict
             self.watch.add(watcher)
             if fresh:
-                if self._record is not None:
-                    self._record[HISTORY] = UNCHANGED
+                self.changed(UNCHANGED)
                 if self.writers:
                     invalidate()  # those that machine code serves must ask
         return self.watch
@@ -99,7 +98,7 @@ class Buffer(Block):
         if words is None:
             words = super().record()
             if self.watch is not None and self.watch.strict:
-                words[HISTORY] = CHANGED if self.watch.saved else UNCHANGED
+                words[CHANGED] = self.watch.last
         return words
 
     # ---- what the host writes
@@ -122,7 +121,7 @@ class Buffer(Block):
         self._send(start, values.reshape(-1))
         self.touch()
         pages.put(start, values.reshape(-1))
-        pages.generation = self._generation
+        pages.version = self.version
 
     def _send(self, start: int, values: Array) -> None:
         """Write elements from the `start`th on."""

@@ -16,17 +16,17 @@ elements one by one, in any order, takes twice as long as copying everything at 
 
 
 class Pages:
-    """What the memory of `elements` elements holds, as far as it was looked at; it belongs to one generation.
+    """What the memory of `elements` elements holds, as far as it was looked at; it belongs to one version.
 
     Attributes:
-        generation: of the memory when it held this.
+        version: of the memory when it held this.
     """
 
-    __slots__ = ("_elements", "_kept", "_length", "generation")
+    __slots__ = ("_elements", "_kept", "_length", "version")
 
-    def __init__(self, generation: int, elements: int, length: int) -> None:
+    def __init__(self, version: int, elements: int, length: int) -> None:
         """Pages have `length` elements, the last one perhaps fewer."""
-        self.generation = generation
+        self.version = version
         self._elements, self._length = elements, length
         self._kept: dict[int, Array] = {}
 

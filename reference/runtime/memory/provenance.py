@@ -54,7 +54,7 @@ class Remembered(Protocol):
     def shared(self) -> bool: ...
 
     @property
-    def generation(self) -> int: ...
+    def version(self) -> int: ...
 
     @property
     def written(self) -> int: ...
@@ -116,7 +116,7 @@ class Written:
                 if buffer.shared:
                     self.unwatched[name] = object()  # equal to nothing: others may have written it
                 elif buffer.watch is None:
-                    self.unwatched[name] = buffer.generation
+                    self.unwatched[name] = buffer.version
                 else:
                     buffer.watch.history.settle(number, buffer.written)
 

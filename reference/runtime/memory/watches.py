@@ -8,7 +8,6 @@ nothing, and a write costs a copy of the elements that meet what is needed.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -18,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...analysis.boxes import Box, intersection
+from ..protocol.words import UNCHANGED
 from .blocks import Array, Block
 from .keeping import Kept
 from .provenance import History, Written
@@ -84,13 +84,13 @@ class Watch:
 
     Attributes:
         savers: who is told of every write before it happens.
-        last: a word that no number of a later launch is at or below, for machine code.
+        last: how many launches there had been when a change was noted last, see `words.CHANGED`.
         saved: what was kept, oldest first.
         history: who wrote.
     """
 
     def __init__(self) -> None:
-        self.last = ctypes.c_int64(-1)
+        self.last = UNCHANGED
         self._watchers: list[ReferenceType[Watcher]] = []
         self.saved: list[Saved] = []
         self.savers: list[Saver] = []
@@ -162,11 +162,15 @@ class Watch:
             self.saved[-1].number = launches
         else:
             self.saved.append(Saved(launches))
-        self.last.value = launches
-        buffer.changed()
+        self.change(buffer, launches)
         if len(self.saved) > self._many:
             self._trim()
             self._many = 2 + 2 * len(self.saved)
+
+    def change(self, buffer: Block, launches: int) -> None:
+        """Say that the buffer is not known any more as any of so many launches found it, without Python."""
+        self.last = launches
+        buffer.changed(launches)
 
     def since(self, number: int, within: Sequence[Box] | None = None) -> bool:
         """Whether an element of some boxes (None: any) may have been written since a launch."""

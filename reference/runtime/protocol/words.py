@@ -8,15 +8,14 @@ from typing import Final, Protocol
 __all__ = [
     "ADDRESS",
     "BESIDE",
+    "BY_MACHINE_CODE",
     "CHANGED",
     "EXTENTS",
-    "GENERATION",
-    "HISTORY",
     "MARK",
     "TAG",
     "UNCHANGED",
     "UNWATCHED",
-    "WRITTEN",
+    "VERSION",
     "Recorded",
     "Words",
 ]
@@ -25,20 +24,23 @@ Words = ctypes.Array[ctypes.c_int64]
 
 TAG: Final = 0
 ADDRESS: Final = 1
-WRITTEN: Final = 2
-GENERATION: Final = 3
-BESIDE: Final = 4
-MARK: Final = 5
-HISTORY: Final = 6
-EXTENTS: Final = 7
-"""Words of a buffer's record: what its owner marks it with, where it is (0 once dropped), how often machine code wrote
-it, its generation as far as Python knows, the record of its gradient's buffer (0 if none was told), where its backend
-has launches note that they use it (0 if nowhere), whether its past is kept, and its extents."""
+VERSION: Final = 2
+BESIDE: Final = 3
+MARK: Final = 4
+CHANGED: Final = 5
+EXTENTS: Final = 6
+"""Words of a buffer's record: what its owner marks it with, where it is (0 once dropped), its version, which whoever
+writes it raises, the record of its gradient's buffer (0 if none was told), where its backend has launches note that
+they use it (0 if nowhere), how many launches there had been when it was last changed after one whose reverse mode may
+need it, and its extents."""
 
-UNWATCHED: Final = 0
-UNCHANGED: Final = 1
-CHANGED: Final = 2
-"""The states at `HISTORY`: its history is not watched; it is unchanged since it was watched; it has changed."""
+BY_MACHINE_CODE: Final = (1 << 32) - 1
+"""The bits of a version that count the writes of machine code; Python's are counted, for all buffers together, in those
+above."""
+
+UNWATCHED: Final = -2
+UNCHANGED: Final = -1
+"""What stands at `CHANGED` where there is no such number: nobody watches it, or it is unchanged since somebody does."""
 
 
 class Recorded(Protocol):

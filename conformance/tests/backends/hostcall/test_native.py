@@ -287,9 +287,9 @@ def test_what_was_written_is_noticed_and_what_was_read_is_not() -> None:
     buffers = (f.buffer, g.buffer, x.buffer)
 
     def changed(call: Callable[[], Any]) -> list[bool]:
-        before = [b.generation for b in buffers]
+        before = [b.version for b in buffers]
         call()
-        return [b.generation != was for b, was in zip(buffers, before, strict=True)]
+        return [b.version != was for b, was in zip(buffers, before, strict=True)]
 
     assert changed(lambda: copy(x)) == [False, True, False]
     assert changed(lambda: fill(x, 2.0)) == [False, False, True]
