@@ -31,7 +31,8 @@ _CALL: Final = (
 CALL: Final = {name: at for at, name in enumerate(_CALL)}
 """The words of a call of a sequence: the record of what serves it; (address, value) of the words of the context that
 must be as they were; (address, target) of those that are noted; what moves memory before the launch, if anything does,
-as in a step (see `run.STEP`), and the callable of Python's that does so, or raises, where it does not."""
+as in a step (see `run.STEP`), and the callable of Python's that is given what that gave, and does so or raises, where
+it has not."""
 
 _SAME: Final = """  %address = load ptr, ptr %row, align 8
   %value.at = getelementptr i64, ptr %row, i64 1
@@ -119,7 +120,9 @@ move:
   br i1 %is.moved, label %moved, label %move.otherwise
 move.otherwise:
 {word("%unmoved", "ptr", "%row", CALL["unmoved"])}
-  %moved.late = call ptr @PyObject_CallNoArgs(ptr %unmoved)
+  %move.told = call ptr @PyLong_FromLongLong(i64 %move.code)
+  %moved.late = call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr %unmoved, ptr %move.told, ptr null)
+  call void @Py_DecRef(ptr %move.told)
   %move.failed = icmp eq ptr %moved.late, null
   br i1 %move.failed, label %stop, label %move.drop
 move.drop:

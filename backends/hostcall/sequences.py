@@ -102,9 +102,8 @@ class Sequenced:
     def _saving(self, saves: Sequence[Move]) -> dict[str, int]:
         """The words that tell of what is kept before a call."""
         mover = self._device.mover(saves)
-        unmoved = partial(mover.otherwise, 0)
-        self._keep += [mover, unmoved]
-        return {**mover.row, "unmoved": id(unmoved)}
+        self._keep.append(mover)
+        return {**mover.row, "unmoved": id(mover.otherwise)}
 
     def _reversing(self) -> tuple[Steps, list[int]]:
         """The steps backward; and for each call, and the end, how many of them come before those of the ones before."""

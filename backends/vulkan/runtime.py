@@ -19,7 +19,7 @@ from adstack.runtime.adstacks.heap import TaskUse
 from adstack.runtime.protocol.backend import Array, Bindings, Capabilities, Probe, Scalar, Scalars
 from adstack.runtime.protocol.following import SequenceCall
 from adstack.runtime.protocol.options import Options
-from adstack.runtime.protocol.shortcuts import HostArgument, Shortcut
+from adstack.runtime.protocol.shortcuts import Shortcut
 from adstack.runtime.threads.guards import rewired
 from adstack.runtime.threads.interrupts import uninterrupted
 
@@ -111,8 +111,7 @@ class VulkanBackend:
 
     def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., object] | None:
         """A builtin that records the launch; none where Python must look after it, or memory is the host's own."""
-        foreign = any(isinstance(argument, HostArgument) for argument in wanted.arguments)
-        entry = None if foreign or wanted.sizes is None else self._entry(executable)
+        entry = None if wanted.needs_host else self._entry(executable)
         return None if entry is None else calls.make(entry, wanted)
 
     def follower(self, executable: Executable, wanted: Shortcut) -> calls.Follower | None:

@@ -34,7 +34,7 @@ def begin(arch: str, **options: Any) -> None:
     qd.init(arch=arch, default_fp=qd.f64, **options)
 
 
-@pytest.fixture(autouse=True, params=["cpu", "vulkan"])
+@pytest.fixture(autouse=True, params=["cpu", "vulkan", "cuda"])
 def arch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The test runs on each backend that follows tapes."""
     monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "host")
