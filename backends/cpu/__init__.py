@@ -5,7 +5,7 @@ lanes.py, grain.py          how many iterations run side by side, and how many a
 entry.py, fitting.py        the function that runs a program's tasks; which launches need no guards
 executable.py, graphs.py    a compiled program with the memory of its launches; launches that are repeated
 sharing.py, tiles.py, copies.py  tasks whose threads are kept apart, so that sums need no atomics
-sequences.py                calls of a tape that are followed, and reversed
+sequences.py                what calls of a tape that are followed must know of the processor
 adstacks.py                 adstacks in the heap
 passes.py                   what LLVM does to a module
 pool.py                     the threads; pool_ir.py, pool_sharing.py, pool_check.py, pool_system.py: their machine code

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from adstack.backends.hostcall import launching
-from adstack.backends.hostcall.run import STEP
+from adstack.backends.hostcall.calls import launch_record
+from adstack.backends.hostcall.entry import Entry
+from adstack.backends.hostcall.steps import Launch, Pairs, Steps
 from adstack.runtime.adstacks.heap import HeapLimit
 from adstack.runtime.protocol.backend import Bindings
 
@@ -30,12 +30,18 @@ class Part:
     """One launch.
 
     Attributes:
-        words: the context as it was.
+        entry: as machine code launches it.
+        pairs: the words of the context as they were.
     """
 
     executable: Executable
-    words: npt.NDArray[np.int64]
+    entry: Entry
+    pairs: Pairs
     bindings: Bindings
+
+    def show(self) -> None:
+        """What is reported from now on is about this launch."""
+        self.executable.shapes = self.bindings.shapes
 
 
 class Graph:
@@ -44,52 +50,27 @@ class Graph:
     Attributes:
         parts: what they are.
         last: of each executable, its last part.
-        steps: what machine code reads.
     """
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self.parts = parts
         self.last = {id(part.executable): part for part in parts}
         self.threads = {one.options.cpu_max_num_threads for one in self._executables if one.is_parallel}
-        rows = [[self._words(part).get(name, 0) for name in STEP] for part in parts]
-        self.steps = np.array(rows, np.int64).reshape(-1, len(STEP))
+        self._steps = Steps([Launch(part.entry, launch_record(part.entry), part.pairs, part.show) for part in parts])
 
     @property
     def _executables(self) -> list[Executable]:
         return [part.executable for part in self.last.values()]
 
-    def _words(self, part: Part) -> dict[str, int]:
-        executable = part.executable
-        return {
-            "run": executable.code.entry,
-            "ctx": executable.address,
-            "kept": part.words.ctypes.data,
-            "size": len(part.words),
-            "launch_slot": executable.address + 8 * executable.context.own["launch"],
-            "errors": executable.errors.ctypes.data,
-            "overflow": executable.overflow.ctypes.data,
-            "release": int(executable.is_long),
-        }
-
-    def repeat(self, launches: int) -> None:
-        """Launch all of it; the number of launches stands at an address."""
+    def repeat(self) -> None:
+        """Launch all of it."""
         position, count = ctypes.c_int64(0), len(self.parts)
         for executable in self._executables:
             executable.settled = False  # its depths need not be those that stand
         for threads in self.threads:
             pool().start(threads)
         try:
-            while True:
-                launching.repeat(self.steps.ctypes.data, position, count, launches)
-                at = position.value
-                if at == count:
-                    break
-                made, code = self.parts[at].executable, int(self.steps[at, STEP["code"]])
-                made.shapes = self.parts[at].bindings.shapes
-                if code:
-                    made.go_on(code)
-                made.report()
-                position.value += 1
+            self._steps.run(position, count)
         except HeapLimit as short:
             short.launch = position.value
             raise
@@ -97,7 +78,7 @@ class Graph:
             for part in self.last.values():
                 made, done = part.executable, position.value == count
                 made.bound = part.bindings if done and not made.takes_arrays else None
-                made.shapes = part.bindings.shapes
+                part.show()
 
 
 class _Keeping(threading.local):
@@ -107,15 +88,21 @@ class _Keeping(threading.local):
 
 
 class Graphs:
-    """Makes graphs of the launches of a thread."""
+    """Makes graphs of the launches of a thread.
 
-    def __init__(self) -> None:
-        self._keeping = _Keeping()
+    Args:
+        entry: makes the entry of a program.
+    """
+
+    def __init__(self, entry: Callable[[Executable], Entry]) -> None:
+        self._keeping, self._entry = _Keeping(), entry
 
     def note(self, executable: Executable, bindings: Bindings) -> None:
         """A launch is over, which ran in the version for many lanes."""
         if self._keeping.parts is not None:
-            self._keeping.parts.append(Part(executable, executable.slots.copy(), bindings))
+            at = range(executable.address, executable.address + executable.slots.nbytes, 8)
+            pairs = np.array([*zip(at, executable.slots.tolist(), strict=True)], np.int64)
+            self._keeping.parts.append(Part(executable, self._entry(executable), pairs, bindings))
 
     def capture(self, run: Callable[[], object], executables: Sequence[Executable]) -> Graph | None:
         """Run, and keep what was launched; None if that was not a launch of each of these."""

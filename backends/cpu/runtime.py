@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from adstack.backends.hostcall import calls, launching
 from adstack.backends.hostcall.entry import Entry
+from adstack.backends.hostcall.sequences import Sequenced
 from adstack.backends.shared.bits import signed_bits
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.object_cache import ObjectCache
@@ -32,7 +33,7 @@ from .executable import Executable, Version, printer_of
 from .fitting import NOTHING
 from .graphs import Graph, Graphs
 from .pool import pool
-from .sequences import Sequenced
+from .sequences import Processor
 from .toolchain import compile_text, optimised, target_machine, warm_up
 
 __all__ = ["CpuBackend", "open_device", "probe"]
@@ -63,7 +64,7 @@ class CpuBackend:
         self.capabilities = capabilities
         self.heap = DeviceHeap()
         self._launches = ctypes.c_int64(0)
-        self._graphs = Graphs()
+        self._graphs = Graphs(self._entry)
 
     @property
     def launches(self) -> int:
@@ -158,7 +159,7 @@ class CpuBackend:
 
     def repeat(self, graph: Graph) -> bool:
         """Launch a graph."""
-        launching.alone(lambda: graph.repeat(ctypes.addressof(self._launches)))
+        launching.alone(graph.repeat)
         return True
 
     def resize(self, graph: Graph, number: int) -> None:
@@ -195,7 +196,7 @@ class CpuBackend:
 
     def sequence(self, calls: Sequence[SequenceCall | None]) -> Sequenced:
         """A sequence of calls."""
-        return Sequenced(calls, ctypes.addressof(self._launches))
+        return Sequenced(calls, Processor(self._entry, self._launch))
 
     def _entry(self, executable: Executable) -> Entry:
         return Entry(

@@ -6,6 +6,7 @@ executable.py, building.py   a compiled program with the memory of its launches,
 driver.py, driver_error.py    what a device is asked for, and how that fails; emulator.py plays a device
 native.py, native_graphs.py, bindings.py: a device by way of NVIDIA's driver, which cuda.bindings declares
 graphs.py, graph_updates.py  launches that are repeated; overlap.py: launches that overlap
+sequences.py                 what calls of a tape that are followed must know of the device
 adstacks.py, adds.py         adstacks in the heap; whether memory adds floats as the language does
 
 May import: adstack.ir, adstack.analysis, adstack.errors, the runtime's protocol, codegen_llvm, hostcall, shared.

@@ -154,6 +154,11 @@ class Driver(Protocol):
         copying to the host.
         """
 
+    def copier(self) -> list[int]:
+        """What copies of machine code call: copying on the device, making the context this thread's, the context, the
+        stream.
+        """
+
     def launch(self, node: Launch) -> None:
         """Queue a kernel; its words are read before this returns."""
 

@@ -24,6 +24,7 @@ from .toolchain import Code, host_code
 __all__ = ["Emulator"]
 
 _FUNCTIONS: Final = ("adstack.launch", "adstack.use", "adstack.zero", "adstack.fetch")
+_COPY: Final = "adstack.copy"
 _TEXT: Final = """
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
@@ -35,6 +36,10 @@ define i32 @adstack.zero(ptr %at, i8 %value, i64 %size, ptr %stream) {
   ret i32 0
 }
 define i32 @adstack.fetch(ptr %to, ptr %from, i64 %size) {
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %size, i1 false)
+  ret i32 0
+}
+define i32 @adstack.copy(ptr %to, ptr %from, i64 %size, ptr %stream) {
   call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %size, i1 false)
   ret i32 0
 }
@@ -58,7 +63,7 @@ class Emulator:
         self.device = Device("the host playing a CUDA device", (9, 0), memory, 4, 8, (13, 0), warp=1)
         self._memory: dict[int, npt.NDArray[np.uint8]] = {}
         self.orders: list[tuple[int | None, int | None]] = []
-        self._code = host_code(_TEXT, _FUNCTIONS, None)
+        self._code = host_code(_TEXT, (*_FUNCTIONS, _COPY), None)
 
     def enter(self) -> None:
         """Every thread may use it."""
@@ -141,6 +146,10 @@ class Emulator:
         """What stands for the driver's functions."""
         launch, use, zero, fetch = (self._code.symbols[name] for name in _FUNCTIONS)
         return [launch, use, 0, zero, fetch]
+
+    def copier(self) -> list[int]:
+        """What stands for the driver's functions."""
+        return [self._code.symbols[_COPY], self._code.symbols["adstack.use"], 0, 0]
 
     def launch(self, node: Launch) -> None:
         """Run all threads of a task."""

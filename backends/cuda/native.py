@@ -223,6 +223,12 @@ class NativeDriver:
         zero, fetch = address("cuMemsetD8Async"), address("cuMemcpyDtoH")
         return [launch, address("cuCtxSetCurrent"), int(self._context), zero, fetch]
 
+    def copier(self) -> list[int]:
+        """What copies of machine code call: copying on the device, making the context this thread's, the context, the
+        default stream.
+        """
+        return [address("cuMemcpyDtoDAsync"), address("cuCtxSetCurrent"), int(self._context), 0]
+
     def launch(self, node: Launch) -> None:
         """Queue a kernel; its words are read before this returns."""
         words = np.array([node.words.ctypes.data], np.uint64)

@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.hostcall import calls, launching
+from adstack.backends.hostcall.entry import Entry
+from adstack.backends.hostcall.sequences import Sequenced
 from adstack.backends.shared.bits import signed_bits
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.leftovers import Leftovers
@@ -21,8 +23,9 @@ from adstack.ir.structure import Program
 from adstack.ir.types import DType
 from adstack.runtime.adstacks.heap import Heap, TaskUse
 from adstack.runtime.protocol.backend import Bindings, Capabilities, Probe, Unavailable
+from adstack.runtime.protocol.following import SequenceCall
 from adstack.runtime.protocol.options import Options
-from adstack.runtime.protocol.shortcuts import HostArgument, Shortcut
+from adstack.runtime.protocol.shortcuts import Shortcut
 from adstack.runtime.threads.processes import DeviceLock
 
 from . import capability
@@ -34,6 +37,7 @@ from .executable import Executable, listing
 from .graphs import Graph, Recording
 from .layout import DeviceArray
 from .overlap import can_overlap
+from .sequences import Queue
 
 __all__ = ["CudaBackend", "open_device", "probe"]
 
@@ -237,14 +241,26 @@ class CudaBackend:
 
     def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., object] | None:
         """A builtin that queues the launch; none where the host must look after it, or hands over its own memory."""
-        if executable.options.debug or any(isinstance(argument, HostArgument) for argument in wanted.arguments):
-            return None
-        if wanted.sizes is None:
+        entry = None if wanted.needs_host else self._entry(executable)
+        return None if entry is None else calls.make(entry, wanted)
+
+    def follower(self, executable: Executable, wanted: Shortcut) -> calls.Follower | None:
+        """What serves calls of a sequence, where a builtin would serve any."""
+        entry = self._entry(executable)
+        return None if entry is None else calls.follower(entry, wanted)
+
+    def sequence(self, calls: Sequence[SequenceCall | None]) -> Sequenced:
+        """A sequence of calls."""
+        return Sequenced(calls, Queue(self._doing, self._entry, self._launch))
+
+    def _entry(self, executable: Executable) -> Entry | None:
+        """A program as machine code queues its launches; None if Python must look after each of them."""
+        if executable.options.debug:
             return None
         entry = executable.entry(self._launches, partial(self._go_on, executable), self._failed, self)
         if entry is not None and executable.reports_late:
             self._served[id(executable)] = executable
-        return None if entry is None else calls.make(entry, wanted)
+        return entry
 
     def _go_on(self, executable: Executable, code: int) -> None:
         """Make a launch that machine code has left to Python, or raise what it gave."""

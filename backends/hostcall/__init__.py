@@ -4,6 +4,7 @@ calls.py       makes a builtin for the calls of a kernel; entry.py: what it must
 tables.py      the tables that a builtin reads; record.py: which word of its record says what
 launching.py   the machine code that serves all kernels; one thread launches at a time
 ir.py          that machine code: the way to a kernel's code; run.py: launches, one and several in a row
+steps.py       launches and moves of memory in a row; sequences.py: calls of a tape that are followed, and reversed
 serving.py     the function that Python calls; follow.py: the one for calls that are the next ones of a sequence
 checks.py      its checks of a call, argument_checks.py: of an argument; assembly.py: loops and loads
 interpreter.py where CPython keeps what it reads, and in which interpreters; symbols.py: its functions that are called

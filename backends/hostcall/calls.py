@@ -39,7 +39,7 @@ from .tables import (
 if TYPE_CHECKING:
     from .tables import Words
 
-__all__ = ["Follower", "follower", "make"]
+__all__ = ["Follower", "follower", "launch_record", "make"]
 
 _TYPES: Final = {
     "address_name": id(RECORD_NAME),
@@ -85,6 +85,22 @@ def follower(entry: Entry, shortcut: Shortcut) -> Follower | None:
     """What follows the calls that `shortcut` describes; None as for `make`."""
     record = _record(entry, shortcut)
     return None if record is None else Follower(entry, shortcut, record)
+
+
+def launch_record(entry: Entry, memo: Words | None = None, reductions: int = 0) -> Words:
+    """The record of a launch, rather than of calls: arguments are written to the context before it.
+
+    Args:
+        entry: what is launched.
+        memo: what depths of adstacks depend on, if it computes any; whoever has the record keeps it.
+        reductions: parallel loops that compute them.
+    """
+    words = {**_program_words(entry), "sizings": ctypes.addressof(SIZINGS), "reductions": reductions}
+    if memo is not None:
+        words |= {"memo": address_of(memo), "memo_count": len(memo) // len(MEMO)}
+    else:
+        words["depths"] = 0
+    return words_of([[words.get(name, 0) for name in RECORD]])
 
 
 class Record(NamedTuple):

@@ -24,10 +24,15 @@ SEQUENCE: Final = {name: at for at, name in enumerate(_SEQUENCE)}
 Python, what `REWIRED` must be; how many of the calls have been, where the rows of all are and how many, and whether the
 last one has not come to its end."""
 
-_CALL: Final = ("record", "same", "same_count", "floats", "float_count", "moves", "move_count")
+_CALL: Final = (
+    *("record", "same", "same_count", "floats", "float_count"),
+    *("mover", "moves", "move_count", "unmoved"),
+)
 CALL: Final = {name: at for at, name in enumerate(_CALL)}
 """The words of a call of a sequence: the record of what serves it; (address, value) of the words of the context that
-must be as they were; (address, target) of those that are noted; the memory that is moved before the launch."""
+must be as they were; (address, target) of those that are noted; what moves memory before the launch, if anything does,
+as in a step (see `run.STEP`), and the callable of Python's that is given what that gave, and does so or raises, where
+it has not."""
 
 _SAME: Final = """  %address = load ptr, ptr %row, align 8
   %value.at = getelementptr i64, ptr %row, i64 1
@@ -101,12 +106,29 @@ _COMPARE: Final = f"""
 _AHEAD: Final = f"""
 {word("%floats", "ptr", "%row", CALL["floats"])}
 {word("%float.count", "i64", "%row", CALL["float_count"])}
+{word("%mover", "ptr", "%row", CALL["mover"])}
+  call void @note_words(ptr %floats, i64 %float.count)
+  %torn.at = getelementptr i64, ptr %sequence, i64 {SEQUENCE["torn"]}
+  store i64 1, ptr %torn.at, align 8
+  %still.there = icmp eq ptr %mover, null
+  br i1 %still.there, label %moved, label %move
+move:
 {word("%moves", "ptr", "%row", CALL["moves"])}
 {word("%move.count", "i64", "%row", CALL["move_count"])}
-  call void @note_words(ptr %floats, i64 %float.count)
-  call void @adstack_move(ptr %moves, i64 %move.count)
-  %torn.at = getelementptr i64, ptr %sequence, i64 {SEQUENCE["torn"]}
-  store i64 1, ptr %torn.at, align 8"""
+  %move.code = call i64 %mover(ptr %moves, i64 %move.count)
+  %is.moved = icmp eq i64 %move.code, 0
+  br i1 %is.moved, label %moved, label %move.otherwise
+move.otherwise:
+{word("%unmoved", "ptr", "%row", CALL["unmoved"])}
+  %move.told = call ptr @PyLong_FromLongLong(i64 %move.code)
+  %moved.late = call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr %unmoved, ptr %move.told, ptr null)
+  call void @Py_DecRef(ptr %move.told)
+  %move.failed = icmp eq ptr %moved.late, null
+  br i1 %move.failed, label %stop, label %move.drop
+move.drop:
+  call void @Py_DecRef(ptr %moved.late)
+  br label %moved
+moved:"""
 
 FOLLOW: Final = _PAIRS + serving(
     "adstack_follow",

@@ -16,7 +16,7 @@ from adstack.runtime.threads.guards import ASKING
 from .checks import CHECKS
 from .follow import FOLLOW
 from .record import RESULTS, word, words
-from .run import MOVES, REPEAT, RUN
+from .run import MOVES, REPEAT, RUN, SETTLE
 from .serving import serving
 
 __all__ = ["text"]
@@ -92,17 +92,7 @@ _LAUNCH: Final = f"""
 ; run the kernel; the interpreter's lock is held. Python goes on where it stops to have the heap laid out
 define internal void @launch(ptr %self, ptr %record) {{
 entry:
-{words(run="ptr", ctx="ptr", launches="ptr", launch_slot="ptr", release="i64")}
-{words(written="ptr", written_count="i64", depths="ptr", sized_slot="ptr", memo="i64")}
-{words(errors="ptr", overflow="ptr")}
-  %sizes = icmp ne ptr %depths, null
-  br i1 %sizes, label %size, label %begin
-size:
-  %stands = call i64 @stand(ptr %record)
-  store i64 %stands, ptr %sized_slot, align 8
-  store i64 0, ptr %depths, align 8
-  br label %begin
-begin:
+{words(written="ptr", written_count="i64")}
 {RUN}
   %whole = icmp eq i64 %code, 0
   br i1 %whole, label %over, label %ask
@@ -132,18 +122,7 @@ next:
   %k.next = add i64 %k, 1
   br label %more
 done:
-  br i1 %sizes, label %settle, label %end
-settle:
-  %error = load i64, ptr %errors, align 8
-  %deep = load i64, ptr %overflow, align 8
-  %reported = or i64 %error, %deep
-  %unreported = icmp eq i64 %reported, 0
-  %smooth = and i1 %unreported, %complete
-  br i1 %smooth, label %keep, label %end
-keep:
-  store i64 %memo, ptr %depths, align 8
-  br label %end
-end:
+{SETTLE}
   ret void
 }}
 """

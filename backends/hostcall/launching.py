@@ -20,7 +20,7 @@ from adstack.runtime.threads.guards import invalidate
 from .ir import text
 from .symbols import python_symbols
 
-__all__ = ["TURN", "alone", "entries", "machine_code", "move", "pause", "prepare", "repeat", "run"]
+__all__ = ["TURN", "alone", "entries", "machine_code", "mover", "pause", "prepare", "repeat", "run"]
 
 _METHOD_FLAGS: Final = 0x80 | 0x02
 """METH_FASTCALL and METH_KEYWORDS."""
@@ -69,13 +69,12 @@ def prepare() -> None:
 
 
 class Entries(NamedTuple):
-    """What Python calls: take the word, give it back, run a program, run several, move memory."""
+    """What Python calls: take the word, give it back, run a program, do several steps."""
 
     begin: Callable[[int], int]
     end: Callable[[int], None]
     run: Callable[[int, int, int], int]
-    repeat: Callable[[int, int, int, int], None]
-    move: Callable[[int, int], None]
+    repeat: Callable[[int, int, int], None]
 
 
 @cache
@@ -87,8 +86,7 @@ def entries() -> Entries:
         ctypes.PYFUNCTYPE(number, word)(library["adstack_begin"]),
         ctypes.PYFUNCTYPE(None, word)(library["adstack_end"]),
         ctypes.PYFUNCTYPE(number, word, word, number)(library["adstack_run"]),
-        ctypes.PYFUNCTYPE(None, word, word, number, word)(library["adstack_repeat"]),
-        ctypes.PYFUNCTYPE(None, word, number)(library["adstack_move"]),
+        ctypes.PYFUNCTYPE(None, word, word, number)(library["adstack_repeat"]),
     )
 
 
@@ -100,18 +98,18 @@ def run(entry: int, slots: int, from_: int = 0) -> int:
     return entries().run(entry, slots, from_)
 
 
-def repeat(steps: int, position: ctypes.c_int64, count: int, launches: int) -> None:
-    """Launch what a table of `run.STEP` words describes, from a position on; launches are counted at an address.
+def repeat(steps: int, position: ctypes.c_int64, count: int) -> None:
+    """Do what a table of `run.STEP` words describes, from a position on.
 
-    The position is that of the first step that stopped or reported something then, or how many there are: also when
-    what a signal handler raises comes through here.
+    The position is that of the first step that stopped or reported something then, or that is left to Python, or how
+    many there are: also when what a signal handler raises comes through here.
     """
-    entries().repeat(steps, ctypes.addressof(position), count, launches)
+    entries().repeat(steps, ctypes.addressof(position), count)
 
 
-def move(table: int, count: int) -> None:
-    """Move memory as so many rows of `run.MOVE` words at an address say."""
-    entries().move(table, count)
+def mover() -> int:
+    """The address of what moves memory of the host, as rows of `run.MOVE` words say."""
+    return machine_code()[0]["adstack_move"]
 
 
 class Turn:

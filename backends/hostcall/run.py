@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import Final
 
-from .assembly import loop, rows
-from .record import word
+from .assembly import rows
+from .record import word, words
 
-__all__ = ["MOVE", "MOVES", "REPEAT", "RUN", "STEP"]
+__all__ = ["MOVE", "MOVES", "REPEAT", "RUN", "SETTLE", "STEP"]
 
-RUN: Final = """
+RUN: Final = f"""
+{words(run="ptr", ctx="ptr", launches="ptr", launch_slot="ptr", release="i64")}
+{words(errors="ptr", overflow="ptr", depths="ptr", sized_slot="ptr", memo="i64")}
+  %sizes = icmp ne ptr %depths, null
+  br i1 %sizes, label %size, label %begin
+size:
+  %stands = call i64 @stand(ptr %record)
+  store i64 %stands, ptr %sized_slot, align 8
+  store i64 0, ptr %depths, align 8
+  br label %begin
+begin:
   %before = load i64, ptr %launches, align 8
   %number = add i64 %before, 1
   store i64 %number, ptr %launches, align 8
@@ -27,100 +37,104 @@ here:
 ran:
   %code = phi i64 [ %code.apart, %apart ], [ %code.here, %here ]
 """
-"""Launch a program, the interpreter's lock held: count it, and note its number. `%code` is what its entry gives."""
+"""Launch what `%record` describes, the interpreter's lock held: look whether depths of adstacks stand, if it has any,
+count it, and note its number. `%code` is what its entry gives."""
 
-_STEP: Final = (
-    *("run", "ctx", "kept", "size", "launch_slot", "errors", "overflow", "release", "code"),
-    *("prior", "prior_count", "later", "later_count"),
-)
+SETTLE: Final = """
+  br i1 %sizes, label %settle, label %end
+settle:
+  %error = load i64, ptr %errors, align 8
+  %deep = load i64, ptr %overflow, align 8
+  %reported = or i64 %error, %deep
+  %unreported = icmp eq i64 %reported, 0
+  %smooth = and i1 %unreported, %complete
+  br i1 %smooth, label %keep, label %end
+keep:
+  store i64 %memo, ptr %depths, align 8
+  br label %end
+end:
+"""
+"""Later: the depths stand from now on that the launch computed, if it came to its end, which is `%complete`."""
+
+_STEP: Final = ("record", "words", "word_count", "mover", "moves", "move_count", "code")
 STEP: Final = {name: at for at, name in enumerate(_STEP)}
-"""The words of a launch: its entry, 0 for none, and context; the `size` words that the context held then, which it is
-to hold again; where the number of the launch stands, and its two reports; whether other threads of Python may go on
-meanwhile; what the entry gave; and the memory that is moved before the launch and after it."""
+"""The words of a step. After (address, value) pairs of words have been written it launches what a record describes; or,
+where there is none, memory is moved: `i64 mover(moves, move_count)` gives 0 if it has done so, and else has not. A step
+with neither is left to Python. `code` is what the launch or the mover gave."""
 
-MOVE: Final = {name: at for at, name in enumerate(("source", "target", "bytes", "exchanges"))}
-"""The words of a move: memory is copied to other memory that it does not overlap with, or exchanged with it."""
-
-
-def _each(name: str, step: int, kind: str, *, exchanges: bool) -> str:
-    """A loop over memory in pieces of `step` bytes, from `%{name}.first` on, that goes to `%{name}.end`."""
-    back = f"  store {kind} %{name}.new, ptr %{name}.from, align 1\n" if exchanges else ""
-    return f"""
-  br label %{name}
-{name}:
-  %{name}.i = phi i64 [ %{name}.first, %{name}.begin ], [ %{name}.next, %{name}.one ]
-  %{name}.more = icmp slt i64 %{name}.i, %{name}.last
-  br i1 %{name}.more, label %{name}.one, label %{name}.end
-{name}.one:
-  %{name}.from = getelementptr i8, ptr %source, i64 %{name}.i
-  %{name}.to = getelementptr i8, ptr %target, i64 %{name}.i
-  %{name}.old = load {kind}, ptr %{name}.from, align 1
-  %{name}.new = load {kind}, ptr %{name}.to, align 1
-  store {kind} %{name}.old, ptr %{name}.to, align 1
-{back}  %{name}.next = add i64 %{name}.i, {step}
-  br label %{name}
-"""
-
-
-def _moved(name: str, *, exchanges: bool) -> str:
-    """Move the memory of one row: words first, then the bytes that are left; it goes on at `%each.next`."""
-    words, rest = f"{name}.words", f"{name}.rest"
-    return f"""
-{words}.begin:
-  %{words}.first = add i64 0, 0
-  %{words}.last = and i64 %bytes, -8
-{_each(words, 8, "i64", exchanges=exchanges)}
-{words}.end:
-  br label %{rest}.begin
-{rest}.begin:
-  %{rest}.first = and i64 %bytes, -8
-  %{rest}.last = add i64 %bytes, 0
-{_each(rest, 1, "i8", exchanges=exchanges)}
-{rest}.end:
-  br label %each.next
-"""
-
+MOVE: Final = {name: at for at, name in enumerate(("source", "target", "bytes"))}
+"""The words of a move of memory of the host: it is copied to other memory that it does not overlap with."""
 
 _ROW: Final = f"""
 {word("%source", "ptr", "%row", MOVE["source"])}
 {word("%target", "ptr", "%row", MOVE["target"])}
 {word("%bytes", "i64", "%row", MOVE["bytes"])}
-{word("%exchanges", "i64", "%row", MOVE["exchanges"])}
-  %is.copy = icmp eq i64 %exchanges, 0
-  br i1 %is.copy, label %copy.words.begin, label %swap.words.begin
-{_moved("copy", exchanges=False)}
-{_moved("swap", exchanges=True)}"""
+  call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %source, i64 %bytes, i1 false)
+  br label %each.next"""
 
 MOVES: Final = f"""
-; move memory as the rows of a table say
-define void @adstack_move(ptr %table, i64 %count) {{
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+
+; a mover of memory of the host
+define i64 @adstack_move(ptr %table, i64 %count) {{
 entry:
   br label %each
 {rows("%table", len(MOVE), "%count", _ROW, then="done")}
+done:
+  ret i64 0
+}}
+"""
+
+_PAIR: Final = """  %address = load ptr, ptr %row, align 8
+  %value.at = getelementptr i64, ptr %row, i64 1
+  %value = load i64, ptr %value.at, align 8
+  store i64 %value, ptr %address, align 8
+  br label %each.next"""
+
+_WRITE: Final = f"""
+; write words, as (address, value) pairs say
+define internal void @write_words(ptr %pairs, i64 %count) {{
+entry:
+  br label %each
+{rows("%pairs", 2, "%count", _PAIR, then="done")}
 done:
   ret void
 }}
 """
 
+_LAUNCH: Final = f"""
+; launch what a record describes; gives what its entry does
+define internal i64 @launch_again(ptr %record) {{
+entry:
+{RUN}
+  %complete = icmp eq i64 %code, 0
+{SETTLE}
+  ret i64 %code
+}}
 
-def _load(name: str, kind: str) -> str:
-    at = f"  %{name}.at = getelementptr i64, ptr %step, i64 {STEP[name]}\n"
-    return f"{at}  %{name} = load {kind}, ptr %{name}.at, align 8"
+; whether the last launch has reported something
+define internal i1 @has_reported(ptr %record) {{
+{words(errors="ptr", overflow="ptr")}
+  %error = load i64, ptr %errors, align 8
+  %deep = load i64, ptr %overflow, align 8
+  %reported = or i64 %error, %deep
+  %some = icmp ne i64 %reported, 0
+  ret i1 %some
+}}
+"""
 
 
-_KINDS: Final = dict.fromkeys(("size", "release", "prior_count", "later_count"), "i64")
-_WORDS: Final = "\n".join(_load(name, _KINDS.get(name, "ptr")) for name in _STEP if name != "code")
+def _step(**wanted: str) -> str:
+    """Load words of `%step`: name -> type; the values are named alike."""
+    return "".join(word(f"%{name}", kind, "%step", STEP[name]) for name, kind in wanted.items())
 
-_WORD: Final = """  %from.at = getelementptr i64, ptr %kept, i64 %copy.k
-  %to.at = getelementptr i64, ptr %ctx, i64 %copy.k
-  %word = load i64, ptr %from.at, align 8
-  store i64 %word, ptr %to.at, align 8
-  br label %copy.next"""
 
 REPEAT: Final = f"""
-; launch steps from one on, whose number is at an address; the interpreter's lock is held. The number that is left there
-; is that of the first step that stopped, reported or raised, before it moves memory afterwards, or `count`
-define void @adstack_repeat(ptr %steps, ptr %position, i64 %count, ptr %launches) {{
+{_WRITE}
+{_LAUNCH}
+; do steps from one on, whose number is at an address; the interpreter's lock is held. The number that is left there is
+; that of the first step that stopped, reported or raised, or is left to Python; or `count`
+define void @adstack_repeat(ptr %steps, ptr %position, i64 %count) {{
 entry:
   %first = load i64, ptr %position, align 8
   br label %loop
@@ -132,33 +146,36 @@ loop:
 over:
   ret void
 begin:
-  %step.word = mul i64 %k, {len(_STEP)}
-  %step = getelementptr i64, ptr %steps, i64 %step.word
-{_WORDS}
-  %nothing = icmp eq ptr %run, null
-  br i1 %nothing, label %fine, label %prepare
-prepare:
-  call void @adstack_move(ptr %prior, i64 %prior_count)
-  br label %copy
-{loop("copy", "%size", _WORD, "launch", "prepare")}
+  %step = getelementptr [{len(_STEP)} x i64], ptr %steps, i64 %k
+{_step(record="ptr", mover="ptr", words="ptr", word_count="i64")}
+  call void @write_words(ptr %words, i64 %word_count)
+  %moves.only = icmp eq ptr %record, null
+  br i1 %moves.only, label %others, label %launch
+others:
+  %nothing = icmp eq ptr %mover, null
+  br i1 %nothing, label %over, label %move
+move:
+{_step(moves="ptr", move_count="i64")}
+  %moved = call i64 %mover(ptr %moves, i64 %move_count)
+  br label %done
 launch:
-{RUN}
-  %raised = call ptr @PyErr_Occurred()
-  %other = ptrtoint ptr %raised to i64
-  %error = load i64, ptr %errors, align 8
-  %deep = load i64, ptr %overflow, align 8
-  %reported = or i64 %error, %deep
-  %stopped = or i64 %code, %other
-  %any = or i64 %reported, %stopped
-  %smooth = icmp eq i64 %any, 0
-  br i1 %smooth, label %fine, label %stop
-fine:
-  call void @adstack_move(ptr %later, i64 %later_count)
-  %k.next = add i64 %k, 1
-  br label %loop
-stop:
+  %launched = call i64 @launch_again(ptr %record)
+  %reported = call i1 @has_reported(ptr %record)
+  br label %done
+done:
+  %code = phi i64 [ %moved, %move ], [ %launched, %launch ]
+  %bad = phi i1 [ false, %move ], [ %reported, %launch ]
   %code.at = getelementptr i64, ptr %step, i64 {STEP["code"]}
   store i64 %code, ptr %code.at, align 8
-  ret void
+  %raised = call ptr @PyErr_Occurred()
+  %quiet = icmp eq ptr %raised, null
+  %whole = icmp eq i64 %code, 0
+  %smooth = and i1 %quiet, %whole
+  %silent = xor i1 %bad, true
+  %next = and i1 %smooth, %silent
+  br i1 %next, label %fine, label %over
+fine:
+  %k.next = add i64 %k, 1
+  br label %loop
 }}
 """

@@ -10,13 +10,16 @@ from functools import partial
 import numpy as np
 
 from adstack.backends.hostcall import calls, launching
+from adstack.backends.hostcall.entry import Entry
+from adstack.backends.hostcall.sequences import Sequenced
 from adstack.errors import BackendUnavailableError
 from adstack.ir.structure import Program
 from adstack.ir.types import DType
 from adstack.runtime.adstacks.heap import TaskUse
 from adstack.runtime.protocol.backend import Array, Bindings, Capabilities, Probe, Scalar, Scalars
+from adstack.runtime.protocol.following import SequenceCall
 from adstack.runtime.protocol.options import Options
-from adstack.runtime.protocol.shortcuts import HostArgument, Shortcut
+from adstack.runtime.protocol.shortcuts import Shortcut
 from adstack.runtime.threads.guards import rewired
 from adstack.runtime.threads.interrupts import uninterrupted
 
@@ -27,6 +30,7 @@ from .executable import Executable
 from .graphs import Graph
 from .launches import Launches
 from .layout import Piece
+from .sequences import Recording
 from .shared import Shared, shared
 from .shortcuts import Launcher, Work
 from .transfers import Transfers
@@ -107,9 +111,22 @@ class VulkanBackend:
 
     def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., object] | None:
         """A builtin that records the launch; none where Python must look after it, or memory is the host's own."""
+        entry = None if wanted.needs_host else self._entry(executable)
+        return None if entry is None else calls.make(entry, wanted)
+
+    def follower(self, executable: Executable, wanted: Shortcut) -> calls.Follower | None:
+        """What serves calls of a sequence, where a builtin would serve any."""
+        entry = self._entry(executable)
+        return None if entry is None else calls.follower(entry, wanted)
+
+    def sequence(self, calls: Sequence[SequenceCall | None]) -> Sequenced:
+        """A sequence of calls."""
+        return Sequenced(calls, Recording(self.stream, self.common.lock, self._entry, self.launch))
+
+    def _entry(self, executable: Executable) -> Entry | None:
+        """A program as machine code records its launches; None if Python must look after each of them."""
         work = self._work(executable)
-        foreign = any(isinstance(argument, HostArgument) for argument in wanted.arguments)
-        if executable.waits or foreign or wanted.sizes is None or not work.is_plain:
+        if executable.waits or not work.is_plain:
             return None
         with self.common.lock:
             launcher = executable.launcher
@@ -130,7 +147,7 @@ class VulkanBackend:
             if not launcher.record():
                 self._launches.relaunch(executable, launcher)
 
-        return calls.make(launcher.entry(launches, goes_on, self, executable), wanted)
+        return launcher.entry(launches, goes_on, self, executable)
 
     def _work(self, executable: Executable) -> Work:
         return Work(

@@ -23,7 +23,7 @@ from .bound import Binder
 from .driver.pipeline import Pipeline
 from .hostcode.counting import NEVER, TASK, Counted, countable
 from .hostcode.extents import Extent, Read
-from .hostcode.plan import PLAN
+from .hostcode.plan import PLAN, lock_words
 from .hostcode.recorder import UNREADY, enter, entry
 from .hostcode.state import ARENA
 from .stream import Stream, aligned
@@ -105,7 +105,6 @@ class Launcher:
     def __init__(self, work: Work, words: Sequence[int], stream: Stream, lock: DeviceLock) -> None:
         self._work, self._stream = work, stream
         self._lock = lock
-        self._methods = lock.acquire, lock.release
         context = work.context
         self.marks = {name: context.words + k for k, name in enumerate(context.pointers)}
         frame = np.zeros(1 + context.words + len(self.marks) + 1, np.uint64)
@@ -128,10 +127,8 @@ class Launcher:
         return context.params[read] if isinstance(read, int) else context.extents[read]
 
     def _planned(self) -> Array:
-        context, plan = self._work.context, np.zeros(len(PLAN), np.uint64)
-        acquire, release = self._methods
+        context, (plan, self._methods) = self._work.context, lock_words(self._stream.state.place, self._lock)
         words = {
-            "state": self._stream.state.place,
             "words": context.words,
             "size": aligned(context.size),
             "zeros": -(-context.size // 8) - context.words,
@@ -139,10 +136,6 @@ class Launcher:
             "blocks": 0 if self._work.binder is None else self._blocks.ctypes.data,
             "tasks": self._tasks.ctypes.data,
             "task_count": len(self._tasks),
-            "acquire": id(acquire),
-            "release": id(release),
-            "false": id(False),
-            "true": id(True),
             "repeated": ctypes.addressof(self._work.repeated),
             "sized": self._sized.ctypes.data if self._work.sizes else 0,
             "heap": ctypes.addressof(self._work.heap) if context.heaps else 0,

@@ -14,7 +14,7 @@ from adstack.ir.types import u8
 from adstack.runtime.threads.interrupts import uninterrupted
 
 from .device import Device
-from .driver.api import check, ffi
+from .driver.api import check, ffi, number
 from .driver.pipeline import PUSHED, Pipeline
 from .hostcode.state import ARENA, LAUNCHES, State
 from .layout import Block, Memory, Piece
@@ -65,8 +65,9 @@ class Stream:
         """What machine code is told once."""
         functions = {"order": self._barrier, "bind": self._bind, "push": self._push, "dispatch": self._dispatch}
         functions["give"] = self.device.vk["vkCmdBindDescriptorSets"]
+        functions["copy"] = self.device.vk["vkCmdCopyBuffer"]
         for name, value in {**functions, "layout": self.layout, "between": self._between}.items():
-            setattr(self.state, name, _number(value))
+            setattr(self.state, name, number(value))
 
     def _command_buffers(self, count: int) -> list[Any]:
         vk, handle = self.device.vk, self.device.handle
@@ -102,8 +103,8 @@ class Stream:
         """Record from now on into a batch that nothing uses."""
         check(self.device.vk["vkBeginCommandBuffer"](batch.commands, self._begin), "record launches")
         self.current, state, host = batch, self.state, ffi().from_buffer(batch.arena.block.host)
-        state.commands, state.batch = _number(batch.commands), self.device.submitted + 1
-        state.host, state.address = _number(host) + batch.arena.offset, batch.arena.address
+        state.commands, state.batch = number(batch.commands), self.device.submitted + 1
+        state.host, state.address = number(host) + batch.arena.offset, batch.arena.address
         state.bound = state.pipeline = state.used = state.dispatches = 0
 
     def room(self, size: int) -> Piece:
@@ -218,11 +219,6 @@ class Stream:
 def aligned(size: int) -> int:
     """What words of so many bytes take in the arena."""
     return -(-size // _ALIGNMENT) * _ALIGNMENT
-
-
-def _number(found: object) -> int:
-    """A handle or an address as a number."""
-    return int(ffi().cast("uintptr_t", found))
 
 
 def _barrier(source: int, target: int) -> Any:

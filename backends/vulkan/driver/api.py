@@ -79,3 +79,8 @@ def _error(result: int, doing: str) -> AdstackError:
             "data, loses the device: debug=True finds such writes",
         )
     return AdstackRuntimeError(message, do="update the driver; adstack doctor --backend vulkan shows which one it is")
+
+
+def number(handle: object) -> int:
+    """A handle or an address as a number."""
+    return int(ffi().cast("uintptr_t", handle))

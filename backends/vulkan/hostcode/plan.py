@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
+
 from adstack.backends.hostcall.assembly import load, loop
+from adstack.runtime.threads.processes import DeviceLock
 
 from .counting import TASK
 
-__all__ = ["LAID_OUT", "PLAN", "plan_words"]
+__all__ = ["LAID_OUT", "PLAN", "lock_words", "plan_words"]
 
 _PLAN: Final = (
     "state", "words", "size", "zeros", "marks", "blocks", "tasks", "task_count", "acquire", "release", "false", "true",
@@ -23,6 +27,21 @@ words of zeros stand behind them; how many pieces of memory it uses, and of whic
 its tasks (see `counting`); the methods of the lock, and Python's truth values; where a word stands that is 0 unless a
 graph made the last launch; where it stands whether depths of adstacks need not be computed, or 0 if the program
 computes none; and the heap's version, or 0 if the program has no adstacks in it."""
+
+
+def lock_words(state: int, lock: DeviceLock) -> tuple[npt.NDArray[np.uint64], tuple[object, ...]]:
+    """A plan that tells of the stream alone, and of its lock; and what it points to.
+
+    Args:
+        state: where the stream's state stands.
+        lock: the stream's.
+    """
+    plan, methods = np.zeros(len(PLAN), np.uint64), (lock.acquire, lock.release)
+    acquire, release = methods
+    words = {"state": state, "acquire": id(acquire), "release": id(release), "false": id(False), "true": id(True)}
+    for name, value in words.items():
+        plan[PLAN[name]] = value
+    return plan, methods
 
 
 def plan_words(**wanted: str) -> str:

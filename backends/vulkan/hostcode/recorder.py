@@ -4,6 +4,8 @@
 Python has to see to something first, and then nothing has happened. `held` says that the caller has the lock. In front
 of `ctx` stands the address of the program's plan, words named in `PLAN`; behind the launch's words are the addresses
 where its memory notes the batch.
+
+`i64 copies(rows, count)` records copies, see `copies`.
 """
 
 from __future__ import annotations
@@ -19,63 +21,49 @@ from adstack.backends.shared.jit import runtime_library
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.object_cache import ObjectCache
 
+from .copies import COPIES
 from .counting import COUNT, TASK
+from .locking import LOCKING, locked
 from .plan import LAID_OUT, plan_words
-from .state import ARENA, LAUNCHES, LONGEST_RUN, STATE
+from .state import ARENA, BARRIER, LAUNCHES, LONGEST_RUN, STATE, state_words
 
-__all__ = ["UNREADY", "enter", "entry", "text"]
+__all__ = ["UNREADY", "copies", "enter", "entry", "text"]
 
 UNREADY: Final = 2
 """What `enter` gives where only Python can make the launch: depths have to be computed, or adstacks laid out."""
 
 _COMPUTE: Final = 0x20
-_BARRIER: Final = "i32 6144, i32 6144, i32 0, i32 1"
-"""Between compute and transfer, and compute and transfer; without flags; one of memory."""
-
-_DECLARATIONS: Final = """
-declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
-declare ptr @PyObject_CallNoArgs(ptr)
-declare void @PyErr_Clear()
-declare void @Py_DecRef(ptr)
-"""
-
-
-def _state(**wanted: str) -> str:
-    """Load words of `%state`: name -> type."""
-    return "\n".join(load(f"%{name}", kind, "%state", STATE[name]) for name, kind in wanted.items())
-
-
 _RECORD: Final = f"""
 ; what is not recorded yet
 define internal void @record(ptr %state) {{
 entry:
-{_state(pipeline="ptr")}
+{state_words(pipeline="ptr")}
   %none = icmp eq ptr %pipeline, null
   br i1 %none, label %done, label %barrier
 barrier:
-{_state(commands="ptr", between="ptr", order="ptr", bound="ptr")}
-  call void %order(ptr %commands, {_BARRIER}, ptr %between, i32 0, ptr null, i32 0, ptr null)
+{state_words(commands="ptr", between="ptr", order="ptr", bound="ptr")}
+  call void %order(ptr %commands, {BARRIER}, ptr %between, i32 0, ptr null, i32 0, ptr null)
   %same = icmp eq ptr %pipeline, %bound
   br i1 %same, label %memory, label %bind.it
 bind.it:
-{_state(bind="ptr")}
+{state_words(bind="ptr")}
   call void %bind(ptr %commands, i32 1, ptr %pipeline)
   store ptr %pipeline, ptr %bound.at, align 8
   br label %memory
 memory:
-{_state(set="ptr", given="ptr", layout="ptr")}
+{state_words(set="ptr", given="ptr", layout="ptr")}
   %found = icmp eq ptr %set, %given
   %kept = and i1 %same, %found
   %addressed = icmp eq ptr %set, null
   %ungiven = or i1 %kept, %addressed
   br i1 %ungiven, label %push.it, label %give.it
 give.it:
-{_state(give="ptr")}
+{state_words(give="ptr")}
   call void %give(ptr %commands, i32 1, ptr %layout, i32 0, i32 1, ptr %set.at, i32 0, ptr null)
   store ptr %set, ptr %given.at, align 8
   br label %push.it
 push.it:
-{_state(push="ptr", dispatch="ptr", groups="i64", recorded="i64")}
+{state_words(push="ptr", dispatch="ptr", groups="i64", recorded="i64")}
   %pushed = getelementptr i8, ptr %state, i64 {STATE["first"]}
   call void %push(ptr %commands, ptr %layout, i32 {_COMPUTE}, i32 0, i32 16, ptr %pushed)
   %x = trunc i64 %groups to i32
@@ -95,7 +83,7 @@ define internal void @hand(ptr %state, ptr %task) {{
 entry:
 {load("%layout.new", "ptr", "%task", 8 * TASK["layout"])}
 {load("%set.new", "ptr", "%task", 8 * TASK["set"])}
-{_state(set="ptr", layout="ptr")}
+{state_words(set="ptr", layout="ptr")}
   %same = icmp eq ptr %set, %set.new
   br i1 %same, label %done, label %other
 other:
@@ -114,7 +102,7 @@ define internal void @dispatched(ptr %state, ptr %task, i64 %groups.new, i64 %ad
 entry:
 {load("%pipeline.new", "ptr", "%task", 8 * TASK["pipeline"])}
 {load("%repeats.new", "i64", "%task", 8 * TASK["repeats"])}
-{_state(dispatches="i64", pipeline="ptr", repeats="i64", first="i64", count="i32", stride="i32", groups="i64")}
+{state_words(dispatches="i64", pipeline="ptr", repeats="i64", first="i64", count="i32", stride="i32", groups="i64")}
   %dispatches.more = add i64 %dispatches, 1
   store i64 %dispatches.more, ptr %dispatches.at, align 8
   %same = icmp eq ptr %pipeline, %pipeline.new
@@ -159,7 +147,7 @@ _READY: Final = f"""
 ; whether a launch can be recorded as it is
 define internal i1 @ready(ptr %ctx, ptr %plan, ptr %state) {{
 entry:
-{_state(commands="ptr", dispatches="i64", used="i64")}
+{state_words(commands="ptr", dispatches="i64", used="i64")}
 {plan_words(size="i64", words="i64", marks="i64", blocks="ptr")}
   %closed = icmp eq ptr %commands, null
   %full = icmp uge i64 %dispatches, {LAUNCHES}
@@ -199,7 +187,7 @@ _LAUNCH: Final = f"""
 ; record a launch
 define internal void @launch(ptr %ctx, ptr %plan, ptr %state) {{
 entry:
-{_state(host="ptr", address="i64", used="i64", batch="i64")}
+{state_words(host="ptr", address="i64", used="i64", batch="i64")}
 {plan_words(words="i64", size="i64", zeros="i64", marks="i64", tasks="ptr", task_count="i64")}
   %target = getelementptr i8, ptr %host, i64 %used
   %base = add i64 %address, %used
@@ -274,33 +262,15 @@ done:
 """
 
 _ENTER: Final = f"""
-; drop what a call of Python gave; whether it was a certain object
-define internal i1 @gave(ptr %object, ptr %wanted) {{
-entry:
-  %failed = icmp eq ptr %object, null
-  br i1 %failed, label %clear, label %drop
-clear:
-  call void @PyErr_Clear()
-  ret i1 false
-drop:
-  call void @Py_DecRef(ptr %object)
-  %same = icmp eq ptr %object, %wanted
-  ret i1 %same
-}}
-
 define i64 @enter(ptr %ctx, i64 %held) {{
 entry:
   %plan.at = getelementptr i64, ptr %ctx, i64 -1
   %plan = load ptr, ptr %plan.at, align 8
 {plan_words(state="ptr")}
   %mine = icmp ne i64 %held, 0
-  br i1 %mine, label %look, label %lock
-lock:
-{plan_words(acquire="ptr", false="ptr", true="ptr")}
-  %tried = call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr %acquire, ptr %false, ptr null)
-  %free = call i1 @gave(ptr %tried, ptr %true)
-  br i1 %free, label %look, label %no
-look:
+{
+    locked(
+        '''look:
   %laid.out = call i1 @laid_out(ptr %ctx, ptr %plan)
   br i1 %laid.out, label %room, label %over
 room:
@@ -308,32 +278,23 @@ room:
   br i1 %ready, label %go, label %over
 go:
   call void @launch(ptr %ctx, ptr %plan, ptr %state)
-  br label %over
-over:
-  %code = phi i64 [ {UNREADY}, %look ], [ 1, %room ], [ 0, %go ]
-  br i1 %mine, label %done, label %unlock
-unlock:
-{plan_words(release="ptr")}
-  %released = call ptr @PyObject_CallNoArgs(ptr %release)
-  %ignored = call i1 @gave(ptr %released, ptr null)
-  br label %done
-done:
-  ret i64 %code
-no:
-  ret i64 1
-}}
+  br label %over''',
+        f"[ {UNREADY}, %look ], [ 1, %room ], [ 0, %go ]",
+        held="%mine",
+    )
+}}}
 """
 
 
 def text() -> str:
     """The module."""
-    return "\n".join((_DECLARATIONS, COUNT, _RECORD, _HAND, _DISPATCH, _READY, LAID_OUT, _LAUNCH, _ENTER))
+    return "\n".join((LOCKING, COUNT, _RECORD, _HAND, _DISPATCH, _READY, LAID_OUT, _LAUNCH, _ENTER, COPIES))
 
 
 @cache
 def _library() -> Any:
     code = text()
-    library = runtime_library(code, ["enter"], ObjectCache(default_folder()), python_symbols(code))
+    library = runtime_library(code, ["enter", "copies"], ObjectCache(default_folder()), python_symbols(code))
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))  # launches may come until the very end
     return library
 
@@ -347,3 +308,8 @@ def entry() -> int:
 def enter() -> Callable[[int, int], int]:
     """`enter`, for Python to call: it keeps the interpreter's lock."""
     return ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(entry())
+
+
+def copies() -> int:
+    """The address of `copies`."""
+    return int(_library()["copies"])

@@ -22,7 +22,9 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Final
 
-__all__ = ["ARENA", "LAUNCHES", "LONGEST_RUN", "STATE", "State"]
+from adstack.backends.hostcall.assembly import load
+
+__all__ = ["ARENA", "BARRIER", "LAUNCHES", "LONGEST_RUN", "STATE", "State", "state_words"]
 
 ARENA: Final = 256 << 10
 """Bytes of the words of a batch."""
@@ -30,6 +32,9 @@ LAUNCHES: Final = 256
 """How many dispatches make a batch full."""
 LONGEST_RUN: Final = 64
 """How many launches are one dispatch: some systems end those that take long."""
+
+BARRIER: Final = "i32 6144, i32 6144, i32 0, i32 1"
+"""What a barrier is told: between compute and transfer, and compute and transfer; without flags; one of memory."""
 
 _WORDS: Final = (
     ("commands", "the command buffer"),
@@ -55,6 +60,7 @@ _WORDS: Final = (
     ("push", "vkCmdPushConstants"),
     ("give", "vkCmdBindDescriptorSets"),
     ("dispatch", "vkCmdDispatch"),
+    ("copy", "vkCmdCopyBuffer"),
 )
 _HALVES: Final = ("count", "stride")
 
@@ -95,3 +101,8 @@ def _field(name: str) -> Any:
 
 STATE: Final = {name: int(_field(name).offset) for name, _ in _WORDS}
 """How many bytes from the start each word stands."""
+
+
+def state_words(**wanted: str) -> str:
+    """Load words of `%state`: name -> type."""
+    return "\n".join(load(f"%{name}", kind, "%state", STATE[name]) for name, kind in wanted.items())

@@ -27,9 +27,19 @@ N, STEPS = 5, 4
 Do = Callable[[int, float], object]
 
 
-@pytest.fixture(autouse=True)
-def cpu() -> None:
-    qd.init(arch="cpu", default_fp=qd.f64)
+def begin(arch: str, **options: Any) -> None:
+    """Use a backend; that of cuda is played by the host."""
+    if arch == "cuda":
+        options |= {"offline_cache": False}
+    qd.init(arch=arch, default_fp=qd.f64, **options)
+
+
+@pytest.fixture(autouse=True, params=["cpu", "vulkan", "cuda"])
+def arch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The test runs on each backend that follows tapes."""
+    monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "host")
+    begin(request.param)
+    return str(request.param)
 
 
 @contextmanager
@@ -344,6 +354,7 @@ def test_an_attribute_that_was_baked_in_and_changes_is_seen() -> None:
     assert gradients == [2.0, 2.0, 5.0, 5.0, 2.0]
 
 
+@pytest.mark.parametrize("arch", ["cpu"], indirect=True)
 def test_a_field_whose_memory_numpy_gets_is_recorded_from_then_on() -> None:
     chain = Chain(2)
     chain.tape()
@@ -400,9 +411,9 @@ def test_two_threads_with_tapes_get_the_gradients_of_their_own() -> None:
     assert done == [chains[0].x.grad.to_numpy()[30 - 1].tolist()] * 2
 
 
-def iterated(limit: int) -> list[float]:
+def iterated(arch: str, limit: int) -> list[float]:
     """Gradients of long loops in a tape that is followed, with a limit on the heap."""
-    qd.init(arch="cpu", default_fp=qd.f64, cpu_max_num_threads=1, ad_stack_heap_limit=limit)
+    begin(arch, cpu_max_num_threads=1, ad_stack_heap_limit=limit)
     x = qd.field(qd.f64, shape=N, needs_grad=True)
     loss = qd.field(qd.f64, shape=(), needs_grad=True)
 
@@ -424,8 +435,8 @@ def iterated(limit: int) -> list[float]:
     return gradients
 
 
-def test_adstacks_without_room_are_checkpointed() -> None:
-    assert iterated(4096) == iterated(0)
+def test_adstacks_without_room_are_checkpointed(arch: str) -> None:
+    assert iterated(arch, 4096) == iterated(arch, 0)
 
 
 def test_memory_stays_as_it_is_over_many_tapes() -> None:

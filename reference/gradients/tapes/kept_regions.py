@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 from ...analysis.boxes import Box, include, intersection
 from ...errors import AdstackMemoryError
+from ...ir.types import i32
 from ...runtime.adstacks.budget import current
 from ...runtime.memory.buffers import Buffer
 from ...runtime.protocol.following import Bound, Move, SequenceCall
 from ..memory.undo import Touched
 
 if TYPE_CHECKING:
+    from ...runtime.plans import Plan
+    from ...runtime.protocol.backend import Backend, Storage
     from ..modes.differentiated import Differentiated
     from .steps import Step
 
@@ -30,18 +33,23 @@ Range = tuple[int, int]
 class Keeping:
     """Makes calls of a sequence, one after the other.
 
+    Args:
+        backend: where they run.
+
     Attributes:
         memory: what is kept, and copies of memory as it was before a launch.
         kept: for each call, what it keeps: (what the user calls the memory, how many elements, bytes).
         beside: for each call, what its reverse mode reads as memory from before the launch, by the names of places.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
         self.memory: list[Buffer] = []
         self.kept: list[list[tuple[str, int, int]]] = []
         self.beside: list[Mapping[str, Buffer]] = []
         self._needed: dict[int, Touched] = {}
         self._beside: dict[object, Buffer] = {}
+        self._between: dict[int, Buffer] = {}
         self._latest: Mapping[str, Buffer] = {}
 
     def skip(self) -> None:
@@ -85,19 +93,37 @@ class Keeping:
             yield Move(buffer.storage, start * size, memory.storage, at * size, (end - start) * size)
             at += end - start
 
+    def _later(self, saves: Sequence[Move]) -> Iterator[Move]:
+        """Exchange what was saved with what is there."""
+        for save in saves:
+            between = self._memory_between(save.nbytes)
+            yield Move(save.source, save.start, between, 0, save.nbytes)
+            yield Move(save.target, save.at, save.source, save.start, save.nbytes)
+            yield Move(between, 0, save.target, save.at, save.nbytes)
+
+    def _memory_between(self, nbytes: int) -> Storage:
+        """Memory of some size, or somewhat more, that is used by one exchange after the other."""
+        size = 1 << max(nbytes - 1, 1).bit_length()
+        if size not in self._between:
+            self._between[size] = Buffer(self._backend, i32, (max(size // i32.size, 1),))
+        return self._between[size].storage
+
     def _call(self, step: Step, saves: Sequence[Move]) -> SequenceCall:
         plan, call = step.made.plan, step.call
         forward = Bound(plan.compiled.executable, tuple(call.scalars), plan.bind(call.arrays))
         if step.mode is None:
-            return SequenceCall(step.follower, forward, None, saves, (), [*step.words])
+            return SequenceCall(step.follower, forward, None, saves, [*self._later(saves)], (), [*step.words])
         copies = self._copies(step, saves)
         reverse, arrays = step.mode.plan, {**call.arrays, **copies}
-        bound = Bound(reverse.compiled.executable, tuple(call.scalars), reverse.bind(arrays))
+        bound = Bound(
+            *(reverse.compiled.executable, tuple(call.scalars), reverse.bind(arrays), reverse.compiled.written),
+            *_sizes(reverse, arrays),
+        )
         memory = {**plan.buffers, **call.arrays}
         originals = ((memory[step.mode.beside[alias]], copy) for alias, copy in copies.items())
         moves = [move for one, copy in originals if copy is not one for move in _copied(one, copy, saves)]
         self._latest = copies
-        return SequenceCall(step.follower, forward, bound, saves, moves, [*step.words])
+        return SequenceCall(step.follower, forward, bound, saves, [*self._later(saves)], moves, [*step.words])
 
     def _copies(self, step: Step, saves: Sequence[Move]) -> Mapping[str, Buffer]:
         """What a reverse mode reads instead of memory from before the launch, by the names of its places.
@@ -119,6 +145,15 @@ class Keeping:
         if copy is None:
             copy = self._beside[key] = Buffer(original.backend, original.dtype, original.shape)
         return copy
+
+
+def _sizes(plan: Plan, arrays: Mapping[str, Buffer]) -> tuple[Sequence[Buffer] | None, int]:
+    """The memory that depths of adstacks depend on, None if on more than memory, and by how many parallel loops."""
+    if plan.sizing is None:
+        return (), 0
+    memory = {**plan.buffers, **arrays}
+    reads = None if plan.sizing.transient else [memory[name] for name in plan.sizing.reads]
+    return reads, plan.sizing.reductions
 
 
 def _copied(original: Buffer, copy: Buffer, saves: Iterable[Move]) -> Iterator[Move]:

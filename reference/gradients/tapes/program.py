@@ -81,7 +81,7 @@ class Program:
     def __init__(self, steps: Sequence[Step | None], runtime: Runtime) -> None:
         self.keys: tuple[Key | None, ...] = tuple(None if step is None else step.key for step in steps)
         self.runtime, self.placed, self._epoch, self.alive = runtime, PLACED[0], 0, True
-        self._keeping, calls, followed = Keeping(), list[SequenceCall | None](), list[Step | None]()
+        self._keeping, calls, followed = Keeping(runtime.backend), list[SequenceCall | None](), list[Step | None]()
         for step in steps:
             call = None if step is None else self._keeping.add(step)
             if call is None:
@@ -118,7 +118,7 @@ class Program:
         """Nobody follows it any more, and it keeps nothing."""
         self.alive, self.steps, self.buffers, self.kept = False, (), [], []
         self.keys = ()
-        self._spans, self._followers, self._keeping, self.sequence = {}, {}, Keeping(), None
+        self._spans, self._followers, self._keeping, self.sequence = {}, {}, Keeping(self.runtime.backend), None
 
     def objects(self) -> list[Any] | None:
         """What it was learned with, to be kept for a while; None if some of it is gone, or is not what it was."""

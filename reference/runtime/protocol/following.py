@@ -16,8 +16,9 @@ from ..adstacks.heap import HeapLimit
 from .abilities import Serving
 from .backend import Backend, Bindings, Executable, Scalar, Scalars, Storage
 from .shortcuts import Shortcut
+from .words import Recorded
 
-__all__ = ["Bound", "Follower", "Following", "Move", "SequenceCall", "Sequenced", "following"]
+__all__ = ["Bound", "Follower", "Following", "Move", "SequenceCall", "Sequenced", "Sizing", "following"]
 
 
 Progress: TypeAlias = Any
@@ -38,18 +39,36 @@ class Follower(Protocol):
         """Serve calls in the epoch of now: the caller knows that all memory is still there."""
 
 
+class Sizing(Recorded, Protocol):
+    """Memory that depths of adstacks depend on."""
+
+    @property
+    def storage(self) -> Storage:
+        """The backend's handle."""
+
+
 @dataclass(frozen=True)
 class Bound:
-    """A launch: what runs, on what."""
+    """A launch: what runs, on what.
+
+    Attributes:
+        written: names of the places that it writes.
+        sizes: the memory that depths of adstacks depend on, besides scalar arguments; None if they may depend on more,
+            and have to be computed in each launch.
+        reductions: parallel loops that compute them.
+    """
 
     executable: Executable
     scalars: Scalars
     bindings: Bindings
+    written: frozenset[str] = frozenset()
+    sizes: Sequence[Sizing] | None = ()
+    reductions: int = 0
 
 
 @dataclass(frozen=True)
 class Move:
-    """Elements of memory that go to other memory of the same type: where from, where to, and how many bytes."""
+    """Elements of memory that are copied to other memory: where from, where to, and how many bytes."""
 
     source: Storage
     start: int
@@ -66,7 +85,8 @@ class SequenceCall:
         follower: what serves it.
         forward: its launch; floats among the scalars may be others each time.
         reverse: that of its reverse mode, whose first scalars are those of the call; None if it has none.
-        saves: what is kept before the launch; it is exchanged with what is there then when the call has been reversed.
+        saves: what is kept before the launch.
+        later: how that is exchanged with what is there when the call has been reversed.
         beside: what is copied before the reverse mode runs.
         words: (address, value) of words that must be what they are.
     """
@@ -75,6 +95,7 @@ class SequenceCall:
     forward: Bound
     reverse: Bound | None
     saves: Sequence[Move] = ()
+    later: Sequence[Move] = ()
     beside: Sequence[Move] = ()
     words: Sequence[tuple[int, int]] = ()
 

@@ -162,3 +162,10 @@ class Shortcut:
     keep: tuple[object, ...] = field(default=(), repr=False)
     needed: frozenset[str] = frozenset()
     announced: bool = False
+
+    @property
+    def needs_host(self) -> bool:
+        """Whether the host has something to do for each call even if memory is a device's: to hand over memory of its
+        own, or to have depths of adstacks computed.
+        """
+        return self.sizes is None or any(isinstance(argument, HostArgument) for argument in self.arguments)

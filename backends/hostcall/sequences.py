@@ -1,0 +1,301 @@
+"""Sequences of calls that machine code serves and reverses, on any device: the tables that it reads.
+
+Forward, each call has a row of `follow.CALL` words. Backward, the last call first, there are `steps`: what is copied
+before its reverse mode, the reverse mode, and what is exchanged after it. The words of the context that are written
+before a reverse mode have its arguments; the floats among them are noted by the call itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol
+
+import numpy as np
+
+from adstack.backends.shared.bits import signed_bits
+from adstack.ir.types import DType
+from adstack.runtime.adstacks.heap import HeapLimit
+from adstack.runtime.protocol.backend import Bindings, Executable, Scalar, Scalars, Storage
+from adstack.runtime.protocol.following import Bound, Move, SequenceCall
+from adstack.runtime.threads.guards import ASKING, FOLLOWED, GUARD, REWIRED
+
+from . import launching
+from .calls import launch_record
+from .entry import Entry
+from .follow import CALL, SEQUENCE
+from .steps import ByPython, Launch, Mover, Pairs, Part, Steps, memo_of, table
+
+if TYPE_CHECKING:
+    from .tables import Words
+
+__all__ = ["Device", "Sequenced"]
+
+_PAIR: Final = 16
+"""Bytes of an (address, value) pair."""
+_NO_PAIRS: Final = np.zeros((0, 2), np.int64)
+
+
+class Device(Protocol):
+    """What a backend tells of launches and of memory."""
+
+    def entry(self, executable: Executable) -> Entry | None:
+        """A program as machine code launches it; None if Python makes each launch."""
+
+    def mover(self, moves: Sequence[Move], words: Pairs | None = None) -> Mover:
+        """What copies memory, one move after the other, once words have been written."""
+
+    def address(self, storage: Storage) -> int:
+        """Where launches find memory."""
+
+    def mark(self, storage: Storage) -> int:
+        """Where they note that they use it; 0 if they need not."""
+
+    def launch(self, executable: Executable, scalars: Scalars, bindings: Bindings) -> object:
+        """Launch from Python, in the middle of launches of machine code."""
+
+    def prepare(self, executables: Sequence[Executable]) -> None:
+        """Machine code is about to launch these."""
+
+    def about(self, bound: Bound) -> None:
+        """What is reported from now on is about this launch."""
+
+
+class Sequenced:
+    """See `adstack.runtime.protocol.following.Sequenced`.
+
+    Args:
+        calls: what it consists of; None for what machine code does not serve.
+        device: where they run.
+    """
+
+    def __init__(self, calls: Sequence[SequenceCall | None], device: Device) -> None:
+        self._calls, self._device = calls, device
+        self._keep: list[object] = []
+        served = [(k, call) for k, call in enumerate(calls) if call is not None]
+        self._launches = _Launches([call for _, call in served], device)
+        self._noted = {k: self._launches.pairs(self._launches.noting(call)) for k, call in served}
+        self._rows = table([{} if call is None else self._call(k, call) for k, call in enumerate(calls)], CALL)
+        self._steps, self._begins = self._reversing()
+        self._restores, self._offsets = self._restoring()
+        self._state = (ctypes.c_int64 * len(SEQUENCE))()
+
+    # ---- tables
+
+    def _call(self, k: int, call: SequenceCall) -> dict[str, int]:
+        """The row of a call."""
+        entry, noted = self._launches.entry(call.forward.executable), self._noted[k].ctypes.data
+        assert entry is not None
+        params = enumerate(zip(entry.context.params, entry.program.params, strict=True))
+        floats = [(entry.slots + 8 * slot, noted + _PAIR * j + 8) for j, (slot, dtype) in params if dtype.is_float]
+        same = [*self._launches.same(call.forward), *call.words]
+        return {
+            "record": call.follower.address,
+            **self._listed("same", "same_count", same),
+            **self._listed("floats", "float_count", floats),
+            **(self._saving(call.saves) if call.saves else {}),
+        }
+
+    def _saving(self, saves: Sequence[Move]) -> dict[str, int]:
+        """The words that tell of what is kept before a call."""
+        mover = self._device.mover(saves)
+        self._keep.append(mover)
+        return {**mover.row, "unmoved": id(mover.otherwise)}
+
+    def _reversing(self) -> tuple[Steps, list[int]]:
+        """The steps backward; and for each call, and the end, how many of them come before those of the ones before."""
+        parts, begins = list[Part](), [0]
+        for k in reversed(range(len(self._calls))):
+            call = self._calls[k]
+            if call is not None:
+                parts += self._step(k, call, len(parts))
+            begins.append(len(parts))
+        return Steps(parts), begins[::-1]
+
+    def _step(self, k: int, call: SequenceCall, number: int) -> Iterator[Part]:
+        """The steps of a call, of which the first has a number."""
+        if call.beside:
+            yield self._device.mover(call.beside)
+        if call.reverse is not None:
+            yield self._launches.part(call.reverse, self._noted[k], partial(self.scalars, k))
+        if call.later:
+            yield self._device.mover(call.later, self._launches.exchange(number))
+
+    def _restoring(self) -> tuple[Steps, list[int]]:
+        """What puts memory back, in the order of the calls; and for each call, and the end, how many come before."""
+        parts, offsets = list[Part](), [0]
+        for call in self._calls:
+            if call is not None and call.saves:
+                back = [Move(one.target, one.at, one.source, one.start, one.nbytes) for one in call.saves]
+                parts.append(self._device.mover(back))
+            offsets.append(len(parts))
+        return Steps(parts), offsets
+
+    def _listed(self, at: str, count: str, rows: Sequence[tuple[int, int]]) -> dict[str, int]:
+        """The words of a row that tell of a list of others."""
+        if not rows:
+            return {}
+        listed = np.array(rows, np.int64)
+        self._keep.append(listed)
+        return {at: listed.ctypes.data, count: len(rows)}
+
+    # ---- forward
+
+    def begin(self, first: int) -> None:
+        """Serve the calls of this thread from one on."""
+        words = {
+            "thread": threading.get_ident(),
+            "asks": GUARD[ASKING],
+            "rewired": GUARD[REWIRED],
+            "position": first,
+            "calls": self._rows.ctypes.data,
+            "count": len(self._calls),
+            "torn": 0,
+        }
+        self._state[:] = [words[name] for name in SEQUENCE]
+        GUARD[FOLLOWED] = ctypes.addressof(self._state)
+
+    def end(self) -> tuple[int, bool]:
+        """Serve no more of them: up to which one they came, and whether that one did not come to its end."""
+        if GUARD[FOLLOWED] == ctypes.addressof(self._state):
+            GUARD[FOLLOWED] = 0
+        if self._state[SEQUENCE["thread"]] != threading.get_ident():
+            launching.alone(_nothing)  # a call may be under way
+        return self._state[SEQUENCE["position"]], bool(self._state[SEQUENCE["torn"]])
+
+    def scalars(self, call: int) -> Sequence[Scalar]:
+        """The scalar arguments of a call when it was served last."""
+        served = self._calls[call]
+        assert served is not None
+        entry, noted = self._launches.entry(served.forward.executable), self._noted[call]
+        assert entry is not None
+        pairs = enumerate(zip(entry.program.params, served.forward.scalars, strict=True))
+        return [_float(noted, k, dtype) if dtype.is_float else one for k, (dtype, one) in pairs]
+
+    # ---- backward
+
+    def turn(self, end: int) -> ctypes.c_int64:
+        """Calls up to `end` are about to be reversed: how far that comes."""
+        return ctypes.c_int64(self._begins[end])
+
+    def reverse(self, first: int, progress: ctypes.c_int64, short: Callable[[int, HeapLimit], object]) -> None:
+        """Run the reverse modes of some calls, last first."""
+        self._device.prepare(self._launches.reversing)
+        end = self._begins[first]
+        while progress.value < end:
+            limit = self._limited(progress, end)
+            if limit is not None:
+                short(self._reversed(progress) - 1, limit)
+                progress.value += 1
+
+    def _limited(self, progress: ctypes.c_int64, end: int) -> HeapLimit | None:
+        """Do steps up to one; what the first of them says that has no room."""
+        try:
+            launching.alone(lambda: self._steps.run(progress, end))
+        except HeapLimit as limit:
+            return limit
+        return None
+
+    def _reversed(self, progress: ctypes.c_int64) -> int:
+        """The first one of the calls that have been reversed."""
+        return bisect_left(self._begins, -progress.value, key=_negative)
+
+    def restore(self, progress: ctypes.c_int64, end: int) -> None:
+        """Put memory back as it was before calls up to `end` were reversed."""
+        position = ctypes.c_int64(self._offsets[min(self._reversed(progress), end)])
+        if position.value < self._offsets[end]:
+            launching.alone(lambda: self._restores.run(position, self._offsets[end]))
+
+
+class _Launches:
+    """How the launches of a sequence are made.
+
+    Attributes:
+        reversing: what the reverse modes run.
+    """
+
+    def __init__(self, calls: Sequence[SequenceCall], device: Device) -> None:
+        self._device = device
+        reverses = [call.reverse for call in calls if call.reverse is not None]
+        self.reversing: list[Executable] = list({id(one.executable): one.executable for one in reverses}.values())
+        self._entries: dict[int, Entry | None] = {}
+        memory = [(name, storage, one) for one in reverses for name, storage in one.bindings.storages.items()]
+        written = {id(storage) for name, storage, one in memory if name in one.written}
+        self._written = written | {id(move.target) for call in calls for move in call.beside}
+        self._exchanged = {id(move.source) for call in calls for move in call.saves}
+        self._latest, self._still = ctypes.c_int64(0), ctypes.c_int64(0)
+        self._records: dict[tuple[int, ...], tuple[Words, Words | None]] = {}
+
+    def entry(self, executable: Executable) -> Entry | None:
+        """A program as machine code launches it."""
+        if id(executable) not in self._entries:
+            self._entries[id(executable)] = self._device.entry(executable)
+        return self._entries[id(executable)]
+
+    def noting(self, call: SequenceCall) -> Bound:
+        """The launch whose words hold the arguments of a call."""
+        reverse = call.reverse
+        return call.forward if reverse is None or self.entry(reverse.executable) is None else reverse
+
+    def pairs(self, bound: Bound) -> Pairs:
+        """The words of the context that tell of the arguments and the memory of a launch; scalars come first."""
+        entry = self.entry(bound.executable)
+        assert entry is not None
+        context, bindings = entry.context, bound.bindings
+        params = zip(context.params, entry.program.params, bound.scalars, strict=True)
+        words = [(slot, signed_bits(value, dtype)) for slot, dtype, value in params]
+        words += [(context.pointers[name], self._device.address(one)) for name, one in bindings.storages.items()]
+        words += [(slot, self._device.mark(bindings.storages[name])) for name, slot in entry.marks.items()]
+        words += [(slot, bindings.shapes[name][axis]) for (name, axis), slot in context.extents.items()]
+        return np.array([(entry.slots + 8 * slot, value) for slot, value in words], np.int64).reshape(-1, 2)
+
+    def same(self, bound: Bound) -> Iterator[tuple[int, int]]:
+        """(address, value) of the words that must be what they are: integers, and what tells of arrays."""
+        entry = self.entry(bound.executable)
+        assert entry is not None
+        context, places = entry.context, entry.program.places
+        params = zip(context.params, entry.program.params, strict=True)
+        slots = {slot for slot, dtype in params if not dtype.is_float} | {*context.extents.values()}
+        slots |= {slot for name, slot in context.pointers.items() if places[name].kind == "ndarray"}
+        addresses = {entry.slots + 8 * slot for slot in slots}
+        return ((address, value) for address, value in self.pairs(bound).tolist() if address in addresses)
+
+    def part(self, bound: Bound, words: Pairs, scalars: Callable[[], Scalars]) -> Part:
+        """The step that launches a reverse mode."""
+        entry, device = self.entry(bound.executable), self._device
+        if entry is None:
+            return ByPython(lambda: device.launch(bound.executable, scalars(), bound.bindings))
+        key = id(bound.executable), *(id(one.storage) for one in bound.sizes or ())
+        known = self._records.get(key)
+        if known is None:
+            memo = self._memo(entry, bound) if entry.depths else None
+            known = self._records[key] = launch_record(entry, memo, bound.reductions), memo
+        return Launch(entry, known[0], words, partial(device.about, bound))
+
+    def _memo(self, entry: Entry, bound: Bound) -> Words:
+        """What the depths of its adstacks depend on."""
+        looked_at = None if bound.sizes is None else {id(one.storage) for one in bound.sizes}
+        if looked_at is None or not looked_at.isdisjoint(self._written):
+            return memo_of(entry, self._still, None)
+        moves = not looked_at.isdisjoint(self._exchanged)
+        return memo_of(entry, self._latest if moves else self._still, bound.sizes)
+
+    def exchange(self, number: int) -> Pairs:
+        """What is written down when memory is exchanged, in a step near a number: depths may be others from then on."""
+        return np.array([(ctypes.addressof(self._latest), number + 1)], np.int64)
+
+
+def _negative(number: int) -> int:
+    return -number
+
+
+def _float(words: Pairs, k: int, dtype: DType) -> float:
+    value: float = words[k, 1:].view(dtype.numpy)[0].item()
+    return value
+
+
+def _nothing() -> None:
+    """There is nothing to do but to wait."""
