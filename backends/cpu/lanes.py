@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from adstack.analysis.iteration_space import known_extent, row_length
 from adstack.analysis.uniformity import varying_values
 from adstack.backends.codegen_llvm.adstacks.counted import COUNTED_OPS
@@ -55,12 +57,19 @@ def _row_lanes(task: Task, loop: Op) -> int:
 def _best_lanes(body: Region, vector_bytes: int) -> int:
     """As many vectors side by side as hide the latency of a chain of operations without spilling."""
     varying = varying_values(body)
-    results = (v for op in body.walk() for v in op.results if v in varying and isinstance(v.type, DType))
+    results = [v for op in _inner_loops(body) for v in op.results if v in varying and isinstance(v.type, DType)]
     per_vector = max(2, vector_bytes // max((v.dtype.size for v in results), default=4))
     vectors, live = 4, _live(body, varying)
     while vectors > 1 and live * vectors > _REGISTERS:
         vectors //= 2
     return min(_MOST_LANES, per_vector * vectors)
+
+
+def _inner_loops(body: Region) -> Iterator[Op]:
+    """The ops of the loops in a body, which take its time; all ops where there is none."""
+    loops = [op for op in body.walk() if op.name in ("for", "while")]
+    for region in (r for loop in loops for r in loop.regions) if loops else (body,):
+        yield from region.walk()
 
 
 def _live(region: Region, varying: set[Value]) -> int:

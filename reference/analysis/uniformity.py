@@ -1,12 +1,19 @@
-"""Which values differ between the iterations that run side by side, and which are the same in all of them."""
+"""Which values differ between the iterations that run side by side, and which are the same in all of them.
+
+A `for` whose index counts up to a different number in each iteration, and which only asks how far it is from its end,
+may begin where the longest begins, while the others wait: then all are equally far from their ends. Reverse mode makes
+such loops, and what they ask for is a slot of an adstack, which should be the same one in all lanes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from ..ir.structure import Op, Region, Value
+from .facts import integer
 
-__all__ = ["varying_values"]
+__all__ = ["distances", "varying_values"]
 
 _ALWAYS = frozenset(
     {
@@ -28,58 +35,78 @@ def varying_values(body: Region, indices: Iterable[Value] | None = None) -> set[
     Everything starts as uniform; what depends on the indices, on memory private to an iteration, or on control flow
     that some iterations leave earlier than others, is added until nothing changes.
     """
-    varying = set(body.args if indices is None else indices)
+    same = {op.result for loop in body.walk() if loop.name == "for" for op in distances(loop)}
+    search = _Search(set(body.args if indices is None else indices), same)
     size = -1
-    while size != len(varying):
-        size = len(varying)
-        _region(body, varying)
-    return varying
+    while size != len(search.varying):
+        size = len(search.varying)
+        search.region(body)
+    return search.varying
 
 
-def _region(region: Region, varying: set[Value]) -> None:
-    for op in region.ops:
-        rule = _RULES.get(op.name)
-        if rule is not None:
-            rule(op, varying)
-        elif op.name in _ALWAYS or any(v in varying for v in op.operands):
-            varying.update(op.results)
+def distances(loop: Op) -> list[Op]:
+    """The ops of a `for` that say how far its index is from its end, if it starts at 0 and is used for nothing else."""
+    lo, hi, *_ = loop.operands
+    index = loop.regions[0].args[0]
+    counts_up = integer(lo) == 0 and index.dtype.is_signed
+    only = all(op.name == "sub" and list(op.operands) == [hi, index] for op in index.uses)
+    return list(index.uses) if counts_up and only else []
 
 
-def _if(op: Op, varying: set[Value]) -> None:
-    for region in op.regions:
-        _region(region, varying)
-    if op.operands[0] in varying:
-        varying.update(op.results)
-    for region in op.regions:
-        varying.update(r for r, v in zip(op.results, region.terminator.operands, strict=True) if v in varying)
+@dataclass
+class _Search:
+    """The search for varying values.
+
+    Attributes:
+        varying: those that were found.
+        same: the distances of indices from the ends of their loops, which are uniform.
+    """
+
+    varying: set[Value]
+    same: set[Value]
+
+    def region(self, region: Region) -> None:
+        """Go through a region once."""
+        for op in region.ops:
+            rule = _RULES.get(op.name)
+            if rule is not None:
+                rule(self, op)
+            elif op.name in _ALWAYS or any(v in self.varying for v in op.operands):
+                self.varying.update(v for v in op.results if v not in self.same)
+
+    def if_(self, op: Op) -> None:
+        for region in op.regions:
+            self.region(region)
+        if op.operands[0] in self.varying:
+            self.varying.update(op.results)
+        for region in op.regions:
+            given = zip(op.results, region.terminator.operands, strict=True)
+            self.varying.update(result for result, v in given if v in self.varying)
+
+    def for_(self, op: Op) -> None:
+        lo, hi, *initial = op.operands
+        (body,) = op.regions
+        index, *carried = body.args
+        if lo in self.varying:
+            self.varying.add(index)
+        self._carry(op, initial, carried, divergent=lo in self.varying or hi in self.varying)
+        self.region(body)
+        self._carry(op, body.terminator.operands, carried, divergent=False)
+
+    def while_(self, op: Op) -> None:
+        condition, body = op.regions
+        self._carry(op, op.operands, condition.args, divergent=False)
+        self.region(condition)
+        wanted, *passed = condition.terminator.operands
+        self._carry(op, passed, body.args, divergent=wanted in self.varying)
+        self.region(body)
+        self._carry(op, body.terminator.operands, condition.args, divergent=wanted in self.varying)
+
+    def _carry(self, op: Op, values: Sequence[Value], args: Sequence[Value], *, divergent: bool) -> None:
+        """Propagate along carried values: from a value to the argument that takes it, and to the result it becomes."""
+        for value, arg, result in zip(values, args, op.results, strict=True):
+            if divergent or value in self.varying or arg in self.varying:
+                self.varying.update((arg, result))
 
 
-def _for(op: Op, varying: set[Value]) -> None:
-    lo, hi, *initial = op.operands
-    (body,) = op.regions
-    index, *carried = body.args
-    if lo in varying:
-        varying.add(index)
-    _carry(op, initial, carried, varying, divergent=lo in varying or hi in varying)
-    _region(body, varying)
-    _carry(op, body.terminator.operands, carried, varying, divergent=False)
-
-
-def _while(op: Op, varying: set[Value]) -> None:
-    condition, body = op.regions
-    _carry(op, op.operands, condition.args, varying, divergent=False)
-    _region(condition, varying)
-    wanted, *passed = condition.terminator.operands
-    _carry(op, passed, body.args, varying, divergent=wanted in varying)
-    _region(body, varying)
-    _carry(op, body.terminator.operands, condition.args, varying, divergent=wanted in varying)
-
-
-def _carry(op: Op, values: Sequence[Value], args: Sequence[Value], varying: set[Value], *, divergent: bool) -> None:
-    """Propagate along carried values: from a value to the argument that takes it, and to the result that it becomes."""
-    for value, arg, result in zip(values, args, op.results, strict=True):
-        if divergent or value in varying or arg in varying:
-            varying.update((arg, result))
-
-
-_RULES: dict[str, Callable[[Op, set[Value]], None]] = {"if": _if, "for": _for, "while": _while}
+_RULES: dict[str, Callable[[_Search, Op], None]] = {"if": _Search.if_, "for": _Search.for_, "while": _Search.while_}

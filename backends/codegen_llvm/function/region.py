@@ -70,6 +70,7 @@ class RegionEmitter(FunctionWriter):
         sunk: stores that move to the end of their region (see `adstack.analysis.store_sinking`).
         exclusive: atomics whose element no other iteration touches -> the i1 under which that is so; "" for always.
         promoted: atomics whose element is in memory of the thread while a loop runs -> where.
+        given: scalar operations whose results the loop around them computes -> what stands for them.
         stacks: the adstacks made so far that count for themselves.
         counted: the adstacks made so far whose count the program holds.
         stack_groups: the allocations of counted adstacks -> those of their group.
@@ -90,6 +91,7 @@ class RegionEmitter(FunctionWriter):
         self.exclusive: dict[Op, str] = {}
         self.sunk: set[Op] = set()
         self.promoted: dict[Op, Address] = {}
+        self.given: dict[Op, str] = {}
         self.stacks: dict[Value, MachineStack] = {}
         self.stack_groups: dict[Value, tuple[Op, ...]] = {}
         self.rows: Rows | None = None
@@ -116,6 +118,9 @@ class RegionEmitter(FunctionWriter):
 
     def pure(self, op: Op) -> None:
         """A scalar operation, on scalars if none of its operands varies."""
+        if op in self.given:
+            self.bind(op.result, self.given[op])
+            return
         width = max((self.width(v) for v in op.operands), default=1)
         types = tuple(v.dtype for v in op.operands)
         args = tuple(self.at(v, width) for v in op.operands)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from adstack.analysis.uniformity import distances
 from adstack.ir.structure import Op, Value
 
 from ..function.phis import Phis
@@ -20,7 +21,10 @@ def _for(e: RegionEmitter, op: Op) -> None:
     (body,) = op.regions
     index, *carried = body.args
     if e.is_varying(lo) or e.is_varying(hi):
-        _divergent_for(e, op)
+        if distances(op):
+            _for_from_the_end(e, op)
+        else:
+            _divergent_for(e, op)
         return
     interval = polling_interval(e, op)
     if interval is not None:
@@ -101,6 +105,42 @@ def _divergent_for(e: RegionEmitter, op: Op) -> None:
     e.jump(head)
     e.enter(after)
     for result, name in zip(op.results, phis.names[1:], strict=True):
+        e.bind(result, name)
+
+
+def _for_from_the_end(e: RegionEmitter, op: Op) -> None:
+    """A loop whose lanes run different numbers of times, and end together: a lane waits until what is left is its all.
+
+    See `adstack.analysis.uniformity`: how far the end is stands for the index, and is the same in all lanes.
+    """
+    _, hi, *initial = op.operands
+    (body,) = op.regions
+    index, *carried = body.args
+    ty, several = type_text(index.dtype, 1), type_text(index.dtype, e.lanes)
+    counter = start_countdown(e, op)
+    ends = e.vector(hi) if e.mask is None else e.choose(e.mask, e.vector(hi), e.vector(op.operands[0]), index.dtype)
+    longest = e.w.intrinsic(f"llvm.vector.reduce.smax.v{e.lanes}{ty}", ty, [(several, ends)])
+    phis = Phis(e, [ty, *carried], [longest, *(e.at(v, e.width(a)) for v, a in zip(initial, carried, strict=True))])
+    head, inside, after = e.label("for"), e.label("body"), e.label("done")
+    phis.open(head)
+    left, *old = phis.names
+    e.split(e.w.let(f"icmp sgt {ty} {left}, 0"), inside, after)
+    e.enter(inside)
+    e.given.update(dict.fromkeys(distances(op), left))
+    running = e.within(e.w.let(f"icmp sle {several} {e.splat(left, index.dtype)}, {e.vector(hi)}"))
+    with e.masked(running):
+        yielded = e.region(body)
+    for distance in distances(op):
+        del e.given[distance]
+    names = [
+        e.choose(running, e.at(v, e.width(arg)), name, arg.dtype)
+        for v, name, arg in zip(yielded, old, carried, strict=True)
+    ]
+    count_down(e, op, counter)
+    phis.close([e.w.let(f"sub {ty} {left}, 1"), *names])
+    e.jump(head)
+    e.enter(after)
+    for result, name in zip(op.results, old, strict=True):
         e.bind(result, name)
 
 

@@ -15,6 +15,7 @@ __all__ = ["ORDINARY", "Speculation"]
 ORDINARY: Final = {
     **{f"{row.name}.f32": row.ordinary for row in TABLE.values() if row.ordinary is not None},
     "sincos.f32": TABLE["sin"].ordinary or (0.0, 0.0),
+    "sinhcosh.f32": TABLE["sinh"].ordinary or (0.0, 0.0),
 }
 """Functions that take no cold path, and whose multiply-adds meet no subnormal number, and lose none, where the size of
 the argument is 0 or between these: adstack.tools.accuracy.ordinary goes through every argument.

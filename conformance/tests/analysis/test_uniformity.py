@@ -102,3 +102,40 @@ def test_a_loop_may_pass_on_a_uniform_value_where_it_carries_a_varying_one():
         agree(
             parallel(RESET, 70, PLACES, "%p: i32"), {"x": np.zeros(1, np.int32), "y": np.zeros(70, np.int32)}, [count]
         )
+
+
+FROM_THE_END = """%trips = load @x[%i] : i32
+    %r = for %j = {low} to %trips carry (%a = %p) {{
+      %left = sub {left} : i32
+      %at = abs %left : i32
+      %d = load @x[%at] : i32
+      %b = add %a, %d : i32
+      {more}
+      yield %b
+    }}
+    store @y[%i], %r"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "same"),
+    [
+        ({}, True),
+        ({"low": "%p"}, False),
+        ({"left": "%j, %trips"}, False),
+        ({"left": "%p, %j"}, True),
+        ({"more": "%e = add %j, %p : i32"}, False),
+    ],
+    ids=["reversed", "from elsewhere", "the other way round", "to something else", "the index itself"],
+)
+def test_how_far_the_end_is_may_be_the_same_though_ends_differ(parts, same):
+    body = FROM_THE_END.format(**{"low": "%zero", "left": "%trips, %j", "more": "", **parts})
+    assert ("left" not in varying(body)) == same
+    trips = (np.arange(70) * 5 % 7 - 1).astype(np.int32)
+    agree(parallel(body, 70, PLACES, "%p: i32"), {"x": trips, "y": np.zeros(70, np.int32)}, [0])
+
+
+def test_lanes_that_wait_for_longer_ones_keep_what_they_carry():
+    body = FROM_THE_END.format(low="%zero", left="%trips, %j", more="")
+    masked = f"%c = gt %i, %p : u1\nif %c {{\n{body}\nyield\n}} else {{\nyield\n}}"
+    trips = (np.arange(70) * 11 % 9).astype(np.int32)
+    agree(parallel(masked, 70, PLACES, "%p: i32"), {"x": trips, "y": np.zeros(70, np.int32)}, [5])

@@ -6,16 +6,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from ...ir import scalar_ops as ops
 from ...ir.opdef import OpDef
 from .num import Num
 
-__all__ = ["ALGORITHMS", "FAST", "SINCOS", "WIDE", "Algorithm", "computes"]
+__all__ = ["ALGORITHMS", "FAST", "PAIRS", "SINCOS", "SINHCOSH", "WIDE", "Algorithm", "computes"]
 
 Build = Callable[..., Num | tuple[Num, ...]]
 B = TypeVar("B", bound=Build)
 
 SINCOS: Final = "sincos"
-"""The one function that is no operation: the sine and the cosine of a number at once."""
+"""The sine and the cosine of a number at once."""
+SINHCOSH: Final = "sinhcosh"
+"""The hyperbolic sine and cosine of a number at once."""
+PAIRS: Final = {SINCOS: (ops.SIN, ops.COS), SINHCOSH: (ops.SINH, ops.COSH)}
+"""The functions that are no operation: they give the bits of two operations, of which each is the derivative of the
+other, up to its sign.
+"""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ...ir import scalar_ops as ops
 from . import coefficients as table
-from .algorithms import computes
+from .algorithms import SINHCOSH, computes
 from .formats import clamp, format_of, power_of_two, rounded_integer, scale, two_sum_error
 from .num import Num, horner
 
@@ -102,12 +102,41 @@ def expm1(x: Num) -> Num:
     return tiny.where(x, (d.high + d.low) * 2.0)
 
 
+class Hyperbolic(NamedTuple):
+    """Half of e^size and of e^-size, as 2^(k - 1) times the sum of the first two numbers and times the third one."""
+
+    grown: Grown
+    inverse: Num
+
+
+def _hyperbolic(size: Num) -> Hyperbolic:
+    g = grow(clamp(size, 0.0, _HIGHEST[size.dtype.name] + 1.0))
+    return Hyperbolic(g, _reciprocal(g))
+
+
 @computes(ops.SINH)
 def sinh(x: Num) -> Num:
     """(e^x - e^-x) / 2; a polynomial below 1."""
     size = abs(x)
-    g = grow(clamp(size, 0.0, _HIGHEST[x.dtype.name] + 1.0))
-    inverse = _reciprocal(g)
+    return _sine(x, size, _hyperbolic(size))
+
+
+@computes(ops.COSH)
+def cosh(x: Num) -> Num:
+    """(e^x + e^-x) / 2."""
+    return _cosine(_hyperbolic(abs(x)))
+
+
+@computes(SINHCOSH)
+def sinhcosh(x: Num) -> tuple[Num, Num]:
+    """Both, for the price of one exponential; the same bits as `sinh` and `cosh`."""
+    size = abs(x)
+    h = _hyperbolic(size)
+    return _sine(x, size, h), _cosine(h)
+
+
+def _sine(x: Num, size: Num, h: Hyperbolic) -> Num:
+    g, inverse = h
     high = g.high - inverse
     low = ((g.high - high) - inverse) + g.low
     large = scale(high + low, g.k - 1)
@@ -116,11 +145,8 @@ def sinh(x: Num) -> Num:
     return (size < 1.0).where(small, large).copysign(x)
 
 
-@computes(ops.COSH)
-def cosh(x: Num) -> Num:
-    """(e^x + e^-x) / 2."""
-    g = grow(clamp(abs(x), 0.0, _HIGHEST[x.dtype.name] + 1.0))
-    inverse = _reciprocal(g)
+def _cosine(h: Hyperbolic) -> Num:
+    g, inverse = h
     high = g.high + inverse
     low = ((g.high - high) + inverse) + g.low
     return scale(high + low, g.k - 1)

@@ -28,6 +28,17 @@ def test_wider_vectors_hold_more_lanes():
     assert lanes_of(over(1000), vector_bytes=16)[0] < lanes_of(over(1000), vector_bytes=64)[0]
 
 
+def test_wide_numbers_outside_of_loops_cost_no_lanes():
+    loop = "%r = for %j = %zero to %k carry (%s = %v) {\n{}%t = mul %s, %v : f32\nyield %t\n}\nstore @x[%i], %r"
+    count = "%k = load @n[%i] : i32\n%m = cast %k : i64\nstore @m[%i], %m\n"
+    inside = "%q = cast %j : i64\n%u = add %q, %m : i64\nstore @m[%i], %u\n"
+    places = "place @x : f32[?] field\nplace @n : i32[?] field\nplace @m : i64[?] field"
+    narrow, wide = (
+        parallel(f"%v = load @x[%i] : f32\n{count}{loop.replace('{}', extra)}", 1000, places) for extra in ("", inside)
+    )
+    assert lanes_of(narrow) > lanes_of(wide)
+
+
 @pytest.mark.parametrize("wanted", [1, 2, 4, 16, 128])
 def test_the_option_decides_where_it_is_given(wanted):
     assert lanes_of(over(1000), wanted) == [wanted]

@@ -17,7 +17,7 @@ from adstack.ir.ops import TABLE
 from adstack.ir.types import FLOATS, f16, f32, f64
 from adstack.tools.accuracy.jit import Compiled
 from adstack.tools.accuracy.truth import exactly
-from adstack.transforms.math.algorithms import ALGORITHMS, FAST
+from adstack.transforms.math.algorithms import ALGORITHMS, FAST, PAIRS
 from adstack.transforms.math.library import function
 from adstack.transforms.rewriting.rewrite import clone_region
 
@@ -73,11 +73,12 @@ def test_the_interpreter_and_compiled_code_give_the_same_bits(name, dtype):
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
-def test_sincos_gives_the_bits_of_sin_and_of_cos(dtype):
+@pytest.mark.parametrize("pair", PAIRS)
+def test_pairs_give_the_bits_of_each(pair, dtype):
     (x,) = inputs(dtype, 1)
-    both = evaluate(function("sincos", dtype), [x])
-    for name, got in zip(("sin", "cos"), both, strict=True):
-        np.testing.assert_array_equal(bits(dtype, got), bits(dtype, value(name, dtype, x)))
+    both = evaluate(function(pair, dtype), [x])
+    for row, got in zip(PAIRS[pair], both, strict=True):
+        np.testing.assert_array_equal(bits(dtype, got), bits(dtype, value(row.name, dtype, x)))
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
@@ -121,7 +122,7 @@ POSITIVE = [*LOGARITHMS, "rsqrt", "pow"]
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "sincos"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in PAIRS])
 def test_results_are_within_the_budget_of_correct_rounding(name, dtype):
     rng = np.random.default_rng(11)
     spread = 1.0 if name in ("asin", "acos") else 8.0

@@ -15,7 +15,7 @@ from adstack.ir.functions import evaluate
 from adstack.ir.ops import TABLE
 from adstack.ir.types import f16, f32, f64
 from adstack.transforms.loops.licm import licm
-from adstack.transforms.math.algorithms import ALGORITHMS, FAST
+from adstack.transforms.math.algorithms import ALGORITHMS, FAST, PAIRS
 from adstack.transforms.math.library import find, function
 from adstack.transforms.math.lower import lower_math
 from adstack.transforms.pipeline import lower
@@ -32,8 +32,8 @@ def ops_of(root):
     return [op for body in bodies for op in body.walk()]
 
 
-def test_the_library_has_an_algorithm_for_every_transcendental_row_and_sincos():
-    assert {row.name for row in ROWS} | {"sincos"} == set(ALGORITHMS)
+def test_the_library_has_an_algorithm_for_every_transcendental_row_and_for_pairs():
+    assert {row.name for row in ROWS} | PAIRS.keys() == set(ALGORITHMS)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -85,6 +85,53 @@ def test_sine_and_cosine_of_different_regions_do_not_share():
         "yield %0\n}\nreturn %1",
         PLAIN,
     )
+
+
+BRANCHES = """\
+%0 = if %c -> (f32) {{
+  %1 = {} %a : f32
+  yield %1
+}} else {{
+  yield %a
+}}
+%2 = if {} -> (f32) {{
+  {}
+}} else {{
+  {}
+}}
+%6 = add %0, %2 : f32
+return %6
+"""
+TAKEN, NOT_TAKEN = "%3 = {} %a : f32\nyield %3", "yield %a"
+
+
+@pytest.mark.parametrize(("one", "other", "pair"), [("sin", "cos", "sincos"), ("cosh", "sinh", "sinhcosh")])
+def test_branches_of_one_condition_share(one, other, pair):
+    kernel = kernel_of(wrap(BRANCHES.format(one, "%c", TAKEN.format(other), NOT_TAKEN), HEAD))
+    lowered = after(lower_math, kernel)
+    assert [op.attrs["function"].name for op in ops_of(lowered) if op.name == "call"] == [f"{pair}.f32"]
+    first, second = (op for op in lowered.body.ops if op.name == "if")
+    assert (len(first.results), len(second.regions[0].ops)) == (2, 1)
+    for seed in range(3):
+        agree(kernel, lowered, seed)
+
+
+@pytest.mark.parametrize(
+    ("condition", "then", "orelse"),
+    [
+        ("%c", NOT_TAKEN, TAKEN.format("cos")),
+        ("%d", TAKEN.format("cos"), NOT_TAKEN),
+        ("%c", TAKEN.format("cosh"), NOT_TAKEN),
+    ],
+    ids=["another side", "another condition", "another pair"],
+)
+def test_branches_of_which_one_may_run_alone_do_not_share(condition, then, orelse):
+    head = "kernel @k(%a: f32, %c: u1, %d: u1) -> (f32) {"
+    kernel = kernel_of(wrap(BRANCHES.format("sin", condition, then, orelse), head))
+    lowered = after(lower_math, kernel)
+    assert len([op for op in ops_of(lowered) if op.name == "call"]) == 2
+    for seed in range(3):
+        agree(kernel, lowered, seed)
 
 
 def test_random_programs_keep_their_meaning():
