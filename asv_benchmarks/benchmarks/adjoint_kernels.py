@@ -174,3 +174,14 @@ WORKS = {
     "sums": (sums, 1024),
 }
 """By name: what makes the work, and its size."""
+
+ON_DEVICES = {
+    "stencil": 2048,
+    "bodies": 16384,
+    "springs": 1024,
+    "product": 1024,
+    "newton": 1 << 20,
+    "table": 1 << 22,
+    "sums": 4096,
+}
+"""By name: the size that keeps a device of its own busy."""
