@@ -1,7 +1,7 @@
 """Kernels that read what other iterations read too, and their reverse modes, which add to it: see `adjoint_kernels`.
 
-`python -m asv_benchmarks.benchmarks.adjoints ARCH [WORK...]` measures them on a device of its own, as JSON: milliseconds
-of the device, forward and in reverse, and how the updates are added up.
+`python -m asv_benchmarks.benchmarks.adjoints ARCH [WORK...]` measures them on a device of its own, as JSON:
+milliseconds of the device, forward and in reverse, and how the updates are added up.
 """
 
 import json
@@ -20,7 +20,9 @@ class Adjoints:
 
     def setup(self, backend, work):
         make, size = WORKS[work]
-        self.forward, self.reverse, _, _ = make(opened(backend), size)
+        made = make(opened(backend), size)
+        self.forward, self.reverse = made.forward, made.reverse
+        made.seed()
         called(self.forward)
         called(self.reverse)
 
@@ -32,30 +34,35 @@ class Adjoints:
 
 
 def on_device(arch, work, rounds=7):
-    """Milliseconds of one run, forward and in reverse: the least of some rounds, each of several runs in one graph."""
+    """Milliseconds of one run, forward and in reverse: the least of some rounds, each one launch of a graph.
+
+    Forward runs are without gradients, so that nothing is kept for them; before every reverse run they are 1 again.
+    """
     qd = opened(arch)
-    forward, reverse, kernel, args = WORKS[work][0](qd, ON_DEVICES[work])
-    rows = {}
-    for name, run in (("forward", forward), ("reverse", reverse)):
-        called(run)
-        with qd.graph() as graph:
-            run()
-        rows[name] = min(_timed(qd, graph.launch) for _ in range(rounds))
-    return {**rows, "ratio": rows["reverse"] / rows["forward"], "sums": kernel.grad.adstack_report(*args).sums}
+    make, size = WORKS[work][0], ON_DEVICES[work]
+    plain, whole = make(qd, size, grads=False), make(qd, size)
+    called(whole.forward)
+    whole.seed()
+    called(whole.reverse)
+    forward, reverse = _timed(qd, plain.forward, rounds), _timed(qd, whole.reverse, rounds, whole.seed)
+    sums = whole.kernel.grad.adstack_report(*whole.args).sums
+    return {"forward": forward, "reverse": reverse, "ratio": reverse / forward, "sums": sums}
 
 
-def _timed(qd, launch, least=0.02):
-    """Milliseconds of a launch, over as many as take some time."""
-    count, seconds = 1, 0.0
-    while seconds < least:
+def _timed(qd, run, rounds, before=lambda: None):
+    """The least milliseconds of a run, behind what is not timed."""
+    called(run)
+    with qd.graph() as graph:
+        run()
+    times = []
+    for _ in range(rounds):
+        before()
         qd.sync()
         start = time.perf_counter()
-        for _ in range(count):
-            launch()
+        graph.launch()
         qd.sync()
-        seconds = time.perf_counter() - start
-        count *= 2
-    return 2e3 * seconds / count
+        times.append(1e3 * (time.perf_counter() - start))
+    return min(times)
 
 
 if __name__ == "__main__":
