@@ -32,7 +32,8 @@ def neutral(kind: str, dtype: DType) -> float:
 def reductions(body: Region, touching: Iterable[list[Op]]) -> Iterator[Op]:
     """The atomics of a loop's body that are reductions.
 
-    A reduction is the only access to its place, updates one element in all iterations, and nobody takes the old value.
+    Reductions update one element each in all iterations, are of one kind and the only accesses to their place, and
+    nobody takes the old value.
 
     Args:
         body: of a parallel loop.
@@ -43,10 +44,11 @@ def reductions(body: Region, touching: Iterable[list[Op]]) -> Iterator[Op]:
         if op.name != "const":
             varying.update(op.results)
         varying.update(arg for region in op.regions for arg in region.args)
-    for op, *others in touching:
-        combines = not others and op.name == "atomic" and op.attrs["kind"] in COMBINING
-        if combines and not op.result.uses and varying.isdisjoint(op.operands[:-1]):
-            yield op
+    for ops in touching:
+        kinds = {op.attrs["kind"] if op.name == "atomic" else "" for op in ops}
+        combines = len(kinds) == 1 and kinds.issubset(COMBINING)
+        if combines and all(not op.result.uses and varying.isdisjoint(op.operands[:-1]) for op in ops):
+            yield from ops
 
 
 def read_only_places(body: Region) -> set[str]:
