@@ -33,6 +33,10 @@ FROM_MEMORY = "%j = load @z[%i] : i32\n"
     [
         (ADD.format(0, "%i"), "own"),
         ("%a = atomic add @s[], %v : i32", "uniform"),
+        ("%a = atomic add @y[%one], %v : i32\n%b = atomic add @y[%zero], %v : i32", "uniform"),
+        ("%a = atomic add @y[%one], %v : i32\n%b = atomic max @y[%zero], %v : i32", "uniform"),
+        ("%a = atomic add @y[%one], %v : i32\n%b = atomic max @y[%one], %v : i32", "atomic"),
+        ("%l = load @s[] : i32\n%a = atomic add @y[%one], %v : i32\n%b = atomic max @y[%l], %v : i32", "atomic"),
         (NEIGHBOUR + ADD.format(0, "%i") + "\n" + ADD.format(1, "%j"), "tiled"),
         (NEIGHBOUR + ADD.format(0, "%j") + "\n%u = load @y[%i] : i32\nstore @z[%i], %u", "tiled"),
         (FROM_MEMORY + ADD.format(0, "%j"), "private"),
@@ -48,6 +52,10 @@ FROM_MEMORY = "%j = load @z[%i] : i32\n"
     ids=[
         "own",
         "one element",
+        "two elements",
+        "two kinds for two elements",
+        "two kinds for one element",
+        "two kinds for elements that may be one",
         "neighbours",
         "a neighbour and a load",
         "from memory",
