@@ -1,4 +1,4 @@
-"""Kernels whose reverse modes add to memory that iterations share: each maker gives a kernel and its arguments.
+"""Kernels whose reverse modes add to memory that iterations share: each maker gives a `Work`.
 
 Every kernel reads what other iterations read too (neighbours, all others, a table): its reverse mode adds to that.
 """
@@ -6,12 +6,13 @@ Every kernel reads what other iterations read too (neighbours, all others, a tab
 import numpy as np
 
 from .particle_kernels import particles
+from .work import Work
 
 
-def stencil(qd, n):
+def stencil(qd, n, grads=True):
     """16 steps of a wave equation with a nonlinear term: five loads a cell."""
     steps = 16
-    u = qd.field(qd.f32, shape=(steps + 1, n, n), needs_grad=True)
+    u = qd.field(qd.f32, shape=(steps + 1, n, n), needs_grad=grads)
     u.from_numpy(np.random.default_rng(0).random((steps + 1, n, n), dtype=np.float32))
 
     @qd.kernel
@@ -29,18 +30,16 @@ def stencil(qd, n):
         for t in reversed(range(steps)):
             step.grad(t)
 
-    u.grad.fill(1.0)
-    return forward, reverse, step, (0,)
+    return Work(forward, reverse, step, (u.grad,), (0,))
 
 
-def bodies(qd, n):
+def bodies(qd, n, grads=True):
     """Accelerations of n bodies, each from all others; how many there are stands in memory."""
-    x = qd.Vector.field(3, qd.f32, shape=n, needs_grad=True)
-    a = qd.Vector.field(3, qd.f32, shape=n, needs_grad=True)
+    x = qd.Vector.field(3, qd.f32, shape=n, needs_grad=grads)
+    a = qd.Vector.field(3, qd.f32, shape=n, needs_grad=grads)
     count = qd.field(qd.i32, shape=())
     count[None] = n
     x.from_numpy(np.random.default_rng(0).random((n, 3), dtype=np.float32))
-    a.grad.fill(1.0)
 
     @qd.kernel
     def attract():
@@ -52,14 +51,14 @@ def bodies(qd, n):
                 total += d / (r * qd.sqrt(r))
             a[i] = total
 
-    return attract, attract.grad, attract, ()
+    return Work(attract, attract.grad, attract, (a.grad,))
 
 
-def springs(qd, n):
+def springs(qd, n, grads=True):
     """64 steps of masses on a grid, with springs to their eight neighbours."""
     steps = 64
-    x = qd.Vector.field(2, qd.f32, shape=(steps + 1, n, n), needs_grad=True)
-    v = qd.Vector.field(2, qd.f32, shape=(steps + 1, n, n), needs_grad=True)
+    x = qd.Vector.field(2, qd.f32, shape=(steps + 1, n, n), needs_grad=grads)
+    v = qd.Vector.field(2, qd.f32, shape=(steps + 1, n, n), needs_grad=grads)
     grid = np.stack(np.meshgrid(np.arange(n), np.arange(n), indexing="ij"), -1).astype(np.float32)
     draw = np.random.default_rng(0)
     x.from_numpy((grid + 0.1 * draw.random((steps + 1, n, n, 2))).astype(np.float32))
@@ -84,18 +83,16 @@ def springs(qd, n):
         for t in reversed(range(steps)):
             step.grad(t)
 
-    x.grad.fill(1.0)
-    return forward, reverse, step, (0,)
+    return Work(forward, reverse, step, (x.grad,), (0,))
 
 
-def product(qd, n):
+def product(qd, n, grads=True):
     """The product of two matrices, as three loops, and its squared norm."""
-    a, b, c = (qd.field(qd.f32, shape=(n, n), needs_grad=True) for _ in range(3))
-    norm = qd.field(qd.f32, shape=(), needs_grad=True)
+    a, b, c = (qd.field(qd.f32, shape=(n, n), needs_grad=grads) for _ in range(3))
+    norm = qd.field(qd.f32, shape=(), needs_grad=grads)
     draw = np.random.default_rng(0)
     a.from_numpy(draw.random((n, n), dtype=np.float32))
     b.from_numpy(draw.random((n, n), dtype=np.float32))
-    norm.grad[None] = 1.0
 
     @qd.kernel
     def multiply():
@@ -118,19 +115,18 @@ def product(qd, n):
         square.grad()
         multiply.grad()
 
-    return forward, reverse, multiply, ()
+    return Work(forward, reverse, multiply, (norm.grad,))
 
 
-def newton(qd, n):
+def newton(qd, n, grads=True):
     """Roots by Newton's method, 2 to 31 iterations an element, with a coefficient that all share."""
-    x, root = (qd.field(qd.f32, shape=n, needs_grad=True) for _ in range(2))
+    x, root = (qd.field(qd.f32, shape=n, needs_grad=grads) for _ in range(2))
     trips = qd.field(qd.i32, shape=n)
-    power = qd.field(qd.f32, shape=(), needs_grad=True)
+    power = qd.field(qd.f32, shape=(), needs_grad=grads)
     draw = np.random.default_rng(0)
     x.from_numpy(1 + draw.random(n, dtype=np.float32))
     trips.from_numpy(draw.integers(2, 32, n).astype(np.int32))
     power[None] = 0.5
-    root.grad.fill(1.0)
 
     @qd.kernel
     def solve():
@@ -140,36 +136,33 @@ def newton(qd, n):
                 r = r - power[None] * (r * r - x[i]) / r
             root[i] = r
 
-    return solve, solve.grad, solve, ()
+    return Work(solve, solve.grad, solve, (root.grad,))
 
 
-def table(qd, n):
+def table(qd, n, grads=True):
     """Elements gathered by a table, and scattered by another one."""
     size = 4096
-    x = qd.field(qd.f32, shape=size, needs_grad=True)
-    y = qd.field(qd.f32, shape=size, needs_grad=True)
+    x = qd.field(qd.f32, shape=size, needs_grad=grads)
+    y = qd.field(qd.f32, shape=size, needs_grad=grads)
     source, target = (qd.field(qd.i32, shape=n) for _ in range(2))
     draw = np.random.default_rng(0)
     x.from_numpy(draw.random(size, dtype=np.float32))
     source.from_numpy(draw.integers(0, size, n).astype(np.int32))
     target.from_numpy(draw.integers(0, size, n).astype(np.int32))
-    y.grad.fill(1.0)
 
     @qd.kernel
     def gather():
         for i in source:
             y[target[i]] += qd.sin(x[source[i]])
 
-    return gather, gather.grad, gather, ()
+    return Work(gather, gather.grad, gather, (y.grad,))
 
 
-def sums(qd, n):
+def sums(qd, n, grads=True):
     """Sums over the rows and over the columns of a matrix."""
-    x = qd.field(qd.f32, shape=(n, n), needs_grad=True)
-    rows, columns = (qd.field(qd.f32, shape=n, needs_grad=True) for _ in range(2))
+    x = qd.field(qd.f32, shape=(n, n), needs_grad=grads)
+    rows, columns = (qd.field(qd.f32, shape=n, needs_grad=grads) for _ in range(2))
     x.from_numpy(np.random.default_rng(0).random((n, n), dtype=np.float32))
-    rows.grad.fill(1.0)
-    columns.grad.fill(1.0)
 
     @qd.kernel
     def add():
@@ -177,19 +170,18 @@ def sums(qd, n):
             rows[i] += x[i, j] * x[i, j]
             columns[j] += x[i, j]
 
-    return add, add.grad, add, ()
+    return Work(add, add.grad, add, (rows.grad, columns.grad))
 
 
-def dense(qd, n):
+def dense(qd, n, grads=True):
     """A dense layer of 256 by 256 with a rectifier, on a batch of n."""
     width = 256
-    x, y = (qd.field(qd.f32, shape=(n, width), needs_grad=True) for _ in range(2))
-    weight = qd.field(qd.f32, shape=(width, width), needs_grad=True)
-    bias = qd.field(qd.f32, shape=width, needs_grad=True)
+    x, y = (qd.field(qd.f32, shape=(n, width), needs_grad=grads) for _ in range(2))
+    weight = qd.field(qd.f32, shape=(width, width), needs_grad=grads)
+    bias = qd.field(qd.f32, shape=width, needs_grad=grads)
     draw = np.random.default_rng(0)
     for field in (x, weight, bias):
         field.from_numpy(draw.standard_normal(field.shape, dtype=np.float32) / 16)
-    y.grad.fill(1.0)
 
     @qd.kernel
     def layer():
@@ -199,26 +191,25 @@ def dense(qd, n):
                 total += x[i, k] * weight[k, j]
             y[i, j] = qd.max(total, 0.0)
 
-    return layer, layer.grad, layer, ()
+    return Work(layer, layer.grad, layer, (y.grad,))
 
 
-def histogram(qd, n):
+def histogram(qd, n, grads=True):
     """Weights, added up in 256 bins that the data choose."""
     bins = 256
-    x = qd.field(qd.f32, shape=n, needs_grad=True)
-    height = qd.field(qd.f32, shape=bins, needs_grad=True)
+    x = qd.field(qd.f32, shape=n, needs_grad=grads)
+    height = qd.field(qd.f32, shape=bins, needs_grad=grads)
     which = qd.field(qd.i32, shape=n)
     draw = np.random.default_rng(0)
     x.from_numpy(draw.random(n, dtype=np.float32))
     which.from_numpy(draw.integers(0, bins, n).astype(np.int32))
-    height.grad.fill(1.0)
 
     @qd.kernel
     def count():
         for i in x:
             height[which[i]] += x[i] * x[i]
 
-    return count, count.grad, count, ()
+    return Work(count, count.grad, count, (height.grad,))
 
 
 WORKS = {
@@ -234,3 +225,17 @@ WORKS = {
     "particles": (particles, 32768),
 }
 """By name: what makes the work, and its size."""
+
+ON_DEVICES = {
+    "stencil": 2048,
+    "bodies": 16384,
+    "springs": 1024,
+    "product": 1024,
+    "newton": 1 << 20,
+    "table": 1 << 22,
+    "sums": 4096,
+    "dense": 16384,
+    "histogram": 1 << 24,
+    "particles": 131072,
+}
+"""By name: the size that keeps a device of its own busy."""

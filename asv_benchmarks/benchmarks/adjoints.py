@@ -1,6 +1,14 @@
-"""Kernels that read what other iterations read too, and their reverse modes, which add to it: see `adjoint_kernels`."""
+"""Kernels that read what other iterations read too, and their reverse modes, which add to it: see `adjoint_kernels`.
 
-from .adjoint_kernels import WORKS
+`python -m asv_benchmarks.benchmarks.adjoints ARCH [WORK...]` measures them on a device of its own, as JSON:
+milliseconds of the device, forward and in reverse, and how the updates are added up.
+"""
+
+import json
+import sys
+import time
+
+from .adjoint_kernels import ON_DEVICES, WORKS
 from .common import BY_LLVM, called, opened
 
 
@@ -12,7 +20,9 @@ class Adjoints:
 
     def setup(self, backend, work):
         make, size = WORKS[work]
-        self.forward, self.reverse, _, _ = make(opened(backend), size)
+        made = make(opened(backend), size)
+        self.forward, self.reverse = made.forward, made.reverse
+        made.seed()
         called(self.forward)
         called(self.reverse)
 
@@ -21,3 +31,39 @@ class Adjoints:
 
     def time_reverse(self, backend, work):
         self.reverse()
+
+
+def on_device(arch, work, rounds=7):
+    """Milliseconds of one run, forward and in reverse: the least of some rounds, each one launch of a graph.
+
+    Forward runs are without gradients, so that nothing is kept for them; before every reverse run they are 1 again.
+    """
+    qd = opened(arch)
+    make, size = WORKS[work][0], ON_DEVICES[work]
+    plain, whole = make(qd, size, grads=False), make(qd, size)
+    called(whole.forward)
+    whole.seed()
+    called(whole.reverse)
+    forward, reverse = _timed(qd, plain.forward, rounds), _timed(qd, whole.reverse, rounds, whole.seed)
+    sums = whole.kernel.grad.adstack_report(*whole.args).sums
+    return {"forward": forward, "reverse": reverse, "ratio": reverse / forward, "sums": sums}
+
+
+def _timed(qd, run, rounds, before=lambda: None):
+    """The least milliseconds of a run, behind what is not timed."""
+    called(run)
+    with qd.graph() as graph:
+        run()
+    times = []
+    for _ in range(rounds):
+        before()
+        qd.sync()
+        start = time.perf_counter()
+        graph.launch()
+        qd.sync()
+        times.append(1e3 * (time.perf_counter() - start))
+    return min(times)
+
+
+if __name__ == "__main__":
+    print(json.dumps({work: on_device(sys.argv[1], work) for work in sys.argv[2:] or WORKS}, indent=1))

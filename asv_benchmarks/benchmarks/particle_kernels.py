@@ -2,19 +2,21 @@
 
 import numpy as np
 
+from .work import Work
+
 STEPS, CELLS = 4, 64
 DX, DT = 1.0 / CELLS, 1e-4
 STIFFNESS = 100.0
 
 
-def particles(qd, n):
+def particles(qd, n, grads=True):
     """Four steps of n points of a fluid that resists a change of volume, in a grid of 64^3."""
     points, grid = (STEPS + 1, n), (STEPS, CELLS, CELLS, CELLS)
-    x, v = (qd.Vector.field(3, qd.f32, shape=points, needs_grad=True) for _ in range(2))
-    affine = qd.Matrix.field(3, 3, qd.f32, shape=points, needs_grad=True)
-    volume = qd.field(qd.f32, shape=points, needs_grad=True)
-    momentum, moving = (qd.Vector.field(3, qd.f32, shape=grid, needs_grad=True) for _ in range(2))
-    mass = qd.field(qd.f32, shape=grid, needs_grad=True)
+    x, v = (qd.Vector.field(3, qd.f32, shape=points, needs_grad=grads) for _ in range(2))
+    affine = qd.Matrix.field(3, 3, qd.f32, shape=points, needs_grad=grads)
+    volume = qd.field(qd.f32, shape=points, needs_grad=grads)
+    momentum, moving = (qd.Vector.field(3, qd.f32, shape=grid, needs_grad=grads) for _ in range(2))
+    mass = qd.field(qd.f32, shape=grid, needs_grad=grads)
     x.from_numpy((0.3 + 0.4 * np.random.default_rng(0).random((*points, 3))).astype(np.float32))
     volume.fill(1.0)
     kernels = (
@@ -33,8 +35,7 @@ def particles(qd, n):
             for kernel in reversed(kernels):
                 kernel.grad(t)
 
-    x.grad.fill(1.0)
-    return forward, reverse, kernels[0], (0,)
+    return Work(forward, reverse, kernels[0], (x.grad,), (0,))
 
 
 def _weights(qd):

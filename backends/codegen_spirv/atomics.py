@@ -1,4 +1,4 @@
-"""Atomic updates. Serial code needs none: it loads, combines, stores."""
+"""Atomic updates. Serial code needs none: it loads, combines, stores. So do updates of an iteration's own elements."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from .assembly.opcodes import Capability
 from .assembly.opcodes import Op as Spv
 from .checks import DEVICE, RELAXED, check_bounds
 from .guards import guarded
+from .joining import join, joins
 from .memory import Address
 from .region import RegionEmitter, handles
 
@@ -40,11 +41,14 @@ def _atomic(e: RegionEmitter, op: Op) -> None:
     if gathered is not None:
         gathered.add(e, op.operands[-1])
         return
+    if joins(e, op):
+        join(e, op, lambda o, at, value: update(e, o.attrs["kind"], at, o.attrs["place"].dtype, value))
+        return
     place: Place = op.attrs["place"]
     indices, values = op.operands[: place.rank], op.operands[place.rank :]
     check_bounds(e, op, place, indices)
     numbers = e.all(values)
-    one = update if e.frame.parallel else _plain
+    one = update if e.frame.parallel and op not in e.own else _plain
     kind = op.attrs["kind"]
     e.bind(op.result, guarded(e, op, lambda: one(e, kind, address_of(e, place, indices), place.dtype, *numbers)))
 

@@ -2,47 +2,27 @@
 
 `y[None] += v` in a parallel loop is an atomic update of one element, for which all threads would queue. A thread keeps
 the combination of its own values; after its last iteration, threads that run side by side combine theirs, and one of
-them updates memory, once. That is right where nothing else in the loop touches the place. Sums of floats are rounded in
-another order, as atomics may.
+them updates memory, once. Which updates these are the plan says (`adstack.analysis.accumulation`). Sums of floats are
+rounded in another order, as atomics may.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adstack.analysis.reductions import COMBINING, neutral
+from adstack.analysis.exclusivity import by_place, may_overlap
+from adstack.analysis.reductions import neutral
 from adstack.ir.structure import Op, Place, Region, Value
 from adstack.ir.types import u1
 
 from .access import address_of
-from .assembly.code import Num, unsigned
-from .assembly.opcodes import Capability
 from .assembly.opcodes import Op as Spv
 from .atomics import update
 from .guards import when_inside
 from .region import RegionEmitter
+from .subgroups import TOGETHER, combined, elected
 
-__all__ = ["Gathered", "gather"]
-
-_SUBGROUP = 3
-"""The scope of threads that run side by side."""
-TOGETHER = {
-    ("add", "f32"): Spv.GroupNonUniformFAdd,
-    ("add", "f64"): Spv.GroupNonUniformFAdd,
-    ("add", "i32"): Spv.GroupNonUniformIAdd,
-    ("add", "u32"): Spv.GroupNonUniformIAdd,
-    ("min", "i32"): Spv.GroupNonUniformSMin,
-    ("min", "u32"): Spv.GroupNonUniformUMin,
-    ("max", "i32"): Spv.GroupNonUniformSMax,
-    ("max", "u32"): Spv.GroupNonUniformUMax,
-    ("and", "i32"): Spv.GroupNonUniformBitwiseAnd,
-    ("and", "u32"): Spv.GroupNonUniformBitwiseAnd,
-    ("or", "i32"): Spv.GroupNonUniformBitwiseOr,
-    ("or", "u32"): Spv.GroupNonUniformBitwiseOr,
-    ("xor", "i32"): Spv.GroupNonUniformBitwiseXor,
-    ("xor", "u32"): Spv.GroupNonUniformBitwiseXor,
-}
-"""What subgroups combine. Not the least and greatest of floats: devices may take a NaN for either."""
+__all__ = ["Gathered", "alone", "gather"]
 
 
 class Gathered:
@@ -69,7 +49,7 @@ class Gathered:
         c, place = e.c, self.place
         total, there = c.let(Spv.Load, place.dtype, self.total), c.let(Spv.Load, u1, self.any)
         if e.m.traits.subgroups and (self.kind, place.dtype.name) in TOGETHER:
-            total, there = _together(self.kind, total, there)
+            total, there = combined(self.kind, total), elected(there)
 
         def write() -> None:
             update(e, self.kind, address_of(e, place, self.op.operands[: place.rank]), place.dtype, total)
@@ -77,48 +57,27 @@ class Gathered:
         c.when(there, lambda: when_inside(e, self.op, write))
 
 
-def _together(kind: str, mine: Num, there: Num) -> tuple[Num, Num]:
-    """What the threads of a subgroup have together; and whether it is this one that is to update memory."""
-    c, dtype = mine.c, mine.dtype
-    for what in ("", "Vote", "Arithmetic"):
-        c.m.need(Capability[f"GroupNonUniform{what}"])
-    scope, reduce = c.m.word(_SUBGROUP), 0
-    total = c.let(TOGETHER[kind, dtype.name], dtype, scope, reduce, mine.id)
-    if dtype.is_float:
-        # devices may begin with 0, which turns a sum of nothing but -0 into 0
-        nothing = c.const(neutral(kind, dtype), dtype)
-        bits = unsigned(dtype)
-        only = c.let(Spv.GroupNonUniformAll, u1, scope, mine.bits(bits).eq(nothing.bits(bits)).id)
-        total = only.choose(nothing, total)
-    anyone = c.let(Spv.GroupNonUniformAny, u1, scope, there.id)
-    return total, anyone & c.let(Spv.GroupNonUniformElect, u1, scope)
-
-
 def gather(e: RegionEmitter, body: Region) -> Sequence[Gathered]:
     """Prepare what can be gathered in a loop; indices that are constants of the body are bound."""
-    inside = {v: op for op in body.walk() for v in op.results}
-    inner = set(inside).union(body.args, *(r.args for op in body.walk() for r in op.regions))
-    touched: dict[Place, list[Op]] = {}
-    for op in body.walk():
-        if "place" in op.attrs and op.name != "shape":
-            touched.setdefault(op.attrs["place"], []).append(op)
-    if sum(place.kind == "ndarray" for place in touched) > 1:
-        touched = {place: ops for place, ops in touched.items() if place.kind != "ndarray"}  # may be one memory
+    constants = {op.result: op for op in body.walk() if op.name == "const"}
     gathered = []
-    for place, ops in touched.items():
-        if all(_gathers(op, place, ops[0], inside, inner) for op in ops):
-            for op in ops:
-                for index in op.operands[: place.rank]:
-                    if index in inside:
-                        e.op(inside[index])
-                e.gathered[op] = update = Gathered(e, op)
-                gathered.append(update)
+    for op in alone(body, "uniform"):
+        for index in op.operands[: op.attrs["place"].rank]:
+            if index in constants:
+                e.op(constants[index])
+        e.gathered[op] = update = Gathered(e, op)
+        gathered.append(update)
     return gathered
 
 
-def _gathers(op: Op, place: Place, first: Op, inside: dict[Value, Op], inner: set[Value]) -> bool:
-    """Whether an access is an update, of the same kind as the others, whose index does not depend on the iteration."""
-    if op.name != "atomic" or op.attrs["kind"] not in COMBINING or op.attrs["kind"] != first.attrs["kind"]:
-        return False
-    fixed = all(v not in inner or (v in inside and inside[v].name == "const") for v in op.operands[: place.rank])
-    return fixed and not op.result.uses
+def alone(body: Region, way: str) -> Sequence[Op]:
+    """The updates that are added up in a way, if no other memory that the body touches may be that of their place."""
+    touching = by_place(body)
+    places: list[Place] = [ops[0].attrs["place"] for ops in touching.values()]
+    return [
+        op
+        for name, ops in touching.items()
+        if not any(may_overlap(ops[0].attrs["place"], other) for other in places)
+        for op in ops
+        if op.attrs.get("sums") == way
+    ]

@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 
 from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op, Place, Value
-from adstack.ir.types import ArrayType, i64, u32, u64
+from adstack.ir.types import ArrayType, i64, u1, u32, u64
 
 from .assembly.code import Num
 from .checks import report
 from .region import RegionEmitter
 
-__all__ = ["guarded", "when_inside"]
+__all__ = ["guarded", "is_inside", "when_inside"]
 
 
 def guarded(e: RegionEmitter, op: Op, access: Callable[[], Num]) -> Num:
@@ -47,6 +47,11 @@ def when_inside(e: RegionEmitter, op: Op, act: Callable[[], object]) -> None:
         return []
 
     e.c.either(bad, nothing, inside)
+
+
+def is_inside(e: RegionEmitter, op: Op) -> Num:
+    """Whether an access is inside; nothing is recorded."""
+    return ~_outside(e, op) if "guarded" in op.attrs else e.c.const(True, u1)
 
 
 def _outside(e: RegionEmitter, op: Op) -> Num:

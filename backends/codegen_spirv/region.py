@@ -50,6 +50,8 @@ class RegionEmitter:
         task: what the code needs to know of the task around it; None in a library function, which touches no memory.
         arrays: local arrays: value -> variable.
         gathered: atomics whose values a thread combines before they reach memory.
+        own: atomics whose element no other iteration touches.
+        joined: atomics that were emitted with one before them (see `joining`).
         machines: adstacks that count for themselves, made so far.
         sites: the site of each adstack in the heap, for the overflow record.
         checked, slots: per (region, group or part, index), that it was compared with the capacity, and the address.
@@ -65,6 +67,8 @@ class RegionEmitter:
         self.task = task
         self.arrays: dict[Value, int] = {}
         self.gathered: dict[Op, Partial] = {}
+        self.own: set[Op] = set()
+        self.joined: set[Op] = set()
         self.machines: dict[Value, Machine] = {}
         self.sites: dict[Value, int] = {}
         self.checked: dict[tuple[int, int, Value], bool] = {}

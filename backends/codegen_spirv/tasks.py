@@ -25,7 +25,7 @@ from .assembly.opcodes import Op as Spv
 from .assembly.traits import IEEE, Traits
 from .context import REPORTS, Context
 from .frame import TaskFrame
-from .gathering import gather
+from .gathering import alone, gather
 from .memory import WORDS, Address, buffer_of, memory_of
 from .region import RegionEmitter
 from .rows import Rows
@@ -277,6 +277,7 @@ class _TaskEmitter:
             return [position + threads]
 
         gathered = () if self.debug else gather(e, loop.regions[0])
+        e.own = set(alone(loop.regions[0], "own"))
         c.loop([frame.thread], lambda carried: (carried[0] < total, carried), iteration)
         for atomic in gathered:
             atomic.close(e)

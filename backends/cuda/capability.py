@@ -14,8 +14,10 @@ from .driver_error import DriverError
 from .emulator import Emulator
 from .native import NativeDriver, count
 
-__all__ = ["CHOICE", "GAPS", "HOST", "chosen", "opened", "probe"]
+__all__ = ["CHOICE", "GAPS", "HOST", "SUMS", "chosen", "opened", "probe"]
 
+SUMS: Final = ("own", "uniform", "subgroup")
+"""How sums are added up besides by atomics, see `adstack.analysis.accumulation`."""
 GAPS: tuple[tuple[str, str], ...] = ()
 """(rule or case, reason) of what is not there."""
 
@@ -86,4 +88,14 @@ def _capabilities(device: Device, kind: str) -> Capabilities:
         "multiprocessors": str(device.multiprocessors),
     }
     memory = _OF_THE_HOST if chosen() == HOST else (_OF_CUDA, int(chosen()))
-    return Capabilities("cuda", kind, device.name, addressed=True, claims=True, dlpack=memory, details=details)
+    return Capabilities(
+        "cuda",
+        kind,
+        device.name,
+        addressed=True,
+        claims=True,
+        holds=True,
+        sums=SUMS,
+        dlpack=memory,
+        details=details,
+    )

@@ -6,7 +6,7 @@ gathered. `Threads(host=True)` is the host playing the device, one thread after 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from adstack.backends.codegen_llvm.adstacks.heap_rows import word
@@ -14,12 +14,13 @@ from adstack.backends.codegen_llvm.adstacks.overflow import record_overflow
 from adstack.backends.codegen_llvm.function.heap_table import Words
 from adstack.backends.codegen_llvm.function.target import Target
 from adstack.backends.codegen_llvm.function.values import FunctionWriter
-from adstack.backends.codegen_llvm.text.scalar_ops import emit
 from adstack.backends.codegen_llvm.text.writer import Writer, type_text
 from adstack.ir.structure import Op
 from adstack.ir.types import DType
 
+from . import warps
 from .overlap import WAIT
+from .warps import WARP, over_first
 
 __all__ = ["MOST_THREADS", "PARAMETER_BYTES", "Threads"]
 
@@ -27,7 +28,6 @@ MOST_THREADS: Final = 256
 """Of a block: with so many, every thread may have all the registers that a thread can have."""
 PARAMETER_BYTES: Final = 32764
 """What a kernel may be handed."""
-_WARP: Final = 32
 
 _DEVICE: Final = """target triple = "nvptx64-nvidia-cuda"
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
@@ -242,6 +242,27 @@ class Threads(Target):
         total = e.w.let(f"call {ty} @{symbol}({ty} {value})")
         return total, e.w.let("call i1 @adstack.first()")
 
+    @property
+    def together(self) -> int:
+        """A warp; the host plays one thread at a time."""
+        return 1 if self.host else WARP
+
+    def agree(self, e: FunctionWriter, words: Sequence[str], condition: str) -> str:
+        """By a vote."""
+        return condition if self.host else warps.agree(e.w, words, condition)
+
+    def totals(self, e: FunctionWriter, kind: str, dtype: DType, values: Sequence[str]) -> Sequence[str]:
+        """By shuffles."""
+        return values if self.host else warps.totals(e.w, kind, dtype, values)
+
+    def peers(self, e: FunctionWriter, kind: str, dtype: DType, pointer: str, value: str) -> tuple[str, str]:
+        """By matching pointers, and shuffles."""
+        return (value, "true") if self.host else warps.peers(e.w, kind, dtype, pointer, value)
+
+    def lane(self, e: FunctionWriter) -> str:
+        """Counted from 0."""
+        return "0" if self.host else warps.lane(e.w)
+
     def reduce(self, e: FunctionWriter, word: str, pointer: str, dtype: DType, value: str) -> bool:
         """By `red`. Of an `atom` whose result nobody takes the driver does not always make one."""
         known = _REDUCTIONS.get(word, {}).get(dtype.bits)
@@ -280,7 +301,7 @@ def _block(symbol: str, kind: str, dtype: DType) -> str:
     tid = w.let("call i32 @llvm.nvvm.read.ptx.sreg.tid.x()")
     threads = w.let("call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()")
     warp, lane = w.let(f"lshr i32 {tid}, 5"), w.let(f"and i32 {tid}, 31")
-    mine = _over_warp(w, kind, dtype, "%x", lane, w.let(f"sub i32 {threads}, {w.let(f'and i32 {tid}, -32')}"))
+    mine = over_first(w, kind, dtype, "%x", lane, w.let(f"sub i32 {threads}, {w.let(f'and i32 {tid}, -32')}"))
     w.do("call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)")  # whoever used the words before has read them
     at = w.let(f"getelementptr i64, ptr addrspace(3) @adstack.shared, i32 {warp}")
     w.do(f"br i1 {w.let(f'icmp eq i32 {lane}, 0')}, label %put, label %wait")
@@ -289,48 +310,17 @@ def _block(symbol: str, kind: str, dtype: DType) -> str:
     w.do("br label %wait")
     w.label("wait")
     w.do("call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)")
-    w.do(f"br i1 {w.let(f'icmp ult i32 {tid}, {_WARP}')}, label %gather, label %done")
+    w.do(f"br i1 {w.let(f'icmp ult i32 {tid}, {WARP}')}, label %gather, label %done")
     w.label("gather")
     warps = w.let(f"lshr i32 {w.let(f'add i32 {threads}, 31')}, 5")
     held = w.let(f"icmp ult i32 {lane}, {warps}")
     which = w.let(f"select i1 {held}, i32 {lane}, i32 0")
     other = w.let(f"getelementptr i64, ptr addrspace(3) @adstack.shared, i32 {which}")
     part = w.let(f"load {ty}, ptr addrspace(3) {other}, align 8")
-    total = _over_warp(w, kind, dtype, part, lane, warps)
+    total = over_first(w, kind, dtype, part, lane, warps)
     w.do("br label %done")
     w.label("done")
     result = w.let(f"phi {ty} [ {mine}, %wait ], [ {total}, %gather ]")
     w.do(f"ret {ty} {result}")
     body = "\n".join(w.lines)
     return f"define internal {ty} @{symbol}({ty} %x) alwaysinline convergent nounwind {{\nentry:\n{body}\n}}"
-
-
-def _over_warp(w: Writer, kind: str, dtype: DType, value: str, lane: str, count: str) -> str:
-    """The values of a warp's first `count` lanes, combined by halves onto the first lane."""
-    ty = type_text(dtype, 1)
-    for step in (16, 8, 4, 2, 1):
-        far = _from_lane(w, dtype, value, step)
-        both = emit(w, 1, kind, dtype, (dtype, dtype), (value, far))
-        held = w.let(f"icmp ult i32 {w.let(f'add i32 {lane}, {step}')}, {count}")
-        value = w.let(f"select i1 {held}, {ty} {both}, {ty} {value}")
-    return value
-
-
-def _from_lane(w: Writer, dtype: DType, value: str, step: int) -> str:
-    """The value that the lane `step` further on has."""
-    ty, word = type_text(dtype, 1), f"i{dtype.bits}"
-    bits = w.let(f"bitcast {ty} {value} to {word}")
-    if dtype.bits == 64:
-        high = w.let(f"trunc i64 {w.let(f'lshr i64 {bits}, 32')} to i32")
-        halves = [_shuffled(w, w.let(f"trunc i64 {bits} to i32"), step), _shuffled(w, high, step)]
-        low, high = (w.let(f"zext i32 {half} to i64") for half in halves)
-        moved = w.let(f"or i64 {low}, {w.let(f'shl i64 {high}, 32')}")
-    elif dtype.bits == 32:
-        moved = _shuffled(w, bits, step)
-    else:
-        moved = w.let(f"trunc i32 {_shuffled(w, w.let(f'zext {word} {bits} to i32'), step)} to {word}")
-    return w.let(f"bitcast {word} {moved} to {ty}")
-
-
-def _shuffled(w: Writer, word: str, step: int) -> str:
-    return w.let(f"call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 {word}, i32 {step}, i32 31)")

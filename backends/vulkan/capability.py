@@ -30,6 +30,8 @@ VARIABLE = "ADSTACK_VULKAN_DEVICE"
 _BY_ADDRESS = "bufferDeviceAddress"
 SUBGROUPS = "arithmetic of subgroups"
 """Not a feature by Vulkan's rules, which have it among the limits."""
+SUMS = ("own", "uniform", "subgroup")
+"""How sums are added up besides by atomics, see `adstack.analysis.accumulation`; the last if there are subgroups."""
 _COMPUTE, _BASIC_VOTE_ARITHMETIC = 0x20, 7
 _CPU = 4
 _PREFERRED = (2, 1, 3, 4, 0)
@@ -181,6 +183,8 @@ def offered(device: Physical) -> Capabilities:
         device.name,
         shortcuts=True,
         claims=True,
+        holds=True,
+        sums=SUMS if SUBGROUPS in device.features else SUMS[:-1],
         wide_atomics="shaderBufferInt64Atomics" in device.features,
         dtypes=device.dtypes,
         details=details,

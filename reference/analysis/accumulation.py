@@ -8,7 +8,12 @@ Dr.Jit have several of them; that the adjoint of a stencil can be split into blo
     tiled    the outermost index of the loop, moved by constants, is a subscript: iterations run in blocks of rows, and
              blocks that touch the same elements do not run at the same time.
     private  any subscripts: each thread updates a copy of its own, and copies are combined afterwards.
+    subgroup no subscript depends on the innermost index of the loop: threads that run side by side (a subgroup, a warp)
+             and that do update the same element combine their values first, by shuffles.
     atomic   the rest.
+
+Which of them there are depends on the target (`Capabilities.sums`): threads of a GPU are not kept apart as those of a
+processor are, and those of a processor do not run side by side.
 
 What depends on a launch is left to the backend that carries the plan out: whether arrays overlap, and whether
 copies are small beside the work. Where they are not, the update is an atomic one.
@@ -16,15 +21,18 @@ copies are small beside the work. Where they are not, the update is an atomic on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from ..ir.ops import APART
 from ..ir.structure import Op, Place, Region, Task, Value
 from ..ir.types import DType
 from .exclusivity import by_place, exclusive_updates
 from .facts import integer
 from .reductions import COMBINING, reductions
+from .uniformity import varying_values
 
 __all__ = ["Decision", "Offsets", "Plan", "plan", "rows_between"]
 
@@ -116,12 +124,17 @@ def _is_wide(value: Value) -> bool:
     return isinstance(dtype, DType) and dtype.is_signed and dtype.is_integer and dtype.bits >= 32
 
 
-def plan(task: Task) -> Plan:
-    """How each atomic update of a task is added up. It depends on the task alone; nothing is changed."""
+def plan(task: Task, ways: Collection[str] = APART) -> Plan:
+    """How each atomic update of a task is added up. It depends on the task and the target alone; nothing is changed.
+
+    Args:
+        task: any task.
+        ways: in which the target can add up; `atomic` always is one.
+    """
     if task.kind != "parallel":
         return Plan()
     *header, loop, _ = task.body.ops
-    return Plan(dict(_Planner(loop, header).decisions()))
+    return Plan(dict(_Planner(loop, header, ways).decisions()))
 
 
 def rows_between(task: Task) -> int:
@@ -152,10 +165,11 @@ class _Planner:
     Args:
         loop: the `parallel_for`.
         header: the ops in front of it.
+        ways: in which the target can add up.
     """
 
-    def __init__(self, loop: Op, header: Sequence[Op]) -> None:
-        self.loop, self.body = loop, loop.regions[0]
+    def __init__(self, loop: Op, header: Sequence[Op], ways: Collection[str]) -> None:
+        self.loop, self.body, self.ways = loop, loop.regions[0], ways
         self.touching = by_place(self.body)
         self.offsets = Offsets(loop)
         self.own = exclusive_updates(loop, header)
@@ -172,7 +186,7 @@ class _Planner:
                 choice = choices[op.attrs["place"].name]
                 if choice.way == "tiled" and copied:
                     choice = self._beside_copies(self.touching[op.attrs["place"].name])
-                yield op, choice
+                yield op, self._side_by_side(op, choice) if choice.way == "atomic" else choice
 
     def _beside_copies(self, ops: Sequence[Op]) -> Decision:
         """The way of updates that could be tiled, but for others of the loop, whose threads have copies."""
@@ -189,7 +203,7 @@ class _Planner:
         reason = self._why_shared(name, updates)
         if reason:
             return Decision("atomic", reason)
-        spread = _spread(ops, self.offsets)
+        spread = _spread(ops, self.offsets) if "tiled" in self.ways else None
         if spread is not None:
             return Decision("tiled", f"iterations {spread} rows apart touch the same element")
         reason = self._why_no_copies(ops)
@@ -206,8 +220,23 @@ class _Planner:
             return "the bounds of the loop depend on the memory"
         return "an element is one bit" if updates[0].attrs["place"].dtype.is_bool else ""
 
+    def _side_by_side(self, op: Op, choice: Decision) -> Decision:
+        """The way of an update that needs atomics, but perhaps not one for every thread."""
+        subscripts = op.operands[: op.attrs["place"].rank]
+        combines = op.attrs["kind"] in COMBINING and not op.result.uses and not op.attrs["place"].dtype.is_bool
+        if "subgroup" not in self.ways or not combines or not self._inner.isdisjoint(subscripts):
+            return choice
+        return Decision("subgroup", choice.why)
+
+    @functools.cached_property
+    def _inner(self) -> set[Value]:
+        """The values that differ between iterations that differ in the innermost index of the loop alone."""
+        return varying_values(self.body, self.body.args[-1:])
+
     def _why_no_copies(self, ops: Sequence[Op]) -> str:
         """Why copies could not be combined; empty if they could."""
+        if "private" not in self.ways:
+            return "threads have no copies"
         if any(op.name != "atomic" for op in ops):
             return f"{_NO_ROWS}, and the loop reads or overwrites the memory, too"
         kinds = sorted({op.attrs["kind"] for op in ops})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from adstack.ir.structure import Op, Place, Region
 from adstack.ir.types import DType
 
 from .exclusivity import by_place, may_overlap
+from .facts import integer
 
 __all__ = ["COMBINING", "neutral", "read_only_places", "reductions"]
 
@@ -32,7 +33,8 @@ def neutral(kind: str, dtype: DType) -> float:
 def reductions(body: Region, touching: Iterable[list[Op]]) -> Iterator[Op]:
     """The atomics of a loop's body that are reductions.
 
-    A reduction is the only access to its place, updates one element in all iterations, and nobody takes the old value.
+    Reductions update one element each in all iterations, all of one element in one way, are the only accesses to their
+    place, and nobody takes the old value.
 
     Args:
         body: of a parallel loop.
@@ -43,10 +45,23 @@ def reductions(body: Region, touching: Iterable[list[Op]]) -> Iterator[Op]:
         if op.name != "const":
             varying.update(op.results)
         varying.update(arg for region in op.regions for arg in region.args)
-    for op, *others in touching:
-        combines = not others and op.name == "atomic" and op.attrs["kind"] in COMBINING
-        if combines and not op.result.uses and varying.isdisjoint(op.operands[:-1]):
-            yield op
+    for ops in touching:
+        if all(_combines(op) and varying.isdisjoint(op.operands[:-1]) for op in ops) and _by_element(ops):
+            yield from ops
+
+
+def _combines(op: Op) -> bool:
+    return op.name == "atomic" and op.attrs["kind"] in COMBINING and not op.result.uses
+
+
+def _by_element(ops: Sequence[Op]) -> bool:
+    """Whether updates of a place are of one kind, or of one kind for each element, which constants tell apart."""
+    if len({op.attrs["kind"] for op in ops}) == 1:
+        return True
+    elements = {op: tuple(integer(v) for v in op.operands[:-1]) for op in ops}
+    if any(None in element for element in elements.values()):
+        return False
+    return len({(element, op.attrs["kind"]) for op, element in elements.items()}) == len(set(elements.values()))
 
 
 def read_only_places(body: Region) -> set[str]:

@@ -9,10 +9,12 @@ from .arithmetic import Meaning, swap_if_equal
 from .opdef import OpDef
 from .table import TABLE, row
 
-__all__ = ["ATOMICS", "TABLE", "WAYS", "AtomicKind"]
+__all__ = ["APART", "ATOMICS", "TABLE", "WAYS", "AtomicKind"]
 
-WAYS: Final = ("own", "uniform", "tiled", "private", "atomic")
+WAYS: Final = ("own", "uniform", "tiled", "private", "subgroup", "atomic")
 """How the sum of an atomic update may be built, best first: see `analysis/accumulation.py`."""
+APART: Final = WAYS[:4]
+"""The ways of a target that keeps its threads apart, besides atomics."""
 
 CALL = row("call", attrs=("function",), doc="apply a function of the library, or of the text: pure, not inlined")
 

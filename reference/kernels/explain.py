@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from ..analysis.accumulation import plan
@@ -28,19 +28,19 @@ def _lines(specialisation: Specialisation, runtime: Runtime, names: tuple[str, .
         yield f"  parameter {name}: {_parameter(spec)}"
     yield f"  returns: {', '.join(t.name for t in program.returns) or 'nothing'}"
     for task in program.tasks:
-        yield from _task(task)
-    yield from _reverse(specialisation)
+        yield from _task(task, device.sums)
+    yield from _reverse(specialisation, device.sums)
     for place in program.places.values():
         yield f"  place {place.name}: {_place(place)}, {_use(specialisation, place.name)}"
 
 
-def _reverse(specialisation: Specialisation) -> Iterator[str]:
+def _reverse(specialisation: Specialisation, ways: Collection[str]) -> Iterator[str]:
     """What reverse mode keeps, if there has been a call of it."""
     for mode in state_of(specialisation).compiled.values():
         if mode.derived.recipe is not None:
             kept = mode.adstack_report()
             yield from (f"  reverse mode: {line}" for line in (*kept.rows, *kept.tasks, *kept.checkpoints))
-            sums = (line for task in mode.plan.compiled.program.tasks for line in _sums(task))
+            sums = (line for task in mode.plan.compiled.program.tasks for line in _sums(task, ways))
             yield from (f"  reverse mode: {line.strip()}" for line in dict.fromkeys(sums))
 
 
@@ -56,7 +56,7 @@ def _parameter(spec: Spec) -> str:
     return str(spec)
 
 
-def _task(task: Task) -> Iterator[str]:
+def _task(task: Task, ways: Collection[str]) -> Iterator[str]:
     loop = next((op for op in task.body.ops if op.name == "parallel_for"), None)
     inside = sum(1 for _ in task.body.walk())
     if loop is None:
@@ -71,13 +71,13 @@ def _task(task: Task) -> Iterator[str]:
             uses.setdefault(_verb(op), []).append(place.label or place.name)
     for verb, places in uses.items():
         yield f"    {verb} {', '.join(dict.fromkeys(places))}"
-    yield from _sums(task)
+    yield from _sums(task, ways)
 
 
-def _sums(task: Task) -> Iterator[str]:
+def _sums(task: Task, ways: Collection[str]) -> Iterator[str]:
     """How each update that iterations share is added up, and why not better."""
     lines = dict[str, None]()
-    for op, decision in plan(task).decisions.items():
+    for op, decision in plan(task, ways).decisions.items():
         place: Place = op.attrs["place"]
         reason = f": {decision.why}" if decision.why else ""
         lines[f"    {place.label or place.name} at {_line(op)} is added up as {decision.way}{reason}"] = None

@@ -50,7 +50,7 @@ def compile_kernel(kernel: Kernel, options: Options, backend: Backend, *, adstac
 
 def compile_program(program: Program, options: Options, backend: Backend, sized: Sized | None = None) -> Compiled:
     """Compile a program as it is."""
-    _accumulate(program)
+    _accumulate(program, backend)
     uses = list(_uses(program))
     races = RaceCheck.of(program, options, backend)
     return Compiled(
@@ -77,10 +77,10 @@ def _guard(program: Program, options: Options) -> None:
             guard(task.body)
 
 
-def _accumulate(program: Program) -> None:
+def _accumulate(program: Program, backend: Backend) -> None:
     """Plan how updates that iterations share are added up."""
     for task in program.tasks:
-        accumulate(task)
+        accumulate(task, backend.capabilities.sums)
 
 
 def _refuse_held(program: Program) -> None:
@@ -117,6 +117,6 @@ def stages(kernel: Kernel, options: Options, backend: Backend) -> dict[str, str]
     program = pipeline.lower(kernel, options, observe)
     _hold(program, options, backend)
     _guard(program, options)
-    _accumulate(program)
+    _accumulate(program, backend)
     texts["guard"] = print_ir(program)
     return {**texts, **backend.listing(backend.compile(program, options))}

@@ -34,7 +34,7 @@ class Module:
         self._declarations: dict[str, str] = {}
         self._functions: dict[str, tuple[str, str]] = {}
         self._calls: Counter[str] = Counter()
-        self._inlined: set[str] = set()
+        self._inlined: dict[str, bool] = {}
         self.cold: dict[tuple[str, object], str] = {}
         self._definitions: list[str] = []
 
@@ -46,20 +46,20 @@ class Module:
         """Add a function of the module's own."""
         self._definitions.append(text)
 
-    def call(self, symbol: str, write: Callable[[], tuple[str, str]], *, inline: bool = False) -> None:
+    def call(self, symbol: str, write: Callable[[], tuple[str, str]], *, inline: bool | None = None) -> None:
         """Count a call of a function that is written once; one that is called from few places is inlined.
 
         Args:
             symbol: of the function.
             write: gives the function up to its attributes, and its body; called with the first call.
-            inline: whether it is inlined however many calls there are.
+            inline: whether it is inlined however many calls there are; None leaves that to their number.
         """
         self._calls[symbol] += 1
         if symbol not in self._functions:
             self._functions[symbol] = ("", "")  # known while its body is emitted
             self._functions[symbol] = write()
-            if inline:
-                self._inlined.add(symbol)
+            if inline is not None:
+                self._inlined[symbol] = inline
 
     def once(self, key: tuple[str, object], text: Callable[[str], str]) -> str:
         """The symbol of a function that is made of something in some way; `text(symbol)` writes it, once."""
@@ -72,7 +72,7 @@ class Module:
     def text(self) -> str:
         """The module as LLVM assembly."""
         functions = (
-            f"{head} {'#2' if symbol in self._inlined or self._calls[symbol] <= _INLINED else '#0'} {body}"
+            f"{head} {'#2' if self._inlined.get(symbol, self._calls[symbol] <= _INLINED) else '#0'} {body}"
             for symbol, (head, body) in self._functions.items()
         )
         parts = [self.head, *self._declarations.values(), *functions, *self._definitions]

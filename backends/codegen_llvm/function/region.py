@@ -67,6 +67,7 @@ class RegionEmitter(FunctionWriter):
         module: what the function belongs to.
         target: the machine that the code is for.
         reductions: atomics that each thread combines on its own first.
+        joined: atomics that were emitted with one before them (see `memory.joined`).
         sunk: stores that move to the end of their region (see `adstack.analysis.store_sinking`).
         exclusive: atomics whose element no other iteration touches -> the i1 under which that is so; "" for always.
         promoted: atomics whose element is in memory of the thread while a loop runs -> where.
@@ -88,6 +89,7 @@ class RegionEmitter(FunctionWriter):
         self.missing = "poison"
         self.strides: Strides | None = None
         self.reductions: dict[Op, Reduction] = {}
+        self.joined: set[Op] = set()
         self.exclusive: dict[Op, str] = {}
         self.sunk: set[Op] = set()
         self.promoted: dict[Op, Address] = {}

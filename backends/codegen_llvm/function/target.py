@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -31,6 +31,7 @@ class Target:
         invariant_loads: whether it gains to know of memory that does not change while a task runs.
         shares: whether the threads of a task are kept apart where a plan asks for it, by blocks of rows or by copies.
             `%apart` (i1) says whether they are in a launch; it is read from the word behind the context.
+        together: how many threads run side by side and can combine what they add to one element; 0 if none do.
         loop_versions: whether innermost loops of one lane have a fast version in front of the full one.
         float_adds: float types to which memory adds by itself -> the least magnitude with which it does so to the bit,
             whatever is there; 0 where it always does.
@@ -100,6 +101,28 @@ class Target:
         (an i1, or "" if every thread speaks for itself).
         """
         return value, ""
+
+    @property
+    def together(self) -> int:
+        return 0
+
+    def agree(self, e: FunctionWriter, words: Sequence[str], condition: str) -> str:
+        """Whether all threads that run side by side are here, each with the same words (i32), and each with a condition
+        (i1) that holds: an i1.
+        """
+        raise NotImplementedError
+
+    def totals(self, e: FunctionWriter, kind: str, dtype: DType, values: Sequence[str]) -> Sequence[str]:
+        """Several values of each thread, each combined over all that run side by side, where all of them are here."""
+        raise NotImplementedError
+
+    def peers(self, e: FunctionWriter, kind: str, dtype: DType, pointer: str, value: str) -> tuple[str, str]:
+        """The values of those threads that are here with the same pointer, combined; whether this one has them (i1)."""
+        raise NotImplementedError
+
+    def lane(self, e: FunctionWriter) -> str:
+        """The number of this thread among those that run side by side (i32)."""
+        raise NotImplementedError
 
     def reduce(self, e: FunctionWriter, word: str, pointer: str, dtype: DType, value: str) -> bool:
         """Update memory as `atomicrmw` of that word does, and ask for nothing; False if no instruction does."""

@@ -22,6 +22,7 @@ from ..safety.guards import guarded
 from ..text.scalar_ops import emit
 from ..text.writer import Writer, literal, scalar_type, type_text
 from .access import address_of, from_memory, memory_type, read, to_memory, write
+from .joined import join, joins
 
 __all__ = ["combine", "identity", "reduced", "update"]
 
@@ -45,10 +46,18 @@ def _atomic(e: RegionEmitter, op: Op) -> None:
     if op in e.promoted:
         e.bind(op.result, _plain(e, op, e.promoted[op], values))
         return
+    if joins(e, op):
+        join(e, op, _forgetful)
+        return
     check_bounds(e, op, place, indices)
     old = guarded(e, op, lambda: _updated(e, op, indices, values))
     if old is not None:
         e.bind(op.result, old)
+
+
+def _forgetful(e: RegionEmitter, kind: str, pointer: str, dtype: DType, value: str) -> None:
+    """One lane's atomic update, whose old value nobody wants."""
+    update(e, kind, pointer, dtype, value, wanted=False)
 
 
 def _updated(e: RegionEmitter, op: Op, indices: Sequence[Value], values: Sequence[Value]) -> str | None:

@@ -18,7 +18,7 @@ from ..function.target import HOST
 from ..text.writer import Writer, scalar_type, type_text
 from .checks import first_lane, numbered, record
 
-__all__ = ["guarded", "is_guarded", "when_inside"]
+__all__ = ["guarded", "is_guarded", "is_inside", "when_inside"]
 
 Access = Callable[[], str | None]
 """Emits an access; gives the name of what it read, in the form that the op's result has, if anybody wants it."""
@@ -84,6 +84,11 @@ def when_inside(e: RegionEmitter, op: Op, act: Callable[[], object]) -> None:
     act()
     e.jump(after)
     e.enter(after)
+
+
+def is_inside(e: RegionEmitter, op: Op) -> str:
+    """Whether all indices of an access by one lane are inside (i1); nothing is recorded."""
+    return e.w.let(f"xor i1 {_outside(e, op, 1)}, true") if is_guarded(e, op) else "true"
 
 
 def _outside(e: RegionEmitter, op: Op, width: int) -> str:

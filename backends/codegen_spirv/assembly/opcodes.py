@@ -122,6 +122,7 @@ class Op(IntEnum):
     GroupNonUniformElect = 333
     GroupNonUniformAll = 334
     GroupNonUniformAny = 335
+    GroupNonUniformAllEqual = 336
     GroupNonUniformIAdd = 349
     GroupNonUniformFAdd = 350
     GroupNonUniformSMin = 353

@@ -173,3 +173,133 @@ def the_gradient_of_a_matrix_product(qd, dtype):
     rows = [[sum(right[k]) for k in range(n)] for _ in range(n)]
     columns = [[sum(left[i][k] for i in range(n)) for _ in range(n)] for k in range(n)]
     return Run(multiply, given={a: left, b: right}, gradient=Gradient(seed={c: 1.0}, expect={a: rows, b: columns}))
+
+
+@case(
+    rules=["memory.atomic", "parallel.unordered"],
+    dtypes=["i32", "i64", "f16", "f32", "f64"],
+    params={"n": [1, 31, 33, 300], "trips": [0, 1, 7]},
+)
+def elements_that_an_inner_loop_names(qd, dtype, n, trips):
+    """All iterations that run side by side update one element at a time, in two fields; the last ones are few."""
+    x, y, z = qd.field(dtype, shape=n), qd.Vector.field(3, dtype, shape=7), qd.field(dtype, shape=(2, 7))
+
+    @qd.kernel
+    def inner(trips: qd.i32):
+        for i in x:
+            for k in range(trips):
+                y[k] += qd.Vector([x[i], -x[i], x[i] * 2])
+                z[1, k] += x[i]
+                z[0, 6 - k] -= 1
+
+    given = [small(k) for k in range(n)]
+    total = sum(given)
+    vectors = [[total, -total, 2 * total] if k < trips else [0, 0, 0] for k in range(7)]
+    expect = [[-n if 6 - k < trips else 0 for k in range(7)], [total if k < trips else 0 for k in range(7)]]
+    return Run(inner, args=(trips,), given={x: given}, expect={y: vectors, z: expect})
+
+
+@case(rules=["memory.atomic", "parallel.unordered"], dtypes=TYPES, params={"n": [5, 64, 333]})
+def elements_of_an_inner_loop_under_conditions(qd, dtype, n):
+    """Some iterations update nothing, some make fewer turns, and some update another element."""
+    x, y = qd.field(dtype, shape=n), qd.field(dtype, shape=9)
+
+    @qd.kernel
+    def inner():
+        for i in x:
+            for k in range(i % 5):
+                if x[i] > 0:
+                    y[k] += x[i]
+                elif i % 3 == 0:
+                    y[k + 1] += 1
+            for k in range(2):
+                y[k + i // 40 % 8] += 1
+
+    given = [small(k) for k in range(n)]
+    expect = [0] * 9
+    for i in range(n):
+        for k in range(i % 5):
+            if given[i] > 0:
+                expect[k] += given[i]
+            elif i % 3 == 0:
+                expect[k + 1] += 1
+        for k in range(2):
+            expect[k + i // 40 % 8] += 1
+    return Run(inner, given={x: given}, expect={y: expect})
+
+
+@case(rules=["memory.atomic", "parallel.unordered"], dtypes=TYPES, params={"columns": [1, 3, 32, 50, 97]})
+def sums_of_rows_and_of_columns(qd, dtype, columns):
+    """Iterations of a row update one element; where a row ends, those beside them another one."""
+    rows = 13
+    x = qd.field(dtype, shape=(rows, columns))
+    total, least, most = (qd.field(dtype, shape=rows) for _ in range(3))
+    down = qd.field(dtype, shape=columns)
+
+    @qd.kernel
+    def both():
+        for i, j in x:
+            total[i] += x[i, j]
+            qd.atomic_min(least[i], x[i, j])
+            qd.atomic_max(most[i], x[i, j] * 3)
+            down[j] += x[i, j]
+
+    given = [[small(i * columns + j) for j in range(columns)] for i in range(rows)]
+    expect = {
+        total: [sum(row) for row in given],
+        least: [min(0, *row) for row in given],
+        most: [max(0, *(3 * v for v in row)) for row in given],
+        down: [sum(row[j] for row in given) for j in range(columns)],
+    }
+    return Run(both, given={x: given}, expect=expect)
+
+
+@case(rules=["memory.atomic", "memory.ndarray"], dtypes=TYPES)
+def arguments_that_are_one_array_in_an_inner_loop(qd, dtype):
+    n = 100
+    a = qd.ndarray(dtype, shape=8)
+
+    @qd.kernel
+    def add(x: qd.types.ndarray(dtype=dtype, ndim=1), y: qd.types.ndarray(dtype=dtype, ndim=1)):
+        for i in range(n):
+            for k in range(7):
+                x[k] += 1
+                y[k + 1] += 2
+                x[7 - k] -= 1
+
+    expect = [n * ((k < 7) + 2 * (k > 0) - (k > 0)) for k in range(8)]
+    return Run(add, args=(a, a), expect={a: expect})
+
+
+@case(rules=["memory.atomic", "parallel.unordered"], dtypes=TYPES)
+def several_elements_that_all_iterations_share(qd, dtype):
+    n = 500
+    x, y = qd.field(dtype, shape=n), qd.field(dtype, shape=3)
+
+    @qd.kernel
+    def add():
+        for i in x:
+            y[0] += x[i]
+            if i % 2 == 0:
+                y[2] += 1
+            y[0] -= 1
+
+    given = [small(k) for k in range(n)]
+    return Run(add, given={x: given}, expect={y: [sum(given) - n, 0, n // 2]})
+
+
+@case(rules=["grad.load", "grad.loop"], dtypes=REALS, params={"n": [1, 40], "trips": [0, 1, 5]})
+def the_gradient_of_what_all_iterations_read(qd, dtype, n, trips):
+    """The adjoint of a weight that an inner loop names is a sum over all iterations."""
+    w, x, y = qd.field(dtype, shape=5, needs_grad=True), qd.field(dtype, shape=n), qd.field(dtype, n, needs_grad=True)
+
+    @qd.kernel
+    def weigh(trips: qd.i32):
+        for i in x:
+            for k in range(trips):
+                y[i] += w[k] * x[i]
+
+    given = [small(k) for k in range(n)]
+    total = sum(given)
+    gradient = Gradient(seed={y: 1.0}, expect={w: [total if k < trips else 0 for k in range(5)]})
+    return Run(weigh, args=(trips,), given={x: given, w: [1, 2, 1, 0, 2]}, gradient=gradient)

@@ -33,6 +33,10 @@ FROM_MEMORY = "%j = load @z[%i] : i32\n"
     [
         (ADD.format(0, "%i"), "own"),
         ("%a = atomic add @s[], %v : i32", "uniform"),
+        ("%a = atomic add @y[%one], %v : i32\n%b = atomic add @y[%zero], %v : i32", "uniform"),
+        ("%a = atomic add @y[%one], %v : i32\n%b = atomic max @y[%zero], %v : i32", "uniform"),
+        ("%a = atomic add @y[%one], %v : i32\n%b = atomic max @y[%one], %v : i32", "atomic"),
+        ("%l = load @s[] : i32\n%a = atomic add @y[%one], %v : i32\n%b = atomic max @y[%l], %v : i32", "atomic"),
         (NEIGHBOUR + ADD.format(0, "%i") + "\n" + ADD.format(1, "%j"), "tiled"),
         (NEIGHBOUR + ADD.format(0, "%j") + "\n%u = load @y[%i] : i32\nstore @z[%i], %u", "tiled"),
         (FROM_MEMORY + ADD.format(0, "%j"), "private"),
@@ -48,6 +52,10 @@ FROM_MEMORY = "%j = load @z[%i] : i32\n"
     ids=[
         "own",
         "one element",
+        "two elements",
+        "two kinds for two elements",
+        "two kinds for one element",
+        "two kinds for elements that may be one",
         "neighbours",
         "a neighbour and a load",
         "from memory",
@@ -143,6 +151,50 @@ def test_serial_code_has_no_plan():
     assert plan(task).decisions == {}
 
 
+SUBGROUPS = ("own", "uniform", "subgroup")
+
+
+@pytest.mark.parametrize(
+    ("body", "way"),
+    [
+        ("%a = atomic add @y[%k], %v : i32", "subgroup"),
+        ("%a = atomic max @y[%m], %v : i32", "subgroup"),
+        ("%a = atomic add @y[%i], %v : i32", "subgroup"),
+        ("%a = atomic add @y[%j], %v : i32", "atomic"),
+        ("%u = load @z[%j] : i32\n%a = atomic add @y[%u], %v : i32", "atomic"),
+        ("%a = atomic add @y[%k], %v : i32\nstore @z[%i], %a", "atomic"),
+        ("%a = atomic xchg @y[%k], %v : i32", "atomic"),
+        ("%a = atomic or @f[%k], %t : u1", "atomic"),
+        ("%b = load @y[%i] : i32\n%a = atomic add @y[%k], %b : i32", "subgroup"),
+        ("%a = atomic add @w[%i, %j], %v : i32", "own"),
+        ("%a = atomic add @s[], %v : i32", "uniform"),
+    ],
+    ids=[
+        "an inner index",
+        "from memory",
+        "the outer index",
+        "the innermost index",
+        "from memory by the innermost index",
+        "the old value",
+        "an exchange",
+        "a bit",
+        "a load beside it",
+        "its own",
+        "one element",
+    ],
+)
+def test_threads_side_by_side_combine_where_the_innermost_index_is_missing(body, way):
+    places = PLACES + "\nplace @w : i32[?, ?] field\nplace @f : u1[?] field"
+    start = "%two = const 2 : i32\n%t = const true : u1\n%m = load @z[%i] : i32\nfor %k = %one to %two {\n"
+    source = loop(f"{start}{body}\nyield\n}}", places).replace(
+        "(%i = %zero to %n)", "(%i = %zero to %n, %j = %zero to %n)"
+    )
+    (task,) = tasks_of(source).tasks
+    chosen = plan(task, SUBGROUPS).decisions
+    assert {decision.way for decision in chosen.values()} == {way}
+    assert "subgroup" not in {decision.way for decision in plan(task).decisions.values()}
+
+
 def test_the_text_form_has_the_plan_and_the_verifier_knows_the_ways():
     program = tasks_of(loop(FROM_MEMORY + ADD.format(0, "%j")))
     text = print_ir(program)
@@ -150,5 +202,5 @@ def test_the_text_form_has_the_plan_and_the_verifier_knows_the_ways():
     assert print_ir(read(text)) == text
     (update,) = [op for op in program.tasks[0].body.walk() if op.name == "atomic"]
     update.attrs["sums"] = "somehow"
-    with pytest.raises(IRError, match="attribute 'sums' must be one of own, uniform, tiled, private, atomic"):
+    with pytest.raises(IRError, match="attribute 'sums' must be one of own, uniform, tiled, private, subgroup, atomic"):
         verify(program)

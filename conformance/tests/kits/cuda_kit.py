@@ -14,6 +14,7 @@ import numpy.typing as npt
 from cpu_kit import Case, differing, outcome, tasks_of
 
 from adstack import interpreter
+from adstack.backends.cuda.capability import SUMS
 from adstack.backends.cuda.codegen import emit_module
 from adstack.backends.cuda.emulator import Emulator
 from adstack.backends.cuda.runtime import CudaBackend
@@ -22,22 +23,31 @@ from adstack.ir.structure import Kernel, Program
 from adstack.ir.types import from_numpy
 from adstack.runtime.protocol.backend import Bindings, Capabilities
 from adstack.runtime.protocol.options import Options
+from adstack.transforms.memory.accumulate import accumulate
 
 Array = npt.NDArray[Any]
 
 ADDS: Mapping[str, float] = {"f16": 0, "f32": 0, "f64": 0}
 
 
+def planned(source: str | Kernel | Program, debug: bool = False) -> Program:
+    """A program whose sums are planned for threads of a device."""
+    program = tasks_of(source, debug)
+    for task in program.tasks:
+        accumulate(task, SUMS)
+    return program
+
+
 @cache
 def backend() -> CudaBackend:
     """The host, playing a device."""
-    return CudaBackend(Capabilities("cuda", "emulated", "the host", addressed=True), Emulator())
+    return CudaBackend(Capabilities("cuda", "emulated", "the host", addressed=True, sums=SUMS), Emulator())
 
 
 def compiled(source: str | Kernel | Program, *, debug: bool = False) -> Callable[..., Sequence[Any]]:
     """A function of buffers and scalars that launches the program, and leaves in the buffers what the device has."""
     device = backend()
-    executable = device.compile(tasks_of(source, debug), Options(debug=debug, offline_cache=False))
+    executable = device.compile(planned(source, debug), Options(debug=debug, offline_cache=False))
 
     def launch(buffers: dict[str, Array] | None = None, scalars: Sequence[Any] = ()) -> Sequence[Any]:
         given = buffers or {}
@@ -68,7 +78,7 @@ def agree_on(source: str | Kernel | Program, cases: Iterable[Case], *, debug: bo
 
 def device_text(source: str | Kernel | Program, *, debug: bool = False, adds: Mapping[str, float] = ADDS) -> str:
     """LLVM text for a device."""
-    return emit_module(tasks_of(source, debug), debug=debug, adds=adds, host=False).text
+    return emit_module(planned(source, debug), debug=debug, adds=adds, host=False).text
 
 
 def device_code(source: str | Kernel | Program, *, debug: bool = False, adds: Mapping[str, float] = ADDS) -> str:

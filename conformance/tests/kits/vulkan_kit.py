@@ -13,19 +13,30 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import cpu_kit
 import numpy.typing as npt
 import pytest
-from cpu_kit import Case, differing, outcome, tasks_of
+from cpu_kit import Case, differing, outcome
 
 from adstack import interpreter
 from adstack.backends.codegen_spirv.assembly.traits import Traits
+from adstack.backends.vulkan.capability import SUMS
 from adstack.backends.vulkan.runtime import VulkanBackend, open_device
 from adstack.ir.structure import Kernel, Program
 from adstack.ir.types import from_numpy
 from adstack.runtime.protocol.backend import Bindings
 from adstack.runtime.protocol.options import Options
+from adstack.transforms.memory.accumulate import accumulate
 
 Array = npt.NDArray[Any]
+
+
+def tasks_of(source: str | Kernel | Program, debug: bool = False) -> Program:
+    """A program whose sums are planned for threads of a device."""
+    program = cpu_kit.tasks_of(source, debug)
+    for task in program.tasks:
+        accumulate(task, SUMS)
+    return program
 
 
 def shared_of(device: Any) -> Any:

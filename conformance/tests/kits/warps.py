@@ -26,6 +26,7 @@ def number(ty: str, bits: int) -> Any:
         to = FLOATS[ty]
         return UNSIGNED[np.dtype(to).itemsize * 8](bits).view(to)
     width = int(ty[1:])
+    bits %= 1 << width
     return bits - (1 << width) if bits >> (width - 1) and width > 1 else bits
 
 
@@ -57,9 +58,11 @@ ON_BITS: dict[str, Callable[[int, int], Any]] = {
 class Thread:
     """One thread; `run` stops where it exchanges a value or waits."""
 
-    def __init__(self, blocks: dict[str, list[str]], shared: dict[int, int], tid: int, threads: int, x: int) -> None:
+    def __init__(
+        self, blocks: dict[str, list[str]], shared: dict[int, int], tid: int, threads: int, given: dict[str, int]
+    ) -> None:
         self.blocks, self.shared, self.tid, self.threads = blocks, shared, tid, threads
-        self.values = {"%x": x}
+        self.values = dict(given)
         self.result = 0
 
     def get(self, text: str) -> int:
@@ -78,8 +81,15 @@ class Thread:
                 elif "barrier" in text:
                     yield "barrier", 0, 0
                 elif "shfl" in text:
-                    value, step = re.findall(r"i32 ([^,)]+)", text)[1:3]
-                    self.values[name] = yield "shuffle", self.get(value), self.get(step)
+                    mask, value, step = re.findall(r"i32 ([^,)]+)", text.partition("(")[2])[:3]
+                    assert self.get(mask) % (1 << WARP) >> self.tid % WARP & 1, (
+                        "it exchanges though the mask leaves it out"
+                    )
+                    way = re.search(r"shfl\.sync\.(\w+)", text)[1]  # type: ignore[index]
+                    self.values[name] = yield way, self.get(value), self.get(step)
+                elif "vote" in text:
+                    mask, value = re.findall(r"i(?:32|1) ([^,)]+)", text.partition("(")[2])
+                    self.values[name] = yield re.search(r"vote\.(\w+)", text)[1], self.get(value), self.get(mask)  # type: ignore[index]
                 elif text.startswith("br"):
                     labels = re.findall(r"label %(\w+)", text)
                     condition = re.match(r"br i1 (\S+),", text)
@@ -94,10 +104,22 @@ class Thread:
                 else:
                     self.values[name] = self.plain(text)
 
+    def called(self, text: str, operands: list[int]) -> int:
+        """An intrinsic that needs no other thread; all threads of the warp that have not ended are active."""
+        if "ctpop" in text:
+            return operands[0].bit_count()
+        if "cttz" in text:
+            return (operands[0] & -operands[0]).bit_length() - 1 if operands[0] else 32
+        if "activemask" in text:
+            return self.values["%active"]
+        if "laneid" in text:
+            return self.tid % WARP
+        return self.tid if ".tid." in text else self.threads
+
     def plain(self, text: str) -> int:
         word, *rest = text.replace(",", "").split()
         if word == "call":
-            return self.tid if ".tid." in text else self.threads
+            return self.called(text, [self.get(v) for v in re.findall(r"i(?:32|1) ([^,)]+)", text.partition("(")[2])])
         if word == "load":
             return self.shared[self.get(rest[3])]
         if word == "getelementptr":
@@ -117,8 +139,8 @@ class Thread:
         return int(found) if word in ON_BITS or ty in FLOATS else int(found) % (1 << int(ty[1:]))
 
 
-def run_block(text: str, values: Sequence[Any]) -> list[int]:
-    """What each of a block's threads gets from a function of its value, as bits."""
+def run_block(text: str, values: Sequence[Any], **more: Sequence[int]) -> list[int]:
+    """What each of a block's threads gets from a function of its value `%x`, and of more arguments, as bits."""
     blocks: dict[str, list[str]] = {}
     for line in text[text.index("{") + 1 : text.rindex("}")].strip().splitlines():
         if line.endswith(":"):
@@ -126,7 +148,10 @@ def run_block(text: str, values: Sequence[Any]) -> list[int]:
         else:
             blocks[label].append(line.strip())
     shared = dict.fromkeys(range(WARP), 0xDEAD)
-    threads = [Thread(blocks, shared, k, len(values), bits_of(v)) for k, v in enumerate(values)]
+    given = [
+        {"%x": bits_of(v), **{f"%{name}": column[k] for name, column in more.items()}} for k, v in enumerate(values)
+    ]
+    threads = [Thread(blocks, shared, k, len(values), each) for k, each in enumerate(given)]
     running = {k: thread.run() for k, thread in enumerate(threads)}
     answers: dict[int, Any] = dict.fromkeys(running)
     while running:
@@ -136,12 +161,34 @@ def run_block(text: str, values: Sequence[Any]) -> list[int]:
         at_barrier = [k for k, event in events.items() if event[0] == "barrier"]
         assert at_barrier in ([], list(running)), "some threads wait for others that never come"
         for k, (kind, value, step) in events.items():
-            if kind == "shuffle":
-                there = k + step if k % WARP + step < WARP else k
+            if kind in ("down", "bfly", "idx"):
+                there = _asked(kind, k, step)
                 other = events.get(there)
-                assert there >= len(values) or (other is not None and other[0] == "shuffle"), "it asks who is not there"
+                assert there >= len(values) or (other is not None and other[0] == kind), "it asks who is not there"
                 answers[k] = 0xBAD if other is None else other[1]
+            elif kind in ("all", "any", "ballot"):
+                answers[k] = _voted(kind, k, step % (1 << WARP), events)
     return [thread.result for thread in threads]
+
+
+def _asked(way: str, thread: int, step: int) -> int:
+    """The thread whose value a shuffle gives."""
+    lane, first = thread % WARP, thread - thread % WARP
+    if way == "idx":
+        return first + step
+    other = lane ^ step if way == "bfly" else lane + step
+    return first + other if other < WARP else thread
+
+
+def _voted(kind: str, thread: int, mask: int, events: dict[int, Event]) -> int:
+    """What the threads of a mask have voted."""
+    first = thread - thread % WARP
+    lanes = [k for k in range(WARP) if mask >> k & 1]
+    assert all(events.get(first + k, ("",))[0] == kind for k in lanes), "it waits for votes that never come"
+    votes = [events[first + k][1] for k in lanes]
+    if kind == "ballot":
+        return sum(vote << k for k, vote in zip(lanes, votes, strict=True))
+    return int(all(votes) if kind == "all" else any(votes))
 
 
 def _next(thread: Generator[Event, int, None], answer: Any) -> Event | None:

@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ...ir.ops import APART
 from ...ir.structure import Program
 from ...ir.types import ALL, DType
 from ..adstacks.heap import Storage, TaskUse
@@ -62,6 +63,7 @@ class Capabilities:
         claims: whether threads take rows of the adstack heap only when they come to push (`stack.claim`).
         races: whether it looks for races itself in debug mode.
         holds: whether what an inner loop adds to one element is added up in a register first (see `loops/hold.py`).
+        sums: how it can add up what iterations share, of `ir.ops.WAYS`, besides by atomics.
         wide_atomics: whether integers of 64 bits are updated atomically.
         dlpack: what DLPack calls such memory: the kind of device, and its number.
         dtypes: element types it computes with.
@@ -77,6 +79,7 @@ class Capabilities:
     claims: bool = False
     races: bool = False
     holds: bool = False
+    sums: tuple[str, ...] = APART
     wide_atomics: bool = True
     dlpack: tuple[int, int] | None = None
     dtypes: tuple[DType, ...] = ALL

@@ -220,14 +220,14 @@ def _adjoint(qd: Language, name: str) -> Work:
     """
     sys.path.insert(0, str(ADJOINTS.parents[1]))
     make, size = importlib.import_module("benchmarks.adjoint_kernels").WORKS[name.removesuffix(BOTH)]
-    forward: Work
-    reverse: Work
-    forward, reverse, _, _ = make(qd, size)
+    work = make(qd, size)
+    work.seed()
 
     def both() -> None:
-        forward()
-        reverse()
+        work.forward()
+        work.reverse()
 
+    forward: Work = work.forward
     return both if name.endswith(BOTH) else forward
 
 

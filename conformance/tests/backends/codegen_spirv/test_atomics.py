@@ -18,7 +18,12 @@ NUMBERS = interesting(f32, 3)
 EDGES = np.array([2.0**-100, np.nextafter(np.float32(2.0**-100), np.float32(0)), -(2.0**-100), 0.0, -0.0], np.float32)
 N = len(NUMBERS)
 PLACES = f"place @x : f32[{N}] field\nplace @y : f32[{N}] field\nplace @z : f32[{N}] field"
-ADD = parallel("%v = load @x[%i] : f32\n%o = atomic add @y[%i], %v : f32\nstore @z[%i], %o", N, PLACES)
+ADD = parallel(
+    "%one = const 1 : i32\n%k = mul %i, %one : i32\n"  # which is not known to be an own element
+    "%v = load @x[%i] : f32\n%o = atomic add @y[%k], %v : f32\nstore @z[%i], %o",
+    N,
+    PLACES,
+)
 
 
 @pytest.mark.parametrize("traits", [{}, {"float_add": False}, {"float_add": False, "float_add_large": False}], ids=str)

@@ -7,7 +7,7 @@ import pytest
 from interpreter_kit import parallel
 from vulkan_kit import POOR, STRICT, agree_on, tasks_of
 
-from adstack.backends.codegen_spirv import gathering
+from adstack.backends.codegen_spirv import subgroups
 from adstack.backends.codegen_spirv.assembly.opcodes import Op
 from adstack.backends.codegen_spirv.assembly.text import instructions
 from adstack.backends.codegen_spirv.tasks import emit_program
@@ -66,7 +66,7 @@ def test_what_a_thread_begins_with_changes_nothing(kind, want):
     assert left[1]["s"].tobytes() == np.float32(want).tobytes()
 
 
-@pytest.mark.parametrize(("kind", "dtype"), sorted(gathering.TOGETHER))
+@pytest.mark.parametrize(("kind", "dtype"), sorted(subgroups.TOGETHER))
 @pytest.mark.parametrize("everyone", [True, False], ids=["all", "some"])
 def test_threads_side_by_side_combine_what_they_have(kind, dtype, everyone):
     body = f"""%v = load @x[%i] : {dtype}
@@ -84,7 +84,7 @@ def test_threads_side_by_side_combine_what_they_have(kind, dtype, everyone):
     agree_on(parallel(body, N, places), [({"x": x, "n": chosen, "s": np.array([129], x.dtype)}, ())])
     for traits, found in ((STRICT, 1), (POOR, 0)):
         (shader,) = emit_program(tasks_of(parallel(body, N, places)), traits).shaders
-        assert [op for op, _ in instructions(shader.words)].count(gathering.TOGETHER[kind, dtype]) == found
+        assert [op for op, _ in instructions(shader.words)].count(subgroups.TOGETHER[kind, dtype]) == found
 
 
 def loops_of(body: str, places: str) -> int:
@@ -107,13 +107,52 @@ def loops_of(body: str, places: str) -> int:
         ("%o = atomic add @s[%zero], %i : i32", "field", 0),
         ("%o = atomic add @s[%zero], %i : i32", "ndarray", 0),
         ("%o = atomic add @s[%zero], %i : i32\nstore @x[%i], %o", "field", 1),
-        ("%o = atomic add @s[%i], %i : i32", "field", 1),
-        ("%v = load @s[%i] : i32\n%o = atomic add @s[%zero], %v : i32", "field", 1),
-        ("%o = atomic add @s[%zero], %i : i32\n%p = atomic max @s[%zero], %i : i32", "field", 2),
+        ("%o = atomic add @s[%i], %i : i32", "field", 0),
+        ("%v = load @s[%i] : i32\n%o = atomic add @s[%zero], %v : i32", "field", 2),
+        ("%o = atomic add @s[%zero], %i : i32\n%p = atomic max @s[%zero], %i : i32", "field", 4),
     ],
 )
 def test_only_updates_that_nobody_sees_leave_the_loop(body, kind, inside):
+    """What stays is there twice: for threads that update one element together, and for others."""
     assert loops_of(body, SUM.format(kind)) == inside
+
+
+INNER = """%five = const 5 : i32
+    for %j = %zero to %five {{
+      %v = load @x[%i] : {0}
+      {1}
+      yield
+    }}"""
+BOTH = "%o = atomic {1} @s[%j, %zero], %v : {0}\n%p = atomic {1} @s[%j, %one], %v : {0}"
+CONDITIONS = {
+    "all": BOTH,
+    "some": "%on = gt %i, %j : u1\nif %on {{\n" + BOTH + "\nyield\n}} else {{\nyield\n}}",
+    "another element": "%k = load @at[%i] : i32\n" + BOTH.replace("%j", "%k"),
+}
+
+
+@pytest.mark.parametrize(("kind", "dtype"), sorted(subgroups.TOGETHER))
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_updates_by_all_threads_of_a_subgroup_are_combined(kind, dtype, condition):
+    """Two updates at a time, in an inner loop; the last subgroup is not full, and elements may differ after all."""
+    body = INNER.format(dtype, CONDITIONS[condition].format(dtype, kind))
+    places = f"place @x : {dtype}[{N}] field\nplace @s : {dtype}[7, 2] field\nplace @at : i32[{N}] field"
+    source = parallel(f"%one = const 1 : i32\n{body}", N, places)
+    x = np.random.default_rng(7).integers(0, 50, N).astype(by_name(dtype).numpy)
+    start, at = np.full((7, 2), 9, x.dtype), (np.arange(N, dtype=np.int32) // 3) % 7
+    agree_on(source, [({"x": x, "s": start, "at": at}, ())])
+    found = [op for op, _ in instructions(emit_program(tasks_of(source), STRICT).shaders[0].words)]
+    expected = 0 if condition == "another element" else 2
+    assert found.count(subgroups.TOGETHER[kind, dtype]) == expected
+
+
+def test_an_update_of_an_own_element_is_no_atomic_one_unless_arrays_may_be_one_memory():
+    body = "%o = atomic add @s[%i], %i : i32"
+    source = "place @x : i32[300] {0}\nplace @s : i32[300] {0}"
+    for kind, count in (("field", 0), ("ndarray", 1)):
+        program = tasks_of(parallel(f"{body}\nstore @x[%i], %i", N, source.format(kind)))
+        (shader,) = emit_program(program, STRICT).shaders
+        assert [op for op, _ in instructions(shader.words)].count(Op.AtomicIAdd) == count
 
 
 def test_two_arrays_may_be_one_memory():

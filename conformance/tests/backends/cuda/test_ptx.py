@@ -172,6 +172,37 @@ def test_memory_adds_by_itself_what_is_not_below_the_least():
     assert "red.relaxed.gpu.global.add.f32" in large
 
 
+INNER = parallel(
+    """%two = const 2 : i32
+%three = const 3 : i32
+for %k = %two to %n {
+  %v = load @x[%i] : {t}
+  %0 = atomic {kind} @y[%k, %zero], %v : {t}
+  %1 = atomic {kind} @y[%k, %two], %v : {t}
+  yield
+}""",
+    100,
+    "place @x : {t}[?] field\nplace @y : {t}[?, 3] field",
+)
+
+
+@pytest.mark.parametrize("kind", ["add", "mul", "max"])
+@pytest.mark.parametrize("dtype", ["i8", "u16", "i32", "u64", "f16", "f32", "f64"])
+def test_what_a_warp_adds_to_one_element_is_combined_first(kind, dtype, tmp_path):
+    """Both updates at once: the warp looks once whether all its threads are here with one element."""
+    code = device_code(INNER.replace("{t}", dtype).replace("{kind}", kind), adds={**ALWAYS, "f32": LEAST})
+    words = 2 if dtype in ("u64", "f64") else 1
+    assert code.count("shfl.sync.bfly.b32") == 2 * 5 * words
+    assert code.count("vote.sync.all") == code.count("match.any.sync.b64") == 1
+    assert code.count(f"call.uni {kind}_$_{dtype}_$_peers") == 2
+    assemble(code, tmp_path)
+
+
+def test_where_checks_say_which_iteration_was_wrong_nothing_is_combined():
+    code = device_code(INNER.replace("{t}", "f32").replace("{kind}", "add"), debug=True)
+    assert "shfl" not in code
+
+
 def test_where_memory_adds_rightly_there_is_no_loop():
     code = device_code(ADD.replace("{t}", "f32"))
     assert not re.search(LOOP, code)

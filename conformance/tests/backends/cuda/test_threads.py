@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from warps import bits_of, number, run_block
 
+from adstack.backends.codegen_llvm.text.writer import Writer, type_text
 from adstack.backends.cuda.threads import _block
+from adstack.backends.cuda.warps import agree, peers_of, totals
 from adstack.ir.types import by_name
 
 LLVM = {"f16": "half", "f32": "float", "f64": "double"}
@@ -67,3 +69,70 @@ def test_a_thread_that_others_wait_for_is_noticed():
     lines = "\n".join(line.strip() for line in text.splitlines())
     with pytest.raises(AssertionError, match="never come"):
         run_block(lines, list(np.zeros(32, np.int32)))
+
+
+KINDS = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
+
+
+@pytest.mark.parametrize("dtype", ["i8", "i32", "u64", "f16", "f32", "f64"])
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_a_whole_warp_has_the_sums_of_several_values(kind, dtype):
+    """Twice the values are a second sum, which each thread adds to the first."""
+    w, to = Writer(), by_name(dtype)
+    ty = type_text(to, 1)
+    for total in totals(w, kind, to, ["%x", "%other"]):
+        w.do(f"ret {ty} {total}")
+    lines = [line.strip() for line in w.lines]
+    first = next(k for k, line in enumerate(lines) if line.startswith("ret"))
+    values = np.random.default_rng(3).integers(1, 3, 32).astype(to.numpy)
+    others = np.random.default_rng(4).integers(1, 3, 32).astype(to.numpy)
+    for text, column in ((lines[: first + 1], values), ([*lines[:first], lines[first + 1]], others)):
+        body = "\n".join(["f {", "entry:", *text, "}"])
+        got = run_block(body, list(values), other=[bits_of(v) for v in others])
+        with np.errstate(over="ignore"):
+            wanted = bits_of(KINDS[kind].reduce(column, dtype=to.numpy))
+        assert set(got) == {wanted}
+
+
+GROUPS = {
+    "one": [0] * 32,
+    "all apart": list(range(32)),
+    "rows": [k // 10 for k in range(32)],
+    "columns": [k % 3 for k in range(32)],
+    "pairs far apart": [k % 16 for k in range(32)],
+    "one alone": [int(k == 17) for k in range(32)],
+    "few threads": [0, 0, 1],
+    "one thread": [0],
+}
+
+
+@pytest.mark.parametrize("dtype", ["i16", "i32", "f16", "f32", "f64"])
+@pytest.mark.parametrize("groups", GROUPS.values(), ids=GROUPS)
+def test_threads_that_belong_together_have_one_sum(groups, dtype):
+    to = by_name(dtype)
+    values = (np.arange(len(groups)) % 7 + 1).astype(to.numpy)
+    masks = [sum(1 << j for j, other in enumerate(groups) if other == group) for group in groups]
+    text = peers_of(Writer(), "f", "add", to)
+    got = run_block(text, list(values), mask=[(1 << len(groups)) - 1] * len(groups), peers=masks)
+    for group in set(groups):
+        members = [k for k, other in enumerate(groups) if other == group]
+        assert number(type_text(to, 1), got[members[0]]) == values[members].sum()
+
+
+@pytest.mark.parametrize(
+    ("threads", "words", "conditions", "agreed"),
+    [
+        (32, [5] * 32, [1] * 32, True),
+        (31, [5] * 31, [1] * 31, False),
+        (32, [5] * 31 + [6], [1] * 32, False),
+        (32, [5] * 32, [1] * 31 + [0], False),
+    ],
+    ids=["all", "one is missing", "one differs", "one is outside"],
+)
+def test_a_warp_agrees_if_all_do(threads, words, conditions, agreed):
+    w = Writer()
+    w.do(f"ret i1 {agree(w, ['%word', '%word'], '%fine')}")
+    body = "\n".join(["f {", "entry:", *(line.strip() for line in w.lines), "}"])
+    active = [(1 << threads) - 1] * threads
+    got = run_block(body, [np.int32(0)] * threads, active=active, word=words, fine=conditions)
+    assert set(got) == {int(agreed)}
