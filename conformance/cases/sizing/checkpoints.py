@@ -99,3 +99,59 @@ def steps_in_memory_in_a_small_heap(qd, form):
     sign = (-1) ** factors
     given = {x: 1, w: -1, x.grad: 0, w.grad: 0, y.grad: 1}
     return Run(both, given=given, expect={y: sign, x.grad: sign * of_x, w.grad: -sign * factors})
+
+
+@case(
+    rules=["sizing.checkpoints"],
+    params={"form": ["for-for", "while-for", "for-while", "branch", "three"]},
+    options=SMALL,
+)
+def logs_of_inner_loops_in_a_small_heap(qd, form):
+    """Old values of updates in loops inside a loop: a snapshot knows how many entries of the log come before it."""
+    lanes = 3
+    x, w, y = (qd.field(qd.f32, shape=lanes, needs_grad=True) for _ in range(3))
+
+    @qd.kernel
+    def k():
+        for i in x:
+            s = 1.0
+            if qd.static(form == "for-for"):
+                for a in range(100):
+                    for _ in range(a % 3 + 3):
+                        s = s * qd.atomic_mul(x[i], w[i])
+            elif qd.static(form == "while-for"):
+                a = 0
+                while a < 100:
+                    for _ in range(a % 3 + 3):
+                        s = s * qd.atomic_mul(x[i], w[i])
+                    a += 1
+            elif qd.static(form == "for-while"):
+                for a in range(100):
+                    b = a % 3
+                    while b < a % 3 * 2 + 3:
+                        s = s * qd.atomic_mul(x[i], w[i])
+                        b += 1
+            elif qd.static(form == "branch"):
+                for a in range(100):
+                    if a % 3 != 0:
+                        for _ in range(a % 3 + 3):
+                            s = s * qd.atomic_mul(x[i], w[i])
+                    else:
+                        for _ in range(3):
+                            s = s * qd.atomic_mul(x[i], w[i])
+            else:
+                for a in range(10):
+                    for b in range(10):
+                        for _ in range((a * 10 + b) % 3 + 3):
+                            s = s * qd.atomic_mul(x[i], w[i])
+            y[i] = s
+
+    def both():
+        k()
+        k.grad()
+
+    updates = sum(a % 3 + 3 for a in range(100))
+    of_w = updates * (updates - 1) // 2
+    sign = (-1) ** of_w
+    given = {x: 1, w: -1, x.grad: 0, w.grad: 0, y.grad: 1}
+    return Run(both, given=given, expect={y: sign, x.grad: sign * updates, w.grad: -sign * of_w})

@@ -10,8 +10,7 @@ from transforms_kit import kernel_of, wrap
 
 from adstack.autodiff.checkpoint_plan import plan_checkpoints
 from adstack.autodiff.checkpointing.loops import outermost_loops
-from adstack.autodiff.emission.journal import Journal, journal_of
-from adstack.autodiff.emission.rotate import rotate
+from adstack.autodiff.emission.journal import Journal
 from adstack.autodiff.reverse import Checkpoints, reverse
 from adstack.errors import AdstackDataAccessError
 from adstack.ir.structure import Kernel, Op
@@ -102,19 +101,6 @@ def test_a_loop_is_refused_if_a_snapshot_would_hold_all_of_scratch_memory(body: 
 def test_a_loop_that_has_nothing_to_do_with_scratch_memory_is_not_refused() -> None:
     kernel = loop("%next = mul %a, %x", "store @s[], %last")
     assert reverse(kernel, places(kernel), ["s"], checkpoints=Checkpoints(2, 2)).body.ops
-
-
-INNER = "%next = for %j = %0 to %k carry (%u = %a) {\n%s = load @s[]\n%d = mul %u, %s\nstore @s[], %d\nyield %d\n}"
-
-
-def test_a_loop_is_refused_if_the_launch_logs_values_of_loops_inside() -> None:
-    logging, other = loop(INNER), loop(CELL)
-    for kernel in (logging, other):
-        rotate(kernel.body)
-    with pytest.raises(AdstackDataAccessError, match="can't be checkpointed: the launch logs"):
-        plan_checkpoints(logging, places(logging), journal=journal_of(logging))
-    keeps_everything(logging, journal=journal_of(logging))
-    assert reverse(other, places(other), checkpoints=Checkpoints(2, 2), journal=journal_of(other)).body.ops
 
 
 def test_outermost_loops_come_with_the_branches_around_them() -> None:

@@ -1,6 +1,7 @@
 """Snapshots of a checkpointed loop's state: taken at the start of a block, and gone back to.
 
-A snapshot holds the number of the block, the carried values that later trips look at, and local arrays.
+A snapshot holds the number of the block, the carried values that later trips look at, local arrays, and how many
+entries of the logs of the launch come before.
 """
 
 from __future__ import annotations
@@ -107,8 +108,8 @@ class Snapshots:
         for cell, stack in site.cells.items():
             cell.store(self.b, course.names, self.b.get(stack, slot))
         values = [
-            self.b.get(site.carried[k], slot) if k in site.carried else self.b.const(0, arg.dtype)
-            for k, arg in enumerate(site.plan.args)
+            self.b.get(site.carried[k], slot) if k in site.carried else self.b.const(0, dtype)
+            for k, dtype in enumerate(site.plan.state)
         ]
         return self.b.get(site.starts, slot), values
 
