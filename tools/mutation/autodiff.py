@@ -57,6 +57,7 @@ LIKELY: Final = {
     ),
     "*/checkpointing/refusals.py*": ("autodiff/test_checkpoint_state",),
     "*/checkpointing/snapshots.py*": ("autodiff/test_checkpoint", "gradients/test_checkpointed"),
+    "*/checkpointing/slabs.py*": ("autodiff/test_checkpoint_state",),
     "*/checkpointing/cells.py*": ("autodiff/test_checkpoint_state", "gradients/test_checkpointed"),
     "*/checkpointing/blocks.py*": (
         "autodiff/test_checkpoint",

@@ -155,3 +155,71 @@ def logs_of_inner_loops_in_a_small_heap(qd, form):
     sign = (-1) ** of_w
     given = {x: 1, w: -1, x.grad: 0, w.grad: 0, y.grad: 1}
     return Run(both, given=given, expect={y: sign, x.grad: sign * updates, w.grad: -sign * of_w})
+
+
+@case(
+    rules=["sizing.checkpoints"],
+    params={"form": ["ring", "some-trips", "guarded", "serial", "nested"]},
+    options={**SMALL, "ad_snapshot": True},
+)
+def elements_that_change_from_trip_to_trip_in_a_small_heap(qd, form):
+    """Loops that step other elements in other trips, or only in some: all that trips may touch is in a snapshot."""
+    lanes, length = 3, 4
+    x = qd.field(qd.f32, shape=(lanes, length), needs_grad=True)
+    w = qd.field(qd.f32, shape=lanes, needs_grad=True)
+
+    @qd.kernel
+    def k():
+        if qd.static(form == "serial"):
+            i = 0
+            while i < lanes:
+                for t in range(400):
+                    x[i, (t + 1) % length] = x[i, t % length] * w[i]
+                i += 1
+        else:
+            for i in w:
+                for t in range(400):
+                    if qd.static(form == "ring"):
+                        x[i, (t + 1) % length] = x[i, t % length] * w[i]
+                    elif qd.static(form == "some-trips"):
+                        if t % 4 != 3:
+                            x[i, t % length] = x[i, t % length] * w[i]
+                    elif qd.static(form == "guarded"):
+                        j = i + 1
+                        if j < lanes:
+                            x[j, t % length] = x[j, t % length] * w[i]
+                    else:
+                        for _ in range(t % 3):
+                            x[i, t % length] = x[i, t % length] * w[i]
+                        x[i, 0] = x[i, 0] * w[i]
+
+    def both():
+        k()
+        k.grad()
+
+    of_x, of_w, last = steps(form, lanes, length)
+    given = {x: 1, w: -1, x.grad: 1, w.grad: 0}
+    return Run(both, given=given, expect={x: last, x.grad: of_x, w.grad: of_w})
+
+
+def steps(form, lanes, length):
+    """Gradients of x and w, and what x holds in the end, where x starts from 1 and each w is -1."""
+    if form in ("ring", "serial"):  # 400 steps of one number, of which the last four are left; 400 is even
+        return (
+            [[sum((-1) ** (397 + j) for j in range(4)), 0, 0, 0]] * lanes,
+            [-sum((-1) ** n * n for n in (397, 398, 399, 400))] * lanes,
+            [[(-1) ** n for n in (400, 397, 398, 399)]] * lanes,
+        )
+    factors = [[0] * length for _ in range(lanes)]
+    for i in range(lanes):
+        for t in range(400):
+            if form == "some-trips":
+                factors[i][t % length] += t % 4 != 3
+            elif form == "guarded":
+                factors[i][t % length] += i > 0
+            else:
+                factors[i][t % length] += t % 3
+                factors[i][0] += 1
+    signs = [[(-1) ** n for n in row] for row in factors]
+    of_w = [-sum(s * n for s, n in zip(*both, strict=True)) for both in zip(signs, factors, strict=True)]
+    return signs, [*of_w[1:], 0] if form == "guarded" else of_w, signs

@@ -234,7 +234,7 @@ def reading(x: Any, y: Any, z: Any) -> Any:
 
 
 def hopeless(x: Any, y: Any, z: Any) -> Any:
-    """A long loop that overwrites what it needs, in some of its trips."""
+    """A long loop that overwrites what it needs, and what other threads may touch."""
 
     @qd.kernel
     def k(n: qd.i32):
@@ -331,7 +331,7 @@ def levels(arch: Any, limit: int) -> tuple[Array, tuple[str, ...]]:
 
 
 def test_an_error_says_why_a_loop_can_not_run_again_and_what_it_takes() -> None:
-    why = "to run again it needs z as it was, .* a snapshot would be all of z"
+    why = "to run again it needs z as it was, .* to put them back would undo what other threads have stored"
     with pytest.raises(AdstackMemoryError) as caught:
         recorded(1024, hopeless)
     text = str(caught.value)

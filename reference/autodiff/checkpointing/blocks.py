@@ -135,7 +135,8 @@ class Blocks:
         loop = site.plan
         slots, sides = counter(self.b, loop.snapshots), loop.around
         site.starts = self.b.stack(i64, slots, sides)
-        site.cells = {cell: self.b.stack(cell.place.dtype, slots, sides) for cell in loop.cells}
+        for cell in loop.cells:
+            site.cells[cell] = self.b.stack(cell.place.dtype, counter(self.b, loop.snapshots * cell.size), sides)
         site.carried = {k: self.b.stack(loop.state[k], slots, sides) for k in loop.carried}
         for array in loop.used_arrays():
             if array in loop.arrays:

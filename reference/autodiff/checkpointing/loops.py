@@ -26,6 +26,7 @@ from ..saving.plan import Counted, Saved, SavePlan, Sides
 from .cells import Cell, cells_of
 from .refusals import refuse_unrepeatable
 from .schedule import Checkpoints
+from .slabs import Slab
 
 __all__ = ["CheckpointContext", "CheckpointedLoop", "Checkpointing", "outermost_loops", "plan_loops", "run_iteration"]
 
@@ -85,7 +86,7 @@ class CheckpointedLoop:
     carried: tuple[int, ...] = ()
     arrays: tuple[Value, ...] = ()
     frozen: tuple[Value, ...] = ()
-    cells: tuple[Cell, ...] = ()
+    cells: tuple[Cell | Slab, ...] = ()
 
     def all(self) -> Iterator[CheckpointedLoop]:
         """It and all inside it."""
@@ -233,12 +234,12 @@ def _trips_of(op: Op, numbers: Mapping[Value, int]) -> int | None:
     return None if lo is None or hi is None else max(0, hi - lo)
 
 
-def _check(loop: CheckpointedLoop, context: CheckpointContext, *, serial: bool) -> dict[Op, tuple[Cell, ...]]:
+def _check(loop: CheckpointedLoop, context: CheckpointContext, *, serial: bool) -> dict[Op, tuple[Cell | Slab, ...]]:
     """The elements of memory in the state of a loop and those in it; AdstackDataAccessError if it can't run again."""
     if serial:
         refuse_unrepeatable(context.source, loop.op)
     body, replayed, analyses = context.source.body, context.replayed, context.analyses
-    return {one.op: tuple(dict.fromkeys(cells_of(body, one.op, replayed, analyses))) for one in loop.all()}
+    return {one.op: tuple(cells_of(body, one.op, replayed, analyses, one.constant)) for one in loop.all()}
 
 
 def outermost_loops(op: Op) -> Iterator[tuple[Op, list[Region]]]:
@@ -264,7 +265,7 @@ def _used_of(loop: Op, around: Sequence[Region]) -> dict[Region, list[Value]]:
 
 def _with_state(
     loop: CheckpointedLoop,
-    cells: Mapping[Op, tuple[Cell, ...]],
+    cells: Mapping[Op, tuple[Cell | Slab, ...]],
     around: Mapping[Counted, Sides],
     inside: Collection[Value],
     context: CheckpointContext,

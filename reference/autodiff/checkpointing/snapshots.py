@@ -16,6 +16,7 @@ from ..emission.journal import JournalRow
 from ..emission.state import Names, counter
 from .cells import Cell
 from .loops import CheckpointedLoop
+from .slabs import Slab
 
 __all__ = ["Course", "Site", "Snapshots", "mapped"]
 
@@ -41,7 +42,7 @@ class Site:
     carried: dict[int, Value] = field(default_factory=dict)
     arrays: dict[Value, Value] = field(default_factory=dict)
     frozen: dict[Value, Value] = field(default_factory=dict)
-    cells: dict[Cell, Value] = field(default_factory=dict)
+    cells: dict[Cell | Slab, Value] = field(default_factory=dict)
 
 
 @dataclass
@@ -94,7 +95,7 @@ class Snapshots:
         some, none = Region(), Region()
         with self.b.into(some):
             for cell, stack in course.site.cells.items():
-                self.b.put(stack, slot, cell.load(self.b, course.names))
+                cell.save(self.b, course.names, stack, slot)
             self.b.yield_()
         with self.b.into(none):
             self.b.yield_()
@@ -106,7 +107,7 @@ class Snapshots:
         assert site.starts is not None
         self.copy_arrays(site.arrays, course.names, slot, restore=True)
         for cell, stack in site.cells.items():
-            cell.store(self.b, course.names, self.b.get(stack, slot))
+            cell.restore(self.b, course.names, stack, slot)
         values = [
             self.b.get(site.carried[k], slot) if k in site.carried else self.b.const(0, dtype)
             for k, dtype in enumerate(site.plan.state)
