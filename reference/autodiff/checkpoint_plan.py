@@ -216,8 +216,8 @@ def _loop(loop: CheckpointedLoop, task: int) -> LoopPlan:
     inner = [loop.saved[one] for one in loop.saved_in_full]
     state = _sum(
         (1, {i64.size: 1}),
-        *((1, {cell.place.dtype.size: 1}) for cell in loop.cells),
-        *((1, {loop.args[k].dtype.size: 1}) for k in loop.carried),
+        *((1, {cell.place.dtype.size: cell.size}) for cell in loop.cells),
+        *((1, {loop.state[k].size: 1}) for k in loop.carried),
         *map(_array, loop.arrays),
     )
     once = _sum(*map(_array, loop.frozen))

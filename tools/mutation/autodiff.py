@@ -50,11 +50,20 @@ LIKELY: Final = {
     "*/origins.py*": ("autodiff/test_seen", "autodiff/test_needed"),
     "*/needed.py*": ("autodiff/test_needed",),
     "*/checkpointing/schedule.py*": ("autodiff/test_checkpoint_schedule",),
-    "*/checkpointing/loops.py*": ("autodiff/test_checkpoint_state", "autodiff/test_checkpoint_plan"),
+    "*/checkpointing/loops.py*": (
+        "autodiff/test_checkpoint_state",
+        "autodiff/test_checkpoint_plan",
+        "autodiff/test_checkpoint_logs",
+    ),
     "*/checkpointing/refusals.py*": ("autodiff/test_checkpoint_state",),
     "*/checkpointing/snapshots.py*": ("autodiff/test_checkpoint", "gradients/test_checkpointed"),
+    "*/checkpointing/slabs.py*": ("autodiff/test_checkpoint_state",),
     "*/checkpointing/cells.py*": ("autodiff/test_checkpoint_state", "gradients/test_checkpointed"),
-    "*/checkpointing/blocks.py*": ("autodiff/test_checkpoint", "gradients/test_checkpointed"),
+    "*/checkpointing/blocks.py*": (
+        "autodiff/test_checkpoint",
+        "autodiff/test_checkpoint_logs",
+        "gradients/test_checkpointed",
+    ),
     "*/planning/*": ("autodiff/test_reverse_plan", "autodiff/test_reverse"),
     "*": ("autodiff/test_plan", "autodiff/test_backward", "autodiff/test_reverse"),
 }

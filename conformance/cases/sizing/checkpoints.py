@@ -99,3 +99,127 @@ def steps_in_memory_in_a_small_heap(qd, form):
     sign = (-1) ** factors
     given = {x: 1, w: -1, x.grad: 0, w.grad: 0, y.grad: 1}
     return Run(both, given=given, expect={y: sign, x.grad: sign * of_x, w.grad: -sign * factors})
+
+
+@case(
+    rules=["sizing.checkpoints"],
+    params={"form": ["for-for", "while-for", "for-while", "branch", "three"]},
+    options=SMALL,
+)
+def logs_of_inner_loops_in_a_small_heap(qd, form):
+    """Old values of updates in loops inside a loop: a snapshot knows how many entries of the log come before it."""
+    lanes = 3
+    x, w, y = (qd.field(qd.f32, shape=lanes, needs_grad=True) for _ in range(3))
+
+    @qd.kernel
+    def k():
+        for i in x:
+            s = 1.0
+            if qd.static(form == "for-for"):
+                for a in range(100):
+                    for _ in range(a % 3 + 3):
+                        s = s * qd.atomic_mul(x[i], w[i])
+            elif qd.static(form == "while-for"):
+                a = 0
+                while a < 100:
+                    for _ in range(a % 3 + 3):
+                        s = s * qd.atomic_mul(x[i], w[i])
+                    a += 1
+            elif qd.static(form == "for-while"):
+                for a in range(100):
+                    b = a % 3
+                    while b < a % 3 * 2 + 3:
+                        s = s * qd.atomic_mul(x[i], w[i])
+                        b += 1
+            elif qd.static(form == "branch"):
+                for a in range(100):
+                    if a % 3 != 0:
+                        for _ in range(a % 3 + 3):
+                            s = s * qd.atomic_mul(x[i], w[i])
+                    else:
+                        for _ in range(3):
+                            s = s * qd.atomic_mul(x[i], w[i])
+            else:
+                for a in range(10):
+                    for b in range(10):
+                        for _ in range((a * 10 + b) % 3 + 3):
+                            s = s * qd.atomic_mul(x[i], w[i])
+            y[i] = s
+
+    def both():
+        k()
+        k.grad()
+
+    updates = sum(a % 3 + 3 for a in range(100))
+    of_w = updates * (updates - 1) // 2
+    sign = (-1) ** of_w
+    given = {x: 1, w: -1, x.grad: 0, w.grad: 0, y.grad: 1}
+    return Run(both, given=given, expect={y: sign, x.grad: sign * updates, w.grad: -sign * of_w})
+
+
+@case(
+    rules=["sizing.checkpoints"],
+    params={"form": ["ring", "some-trips", "guarded", "serial", "nested"]},
+    options={**SMALL, "ad_snapshot": True},
+)
+def elements_that_change_from_trip_to_trip_in_a_small_heap(qd, form):
+    """Loops that step other elements in other trips, or only in some: all that trips may touch is in a snapshot."""
+    lanes, length = 3, 4
+    x = qd.field(qd.f32, shape=(lanes, length), needs_grad=True)
+    w = qd.field(qd.f32, shape=lanes, needs_grad=True)
+
+    @qd.kernel
+    def k():
+        if qd.static(form == "serial"):
+            i = 0
+            while i < lanes:
+                for t in range(400):
+                    x[i, (t + 1) % length] = x[i, t % length] * w[i]
+                i += 1
+        else:
+            for i in w:
+                for t in range(400):
+                    if qd.static(form == "ring"):
+                        x[i, (t + 1) % length] = x[i, t % length] * w[i]
+                    elif qd.static(form == "some-trips"):
+                        if t % 4 != 3:
+                            x[i, t % length] = x[i, t % length] * w[i]
+                    elif qd.static(form == "guarded"):
+                        j = i + 1
+                        if j < lanes:
+                            x[j, t % length] = x[j, t % length] * w[i]
+                    else:
+                        for _ in range(t % 3):
+                            x[i, t % length] = x[i, t % length] * w[i]
+                        x[i, 0] = x[i, 0] * w[i]
+
+    def both():
+        k()
+        k.grad()
+
+    of_x, of_w, last = steps(form, lanes, length)
+    given = {x: 1, w: -1, x.grad: 1, w.grad: 0}
+    return Run(both, given=given, expect={x: last, x.grad: of_x, w.grad: of_w})
+
+
+def steps(form, lanes, length):
+    """Gradients of x and w, and what x holds in the end, where x starts from 1 and each w is -1."""
+    if form in ("ring", "serial"):  # 400 steps of one number, of which the last four are left; 400 is even
+        return (
+            [[sum((-1) ** (397 + j) for j in range(4)), 0, 0, 0]] * lanes,
+            [-sum((-1) ** n * n for n in (397, 398, 399, 400))] * lanes,
+            [[(-1) ** n for n in (400, 397, 398, 399)]] * lanes,
+        )
+    factors = [[0] * length for _ in range(lanes)]
+    for i in range(lanes):
+        for t in range(400):
+            if form == "some-trips":
+                factors[i][t % length] += t % 4 != 3
+            elif form == "guarded":
+                factors[i][t % length] += i > 0
+            else:
+                factors[i][t % length] += t % 3
+                factors[i][0] += 1
+    signs = [[(-1) ** n for n in row] for row in factors]
+    of_w = [-sum(s * n for s, n in zip(*both, strict=True)) for both in zip(signs, factors, strict=True)]
+    return signs, [*of_w[1:], 0] if form == "guarded" else of_w, signs

@@ -10,12 +10,12 @@ from transforms_kit import kernel_of, wrap
 
 from adstack.autodiff.checkpoint_plan import plan_checkpoints
 from adstack.autodiff.checkpointing.loops import outermost_loops
-from adstack.autodiff.emission.journal import Journal, journal_of
-from adstack.autodiff.emission.rotate import rotate
+from adstack.autodiff.emission.journal import Journal
 from adstack.autodiff.reverse import Checkpoints, reverse
 from adstack.errors import AdstackDataAccessError
 from adstack.ir.structure import Kernel, Op
 from adstack.ir.text.printer import print_ir
+from adstack.transforms.pipeline import lower
 
 HEAD = """kernel @k() {
   place @x : f32[] field
@@ -91,30 +91,83 @@ def test_an_element_of_scratch_memory_is_part_of_the_state() -> None:
     assert "while" in [op.name for op in reverse(kernel, places(kernel), ["s"], checkpoints=Checkpoints(2, 2)).body.ops]
 
 
-@pytest.mark.parametrize(("body", "why"), [(BRANCH, "not every trip touches it"), (MOVING, "from trip to trip")])
-def test_a_loop_is_refused_if_a_snapshot_would_hold_all_of_scratch_memory(body: str, why: str) -> None:
-    kernel = loop(body)
-    with pytest.raises(AdstackDataAccessError, match=why):
-        plan_checkpoints(kernel, places(kernel), ["s", "w"])
-    keeps_everything(kernel, ["s", "w"])
+SOMETIMES = "%b = lt %k, %three\n%next = if %b {\n%s = load @w[%k]\nstore @w[%k], %a\nyield %s\n} else {\nyield %a\n}"
+RING = "%i = mod %k, %three\n%r = load @w[%i]\n%q = mul %a, %r\n%next = sin %q\nstore @w[%i], %next"
+
+
+@pytest.mark.parametrize(
+    ("body", "place", "elements"), [(BRANCH, "s", 1), (MOVING, "w", 8), (SOMETIMES, "w", 8), (RING, "w", 8)]
+)
+def test_all_that_trips_may_touch_is_part_of_the_state(body: str, place: str, elements: int) -> None:
+    text = (
+        LOOP.replace("BODY", body)
+        .replace("AFTER", "")
+        .replace("%0 = const 0", "%three = const 3 : i32\n%0 = const 0", 1)
+    )
+    kernel = kernel_of(wrap(text, HEAD))
+    (plan,) = plan_checkpoints(kernel, places(kernel), [place]).loops
+    assert plan.state == {8: 1, 4: 1 + elements}
+    made = [lower(reverse(kernel, places(kernel), [place], checkpoints=c)) for c in (None, *SCHEMES)]
+    memory = buffers(kernel, [8])
+    whole, *parts = (gradients(program, memory) for program in made)
+    assert parts == [whole] * len(SCHEMES)
+
+
+SCHEMES = [Checkpoints(1, 1), Checkpoints(2, 2), Checkpoints(3, 1)]
+
+LANES = """
+%0 = const 0 : i32
+%n = load @n[]
+parallel_for (%i = %0 to %n) {
+  %one = const 1 : i32
+  %j = add %i, %one
+  %x = load @x[]
+  %last = for %k = %0 to %n carry (%a = %x) {
+    %r = load @t[READ]
+    %next = mul %a, %r
+    store @t[WRITTEN], %next
+    yield %next
+  }
+  store @t[LATER], %last
+  yield
+}
+return
+"""
+ROWS = """kernel @k() {
+  place @x : f32[] field
+  place @n : i32[] field
+  place @t : f32[SHAPE] field"""
+
+
+@pytest.mark.parametrize(
+    ("shape", "read", "written", "later", "why"),
+    [
+        ("7, 8", "%i, %k", "%i, %k", "%i, %0", None),
+        ("7, 8", "%j, %k", "%j, %0", "%j, %0", None),
+        ("7, 8", "%i, %k", "%i, %0", "%j, %0", "undo what other threads"),
+        ("7, 8", "%i, %k", "%j, %k", "%i, %0", "undo what other threads"),
+        ("7, 8", "%k, %0", "%k, %0", "%i, %0", "undo what other threads"),
+        ("7, ?", "%i, %k", "%i, %k", "%i, %0", "not known before the launch"),
+        ("7, 1025", "%i, %k", "%i, %k", "%i, %0", "these are 1025 elements, where 1024 are worth it"),
+    ],
+)
+def test_a_snapshot_holds_no_elements_that_other_threads_store(
+    shape: str, read: str, written: str, later: str, why: str | None
+) -> None:
+    text = LANES.replace("READ", read).replace("WRITTEN", written).replace("LATER", later)
+    kernel = kernel_of(wrap(text, ROWS.replace("SHAPE", shape)))
+    if why is None:
+        (plan,) = plan_checkpoints(kernel, places(kernel), ["t"]).loops
+        assert plan.state[4] >= 8
+    else:
+        with pytest.raises(AdstackDataAccessError, match=f"can't be checkpointed: .*{why}"):
+            plan_checkpoints(kernel, places(kernel), ["t"])
+        keeps_everything(kernel, ["t"])
 
 
 def test_a_loop_that_has_nothing_to_do_with_scratch_memory_is_not_refused() -> None:
     kernel = loop("%next = mul %a, %x", "store @s[], %last")
     assert reverse(kernel, places(kernel), ["s"], checkpoints=Checkpoints(2, 2)).body.ops
-
-
-INNER = "%next = for %j = %0 to %k carry (%u = %a) {\n%s = load @s[]\n%d = mul %u, %s\nstore @s[], %d\nyield %d\n}"
-
-
-def test_a_loop_is_refused_if_the_launch_logs_values_of_loops_inside() -> None:
-    logging, other = loop(INNER), loop(CELL)
-    for kernel in (logging, other):
-        rotate(kernel.body)
-    with pytest.raises(AdstackDataAccessError, match="can't be checkpointed: the launch logs"):
-        plan_checkpoints(logging, places(logging), journal=journal_of(logging))
-    keeps_everything(logging, journal=journal_of(logging))
-    assert reverse(other, places(other), checkpoints=Checkpoints(2, 2), journal=journal_of(other)).body.ops
 
 
 def test_outermost_loops_come_with_the_branches_around_them() -> None:

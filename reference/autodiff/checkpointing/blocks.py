@@ -29,7 +29,7 @@ from ..emission.state import Counters, Names, Stacks, counter, scoped
 from ..emission.sweep import Sweep, on_copies
 from ..emission.trips import trip_count, trips_before
 from ..saving.plan import SavePlan, Sides
-from .loops import CheckpointedLoop
+from .loops import CheckpointedLoop, run_iteration
 from .schedule import emit_stride
 from .snapshots import Course, Site, Snapshots, mapped
 
@@ -89,6 +89,8 @@ class Blocks:
             counts = dict(counters)
             sweep.while_(op, on_copies(self.b, op, names) if loop.counted else names, counts)
             counters[op] = counts[op]
+            if not loop.counted:
+                counters.update((one, counts[one]) for one in loop.entries if one in counts)
         if loop.counted:
             self._count_blocks(sweep, self.sites[op], names, counters)
         elif op.name == "for":
@@ -97,7 +99,7 @@ class Blocks:
     def _count_blocks(self, sweep: Sweep, site: Site, names: Names, counters: Counters) -> None:
         loop = site.plan
         course = self._course(site, names, counters[loop.op] if loop.op.name == "while" else None)
-        args = [Value(v.type) for v in loop.args]
+        args = [Value(dtype) for dtype in loop.state]
         most = [Value(i64) for _ in loop.inner]
         body = Region([Value(i64), *args, *most])
         with self.b.into(body):
@@ -105,10 +107,22 @@ class Blocks:
             results = self._run(sweep, course, (block, self.b.add(block, counter(self.b, 1))), args)
             deeper = [self.b.emit("max", a, b) for a, b in zip(most, results[len(args) :], strict=True)]
             self.b.yield_(*results[: len(args)], *deeper)
-        initial = [*(mapped(names, v) for v in loop.initial), *(counter(self.b) for _ in most)]
+        initial = [*self._initial(loop, names, counters), *(counter(self.b) for _ in most)]
         results = self.b.for_(counter(self.b), course.blocks, initial, body)
         names.update(zip(loop.op.results, results, strict=False))
-        counters.update(zip(loop.inner, results[len(args) :], strict=True))
+        self._count_on(loop, counters, results)
+
+    def _initial(self, loop: CheckpointedLoop, names: Names, counters: Counters) -> list[Value]:
+        """The state of a loop before its first iteration."""
+        carried = [mapped(names, v) for v in loop.initial]
+        return [*carried, *(counters[one] if one in counters else counter(self.b) for one in loop.entries)]
+
+    @staticmethod
+    def _count_on(loop: CheckpointedLoop, counters: Counters, results: Sequence[Value]) -> None:
+        """Enter the counts that come behind the carried values of a loop that has run."""
+        counters.update(zip(loop.inner, results[len(loop.state) :], strict=True))
+        entries = zip(loop.entries, results[len(loop.args) : len(loop.state)], strict=True)
+        counters.update((one, count) for one, count in entries if one in counters)
 
     def open(self, loops: Iterable[CheckpointedLoop], stacks: Stacks) -> None:
         """Make the stacks of the snapshots of the loops in an op; `stacks` are those of what the loops save."""
@@ -121,8 +135,9 @@ class Blocks:
         loop = site.plan
         slots, sides = counter(self.b, loop.snapshots), loop.around
         site.starts = self.b.stack(i64, slots, sides)
-        site.cells = {cell: self.b.stack(cell.place.dtype, slots, sides) for cell in loop.cells}
-        site.carried = {k: self.b.stack(loop.args[k].dtype, slots, sides) for k in loop.carried}
+        for cell in loop.cells:
+            site.cells[cell] = self.b.stack(cell.place.dtype, counter(self.b, loop.snapshots * cell.size), sides)
+        site.carried = {k: self.b.stack(loop.state[k], slots, sides) for k in loop.carried}
         for array in loop.used_arrays():
             if array in loop.arrays:
                 site.arrays[array] = self._array_stack(array, loop.snapshots, sides)
@@ -140,20 +155,21 @@ class Blocks:
         site = self.sites[op]
         loop = site.plan
         inside_another = op.name == "while" and site.trips is None
-        course = self._course(site, names, self._trips_ahead(op, names) if inside_another else site.trips)
+        course = self._course(site, names, self._trips_ahead(op, names, counters) if inside_another else site.trips)
         zero, one = counter(self.b), counter(self.b, 1)
-        values = [mapped(names, v) for v in loop.initial]
+        values = self._initial(loop, names, counters)
         self.snapshots.copy_arrays(site.frozen, names, zero, restore=False)
         self.snapshots.save(course, zero, zero, values)
         counters[op], values = self._advance(course, (zero, course.blocks), one, values)
         results = self._save(course, course.blocks, values)
         self._finish(course, names, results)
-        counters.update(zip(loop.inner, results[len(values) :], strict=True))
+        self._count_on(loop, counters, results)
 
-    def _trips_ahead(self, op: Op, names: Names) -> Value:
+    def _trips_ahead(self, op: Op, names: Names, counters: Counters) -> Value:
         """The trip count of a `while`, counted before it runs."""
         site = self.sites[op]
         counts: Counters = {loop: counter(self.b) for loop in (op, *site.plan.inner)}
+        counts.update((one, counters[one]) for one in site.plan.entries if one in counters)
         self._sweep(site.row, None, replays=False).while_(op, on_copies(self.b, op, names), counts)
         return counts[op]
 
@@ -198,7 +214,8 @@ class Blocks:
         loop = course.site.plan
         end, stored, *rest = args
         counts, adjoints = rest[: len(loop.inner)], rest[len(loop.inner) :]
-        state = {**counters, loop.op: counter(self.b), **dict(zip(loop.inner, counts, strict=True))}
+        state: Counters = {**counters, loop.op: counter(self.b)}
+        state.update(zip(loop.inner, counts, strict=True))
         done = self.b.sub(end, counter(self.b, 1))
         base = self._first_of(course, done)
         span = base, self.b.sub(self._first_of(course, end), base)
@@ -245,23 +262,22 @@ class Blocks:
         return self.b.emit("max", self.b.sub(course.trips, left), counter(self.b))
 
     def _run(self, sweep: Sweep, course: Course, span: tuple[Value, Value], values: Sequence[Value]) -> list[Value]:
-        """Sweep blocks from one up to another; gives carried values, then how often the loops inside ran."""
+        """Sweep blocks from one up to another; gives the state, then how often the loops inside ran."""
         b, loop = self.b, course.site.plan
         lo, hi = (b.add(course.first, b.cast(self._first_of(course, k), course.first.dtype)) for k in span)
         index = Value(lo.type)
-        args = [Value(v.type, v.name) for v in loop.args]
+        args = [Value(dtype) for dtype in loop.state]
         counts = [Value(i64) for _ in loop.inner]
         body = Region([index, *args, *counts])
         local: Names = scoped(course.names)
-        local.update(zip(loop.args, args, strict=True))
+        for value, arg in zip(loop.args, args, strict=False):
+            local[value], arg.name = arg, value.name
         if loop.op.name == "for":
             index.name = loop.source.args[0].name
             local[loop.source.args[0]] = index
-        state = dict(zip(loop.inner, counts, strict=True))
         with b.into(body):
-            done = trips_before(b, lo, index)
-            yielded = sweep.loop_body(loop.source, local, state, done, trips_before(b, course.first, index))
-            b.yield_(*yielded, *(state[inner] for inner in loop.inner))
+            done, iteration = trips_before(b, lo, index), trips_before(b, course.first, index)
+            run_iteration(sweep, loop, local, args, counts, done, iteration)
         return b.for_(lo, hi, [*values, *(counter(b) for _ in counts)], body)
 
     def _save(self, course: Course, end: Value, values: Sequence[Value]) -> list[Value]:

@@ -1,8 +1,7 @@
 """Elements of memory that are part of a loop's state: of scratch places, in which sweeps repeat what the launch stored.
 
-An element can be part of it if all iterations touch it, or none does: its index is the same in all iterations, and no
-branch decides. Otherwise a snapshot would have to hold whatever a thread may touch, and restoring it would undo what
-other threads have stored.
+An element is part of it by itself if all iterations touch it, or none does: its index is the same in all iterations,
+and no branch decides. Otherwise a snapshot holds whatever a thread may touch: slabs.py.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from ...ir.builder import Builder
 from ...ir.structure import Op, Place, Region, Value
 from ...transforms.rewriting.rewrite import clone_op
 from ..emission.state import Names, scoped
+from .slabs import Slab, slab_of
 
 __all__ = ["Cell", "cells_of"]
 
@@ -39,13 +39,18 @@ class Cell:
     indices: tuple[Value, ...]
     ops: tuple[Op, ...]
 
-    def load(self, b: Builder, names: Names) -> Value:
-        """Read it."""
-        return b.load(self.place, self._at(b, names))
+    @property
+    def size(self) -> int:
+        """How many elements it is."""
+        return 1
 
-    def store(self, b: Builder, names: Names, value: Value) -> None:
-        """Write it."""
-        b.store(self.place, self._at(b, names), value)
+    def save(self, b: Builder, names: Names, stack: Value, slot: Value) -> None:
+        """Copy it to a slot of a stack."""
+        b.put(stack, slot, b.load(self.place, self._at(b, names)))
+
+    def restore(self, b: Builder, names: Names, stack: Value, slot: Value) -> None:
+        """Copy it back."""
+        b.store(self.place, self._at(b, names), b.get(stack, slot))
 
     def _at(self, b: Builder, names: Names) -> list[Value]:
         local = scoped(names)
@@ -53,32 +58,49 @@ class Cell:
         return [local.get(v, v) for v in self.indices]
 
 
-def cells_of(source: Region, loop: Op, replayed: Collection[str], analyses: Analyses) -> list[Cell]:
+def cells_of(
+    source: Region, loop: Op, replayed: Collection[str], analyses: Analyses, trips: int | None
+) -> list[Cell | Slab]:
     """The elements of `replayed` places that a loop touches, and that it or what comes later writes.
 
-    AdstackDataAccessError if they can't be told before the loop runs.
+    `trips` is how often the loop runs, if that is a number. AdstackDataAccessError if a snapshot can't hold them.
     """
     body = list(source.walk())
     writes = [op for op in body[body.index(loop) :] if op.name in ("store", "atomic")]
     changed = {op.attrs["place"].name for op in writes} & {*replayed}
-    touching = [op for op in loop.regions[-1].walk() if op.name in _ACCESSES and op.attrs["place"].name in changed]
-    if not touching:
-        return []
-    order = analyses.get(Order, source)
+    touching: dict[str, list[Op]] = {}
+    for op in loop.regions[-1].walk():
+        if op.name in _ACCESSES and op.attrs["place"].name in changed:
+            touching.setdefault(op.attrs["place"].name, []).append(op)
+    cells: list[Cell | Slab] = []
+    for ops in touching.values():
+        order = analyses.get(Order, source)
+        alone = _alone(order, loop, ops)
+        if isinstance(alone, list):
+            cells += alone
+            continue
+        slab = slab_of(order, loop, ops, trips)
+        if isinstance(slab, str):
+            raise _refused(*alone, slab)
+        cells.append(slab)
+    return cells
+
+
+def _alone(order: Order, loop: Op, touching: Sequence[Op]) -> list[Cell | Slab] | tuple[Op, str]:
+    """The elements of one place, each of which all trips touch; if there are others, such an op, and why."""
     inside = {v: op for op in loop.regions[-1].walk() for v in op.results}
-    cells: dict[tuple[str, tuple[_Index, ...]], Cell] = {}
+    cells: dict[tuple[_Index, ...], Cell | Slab] = {}
     always = {op for op in loop.regions[-1].ops if op in touching}
     for op in sorted(touching, key=lambda op: op not in always):
         indices = op.operands[: op.attrs["place"].rank]
-        key = (op.attrs["place"].name, tuple(_form(order, v, inside) for v in indices))
+        key = tuple(_form(order, v, inside) for v in indices)
         if key in cells:
             continue
         ops = _slice(indices, inside, loop)
         if ops is None or op not in always:
-            why = "which element it is changes from trip to trip" if ops is None else "not every trip touches it"
-            raise _refused(op, why)
+            return op, "which element it is changes from trip to trip" if ops is None else "not every trip touches it"
         if op.name == "atomic" and _is_shared(order, op):
-            raise _refused(op, "other threads update the same element")
+            return op, "other threads update the same element"
         cells[key] = Cell(op.attrs["place"], tuple(indices), ops)
     return list(cells.values())
 
@@ -112,13 +134,13 @@ def _is_shared(order: Order, op: Op) -> bool:
     return any(lane not in own for lane in lanes)
 
 
-def _refused(op: Op, why: str) -> AdstackDataAccessError:
+def _refused(op: Op, why: str, more: str) -> AdstackDataAccessError:
     place = op.attrs["place"]
     name = place.label or place.name
     return AdstackDataAccessError(
         f"This loop can't be checkpointed: to run again it needs {name} as it was, "
         f"which it {'reads' if op.name == 'load' else 'writes'} here, and {why}: "
-        f"a snapshot would be all of {name}",
+        f"a snapshot would hold all elements of {name} that trips may touch, and {more}",
         loc=op.loc if op.loc.line else None,
         do="raise the memory limit of adstacks, or carry the value in a local variable of the loop",
     )

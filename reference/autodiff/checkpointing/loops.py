@@ -19,15 +19,16 @@ from ...ir.types import ArrayType, DType, StackType, i64
 from ...transforms.rewriting.options import DEFAULT
 from ...transforms.scalar.dce import dce
 from ..emission.journal import Journal, JournalRow
-from ..emission.state import Names, Stacks, counter, scoped
+from ..emission.state import Counters, Entries, Names, Stacks, counter, scoped
 from ..emission.sweep import Sweep
 from ..emission.trips import trips_before
 from ..saving.plan import Counted, Saved, SavePlan, Sides
 from .cells import Cell, cells_of
-from .refusals import refuse_logged, refuse_unrepeatable
+from .refusals import refuse_unrepeatable
 from .schedule import Checkpoints
+from .slabs import Slab
 
-__all__ = ["CheckpointContext", "CheckpointedLoop", "Checkpointing", "outermost_loops", "plan_loops"]
+__all__ = ["CheckpointContext", "CheckpointedLoop", "Checkpointing", "outermost_loops", "plan_loops", "run_iteration"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,9 @@ class CheckpointedLoop:
         nested: the loops inside it that are checkpointed, too, not those inside them.
         block, snapshots: how many iterations a block has, and how many states are stored at a time.
         around: the branches that it is in.
-        carried: the positions of the carried values that are part of its state.
+        entries: the loops whose entries in the logs of the launch are counted while it runs: those inside it that have
+            logs, and it itself if it is in another one.
+        carried: the positions, in `state`, of what a snapshot holds.
         arrays: the local arrays that are: it reads and writes them.
         frozen: the local arrays that it only reads, and that are written later or are not there when it is reversed.
         cells: the elements of scratch memory that are part of its state.
@@ -78,11 +81,12 @@ class CheckpointedLoop:
     nested: tuple[CheckpointedLoop, ...]
     block: int
     snapshots: int
+    entries: tuple[Entries, ...] = ()
     around: Sides = ()
     carried: tuple[int, ...] = ()
     arrays: tuple[Value, ...] = ()
     frozen: tuple[Value, ...] = ()
-    cells: tuple[Cell, ...] = ()
+    cells: tuple[Cell | Slab, ...] = ()
 
     def all(self) -> Iterator[CheckpointedLoop]:
         """It and all inside it."""
@@ -117,6 +121,11 @@ class CheckpointedLoop:
     def args(self) -> list[Value]:
         """The carried values in an iteration."""
         return self.source.args[1:] if self.op.name == "for" else self.source.args
+
+    @property
+    def state(self) -> list[DType]:
+        """The types of what goes from iteration to iteration: the carried values, then the counts of entries."""
+        return [*(v.dtype for v in self.args), *(i64 for _ in self.entries)]
 
     @property
     def initial(self) -> Sequence[Value]:
@@ -195,9 +204,26 @@ def _planned(
     short = constant is not None and constant <= block and not nested
     if short or not own:
         return None
-    return CheckpointedLoop(
-        op, constant, inner, sides, own, nested, block, context.options.snapshots_of(constant, block)
-    )
+    snapshots = context.options.snapshots_of(constant, block)
+    return CheckpointedLoop(op, constant, inner, sides, own, nested, block, snapshots, _logged(op, context, levels))
+
+
+def _logged(op: Op, context: CheckpointContext, levels: int) -> tuple[Entries, ...]:
+    """The loops whose entries in logs a loop at this level counts: it itself only if it is not the outermost."""
+    if context.journal is None:
+        return ()
+    logs, outermost = context.journal.logs, levels == context.options.levels
+    loops = (one for one in (op, *context.saves.counters_in(op)) if isinstance(one, Op))
+    logging = (loop for loop in loops if any(one in logs for one in _right_inside(loop.regions[-1])))
+    return tuple(Entries(loop) for loop in logging if loop is not op or not outermost)
+
+
+def _right_inside(region: Region) -> Iterator[Op]:
+    """The ops of a region, without those in loops inside it."""
+    for op in region.ops:
+        yield op
+        for side in op.regions if op.name == "if" else ():
+            yield from _right_inside(side)
 
 
 def _trips_of(op: Op, numbers: Mapping[Value, int]) -> int | None:
@@ -208,15 +234,12 @@ def _trips_of(op: Op, numbers: Mapping[Value, int]) -> int | None:
     return None if lo is None or hi is None else max(0, hi - lo)
 
 
-def _check(loop: CheckpointedLoop, context: CheckpointContext, *, serial: bool) -> dict[Op, tuple[Cell, ...]]:
+def _check(loop: CheckpointedLoop, context: CheckpointContext, *, serial: bool) -> dict[Op, tuple[Cell | Slab, ...]]:
     """The elements of memory in the state of a loop and those in it; AdstackDataAccessError if it can't run again."""
     if serial:
         refuse_unrepeatable(context.source, loop.op)
     body, replayed, analyses = context.source.body, context.replayed, context.analyses
-    cells = {one.op: tuple(dict.fromkeys(cells_of(body, one.op, replayed, analyses))) for one in loop.all()}
-    if context.journal is not None:
-        refuse_logged(loop.op, context.journal.logs)
-    return cells
+    return {one.op: tuple(cells_of(body, one.op, replayed, analyses, one.constant)) for one in loop.all()}
 
 
 def outermost_loops(op: Op) -> Iterator[tuple[Op, list[Region]]]:
@@ -242,7 +265,7 @@ def _used_of(loop: Op, around: Sequence[Region]) -> dict[Region, list[Value]]:
 
 def _with_state(
     loop: CheckpointedLoop,
-    cells: Mapping[Op, tuple[Cell, ...]],
+    cells: Mapping[Op, tuple[Cell | Slab, ...]],
     around: Mapping[Counted, Sides],
     inside: Collection[Value],
     context: CheckpointContext,
@@ -275,7 +298,7 @@ def _living(loop: CheckpointedLoop, context: CheckpointContext) -> tuple[tuple[i
     args = trial.regions[0].args[1:]
     dce(scratch, DEFAULT)
     left = set(trial.regions[0].args)
-    carried = tuple(k for k in range(len(loop.args)) if args[k] in left)
+    carried = tuple(k for k in range(len(loop.state)) if args[k] in left)
     handles = {name: {op.operands[0] for op in trial.regions[0].walk() if op.name == name} for name in _ARRAYS}
     scratch.erase()  # its ops use values of the kernel
     return carried, handles["array.load"], handles["array.store"]
@@ -292,22 +315,41 @@ def _trial(loop: CheckpointedLoop, context: CheckpointContext, scratch: Region) 
     }
     row = None if context.journal is None else JournalRow(context.journal, Value(i64))
     sweep = Sweep(b, context.saves, stacks, replayed=context.replayed, row=row)
-    args = [Value(v.type, v.name) for v in loop.args]
+    args = [Value(dtype) for dtype in loop.state]
     counts = [Value(i64) for _ in loop.inner]
     index = Value(loop.source.args[0].type if loop.op.name == "for" else i64)
     first = b.const(0, index.dtype)
     body = Region([index, *args, *counts])
     names: Names = scoped({})
-    names.update(zip(loop.args, args, strict=True))
+    names.update(zip(loop.args, args, strict=False))
     if loop.op.name == "for":
         names[loop.source.args[0]] = index
-    state = dict(zip(loop.inner, counts, strict=True))
     with b.into(body):
-        done = trips_before(b, first, index)
-        yielded = sweep.loop_body(loop.source, names, state, done)
-        b.yield_(*yielded, *(state[one] for one in loop.inner))
-    b.for_(first, first, [*loop.initial, *(counter(b) for _ in counts)], body)
+        run_iteration(sweep, loop, names, args, counts, trips_before(b, first, index))
+    b.for_(first, first, [*loop.initial, *(counter(b) for _ in (*loop.entries, *counts))], body)
     return scratch.ops[-1]
+
+
+def run_iteration(
+    sweep: Sweep,
+    loop: CheckpointedLoop,
+    names: Names,
+    state: Sequence[Value],
+    counts: Sequence[Value],
+    slot: Value,
+    iteration: Value | None = None,
+) -> None:
+    """Sweep one iteration of a loop, in a body whose arguments are its state and the counts of what is inside.
+
+    `slot` is that of what it saves, `iteration` the number of the iteration, if that is another one.
+    """
+    b = sweep.b
+    own = Entries(loop.op)
+    counters: Counters = dict(zip((*loop.entries, *loop.inner), (*state[len(loop.args) :], *counts), strict=True))
+    yielded = sweep.loop_body(loop.source, names, counters, slot, counters.get(own, iteration))
+    if own in counters:
+        counters[own] = b.add(counters[own], counter(b, 1))
+    b.yield_(*yielded, *(counters[one] for one in (*loop.entries, *loop.inner)))
 
 
 def _stored_later(kernel: Kernel, loop: Op, array: Value) -> bool:

@@ -1,13 +1,11 @@
-"""Which loops can't be checkpointed: they can't run again, or not from a snapshot."""
+"""Which loops can't be checkpointed: they can't run again."""
 
 from __future__ import annotations
-
-from collections.abc import Collection
 
 from ...errors import AdstackDataAccessError
 from ...ir.structure import Kernel, Op
 
-__all__ = ["refuse_logged", "refuse_unrepeatable"]
+__all__ = ["refuse_unrepeatable"]
 
 
 def refuse_unrepeatable(kernel: Kernel, loop: Op) -> None:
@@ -23,21 +21,4 @@ def refuse_unrepeatable(kernel: Kernel, loop: Op) -> None:
                 f"which it {'reads' if op.name == 'load' else 'writes'} here, has changed by then",
                 loc=op.loc if op.loc.line else None,
                 do="raise the memory limit of adstacks, or carry the value in a local variable of the loop",
-            )
-
-
-def refuse_logged(loop: Op, logged: Collection[Op]) -> None:
-    """Raise AdstackDataAccessError if loops inside a loop look up what the launch has logged.
-
-    Entries are numbered by all iterations of the loop around the op, from the first: of an outermost loop that is the
-    number of the iteration.
-    """
-    inside = (op for op in loop.regions[-1].walk() if op.name in ("for", "while"))
-    for op in (one for inner in inside for region in inner.regions for one in region.walk()):
-        if op in logged:
-            raise AdstackDataAccessError(
-                "This loop can't be checkpointed: the launch logs this value for each trip of a loop inside, and how "
-                "many entries come before a trip of this one is not part of a snapshot",
-                loc=op.loc if op.loc.line else None,
-                do="raise the memory limit of adstacks, or don't overwrite what the derivative needs",
             )

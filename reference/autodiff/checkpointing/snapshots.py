@@ -1,6 +1,7 @@
 """Snapshots of a checkpointed loop's state: taken at the start of a block, and gone back to.
 
-A snapshot holds the number of the block, the carried values that later trips look at, and local arrays.
+A snapshot holds the number of the block, the carried values that later trips look at, local arrays, and how many
+entries of the logs of the launch come before.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from ..emission.journal import JournalRow
 from ..emission.state import Names, counter
 from .cells import Cell
 from .loops import CheckpointedLoop
+from .slabs import Slab
 
 __all__ = ["Course", "Site", "Snapshots", "mapped"]
 
@@ -40,7 +42,7 @@ class Site:
     carried: dict[int, Value] = field(default_factory=dict)
     arrays: dict[Value, Value] = field(default_factory=dict)
     frozen: dict[Value, Value] = field(default_factory=dict)
-    cells: dict[Cell, Value] = field(default_factory=dict)
+    cells: dict[Cell | Slab, Value] = field(default_factory=dict)
 
 
 @dataclass
@@ -93,7 +95,7 @@ class Snapshots:
         some, none = Region(), Region()
         with self.b.into(some):
             for cell, stack in course.site.cells.items():
-                self.b.put(stack, slot, cell.load(self.b, course.names))
+                cell.save(self.b, course.names, stack, slot)
             self.b.yield_()
         with self.b.into(none):
             self.b.yield_()
@@ -105,10 +107,10 @@ class Snapshots:
         assert site.starts is not None
         self.copy_arrays(site.arrays, course.names, slot, restore=True)
         for cell, stack in site.cells.items():
-            cell.store(self.b, course.names, self.b.get(stack, slot))
+            cell.restore(self.b, course.names, stack, slot)
         values = [
-            self.b.get(site.carried[k], slot) if k in site.carried else self.b.const(0, arg.dtype)
-            for k, arg in enumerate(site.plan.args)
+            self.b.get(site.carried[k], slot) if k in site.carried else self.b.const(0, dtype)
+            for k, dtype in enumerate(site.plan.state)
         ]
         return self.b.get(site.starts, slot), values
 

@@ -5,18 +5,31 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from ...ir.builder import Builder
-from ...ir.structure import Region, Value
+from ...ir.structure import Op, Region, Value
 from ...ir.types import i64
 from ..saving.plan import Counted
 
-__all__ = ["Adjoints", "Counters", "Names", "Stacks", "counter", "scoped"]
+__all__ = ["Adjoints", "Counters", "Entries", "Names", "Stacks", "counter", "scoped"]
 
 Names = MutableMapping[Value, Value]
 """A value of the kernel -> the one that stands for it in the reverse kernel."""
 
-Counters = dict[Counted, Value]
+
+@dataclass(frozen=True)
+class Entries:
+    """Stands for how many entries of its logs come before what a loop runs next.
+
+    That is the number of iterations that it has run since the parallel iteration began. Only where a loop around it
+    starts from a snapshot is it counted beside the slots of the adstacks, which start anew there.
+    """
+
+    loop: Op
+
+
+Counters = dict[Counted | Entries, Value]
 """How many iterations of a loop have been run (forward) or are still to be reversed; how often a side was taken."""
 
 Stacks = dict[tuple[Region, Value], Value]

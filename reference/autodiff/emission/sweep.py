@@ -14,9 +14,9 @@ from ...ir.builder import Builder
 from ...ir.structure import Op, Region, Value
 from ...ir.types import ArrayType, DType, i64
 from ...transforms.rewriting.rewrite import clone_op
-from ..saving.plan import SavePlan
+from ..saving.plan import Counted, SavePlan
 from .journal import JournalRow
-from .state import Counters, Names, Stacks, counter, scoped
+from .state import Counters, Entries, Names, Stacks, counter, scoped
 from .trips import trip_count, trips_before
 
 __all__ = ["Sweep", "SweptLoops", "copy_array", "on_copies"]
@@ -154,7 +154,7 @@ class Sweep:
 
     def _if(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
         condition = names.get(op.operands[0], op.operands[0])
-        inner = self.saves.counters_in(op)
+        inner = self._counted(op, counters)
         extras = [] if index is not None else self._outside_loops(op)
         results = [*op.results, *extras]
         regions = []
@@ -204,7 +204,7 @@ class Sweep:
         lo, hi, *initial = (names.get(v, v) for v in op.operands)
         trips = trip_count(self.b, lo, hi)
         start = counters[op]
-        inner = self.saves.counters_in(op)
+        inner = self._counted(op, counters)
         source = op.regions[0]
         args = [Value(v.type, v.name) for v in source.args]
         counts = [Value(i64) for _ in inner]
@@ -214,7 +214,7 @@ class Sweep:
         state = {**counters, **dict(zip(inner, counts, strict=True))}
         with self.b.into(body):
             done = trips_before(self.b, lo, args[0])
-            yielded = self.loop_body(source, local, state, self.b.add(start, done))
+            yielded = self.loop_body(source, local, state, self.b.add(start, done), self._entry(op, counters, done))
             self.b.yield_(*yielded, *(state[loop] for loop in inner))
         left = self.b.for_(lo, hi, [*initial, *(counters[loop] for loop in inner)], body)
         self._finish(op, names, counters, left, trips)
@@ -223,7 +223,7 @@ class Sweep:
         """A `while`, with its iterations counted; its counter goes on."""
         initial = [names.get(v, v) for v in op.operands]
         start = counters[op]
-        inner = self.saves.counters_in(op)
+        inner = self._counted(op, counters)
         head, source = op.regions
         types = [v.type for v in source.args]
         condition = Region([*(Value(t) for t in types), *(Value(i64) for _ in inner), Value(i64, "trips")])
@@ -237,7 +237,7 @@ class Sweep:
         local.update(zip(source.args, args, strict=False))
         state = {**counters, **dict(zip(inner, counts, strict=True))}
         with self.b.into(body):
-            yielded = self.loop_body(source, local, state, self.b.add(start, done))
+            yielded = self.loop_body(source, local, state, self.b.add(start, done), self._entry(op, counters, done))
             self.b.yield_(*yielded, *(state[loop] for loop in inner), self.b.add(done, counter(self.b, 1)))
         zero = counter(self.b)
         left = self.b.while_([*initial, *(counters[loop] for loop in inner), zero], condition, body)
@@ -245,12 +245,25 @@ class Sweep:
 
     def _finish(self, op: Op, names: Names, counters: Counters, results: list[Value], trips: Value) -> None:
         names.update(zip(op.results, results, strict=False))
-        inner = self.saves.counters_in(op)
+        inner = self._counted(op, counters)
         counters.update(zip(inner, results[len(op.results) :], strict=True))
         planned = self.saves.trips.get(op)
         if planned is not None:
             names[planned] = trips
         counters[op] = self.b.add(counters[op], trips)
+        if Entries(op) in counters:
+            counters[Entries(op)] = self.b.add(counters[Entries(op)], trips)
+
+    def _counted(self, op: Op, counters: Counters) -> list[Counted | Entries]:
+        """What is counted inside an op: adstacks, and the logs that do not start where these do."""
+        inside = self.saves.counters_in(op)
+        logged = [Entries(loop) for loop in inside if isinstance(loop, Op) and Entries(loop) in counters]
+        return [*inside, *logged]
+
+    def _entry(self, op: Op, counters: Counters, done: Value) -> Value | None:
+        """Which entry of its logs an iteration of a loop has, if that is not the slot of what it saves."""
+        before = counters.get(Entries(op))
+        return None if before is None else self.b.add(before, done)
 
 
 def on_copies(b: Builder, op: Op, names: Names) -> Names:

@@ -19,7 +19,9 @@ from collections.abc import Iterable, Iterator
 
 from ...ir.structure import Op, Region, Value
 from ...ir.text.printer import symbol, value_names
+from ..checkpointing.cells import Cell
 from ..checkpointing.loops import CheckpointedLoop
+from ..checkpointing.slabs import Slab
 from ..saving.plan import Counted, Saved
 from .plan import Nest, Parallel, ReversePlan, Serial
 
@@ -87,14 +89,24 @@ class _Printer:
 
     def _checkpointed(self, loop: CheckpointedLoop, indent: str) -> Iterator[str]:
         yield f"{indent}{self._op(loop.op)} has {loop.snapshots} snapshots, blocks of {loop.block}"
-        state = [self._names[loop.args[k]] for k in loop.carried]
+        state = [self._names[loop.args[k]] for k in loop.carried if k < len(loop.args)]
         state += [self._names[array] for array in loop.arrays]
-        state += [f"{symbol(cell.place.name)}[{self._values(cell.indices)}]" for cell in loop.cells]
+        state += [self._memory(cell) for cell in loop.cells]
+        logged = [loop.entries[k - len(loop.args)].loop for k in loop.carried if k >= len(loop.args)]
+        state += [f"entries of {self._op(one)}" for one in logged]
         yield f"{indent}  state: {', '.join(state) or 'none'}"
         if loop.frozen:
             yield f"{indent}  copied once: {self._values(loop.frozen)}"
         for inner in loop.nested:
             yield from self._checkpointed(inner, f"{indent}  ")
+
+    def _memory(self, part: Cell | Slab) -> str:
+        if isinstance(part, Cell):
+            indices = self._values(part.indices)
+        else:
+            fixed = [None if one is None else (self._names[one[0]], one[1]) for one in part.fixed]
+            indices = ", ".join(":" if at is None else f"{at[0]} + {at[1]}" if at[1] else at[0] for at in fixed)
+        return f"{symbol(part.place.name)}[{indices}]"
 
     # ---- values and ops
 
