@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from adstack.runtime.protocol.words import GENERATION, WRITTEN, Recorded
+from adstack.runtime.protocol.words import VERSION, Recorded
 
 from . import launching
 from .entry import Entry
@@ -157,6 +157,6 @@ def memo_of(entry: Entry, first: Any, sizes: Sequence[Recorded] | None) -> Words
     if sizes is None:
         addresses.append(entry.launches)  # which is never what it was
     records = [address_of(one.record()) for one in sizes or ()]
-    addresses += [record + 8 * word for record in records for word in (WRITTEN, GENERATION)]
+    addresses += [record + 8 * VERSION for record in records]
     addresses += [entry.slots + 8 * slot for slot in (*entry.context.params, *entry.context.extents.values())]
     return words_of([[address, _NEVER] for address in addresses])
