@@ -105,12 +105,13 @@ class _FastVersion:
             e.bind(arg, name)
         fast_path.slots = dict(zip(self.slots, names[carried:], strict=True))
         e.fast_path = fast_path
+        outer, e.current = e.current, None
         for k, op in enumerate(body.ops):
             if before is not None and k == self.plan.check:
                 self._check(fast_path, before[:carried])
             if op is not body.terminator:
                 e.op(op)
-        e.fast_path = None
+        e.fast_path, e.current = None, outer
         index = body.args[0]
         step = e.w.let(f"add {e.form(index)} {names[0]}, {e.w.constant(1, index.dtype, 1)}")
         following = [self._following(*slot, name) for slot, name in zip(self.slots, names[carried:], strict=True)]

@@ -60,8 +60,12 @@ def join(e: RegionEmitter, op: Op, update: Update) -> None:
 
 
 def _run(e: RegionEmitter, op: Op) -> list[Op]:
-    """The updates that can be combined together with one: they follow it, with nothing but constants between."""
-    assert e.current is not None
+    """The updates that can be combined together with one: they follow it, with nothing but constants between.
+
+    It stays alone on the fast path of a loop: what follows may have to wait until the path is known to hold.
+    """
+    if e.current is None:
+        return [op]
     ops, run = e.current.ops, list[Op]()
     alike = op.attrs["kind"], op.attrs["place"].dtype
     for other in ops[ops.index(op) :]:

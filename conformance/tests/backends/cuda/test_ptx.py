@@ -22,6 +22,7 @@ from adstack.backends.cuda.runtime import CudaBackend
 from adstack.backends.cuda.toolchain import ptx
 from adstack.conformance.harness import execute
 from adstack.conformance.harness.loading import CASES
+from adstack.errors import AdstackError
 
 BATCHES = 16
 BATCH = 64
@@ -30,12 +31,19 @@ BATCH = 64
 
 @pytest.fixture
 def texts(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
-    """LLVM text -> name, of what is compiled; nothing is run."""
+    """LLVM text -> name, of what is compiled; nothing is run. Whatever compiling raises is the kernel's own error."""
     found: dict[str, str] = {}
+    failures: list[Exception] = []
 
     def compile_(self, program, options):
         local = options.ad_stack_storage == "stack"
-        module = emit_module(program, debug=options.debug, adds=ADDS, host=False, local=local)
+        try:
+            module = emit_module(program, debug=options.debug, adds=ADDS, host=False, local=local)
+        except AdstackError:
+            raise
+        except Exception as error:
+            failures.append(error)
+            raise
         found.setdefault(module.text, program.name)
         return program
 
@@ -49,10 +57,11 @@ def texts(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     monkeypatch.setattr(CudaBackend, "launch_word", lambda self, program: 0)
     monkeypatch.setattr(CudaBackend, "last_scalars", lambda self, program: [])
     monkeypatch.setattr(CudaBackend, "adstacks", lambda self, program: [])
-    monkeypatch.setattr(CudaBackend, "shortcut", lambda self, program, wanted: None)
+    monkeypatch.setattr(CudaBackend, "_entry", lambda self, program: None)
     without_bounds(monkeypatch)
     yield found
     qd.reset()
+    assert failures == []
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))
