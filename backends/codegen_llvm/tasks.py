@@ -13,11 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from adstack.analysis.exclusivity import by_place
 from adstack.analysis.iteration_space import bound_ops, known_extent, stays_in_rows
+from adstack.analysis.manager import Analyses
 from adstack.analysis.reductions import read_only_places
 from adstack.analysis.store_sinking import sinkable_stores
 from adstack.analysis.strides import Strides
-from adstack.analysis.uniformity import varying_values
+from adstack.analysis.uniformity import varying_in_row, varying_values
 from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op, Program, Region, Task
 from adstack.ir.types import DType, i64
@@ -78,6 +80,7 @@ def emit_program(
     framed: Mapping[int, Placement] = MappingProxyType({}),
     in_bounds: Mapping[Op, tuple[int, ...]] = MappingProxyType({}),
     sites: list[Site] | None = None,
+    analyses: Analyses | None = None,
 ) -> Emitted:
     """All tasks of a program in one module.
 
@@ -91,15 +94,18 @@ def emit_program(
         framed: the tasks whose adstacks are in the frame of their function instead of the heap, and where there.
         in_bounds: guarded accesses -> the axes on which they need no guard.
         sites: those of other code for the same program, which are added to.
+        analyses: facts about the program's regions, as far as they are known; it must not change from now on.
     """
     module = Module(target.head)
     context, known = Context.of(program), [] if sites is None else sites
-    out = Emitted("", context, known, lanes=list(lanes), rows={} if framed else table(program))
+    rows = {} if framed else table(program)
+    out = Emitted("", context, known, list(lanes), rows=rows)
+    analyses = Analyses() if analyses is None else analyses
     section = 0
     for number, task in enumerate(program.tasks):
         symbol = f"task{number}"
         out.symbols.append(symbol)
-        emitter = _TaskEmitter(module, out, task, symbol, debug, target)
+        emitter = _TaskEmitter(module, out, task, symbol, debug, target, analyses)
         emitter.words, emitter.framed, emitter.in_bounds = out.rows.get(number), framed.get(number), in_bounds
         if task.kind == "parallel":
             emitter.parallel(out.lanes[number], 2 * section + 1, masked=number < len(masked) and masked[number])
@@ -123,10 +129,17 @@ class _TaskEmitter:
     """Emits the functions of one task."""
 
     def __init__(
-        self, module: Module, out: Emitted, task: Task, symbol: str, debug: bool, target: Target = HOST
+        self,
+        module: Module,
+        out: Emitted,
+        task: Task,
+        symbol: str,
+        debug: bool,
+        target: Target = HOST,
+        analyses: Analyses | None = None,
     ) -> None:
         self.module, self.out, self.task, self.symbol, self.debug = module, out, task, symbol, debug
-        self.target = target
+        self.target, self.analyses = target, Analyses() if analyses is None else analyses
         self.words: Words | None = None
         self.framed: Placement | None = None
         self.in_bounds: Mapping[Op, tuple[int, ...]] = {}
@@ -156,13 +169,14 @@ class _TaskEmitter:
         for op in header:
             e.op(op)
         box = Box(e, loop)
-        reductions = Reductions(Region() if self.debug else loop.regions[0])
+        touching = self.analyses.get(by_place, loop.regions[0])
+        reductions = Reductions({} if self.debug else touching)
         reductions.prepare(e, loop.regions[0])
-        e.exclusive = exclusive_atomics(e, loop.regions[0])
+        e.exclusive = exclusive_atomics(e, loop.regions[0], self.analyses)
         if "%apart" in e.exclusive.values():
             word = _slot(e.w, self.out.context.size, "i64")
             e.w.do(f"%apart = icmp ne i64 {word}, 0")
-        in_rows = stays_in_rows(loop, header, lanes)
+        in_rows = stays_in_rows(loop, header, lanes, self.analyses)
         masked = masked and lanes > 1 and (in_rows or (len(box.extent) == 1 and not reductions.apart))
         start, stop, step = self.target.span(e.w, box.total)
         if lanes > 1:
@@ -210,7 +224,7 @@ class _TaskEmitter:
         stop = "%end" if in_rows else box.last_vector(lanes)
         if reductions.apart:
             stop = e.w.let(f"select i1 {reductions.apart}, i64 {stop}, i64 %begin")
-        e.lanes, e.varying = lanes, varying_values(body, body.args[-1:] if in_rows else None)
+        e.lanes, e.varying = lanes, self.analyses.get(varying_in_row if in_rows else varying_values, body)
         e.strides = Strides(box.loop, e.varying)
         reductions.open(e)
         if in_rows:
@@ -296,9 +310,9 @@ class _TaskEmitter:
         e.task = TaskFrame(self.task.name, self.debug, parallel, pointers, extents, self.out.sites, section)
         e.target, e.task.array_limit, e.task.in_bounds = self.target, self.target.array_bytes, self.in_bounds
         if self.target.invariant_loads and parallel:
-            e.task.read_only = frozenset(read_only_places(self.task.body))
+            e.task.read_only = frozenset(self.analyses.get(read_only_places, self.task.body))
         if self.target.loop_versions and parallel and not self.debug:
-            e.sunk = sinkable_stores(self.task.body.ops[-2].regions[0])
+            e.sunk = self.analyses.get(sinkable_stores, self.task.body.ops[-2].regions[0])
         for name, slot in context.own.items():
             if name in ("parallel", "sized", "poll", "stop", "unfit"):
                 continue

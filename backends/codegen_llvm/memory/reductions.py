@@ -6,7 +6,9 @@ hands in may overlap others: that is compared when the task runs, and where they
 
 from __future__ import annotations
 
-from adstack.analysis.exclusivity import by_place, may_overlap
+from collections.abc import Mapping, Sequence
+
+from adstack.analysis.exclusivity import may_overlap
 from adstack.ir.structure import Op, Place, Region, Value
 
 from ..function.region import RegionEmitter
@@ -85,13 +87,16 @@ class _Slot:
 class Reductions:
     """The reductions of a loop body.
 
+    Args:
+        touching: per place, the ops of the body that touch its memory.
+
     Attributes:
         ops: the atomics.
         apart: an i1 that says whether nothing overlaps what they update; "" if that is certain.
     """
 
-    def __init__(self, body: Region) -> None:
-        self._touching = by_place(body)
+    def __init__(self, touching: Mapping[str, Sequence[Op]]) -> None:
+        self._touching = touching
         self.ops = [op for ops in self._touching.values() for op in ops if op.attrs.get("sums") == "uniform"]
         self._addresses: dict[Op, str] = {}
         self.apart = ""
