@@ -117,7 +117,7 @@ def emit_program(
 
 
 def emit_counts(program: Program, tasks: Sequence[int]) -> str:
-    """Just the functions that count the iterations of these tasks, for the host; nothing is checked in them."""
+    """The functions alone that count the iterations of these tasks, for the host; nothing is checked in them."""
     module = Module()
     out = Emitted("", Context.of(program))
     for number in tasks:
@@ -189,7 +189,7 @@ class _TaskEmitter:
         self._close(e, self.target.parallel(self.symbol))
 
     def _rows(self, e: RegionEmitter, lanes: int, *, parallel: bool) -> Rows | None:
-        """Where the adstacks of the thread are."""
+        """The rows of the adstack heap, or of the frame, that the thread uses; None if there are none."""
         if self.framed is not None:
             heap = heap_of(self.task)
             assert heap is not None
@@ -297,7 +297,7 @@ class _TaskEmitter:
     # ---- the function around
 
     def _open(self, *, parallel: bool, section: int) -> RegionEmitter:
-        """A fresh function whose entry block has read the context."""
+        """Begin a function, whose entry block reads the context."""
         w = Writer()
         e = RegionEmitter(self.module, w, 1, set())
         e.stack_groups = counted_stacks(self.task.body, heap_of(self.task))
@@ -330,7 +330,7 @@ class _TaskEmitter:
 
 
 def _finish(e: RegionEmitter) -> None:
-    """Where a task ends, in full or interrupted."""
+    """Emit the end of a task, where it also goes when it is interrupted."""
     e.jump("finish")
     e.enter("finish")
     thread_heap.release(e)
@@ -343,6 +343,6 @@ def _slot(w: Writer, slot: int, ty: str) -> str:
 
 
 def _parameter(e: RegionEmitter, dtype: DType, slot: int) -> str:
-    """A scalar argument: it stands in the first bytes of its slot."""
+    """Load a scalar argument from the first bytes of its slot."""
     name = _slot(e.w, slot, access.memory_type(dtype))
     return access.from_memory(e, name, dtype, 1)

@@ -65,7 +65,7 @@ class _Slot:
         e.enter(after)
 
     def close(self, e: RegionEmitter) -> None:
-        """One update with everything, unless it would change nothing: the loop may not touch the element at all."""
+        """Apply the combined value by one update, unless that is neutral: the loop may not have touched the element."""
         total = reduced(e, self.kind, self.dtype, self._load(e))
         total, speaks = e.target.gathered(e, self.kind, self.dtype, total)
         ty, word = scalar_type(self.dtype), f"i{self.dtype.bits}"
@@ -118,11 +118,11 @@ class Reductions:
                     self.apart = e.w.let(f"and i1 {self.apart}, {is_apart}") if self.apart else is_apart
 
     def open(self, e: RegionEmitter) -> None:
-        """Begin a loop."""
+        """In front of a loop: start the partial results."""
         e.reductions = {op: _Slot(e, op, self._addresses[op], self.apart) for op in self.ops}
 
     def close(self, e: RegionEmitter) -> None:
-        """End a loop."""
+        """Behind the loop: apply the partial results."""
         for slot in e.reductions.values():
             slot.close(e)
         e.reductions = {}
