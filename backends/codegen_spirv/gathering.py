@@ -46,7 +46,7 @@ TOGETHER = {
 
 
 class Gathered:
-    """One such update: what a thread has so far, and whether it has anything."""
+    """The partial result of one such update: a variable for its value, and one that tells whether there is any."""
 
     def __init__(self, e: RegionEmitter, op: Op) -> None:
         c, m = e.c, e.m
@@ -65,7 +65,7 @@ class Gathered:
         c.do(Spv.Store, self.any, c.const(True, u1).id)
 
     def close(self, e: RegionEmitter) -> None:
-        """Update memory, if there was any value: the element need not be there otherwise."""
+        """Apply the combined value, if there is any; if there is none, the element may be out of bounds."""
         c, place = e.c, self.place
         total, there = c.let(Spv.Load, place.dtype, self.total), c.let(Spv.Load, u1, self.any)
         if e.m.traits.subgroups and (self.kind, place.dtype.name) in TOGETHER:
@@ -78,7 +78,7 @@ class Gathered:
 
 
 def _together(kind: str, mine: Num, there: Num) -> tuple[Num, Num]:
-    """What the threads of a subgroup have together; and whether it is this one that is to update memory."""
+    """Combine the values of a subgroup; the result, and whether this is the thread that updates memory."""
     c, dtype = mine.c, mine.dtype
     for what in ("", "Vote", "Arithmetic"):
         c.m.need(Capability[f"GroupNonUniform{what}"])
@@ -103,7 +103,9 @@ def gather(e: RegionEmitter, body: Region) -> Sequence[Gathered]:
         if "place" in op.attrs and op.name != "shape":
             touched.setdefault(op.attrs["place"], []).append(op)
     if sum(place.kind == "ndarray" for place in touched) > 1:
-        touched = {place: ops for place, ops in touched.items() if place.kind != "ndarray"}  # may be one memory
+        touched = {
+            place: ops for place, ops in touched.items() if place.kind != "ndarray"
+        }  # two array arguments may be one memory
     gathered = []
     for place, ops in touched.items():
         if all(_gathers(op, place, ops[0], inside, inner) for op in ops):
