@@ -89,22 +89,18 @@ def emit_program(
         lanes: iterations side by side, per task.
         debug: whether checks are emitted.
         target: the machine.
-        masked: per task, whether the last iterations, too few for all lanes, run under a mask rather than one by one:
-            half the code, where the target has masks and the loop has one axis.
+        masked: per task, whether the last iterations, too few for all lanes, run under a mask rather than one by one.
         framed: the tasks whose adstacks are in the frame of their function instead of the heap, and where there.
         in_bounds: guarded accesses -> the axes on which they need no guard.
         sites: those of other code for the same program, which are added to.
         analyses: facts about the program's regions, as far as they are known; it must not change from now on.
     """
     module = Module(target.head)
-    context, known = Context.of(program), [] if sites is None else sites
-    rows = {} if framed else table(program)
-    out = Emitted("", context, known, list(lanes), rows=rows)
-    analyses = Analyses() if analyses is None else analyses
+    context, known, rows = Context.of(program), [] if sites is None else sites, {} if framed else table(program)
+    symbols, analyses = [f"task{number}" for number in range(len(program.tasks))], analyses or Analyses()
+    out = Emitted("", context, known, list(lanes), symbols, rows)
     section = 0
-    for number, task in enumerate(program.tasks):
-        symbol = f"task{number}"
-        out.symbols.append(symbol)
+    for number, (task, symbol) in enumerate(zip(program.tasks, symbols, strict=True)):
         emitter = _TaskEmitter(module, out, task, symbol, debug, target, analyses)
         emitter.words, emitter.framed, emitter.in_bounds = out.rows.get(number), framed.get(number), in_bounds
         if task.kind == "parallel":

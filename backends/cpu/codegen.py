@@ -61,11 +61,8 @@ def emit_module(
     analyses = Analyses()
     chosen = [lanes_of(task, lanes, vector_bytes, analyses, debug=debug) for task in program.tasks]
     masked = [vector_bytes >= _MASKS_FROM and is_heavy(task) for task in program.tasks]
-    if narrow:
-        chosen = [1 if heap_of(task) else width for task, width in zip(program.tasks, chosen, strict=True)]
-    frames: dict[int, Placement] = {}
-    if framed:
-        chosen, frames = stack_frames(program, chosen)
+    chosen = [1 if narrow and heap_of(task) else width for task, width in zip(program.tasks, chosen, strict=True)]
+    chosen, frames = stack_frames(program, chosen) if framed else (chosen, dict[int, Placement]())
     emitted = emit_program(
         program,
         chosen,
@@ -76,8 +73,7 @@ def emit_module(
         sites=sites,
         analyses=analyses,
     )
-    if not debug:
-        emitted.text += _share_text(program, emitted, analyses)
+    emitted.text += "" if debug else _share_text(program, emitted, analyses)
     return Module(emitted, emitted.text + entry_text(program, emitted, assumed, analyses, debug=debug))
 
 
