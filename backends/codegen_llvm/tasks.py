@@ -13,11 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from adstack.analysis.exclusivity import by_place
 from adstack.analysis.iteration_space import bound_ops, known_extent, stays_in_rows
+from adstack.analysis.manager import Analyses
 from adstack.analysis.reductions import read_only_places
 from adstack.analysis.store_sinking import sinkable_stores
 from adstack.analysis.strides import Strides
-from adstack.analysis.uniformity import varying_values
+from adstack.analysis.uniformity import varying_in_row, varying_values
 from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op, Program, Region, Task
 from adstack.ir.types import DType, i64
@@ -78,6 +80,7 @@ def emit_program(
     framed: Mapping[int, Placement] = MappingProxyType({}),
     in_bounds: Mapping[Op, tuple[int, ...]] = MappingProxyType({}),
     sites: list[Site] | None = None,
+    analyses: Analyses | None = None,
 ) -> Emitted:
     """All tasks of a program in one module.
 
@@ -86,20 +89,19 @@ def emit_program(
         lanes: iterations side by side, per task.
         debug: whether checks are emitted.
         target: the machine.
-        masked: per task, whether the last iterations, too few for all lanes, run under a mask rather than one by one:
-            half the code, where the target has masks and the loop has one axis.
+        masked: per task, whether the last iterations, too few for all lanes, run under a mask rather than one by one.
         framed: the tasks whose adstacks are in the frame of their function instead of the heap, and where there.
         in_bounds: guarded accesses -> the axes on which they need no guard.
         sites: those of other code for the same program, which are added to.
+        analyses: facts about the program's regions, as far as they are known; it must not change from now on.
     """
     module = Module(target.head)
-    context, known = Context.of(program), [] if sites is None else sites
-    out = Emitted("", context, known, lanes=list(lanes), rows={} if framed else table(program))
+    context, known, rows = Context.of(program), [] if sites is None else sites, {} if framed else table(program)
+    symbols, analyses = [f"task{number}" for number in range(len(program.tasks))], analyses or Analyses()
+    out = Emitted("", context, known, list(lanes), symbols, rows)
     section = 0
-    for number, task in enumerate(program.tasks):
-        symbol = f"task{number}"
-        out.symbols.append(symbol)
-        emitter = _TaskEmitter(module, out, task, symbol, debug, target)
+    for number, (task, symbol) in enumerate(zip(program.tasks, symbols, strict=True)):
+        emitter = _TaskEmitter(module, out, task, symbol, debug, target, analyses)
         emitter.words, emitter.framed, emitter.in_bounds = out.rows.get(number), framed.get(number), in_bounds
         if task.kind == "parallel":
             emitter.parallel(out.lanes[number], 2 * section + 1, masked=number < len(masked) and masked[number])
@@ -111,7 +113,7 @@ def emit_program(
 
 
 def emit_counts(program: Program, tasks: Sequence[int]) -> str:
-    """Just the functions that count the iterations of these tasks, for the host; nothing is checked in them."""
+    """The functions alone that count the iterations of these tasks, for the host; nothing is checked in them."""
     module = Module()
     out = Emitted("", Context.of(program))
     for number in tasks:
@@ -123,10 +125,17 @@ class _TaskEmitter:
     """Emits the functions of one task."""
 
     def __init__(
-        self, module: Module, out: Emitted, task: Task, symbol: str, debug: bool, target: Target = HOST
+        self,
+        module: Module,
+        out: Emitted,
+        task: Task,
+        symbol: str,
+        debug: bool,
+        target: Target = HOST,
+        analyses: Analyses | None = None,
     ) -> None:
         self.module, self.out, self.task, self.symbol, self.debug = module, out, task, symbol, debug
-        self.target = target
+        self.target, self.analyses = target, Analyses() if analyses is None else analyses
         self.words: Words | None = None
         self.framed: Placement | None = None
         self.in_bounds: Mapping[Op, tuple[int, ...]] = {}
@@ -156,13 +165,14 @@ class _TaskEmitter:
         for op in header:
             e.op(op)
         box = Box(e, loop)
-        reductions = Reductions(Region() if self.debug else loop.regions[0])
+        touching = self.analyses.get(by_place, loop.regions[0])
+        reductions = Reductions({} if self.debug else touching)
         reductions.prepare(e, loop.regions[0])
-        e.exclusive = exclusive_atomics(e, loop.regions[0])
+        e.exclusive = exclusive_atomics(e, loop.regions[0], self.analyses)
         if "%apart" in e.exclusive.values():
             word = _slot(e.w, self.out.context.size, "i64")
             e.w.do(f"%apart = icmp ne i64 {word}, 0")
-        in_rows = stays_in_rows(loop, header, lanes)
+        in_rows = stays_in_rows(loop, header, lanes, self.analyses)
         masked = masked and lanes > 1 and (in_rows or (len(box.extent) == 1 and not reductions.apart))
         start, stop, step = self.target.span(e.w, box.total)
         if lanes > 1:
@@ -175,7 +185,7 @@ class _TaskEmitter:
         self._close(e, self.target.parallel(self.symbol))
 
     def _rows(self, e: RegionEmitter, lanes: int, *, parallel: bool) -> Rows | None:
-        """Where the adstacks of the thread are."""
+        """The rows of the adstack heap, or of the frame, that the thread uses; None if there are none."""
         if self.framed is not None:
             heap = heap_of(self.task)
             assert heap is not None
@@ -210,7 +220,7 @@ class _TaskEmitter:
         stop = "%end" if in_rows else box.last_vector(lanes)
         if reductions.apart:
             stop = e.w.let(f"select i1 {reductions.apart}, i64 {stop}, i64 %begin")
-        e.lanes, e.varying = lanes, varying_values(body, body.args[-1:] if in_rows else None)
+        e.lanes, e.varying = lanes, self.analyses.get(varying_in_row if in_rows else varying_values, body)
         e.strides = Strides(box.loop, e.varying)
         reductions.open(e)
         if in_rows:
@@ -283,7 +293,7 @@ class _TaskEmitter:
     # ---- the function around
 
     def _open(self, *, parallel: bool, section: int) -> RegionEmitter:
-        """A fresh function whose entry block has read the context."""
+        """Begin a function, whose entry block reads the context."""
         w = Writer()
         e = RegionEmitter(self.module, w, 1, set())
         e.stack_groups = counted_stacks(self.task.body, heap_of(self.task))
@@ -296,9 +306,9 @@ class _TaskEmitter:
         e.task = TaskFrame(self.task.name, self.debug, parallel, pointers, extents, self.out.sites, section)
         e.target, e.task.array_limit, e.task.in_bounds = self.target, self.target.array_bytes, self.in_bounds
         if self.target.invariant_loads and parallel:
-            e.task.read_only = frozenset(read_only_places(self.task.body))
+            e.task.read_only = frozenset(self.analyses.get(read_only_places, self.task.body))
         if self.target.loop_versions and parallel and not self.debug:
-            e.sunk = sinkable_stores(self.task.body.ops[-2].regions[0])
+            e.sunk = self.analyses.get(sinkable_stores, self.task.body.ops[-2].regions[0])
         for name, slot in context.own.items():
             if name in ("parallel", "sized", "poll", "stop", "unfit"):
                 continue
@@ -316,7 +326,7 @@ class _TaskEmitter:
 
 
 def _finish(e: RegionEmitter) -> None:
-    """Where a task ends, in full or interrupted."""
+    """Emit the end of a task, where it also goes when it is interrupted."""
     e.jump("finish")
     e.enter("finish")
     thread_heap.release(e)
@@ -329,6 +339,6 @@ def _slot(w: Writer, slot: int, ty: str) -> str:
 
 
 def _parameter(e: RegionEmitter, dtype: DType, slot: int) -> str:
-    """A scalar argument: it stands in the first bytes of its slot."""
+    """Load a scalar argument from the first bytes of its slot."""
     name = _slot(e.w, slot, access.memory_type(dtype))
     return access.from_memory(e, name, dtype, 1)

@@ -21,7 +21,7 @@ from .region import RegionEmitter, handles
 __all__ = ["LARGE", "update"]
 
 LARGE = 2.0**-100
-"""From here on an f32 is added exactly by memory that flushes subnormal numbers."""
+"""The least magnitude of an f32 that memory which flushes subnormal numbers adds exactly."""
 
 _NATIVE = {
     "add": (Spv.AtomicIAdd, Spv.AtomicIAdd),
@@ -110,7 +110,7 @@ def _has_atomics(e: RegionEmitter, dtype: DType) -> bool:
 
 
 def _exchanged(e: RegionEmitter, kind: str, address: Address, dtype: DType, values: tuple[Num, ...]) -> Num:
-    """By compare-and-exchange on the bits, again while other threads interfere; a narrow element in its word."""
+    """Update by a compare-and-exchange loop on the bits; a narrow element is part of its word."""
     c = e.c
     word = u64 if dtype.bits == 64 else u32
     if dtype.bits == 64:

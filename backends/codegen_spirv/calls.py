@@ -26,7 +26,7 @@ def _call(e: RegionEmitter, op: Op) -> None:
 
 
 def _applied(c: Code, function: Function, callee: int, args: Sequence[Num]) -> list[Num]:
-    """What a call of a function gives."""
+    """Emit a call of a function; its results."""
     operands, returns = [x.id for x in args], function.returns
     if len(returns) == 1:
         return [c.let(Spv.FunctionCall, returns[0], callee, *operands)]
@@ -48,7 +48,7 @@ def _function(m: Module, function: Function) -> int:
 
 
 def _body(m: Module, function: Function) -> Region:
-    """What a function does: if the library has a variant for devices like this one, that."""
+    """The body of a function: of the library's variant for such devices, if there is one."""
     if not function.builtin or m.traits.fma32 or m.traits.fma32_normal:
         return function.body
     name, _, dtype = function.name.partition(".")

@@ -23,9 +23,9 @@ from .region import RegionEmitter, handles
 __all__ = ["DEVICE", "RELAXED", "check_bounds", "check_local_bounds", "check_trap", "outside", "refuse", "report"]
 
 DEVICE = 1
-"""The scope of an atomic: all threads of the device."""
+"""The scope of atomics: all threads of the device."""
 RELAXED = 0
-"""No other memory is ordered by it."""
+"""The memory semantics of atomics: relaxed, they order no other memory."""
 
 
 def check_bounds(e: RegionEmitter, op: Op, place: Place, indices: Sequence[Value]) -> None:
@@ -48,7 +48,7 @@ def check_local_bounds(e: RegionEmitter, op: Op) -> None:
 
 
 def outside(e: RegionEmitter, indices: Sequence[Value], extents: Sequence[Num]) -> Num:
-    """Whether some index is no index; a negative one is a huge unsigned number."""
+    """Whether some index is out of bounds; compared as unsigned, negative ones are huge."""
     bad: Num | None = None
     for index, extent in zip(indices, extents, strict=True):
         over = e.index(index).signed(u64) >= extent.signed(u64)
@@ -58,7 +58,7 @@ def outside(e: RegionEmitter, indices: Sequence[Value], extents: Sequence[Num]) 
 
 
 def check_trap(e: RegionEmitter, op: Op) -> None:
-    """In debug mode, the operands are none for which the op is an error."""
+    """In debug mode, check that the op is defined for its operands."""
     trap = op.opdef.trap
     if trap is None or e.task is None or not e.task.debug:
         return

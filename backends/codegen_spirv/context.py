@@ -1,4 +1,4 @@
-"""What a task is handed when it runs: words of 64 bits, and behind them what lives in one launch."""
+"""The context of a launch: words of 64 bits, and behind them the places that live for one launch."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def _for(e: RegionEmitter, op: Op) -> None:
     (body,) = op.regions
     low, high, *start = e.all(op.operands)
     hoisted = hoist_checks(e, op, low, high)
-    # few iterations are counted in 32 bits: to carry 64 from one to the next costs twice as much
+    # 32 bits, where they suffice: to carry 64 from iteration to iteration costs twice as much
     few = low.dtype is i64 and e.few.issuperset(op.operands[:2])
     first, end = (e.c.const(0, u32), (low < high).choose(high - low, 0).resize(u32)) if few else (low, high)
 

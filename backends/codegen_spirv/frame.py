@@ -16,7 +16,7 @@ __all__ = ["TaskFrame"]
 
 @dataclass
 class TaskFrame:
-    """Of one task.
+    """What the code of one task needs to know of it.
 
     Attributes:
         name: of the task.

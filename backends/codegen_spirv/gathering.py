@@ -26,7 +26,7 @@ __all__ = ["Gathered", "alone", "gather"]
 
 
 class Gathered:
-    """One such update: what a thread has so far, and whether it has anything."""
+    """The partial result of one such update: a variable for its value, and one that tells whether there is any."""
 
     def __init__(self, e: RegionEmitter, op: Op) -> None:
         c, m = e.c, e.m
@@ -45,7 +45,7 @@ class Gathered:
         c.do(Spv.Store, self.any, c.const(True, u1).id)
 
     def close(self, e: RegionEmitter) -> None:
-        """Update memory, if there was any value: the element need not be there otherwise."""
+        """Apply the combined value, if there is any; if there is none, the element may be out of bounds."""
         c, place = e.c, self.place
         total, there = c.let(Spv.Load, place.dtype, self.total), c.let(Spv.Load, u1, self.any)
         if e.m.traits.subgroups and (self.kind, place.dtype.name) in TOGETHER:

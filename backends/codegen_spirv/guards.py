@@ -18,7 +18,7 @@ __all__ = ["guarded", "is_inside", "when_inside"]
 
 
 def guarded(e: RegionEmitter, op: Op, access: Callable[[], Num]) -> Num:
-    """What an access reads; 0 where it is outside."""
+    """Emit an access under its guard; what it reads, or 0 if it is out of bounds."""
     if "guarded" not in op.attrs:
         return access()
     bad = _outside(e, op)
@@ -32,7 +32,7 @@ def guarded(e: RegionEmitter, op: Op, access: Callable[[], Num]) -> Num:
 
 
 def when_inside(e: RegionEmitter, op: Op, act: Callable[[], object]) -> None:
-    """Act where an access is inside."""
+    """Run `act` if an access is in bounds."""
     if "guarded" not in op.attrs:
         act()
         return
@@ -55,7 +55,7 @@ def is_inside(e: RegionEmitter, op: Op) -> Num:
 
 
 def _outside(e: RegionEmitter, op: Op) -> Num:
-    """Whether some index that is guarded is none."""
+    """Whether some guarded index is out of bounds."""
     indices, extents = _indices(op), _extents(e, op)
     bad = [_over(e, indices[axis], extents[axis], _known(op, axis)) for axis in op.attrs["guarded"]]
     return functools.reduce(operator.or_, bad)

@@ -22,11 +22,11 @@ __all__ = ["HEAP", "PRINT", "RECORD", "WORDS", "Address", "ByAddress", "ByBindin
 WORDS: Final = "words"
 """The buffer with what a launch hands over, and what lives in it."""
 RECORD: Final = "record"
-"""With reports of failed checks and of stacks that are too small."""
+"""The buffer with reports of failed checks and of stacks that are too small."""
 PRINT: Final = "print"
-"""With what is printed."""
+"""The buffer with what is printed."""
 HEAP: Final = "heap"
-"""With the adstacks."""
+"""The buffer with the adstacks."""
 _ALIGNED: Final = 2
 
 
@@ -42,11 +42,11 @@ class Space(Protocol):
         """A pointer to an element, so many bytes in, of a type that memory holds."""
 
     def access(self, dtype: DType) -> tuple[int, ...]:
-        """What a load or a store says about it."""
+        """The memory operands of a load or a store."""
 
 
 class Address:
-    """Where something begins. Its elements are reached by the function that its number stands in.
+    """A byte of memory, in the function that its number is a value of.
 
     Attributes:
         number: the address, or the bytes from where the buffer begins.
@@ -59,12 +59,12 @@ class Address:
         self.number, self.space = number, space
 
     def __add__(self, distance: Num | int) -> Address:
-        """So many bytes further on."""
+        """The address so many bytes further on."""
         more = distance if isinstance(distance, int) else distance.resize(self.number.dtype)
         return Address(self.number + more, self.space)
 
     def elements(self, count: Num, size: int) -> Address:
-        """So many elements further on."""
+        """The address so many elements further on."""
         return self + count.resize(self.number.dtype) * size
 
     def word(self) -> tuple[Address, Num]:
@@ -157,7 +157,7 @@ class _Buffer:
     def pointer(self, number: Num, dtype: DType) -> int:
         c = number.c
         to = c.m.pointer(Storage.StorageBuffer, c.m.type(dtype))
-        # an index is taken for a signed number: that of a byte needs more than 32 bits
+        # indices are signed: that of a byte may need more than 32 bits
         element = number >> dtype.size.bit_length() - 1 if dtype.size > 1 else number.resize(u64)
         return c.raw(Op.AccessChain, to, self._variable(c.m, dtype), c.m.word(0), element.id)
 

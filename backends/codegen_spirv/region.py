@@ -99,7 +99,7 @@ class RegionEmitter:
     # ---- operands
 
     def bind(self, value: Value, number: Num) -> None:
-        """Say what stands for an IR value."""
+        """Let a number stand for an IR value."""
         self._ids[value] = Num(self.c, value.dtype, number.id)
 
     def get(self, value: Value) -> Num:
@@ -128,7 +128,7 @@ class RegionEmitter:
 
     @contextmanager
     def apart(self) -> Iterator[None]:
-        """What was looked up in here is not known behind it: the code is written more than once."""
+        """A scope for code that is written more than once: addresses computed in it are forgotten at its end."""
         checked, slots = dict(self.checked), dict(self.slots)
         yield
         self.checked, self.slots = checked, slots

@@ -22,7 +22,7 @@ __all__ = ["HeapWords", "Rows", "heap_of"]
 _DEVICE, _RELAXED = 1, 0
 """The scope of an atomic, and that it orders no other memory."""
 _NONE = 0xFFFFFFFF
-"""A thread has no lane yet."""
+"""The number of a lane that stands for none."""
 
 
 def heap_of(task: Task) -> TaskHeap | None:
@@ -58,7 +58,7 @@ class HeapWords:
 
     @classmethod
     def of(cls, heap: TaskHeap, at: int) -> HeapWords:
-        """From a position on."""
+        """The words of a task whose first word is at a position."""
         capacities = at + 4 + len(heap.parts)
         return cls(heap, at, at + 1, at + 2, at + 3, at + 4, capacities, capacities + len(heap.groups))
 
@@ -98,13 +98,13 @@ class Rows:
         ]
 
     def _sit(self, lane: Num) -> None:
-        """From here on the thread has this lane."""
+        """Assign a lane to the thread."""
         self._bases = [at + lane * part.size for at, part in zip(self._starts, self.heap.parts, strict=True)]
 
     def claim(self, needed: Num) -> Num:
-        """Have a lane from here on, if one is needed; gives whether none was left.
+        """Claim a lane for the thread, if it needs one; whether none was left.
 
-        Where there is one for every thread, neighbours have neighbouring ones.
+        Where there is a lane for every thread, neighbouring threads have neighbouring lanes.
         """
         c, scope, order = self.c, self.c.m.word(_DEVICE), self.c.m.word(_RELAXED)
 
@@ -141,7 +141,7 @@ class Rows:
         return self.along(part, index, self.stride(part))
 
     def along(self, part: int, index: Num, stride: Num) -> Address:
-        """The same, with slots that are so far apart."""
+        """The address of a row, with slots that are so many bytes apart."""
         return self._bases[part] + index.signed(u64) * stride
 
     def element(self, stack: Value, address: Address) -> Address:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from adstack.analysis.manager import Analyses
 from adstack.backends.codegen_llvm.function.heap_table import heap_of
 from adstack.backends.codegen_llvm.tasks import Emitted, emit_program
 from adstack.backends.codegen_llvm.text.writer import Writer
@@ -57,27 +58,31 @@ def emit_module(
         assumed: which guards are left out, and what the entry looks for; it gives UNFIT if that is not so.
         sites: of other versions, which are added to.
     """
-    chosen = [lanes_of(task, lanes, vector_bytes, debug=debug) for task in program.tasks]
+    analyses = Analyses()
+    chosen = [lanes_of(task, lanes, vector_bytes, analyses, debug=debug) for task in program.tasks]
     masked = [vector_bytes >= _MASKS_FROM and is_heavy(task) for task in program.tasks]
-    if narrow:
-        chosen = [1 if heap_of(task) else width for task, width in zip(program.tasks, chosen, strict=True)]
-    frames: dict[int, Placement] = {}
-    if framed:
-        chosen, frames = stack_frames(program, chosen)
+    chosen = [1 if narrow and heap_of(task) else width for task, width in zip(program.tasks, chosen, strict=True)]
+    chosen, frames = stack_frames(program, chosen) if framed else (chosen, dict[int, Placement]())
     emitted = emit_program(
-        program, chosen, debug=debug, masked=masked, framed=frames, in_bounds=assumed.inside, sites=sites
+        program,
+        chosen,
+        debug=debug,
+        masked=masked,
+        framed=frames,
+        in_bounds=assumed.inside,
+        sites=sites,
+        analyses=analyses,
     )
-    if not debug:
-        emitted.text += _share_text(program, emitted)
-    return Module(emitted, emitted.text + entry_text(program, emitted, assumed, debug=debug))
+    emitted.text += "" if debug else _share_text(program, emitted, analyses)
+    return Module(emitted, emitted.text + entry_text(program, emitted, assumed, analyses, debug=debug))
 
 
-def _share_text(program: Program, emitted: Emitted) -> str:
+def _share_text(program: Program, emitted: Emitted, analyses: Analyses) -> str:
     """`i32 taskN.share(ctx, parallel, total, seats)` for each task that is shared: it runs the task."""
     w, functions = Writer(), list[str]()
     for number, task in enumerate(program.tasks):
         if is_shared(task):
             share = Copies if updates_of(task, "private") else Tiles
-            functions += share(number, task, emitted, w).functions()
+            functions += share(number, task, emitted, w, analyses).functions()
     missing = [text for symbol, text in w.declarations.items() if f" @{symbol}(" not in emitted.text]
     return "\n".join([*missing, *functions, ""])

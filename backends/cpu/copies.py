@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from adstack.analysis.manager import Analyses
 from adstack.backends.codegen_llvm.memory.atomics import identity
 from adstack.backends.codegen_llvm.tasks import Emitted
 from adstack.backends.codegen_llvm.text.scalar_ops import emit
@@ -34,8 +35,8 @@ _MERGED_LINES: Final = 1024
 class Copies(Share):
     """A task whose threads update copies."""
 
-    def __init__(self, number: int, task: Task, emitted: Emitted, w: Writer) -> None:
-        super().__init__(number, task, emitted, w)
+    def __init__(self, number: int, task: Task, emitted: Emitted, w: Writer, analyses: Analyses) -> None:
+        super().__init__(number, task, emitted, w, analyses)
         self.kinds: dict[Place, str] = {}
         for op in updates_of(task, "private"):
             self.kinds[op.attrs["place"]] = op.attrs["kind"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from adstack.analysis.iteration_space import known_extent
 from adstack.analysis.loop_nests import contains_loop
+from adstack.analysis.manager import Analyses
 from adstack.backends.codegen_llvm.function.heap_table import Words
 from adstack.backends.codegen_llvm.tasks import Emitted
 from adstack.backends.shared.own_size import own_size
@@ -20,15 +21,15 @@ _SEATS = 1 << 62
 """Of a task whose threads need nothing of their own."""
 
 
-def entry_text(program: Program, emitted: Emitted, assumed: Assumed, *, debug: bool) -> str:
+def entry_text(program: Program, emitted: Emitted, assumed: Assumed, analyses: Analyses, *, debug: bool) -> str:
     """`i64 run(ptr ctx, i64 from)`: zero what lives in one launch, then the tasks in order.
 
     It gives 0 at the end, or k + 1 where the heap is not ready for task k; called with that, it goes on there. A
     launch for which it was not made is left to the entry in the slot "unfit"; if there is none it gives UNFIT.
     """
-    brief = all(task.kind == "serial" and not contains_loop(task.body) for task in program.tasks)
+    brief = all(task.kind == "serial" and not analyses.get(contains_loop, task.body) for task in program.tasks)
     attributes = "#0" if brief else "#1"  # beside a loop it is not worth LLVM's time
-    slots = _slots(program, emitted)
+    slots = _slots(program, emitted, analyses)
     lines = [f"define i64 @run(ptr %ctx, i64 %from) {attributes} {{", "entry:"]
     for name, slot in slots.items():
         ty = "i64" if name == "sized" else "ptr"
@@ -41,7 +42,7 @@ def entry_text(program: Program, emitted: Emitted, assumed: Assumed, *, debug: b
     lines += [*fits, "fit:"] if fits else []
     lines += _zeroed(program, emitted)
     for number, task in enumerate(program.tasks):
-        lines += [f"  br label %task.{number}", f"task.{number}:", *_call(number, task, emitted, debug=debug)]
+        lines += [f"  br label %task.{number}", f"task.{number}:", *_call(number, task, emitted, analyses, debug=debug)]
         if debug:
             lines += [
                 f"  %flag{number} = load i64, ptr %errors, align 8",
@@ -65,7 +66,7 @@ def _declarations(text: str) -> str:
     return "".join(line for symbol, line in wanted.items() if f"declare {line.split()[1]} {symbol}(" not in text)
 
 
-def _slots(program: Program, emitted: Emitted) -> dict[str, int]:
+def _slots(program: Program, emitted: Emitted, analyses: Analyses) -> dict[str, int]:
     """The slots of the context that the entry reads."""
     context = emitted.context
     wanted = {
@@ -75,7 +76,7 @@ def _slots(program: Program, emitted: Emitted) -> dict[str, int]:
         "heap": bool(emitted.rows),
         "rows": bool(emitted.rows),
         "sized": any(task.sizes for task in program.tasks),
-        "stop": any(task.kind == "serial" and contains_loop(task.body) for task in program.tasks),
+        "stop": any(task.kind == "serial" and analyses.get(contains_loop, task.body) for task in program.tasks),
     }
     slots = {name: context.own[name] for name, is_wanted in wanted.items() if is_wanted}
     for place in program.places.values():
@@ -96,7 +97,7 @@ def _zeroed(program: Program, emitted: Emitted) -> list[str]:
     return [*lines, "  store i64 0, ptr %errors, align 8", "  store [3 x i64] zeroinitializer, ptr %overflow, align 8"]
 
 
-def _call(number: int, task: Task, emitted: Emitted, *, debug: bool) -> list[str]:
+def _call(number: int, task: Task, emitted: Emitted, analyses: Analyses, *, debug: bool) -> list[str]:
     """Run a task: sizers only if something that they look at may have changed."""
     lines = []
     if task.sizes:
@@ -114,7 +115,7 @@ def _call(number: int, task: Task, emitted: Emitted, *, debug: bool) -> list[str
     if task.kind == "parallel":
         lines += _share(number, task, emitted, debug=debug)
     else:
-        lines += [f"  call void @{symbol}(ptr %ctx)", *_unless_stopped(number, task)]
+        lines += [f"  call void @{symbol}(ptr %ctx)", *_unless_stopped(number, task, analyses)]
     return [*lines, f"  br label %done.{number}", f"done.{number}:"]
 
 
@@ -142,9 +143,9 @@ def _total(number: int, task: Task) -> str:
     return str(known) if known else f"%total{number}"
 
 
-def _unless_stopped(number: int, task: Task) -> list[str]:
+def _unless_stopped(number: int, task: Task, analyses: Analyses) -> list[str]:
     """Go on unless the task was told to end."""
-    if not contains_loop(task.body):
+    if not analyses.get(contains_loop, task.body):
         return []
     return [
         f"  %word{number} = load atomic i64, ptr %stop monotonic, align 8",

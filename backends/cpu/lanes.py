@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from adstack.analysis.iteration_space import known_extent, row_length
+from adstack.analysis.manager import Analyses
 from adstack.analysis.uniformity import varying_values
 from adstack.backends.codegen_llvm.adstacks.counted import COUNTED_OPS
 from adstack.ir.structure import Op, Region, Task, Value
@@ -20,20 +21,21 @@ _REGISTERS = 24
 """Vectors that may be live at once before they spill; some registers are left for constants."""
 
 
-def lanes_of(task: Task, wanted: int, vector_bytes: int, *, debug: bool) -> int:
+def lanes_of(task: Task, wanted: int, vector_bytes: int, analyses: Analyses, *, debug: bool) -> int:
     """How many iterations of a task run side by side.
 
     Args:
         task: of the program.
         wanted: by the user; 0 leaves the choice to this module.
         vector_bytes: of a vector register.
+        analyses: asked for which values vary.
         debug: whether checks are emitted: one lane at a time then, unless told otherwise.
     """
     if task.kind != "parallel" or _has_machine(task) or (debug and not wanted):
         return 1
     loop = task.body.ops[-2]
     extent = known_extent(loop, task.body.ops[:-2])
-    best = wanted or min(_best_lanes(loop.regions[0], vector_bytes), _row_lanes(task, loop))
+    best = wanted or min(_best_lanes(loop.regions[0], vector_bytes, analyses), _row_lanes(task, loop))
     return 1 if extent is not None and extent < best and not wanted else best
 
 
@@ -54,9 +56,9 @@ def _row_lanes(task: Task, loop: Op) -> int:
     return _MOST_LANES if length is None else max(_LEAST_LANES, 1 << max(0, length - 1).bit_length())
 
 
-def _best_lanes(body: Region, vector_bytes: int) -> int:
+def _best_lanes(body: Region, vector_bytes: int, analyses: Analyses) -> int:
     """As many vectors side by side as hide the latency of a chain of operations without spilling."""
-    varying = varying_values(body)
+    varying = analyses.get(varying_values, body)
     results = [v for op in _inner_loops(body) for v in op.results if v in varying and isinstance(v.type, DType)]
     per_vector = max(2, vector_bytes // max((v.dtype.size for v in results), default=4))
     vectors, live = 4, _live(body, varying)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adstack.analysis.exclusivity import by_place, may_overlap
+from adstack.analysis.manager import Analyses
 from adstack.backends.codegen_llvm.tasks import Emitted
 from adstack.backends.codegen_llvm.text.writer import Writer
 from adstack.ir.structure import Op, Place, Region, Task
@@ -43,12 +44,14 @@ class Share:
         task: planned.
         emitted: the code of the program.
         w: where to; shared by the tasks of a program.
+        analyses: facts about the program's regions.
     """
 
-    def __init__(self, number: int, task: Task, emitted: Emitted, w: Writer) -> None:
+    def __init__(self, number: int, task: Task, emitted: Emitted, w: Writer, analyses: Analyses) -> None:
         self.task, self.context, self.symbol = task, emitted.context, emitted.symbols[number]
         self.grain = grain(task, emitted.lanes[number])
         self.body: Region = task.body.ops[-2].regions[0]
+        self.analyses = analyses
         self.w = w
         self.definitions: list[str] = []
 
@@ -127,7 +130,7 @@ class Share:
 
     def apart(self, places: Sequence[Place]) -> str:
         """Whether the memory of these places overlaps no other memory that the loop touches."""
-        touched = [ops[0].attrs["place"] for ops in by_place(self.body).values()]
+        touched = [ops[0].attrs["place"] for ops in self.analyses.get(by_place, self.body).values()]
         pairs = {frozenset((a, b)): (a, b) for a in places for b in touched if may_overlap(a, b)}
         apart = "true"
         for a, b in pairs.values():

@@ -98,7 +98,7 @@ class Tiles(Share):
         """Arrays overlap, or there are too few rows: atomics, where there are any, or one thread."""
         w = self.w
         w.label("shared")
-        if contains_loop(self.body):
+        if self.analyses.get(contains_loop, self.body):
             self.put(own, APART, "0")
             w.do(f"ret i32 {self.call(self.symbol, own, '%total', str(self.grain), '%seats')}")
         else:

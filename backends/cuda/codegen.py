@@ -20,7 +20,6 @@ from adstack.analysis.iteration_space import bound_ops
 from adstack.backends.codegen_llvm.adstacks.in_frame import framed
 from adstack.backends.codegen_llvm.function.context import Context
 from adstack.backends.codegen_llvm.function.heap_table import Words, table
-from adstack.backends.codegen_llvm.memory.reductions import Reductions
 from adstack.backends.codegen_llvm.tasks import Emitted, emit_counts, emit_program
 from adstack.backends.shared.sites import Site
 from adstack.errors import AdstackCompilationError
@@ -145,7 +144,8 @@ def _is_countable(task: Task) -> bool:
 
 
 def _gathers(task: Task) -> bool:
-    return bool(Reductions(task.body.ops[-2].regions[0]).ops)
+    """Whether each thread combines updates of an element that all iterations share."""
+    return any(op.attrs.get("sums") == "uniform" for op in task.body.ops[-2].regions[0].walk())
 
 
 def _grids(emitted: Emitted) -> str:

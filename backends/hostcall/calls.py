@@ -23,7 +23,7 @@ from adstack.runtime.threads.guards import EPOCH, GUARD
 
 from . import interpreter
 from .entry import Entry
-from .launching import TURN, entries, machine_code, pause
+from .launching import LAUNCH_LOCK, entries, machine_code, pause
 from .record import MEMO, RECORD
 from .tables import (
     address_of,
@@ -56,13 +56,21 @@ _TYPES: Final = {
 
 
 def make(entry: Entry, shortcut: Shortcut) -> Callable[..., object] | None:
-    """A builtin for the calls that `shortcut` describes; None if machine code can't check or return what it should."""
+    """Make a builtin that serves the calls which `shortcut` describes.
+
+    Args:
+        entry: the compiled program that it launches.
+        shortcut: the arguments of the calls, what must hold for them, and what serves all other calls.
+
+    Returns:
+        the builtin; None if machine code can't check such arguments or return such a result.
+    """
     record = _record(entry, shortcut)
     return None if record is None else _builtin("adstack_call", entry, shortcut, record, shortcut.otherwise)
 
 
 class Follower:
-    """What serves the calls that a shortcut describes where they are the next ones of a sequence that is followed.
+    """Makes builtins that serve the calls which a shortcut describes while they are the next of a followed sequence.
 
     Attributes:
         address: of the record, by which a sequence knows it.
@@ -77,12 +85,12 @@ class Follower:
         return _builtin("adstack_follow", self._entry, self._shortcut, self._record, otherwise)
 
     def renew(self) -> None:
-        """Serve in the epoch of now: somebody has looked that the memory is still there."""
+        """Serve calls in the present epoch; the caller has made sure that the memory is still there."""
         self._record.words[RECORD["epoch"]] = GUARD[EPOCH]
 
 
 def follower(entry: Entry, shortcut: Shortcut) -> Follower | None:
-    """What follows the calls that `shortcut` describes; None as for `make`."""
+    """The follower for the calls that `shortcut` describes; None where `make` gives None."""
     record = _record(entry, shortcut)
     return None if record is None else Follower(entry, shortcut, record)
 
@@ -104,7 +112,7 @@ def launch_record(entry: Entry, memo: Words | None = None, reductions: int = 0) 
 
 
 class Record(NamedTuple):
-    """The words that describe calls, and what their addresses point to."""
+    """The words of a record (`record.py`), and the objects whose addresses they hold, which are kept alive."""
 
     words: Words
     keep: tuple[object, ...]
@@ -143,7 +151,7 @@ def _record(entry: Entry, shortcut: Shortcut) -> Record | None:
         **_counts(shortcut, rows["memo"]),
         "guard": ctypes.addressof(GUARD),
         "epoch": GUARD[EPOCH],
-        "lock": TURN.address,
+        "lock": LAUNCH_LOCK.address,
         "result_kind": result[0],
         "result": result[1],
         "sizings": ctypes.addressof(SIZINGS),
@@ -207,7 +215,7 @@ def _program_words(entry: Entry) -> dict[str, int]:
 def _or_short(
     goes_on: Callable[[int], object], short: Callable[[HeapLimit, tuple[object, ...]], None], record: Words
 ) -> Callable[[int], object]:
-    """Go on, or, where adstacks have no room, let others serve the call: with other launches, if need be."""
+    """What finishes a launch that stopped for its heap; without room for adstacks, `short` serves the call instead."""
 
     def either(code: int) -> None:
         try:
@@ -215,12 +223,12 @@ def _or_short(
         except HeapLimit as reason:
             at = record[RECORD["given"]]
             arguments = tuple(ctypes.py_object.from_address(at + 8 * k).value for k in range(record[RECORD["count"]]))
-            begin, end, *_ = entries()
-            end(TURN.address)
+            acquire, release, *_ = entries()
+            release(LAUNCH_LOCK.address)
             try:
                 short(reason, arguments)
             finally:
-                while begin(TURN.address):  # whoever called has the word to the end
+                while acquire(LAUNCH_LOCK.address):  # the caller holds the lock until the call ends
                     pause()
 
     return either

@@ -29,20 +29,23 @@ class Context(Protocol):
 
 @dataclass(frozen=True)
 class Entry:
-    """A compiled program, as native code sees it.
+    """A compiled program, as machine code of the host sees it.
 
     Attributes:
-        program, context: what runs, and where its arguments stand.
-        run: address of its entry.
-        slots, errors, overflow, launches: addresses of the context, of the two reports, of the number of launches.
+        program: it.
+        context: which slot of the context holds which argument.
+        run: the address of its entry.
+        slots: the address of the context.
+        errors, overflow: the addresses of the reports of failed checks, and of adstacks that overflowed.
+        launches: the address of the number of launches.
         results: place name -> address, of what it returns.
-        long: whether it may run for long, so that other threads of Python should go on.
+        long: whether it may run for long: then the interpreter's lock is released, so that other threads run meanwhile.
         failed: raises the error that was reported.
         goes_on: runs the rest of a launch that stopped for its heap.
         keep: what all these addresses point to.
         marks: place name -> slot of the address where launches note that they use its memory, if they do.
-        depths: address of the word that says whose depths of adstacks stand: see `record`; 0 if it has none.
-        sized: address of the word where a launch is told that they stand.
+        depths: the address of the word that says which memo the depths in memory are of (see `record`), or 0.
+        sized: the address of the word where a launch is told that these depths are valid.
     """
 
     program: Program

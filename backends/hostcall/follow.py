@@ -20,19 +20,30 @@ __all__ = ["CALL", "FOLLOW", "SEQUENCE"]
 
 _SEQUENCE: Final = ("thread", "asks", "rewired", "position", "calls", "count", "torn")
 SEQUENCE: Final = {name: at for at, name in enumerate(_SEQUENCE)}
-"""The words of a sequence that is followed: by which thread, how many contexts may be in force that have calls ask
-Python, what `REWIRED` must be; how many of the calls have been, where the rows of all are and how many, and whether the
-last one has not come to its end."""
+"""The words of a sequence that is followed.
+
+thread: the identifier of the thread that follows it.
+asks: how many contexts (tapes, graphs, ...) may be active that make calls ask Python.
+rewired: the value that the word `REWIRED` must have.
+position: how many calls of the sequence have been served.
+calls, count: the address of the table of its calls (`CALL`), and how many there are.
+torn: 1 if the last call did not finish.
+"""
 
 _CALL: Final = (
     *("record", "same", "same_count", "floats", "float_count"),
     *("mover", "moves", "move_count", "unmoved"),
 )
 CALL: Final = {name: at for at, name in enumerate(_CALL)}
-"""The words of a call of a sequence: the record of what serves it; (address, value) of the words of the context that
-must be as they were; (address, target) of those that are noted; what moves memory before the launch, if anything does,
-as in a step (see `run.STEP`), and the callable of Python's that is given what that gave, and does so or raises, where
-it has not."""
+"""The words of a call of a sequence; each table has its number of rows in the word `..._count`.
+
+record: the address of the record of the builtin that serves it.
+same: the table of (address, value) pairs: words of the context that must have the values that were learned.
+floats: the table of (address, target) pairs: words of the context that are copied to a target.
+mover, moves: what moves memory before the launch, and its table, as in a step (see `run.STEP`); 0 if nothing does.
+unmoved: the callable of Python's that is called with what the mover gave where it has not moved the memory: it does
+    so, or raises.
+"""
 
 _SAME: Final = """  %address = load ptr, ptr %row, align 8
   %value.at = getelementptr i64, ptr %row, i64 1

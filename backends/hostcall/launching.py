@@ -1,4 +1,4 @@
-"""The machine code that serves all kernels, and the right to launch: one thread at a time."""
+"""The machine code that serves all kernels, and the lock of launches: one thread launches at a time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from adstack.runtime.threads.guards import invalidate
 from .ir import text
 from .symbols import python_symbols
 
-__all__ = ["TURN", "alone", "entries", "machine_code", "mover", "pause", "prepare", "repeat", "run"]
+__all__ = ["LAUNCH_LOCK", "alone", "entries", "machine_code", "mover", "pause", "prepare", "repeat", "run"]
 
 _METHOD_FLAGS: Final = 0x80 | 0x02
 """METH_FASTCALL and METH_KEYWORDS."""
@@ -49,12 +49,17 @@ class Method(ctypes.Structure):
 
 @cache
 def machine_code() -> tuple[Library, Mapping[str, Method], NewBuiltin]:
-    """(machine code, how Python calls the functions that serve calls, the function that makes a builtin of one)."""
+    """Compile the machine code that serves all kernels, or take it from the cache on disk.
+
+    Returns:
+        the loaded library; by name, the method definitions of its functions that serve calls; and CPython's function
+        that makes a builtin of a method definition and a `self`.
+    """
     code = text()
     library = runtime_library(code, (*_BUILTINS, *_ENTRIES), ObjectCache(default_folder()), python_symbols(code))
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=TURN.forget)
-    atexit.register(TURN.end)
+        os.register_at_fork(after_in_child=LAUNCH_LOCK.after_fork)
+    atexit.register(LAUNCH_LOCK.close)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))  # builtins may be called until the very end
     methods = {name: Method(b"kernel", library[name], _METHOD_FLAGS, None) for name in _BUILTINS}
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(methods))
@@ -64,15 +69,23 @@ def machine_code() -> tuple[Library, Mapping[str, Method], NewBuiltin]:
 
 
 def prepare() -> None:
-    """Have the machine code that serves all kernels."""
+    """Load the machine code that serves all kernels, so that the first call need not wait for it."""
     entries()
 
 
 class Entries(NamedTuple):
-    """What Python calls: take the word, give it back, run a program, do several steps."""
+    """The functions of the machine code that Python calls.
 
-    begin: Callable[[int], int]
-    end: Callable[[int], None]
+    Attributes:
+        acquire: takes the lock's word at an address for this thread, if it is free; gives the thread that holds it
+            already, or 0.
+        release: frees the word at an address if this thread holds the lock.
+        run: runs a program; see `run`.
+        repeat: does several steps; see `repeat`.
+    """
+
+    acquire: Callable[[int], int]
+    release: Callable[[int], None]
     run: Callable[[int, int, int], int]
     repeat: Callable[[int, int, int], None]
 
@@ -91,18 +104,27 @@ def entries() -> Entries:
 
 
 def run(entry: int, slots: int, from_: int = 0) -> int:
-    """Run a program's entry without the interpreter's lock; what a signal handler raises meanwhile is raised here.
+    """Run a program without the interpreter's lock; what a signal handler raises meanwhile is raised here.
 
-    Gives 0 at the end, or a number to go on with once the heap is ready: see `codegen`.
+    Args:
+        entry: the address of the program's entry.
+        slots: the address of its context.
+        from_: 0 to run it from the start, or what an earlier call gave.
+
+    Returns:
+        0 at the end. Where the heap is not ready for a task, a number with which the program goes on once it is.
     """
     return entries().run(entry, slots, from_)
 
 
 def repeat(steps: int, position: ctypes.c_int64, count: int) -> None:
-    """Do what a table of `run.STEP` words describes, from a position on.
+    """Do several steps in a row: launches, and moves of memory.
 
-    The position is that of the first step that stopped or reported something then, or that is left to Python, or how
-    many there are: also when what a signal handler raises comes through here.
+    Args:
+        steps: the address of a table with a row of `run.STEP` words per step.
+        position: the first step to do. Afterwards, also if a signal handler has raised, it is that of the first step
+            that stopped or reported something, or that is left to Python, or `count`.
+        count: how many steps the table has.
     """
     entries().repeat(steps, ctypes.addressof(position), count)
 
@@ -112,62 +134,74 @@ def mover() -> int:
     return machine_code()[0]["adstack_move"]
 
 
-class Turn:
-    """Who may launch: one thread at a time, in Python (the mutex) as in machine code (the word)."""
+class LaunchLock:
+    """The lock of launches, which one thread at a time holds.
+
+    Attributes:
+        mutex: orders the threads that take the lock in Python.
+        holder: the identifier of the thread that holds the lock, or 0. Machine code takes it by compare-and-swap.
+        address: of `holder`.
+        last: the identifier of the thread that ends the process, the only one that may launch from then on; or 0.
+    """
 
     def __init__(self) -> None:
         self.mutex = threading.RLock()
-        self.word = ctypes.c_int64(0)
-        self.address = ctypes.addressof(self.word)
-        self.ender = 0
+        self.holder = ctypes.c_int64(0)
+        self.address = ctypes.addressof(self.holder)
+        self.last = 0
 
-    def forget(self) -> None:
-        """In a forked child: whoever launched is not there, and every call asks Python whether it may launch."""
+    def after_fork(self) -> None:
+        """In a forked child: no thread holds the lock, and every call asks Python first."""
         self.mutex = threading.RLock()
-        self.word.value = self.ender = 0
+        self.holder.value = self.last = 0
         invalidate()
 
-    def end(self) -> None:
+    def close(self) -> None:
         """As the process exits: wait a moment for the thread that launches; from then on only this thread may.
 
-        A launch that takes longer is not waited for: the process ends in the middle of it.
+        A launch that takes longer than `_LAST_SECONDS` is not waited for: the process ends in the middle of it.
         """
-        self.ender = threading.get_ident()
-        last = time.monotonic() + _LAST_SECONDS
-        while self.is_taken() and time.monotonic() < last:
+        self.last = threading.get_ident()
+        deadline = time.monotonic() + _LAST_SECONDS
+        while not self.try_acquire() and time.monotonic() < deadline:
             time.sleep(_PAUSE_SECONDS)
 
-    def is_taken(self) -> bool:
-        """Whether another thread launches; if not, the word is this thread's from now on."""
-        return entries().begin(self.address) not in (0, threading.get_ident())
+    def try_acquire(self) -> bool:
+        """Take the lock unless another thread holds it; whether this thread holds it now."""
+        return entries().acquire(self.address) in (0, threading.get_ident())
 
 
-TURN: Final = Turn()
+LAUNCH_LOCK: Final = LaunchLock()
 
 
 def alone(work: Callable[[], Result]) -> Result:
-    """Do work as the one thread that launches, after any other has finished."""
+    """Do work as the one thread that launches, after any other has finished.
+
+    Raises:
+        AdstackRuntimeError: if this thread is in the middle of a launch.
+        SystemExit: if another thread is ending the process.
+    """
     me = threading.get_ident()
-    if TURN.ender and TURN.ender != me:
+    if LAUNCH_LOCK.last and LAUNCH_LOCK.last != me:
         raise SystemExit  # which threads do not report: the process ends, and what this one would use goes with it
-    if TURN.ender and not TURN.is_taken():
+    if LAUNCH_LOCK.last and LAUNCH_LOCK.try_acquire():
         return work()
-    if TURN.word.value == me:
+    if LAUNCH_LOCK.holder.value == me:
         raise AdstackRuntimeError(
             "a kernel was launched while another one runs on the same thread",
             do="don't launch kernels in signal handlers, or in what prints for kernels",
         )
-    begin, end, *_ = entries()
-    address = TURN.address
-    with TURN.mutex:
+    acquire, release, *_ = entries()
+    address = LAUNCH_LOCK.address
+    with LAUNCH_LOCK.mutex:
         try:
-            while begin(address):
-                if TURN.ender not in (0, me):
+            while acquire(address):
+                if LAUNCH_LOCK.last not in (0, me):
                     raise SystemExit
                 time.sleep(_PAUSE_SECONDS)
             return work()
         finally:
-            end(address)  # one step of machine code: no signal comes in between
+            release(address)  # one call of machine code: no signal handler runs in between
 
 
 def pause() -> None:

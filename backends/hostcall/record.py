@@ -1,4 +1,7 @@
-"""The record that says what a kernel's calls are: where its words stand, and assembly that reads them."""
+"""The layout of the record that describes the calls which a builtin serves, and assembly that reads its words.
+
+A record is an array of 64-bit words. Its tables are arrays of rows of such words.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,24 @@ _RECORD: Final = (
     "sizings", "reductions", "tensor_method",
 )  # fmt: skip
 RECORD: Final = {name: at for at, name in enumerate(_RECORD)}
-"""Where each word of a record stands. `guard` points to an epoch, which must be `epoch`, and a word that must be 0:
-whether calls have to ask Python; `written` to the words to count up when the launch is over; `distinct` to pairs of
-addresses of words that must differ. The arguments of the call under way are at `given`. Where launches compute depths
-of adstacks, `memo` has the words that they depend on, and what these were; `depths` points to a word that is the memo's
-address while those stand that it tells of, and `sized_slot` is where the launch is told so. `sizings` has counters: of
-launches for which they stood, of others, and of parallel loops that these ran, `reductions` each."""
+"""Name of a word -> its index in a record.
+
+guard, epoch: `guard` points to two words. The first must equal `epoch`; the second must be 0, else calls ask Python.
+count, arguments: how many arguments a call has, and the address of their table (`ARGUMENT`).
+attributes, conditions, distinct: addresses of tables, each with its number of rows in the word `..._count`: attributes
+    that must be unchanged (`ATTRIBUTE`), conditions that must hold (`CONDITION`), pairs of addresses of words that must
+    differ.
+written: the address of a table of addresses of words, which are incremented when the launch is over.
+given: the address of the arguments of the call that is being served.
+memo, depths, sized_slot: where launches compute depths of adstacks. `memo` is the address of a table of the words that
+    the depths depend on, with their values at the time (`MEMO`). `depths` points to a word that equals `memo` while the
+    depths in memory are those of this memo. At `sized_slot` the launch is told whether they are valid.
+sizings: the address of three counters: launches whose depths were valid, launches that computed them, and the parallel
+    loops which these ran for it, `reductions` each.
+"""
 
 MEMO: Final = {name: at for at, name in enumerate(("address", "value"))}
-"""The words of a memo."""
+"""The words of a row of a memo: the address of a word that depths depend on, and its value then."""
 
 _ARGUMENT: Final = (
     "kind",
@@ -38,15 +50,22 @@ _ARGUMENT: Final = (
     "tensor",
 )
 ARGUMENT: Final = {name: at for at, name in enumerate(_ARGUMENT)}
-"""The words of an argument. What low and high mean depends on the kind; extents are (axis, slot) pairs;
-`written` is 1 for an array that the kernel writes; `beside` points to the words of its gradient, or is 0; what stands
-at `CHANGED` in its buffer's record must be from `earliest` to `latest`; `tensor` is a tensor's type."""
+"""The words of an argument.
+
+kind: one of `KINDS`, on which depends what `low` and `high` mean (see `tables.argument_tables`).
+slot: the address at which the kernel finds the argument.
+extents: the address of `extent_count` pairs (axis, address at which the kernel finds the extent of that axis).
+written: 1 for an array that the kernel writes.
+beside: the address of the words of the array's gradient, or 0.
+earliest, latest: between which values the word `CHANGED` of its buffer's record must be for the call to be served.
+tensor: the address of a tensor's type.
+"""
 
 ATTRIBUTE: Final = {name: at for at, name in enumerate(("owner", "name", "value"))}
-"""The words of an attribute that must be what it was."""
+"""The words of an attribute that must be what it was: addresses of its owner, its name and its value."""
 
 CONDITION: Final = {name: at for at, name in enumerate(("address", "other", "value"))}
-"""The words of a condition: what is at an address is less than what is at another one, or, if that is 0, is a value."""
+"""The words of a condition: the word at `address` is less than the word at `other`; if `other` is 0, it is `value`."""
 
 KINDS: Final = {name: at for at, name in enumerate(("int", "f64", "f32", "bool", "same", "array", "host", "tensor"))}
 _RESULTS: Final = ("none", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "u1")

@@ -40,9 +40,9 @@ __all__ = [
 
 
 def memo_table(entry: Entry, shortcut: Shortcut) -> Words:
-    """What the depths of adstacks depend on."""
+    """The table of words that the depths of adstacks depend on, with their values (`MEMO`)."""
     if shortcut.sizes is None:
-        return words_of([[entry.launches, 0]])  # which is never what it was
+        return words_of([[entry.launches, 0]])  # different in every call: depths are always computed
     words = [address_of(shortcut.buffers[name].record()) + 8 * VERSION for name in shortcut.sizes]
     slots = (*entry.context.params, *entry.context.extents.values())
     words += [entry.slots + 8 * slot for slot in slots]
@@ -50,7 +50,7 @@ def memo_table(entry: Entry, shortcut: Shortcut) -> Words:
 
 
 def remember(depths: int, memo: Words) -> None:
-    """Take over the depths of the launch that Python has just made, if they stand."""
+    """Note in the memo what the depths depend on that a launch by Python has just computed, if they are valid."""
     word = ctypes.c_int64.from_address(depths)
     if word.value == 1:
         for row in range(len(memo) // len(MEMO)):
@@ -121,7 +121,7 @@ def _memory(entry: Entry, shortcut: Shortcut, place: str, keep: list[Words]) -> 
     context, slot = entry.context, entry.context.pointers.get(place)
     axes = [(axis, slot) for (name, axis), slot in context.extents.items() if name == place]
     if place in entry.marks:
-        axes.append((MARK - EXTENTS, entry.marks[place]))  # it stands in front of them
+        axes.append((MARK - EXTENTS, entry.marks[place]))  # the word of marks is in front of those of the extents
     extents, unused = words_of([[axis, entry.slots + 8 * slot] for axis, slot in axes]), words_of([])
     keep += [extents, unused]
     return {

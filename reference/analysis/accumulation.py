@@ -32,7 +32,7 @@ from ..ir.types import DType
 from .exclusivity import by_place, exclusive_updates
 from .facts import integer
 from .reductions import COMBINING, reductions
-from .uniformity import varying_values
+from .uniformity import varying_in_row
 
 __all__ = ["Decision", "Offsets", "Plan", "plan", "rows_between"]
 
@@ -231,7 +231,7 @@ class _Planner:
     @functools.cached_property
     def _inner(self) -> set[Value]:
         """The values that differ between iterations that differ in the innermost index of the loop alone."""
-        return varying_values(self.body, self.body.args[-1:])
+        return varying_in_row(self.body)
 
     def _why_no_copies(self, ops: Sequence[Op]) -> str:
         """Why copies could not be combined; empty if they could."""

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from adstack.ir.structure import Op, Region, Value
 
+from .manager import Analyses
 from .strides import Strides
-from .uniformity import varying_values
+from .uniformity import varying_in_row, varying_values
 
 __all__ = ["bound_ops", "known_extent", "row_length", "stays_in_rows"]
 
@@ -32,11 +33,17 @@ def bound_ops(loop: Op, header: Sequence[Op]) -> list[Op]:
     return ops[::-1]
 
 
-def stays_in_rows(loop: Op, header: Sequence[Op], lanes: int) -> bool:
+def stays_in_rows(loop: Op, header: Sequence[Op], lanes: int, analyses: Analyses) -> bool:
     """Whether lanes should be neighbours in a row of the last axis, rather than run on into the next row.
 
     Within a row all other indices are uniform, so an access is one vector where only the last index counts. But the end
     of every row leaves lanes without work.
+
+    Args:
+        loop: a `parallel_for`.
+        header: the ops in front of it.
+        lanes: how many iterations run side by side.
+        analyses: asked for which values vary.
     """
     body = loop.regions[0]
     if lanes == 1 or len(body.args) == 1:
@@ -46,7 +53,7 @@ def stays_in_rows(loop: Op, header: Sequence[Op], lanes: int) -> bool:
         return False
     if length is not None and length < lanes:
         return True
-    across, along = (varying_values(body, args) for args in (body.args, body.args[-1:]))
+    across, along = analyses.get(varying_values, body), analyses.get(varying_in_row, body)
     return _vectors(body, Strides(loop, along), along) > _vectors(body, Strides(loop, across), across)
 
 

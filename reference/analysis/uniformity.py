@@ -7,13 +7,13 @@ such loops, and what they ask for is a slot of an adstack, which should be the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..ir.structure import Op, Region, Value
 from .facts import integer
 
-__all__ = ["distances", "varying_values"]
+__all__ = ["distances", "varying_in_row", "varying_values"]
 
 _ALWAYS = frozenset(
     {
@@ -29,14 +29,24 @@ _ALWAYS = frozenset(
 )
 
 
-def varying_values(body: Region, indices: Iterable[Value] | None = None) -> set[Value]:
-    """The values of a `parallel_for` body that may differ between iterations that differ in these indices (or in any).
+def varying_values(body: Region) -> set[Value]:
+    """The values of a `parallel_for` body that may differ between its iterations."""
+    return _varying(body, body.args)
+
+
+def varying_in_row(body: Region) -> set[Value]:
+    """The values of a `parallel_for` body that may differ between iterations that differ in the last index alone."""
+    return _varying(body, body.args[-1:])
+
+
+def _varying(body: Region, indices: Sequence[Value]) -> set[Value]:
+    """The values that may differ between iterations that differ in these indices.
 
     Everything starts as uniform; what depends on the indices, on memory private to an iteration, or on control flow
     that some iterations leave earlier than others, is added until nothing changes.
     """
     same = {op.result for loop in body.walk() if loop.name == "for" for op in distances(loop)}
-    search = _Search(set(body.args if indices is None else indices), same)
+    search = _Search(set(indices), same)
     size = -1
     while size != len(search.varying):
         size = len(search.varying)

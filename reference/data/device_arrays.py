@@ -2,7 +2,7 @@
 
 Both sides speak `__cuda_array_interface__`: an address, a shape, a type. Launches are queued on the default stream.
 What the current streams of torch and cupy, and the stream that an array names, do with shared memory is kept in order
-with them (`runtime/memory/streams.py`). Who works on yet another stream has to wait.
+with them (`runtime/memory/streams.py`). Work on any other stream must be synchronised by the program.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Memory of a device handed to others (jax, torch, cupy, and numpy where the host plays the device) as DLPack has it.
 
-A capsule holds a pointer to a structure that says where the memory is, and how to let go of it. Who takes it renames
-the capsule and calls that; a capsule that was never consumed does so itself.
+A capsule holds a pointer to a structure that says where the memory is, and how to let go of it. The consumer
+renames the capsule, and calls the deleter when it is done; a capsule that was never consumed calls it itself.
 """
 
 from __future__ import annotations

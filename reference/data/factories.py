@@ -25,13 +25,22 @@ class Backend(enum.Enum):
 
 
 def field(dtype: Any, shape: Any = None, name: str = "", **options: Any) -> Any:
-    """A field of zeros.
+    """Make a field of zeros: a global array that kernels see by name.
 
     Args:
-        dtype: a scalar type, or a vector, matrix or struct type.
-        shape: extents of the index axes; without it the field is placed under `root` before its first use.
-        name: for messages.
-        options: offset (the least index of each axis), needs_grad, needs_dual.
+        dtype: the type of its elements: a scalar type, or a vector, matrix or struct type.
+        shape: the extents of the index axes, an integer or a sequence of integers; without it the field must be placed
+            under `root` before its first use.
+        name: what messages call it.
+        options: `offset`, the least index of each axis; `needs_grad` and `needs_dual`, whether a field of gradients or
+            duals of the same shape stands beside it.
+
+    Returns:
+        a `ScalarField`, a `MatrixField` or a `StructField`.
+
+    Raises:
+        AdstackError: one of its kinds, if the type, the shape or the offset can't be used.
+        AdstackMemoryError: if there can't be so many elements.
     """
     if isinstance(dtype, MatrixType):
         return make_field(dtype.dtype, shape, dtype.shape, name=name, **options)
@@ -46,7 +55,18 @@ def struct_field(dtype: StructType, shape: Any = None, **options: Any) -> Struct
 
 
 def ndarray(dtype: object, shape: object, needs_grad: bool = False, needs_dual: bool = False) -> Ndarray:
-    """An ndarray of zeros; `dtype` is a scalar type, or a vector or matrix type."""
+    """Make an ndarray of zeros: an array that is passed to kernels as an argument.
+
+    Args:
+        dtype: the type of its elements: a scalar type, or a vector or matrix type.
+        shape: the extents of the index axes, an integer or a sequence of integers.
+        needs_grad: whether an array of gradients of the same shape stands beside it.
+        needs_dual: the same for duals.
+
+    Raises:
+        AdstackError: one of its kinds, if the type or the shape can't be used.
+        AdstackMemoryError: if there can't be so many elements.
+    """
     element = dtype.shape if isinstance(dtype, MatrixType) else ()
     scalar = dtype.dtype if isinstance(dtype, MatrixType) else dtype
     return make_ndarray(scalar, shape, element, needs_grad=needs_grad, needs_dual=needs_dual)
@@ -55,7 +75,18 @@ def ndarray(dtype: object, shape: object, needs_grad: bool = False, needs_dual: 
 def tensor(
     dtype: object, shape: object, backend: object = Backend.NDARRAY, needs_grad: bool = False, needs_dual: bool = False
 ) -> Any:
-    """A field or an ndarray, by `backend`; kernels take either as a `Tensor`."""
+    """Make a tensor of zeros, which kernels take as an argument that is annotated with `Tensor`.
+
+    Args:
+        dtype: the type of its elements: a scalar type, or a vector or matrix type.
+        shape: the extents of the index axes.
+        backend: what it is made as: `Backend.NDARRAY` or `Backend.FIELD`.
+        needs_grad: whether gradients of the same shape stand beside it.
+        needs_dual: the same for duals.
+
+    Raises:
+        AdstackRuntimeTypeError: if there is no such backend.
+    """
     if backend not in (Backend.FIELD, Backend.NDARRAY):
         raise AdstackRuntimeTypeError(
             f"tensor() has no backend {backend!r}", do="use qd.Backend.FIELD or qd.Backend.NDARRAY"

@@ -171,7 +171,7 @@ class Field(Uncopied, HostArray):
 
     @property
     def place(self) -> Place:
-        """The place it is in the IR."""
+        """The place that stands for it in the IR."""
         return Place(
             self.unique,
             self.dtype,
@@ -194,7 +194,7 @@ class Field(Uncopied, HostArray):
         return buffer
 
     def has_data(self) -> bool:
-        """Whether memory was needed so far; a field that was never used is zero."""
+        """Whether the field has memory yet: it gets it at its first use, and is zero until then."""
         return self._buffer is not None
 
     def has_grad(self) -> bool:
@@ -206,7 +206,7 @@ class Field(Uncopied, HostArray):
         return self.dual is not None and self.dual.is_placed
 
     def drop(self) -> None:
-        """Give up the data for good."""
+        """Free the memory; the field can't be used any more."""
         self._dropped = True
         placed()
         self.disconnect()

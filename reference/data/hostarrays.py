@@ -171,7 +171,7 @@ class HostArray(ABC):
             linked.wrote(self, ..., given)
 
     def copy_from(self, other: HostArray) -> None:
-        """Take over the elements of a field or ndarray of the same shape."""
+        """Replace all elements by those of a field or ndarray of the same shape; AdstackRuntimeTypeError for others."""
         if not isinstance(other, HostArray):
             raise AdstackRuntimeTypeError(
                 f"copy_from takes a field or an ndarray, got {type(other).__name__}", do="use from_numpy() for arrays"
@@ -187,7 +187,15 @@ class HostArray(ABC):
         return done
 
     def to_numpy(self, dtype: npt.DTypeLike | None = None, copy: bool = True) -> Array:
-        """The elements as a numpy array; with `copy=False` it shares the memory, where the device allows it."""
+        """The elements as a numpy array of shape `shape + element_shape`.
+
+        Args:
+            dtype: the type of the numpy array; without it, that of the elements.
+            copy: whether the array has memory of its own; if not, it shares the memory of this one.
+
+        Raises:
+            AdstackArgumentError: if the memory can't be shared, as it is a device's or of another type.
+        """
         if self._array is None:
             self._reach()
         if copy:
@@ -203,19 +211,28 @@ class HostArray(ABC):
         return contents
 
     def from_numpy(self, array: object) -> None:
-        """Take over the elements of a numpy array, or of nested lists, of shape `shape + element_shape`."""
+        """Replace all elements by those of a numpy array, or of nested lists, of shape `shape + element_shape`."""
         listed = array if isinstance(array, (list, tuple)) else None
         self._replace(hostvalues.bulk(self, np.asarray(array)), listed)
 
     def to_torch(self, device: object = None, copy: bool = True) -> Any:
-        """The elements as a torch tensor; with `copy=False` it shares the memory, where the device allows it."""
+        """The elements as a torch tensor of shape `shape + element_shape`.
+
+        Args:
+            device: where the tensor is to be, as torch names it; without it, in the memory of the host, or with
+                `copy=False` where the elements are.
+            copy: whether the tensor has memory of its own; if not, it shares the memory of this array.
+
+        Raises:
+            AdstackArgumentError: if the memory can't be shared.
+        """
         if not copy and self._array is None:
             return _torch().as_tensor(self, device="cuda" if device is None else device)
         tensor = _torch().from_numpy(self.to_numpy(copy=copy))
         return tensor if device is None else tensor.to(device)
 
     def from_torch(self, tensor: object) -> None:
-        """Take over the elements of a torch tensor of shape `shape + element_shape`."""
+        """Replace all elements by those of a torch tensor of shape `shape + element_shape`."""
         if not hasattr(tensor, "detach"):
             raise AdstackRuntimeTypeError(f"from_torch takes a torch tensor, got {type(tensor).__name__}")
         self.from_numpy(tensor.detach().cpu().numpy())

@@ -75,7 +75,7 @@ class Ndarray(HostArray):
     @grad.setter
     def grad(self, grad: Ndarray | None) -> None:
         self._grad = grad
-        self.record_address = 0  # it is of another kind now
+        self.record_address = 0  # its signature has changed
 
     @property
     def dual(self) -> Ndarray | None:
@@ -157,7 +157,7 @@ class Ndarray(HostArray):
         return self.dual is not None
 
     def drop(self) -> None:
-        """Give up the data for good."""
+        """Free the memory; the array can't be used any more."""
         self.disconnect()
         if self._buffer is not None:
             self._buffer.drop()

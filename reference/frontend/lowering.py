@@ -65,7 +65,7 @@ def lower(request: Request) -> Lowered:
 
 
 def _check_depth(body: Region) -> None:
-    """An error at the first op that more loops and branches are around than there may be."""
+    """Raise an error at the first op around which loops and branches are nested deeper than `DEEPEST`."""
     regions = [(body, 0)]
     while regions:
         region, depth = regions.pop()
@@ -114,7 +114,7 @@ def _parameters(context: Context, request: Request) -> None:
 
 
 def _parameter(context: Context, name: str, spec: Spec) -> KernelObject:
-    """What a parameter's name stands for."""
+    """What the name of a parameter stands for in the kernel's body."""
     if isinstance(spec, ScalarSpec):
         return _scalar(context, name, spec.dtype)
     if isinstance(spec, MatrixSpec):

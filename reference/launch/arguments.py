@@ -49,7 +49,7 @@ class Call:
 
     @property
     def lent(self) -> frozenset[str]:
-        """The places for which launches work on copies."""
+        """The places for which launches work on copies of what was passed."""
         return frozenset(loan.place for loan in self.loans or () if loan.copy is not None)
 
     def lend(self, loan: Loan) -> None:
@@ -98,7 +98,7 @@ class Loan:
         ]
 
     def give_back(self, written: frozenset[str]) -> None:
-        """Bring what the launch wrote to where it belongs."""
+        """Copy what the launch wrote back to the array that was passed."""
         if self.copy is not None and self.place in written:
             self.original[...] = self.copy.read()
 
@@ -112,10 +112,10 @@ class Parameter(Protocol):
         """Check an argument and add it to the call."""
 
     def spec(self, value: object) -> Spec:
-        """What the frontend is told about an argument that `take` accepted."""
+        """The spec of an argument that `take` accepted: what the frontend compiles for."""
 
     def described(self, value: object) -> Argument | None:
-        """The arguments that machine code may take as it takes this one, without Python; None if it may take none."""
+        """A description of the arguments that machine code may take like this one; None if Python must take them."""
 
 
 def invalid(name: str, expected: str, got: object) -> AdstackRuntimeTypeError:

@@ -50,7 +50,7 @@ def is_array(value: object) -> bool:
 
 
 def _is_plain(array: Array) -> bool:
-    """Whether its numbers stand as the processor reads them."""
+    """Whether an array is aligned, and in the byte order of the processor."""
     return array.dtype.isnative and array.flags.aligned
 
 
@@ -62,7 +62,7 @@ def _owner(array: Array) -> object:
 
 
 def _is_foreign(value: object) -> bool:
-    """Whether it is an array of another library in the memory of a device."""
+    """Whether an argument is an array of another library in the memory of a device."""
     return not isinstance(value, HostArray) and is_device_array(value)
 
 

@@ -62,7 +62,7 @@ def _weak(value: object) -> Callable[[], object] | None:
 
 
 def _kept(value: object) -> Callable[[], object]:
-    """What gives the value, and keeps it."""
+    """A function that returns the value, and keeps it alive."""
     return lambda: value
 
 
@@ -84,7 +84,7 @@ class Life:
 
     @property
     def conditions(self) -> tuple[Still, ...]:
-        """What machine code looks at."""
+        """The conditions that machine code checks: that the life has not ended."""
         return (Still(ctypes.addressof(self.word), 1),) if self._objects else ()
 
     def objects(self) -> tuple[object, ...]:
@@ -92,7 +92,7 @@ class Life:
         return tuple(one for known in list(self._objects.values()) if (one := known()) is not None)
 
     def then(self, action: Callable[[], None]) -> None:
-        """Do this when it ends."""
+        """Call a function when the life ends."""
         self._then = action
 
     def _end(self, _: object) -> None:
@@ -102,7 +102,7 @@ class Life:
                 self._then()
 
     def refer(self, value: object) -> Callable[[], object]:
-        """What gives an object: one of those without keeping it, any other."""
+        """A function that returns an object; it keeps the object alive unless that is one of those of this life."""
         return self._objects[id(value)] if self.knows(value) else _kept(value)
 
 
@@ -171,7 +171,7 @@ def _arguments(spec: Spec) -> Iterator[object]:
 
 
 def _leaves(key: object) -> Iterator[object]:
-    """The objects that a key is about."""
+    """The objects that are part of a key, at any depth."""
     if isinstance(key, tuple):
         for one in key:
             yield from _leaves(one)

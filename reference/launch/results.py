@@ -42,12 +42,12 @@ def _members(annotation: object) -> Sequence[object] | None:
 
 
 def result_value(spec: Spec, scalars: Scalars) -> Any:
-    """The value that the returned scalars make up."""
+    """Build the value of a kernel's return type from the scalars that the launch returned, in order."""
     return _value(spec, iter(scalars))
 
 
 def mapped(spec: Spec, value: object, function: Callable[[Scalar], Scalar]) -> Any:
-    """A value that was returned, with `function` of each of its scalars in their place, in order."""
+    """A returned value in which each scalar is replaced by `function` of it, in order."""
     return _value(spec, iter([function(scalar) for scalar in _scalars(spec, value)]))
 
 

@@ -25,7 +25,7 @@ __all__ = ["Arguments", "LaunchRecords", "Specialisation", "run_plan", "speciali
 
 
 Arguments = tuple[bytes, dict[str, int]]
-"""What a call passed: the bits of its scalars, and which memory, by the names of places."""
+"""The arguments of a call: the bits of its scalars, and for each place the identity of its memory."""
 
 
 class LaunchRecords(Protocol):
@@ -111,7 +111,7 @@ class Specialisation:
         return self.records is not None and self.records.keeps
 
     def is_current(self) -> bool:
-        """Whether what was baked in has not changed since."""
+        """Whether the attributes that the kernel was compiled with are what they were."""
         return all(one.is_same() for one in self.captured)
 
     def shortcut(
@@ -147,7 +147,7 @@ class Specialisation:
         return tuple(one.described(self.life) for one in self.captured)
 
     def end(self) -> None:
-        """Nobody can ask for it any more: let go of what was compiled for it besides."""
+        """Drop what was compiled for its gradients: no call can reach it any more."""
         self.gradients = self.records = self.graph = None
 
     def launch(self, call: Call) -> object:

@@ -40,7 +40,7 @@ class Builder:
         return None if maker.name == "while" else Number(value)
 
     def _maker(self, value: Value) -> Op | SizeExpr:
-        """What makes a count, or the count where it is a number that is known or that the program has."""
+        """The op that computes a count; the formula itself where the count is a constant or a number of the program."""
         maker = value.op
         if maker is None or value.dtype is not i64:
             return Number(value)
@@ -79,7 +79,7 @@ class Builder:
         return self._summed(SumOverRange(region.args[0], op.operands[0], op.operands[1], more, op.loc))
 
     def _above(self, value: Value, base: Value) -> SizeExpr | None:
-        """What a value is more than `base`; None if it is not `base` with something added."""
+        """The formula of what is added to `base` to give a value; None if the value is not such a sum."""
         if value is base:
             return Const(0)
         if not self._needs(value, base):
@@ -128,7 +128,7 @@ class Builder:
         return self._offset(chosen, sum_.index)
 
     def _plain(self, value: Value) -> Value:
-        """A value before it was widened."""
+        """The value that a cast to a wider integer type was applied to, or the value itself."""
         maker = value.op
         widened = maker is not None and maker.name == "cast" and value.dtype is i64
         if widened and maker is not None and maker.operands[0].dtype.is_signed:
@@ -150,7 +150,7 @@ class Builder:
 
 
 def plus(*terms: SizeExpr | None) -> SizeExpr | None:
-    """A sum; none if there is one without a formula."""
+    """The sum of two formulas; None if one of them is None."""
     known = [term for term in terms if term is not None]
     return total(*known) if len(known) == len(terms) else None
 
@@ -171,7 +171,7 @@ def total(*terms: SizeExpr) -> SizeExpr:
 
 
 def branch(condition: Value, *sides: SizeExpr | None) -> SizeExpr | None:
-    """A choice, none if there is nothing to choose."""
+    """A branch; the formula of both sides where they are the same."""
     yes, no = sides
     if yes is None or no is None:
         return None

@@ -14,7 +14,7 @@ __all__ = ["Capacity", "capacities", "last_allocation", "outermost"]
 
 @dataclass(frozen=True)
 class Capacity:
-    """A capacity that is not a constant.
+    """The capacity of some adstacks of a task, computed by the task itself.
 
     Attributes:
         value: what the task computes it as.
@@ -28,7 +28,7 @@ class Capacity:
 
     @property
     def loc(self) -> Loc:
-        """Where the first of its adstacks comes from."""
+        """The location of the first of its adstacks in the source."""
         return self.stacks[0].loc
 
 

@@ -1,4 +1,4 @@
-"""Sizers that count: the task itself, left with nothing but what decides trip counts."""
+"""Sizers that count: a slice of the task itself, which keeps nothing but what decides trip counts."""
 
 from __future__ import annotations
 

@@ -19,15 +19,15 @@ __all__ = ["Emitter", "NeedsMemory"]
 
 
 class NeedsMemory(Exception):  # noqa: N818 - not an error: the caller takes another way
-    """A number stands in a local array: it takes all the code that fills the array."""
+    """Raised where a formula reads a local array: all the code that fills the array would have to run for it."""
 
 
 class Emitter:
     """Writes code that computes formulas of one task.
 
     Args:
-        b: where to.
-        names: what stands for its parameters and indices there.
+        b: the builder that it appends to.
+        names: value of the task -> the value that stands for it there: parameters and indices, to begin with.
     """
 
     def __init__(self, b: Builder, names: dict[Value, Value]) -> None:
@@ -37,7 +37,7 @@ class Emitter:
     # ---- numbers of the program
 
     def number(self, value: Value) -> Value:
-        """The code of a value of the task, again."""
+        """Append the ops that compute a value of the task, with all that they depend on; the value there."""
         work = [value]
         while work:
             top = work[-1]
@@ -155,7 +155,7 @@ class Emitter:
 
     @contextmanager
     def inside(self) -> Iterator[None]:
-        """What is computed inside a region is not known after it."""
+        """A scope: values that are computed inside a region are forgotten at its end."""
         outer = self.names
         self.names = ChainMap({}, outer)
         try:

@@ -1,7 +1,7 @@
-"""Formulas evaluated on the host, in Python's integers: another way than the sizers', to check them.
+"""Formulas evaluated on the host, in Python's integers: independent of the sizers, which are checked against it.
 
-Numbers of the program are computed in their own types, by the table of operations, one thread at a time. It is made to
-be right, not fast.
+Numbers of the program are computed in their own types, by the table of operations, one thread at a time. It is
+simple, and slow.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def evaluate(size: Size, scalars: Sequence[Constant], memory: Mapping[str, Array
 
 
 class _Host:
-    """One thread."""
+    """Evaluates values and formulas of a task for one thread."""
 
     def __init__(self, known: Mapping[Value, Constant], memory: Mapping[str, Array]) -> None:
         self.known, self.memory = dict(known), memory
@@ -75,7 +75,7 @@ class _Host:
         return _Host({**self._arguments(), index: number}, self.memory)
 
     def _arguments(self) -> dict[Value, Constant]:
-        """What is known without computing: parameters and indices."""
+        """The values that need not be computed: parameters and indices."""
         return {v: x for v, x in self.known.items() if v.op is None}
 
     def number(self, value: Value) -> Constant:

@@ -20,7 +20,7 @@ _OPTIONS = Options(keep_loops=True)
 
 
 def with_capacity(program: Program, slots: int) -> Program:
-    """The program with a fixed capacity for every adstack; the given one is used up."""
+    """The program with a fixed capacity for every adstack; it is `program` itself, changed in place."""
     for task in program.tasks:
         if any(op.name == "stack.alloca" for op in task.body.walk()):
             _force(task.body, slots)
@@ -36,7 +36,7 @@ def _force(region: Region, slots: int) -> None:
 
 
 def _forced(region: Region, slots: int) -> Iterator[Op]:
-    """The ops, with a constant before the first allocation, which all of them take."""
+    """The ops, with the capacity as a constant before the first allocation; all allocations take it."""
     b = Builder(Region())
     capacity = b.const(slots, i64)
     for op in region.ops:

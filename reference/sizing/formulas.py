@@ -83,7 +83,7 @@ class FormulaSizers:
         return tasks
 
     def _parallel(self, elements: Sequence[Element]) -> Task:
-        """Computes the greatest over the iterations, along the axes that matter."""
+        """A parallel task that computes the greatest values over the axes that the formulas depend on."""
         loop = self.task.body.ops[-2]
         b, names = task_builder(self.task)
         emitter = Emitter(b, names)
@@ -100,7 +100,7 @@ class FormulaSizers:
         return sizer(b.region, "parallel", tuple(one.number for one in elements))
 
     def _box(self, emitter: Emitter, elements: Sequence[Element]) -> tuple[Region, list[tuple[Value, Value]], SizeExpr]:
-        """A loop over the axes that matter: its empty body, its bounds, how many iterations one of it stands for."""
+        """A loop over the axes that formulas depend on: an empty body, bounds, how many iterations one stands for."""
         loop = self.task.body.ops[-2]
         matter = frozenset().union(*(self.dependence.arguments_in(one.expr) for one in elements))
         body, bounds = Region(), []

@@ -9,7 +9,7 @@ A capacity is sized in one of two ways. If the code that counts is a formula (bu
 those indices that matter, reduced with atomic max. Otherwise the sizer is a *counting pass* (counting.py): the task
 itself, left with nothing but what decides trip counts.
 
-What only the thread can know stays with it: a count that depends on what the task itself writes.
+A count that depends on what the task itself writes can't be computed ahead of it: the thread sizes these adstacks.
 
 Where a backend hands out rows of the heap only to iterations that push, an element of "depths" says how many of them
 there are at most: sizers add them up, and each iteration says with `stack.claim` whether it is one (claims.py).
@@ -42,7 +42,7 @@ def with_sizers(program: Program, *, claims: bool = False) -> Sized:
     """The program with sizers before the tasks that have adstacks.
 
     Args:
-        program: lowered; it is used up.
+        program: lowered; it is changed, and must not be used afterwards.
         claims: whether iterations that push are counted where not all do.
     """
     return _Sizing(program, claims=claims).sized()
@@ -130,7 +130,7 @@ class _Sizing:
         return claim if of_formulas.may_emit(claim) else None
 
     def _load(self, task: Task, kept: Sequence[Capacity]) -> None:
-        """Take the capacities from the depths."""
+        """Have the task load its capacities from the place "depths"."""
         b = Builder(Region())
         for one in kept:
             with b.at(one.loc):
@@ -162,7 +162,7 @@ def _merged(tasks: Sequence[Task]) -> list[Task]:
 
 
 def _rename(tasks: Iterable[Task], name: str) -> None:
-    """Sizers get names of their own; the others keep theirs."""
+    """Name the sizers; other tasks keep their names."""
     count = 0
     for task in tasks:
         if task.sizes:

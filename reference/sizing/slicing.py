@@ -31,7 +31,7 @@ def sizer(body: Region, kind: str, numbers: tuple[int, ...]) -> Task:
 
 
 def drop_effects(region: Region) -> None:
-    """Drop the ops that do anything but compute, in place; writes of "depths" stay."""
+    """Erase, in place, the ops with effects other than writes of "depths"."""
     region.keep(_only_computes)
     for op in region.ops:
         for inner in op.regions:

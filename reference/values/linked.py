@@ -43,11 +43,11 @@ class Links(Protocol):
 
 
 class Linked(float):
-    """A float that knows where it came from.
+    """A float that knows from which numbers it was computed.
 
     Attributes:
-        chain: what it belongs to.
-        node: what it is there.
+        chain: the Tape, or the block in forward mode, that it belongs to.
+        node: its node in the chain.
     """
 
     __slots__ = ("chain", "node")

@@ -87,7 +87,7 @@ def _in_the_heap(e: RegionEmitter, group: Sequence[Op], rows: Rows) -> None:
 
 
 def _last(e: RegionEmitter, capacity: str) -> str:
-    """The last of so many slots (i64); the first one if there are none."""
+    """The number of the last of so many slots (i64); 0 if there are none."""
     if capacity.isdigit():
         return str(max(int(capacity), 1) - 1)
     some = e.w.intrinsic("llvm.umax.i64", "i64", [("i64", capacity), ("i64", "1")])
@@ -188,7 +188,7 @@ def _checked(e: RegionEmitter, stack: CountedStack, index: Value) -> str:
     e.enter(after)
     if width > 1 or group.each:
         return _limited(e, group, name, width)
-    slot = e.w.let(f"phi i64 [ {name}, %{before} ], [ {group.last}, %{recorded} ]")  # what is not over is a slot
+    slot = e.w.let(f"phi i64 [ {name}, %{before} ], [ {group.last}, %{recorded} ]")  # such an index is a slot
     if counts:
         group.rows[slot] = stack.stride, e.w.let(f"phi i64 [ {row}, %{before} ], [ {last}, %{recorded} ]")
     return slot
@@ -216,7 +216,7 @@ def _inside(e: RegionEmitter, stack: CountedStack, name: str, width: int) -> str
 
 
 def _over(e: RegionEmitter, group: StackGroup, index: Value) -> str:
-    """Whether some running lane's index is past its capacity."""
+    """Whether the index of some running lane is not below its capacity (i1)."""
     width = e.width(index)
     if width == 1 and not group.each:
         return e.w.let(f"icmp uge i64 {e.wide(index, 1)}, {group.capacity}")

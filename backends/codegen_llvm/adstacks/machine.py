@@ -35,7 +35,7 @@ def _alloca(e: RegionEmitter, op: Op) -> None:
     wanted = e.wide(op.operands[0], 1)
     negative = e.w.let(f"icmp slt i64 {wanted}, 0")
     capacity = e.w.let(f"select i1 {negative}, i64 0, i64 {wanted}")
-    slots = e.w.let(f"add i64 {capacity}, 1")  # of an empty capacity too there is one to look at
+    slots = e.w.let(f"add i64 {capacity}, 1")  # one more, so that there is one to read if the capacity is 0
     primal, adjoint = (_memory(e, op, slots, dtype) for _ in range(2))
     stack = MachineStack(site, dtype, primal, adjoint, e.frame.slot("i64", 8), e.frame.slot("i64", 8))
     e.w.do(f"store i64 {capacity}, ptr {stack.capacity}, align 8")

@@ -40,7 +40,7 @@ class BlockWriter:
         return f"{hint}{self._labels}"
 
     def enter(self, label: str) -> None:
-        """Go on writing in a new block."""
+        """Start a basic block: what is written next belongs to it."""
         self.w.label(label)
         self.block = label
 

@@ -1,4 +1,4 @@
-"""What a task is handed when it runs: one array of 64-bit slots."""
+"""The context, which a task takes as its argument: an array of 64-bit slots."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Context:
         own: slots of the runtime's own: "errors" and "overflow" (their records), "print" (the host's printing
             function), "seed" and "launch" (of the random streams), "parallel" (the function that shares a loop among
             threads, or null), "heap" (where the address and the size of the adstack heap are told), "rows" (the table
-            of `rows`), "sized" (whether the depths of adstacks stand, so that sizers need not run), "poll" (what long
-            loops ask whether to go on), "stop" (the word that says that they must not) and "unfit" (the entry that
-            takes launches which another one is not made for, or null).
+            of `rows`), "sized" (whether the depths of adstacks are valid, so that sizers need not run), "poll" (the
+            function that safepoints call), "stop" (the word that is nonzero when loops are to end) and "unfit" (the
+            entry that takes launches which another one is not made for, or null).
         size: number of slots.
     """
 

@@ -22,7 +22,7 @@ class TaskFrame:
         parallel: whether other iterations run at the same time.
         pointers: place name -> its address.
         extents: (place name, axis) -> an extent, where it is not known when compiling.
-        sites: shared by the tasks of a program; a site's number is its position.
+        sites: what may be reported, of all tasks of the program; the number of a site is its position.
         section: of the task's random streams.
         iteration: the linear index of the first lane's iteration (i64); "0" in serial code.
         indices: of the parallel loop around the code.
@@ -31,7 +31,7 @@ class TaskFrame:
         heap: those that hold memory of the C heap, null before there is any.
         array_bytes: what local arrays take of the frame.
         leave: how the function ends where a check fails.
-        poll: the slot of the context that has the function which long loops ask whether to go on; None if they don't.
+        poll: the slot of the context with the function that safepoints call; None if there are no safepoints.
         seat: this thread's number among those that run the task.
         stack_sites: per location and variable of adstacks, the number in the overflow record, for any number of lanes.
         lane: how many lanes a row of adstacks has, and which is this thread's, once it has claimed one.

@@ -22,9 +22,9 @@ class Words:
         heap: what they are about.
         blocks: how many blocks there are, that is, how many threads may run the task at the same time.
         block: bytes of a block.
-        covered: the most iterations that all this is for; below 0 while nothing is laid out.
+        covered: the most iterations that the layout is made for; below 0 while there is no layout.
         total: the iterations of the present launch.
-        taken: where rows are handed out, the address of how many are (i64), 0 when the task begins.
+        taken: the address of the number of rows that iterations have claimed (i64), 0 when the task begins.
         bases: the first of as many words as there are parts: bytes of one lane before each.
         capacities: the first of as many words as there are groups: how deep each may be.
         end: what comes after them.
@@ -42,7 +42,7 @@ class Words:
 
     @classmethod
     def of(cls, heap: TaskHeap, at: int) -> Words:
-        """From a position on."""
+        """The words of a task whose first word is at a position of the table."""
         capacities = at + 5 + len(heap.parts)
         return cls(heap, at, at + 1, at + 2, at + 3, at + 4, at + 5, capacities, capacities + len(heap.groups))
 

@@ -33,7 +33,7 @@ def _call(e: RegionEmitter, op: Op) -> None:
 def _symbol_of(module: Module, function: Function, lanes: int, *, fast: bool) -> tuple[str, list[str]]:
     """The symbol and the result types of a math function for so many lanes.
 
-    The fast path of a function leaves out its cold sides; it gives an i1 more: whether it should have taken one.
+    The fast path of a function leaves out its cold sides; it also returns whether one should have been taken (i1).
     """
     fast = fast and has_cold_path(function)
     types = [type_text(v.dtype, lanes) for v in function.body.terminator.operands] + ["i1"] * fast
@@ -45,7 +45,7 @@ def _symbol_of(module: Module, function: Function, lanes: int, *, fast: bool) ->
 def _definition(
     module: Module, function: Function, lanes: int, symbol: str, types: Sequence[str], *, fast: bool
 ) -> tuple[str, str]:
-    """A function up to its attributes, and its body."""
+    """(the head of a function up to its attributes, its body)."""
     w = Writer()
     every = {v for op in function.body.walk() for v in op.results} | set(function.body.args)
     for op in function.body.walk():

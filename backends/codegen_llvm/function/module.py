@@ -10,7 +10,7 @@ from ..text.writer import Writer
 __all__ = ["Module"]
 
 _INLINED = 4
-"""A library function called from more places than this stays a function: code must not grow with every call."""
+"""A library function that is called from more places than this is not inlined: code would grow with every call."""
 
 _ATTRIBUTES = (
     "attributes #0 = { nounwind }",

@@ -1,4 +1,4 @@
-"""Values carried round a loop."""
+"""Phis: the values that a loop carries from iteration to iteration."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["Phis"]
 
 
 class Phis:
-    """Phis whose second source is written once the body is there.
+    """The phis at the head of a loop; what they take from the end of the body is written when the body is there.
 
     Args:
-        e: what writes them; the block that it is in when they are made is the one before the loop.
-        args: the values that they stand for; of what the program does not know, the LLVM type.
-        start: what these are in the first round.
+        e: writes the function; its present block is the one in front of the loop.
+        args: the values that they stand for; for a value that is not one of the program, its LLVM type.
+        start: what these are in the first iteration.
     """
 
     def __init__(self, e: RegionEmitter, args: Sequence[Value | str], start: Sequence[str]) -> None:
@@ -34,12 +34,12 @@ class Phis:
         return cls(e, args, [e.at(v, e.width(a)) for v, a in zip(initial, args, strict=True)])
 
     def open(self, label: str) -> None:
-        """Go to the loop's head, where the phis stand."""
+        """Jump to the head of the loop, and write the phis there."""
         self.e.jump(label)
         self.enter(label)
 
     def enter(self, label: str) -> None:
-        """Write the phis, at the start of a block to which the code before leads already."""
+        """Write the phis at the start of a block, to which the block before the loop jumps already."""
         e = self.e
         e.enter(label)
         for arg in self.args:
@@ -49,7 +49,7 @@ class Phis:
                 e.bind(arg, self.names[-1])
 
     def close(self, names: Sequence[str]) -> list[str]:
-        """Give what the next round starts with, at the end of the current block; from where the phis take what."""
+        """End the iteration in the current block: the next one starts with `names`. Gives the sources of the phis."""
         pairs = zip(self._start, names, strict=True)
         sources = [f"[ {start}, %{self.before} ], [ {name}, %{self.e.block} ]" for start, name in pairs]
         for line, source in zip(self._lines, sources, strict=True):

@@ -25,7 +25,7 @@ def _random(e: RegionEmitter, op: Op) -> None:
 
 
 def _next_number(e: RegionEmitter) -> str:
-    """How many numbers each lane has drawn before; only running lanes count on."""
+    """How many numbers each lane has drawn so far; the counters of running lanes are incremented."""
     ty = type_text(i64, e.lanes)
     at = e.frame.counter_of(e.lanes)
     old = e.w.let(f"load {ty}, ptr {at}, align 64")

@@ -1,4 +1,4 @@
-"""What code for one machine does in its own way. `Target` is the host; other machines override."""
+"""The hooks by which code for one machine differs from that for others. `Target` is the host; others override it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Target:
         frames: whether memory of a size known when compiling is better taken from the frame than from the C heap.
         allocators: what declares the functions of the C heap.
         scope: of atomic operations.
-        invariant_loads: whether it gains to know of memory that does not change while a task runs.
+        invariant_loads: whether loads are marked whose memory does not change while a task runs (`invariant.load`).
         shares: whether the threads of a task are kept apart where a plan asks for it, by blocks of rows or by copies.
             `%apart` (i1) says whether they are in a launch; it is read from the word behind the context.
         together: how many threads run side by side and can combine what they add to one element; 0 if none do.
@@ -67,7 +67,7 @@ class Target:
         return "%begin", "%end", "1"
 
     def begin(self, e: FunctionWriter) -> None:
-        """What a task does before anything else."""
+        """Emit what comes first in a task."""
 
     def own(self, name: str, slot: int, size: int) -> list[str]:
         """Read one of the runtime's own slots, of a context of this size, into `%name`."""
@@ -90,7 +90,7 @@ class Target:
         return e.w.let(f"getelementptr i8, ptr {address}, i64 {e.w.let(f'mul i64 %seat, {size}')}")
 
     def claim(self, e: FunctionWriter, op: Op, words: Words) -> None:
-        """Take rows of adstacks from here on, if the iteration needs any; on the host every lane has its own."""
+        """Claim rows of adstacks for the iteration, if it needs any; on the host every lane has rows of its own."""
 
     def row(self, e: FunctionWriter) -> tuple[str, str]:
         """How many lanes stand side by side in a row of adstacks, and which is this thread's first: two i64."""
@@ -125,7 +125,7 @@ class Target:
         raise NotImplementedError
 
     def reduce(self, e: FunctionWriter, word: str, pointer: str, dtype: DType, value: str) -> bool:
-        """Update memory as `atomicrmw` of that word does, and ask for nothing; False if no instruction does."""
+        """Emit `atomicrmw` of that word without a result, as one instruction; False if the machine has none."""
         return False
 
     def print(self, e: FunctionWriter, site: int, words: str, count: int) -> None:

@@ -33,7 +33,7 @@ def _if(e: RegionEmitter, op: Op) -> None:
 
 
 def _hot_side(e: RegionEmitter, op: Op, hot: int) -> None:
-    """Compute the hot side of a math function, whichever is wanted; record a miss where it is the other one."""
+    """Compute the hot side of a branch whatever its condition; a miss is recorded where it should be the other one."""
     assert e.fast_path is not None
     condition = e.scalar(op.operands[0])
     e.fast_path.misses.append(condition if hot else e.w.let(f"xor i1 {condition}, true"))
@@ -117,12 +117,12 @@ def _side(e: RegionEmitter, region: Region, results: Sequence[Value], mask: str)
 
 
 def _is_short(e: RegionEmitter, region: Region) -> bool:
-    """Whether a side costs so little, and does so little, that it runs for every lane."""
+    """Whether a side is so cheap, and so free of effects, that it runs for every lane."""
     limit = LONG if e.task is None else _SPECULATED
     return len(region.ops) <= limit and all(_speculates(e, op) for op in region.ops[:-1])
 
 
 def _speculates(e: RegionEmitter, op: Op) -> bool:
-    """Whether an op does no harm in lanes that do not want it, and costs little."""
+    """Whether an op may run in lanes that do not take its side: it has no effects, can't trap, and costs little."""
     checked = e.task is not None and e.task.debug and op.opdef.trap is not None
     return op.opdef.pure and op.name != "call" and not checked

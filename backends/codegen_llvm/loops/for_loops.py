@@ -34,7 +34,7 @@ def _for(e: RegionEmitter, op: Op) -> None:
     start = run_fast_version(e, op, [e.at(v, e.width(a)) for v, a in zip([lo, *initial], body.args, strict=True)])
     phis = Phis(e, body.args, start)
     inside, after = e.label("body"), e.label("done")
-    e.split(_below(e, index, start[0], hi), inside, after)  # with the test at the end, an iteration has one jump
+    e.split(_below(e, index, start[0], hi), inside, after)  # a rotated loop: one jump per iteration
     phis.enter(inside)
     yielded = e.region(body)
     names = [e.at(v, e.width(a)) for v, a in zip(yielded, carried, strict=True)]
@@ -59,7 +59,7 @@ def _for_in_spans(e: RegionEmitter, op: Op, interval: int) -> None:
     e.split(_below(e, index, e.scalar(lo), hi), start, after)
     outer.enter(start)
     ty, at = e.form(index), outer.names[0]
-    left = e.w.let(f"sub {ty} {e.scalar(hi)}, {at}")  # as a number without sign it is right even where it wraps
+    left = e.w.let(f"sub {ty} {e.scalar(hi)}, {at}")  # as unsigned it is right even where it wraps
     few = e.w.intrinsic(f"llvm.umin.{ty}", ty, [(ty, left), (ty, str(interval))])
     end = e.w.let(f"add {ty} {at}, {few}")
     phis = Phis.of(e, body.args, body.args)

@@ -47,7 +47,7 @@ class Box:
         return total
 
     def last_vector(self, lanes: int) -> str:
-        """Up to where whole vectors run: nowhere if a row is so short that lanes would wrap twice."""
+        """The position at which whole vectors end; the first one if a row is so short that lanes would wrap twice."""
         if len(self.extent) == 1:
             return "%end"
         wide = self.e.w.let(f"icmp sge i64 {self.extent[-1]}, {lanes}")

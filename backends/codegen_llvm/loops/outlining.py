@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from adstack.ir.def_use import live_in
 from adstack.ir.structure import Region, Value
 from adstack.ir.types import DType, u1
 
@@ -22,7 +23,7 @@ Constants = Mapping[Value, str]
 
 
 def call_outlined(e: RegionEmitter, region: Region) -> list[str]:
-    """Call a side for the one lane there is; gives its results. A loop over lanes that exists serves it too."""
+    """Call a side in code of one lane; gives its results. If the side has a loop over lanes, that is called."""
     free, constants = _taken(e, region)
     loop = e.module.cold.get(("lanes", region))
     if loop is not None:
@@ -41,9 +42,8 @@ def call_outlined_per_lane(e: RegionEmitter, region: Region, mask: str, others: 
 
 
 def _taken(e: RegionEmitter, region: Region) -> tuple[list[Value], Constants]:
-    """The values from outside that a side takes, and those of them that are constants."""
-    inner = {v for op in region.walk() for v in op.results}
-    taken = {v: None for op in region.walk() for v in op.operands if v not in inner}
+    """The values that are live into a side: those that are not constants, and the constants."""
+    taken = live_in(region)
     return [v for v in taken if not e.is_constant(v)], {v: e.scalar(v) for v in taken if e.is_constant(v)}
 
 
@@ -80,7 +80,7 @@ def _struct(region: Region) -> str:
 
 
 def _scalar(module: Module, constants: Constants) -> RegionEmitter:
-    """What writes a function that runs a side for one lane."""
+    """An emitter for the body of a function that runs a side for one lane."""
     e = RegionEmitter(module, Writer(), 1, set())
     for value, text in constants.items():
         e.give(value, text)
@@ -88,7 +88,7 @@ def _scalar(module: Module, constants: Constants) -> RegionEmitter:
 
 
 def _one(module: Module, symbol: str, region: Region, free: Sequence[Value], constants: Constants) -> str:
-    """A function of the values that a side takes, which gives a struct."""
+    """A function from the values that a side takes to a struct of its results."""
     e = _scalar(module, constants)
     for k, v in enumerate(free):
         e.bind(v, f"%p{k}")

@@ -41,7 +41,7 @@ def _while(e: RegionEmitter, op: Op) -> None:
 
 
 def _divergent_while(e: RegionEmitter, op: Op, condition: Region, body: Region) -> None:
-    """Two lives of a value: that of the running lanes, and that of the lanes that have left."""
+    """Lanes leave at different times: each value exists twice, for the running lanes and for those that have left."""
     counter = start_countdown(e, op)
     phis = Phis.of(e, [_varying(e, "running"), *condition.args], [_everyone(e), *op.operands])
     head, inside, after = e.label("while"), e.label("body"), e.label("done")
@@ -79,7 +79,7 @@ def _everyone(e: RegionEmitter) -> Value:
 
 
 def _varying(e: RegionEmitter, name: str) -> Value:
-    """A mask that no op gives."""
+    """A value of the IR that stands for a mask, which no op computes."""
     value = Value(u1, name)
     e.varying.add(value)
     return value

@@ -29,7 +29,7 @@ def address_of(e: RegionEmitter, place: Place, indices: Sequence[Value], *, inbo
         return Address("one", _step(e, base, place.dtype, _offset(e, place, indices, 1), inbounds=inbounds))
     if e.strides is not None and e.strides.contiguous(place, indices):
         first = _offset(e, place, indices, 1)
-        # a first lane that does not run may be anywhere
+        # the index of a first lane that does not run may be out of bounds
         return Address("run", _step(e, base, place.dtype, first, inbounds=e.mask is None))
     offsets = _offset(e, place, indices, e.lanes)
     ty = memory_type(place.dtype)
@@ -102,7 +102,7 @@ def _loaded(e: RegionEmitter, op: Op) -> str:
 
 
 def read(e: RegionEmitter, address: Address, dtype: DType, *, fixed: bool = False) -> str:
-    """What stands in memory: one element, or one per running lane. `fixed`: it stays the same while the task runs."""
+    """Load one element, or one per running lane. `fixed`: the memory does not change while the task runs."""
     if address.kind == "one":
         text = f"load {memory_type(dtype)}, ptr {address.name}, align {dtype.size}"
         return e.w.let(f"{text}, !invariant.load !1" if fixed else text)
@@ -110,7 +110,7 @@ def read(e: RegionEmitter, address: Address, dtype: DType, *, fixed: bool = Fals
 
 
 def write(e: RegionEmitter, address: Address, dtype: DType, name: str) -> None:
-    """Let something stand in memory: in one element, or in one per running lane."""
+    """Store to one element, or to one per running lane."""
     if address.kind == "one":
         e.w.do(f"store {memory_type(dtype)} {name}, ptr {address.name}, align {dtype.size}")
     else:

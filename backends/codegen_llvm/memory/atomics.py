@@ -30,7 +30,7 @@ _NATIVE = {"add": "add", "and": "and", "or": "or", "xor": "xor", "xchg": "xchg"}
 
 
 def identity(kind: str, dtype: DType) -> str:
-    """What changes nothing, as a literal."""
+    """The neutral element of a kind of atomics, as a literal."""
     return literal(neutral(kind, dtype), dtype)
 
 
@@ -61,7 +61,7 @@ def _forgetful(e: RegionEmitter, kind: str, pointer: str, dtype: DType, value: s
 
 
 def _updated(e: RegionEmitter, op: Op, indices: Sequence[Value], values: Sequence[Value]) -> str | None:
-    """Update; the old value, if anybody wants it."""
+    """Emit an atomic update; the old value, if it is used."""
     address = address_of(e, op.attrs["place"], indices)
     exclusive = e.exclusive.get(op) if e.frame.parallel else ""
     if exclusive == "":
@@ -91,7 +91,7 @@ def _either(e: RegionEmitter, op: Op, exclusive: str, address: Address, values: 
 
 
 def _shared(e: RegionEmitter, op: Op, address: Address, values: Sequence[Value]) -> None:
-    """Other iterations may update the element at the same time."""
+    """Update an element that other iterations may update at the same time."""
     if e.lanes == 1:
         names, wanted = [e.scalar(v) for v in values], bool(op.result.uses)
         e.bind(op.result, update(e, op.attrs["kind"], address.name, op.attrs["place"].dtype, *names, wanted=wanted))
@@ -100,7 +100,7 @@ def _shared(e: RegionEmitter, op: Op, address: Address, values: Sequence[Value])
 
 
 def _alone(e: RegionEmitter, op: Op, address: Address, values: Sequence[Value]) -> str:
-    """No other thread updates the element meanwhile; lanes may, unless it is their own. Gives the old value."""
+    """Update an element that no other thread updates meanwhile, though other lanes of this one may; the old value."""
     if e.lanes == 1 or op.attrs["sums"] == "own" or address.kind == "run" or _are_distinct(e, op):
         return _plain(e, op, address, values)
     kind, dtype = op.attrs["kind"], op.attrs["place"].dtype
@@ -262,7 +262,7 @@ def update(e: RegionEmitter, kind: str, pointer: str, dtype: DType, *values: str
 
 
 def _added(e: RegionEmitter, pointer: str, dtype: DType, value: str, least: float, *, wanted: bool) -> str:
-    """By one instruction if the magnitude of the value is at least the one from which it is exact; NaN is below it."""
+    """Add by one instruction if its magnitude is at least `least`, from which that is exact; NaN is not."""
     w, ty = e.w, scalar_type(dtype)
     size = w.intrinsic(f"llvm.fabs.f{dtype.bits}", ty, [(ty, value)])
     small, large, after = e.label("small"), e.label("large"), e.label("added")
@@ -288,10 +288,9 @@ def _atomic_update(e: RegionEmitter, word: str, pointer: str, dtype: DType, valu
 def _exchanged(
     e: RegionEmitter, kind: str, pointer: str, dtype: DType, values: tuple[str, ...], *, spares: bool = False
 ) -> str:
-    """By compare-and-exchange on the bits, until no other thread has come between.
+    """Update by a compare-and-exchange loop on the bits.
 
-    `spares` has bits that would not change left alone: to have read them is as good. Many threads may add zero, and
-    would wait for each other.
+    With `spares`, bits that would not change are not written, as many threads that add zero would wait for each other.
     """
     word, ty, size = f"i{8 * dtype.size}", scalar_type(dtype), dtype.size
     before, head, after = e.block, e.label("try"), e.label("done")

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from adstack.analysis.exclusivity import by_place, may_overlap
 from adstack.analysis.loop_nests import contains_loop
+from adstack.analysis.manager import Analyses
 from adstack.ir.structure import Op, Place, Region
 
 from ..function.region import RegionEmitter
@@ -17,12 +18,12 @@ from ..function.region import RegionEmitter
 __all__ = ["exclusive_atomics", "needs_atomics"]
 
 
-def exclusive_atomics(e: RegionEmitter, body: Region) -> dict[Op, str]:
+def exclusive_atomics(e: RegionEmitter, body: Region, analyses: Analyses) -> dict[Op, str]:
     """The atomics of a `parallel_for` that may be plain updates -> the i1 under which they are; "" for always.
 
     Called between the header and the loop, where the i1s are computed.
     """
-    touching = by_place(body)
+    touching = analyses.get(by_place, body)
     written = [ops[0].attrs["place"] for ops in touching.values() if any(op.name != "load" for op in ops)]
     exclusive: dict[Op, str] = {}
     for ops in touching.values():
@@ -33,16 +34,16 @@ def exclusive_atomics(e: RegionEmitter, body: Region) -> dict[Op, str]:
             exclusive.update(dict.fromkeys(updates, alone))
     if e.target.shares and not e.frame.debug:
         shared = [op for op in body.walk() if op.attrs.get("sums") in ("tiled", "private")]
-        exclusive.update((op, "%apart" if needs_atomics(op, body) else "") for op in shared)
+        exclusive.update((op, "%apart" if needs_atomics(op, body, analyses) else "") for op in shared)
     return exclusive
 
 
-def needs_atomics(op: Op, body: Region) -> bool:
+def needs_atomics(op: Op, body: Region, analyses: Analyses) -> bool:
     """Whether there must be an atomic version of a tiled or private update, beside the plain one.
 
     Where arrays overlap, or there are few rows, a tiled loop runs on one thread, unless its iterations may be long.
     """
-    return op.attrs["sums"] == "private" or contains_loop(body)
+    return op.attrs["sums"] == "private" or analyses.get(contains_loop, body)
 
 
 def _alone(e: RegionEmitter, place: Place, others: Sequence[Place]) -> str:

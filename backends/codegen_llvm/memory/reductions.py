@@ -6,7 +6,9 @@ hands in may overlap others: that is compared when the task runs, and where they
 
 from __future__ import annotations
 
-from adstack.analysis.exclusivity import by_place, may_overlap
+from collections.abc import Mapping, Sequence
+
+from adstack.analysis.exclusivity import may_overlap
 from adstack.ir.structure import Op, Place, Region, Value
 
 from ..function.region import RegionEmitter
@@ -63,7 +65,7 @@ class _Slot:
         e.enter(after)
 
     def close(self, e: RegionEmitter) -> None:
-        """One update with everything, unless it would change nothing: the loop may not touch the element at all."""
+        """Apply the combined value by one update, unless that is neutral: the loop may not have touched the element."""
         total = reduced(e, self.kind, self.dtype, self._load(e))
         total, speaks = e.target.gathered(e, self.kind, self.dtype, total)
         ty, word = scalar_type(self.dtype), f"i{self.dtype.bits}"
@@ -85,13 +87,16 @@ class _Slot:
 class Reductions:
     """The reductions of a loop body.
 
+    Args:
+        touching: per place, the ops of the body that touch its memory.
+
     Attributes:
         ops: the atomics.
         apart: an i1 that says whether nothing overlaps what they update; "" if that is certain.
     """
 
-    def __init__(self, body: Region) -> None:
-        self._touching = by_place(body)
+    def __init__(self, touching: Mapping[str, Sequence[Op]]) -> None:
+        self._touching = touching
         self.ops = [op for ops in self._touching.values() for op in ops if op.attrs.get("sums") == "uniform"]
         self._addresses: dict[Op, str] = {}
         self.apart = ""
@@ -113,11 +118,11 @@ class Reductions:
                     self.apart = e.w.let(f"and i1 {self.apart}, {is_apart}") if self.apart else is_apart
 
     def open(self, e: RegionEmitter) -> None:
-        """Begin a loop."""
+        """In front of a loop: start the partial results."""
         e.reductions = {op: _Slot(e, op, self._addresses[op], self.apart) for op in self.ops}
 
     def close(self, e: RegionEmitter) -> None:
-        """End a loop."""
+        """Behind the loop: apply the partial results."""
         for slot in e.reductions.values():
             slot.close(e)
         e.reductions = {}

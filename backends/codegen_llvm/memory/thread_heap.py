@@ -12,7 +12,7 @@ __all__ = ["fixed", "grown", "release", "renewed", "room"]
 
 
 def renewed(e: RegionEmitter, count: str, size: int, loc: Loc) -> str:
-    """Fresh zeroed memory for `count` (an i64) things of `size` bytes, replacing what was there; its slot."""
+    """Fresh zeroed memory for `count` (an i64) items of `size` bytes, in place of an earlier block; the slot of it."""
     slot = _owner(e)
     e.w.do(f"call void @free(ptr {e.w.let(f'load ptr, ptr {slot}, align 8')})")
     _fill(e, slot, count, size, loc)
@@ -20,7 +20,7 @@ def renewed(e: RegionEmitter, count: str, size: int, loc: Loc) -> str:
 
 
 def room(e: RegionEmitter, count: int, size: int, loc: Loc) -> str:
-    """Memory for `count` things of `size` bytes, the same whenever the code comes by; a pointer."""
+    """Memory for `count` items of `size` bytes, the same block whenever this code runs; a pointer."""
     slot = _owner(e)
     none = e.w.let(f"icmp eq ptr {e.w.let(f'load ptr, ptr {slot}, align 8')}, null")
     take, after = e.label("take"), e.label("room")
@@ -51,7 +51,7 @@ def grown(e: RegionEmitter, count: str, size: int, loc: Loc) -> str:
 
 
 def fixed(e: RegionEmitter, count: int, size: int, loc: Loc) -> str:
-    """Fresh zeroed memory for a known number of things of `size` bytes, in the frame if it fits; its slot."""
+    """Fresh zeroed memory for a known number of items of `size` bytes, in the frame if it fits; the slot of it."""
     if not e.frame.takes(count * size):
         return renewed(e, str(count), size, loc)
     slot, memory = e.frame.slot("ptr", 8), e.frame.slot(f"[{count * size} x i8]")
@@ -62,13 +62,13 @@ def fixed(e: RegionEmitter, count: int, size: int, loc: Loc) -> str:
 
 
 def release(e: RegionEmitter) -> None:
-    """Give back what the function has taken."""
+    """Free all memory that the function has allocated."""
     for slot in e.frame.heap:
         e.w.do(f"call void @free(ptr {e.w.let(f'load ptr, ptr {slot}, align 8')})")
 
 
 def _owner(e: RegionEmitter) -> str:
-    """A slot that is null before there is anything, and whose memory is given back in the end."""
+    """A slot for an address, null at first, whose memory is freed when the function ends."""
     slot = e.frame.slot("ptr", 8)
     e.frame.heap.append(slot)
     for name, text in e.target.allocators.items():

@@ -45,7 +45,7 @@ def check_local_bounds(e: RegionEmitter, op: Op) -> None:
 
 
 def _outside(e: RegionEmitter, indices: Sequence[Value], extents: Sequence[str], width: int) -> str:
-    """Where some index is no index; a negative one is a huge unsigned number."""
+    """Where some index is out of bounds; compared as unsigned, negative ones are huge."""
     bad = ""
     for index, extent in zip(indices, extents, strict=True):
         over = e.w.let(f"icmp uge {type_text(i64, width)} {e.wide(index, width)}, {extent}")
@@ -151,7 +151,7 @@ def first_lane(e: RegionEmitter, mask: str) -> str:
 
 
 def _raw(e: RegionEmitter, value: Value, lane: str) -> str:
-    """One lane's value as the bits of an i64."""
+    """The value of one lane, as the bits of an i64."""
     name, dtype = e.scalar(value), value.dtype
     if e.is_varying(value):
         name = e.w.let(f"extractelement {type_text(dtype, e.lanes)} {name}, i64 {lane}")

@@ -51,7 +51,7 @@ def guarded(e: RegionEmitter, op: Op, access: Access) -> str | None:
 
 
 def _inside(e: RegionEmitter, op: Op, bad: str, running: str) -> str:
-    """The lanes that run and are inside: as a rule, those that run, without waiting for what says so."""
+    """The mask of the running lanes that are in bounds: a branch that is hardly ever taken removes the others."""
     fail, after, before = e.label("outside"), e.label("guarded"), e.block
     e.split(e.any(running), fail, after, unlikely=True)
     e.enter(fail)
@@ -70,7 +70,7 @@ def _is_run(e: RegionEmitter, op: Op) -> bool:
 
 
 def when_inside(e: RegionEmitter, op: Op, act: Callable[[], object]) -> None:
-    """Act where the indices of an access, the same in all iterations, are inside."""
+    """Run `act` if the indices of an access, which are the same in all iterations, are in bounds."""
     if not is_guarded(e, op):
         act()
         return
@@ -92,7 +92,7 @@ def is_inside(e: RegionEmitter, op: Op) -> str:
 
 
 def _outside(e: RegionEmitter, op: Op, width: int) -> str:
-    """Where some index that is guarded is none."""
+    """Where some guarded index is out of bounds."""
     bad, extents = "", _extents(e, op)
     for axis, index in zip(_axes(e, op), _guarded_indices(e, op), strict=True):
         over = _over(e, index, extents[axis], width)
@@ -115,7 +115,7 @@ def _over(e: RegionEmitter, index: Value, extent: str, width: int) -> str:
 
 
 def _spread(e: RegionEmitter, number: str, dtype: DType, width: int) -> str:
-    """An integer in so many lanes."""
+    """An integer as a vector of so many lanes."""
     if width == 1:
         return number
     return f"splat ({scalar_type(dtype)} {number})" if number.isdigit() else e.splat(number, dtype)
@@ -140,7 +140,7 @@ def _either(e: RegionEmitter, op: Op, failing: str, bad: str, width: int, usual:
 
 
 def _among(e: RegionEmitter, op: Op, inside: str, access: Access) -> str | None:
-    """The access of some lanes, or of none."""
+    """The access for the lanes of a mask, which may be empty."""
     outer, e.missing = e.missing, "zeroinitializer"
     with e.masked(inside):
         name = access()
@@ -207,7 +207,7 @@ def _indices(op: Op) -> Sequence[Value]:
 
 
 def _extents(e: RegionEmitter, op: Op) -> list[str]:
-    """As i64."""
+    """The extents, as i64."""
     place: Place | None = op.attrs.get("place")
     return [str(_length(op))] if place is None else [e.extent(place, axis, 1) for axis in range(place.rank)]
 

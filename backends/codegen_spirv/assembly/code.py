@@ -77,11 +77,11 @@ class Num:
         return self._two(Op.ShiftLeftLogical, other)
 
     def __rshift__(self, other: Num | float) -> Num:
-        """A signed integer keeps its sign."""
+        """Shift to the right: of signed integers arithmetically, of others logically."""
         return self._kind(Op.Not, Op.ShiftRightArithmetic, Op.ShiftRightLogical, other)
 
     def _compared(self, floats: Op, signed: Op, unsigned_: Op, other: Num | float) -> Num:
-        """Compared; floats as integers of the same order where the device takes subnormal numbers for zeros."""
+        """A comparison; of floats as integers of the same order, if the device takes subnormal numbers for zeros."""
         if not self._is_flushed:
             return self._kind(floats, signed, unsigned_, other, u1)
         right = other if isinstance(other, Num) else self.c.const(other, self.dtype)
@@ -160,7 +160,7 @@ class Num:
 
 
 def _ordinal(x: Num) -> tuple[Num, Num]:
-    """An integer that is less where the float is less, one for both zeros; and whether it is no NaN."""
+    """An integer with the order of floats, which is the same for both zeros; and whether the float is not NaN."""
     signed = i32 if x.dtype is f32 else i64
     raw = x.bits(signed)
     size = raw & signed.max
@@ -180,16 +180,16 @@ class FastPath(Protocol):
     ordinary: bool
 
     def expect(self, condition: Num) -> None:
-        """Where a condition of the library does not hold, the slow path is taken."""
+        """Take the slow path where a condition of the library does not hold."""
 
     def reject(self, condition: Num) -> None:
-        """Where a condition holds, a result may be wrong."""
+        """Take the slow path where a condition holds, under which a result may be wrong."""
 
     def reject_midpoint(self, total: Num) -> None:
-        """Where a sum of f64 is half way between two f32, rounding it may be wrong."""
+        """Take the slow path where a sum of f64 is half way between two f32: rounding it may be wrong."""
 
     def reject_subnormal(self, result: Num) -> None:
-        """Where an f32 is subnormal, it may be wrong."""
+        """Take the slow path where an f32 is subnormal, and may be wrong."""
 
 
 class Code:
@@ -240,7 +240,7 @@ class Code:
     # ---- blocks
 
     def enter(self, label: int) -> None:
-        """Go on in a new block."""
+        """Start a basic block: what is written next belongs to it."""
         self.do(Op.Label, label)
         self.block: int = label
 
@@ -255,7 +255,7 @@ class Code:
         return self.let(Op.Phi, dtype, *(word for pair in pairs for word in pair))
 
     def when(self, condition: Num, then: Callable[[], None]) -> None:
-        """Do something only where a condition holds."""
+        """Emit code that runs only if a condition holds."""
         inside, after = self.m.new(), self.m.new()
         self.do(Op.SelectionMerge, after, 0)
         self.split(condition, inside, after)
@@ -267,7 +267,7 @@ class Code:
     def either(
         self, condition: Num, then: Callable[[], Sequence[Num]], orelse: Callable[[], Sequence[Num]]
     ) -> list[Num]:
-        """What one of two sides gives."""
+        """Emit a branch; the values of the side that is taken."""
         labels, after = (self.m.new(), self.m.new()), self.m.new()
         self.do(Op.SelectionMerge, after, 0)
         self.split(condition, *labels)
@@ -287,7 +287,7 @@ class Code:
         test: Callable[[Sequence[Num]], tuple[Num, Sequence[Num]]],
         body: Callable[[Sequence[Num]], Sequence[Num]],
     ) -> Sequence[Num]:
-        """While `test` of the carried values holds, `body`; what `test` handed on when it did not hold.
+        """Emit a loop: `body` runs while `test` of the carried values holds; what `test` passed on at the end.
 
         The test is written twice, before the loop and at its end: drivers that run threads in lockstep let them run one
         iteration more than the test at the head of a loop asks for, with no effect, which takes as long as another.
@@ -355,7 +355,7 @@ class Code:
         return handed
 
     def _carried(self, start: Sequence[Num], before: int, go_on: int) -> tuple[list[Num], list[int]]:
-        """Phis at the head of a loop, and where the words for what comes round are to be filled in."""
+        """Phis at the head of a loop, and the positions of the words for their values from the end of the body."""
         carried, holes = [], []
         for value in start:
             carried.append(self.phi(value.dtype, (value.id, before), (0, go_on)))

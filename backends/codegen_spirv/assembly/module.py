@@ -37,7 +37,7 @@ def text_words(text: str) -> list[int]:
 
 
 def memory_dtype(dtype: DType) -> DType:
-    """What stands in memory for a value: a u1 takes a byte."""
+    """The type by which a value is stored: a u1 takes a byte."""
     return u8 if dtype.is_bool else dtype
 
 
@@ -86,7 +86,7 @@ class Module:
 
     @property
     def capabilities(self) -> frozenset[int]:
-        """What is declared so far."""
+        """The capabilities that are declared so far."""
         return frozenset(self._capabilities)
 
     def decorate(self, target: int, decoration: Decoration, *extra: int) -> None:
@@ -106,7 +106,7 @@ class Module:
         return self._declare(Op.TypeVoid)
 
     def type(self, dtype: DType) -> int:
-        """The type of a value. Signs are the operations' business: all integers are declared without."""
+        """The SPIR-V type of a value. Integers have none with a sign: operations say how they interpret them."""
         if dtype.is_bool:
             return self._declare(Op.TypeBool)
         word = "float" if dtype.is_float else "int"
@@ -128,7 +128,7 @@ class Module:
         return self._declare(Op.TypePointer, storage, to)
 
     def block(self, dtype: DType) -> int:
-        """A buffer of elements, as many as it has room for."""
+        """The type of a buffer that is an array of elements of unknown length."""
         element = self.type(dtype)
         if element not in self._blocks:
             array = self._declare(Op.TypeRuntimeArray, element)

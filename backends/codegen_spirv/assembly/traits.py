@@ -57,4 +57,4 @@ class Traits:
 
 
 IEEE = Traits()
-"""A device that keeps every rule."""
+"""The traits of a device that keeps every rule of IEEE 754."""

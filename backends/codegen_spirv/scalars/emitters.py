@@ -45,7 +45,7 @@ def emit(name: str, to: DType, args: Sequence[Num]) -> Num:
 
 
 def _two(operator: Callable[[Num, Num], Num]) -> Emitter:
-    """Two operands; f16 in f32."""
+    """An operation of two operands; f16 is computed in f32."""
 
     def emitter(s: Site) -> Num:
         a, b = (floats.wide(x) for x in s.args)

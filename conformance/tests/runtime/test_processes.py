@@ -190,8 +190,8 @@ def test_what_waits_for_a_thread_at_the_end_does_not_hang(arch):
         thread.start()
         time.sleep(0.1)
         import adstack.runtime.threads.processes as processes
-        from adstack.backends.hostcall.launching import TURN
-        TURN.end()
+        from adstack.backends.hostcall.launching import LAUNCH_LOCK
+        LAUNCH_LOCK.close()
         processes._end_all()
         thread.join(60)
         print(ended)

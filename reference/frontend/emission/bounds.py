@@ -1,4 +1,4 @@
-"""Checks of runtime indices into vectors and matrices that are no memory: locals and intermediate values."""
+"""Checks of runtime indices into vectors and matrices that are not in memory: locals and intermediate values."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ def within(index: Expr, extent: int) -> Value:
 
 
 def checked(indices: tuple[Operand, ...], shape: tuple[int, ...]) -> tuple[Operand, ...]:
-    """Indices of an element, the runtime ones checked; static ones were when they were written."""
+    """The indices of an element, with checks of the runtime ones; static ones have been checked while compiling."""
     pairs = zip(indices, shape, strict=True)
     return tuple(Expr(within(i, extent)) if isinstance(i, Expr) else i for i, extent in pairs)

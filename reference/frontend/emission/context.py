@@ -31,7 +31,7 @@ class Loop:
         skip: a u1 cell of the body: the rest of this iteration is skipped; None if nothing can set it.
         broken: a u1 cell from outside: no further iteration; None if there is no `break`.
         jumps: how many `break`s and `continue`s were lowered so far.
-        stopped: names of places whose loads count as constants, see `stopping.py`.
+        stopped: names of places whose loads are constants to differentiation, see `stopping.py`.
     """
 
     kind: str
@@ -61,7 +61,7 @@ class Frame:
         calls_as_statement: the call that is a whole statement, while it is lowered.
         rest: the statements after the current one in its block.
         consumed: whether the current statement's visitor lowered them as well.
-        locs: places of syntax nodes found so far: unrolled loops ask for the same ones again.
+        locs: syntax node -> its location, a cache for unrolled loops, which ask for the same ones again.
         statement_region, statement_depth: where the current statement's ops go, and how many scopes are open there.
     """
 
@@ -179,7 +179,7 @@ class Context:
         note: str = "",
         do: str = "",
     ) -> NoReturn:
-        """Raise a compile error at `at`, or where we are."""
+        """Raise a compile error at `at`, or at the node that is being lowered."""
         loc = self.builder.loc if at is None else self.loc(at)
         raise kind(message, loc=loc, note=note, do=do)
 
@@ -191,5 +191,5 @@ class Context:
 
 
 def located(error: AdstackError, loc: Loc) -> AdstackError:
-    """The same error with a place."""
+    """The same error with a location."""
     return type(error)(error.message, loc=loc, note=error.note, do=error.do)

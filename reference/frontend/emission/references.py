@@ -46,15 +46,15 @@ class ScalarRef:
         raise NotImplementedError
 
     def get(self) -> Expr:
-        """Its value now."""
+        """Emit a load; the value as it is at this point of the program."""
         raise NotImplementedError
 
     def set(self, value: object) -> None:
-        """Replace it; the value is cast to its type."""
+        """Emit a store; the value is cast to the type of the reference."""
         raise NotImplementedError
 
     def combine(self, kind: str, values: list[Value]) -> Value:
-        """Apply an atomic kind of the table; the old value."""
+        """Emit an atomic update of a kind of the table; the old value."""
         raise NotImplementedError
 
     def __adstack_atomic__(self, kind: str, values: tuple[KernelObject, ...], /) -> Expr:

@@ -36,7 +36,7 @@ class LiveMembers(MutableMapping[str, KernelObject]):
 
 
 def live_struct(targets: dict[str, KernelObject], type_: TypeLike) -> Struct:
-    """A struct whose members are these references."""
+    """Make a struct whose members are these references."""
     return Struct.over(LiveMembers(targets), type_)
 
 

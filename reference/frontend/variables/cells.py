@@ -50,19 +50,19 @@ def _append(builder: Builder, opdef: OpDef, operands: list[Value], result: DType
 
 
 def alloc(builder: Builder, cell: Cell, initial: Sequence[Value]) -> None:
-    """Begin the life of `cell` in the current region with these elements."""
+    """Allocate `cell` in the current region, with these elements as its initial values."""
     _append(builder, ALLOC, list(initial), None, cell=cell)
 
 
 def read(builder: Builder, cell: Cell, at: int | Value = 0) -> Value:
-    """The element at a position known now, or at a runtime one."""
+    """Emit a read of the element at a position, which is a constant or a runtime value."""
     if isinstance(at, Value):
         return _append(builder, READ, [at], cell.dtype, cell=cell, at=None).result
     return _append(builder, READ, [], cell.dtype, cell=cell, at=at).result
 
 
 def write(builder: Builder, cell: Cell, value: Value, at: int | Value = 0) -> None:
-    """Replace an element."""
+    """Emit a write of an element."""
     if isinstance(at, Value):
         _append(builder, WRITE, [value, at], None, cell=cell, at=None)
     else:
@@ -70,7 +70,7 @@ def write(builder: Builder, cell: Cell, value: Value, at: int | Value = 0) -> No
 
 
 def update(builder: Builder, cell: Cell, kind: str, values: Sequence[Value], at: int | Value = 0) -> Value:
-    """Combine as an atomic of this kind does; gives the old value."""
+    """Emit an update of an element, as an atomic of this kind does it; the old value."""
     if isinstance(at, Value):
         return _append(builder, UPDATE, [*values, at], cell.dtype, cell=cell, at=None, kind=kind).result
     return _append(builder, UPDATE, list(values), cell.dtype, cell=cell, at=at, kind=kind).result

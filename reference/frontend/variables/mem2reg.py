@@ -40,7 +40,7 @@ def _unused(name: str, places: dict[str, Place]) -> str:
 
 
 class _Mem2Reg:
-    """One run: what each element of each cell is now."""
+    """One run of the pass, with the SSA value that each element of each cell has at the present op."""
 
     def __init__(self, survey: Survey) -> None:
         self.survey = survey

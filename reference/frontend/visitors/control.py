@@ -42,7 +42,7 @@ def _sequence(context: Context, body: Sequence[ast.stmt]) -> None:
 
 
 def _guarded(context: Context, rest: Sequence[ast.stmt]) -> None:
-    """The statements after one that may have left the iteration."""
+    """Lower the statements after one that may have left the iteration, under the condition that it has not."""
     then, orelse = Region(), Region()
     go_on = context.builder.not_(context.frame.loops[-1].skip.get().value)
     with context.builder.into(then):
@@ -66,7 +66,7 @@ def flag(context: Context, name: str) -> CellRef:
 
 @statement(ast.If)
 def _if(context: Context, node: ast.If) -> None:
-    """Where one branch jumps, the statements after the `if` become part of the other one: no flag is needed."""
+    """An `if`. If one branch jumps, the statements after the `if` become part of the other one: no flag is needed."""
     test = condition(context, node.test)
     if not isinstance(test, Expr):
         block(context, node.body if test else node.orelse)
@@ -102,7 +102,7 @@ def _branch(context: Context, region: Region, body: Sequence[ast.stmt]) -> tuple
 
 
 def _jumps(context: Context) -> int:
-    """How many jumps the innermost loop has had."""
+    """How many `break`s and `continue`s of the innermost loop have been lowered."""
     return context.frame.loops[-1].jumps if context.frame.loops else 0
 
 

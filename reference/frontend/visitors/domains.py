@@ -35,7 +35,7 @@ class RuntimeRange:
 
 @dataclass
 class Domain:
-    """A box of indices.
+    """What a runtime loop runs over: a box of indices.
 
     Attributes:
         bounds: (lo, hi) of each axis as values of one integer type.

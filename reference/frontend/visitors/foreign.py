@@ -29,7 +29,7 @@ _KINDS: tuple[tuple[type[Exception], type[AdstackCompilationError]], ...] = (
 
 
 def guarded(context: Context, run: Callable[[], KernelObject], do: str = "") -> KernelObject:
-    """The result of `run()`; an exception of Python's becomes a compile error where we are."""
+    """The result of `run()`; an exception becomes a compile error at the node that is being lowered."""
     try:
         return run()
     except (AdstackError, MemoryError):

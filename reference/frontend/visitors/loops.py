@@ -102,7 +102,7 @@ def _name_value(name: str, value: object) -> None:
 
 
 def _unrolled(context: Context, node: ast.For, iterable: KernelObject) -> None:
-    """One copy of the body per element."""
+    """Unroll a loop: lower one copy of its body per element."""
     loop = Loop("static", context.builder.region)
     context.frame.loops.append(loop)
     items = guarded(context, lambda: list(iterable), do="static loops run over what is known while compiling")
@@ -171,7 +171,7 @@ def _nest(
     inside: Callable[[list[Value]], None],
     broken: CellRef | None,
 ) -> None:
-    """One loop per axis around the body."""
+    """Nest one loop per axis around the body."""
     if not bounds:
         inside(indices)
         return
@@ -194,7 +194,7 @@ def _counted(context: Context, lo: Value, hi: Value, deeper: Callable[[Value], N
 
 
 def _breakable(context: Context, lo: Value, hi: Value, deeper: Callable[[Value], None], broken: CellRef) -> None:
-    """A loop that `break` can end: a while that counts."""
+    """Lower a loop that `break` can end, as a `while` that counts."""
     builder = context.builder
     counter = cells.Cell("", lo.dtype)
     cells.alloc(builder, counter, [lo])

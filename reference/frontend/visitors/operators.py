@@ -122,7 +122,7 @@ def _folded(
     left: KernelObject,
     right: KernelObject,
 ) -> KernelObject:
-    """Numbers known while compiling."""
+    """The result of an operator on numbers that are known while compiling."""
     whole = isinstance(left, int) and isinstance(right, int)
     if symbol == "**" and whole and right < 0 and not context.static_depth:
         context.fail(
@@ -143,7 +143,7 @@ def _folded(
 
 
 def _bits(symbol: str, left: int, right: int) -> int:
-    """At least the bits of a power or a shift of integers, before it is computed; 0 for others."""
+    """A lower bound of the bits of a power or a shift of integers, before it is computed; 0 for other operators."""
     if symbol == "**" and abs(left) > 1:
         return (left.bit_length() - 1) * right
     return left.bit_length() + right if symbol == "<<" and left else 0

@@ -136,7 +136,7 @@ def _formatted(context: Context, node: ast.FormattedValue) -> KernelObject:
 
 
 def _with_format(context: Context, value: object, spec: str) -> KernelObject:
-    """A number, or lists of them, to be written in a format."""
+    """A number, or nested lists of numbers, with the format in which each is written."""
     if isinstance(value, list):
         return [_with_format(context, item, spec) for item in value]
     if not isinstance(value, Expr):

@@ -11,6 +11,7 @@ from cpu_kit import Pieces, agree, agree_on, tasks_of
 from streams_kit import both
 
 from adstack.analysis.iteration_space import row_length, stays_in_rows
+from adstack.analysis.manager import Analyses
 from adstack.backends.cpu.codegen import emit_module
 from adstack.ir.structure import Op
 
@@ -126,7 +127,7 @@ def test_three_axes_have_rows_too():
 
 
 def in_rows(text: str, lanes: int) -> bool:
-    return stays_in_rows(*task_of(text), lanes)
+    return stays_in_rows(*task_of(text), lanes, Analyses())
 
 
 def task_of(text: str) -> tuple[Op, list[Op]]:
