@@ -32,7 +32,7 @@ LIKELY: Final = {
     "ir/scalar_ops.py*": ("ir/test_derivatives",),
     "derivative of *": ("ir/test_derivatives",),
     "gradients/memory/undo.py*": ("gradients/test_undo",),
-    "gradients/memory/guarded.py*": ("gradients/test_undo",),
+    "gradients/memory/needed.py*": ("gradients/test_undo",),
     "gradients/*": ("gradients/test_tape", "gradients/test_custom", "kernels/test_gradient"),
     "*/activity.py*": ("autodiff/test_activity",),
     "*/mincut.py*": ("autodiff/test_mincut",),

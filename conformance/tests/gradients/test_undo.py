@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,20 @@ def buffer(values: Any, dtype: Any = f64) -> Buffer:
     return made
 
 
-@pytest.fixture(params=[False, True], ids=["compared", "guarded"])
+class Comparing(Log):
+    """A log of memory that others write, too."""
+
+    def watch(self, touched: Iterable[Touched]) -> None:
+        known = list(touched)
+        for one in known:
+            one.buffer.share()
+        super().watch(known)
+
+
+@pytest.fixture(params=[Comparing, Log], ids=["compared", "kept"])
 def log(request: pytest.FixtureRequest) -> Log:
-    return Log(guarded=request.param)
+    kind: type[Log] = request.param
+    return kind()
 
 
 def test_changes_are_logged_undone_and_done_again(log: Log) -> None:
@@ -64,7 +76,7 @@ def test_only_what_is_needed_is_logged(log: Log) -> None:
     with log.launching(written):
         memory.storage[3] = 2.0
         memory.touch()
-    (change,) = log.mark(written)
+    (change,) = log.mark()
     assert change.positions.tolist() == [11]
     assert change.values.tolist() == [1.0]
 
@@ -94,7 +106,7 @@ def test_memory_of_others_is_compared_at_every_mark(log: Log) -> None:
     memory = Buffer(BACKEND, f64, (3,), BACKEND.adopt(array), shared=True)
     log.watch([Touched("a", memory, whole(memory))])
     array[1] = 4.0
-    (change,) = log.mark([])
+    (change,) = log.mark()
     assert change.positions.tolist() == [1]
     again = Buffer(BACKEND, f64, (3,), BACKEND.adopt(array), shared=True)
     assert identity(memory) == identity(again)
@@ -107,7 +119,7 @@ def test_memory_that_others_get_later_is_compared_from_then_on(log: Log) -> None
     memory.share()
     for at in (1, 2):
         memory.storage[at] = 4.0  # by numpy, which says nothing
-        (change,) = log.mark([])
+        (change,) = log.mark()
         assert (change.positions.tolist(), change.values.tolist()) == ([at], [0.0])
     log.close()
 
@@ -136,7 +148,7 @@ def step(log: Log, memory: Buffer, what: str, box: Any, value: int) -> list[Any]
             with log.launching(touched):
                 memory.storage[low : high + 1, left : right + 1] = value
                 memory.touch()
-            return log.mark(touched) if what == "launch" else []
+            return log.mark() if what == "launch" else []
         case "host":
             memory.write(value)
         case "element":
@@ -158,7 +170,7 @@ def step(log: Log, memory: Buffer, what: str, box: Any, value: int) -> list[Any]
 @given(steps=STEPS)
 @settings(deadline=None)
 def test_what_is_saved_before_it_is_written_is_what_comparing_finds(kind: Any, steps: Any) -> None:
-    logs = Log(), Log(guarded=True)
+    logs = Comparing(), Log()
     memories = [Buffer(kind(), f64, (4, 3)) for _ in logs]
     for what, box, value in [*steps, ("element", ((0, 0), (0, 0)), 1)]:
         if what == "watch":
@@ -175,20 +187,20 @@ def test_what_is_saved_before_it_is_written_is_what_comparing_finds(kind: Any, s
 
 def test_of_guarded_memory_nothing_is_copied_that_is_not_overwritten() -> None:
     backend = Parts()
-    memory, log = Buffer(backend, f64, (1000, 50)), Log(guarded=True)
+    memory, log = Buffer(backend, f64, (1000, 50)), Log()
     for t in range(100):
         log.watch([Touched("x", memory, [((t, t), (0, 49))])])
         written = [Touched("x", memory, [((t + 1, t + 1), (0, 49))])]
         with log.launching(written):
             memory.storage[t + 1] = t
             memory.touch()
-        assert log.mark(written) == []
+        assert log.mark() == []
     assert backend.copied == []
     again = [Touched("x", memory, [((40, 60), (7, 7))])]
     with log.launching(again):
         memory.storage[40:61, 7] = -1.0
         memory.touch()
-    (change,) = log.mark(again)
+    (change,) = log.mark()
     assert change.values.tolist() == list(range(39, 60))
     assert backend.copied == [21 * 50, 21 * 50]
     log.close()

@@ -1,7 +1,7 @@
 """What memory held: nothing here knows of modes, tapes or launches.
 
 undo.py       the undo log: elements that are needed, and what they held before they changed
-guarded.py    elements that are saved when somebody is about to write them
+needed.py     elements that are needed, kept when somebody is about to write them
 arguments.py  what tells the launches of a kernel apart: numbers, and the memory of arrays
 positions.py  the elements of a buffer at an index
 May import: launch, runtime, analysis, errors.

@@ -1,9 +1,7 @@
 """An undo log of memory: what elements held before they were overwritten, linear in the number of those that changed.
 
-Elements that recorded launches need are watched. Where all who write say so before, they are saved then (`guarded`).
-Otherwise a copy of their contents is kept, and compared with the memory at every mark if the version of their buffer
-says that it changed (always, for memory that is shared with numpy or torch: their writes leave no trace). So writes of
-the host count like those of kernels.
+Elements that recorded launches need are kept when somebody is about to write them, see `needed.py`: writes of the host
+count like those of kernels.
 """
 
 from __future__ import annotations
@@ -17,11 +15,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from ...analysis.boxes import Box, contains, include, intersection, slices
+from ...analysis.boxes import Box
 from ...runtime.memory.blocks import Block
 from ...runtime.memory.buffers import Array, Buffer
 from ...runtime.threads.scopes import Scoped
-from .guarded import Guarded, differing, differing_within
+from .needed import Needed, differing
 
 __all__ = ["Change", "Log", "Overwritten", "Rewound", "Touched", "differing", "identity", "whole"]
 
@@ -120,57 +118,6 @@ class Rewound:
 
 
 @dataclass
-class Watched:
-    """A buffer of which some elements are needed.
-
-    Attributes:
-        contents: the buffer's at the last mark; only the needed elements count.
-        needed: boxes that hold them.
-        version: of the buffer at the last mark.
-    """
-
-    label: str
-    buffer: Buffer
-    contents: Array
-    needed: list[Box]
-    version: int
-
-    def need(self, boxes: Iterable[Box]) -> None:
-        """More elements are needed, from now on; the last mark has just been."""
-        new = [box for box in boxes if not any(contains(known, box) for known in self.needed)]
-        if new:
-            now = self.buffer.read()
-        for box in new:
-            self.contents[slices(box)] = now[slices(box)]
-            include(self.needed, box)
-
-    def changed(self, within: Iterable[Box] | None) -> Change | None:
-        """Which needed elements changed since the last mark, if only those in `within` can have; this is a mark."""
-        if self.version == self.buffer.version and not self.buffer.shared:
-            return None
-        self.version = self.buffer.version
-        regions = self.needed if within is None or self.buffer.shared else self._common(within)
-        if not regions:
-            return None
-        now = self.buffer.read()
-        compared = [self._compared(now, region) for region in regions]
-        positions = np.concatenate([positions for positions, _ in compared])
-        values = np.concatenate([values for _, values in compared])
-        return Change(self.label, self.buffer, positions, values) if len(positions) else None
-
-    def _common(self, within: Iterable[Box]) -> list[Box]:
-        pairs = ((one, other) for one in self.needed for other in within)
-        return [box for one, other in pairs if (box := intersection(one, other)) is not None]
-
-    def _compared(self, now: Array, region: Box) -> tuple[npt.NDArray[np.int64], Array]:
-        """Flat positions that differ in a region, and the old values there."""
-        at: tuple[Any, ...] = (..., *slices(region))
-        positions, values = differing_within(region, now[at], self.contents[at], now.shape)
-        self.contents.reshape(-1)[positions] = now.reshape(-1)[positions]
-        return positions, values
-
-
-@dataclass
 class Overwritten:
     """Elements that were overwritten by what no recorded launch computed, and the memory of their gradients.
 
@@ -219,20 +166,17 @@ class _Quiet(Scoped):
 
 
 class Log:
-    """The watched buffers.
+    """The buffers of which elements are needed.
 
-    Args:
-        guarded: whether all launches announce what they write (`launching`) and everybody else does (`Watch.before`),
-            as long as memory is not shared: then elements are copied only where they are about to be written.
+    Launches announce what they write (`launching`), and everybody else does (`Watch.before`).
 
     Attributes:
         holder: gives None once nobody needs the log any more, though nobody may have closed it.
         silence: gives None unless writes are not to be logged.
     """
 
-    def __init__(self, *, guarded: bool = False) -> None:
-        self._watched: dict[Any, Watched | Guarded] = {}
-        self._guards = guarded
+    def __init__(self) -> None:
+        self._needed: dict[Any, Needed] = {}
         self.holder: Callable[[], Any] | None = None
         self.silence: Callable[[], Any] | None = None
 
@@ -242,27 +186,23 @@ class Log:
             if not one.buffer.alive:
                 continue
             key = identity(one.buffer)
-            known = self._watched.get(key)
+            known = self._needed.get(key)
             if known is None:
-                known = self._watched[key] = self._new(one)
+                known = self._needed[key] = self._new(one)
             known.need(one.boxes)
 
-    def _new(self, one: Touched) -> Watched | Guarded:
-        if not self._guards or one.buffer.shared or not one.buffer.owned:
-            contents = np.empty(one.buffer.shape, one.buffer.dtype.numpy)
-            return Watched(one.label, one.buffer, contents, [], one.buffer.version)
-        savers = one.buffer.watched().savers
-        if self not in savers:
-            savers.append(self)
-        return Guarded(one.label, one.buffer)
+    def _new(self, one: Touched) -> Needed:
+        if not one.buffer.shared and self not in one.buffer.watched().savers:
+            one.buffer.watched().savers.append(self)
+        return Needed(one.label, one.buffer)
 
     # ---- writes that are about to come
 
     def launching(self, written: Iterable[Touched]) -> Scoped:
         """A launch inside writes at most these elements."""
         for one in written:
-            known = self._watched.get(identity(one.buffer))
-            if isinstance(known, Guarded):
+            known = self._needed.get(identity(one.buffer))
+            if known is not None:
                 known.save(one.boxes)
         return _Quiet(self)
 
@@ -275,46 +215,22 @@ class Log:
         if self.holder is not None and self.holder() is None:
             self.close()
         silent = self.silence is not None and self.silence() is not None
-        known = None if silent else self._watched.get(identity(buffer))
-        if isinstance(known, Guarded):
+        known = None if silent else self._needed.get(identity(buffer))
+        if known is not None:
             known.save(None)
 
     def close(self) -> None:
         """Nothing is about to come any more."""
-        for known in self._watched.values():
-            if isinstance(known, Guarded):
-                self._unsubscribe(known.buffer)
-        self._watched = {}
-
-    def _unsubscribe(self, buffer: Buffer) -> None:
-        """Not be told of writes to a buffer."""
-        if buffer.watch is not None and self in buffer.watch.savers:
-            buffer.watch.savers.remove(self)
+        for known in self._needed.values():
+            watch = known.buffer.watch
+            if watch is not None and self in watch.savers:
+                watch.savers.remove(self)
+        self._needed = {}
 
     # ---- marks
 
-    def mark(self, written: Iterable[Touched] | None = None) -> list[Change]:
-        """What changed since the last mark, if only the elements `written` can have (None: any)."""
-        within = None if written is None else {identity(one.buffer): one.boxes for one in written}
-        changes = []
-        for key, watched in self._watched.items():
-            if not watched.buffer.alive:
-                continue
-            if isinstance(watched, Watched):
-                change = watched.changed(None if within is None else within.get(key, ()))
-            else:
-                change = self._guarded(key, watched)
-            if change is not None:
-                changes.append(change)
-        return changes
-
-    def _guarded(self, key: object, guarded: Guarded) -> Change | None:
-        """What changed of a guarded buffer; if it is shared by now, it has to be compared from then on."""
-        changed = guarded.changed() if guarded.saved else None
-        if guarded.buffer.shared:
-            contents = np.empty(guarded.buffer.shape, guarded.buffer.dtype.numpy)
-            watched = Watched(guarded.label, guarded.buffer, contents, [], guarded.buffer.version)
-            watched.need(guarded.needed)
-            self._watched[key] = watched
-            self._unsubscribe(guarded.buffer)
-        return None if changed is None else Change(guarded.label, guarded.buffer, *changed)
+    def mark(self) -> list[Change]:
+        """What changed since the last mark."""
+        alive = [known for known in self._needed.values() if known.buffer.alive]
+        changes = [(known, known.changed()) for known in alive]
+        return [Change(known.label, known.buffer, *change) for known, change in changes if change is not None]

@@ -78,7 +78,7 @@ class Tape(Scoped):
         self._calls: list[tuple[Any, tuple[Any, ...]] | Run] = []
         self._follow: Follow | None = None if validation or self.grad_check else Follow(WeakMethod(self._interrupted))
         self._events: list[Event] = []
-        self._log = Log(guarded=True)
+        self._log = Log()
         self._cleared = Cleared(clear_gradients)
         self._gradients: dict[Any, Buffer] = {}
         self._written_by_host: dict[Any, tuple[Any, Any]] = {}
@@ -230,7 +230,7 @@ class Tape(Scoped):
         if run.first == run.end or not run.program.alive:
             return not torn
         run.note()
-        run.changes = self._log.mark(run.written)
+        run.changes = self._log.mark()
         if not last:
             self._log.watch(span.needed.values())
         self._gradients.update(span.gradients)
@@ -254,7 +254,7 @@ class Tape(Scoped):
         self._torn = f"the launch of {launch.title}"
         with self._log.launching(written):
             result = self._launched(launch, runtime)
-        launch.changes = self._log.mark(written)
+        launch.changes = self._log.mark()
         self._log.watch(after)
         self._append(launch)
         self._torn = ""

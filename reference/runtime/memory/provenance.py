@@ -4,7 +4,8 @@ A state that a program computes anew, to differentiate a step that it did not ke
 last bits: float atomics come in another order. It is a state of the same program all the same. `is_recomputed` tells so
 from who wrote what: every watched buffer has a list of its latest writes, each of which knows what it read. Two
 stretches of writes are alike if they are launches of the same programs with the same scalars, in the same order, up to
-one that certainly wrote every element in question; and if what each of them read was alike in turn.
+one that certainly wrote every element in question; and if what each of them read was alike in turn. Versions can't tell
+that: a state that was computed again has another one.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@ Launches are numbered by the backend, also those that machine code serves. A buf
 differentiate a launch later. Every writer announces which boxes of elements it is about to write; what these hold is
 kept if a launch since the last such write needs it, as the way back from what the buffer holds next. So a launch costs
 nothing, and a write costs a copy of the elements that meet what is needed.
+
+The buffer's version does not do here: it tells that there was a write, and is raised after it; who is asked for the
+contents of before has to know ahead of it.
 """
 
 from __future__ import annotations
