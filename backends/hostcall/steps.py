@@ -16,7 +16,7 @@ from . import launching
 from .entry import Entry
 from .record import RECORD
 from .run import STEP
-from .tables import address_of, words_of
+from .tables import address_of, size_words, words_of
 
 if TYPE_CHECKING:
     from .tables import Words
@@ -158,5 +158,4 @@ def memo_of(entry: Entry, first: Any, sizes: Sequence[Recorded] | None) -> Words
         addresses.append(entry.launches)  # which is never what it was
     records = [address_of(one.record()) for one in sizes or ()]
     addresses += [record + 8 * word for record in records for word in (WRITTEN, GENERATION)]
-    addresses += [entry.slots + 8 * slot for slot in (*entry.context.params, *entry.context.extents.values())]
-    return words_of([[address, _NEVER] for address in addresses])
+    return words_of([[address, _NEVER] for address in (*addresses, *size_words(entry))])
