@@ -28,17 +28,22 @@ N, STEPS = 5, 4
 Do = Callable[[int, float], object]
 
 
+BOUND = "vulkan by bindings"
+
+
 def begin(arch: str, **options: Any) -> None:
     """Use a backend; that of cuda is played by the host."""
     if arch == "cuda":
         options |= {"offline_cache": False}
-    qd.init(arch=arch, default_fp=qd.f64, **options)
+    qd.init(arch="vulkan" if arch == BOUND else arch, default_fp=qd.f64, **options)
 
 
-@pytest.fixture(autouse=True, params=["cpu", "vulkan", "cuda"])
+@pytest.fixture(autouse=True, params=["cpu", "vulkan", BOUND, "cuda"])
 def arch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The test runs on each backend that follows tapes."""
     monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "host")
+    if request.param == BOUND:
+        monkeypatch.setenv("ADSTACK_VULKAN_ADDRESSES", "0")
     begin(request.param)
     return str(request.param)
 
@@ -200,10 +205,10 @@ ORDERS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0,
 """Which script, from which state, and at which call it fails."""
 
 
-def test_followed_tapes_are_recorded_tapes_to_the_bit() -> None:
+def test_followed_tapes_are_recorded_tapes_to_the_bit(arch: str) -> None:
     one, other = World(), World()
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=150 if arch == "cpu" else 50, deadline=None)
     @given(st.lists(SCRIPTS, min_size=1, max_size=3), ORDERS)
     def compare(scripts: list[list[tuple[str, int]]], order: list[tuple[int, int, int]]) -> None:
         follow._LEARNED.begin(0)
@@ -534,6 +539,7 @@ def test_depths_of_adstacks_are_those_of_the_time_of_each_launch(changes: bool) 
     assert loops.served == (8 if changes else 4)
 
 
+@pytest.mark.parametrize("arch", ["cpu", "vulkan", "cuda"], indirect=True)
 def test_depths_of_adstacks_that_stand_are_not_computed_again() -> None:
     loops = Loops(qd.f32)  # whose loss the device gives its gradient, so that nobody waits
     loops.m[None] = 3
