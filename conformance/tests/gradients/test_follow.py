@@ -495,14 +495,14 @@ def asked() -> Iterator[list[str]]:
 class Loops:
     """Kernels with adstacks whose depths are read from memory, and one that changes that memory."""
 
-    def __init__(self, dtype: Any = qd.f64) -> None:
-        self.x = qd.field(dtype, shape=N, needs_grad=True)
-        self.loss = qd.field(dtype, shape=(), needs_grad=True)
+    def __init__(self) -> None:
+        self.x = qd.field(qd.f64, shape=N, needs_grad=True)
+        self.loss = qd.field(qd.f64, shape=(), needs_grad=True)
         self.m = qd.field(qd.i32, shape=())
         x, loss, m = self.x, self.loss, self.m
 
         @qd.kernel
-        def iterate(c: dtype):
+        def iterate(c: qd.f64):
             for i in x:
                 v = x[i] * c
                 for _ in range(m[None]):
@@ -541,7 +541,7 @@ def test_depths_of_adstacks_are_those_of_the_time_of_each_launch(changes: bool) 
 
 @pytest.mark.parametrize("arch", ["cpu", "vulkan", "cuda"], indirect=True)
 def test_depths_of_adstacks_that_stand_are_not_computed_again() -> None:
-    loops = Loops(qd.f32)  # whose loss the device gives its gradient, so that nobody waits
+    loops = Loops()
     loops.m[None] = 3
     loops.x.fill(0.5)
 
