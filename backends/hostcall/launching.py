@@ -101,8 +101,8 @@ def run(entry: int, slots: int, from_: int = 0) -> int:
 def repeat(steps: int, position: ctypes.c_int64, count: int) -> None:
     """Do what a table of `run.STEP` words describes, from a position on.
 
-    The position is that of the first step that stopped or reported something then, or that is left to Python, or how
-    many there are: also when what a signal handler raises comes through here.
+    The position is that of the first step that stopped or reported something then, or how many there are: also when
+    what a signal handler raises comes through here.
     """
     entries().repeat(steps, ctypes.addressof(position), count)
 

@@ -21,7 +21,7 @@ from .tables import address_of, size_words, words_of
 if TYPE_CHECKING:
     from .tables import Words
 
-__all__ = ["ByPython", "Launch", "Mover", "Pairs", "Part", "Steps", "memo_of", "table"]
+__all__ = ["Launch", "Mover", "Pairs", "Part", "Steps", "memo_of", "table"]
 
 Pairs = npt.NDArray[np.int64]
 """(address, value) of words."""
@@ -101,21 +101,6 @@ class Mover:
     def go_on(self, code: int) -> object:
         """Do them."""
         return self.otherwise(code)
-
-
-@dataclass(frozen=True, eq=False)
-class ByPython:
-    """A launch that Python makes each time."""
-
-    launch: Callable[[], object]
-
-    @property
-    def row(self) -> dict[str, int]:
-        return {}
-
-    def go_on(self, code: int) -> object:
-        """Make it."""
-        return self.launch()
 
 
 class Steps:

@@ -123,9 +123,13 @@ class VulkanBackend:
         entry = self._entry(executable)
         return None if entry is None else calls.follower(entry, wanted)
 
+    def reverses(self, executable: Executable) -> bool:
+        """Whether machine code records its launches."""
+        return self._entry(executable) is not None
+
     def sequence(self, calls: Sequence[SequenceCall | None]) -> Sequenced:
         """A sequence of calls."""
-        return Sequenced(calls, Recording(self.stream, self.common.lock, self._entry, self.launch))
+        return Sequenced(calls, Recording(self.stream, self.common.lock, self._entry))
 
     def _entry(self, executable: Executable) -> Entry | None:
         """A program as machine code records its launches; None if Python must look after each of them."""

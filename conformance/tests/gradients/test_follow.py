@@ -436,7 +436,7 @@ def iterated(arch: str, limit: int) -> list[float]:
         with qd.ad.Tape(loss) as tape:
             iterate(2000)
             iterate(3000)
-    assert served(tape) == 2
+    assert served(tape) == (2 if arch != BOUND else 0)  # there, the heap is bound for each launch
     gradients: list[float] = x.grad.to_numpy().tolist()
     return gradients
 
@@ -485,7 +485,7 @@ def asked() -> Iterator[list[str]]:
 
         return go_on
 
-    known = {kind: kind.go_on for kind in (steps.Launch, steps.Mover, steps.ByPython)}
+    known = {kind: kind.go_on for kind in (steps.Launch, steps.Mover)}
     with ExitStack() as stack:
         for kind in known:
             stack.enter_context(patch.object(kind, "go_on", noting(kind)))
@@ -530,13 +530,13 @@ class Loops:
 
 
 @pytest.mark.parametrize("changes", [False, True])
-def test_depths_of_adstacks_are_those_of_the_time_of_each_launch(changes: bool) -> None:
+def test_depths_of_adstacks_are_those_of_the_time_of_each_launch(changes: bool, arch: str) -> None:
     loops = Loops()
     for first in (3, 3, 3, 30, 3, 0, 1):
         with recorded_only():
             expected = loops.tape(first, changes=changes)
         assert loops.tape(first, changes=changes) == expected
-    assert loops.served == (8 if changes else 4)
+    assert loops.served == (4 if changes else 0) + (4 if arch != BOUND else 0)
 
 
 @pytest.mark.parametrize("arch", ["cpu", "vulkan", "cuda"], indirect=True)
