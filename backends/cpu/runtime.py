@@ -194,9 +194,13 @@ class CpuBackend:
         """What serves calls of a sequence; in debug mode none."""
         return None if executable.options.debug else calls.follower(self._entry(executable), wanted)
 
+    def reverses(self, executable: Executable) -> bool:
+        """Machine code makes all launches, but in debug mode."""
+        return not executable.options.debug
+
     def sequence(self, calls: Sequence[SequenceCall | None]) -> Sequenced:
         """A sequence of calls."""
-        return Sequenced(calls, Processor(self._entry, self._launch))
+        return Sequenced(calls, Processor(self._entry))
 
     def _entry(self, executable: Executable) -> Entry:
         return Entry(

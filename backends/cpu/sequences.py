@@ -14,7 +14,6 @@ from adstack.backends.hostcall.entry import Entry
 from adstack.backends.hostcall.run import MOVE
 from adstack.backends.hostcall.steps import Mover, Pairs, table
 from adstack.errors import InternalError
-from adstack.runtime.protocol.backend import Bindings, Scalars
 from adstack.runtime.protocol.following import Bound, Move
 
 from .executable import Executable
@@ -32,11 +31,9 @@ class Processor:
 
     Attributes:
         entries: makes the entry of a program.
-        launches: launches it, the word of launches taken.
     """
 
     entries: Callable[[Executable], Entry]
-    launches: Callable[[Executable, Scalars, Bindings], object]
 
     def entry(self, executable: Executable) -> Entry:
         """A program as machine code launches it."""
@@ -55,10 +52,6 @@ class Processor:
     def mark(self, storage: Array) -> int:
         """Launches need not note what they use."""
         return _NO_MARK
-
-    def launch(self, executable: Executable, scalars: Scalars, bindings: Bindings) -> object:
-        """Launch from Python."""
-        return self.launches(executable, scalars, bindings)
 
     def prepare(self, executables: Sequence[Executable]) -> None:
         """Their contexts will not be what Python's launches have left; and a forked process has no threads yet."""

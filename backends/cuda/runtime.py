@@ -249,9 +249,13 @@ class CudaBackend:
         entry = self._entry(executable)
         return None if entry is None else calls.follower(entry, wanted)
 
+    def reverses(self, executable: Executable) -> bool:
+        """Whether machine code queues its launches."""
+        return self._entry(executable) is not None
+
     def sequence(self, calls: Sequence[SequenceCall | None]) -> Sequenced:
         """A sequence of calls."""
-        return Sequenced(calls, Queue(self._doing, self._entry, self._launch))
+        return Sequenced(calls, Queue(self._doing, self._entry))
 
     def _entry(self, executable: Executable) -> Entry | None:
         """A program as machine code queues its launches; None if Python must look after each of them."""

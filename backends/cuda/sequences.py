@@ -17,7 +17,6 @@ from adstack.backends.hostcall.assembly import rows
 from adstack.backends.hostcall.entry import Entry
 from adstack.backends.hostcall.record import word
 from adstack.backends.hostcall.steps import Mover, Pairs, table
-from adstack.runtime.protocol.backend import Bindings, Scalars
 from adstack.runtime.protocol.following import Bound, Move
 
 from .driver import Driver
@@ -66,15 +65,13 @@ class Queue:
     Attributes:
         doing: lets one thread use the device, for something that errors tell of.
         entries: makes the entry of a program.
-        launches: launches it, the word of launches taken.
     """
 
     doing: Callable[[str], AbstractContextManager[Driver]]
     entries: Callable[[Executable], Entry | None]
-    launches: Callable[[Executable, Scalars, Bindings], object]
 
     def entry(self, executable: Executable) -> Entry | None:
-        """A program as machine code launches it; None if Python makes each launch."""
+        """A program as machine code launches it; None if Python has to."""
         return self.entries(executable)
 
     def mover(self, moves: Sequence[Move], words: Pairs | None = None) -> Mover:
@@ -96,10 +93,6 @@ class Queue:
     def mark(self, storage: DeviceArray) -> int:
         """0: launches need not note what they use."""
         return 0
-
-    def launch(self, executable: Executable, scalars: Scalars, bindings: Bindings) -> object:
-        """Launch from Python."""
-        return self.launches(executable, scalars, bindings)
 
     def prepare(self, executables: Sequence[Executable]) -> None:
         """Nothing: a launch takes all its words with it."""

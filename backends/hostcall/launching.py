@@ -123,7 +123,7 @@ def repeat(steps: int, position: ctypes.c_int64, count: int) -> None:
     Args:
         steps: the address of a table with a row of `run.STEP` words per step.
         position: the first step to do. Afterwards, also if a signal handler has raised, it is that of the first step
-            that stopped or reported something, or that is left to Python, or `count`.
+            that stopped or reported something, or `count`.
         count: how many steps the table has.
     """
     entries().repeat(steps, ctypes.addressof(position), count)

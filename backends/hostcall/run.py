@@ -59,8 +59,8 @@ end:
 _STEP: Final = ("record", "words", "word_count", "mover", "moves", "move_count", "code")
 STEP: Final = {name: at for at, name in enumerate(_STEP)}
 """The words of a step. After (address, value) pairs of words have been written it launches what a record describes; or,
-where there is none, memory is moved: `i64 mover(moves, move_count)` gives 0 if it has done so, and else has not. A step
-with neither is left to Python. `code` is what the launch or the mover gave."""
+where there is none, memory is moved: `i64 mover(moves, move_count)` gives 0 if it has done so, and else has not. `code`
+is what the launch or the mover gave."""
 
 MOVE: Final = {name: at for at, name in enumerate(("source", "target", "bytes"))}
 """The words of a move of memory of the host: it is copied to other memory that it does not overlap with."""
@@ -133,7 +133,7 @@ REPEAT: Final = f"""
 {_WRITE}
 {_LAUNCH}
 ; do steps from one on, whose number is at an address; the interpreter's lock is held. The number that is left there is
-; that of the first step that stopped, reported or raised, or is left to Python; or `count`
+; that of the first step that stopped, reported or raised, or `count`
 define void @adstack_repeat(ptr %steps, ptr %position, i64 %count) {{
 entry:
   %first = load i64, ptr %position, align 8
@@ -147,15 +147,12 @@ over:
   ret void
 begin:
   %step = getelementptr [{len(_STEP)} x i64], ptr %steps, i64 %k
-{_step(record="ptr", mover="ptr", words="ptr", word_count="i64")}
+{_step(record="ptr", words="ptr", word_count="i64")}
   call void @write_words(ptr %words, i64 %word_count)
   %moves.only = icmp eq ptr %record, null
-  br i1 %moves.only, label %others, label %launch
-others:
-  %nothing = icmp eq ptr %mover, null
-  br i1 %nothing, label %over, label %move
+  br i1 %moves.only, label %move, label %launch
 move:
-{_step(moves="ptr", move_count="i64")}
+{_step(mover="ptr", moves="ptr", move_count="i64")}
   %moved = call i64 %mover(ptr %moves, i64 %move_count)
   br label %done
 launch:

@@ -19,7 +19,7 @@ import numpy as np
 from adstack.backends.shared.bits import signed_bits
 from adstack.ir.types import DType
 from adstack.runtime.adstacks.heap import HeapLimit
-from adstack.runtime.protocol.backend import Bindings, Executable, Scalar, Scalars, Storage
+from adstack.runtime.protocol.backend import Executable, Scalar, Storage
 from adstack.runtime.protocol.following import Bound, Move, SequenceCall
 from adstack.runtime.threads.guards import ASKING, FOLLOWED, GUARD, REWIRED
 
@@ -27,7 +27,7 @@ from . import launching
 from .calls import launch_record
 from .entry import Entry
 from .follow import CALL, SEQUENCE
-from .steps import ByPython, Launch, Mover, Pairs, Part, Steps, memo_of, table
+from .steps import Launch, Mover, Pairs, Part, Steps, memo_of, table
 
 if TYPE_CHECKING:
     from .tables import Words
@@ -36,14 +36,13 @@ __all__ = ["Device", "Sequenced"]
 
 _PAIR: Final = 16
 """Bytes of an (address, value) pair."""
-_NO_PAIRS: Final = np.zeros((0, 2), np.int64)
 
 
 class Device(Protocol):
     """What a backend tells of launches and of memory."""
 
     def entry(self, executable: Executable) -> Entry | None:
-        """A program as machine code launches it; None if Python makes each launch."""
+        """A program as machine code launches it; None if Python has to, but not for what sequences consist of."""
 
     def mover(self, moves: Sequence[Move], words: Pairs | None = None) -> Mover:
         """What copies memory, one move after the other, once words have been written."""
@@ -53,9 +52,6 @@ class Device(Protocol):
 
     def mark(self, storage: Storage) -> int:
         """Where they note that they use it; 0 if they need not."""
-
-    def launch(self, executable: Executable, scalars: Scalars, bindings: Bindings) -> object:
-        """Launch from Python, in the middle of launches of machine code."""
 
     def prepare(self, executables: Sequence[Executable]) -> None:
         """Machine code is about to launch these."""
@@ -77,7 +73,7 @@ class Sequenced:
         self._keep: list[object] = []
         served = [(k, call) for k, call in enumerate(calls) if call is not None]
         self._launches = _Launches([call for _, call in served], device)
-        self._noted = {k: self._launches.pairs(self._launches.noting(call)) for k, call in served}
+        self._noted = {k: self._launches.pairs(call.reverse or call.forward) for k, call in served}
         self._rows = table([{} if call is None else self._call(k, call) for k, call in enumerate(calls)], CALL)
         self._steps, self._begins = self._reversing()
         self._restores, self._offsets = self._restoring()
@@ -88,7 +84,6 @@ class Sequenced:
     def _call(self, k: int, call: SequenceCall) -> dict[str, int]:
         """The row of a call."""
         entry, noted = self._launches.entry(call.forward.executable), self._noted[k].ctypes.data
-        assert entry is not None
         params = enumerate(zip(entry.context.params, entry.program.params, strict=True))
         floats = [(entry.slots + 8 * slot, noted + _PAIR * j + 8) for j, (slot, dtype) in params if dtype.is_float]
         same = [*self._launches.same(call.forward), *call.words]
@@ -120,7 +115,7 @@ class Sequenced:
         if call.beside:
             yield self._device.mover(call.beside)
         if call.reverse is not None:
-            yield self._launches.part(call.reverse, self._noted[k], partial(self.scalars, k))
+            yield self._launches.part(call.reverse, self._noted[k])
         if call.later:
             yield self._device.mover(call.later, self._launches.exchange(number))
 
@@ -171,7 +166,6 @@ class Sequenced:
         served = self._calls[call]
         assert served is not None
         entry, noted = self._launches.entry(served.forward.executable), self._noted[call]
-        assert entry is not None
         pairs = enumerate(zip(entry.program.params, served.forward.scalars, strict=True))
         return [_float(noted, k, dtype) if dtype.is_float else one for k, (dtype, one) in pairs]
 
@@ -221,7 +215,7 @@ class _Launches:
         self._device = device
         reverses = [call.reverse for call in calls if call.reverse is not None]
         self.reversing: list[Executable] = list({id(one.executable): one.executable for one in reverses}.values())
-        self._entries: dict[int, Entry | None] = {}
+        self._entries: dict[int, Entry] = {}
         memory = [(name, storage, one) for one in reverses for name, storage in one.bindings.storages.items()]
         written = {id(storage) for name, storage, one in memory if name in one.written}
         self._written = written | {id(move.target) for call in calls for move in call.beside}
@@ -229,21 +223,18 @@ class _Launches:
         self._latest, self._still = ctypes.c_int64(0), ctypes.c_int64(0)
         self._records: dict[tuple[int, ...], tuple[Words, Words | None]] = {}
 
-    def entry(self, executable: Executable) -> Entry | None:
+    def entry(self, executable: Executable) -> Entry:
         """A program as machine code launches it."""
-        if id(executable) not in self._entries:
-            self._entries[id(executable)] = self._device.entry(executable)
-        return self._entries[id(executable)]
-
-    def noting(self, call: SequenceCall) -> Bound:
-        """The launch whose words hold the arguments of a call."""
-        reverse = call.reverse
-        return call.forward if reverse is None or self.entry(reverse.executable) is None else reverse
+        known = self._entries.get(id(executable))
+        if known is None:
+            known = self._device.entry(executable)
+            assert known is not None
+            self._entries[id(executable)] = known
+        return known
 
     def pairs(self, bound: Bound) -> Pairs:
         """The words of the context that tell of the arguments and the memory of a launch; scalars come first."""
         entry = self.entry(bound.executable)
-        assert entry is not None
         context, bindings = entry.context, bound.bindings
         params = zip(context.params, entry.program.params, bound.scalars, strict=True)
         words = [(slot, signed_bits(value, dtype)) for slot, dtype, value in params]
@@ -255,7 +246,6 @@ class _Launches:
     def same(self, bound: Bound) -> Iterator[tuple[int, int]]:
         """(address, value) of the words that must be what they are: integers, and what tells of arrays."""
         entry = self.entry(bound.executable)
-        assert entry is not None
         context, places = entry.context, entry.program.places
         params = zip(context.params, entry.program.params, strict=True)
         slots = {slot for slot, dtype in params if not dtype.is_float} | {*context.extents.values()}
@@ -263,17 +253,15 @@ class _Launches:
         addresses = {entry.slots + 8 * slot for slot in slots}
         return ((address, value) for address, value in self.pairs(bound).tolist() if address in addresses)
 
-    def part(self, bound: Bound, words: Pairs, scalars: Callable[[], Scalars]) -> Part:
+    def part(self, bound: Bound, words: Pairs) -> Part:
         """The step that launches a reverse mode."""
-        entry, device = self.entry(bound.executable), self._device
-        if entry is None:
-            return ByPython(lambda: device.launch(bound.executable, scalars(), bound.bindings))
+        entry = self.entry(bound.executable)
         key = id(bound.executable), *(id(one.storage) for one in bound.sizes or ())
         known = self._records.get(key)
         if known is None:
             memo = self._memo(entry, bound) if entry.depths else None
             known = self._records[key] = launch_record(entry, memo, bound.reductions), memo
-        return Launch(entry, known[0], words, partial(device.about, bound))
+        return Launch(entry, known[0], words, partial(self._device.about, bound))
 
     def _memo(self, entry: Entry, bound: Bound) -> Words:
         """What the depths of its adstacks depend on."""

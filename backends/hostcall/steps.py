@@ -16,12 +16,12 @@ from . import launching
 from .entry import Entry
 from .record import RECORD
 from .run import STEP
-from .tables import address_of, words_of
+from .tables import address_of, size_words, words_of
 
 if TYPE_CHECKING:
     from .tables import Words
 
-__all__ = ["ByPython", "Launch", "Mover", "Pairs", "Part", "Steps", "memo_of", "table"]
+__all__ = ["Launch", "Mover", "Pairs", "Part", "Steps", "memo_of", "table"]
 
 Pairs = npt.NDArray[np.int64]
 """(address, value) of words."""
@@ -103,21 +103,6 @@ class Mover:
         return self.otherwise(code)
 
 
-@dataclass(frozen=True, eq=False)
-class ByPython:
-    """A launch that Python makes each time."""
-
-    launch: Callable[[], object]
-
-    @property
-    def row(self) -> dict[str, int]:
-        return {}
-
-    def go_on(self, code: int) -> object:
-        """Make it."""
-        return self.launch()
-
-
 class Steps:
     """Steps in a row."""
 
@@ -158,5 +143,4 @@ def memo_of(entry: Entry, first: Any, sizes: Sequence[Recorded] | None) -> Words
         addresses.append(entry.launches)  # which is never what it was
     records = [address_of(one.record()) for one in sizes or ()]
     addresses += [record + 8 * VERSION for record in records]
-    addresses += [entry.slots + 8 * slot for slot in (*entry.context.params, *entry.context.extents.values())]
-    return words_of([[address, _NEVER] for address in addresses])
+    return words_of([[address, _NEVER] for address in (*addresses, *size_words(entry))])

@@ -35,6 +35,7 @@ __all__ = [
     "memo_table",
     "remember",
     "result_words",
+    "size_words",
     "words_of",
 ]
 
@@ -44,9 +45,16 @@ def memo_table(entry: Entry, shortcut: Shortcut) -> Words:
     if shortcut.sizes is None:
         return words_of([[entry.launches, 0]])  # different in every call: depths are always computed
     words = [address_of(shortcut.buffers[name].record()) + 8 * VERSION for name in shortcut.sizes]
-    slots = (*entry.context.params, *entry.context.extents.values())
-    words += [entry.slots + 8 * slot for slot in slots]
-    return words_of([[address, 0] for address in words])
+    return words_of([[address, 0] for address in (*words, *size_words(entry))])
+
+
+def size_words(entry: Entry) -> list[int]:
+    """The addresses of the arguments and the extents that depths of adstacks may depend on."""
+    sizers = [task for task in entry.program.tasks if task.sizes]
+    read = {(id(task), value) for task in sizers for op in task.body.walk() for value in op.operands}
+    used = {k for task in sizers for k, value in enumerate(task.body.args) if (id(task), value) in read}
+    params = [slot for k, slot in enumerate(entry.context.params) if k in used]
+    return [entry.slots + 8 * slot for slot in (*params, *entry.context.extents.values())]
 
 
 def remember(depths: int, memo: Words) -> None:

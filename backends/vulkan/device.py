@@ -26,7 +26,8 @@ _SPIN_SECONDS = 1e-4
 _FUNCTIONS = (
     "vkAllocateDescriptorSets", "vkAllocateMemory", "vkBeginCommandBuffer", "vkBindBufferMemory",
     "vkCmdBindDescriptorSets", "vkCmdBindPipeline", "vkCmdCopyBuffer",
-    "vkCmdDispatch", "vkCmdFillBuffer", "vkCmdPipelineBarrier", "vkCmdPushConstants", "vkCreateBuffer",
+    "vkCmdDispatch", "vkCmdFillBuffer", "vkCmdPipelineBarrier", "vkCmdPushConstants", "vkCmdUpdateBuffer",
+    "vkCreateBuffer",
     "vkCreateCommandPool", "vkCreateComputePipelines", "vkCreateDescriptorPool", "vkCreateDescriptorSetLayout",
     "vkCreatePipelineCache", "vkCreatePipelineLayout", "vkUpdateDescriptorSets",
     "vkCreateSemaphore", "vkCreateShaderModule", "vkAllocateCommandBuffers", "vkDestroyBuffer", "vkDestroyPipeline",

@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
+from typing import Final
 
 import numpy as np
 
@@ -36,6 +37,9 @@ from .shortcuts import Launcher, Work
 from .transfers import Transfers
 
 __all__ = ["Executable", "VulkanBackend", "open_device", "probe"]
+
+_FEW: Final = 4096
+"""Bytes that are written along with commands."""
 
 
 def probe() -> Probe:
@@ -119,9 +123,13 @@ class VulkanBackend:
         entry = self._entry(executable)
         return None if entry is None else calls.follower(entry, wanted)
 
+    def reverses(self, executable: Executable) -> bool:
+        """Whether machine code records its launches."""
+        return self._entry(executable) is not None
+
     def sequence(self, calls: Sequence[SequenceCall | None]) -> Sequenced:
         """A sequence of calls."""
-        return Sequenced(calls, Recording(self.stream, self.common.lock, self._entry, self.launch))
+        return Sequenced(calls, Recording(self.stream, self.common.lock, self._entry))
 
     def _entry(self, executable: Executable) -> Entry | None:
         """A program as machine code records its launches; None if Python must look after each of them."""
@@ -264,10 +272,14 @@ class VulkanBackend:
 
     def fill(self, storage: Piece, element: bytes) -> bool:
         word = element * (4 // len(element)) if len(element) < 4 else element[:4]
-        if len(element) == 8 and word != element[4:]:
+        differs = len(element) == 8 and word != element[4:]
+        if differs and storage.bytes > _FEW:
             return False
         with self.common.lock:
-            self.stream.fill(storage, int.from_bytes(word, "little"))
+            if differs:
+                self.stream.write(storage, element * (storage.bytes // len(element)))
+            else:
+                self.stream.fill(storage, int.from_bytes(word, "little"))
         return True
 
     def copy(self, source: Piece, target: Piece) -> None:

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from adstack.backends.hostcall.entry import Entry
 from adstack.backends.hostcall.steps import Mover, Pairs, table
 from adstack.errors import InternalError
-from adstack.runtime.protocol.backend import Bindings, Scalars
 from adstack.runtime.protocol.following import Bound, Move
 from adstack.runtime.threads.interrupts import uninterrupted
 from adstack.runtime.threads.processes import DeviceLock
@@ -39,16 +38,14 @@ class Recording:
     Attributes:
         stream, lock: where everything is recorded.
         entries: makes the entry of a program.
-        launches: launches it from Python.
     """
 
     stream: Stream
     lock: DeviceLock
     entries: Callable[[Executable], Entry | None]
-    launches: Callable[[Executable, Scalars, Bindings], object]
 
     def entry(self, executable: Executable) -> Entry | None:
-        """A program as machine code launches it; None if Python makes each launch."""
+        """A program as machine code launches it; None if Python has to."""
         return self.entries(executable)
 
     def mover(self, moves: Sequence[Move], words: Pairs | None = None) -> Mover:
@@ -76,10 +73,6 @@ class Recording:
     def mark(self, storage: Piece) -> int:
         """Where they note that they use it."""
         return ctypes.addressof(storage.last)
-
-    def launch(self, executable: Executable, scalars: Scalars, bindings: Bindings) -> object:
-        """Launch from Python."""
-        return self.launches(executable, scalars, bindings)
 
     def prepare(self, executables: Sequence[Executable]) -> None:
         """Nothing: a launch is recorded with all its words."""

@@ -175,6 +175,13 @@ class Stream:
             self.device.vk["vkCmdFillBuffer"](commands, target.block.buffer, target.offset, target.size, word)
             target.batch = self.batch
 
+    def write(self, target: Piece, octets: bytes) -> None:
+        """Replace the beginning of a piece by few bytes, a multiple of 4 and at most 64 KiB."""
+        with uninterrupted():
+            commands = self._ordered()
+            self.device.vk["vkCmdUpdateBuffer"](commands, target.block.buffer, target.offset, len(octets), octets)
+            target.batch = self.batch
+
     def _ordered(self) -> Any:
         """The commands, after a barrier."""
         self.record()

@@ -66,6 +66,7 @@ def test_vectors_scalars_and_arrays_are_filled(arch, start):
     assert (v.to_numpy() == [1, 2, 3]).all()
     s.fill(4)
     assert s[None] == 4
+    a.fill(0.0)
     a.fill(-0.0)
     assert np.signbit(a.to_numpy()).all()
     a.fill(float("nan"))

@@ -12,6 +12,7 @@ REASONS: Final = {
     "returns": "the kernel returns numbers",
     "shared": "numpy, torch or others may write the memory",
     "checked": "each launch is checked (debug mode)",
+    "device": "the device needs Python for each launch of the reverse mode",
     "arguments": "machine code can't check the arguments",
     "memory": "there was no memory for what must be kept",
     "differs": "the call was not one that was expected",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from ...runtime.memory.buffers import Buffer
-from ...runtime.protocol.following import Follower
+from ...runtime.protocol.following import Follower, following
 from ...runtime.protocol.words import BESIDE
 from ...values.kinds import KernelObject
 from ..events import Launch
@@ -113,6 +113,9 @@ def _refusal(launch: Launch, buffers: Sequence[Buffer]) -> str:
         return "shared"
     if launch.mode is not None and launch.mode.plan.compiled.races is not None:
         return "checked"
+    device = following(launch.made.plan.backend)
+    if device is not None and launch.mode is not None and not device.reverses(launch.mode.plan.compiled.executable):
+        return "device"
     return ""
 
 

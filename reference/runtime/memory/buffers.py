@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
 from typing import Final
 from weakref import WeakSet
 
@@ -192,15 +193,15 @@ class Buffer(Block):
 
     def _filled(self, array: object) -> bool:
         """Let the device write every element, if it can, and they are all the same."""
-        device, values = transferring(self.backend), np.asarray(array)
-        if device is None or not 0 < values.size <= _FEW or values.ndim >= max(len(self.shape), 1):
+        device = transferring(self.backend)
+        if device is None:
             return False
-        with np.errstate(all="ignore"):
-            elements = {one.tobytes() for one in values.reshape(-1).astype(self.dtype.numpy)}
-        if len(elements) > 1:
+        plain = type(array) in (int, float)
+        elements = _number(self.dtype, repr(array)) if plain else _elements(self.dtype, array, len(self.shape))
+        if len(elements) != 1:
             return False
         with ordered(self.backend, (self,)):
-            return device.fill(self.handle(), elements.pop())
+            return device.fill(self.handle(), next(iter(elements)))
 
     def copy_from(self, other: Buffer) -> bool:
         """Replace the contents by those of another buffer, if the device can, and they are of one kind."""
@@ -216,3 +217,21 @@ class Buffer(Block):
                     device.copy(other.handle(), self.handle())
             self.touch()
         return True
+
+
+def _elements(dtype: DType, array: object, rank: int) -> frozenset[bytes]:
+    """The bytes of all elements that memory of some rank gets from an array; none if these are too many to look at."""
+    values = np.asarray(array)
+    if not 0 < values.size <= _FEW or values.ndim >= max(rank, 1):
+        return frozenset()
+    with np.errstate(all="ignore"):
+        return frozenset(one.tobytes() for one in values.reshape(-1).astype(dtype.numpy))
+
+
+@lru_cache
+def _number(dtype: DType, text: str) -> frozenset[bytes]:
+    """The same of a number of Python's, given as its `repr`, since zeros have a sign."""
+    try:
+        return _elements(dtype, int(text), 0)
+    except ValueError:
+        return _elements(dtype, float(text), 0)

@@ -131,6 +131,9 @@ class Following(Serving, Protocol):
     def follower(self, executable: Executable, wanted: Shortcut) -> Follower | None:
         """What serves the calls described, if the backend can."""
 
+    def reverses(self, executable: Executable) -> bool:
+        """Whether a program may be the reverse mode of a call of a sequence: its launches do not need Python."""
+
     def sequence(self, calls: Sequence[SequenceCall | None]) -> Sequenced:
         """A sequence of such calls; None for what comes between them and is not served."""
 
