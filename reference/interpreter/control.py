@@ -195,9 +195,11 @@ def parallel_for(op: Op, scope: Scope) -> Step:
     body = scope.region(op.regions[0])
     types = [arg.dtype for arg in op.regions[0].args]
     debug = scope.debug
+    ordered = any(inner.attrs.get("sums") == "ordered" for inner in op.regions[0].walk())
 
     def step(frame: Frame) -> None:
         launch = frame.launch
+        lanes = 1 if ordered else launch.lanes
         corners = [frame.values[slot].item() for slot in bounds]
         lows, highs = corners[::2], corners[1::2]
         box = Box(tuple(lows), tuple(max(hi - lo, 0) for lo, hi in zip(lows, highs, strict=True)))
@@ -205,8 +207,8 @@ def parallel_for(op: Op, scope: Scope) -> Step:
         if launch.options.ran is not None:
             launch.options.ran[launch.task] = box.size
         launch.races = RaceDetector(box, launch.slots) if debug else None
-        for first in range(0, box.size, launch.lanes):
-            team = Team(first, min(launch.lanes, box.size - first), box)
+        for first in range(0, box.size, lanes):
+            team = Team(first, min(lanes, box.size - first), box)
             chunk = Frame(launch, team, np.arange(team.size), frame.values.copy())
             assign(chunk, body.args, box.axes(first, team.size, types))
             body.run(chunk)

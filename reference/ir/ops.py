@@ -11,7 +11,7 @@ from .table import TABLE, row
 
 __all__ = ["ATOMICS", "TABLE", "WAYS", "AtomicKind"]
 
-WAYS: Final = ("own", "uniform", "tiled", "private", "atomic")
+WAYS: Final = ("own", "uniform", "tiled", "private", "atomic", "ordered")
 """How the sum of an atomic update may be built, best first: see `analysis/accumulation.py`."""
 
 CALL = row("call", attrs=("function",), doc="apply a function of the library, or of the text: pure, not inlined")

@@ -105,7 +105,7 @@ def compile_kernel(kernel: Kernel, options: Options, backend: Backend, *, adstac
 
 def compile_program(program: Program, options: Options, backend: Backend, sized: Sized | None = None) -> Compiled:
     """Compile a program as it is."""
-    _accumulate(program)
+    _accumulate(program, options)
     uses = list(_uses(program))
     races = RaceCheck.of(program, options, backend)
     return Compiled(
@@ -124,8 +124,10 @@ def _is_at(op: Op, name: str) -> bool:
 
 
 def _hold(program: Program, options: Options, backend: Backend) -> None:
-    """Add up in registers what inner loops add to one element; not where checks say which iteration was wrong."""
-    if backend.capabilities.holds and not options.debug:
+    """Add up in registers what inner loops add to one element; not where checks say which iteration was wrong, or where
+    the order of additions is fixed.
+    """
+    if backend.capabilities.holds and not options.debug and not options.deterministic:
         for task in program.tasks:
             hold(task)
 
@@ -137,10 +139,10 @@ def _guard(program: Program, options: Options) -> None:
             guard(task.body)
 
 
-def _accumulate(program: Program) -> None:
+def _accumulate(program: Program, options: Options) -> None:
     """Plan how updates that iterations share are added up."""
     for task in program.tasks:
-        accumulate(task)
+        accumulate(task, deterministic=options.deterministic)
 
 
 def _refuse_held(program: Program) -> None:
@@ -177,6 +179,6 @@ def stages(kernel: Kernel, options: Options, backend: Backend) -> dict[str, str]
     program = pipeline.lower(kernel, options, observe)
     _hold(program, options, backend)
     _guard(program, options)
-    _accumulate(program)
+    _accumulate(program, options)
     texts["guard"] = print_ir(program)
     return {**texts, **backend.listing(backend.compile(program, options))}

@@ -13,7 +13,7 @@ from ...ir.structure import Task
 __all__ = ["accumulate"]
 
 
-def accumulate(task: Task) -> None:
-    """Write the plan of a task on its updates, in place."""
-    for op, decision in plan(task).decisions.items():
+def accumulate(task: Task, *, deterministic: bool = False) -> None:
+    """Write the plan of a task on its updates, in place; for `deterministic` see `plan`."""
+    for op, decision in plan(task, deterministic=deterministic).decisions.items():
         op.attrs["sums"] = decision.way
