@@ -1,4 +1,4 @@
-"""Ordered updates: many lanes leave the bits of one after another, and so does compiled code on any number of threads."""
+"""Ordered updates: many lanes leave the bits of one after another, as compiled code does on any number of threads."""
 
 from __future__ import annotations
 
