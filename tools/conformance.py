@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,6 +38,7 @@ EPILOG: Final = """\b
 Examples:
   adstack conformance
   adstack conformance --backend reference --case 'arith/*'
+  adstack conformance --deterministic --case 'parallel/*'
   adstack conformance --subject quadrants --python quadrants=~/peers/bin/python
   adstack conformance --rule arith.floordiv --json report.json --html report.html -j 4
 
@@ -115,6 +117,11 @@ def _rules(entries: Sequence[Entry]) -> set[str]:
     help="How long a cell may take.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of everything random.")
+@click.option(
+    "--deterministic",
+    is_flag=True,
+    help="Have backends run with deterministic=True; every bit must be that of the reference.",
+)
 @click.option("--verbose", "-v", is_flag=True, help="Show a row per case, not per topic.")
 @click.option("--list", "only_list", is_flag=True, help="List the cases that would run, and run none.")
 @click.pass_context
@@ -144,6 +151,10 @@ def conformance(
         _list(chosen)
         return
     subjects = _subjects(backends, peers, pythons)
+    if rest["deterministic"]:
+        if peers:
+            raise click.UsageError("--deterministic is about the backends of adstack; leave --subject away")
+        subjects = [_deterministic(subject) for subject in subjects]
     cells = cells_of(chosen, subjects, modes, rest["seed"])
     if not cells:
         raise click.UsageError(f"none of the {len(chosen)} cases has mode {' or '.join(modes)}")
@@ -194,9 +205,16 @@ def _results(cells: list[Cell], rest: Record, log: Log | None = None) -> list[Re
             if log is not None:
                 log.add(result)
 
-        oracle = backend_subject("reference")
+        oracle, alike = backend_subject("reference"), rest["deterministic"]
+        if alike:
+            oracle = _deterministic(oracle)
         budgets, timeout = inspection.budget, rest["timeout"]
-        return run_cells(cells, budgets=budgets, jobs=jobs, timeout=timeout, on_result=done, oracle=oracle)
+        return run_cells(cells, budgets=budgets, jobs=jobs, timeout=timeout, on_result=done, oracle=oracle, alike=alike)
+
+
+def _deterministic(subject: Subject) -> Subject:
+    """The same subject, with results that depend on nothing but the program."""
+    return replace(subject, options=(*subject.options, ("deterministic", True)))
 
 
 def _progress(shown_on: Console) -> Progress:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from adstack.analysis.accumulation import is_ordered
 from adstack.analysis.exclusivity import by_place
 from adstack.analysis.iteration_space import bound_ops, known_extent, stays_in_rows
 from adstack.analysis.manager import Analyses
@@ -175,6 +176,9 @@ class _TaskEmitter:
         in_rows = stays_in_rows(loop, header, lanes, self.analyses)
         masked = masked and lanes > 1 and (in_rows or (len(box.extent) == 1 and not reductions.apart))
         start, stop, step = self.target.span(e.w, box.total)
+        if is_ordered(self.task) and step != "1":  # of several threads, the first one
+            first = e.w.let(f"icmp eq i64 {start}, 0")
+            stop, step = e.w.let(f"select i1 {first}, i64 {stop}, i64 0"), "1"
         if lanes > 1:
             start = self._vector_loop(e, box, reductions, lanes, in_rows=in_rows, masked=masked)
         if reductions.apart or not (masked or in_rows):

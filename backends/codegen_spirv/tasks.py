@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from adstack.analysis.accumulation import is_ordered
 from adstack.analysis.induction import values_in_32_bits
 from adstack.backends.shared.sites import Site
 from adstack.ir.structure import Op, Program, Task
@@ -266,6 +267,9 @@ class _TaskEmitter:
             # threads without rows in the heap do nothing
             threads = frame.rows.threads
             total = (frame.thread < threads).choose(total, 0)
+        ordered = is_ordered(self.task)
+        if ordered:
+            total, threads = frame.thread.eq(0).choose(total, 0), c.const(1, u64)
 
         def iteration(carried: Sequence[Num]) -> list[Num]:
             position = carried[0]
@@ -276,7 +280,7 @@ class _TaskEmitter:
             frame.indices = ()
             return [position + threads]
 
-        gathered = () if self.debug else gather(e, loop.regions[0])
+        gathered = () if self.debug or ordered else gather(e, loop.regions[0])
         e.own = set(alone(loop.regions[0], "own"))
         c.loop([frame.thread], lambda carried: (carried[0] < total, carried), iteration)
         for atomic in gathered:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from adstack.analysis.accumulation import is_ordered
 from adstack.analysis.iteration_space import known_extent
 from adstack.analysis.loop_nests import contains_loop
 from adstack.analysis.manager import Analyses
@@ -122,7 +123,7 @@ def _call(number: int, task: Task, emitted: Emitted, analyses: Analyses, *, debu
 def _share(number: int, task: Task, emitted: Emitted, *, debug: bool) -> list[str]:
     """Run a parallel task: with as many threads as there are seats, or here if it is short."""
     symbol, least = emitted.symbols[number], grain(task, emitted.lanes[number])
-    seats = f"%blocks{number}" if number in emitted.rows else str(_SEATS)
+    seats = "1" if is_ordered(task) else f"%blocks{number}" if number in emitted.rows else str(_SEATS)
     total = _total(number, task)
     call = f"%parallel(ptr @{symbol}, ptr %ctx, i64 {total}, i64 {least}, i64 {seats})"
     if not debug and is_shared(task):

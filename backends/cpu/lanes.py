@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from adstack.analysis.accumulation import is_ordered
 from adstack.analysis.iteration_space import known_extent, row_length
 from adstack.analysis.manager import Analyses
 from adstack.analysis.uniformity import varying_values
@@ -31,7 +32,7 @@ def lanes_of(task: Task, wanted: int, vector_bytes: int, analyses: Analyses, *, 
         analyses: asked for which values vary.
         debug: whether checks are emitted: one lane at a time then, unless told otherwise.
     """
-    if task.kind != "parallel" or _has_machine(task) or (debug and not wanted):
+    if task.kind != "parallel" or _has_machine(task) or is_ordered(task) or (debug and not wanted):
         return 1
     loop = task.body.ops[-2]
     extent = known_extent(loop, task.body.ops[:-2])

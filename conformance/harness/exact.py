@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -16,12 +17,20 @@ DType = np.dtype[Any]
 Literals: TypeAlias = Any
 """What a case expects: a number, a string that stands for one, or a nested sequence of these."""
 
-__all__ = ["Exact", "array_of", "exact_value", "nested", "rounded", "ulp_distance", "unit_roundoff"]
+__all__ = ["Exact", "array_of", "digest", "exact_value", "nested", "rounded", "ulp_distance", "unit_roundoff"]
 
 Exact: TypeAlias = "Fraction | float"
 """A rational number; or, as a float: a NaN, an infinity or minus zero."""
 
 _ORDINAL = {2: np.int16, 4: np.int32, 8: np.int64}
+
+
+def digest(array: Array) -> str:
+    """Equal for two arrays exactly if their types, shapes and bits are; all NaN count as one, as they mean the same."""
+    canonical = np.ascontiguousarray(array)
+    if canonical.dtype.kind == "f":
+        canonical = np.where(np.isnan(canonical), np.array(np.nan, canonical.dtype), canonical)
+    return hashlib.sha256(f"{array.dtype} {array.shape} ".encode() + canonical.tobytes()).hexdigest()
 
 
 def exact_value(literal: Literals) -> Exact:

@@ -17,7 +17,7 @@ import numpy as np
 from ..case import IR, Case, CaseError, Gradient, Oracle, Raises, Run, Variant
 from .capture import Capture
 from .compare import Measure, measure, measure_identity, measure_text, measure_value, measure_within
-from .exact import array_of
+from .exact import array_of, digest
 from .loading import load_entry
 from .records import Record
 
@@ -69,11 +69,16 @@ class NoIRError(Exception):
 
 
 def perform(request: Request, target: Target, capture: Capture) -> Record:
-    """Run a cell; a JSON-able observation: outcome (see `judge`), measures, message, seconds, error bounds used."""
+    """Run a cell; a JSON-able observation.
+
+    It has the outcome (see `judge`), measures, message, seconds, the error bounds used, what the oracle said, and
+    digests of the bits of all that was compared.
+    """
     start = time.perf_counter()
     measures: list[Measure] = []
     bounds: list[Data] = []
     answers: list[Data] = []
+    digests: list[str] = []
     outcome, message = "finished", ""
     try:
         entry = load_entry(request.path, request.id, Path(request.root))
@@ -83,6 +88,7 @@ def perform(request: Request, target: Target, capture: Capture) -> Record:
             known = request.oracle[number] if request.oracle else None
             launch = _Launch(qd, run, number, capture, entry.case.bounded, limits, known)
             measures += launch.observe(request.mode)
+            digests += launch.digests
             bounds.append([np.asarray(bound).tolist() for bound in launch.bounds])
             answers.append([None if answer is None else np.asarray(answer).tolist() for answer in launch.answers])
         qd.sync()  # what is still to be complained of belongs to this cell
@@ -97,7 +103,7 @@ def perform(request: Request, target: Target, capture: Capture) -> Record:
     seconds = time.perf_counter() - start
     seen = [asdict(m) for m in measures]
     told = {"outcome": outcome, "measures": seen, "message": message, "seconds": seconds}
-    return {**told, "bounds": bounds, "oracle": answers}
+    return {**told, "bounds": bounds, "oracle": answers, "digests": digests}
 
 
 def _initialise(target: Target, case: Case, variant: Variant, seed: int) -> Data:
@@ -148,6 +154,7 @@ class _Launch:
         self.limits, self.known = limits, known
         self.bounds: list[Data] = []
         self.answers: list[Data] = []
+        self.digests: list[str] = []
         self.kernel = _callable(qd, run.kernel)
         self.label = f"run {number + 1}: " if number else ""
 
@@ -168,6 +175,7 @@ class _Launch:
         measures = self._compare("expect", run.expect, "", bounds)
         measures += self._raised()
         if run.returns is not None:
+            self.digests.append(repr(returned))
             measures.append(measure_value(f"{self.label}returns", returned, run.returns, run.returns_dtype, run.budget))
         if run.prints is not None:
             measures.append(measure_text(f"{self.label}prints", printed, run.prints))
@@ -251,6 +259,7 @@ class _Launch:
         weights = Gradient(list(zip(outputs, adjoints, strict=True)) if asked.loss is None else (), loss=asked.loss)
         bounds += self._backward(weights, [(param, None)])
         pairs = [*zip(adjoints, forward, strict=True), (direction, _read(param, "grad"))]
+        self.digests += [digest(computed) for _, computed in pairs]
         return measure_identity(f"{self.label}direction {number + 1}", pairs, bounds)
 
     def _start_over(self, part: str) -> None:
@@ -265,6 +274,7 @@ class _Launch:
         measures = []
         for index, (place, literals) in enumerate(_pairs(expectations)):
             name, got = f"{self.label}{what}[{index}]", _read(place, part)
+            self.digests.append(digest(got))
             if isinstance(literals, Oracle):
                 answer = self.answers[len(self.answers) - len(bounds) + index]
                 measures.append(measure_within(name, got, answer, 2 * np.asarray(bounds[index])))

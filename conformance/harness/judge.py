@@ -25,8 +25,15 @@ _UNFINISHED = {
 _LOOSENESS = ("", "exact", "ulp", "bound")
 
 
-def judge(cell: Cell, observation: Record, budgets: Budgets) -> Result:
-    """The result of a cell from its observation (see `execute.perform`)."""
+def judge(cell: Cell, observation: Record, budgets: Budgets, twin: Record | None = None) -> Result:
+    """The result of a cell from its observation (see `execute.perform`).
+
+    Args:
+        cell: what was run.
+        observation: what came of it.
+        budgets: of operations.
+        twin: what came of the same cell on another subject, whose bits this one must have; None if any bits will do.
+    """
     seconds, message = observation["seconds"], observation["message"]
     if observation["outcome"] != "finished":
         return Result(cell, _UNFINISHED[observation["outcome"]], message=message, seconds=seconds)
@@ -42,7 +49,18 @@ def judge(cell: Cell, observation: Record, budgets: Budgets) -> Result:
     ulp = farthest if farthest is not None and math.isfinite(farthest) else None
     status = Status.PASS if not wrong else (Status.WRONG_VALUE if cell.mode == "forward" else Status.WRONG_GRADIENT)
     text = "\n".join(f"{measure.what}: {measure.worst}{_distance(measure)}" for measure in wrong)
+    if twin is not None and not wrong:
+        if observation["digests"] != twin["digests"]:
+            status = Status.WRONG_VALUE if cell.mode == "forward" else Status.WRONG_GRADIENT
+            text = f"other bits than those of the reference: {_differing(observation['digests'], twin['digests'])}"
+        exactness = "exact" if exactness else ""
     return Result(cell, status, exactness, ulp, text, seconds)
+
+
+def _differing(mine: list[str], others: list[str]) -> str:
+    """Which of the things that are compared differ, by their numbers."""
+    differing = [str(k + 1) for k, pair in enumerate(zip(mine, others, strict=False)) if pair[0] != pair[1]]
+    return f"{', '.join(differing) or 'none'} of {len(mine)}, beside {len(others)}"
 
 
 def _class(measure: Measure, budgets: Budgets) -> tuple[str, float]:

@@ -28,14 +28,16 @@ def run_cells(
     root: Path = CASES,
     on_result: Callable[[Result], None] = lambda result: None,
     oracle: Subject | None = None,
+    alike: bool = False,
 ) -> list[Result]:
     """The result of every cell, in the order of `cells`, whatever the order in which they ended.
 
-    The subject `oracle` computes the error bounds of bounded cases for the subjects that have none.
+    The subject `oracle` computes the error bounds of bounded cases for the subjects that have none. With `alike` every
+    subject must have the bits of the oracle.
     """
     results: dict[int, Result] = {}
     waiting = deque(enumerate(cells))
-    stations = [_Station(budgets, timeout, root, oracle) for _ in range(max(jobs, 1))]
+    stations = [_Station(budgets, timeout, root, oracle, alike=alike) for _ in range(max(jobs, 1))]
 
     def serve(station: _Station) -> None:
         with station:
@@ -64,8 +66,10 @@ def run_cells(
 class _Station:
     """One thread's worker process: kept while cells pass on it, replaced after any that doesn't."""
 
-    def __init__(self, budgets: Budgets, timeout: float, root: Path, oracle: Subject | None) -> None:
-        self.budgets, self.timeout, self.root, self.oracle = budgets, timeout, root, oracle
+    def __init__(
+        self, budgets: Budgets, timeout: float, root: Path, oracle: Subject | None, *, alike: bool = False
+    ) -> None:
+        self.budgets, self.timeout, self.root, self.oracle, self.alike = budgets, timeout, root, oracle, alike
         self.worker: WorkerProcess | None = None
         self.helper: WorkerProcess | None = None
         self.aborted = False
@@ -101,14 +105,19 @@ class _Station:
         request = Request(str(self.root), cell.entry.path, cell.entry.id, cell.mode, cell.seed)
         limit = cell.entry.case.timeout or self.timeout
         if cell.entry.case.bounded and self.oracle is not None and cell.subject.module != self.oracle.module:
-            answer = self._bounds(self.oracle, request, limit)
+            answer = self._by_oracle(self.oracle, request, limit)
             if answer["outcome"] != "finished":
                 return Result(cell, Status.BROKEN, message=f"no error bounds: {self.oracle.name}: {answer['message']}")
             request = replace(request, bounds=answer["bounds"], oracle=answer["oracle"])
-        return judge(cell, worker.ask(request, limit), self.budgets)
+        observation, twin = worker.ask(request, limit), None
+        if self.alike and self.oracle is not None and observation["outcome"] == "finished":
+            twin = self._by_oracle(self.oracle, request, limit)
+            if twin["outcome"] != "finished":
+                return Result(cell, Status.BROKEN, message=f"no bits: {self.oracle.name}: {twin['message']}")
+        return judge(cell, observation, self.budgets, twin)
 
-    def _bounds(self, oracle: Subject, request: Request, limit: float) -> Record:
-        """The same cell as `oracle` runs it: its error bounds are used."""
+    def _by_oracle(self, oracle: Subject, request: Request, limit: float) -> Record:
+        """The same cell as `oracle` runs it: its error bounds are used, or its bits."""
         if self.helper is None:
             self.helper = WorkerProcess(oracle)
             self._end_if_aborted(self.helper)

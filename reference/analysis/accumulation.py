@@ -15,6 +15,10 @@ Dr.Jit have several of them; that the adjoint of a stencil can be split into blo
 Which of them there are depends on the target (`Capabilities.sums`): threads of a GPU are not kept apart as those of a
 processor are, and those of a processor do not run side by side.
 
+Where bits may not depend on threads, runs and devices (`init(deterministic=True)`), an update whose result depends on
+the order of iterations is *ordered* unless it is own: one thread runs all iterations of the loop, in the order of
+their indices. Integers are added up in the other ways as before, for which no order makes a difference.
+
 What depends on a launch is left to the backend that carries the plan out: whether arrays overlap, and whether
 copies are small beside the work. Where they are not, the update is an atomic one.
 """
@@ -22,19 +26,19 @@ copies are small beside the work. Where they are not, the update is an atomic on
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from ..ir.ops import APART
 from ..ir.structure import Op, Place, Region, Task, Value
 from ..ir.types import DType
-from .exclusivity import by_place, exclusive_updates
+from .exclusivity import by_place, exclusive_updates, may_overlap
 from .facts import integer
 from .reductions import COMBINING, reductions
 from .uniformity import varying_in_row
 
-__all__ = ["Decision", "Offsets", "Plan", "plan", "rows_between"]
+__all__ = ["Decision", "Offsets", "Plan", "is_ordered", "plan", "rows_between"]
 
 
 @dataclass(frozen=True)
@@ -124,17 +128,49 @@ def _is_wide(value: Value) -> bool:
     return isinstance(dtype, DType) and dtype.is_signed and dtype.is_integer and dtype.bits >= 32
 
 
-def plan(task: Task, ways: Collection[str] = APART) -> Plan:
-    """How each atomic update of a task is added up. It depends on the task and the target alone; nothing is changed.
+def plan(task: Task, ways: Collection[str] = APART, *, deterministic: bool = False) -> Plan:
+    """How each atomic update of a task is added up. It depends on these alone; nothing is changed.
 
     Args:
-        task: any task.
+        task: serial or parallel.
         ways: in which the target can add up; `atomic` always is one.
+        deterministic: whether bits may depend on nothing but the program and its input.
     """
     if task.kind != "parallel":
         return Plan()
     *header, loop, _ = task.body.ops
-    return Plan(dict(_Planner(loop, header, ways).decisions()))
+    decisions = dict(_Planner(loop, header, ways).decisions())
+    return Plan(_in_order(decisions) if deterministic else decisions)
+
+
+def is_ordered(task: Task) -> bool:
+    """Whether a task, as planned, has to run its iterations one after another, in the order of their indices."""
+    return any(op.attrs.get("sums") == "ordered" for op in task.body.walk())
+
+
+def _in_order(decisions: dict[Op, Decision]) -> dict[Op, Decision]:
+    """The decisions where the order of iterations may make no difference."""
+    reasons = {op: _why_order_matters(op, decision, decisions) for op, decision in decisions.items()}
+    if not any(reasons.values()):
+        return decisions
+    beside = "another update of the loop depends on the order of iterations"
+    return {
+        op: decision if decision.way == "own" and not reasons[op] else Decision("ordered", reasons[op] or beside)
+        for op, decision in decisions.items()
+    }
+
+
+def _why_order_matters(op: Op, decision: Decision, updates: Iterable[Op]) -> str:
+    """Why what an update leaves behind, or gives, depends on the order of iterations; empty if it does not."""
+    place: Place = op.attrs["place"]
+    if decision.way == "own":
+        others = {other.attrs["place"].name for other in updates if may_overlap(place, other.attrs["place"])}
+        return f"{min(others)} may be the same memory" if others else ""
+    if op.attrs["kind"] not in COMBINING:
+        return f"an update of the kind {op.attrs['kind']} depends on the order of iterations"
+    if op.result.uses:
+        return "the old value depends on the order of iterations"
+    return "the rounding of a sum depends on the order of iterations" if place.dtype.is_float else ""
 
 
 def rows_between(task: Task) -> int:

@@ -16,6 +16,7 @@ from ..ir.structure import Op
 from ..ir.types import DType
 from .frame import Frame
 from .lanes import Array, Box, Team
+from .ordered import LANES, Postponed, is_ordered, postponable
 from .prepare import Code, Scope, Step, rule
 from .races import RaceDetector
 
@@ -195,9 +196,16 @@ def parallel_for(op: Op, scope: Scope) -> Step:
     body = scope.region(op.regions[0])
     types = [arg.dtype for arg in op.regions[0].args]
     debug = scope.debug
+    touched = {inner.attrs["place"].name for inner in op.regions[0].walk() if "place" in inner.attrs}
+    ordered = any(map(is_ordered, op.regions[0].walk()))
+    kinds = None if debug or not ordered else postponable(op.regions[0])
 
     def step(frame: Frame) -> None:
         launch = frame.launch
+        launch.postponed = None if kinds is None else Postponed(kinds)
+        if launch.postponed is not None and not launch.postponed.is_alone(launch.slots[0], touched):
+            launch.postponed = None
+        lanes = launch.lanes if not ordered else 1 if launch.postponed is None else min(LANES, launch.lanes)
         corners = [frame.values[slot].item() for slot in bounds]
         lows, highs = corners[::2], corners[1::2]
         box = Box(tuple(lows), tuple(max(hi - lo, 0) for lo, hi in zip(lows, highs, strict=True)))
@@ -205,12 +213,14 @@ def parallel_for(op: Op, scope: Scope) -> Step:
         if launch.options.ran is not None:
             launch.options.ran[launch.task] = box.size
         launch.races = RaceDetector(box, launch.slots) if debug else None
-        for first in range(0, box.size, launch.lanes):
-            team = Team(first, min(launch.lanes, box.size - first), box)
+        for first in range(0, box.size, lanes):
+            team = Team(first, min(lanes, box.size - first), box)
             chunk = Frame(launch, team, np.arange(team.size), frame.values.copy())
             assign(chunk, body.args, box.axes(first, team.size, types))
             body.run(chunk)
-        launch.races = None
+            if launch.postponed is not None:
+                launch.postponed.carry_out(launch.memory)
+        launch.races = launch.postponed = None
         launch.section += 1
         frame.team.draws[:] = 0
 

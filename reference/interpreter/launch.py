@@ -14,6 +14,7 @@ from ..errors import AdstackError, AdstackOverflowError
 from ..ir.structure import Op
 from .lanes import Array, Memory, Team
 from .messages import located
+from .ordered import Postponed
 from .overlap import Slots
 from .races import RaceDetector, slots_of
 from .stacks import Stack
@@ -82,6 +83,7 @@ class Launch:
         races: the detector of the running parallel loop in debug mode.
         overflow: the adstack that overflowed, if any did.
         outside: the error of the first guarded access that was outside, if any was.
+        postponed: the ordered updates of the running parallel loop; None if they take place at once.
         claims: how many iterations of the task have said that they need slots of adstacks.
     """
 
@@ -94,6 +96,7 @@ class Launch:
     races: RaceDetector | None = None
     overflow: Overflow | None = None
     outside: AdstackError | None = None
+    postponed: Postponed | None = None
     claims: int = 0
 
     @cached_property

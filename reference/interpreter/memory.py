@@ -15,6 +15,7 @@ from .failures import out_of_bounds
 from .frame import Frame
 from .lanes import Array, Memory
 from .messages import label
+from .ordered import is_ordered
 from .prepare import Scope, Step, rule
 from .races import Access
 
@@ -122,11 +123,20 @@ def atomic(op: Op, scope: Scope) -> Step:
     slots, kind, wanted = scope.slots(op.operands), op.attrs["kind"], bool(op.result.uses)
     indices, operands, to = slots[:rank], slots[rank:], op.result.dtype
     out, guarded = scope.define(op.result), op.attrs.get("guarded", ())
+    ordered = is_ordered(op)
 
     def step(frame: Frame) -> None:
         values, memory = frame.values, frame.launch.memory[place]
         index = [values[slot] for slot in indices]
         some = kept(memory, index, frame, op.loc, guarded)
+        postponed = frame.launch.postponed if ordered else None
+        if postponed is not None:
+            lanes = np.arange(frame.count) if some is None else some
+            if len(lanes):
+                at = address(memory, index if some is None else [chosen(i, some) for i in index], frame, op.loc)
+                (operand,) = (frame.spread(values[slot])[lanes] for slot in operands)
+                postponed.add(place, frame.lanes[lanes], np.broadcast_to(at, lanes.shape), operand)
+            return
         if some is not None:
             old = np.zeros(frame.count, to.numpy)
             if len(some):

@@ -11,7 +11,7 @@ from .table import TABLE, row
 
 __all__ = ["APART", "ATOMICS", "TABLE", "WAYS", "AtomicKind"]
 
-WAYS: Final = ("own", "uniform", "tiled", "private", "subgroup", "atomic")
+WAYS: Final = ("own", "uniform", "tiled", "private", "subgroup", "atomic", "ordered")
 """How the sum of an atomic update may be built, best first: see `analysis/accumulation.py`."""
 APART: Final = WAYS[:4]
 """The ways of a target that keeps its threads apart, besides atomics."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from ..analysis.accumulation import plan
+from ..analysis.accumulation import is_ordered, plan
 from ..gradients.modes.state import state_of
 from ..ir.structure import Op, Place, Task, Value
 from ..launch.specialisation import Specialisation
@@ -77,7 +77,7 @@ def _task(task: Task, ways: Collection[str]) -> Iterator[str]:
 def _sums(task: Task, ways: Collection[str]) -> Iterator[str]:
     """How each update that iterations share is added up, and why not better."""
     lines = dict[str, None]()
-    for op, decision in plan(task, ways).decisions.items():
+    for op, decision in plan(task, ways, deterministic=is_ordered(task)).decisions.items():
         place: Place = op.attrs["place"]
         reason = f": {decision.why}" if decision.why else ""
         lines[f"    {place.label or place.name} at {_line(op)} is added up as {decision.way}{reason}"] = None

@@ -50,7 +50,7 @@ def compile_kernel(kernel: Kernel, options: Options, backend: Backend, *, adstac
 
 def compile_program(program: Program, options: Options, backend: Backend, sized: Sized | None = None) -> Compiled:
     """Compile a program as it is."""
-    _accumulate(program, backend)
+    _accumulate(program, options, backend)
     uses = list(_uses(program))
     races = RaceCheck.of(program, options, backend)
     return Compiled(
@@ -64,8 +64,10 @@ def compile_program(program: Program, options: Options, backend: Backend, sized:
 
 
 def _hold(program: Program, options: Options, backend: Backend) -> None:
-    """Add up in registers what inner loops add to one element; not where checks say which iteration was wrong."""
-    if backend.capabilities.holds and not options.debug:
+    """Add up in registers what inner loops add to one element; not where checks say which iteration was wrong, or where
+    the order of additions is fixed.
+    """
+    if backend.capabilities.holds and not options.debug and not options.deterministic:
         for task in program.tasks:
             hold(task)
 
@@ -77,10 +79,10 @@ def _guard(program: Program, options: Options) -> None:
             guard(task.body)
 
 
-def _accumulate(program: Program, backend: Backend) -> None:
+def _accumulate(program: Program, options: Options, backend: Backend) -> None:
     """Plan how updates that iterations share are added up."""
     for task in program.tasks:
-        accumulate(task, backend.capabilities.sums)
+        accumulate(task, backend.capabilities.sums, deterministic=options.deterministic)
 
 
 def _refuse_held(program: Program) -> None:
@@ -117,6 +119,6 @@ def stages(kernel: Kernel, options: Options, backend: Backend) -> dict[str, str]
     program = pipeline.lower(kernel, options, observe)
     _hold(program, options, backend)
     _guard(program, options)
-    _accumulate(program, backend)
+    _accumulate(program, options, backend)
     texts["guard"] = print_ir(program)
     return {**texts, **backend.listing(backend.compile(program, options))}

@@ -25,7 +25,8 @@ def exclusive_atomics(e: RegionEmitter, body: Region, analyses: Analyses) -> dic
     """
     touching = analyses.get(by_place, body)
     written = [ops[0].attrs["place"] for ops in touching.values() if any(op.name != "load" for op in ops)]
-    exclusive: dict[Op, str] = {}
+    # one thread runs all iterations
+    exclusive: dict[Op, str] = dict.fromkeys((op for op in body.walk() if op.attrs.get("sums") == "ordered"), "")
     for ops in touching.values():
         updates = [op for op in ops if op.attrs.get("sums") == "own"]
         if updates:

@@ -136,7 +136,7 @@ def two_arguments_that_are_one_array(qd, dtype):
     return Run(add, args=(a, a), expect={a: expect})
 
 
-@case(rules=["grad.load", "memory.atomic"], dtypes=REALS, params={"n": [3, 64, 400]})
+@case(rules=["grad.load", "memory.atomic"], modes=["reverse"], dtypes=REALS, params={"n": [3, 64, 400]})
 def the_gradient_of_a_stencil(qd, dtype, n):
     """The adjoint of reading neighbours is adding to them; the bounds of the loop cut the stencil off."""
     x, y = (qd.field(dtype, shape=(n, 9), needs_grad=True) for _ in range(2))
@@ -155,7 +155,7 @@ def the_gradient_of_a_stencil(qd, dtype, n):
     return Run(stencil, gradient=Gradient(seed={y: seed}, expect={x: expect}))
 
 
-@case(rules=["grad.load", "grad.loop"], dtypes=["f32", "f64"])
+@case(rules=["grad.load", "grad.loop"], modes=["reverse"], dtypes=["f32", "f64"])
 def the_gradient_of_a_matrix_product(qd, dtype):
     n = 24
     a, b, c = (qd.field(dtype, shape=(n, n), needs_grad=True) for _ in range(3))

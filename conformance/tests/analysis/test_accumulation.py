@@ -195,6 +195,64 @@ def test_threads_side_by_side_combine_where_the_innermost_index_is_missing(body,
     assert "subgroup" not in {decision.way for decision in plan(task).decisions.values()}
 
 
+REALS = PLACES.replace("i32", "f32").replace("@z : f32", "@z : i32")
+ARRAYS = PLACES.replace("field", "ndarray")
+
+
+def in_order(body: str, places: str = PLACES) -> list[str]:
+    """The ways where bits may depend on nothing but the program."""
+    text = loop(body, places)
+    if "@x : f32" in places:
+        text = text.replace("@x[%i] : i32", "@x[%i] : f32").replace("%v : i32", "%v : f32")
+    (task,) = tasks_of(text).tasks
+    return [decision.way for decision in plan(task, deterministic=True).decisions.values()]
+
+
+@pytest.mark.parametrize(
+    ("body", "places", "wanted"),
+    [
+        (FROM_MEMORY + ADD.format(0, "%j"), PLACES, ["private"]),
+        ("%a = atomic add @s[], %v : i32", PLACES, ["uniform"]),
+        ("%a = atomic add @s[], %v : i32", REALS, ["ordered"]),
+        (ADD.format(0, "%i"), REALS, ["own"]),
+        (ADD.format(0, "%i") + "\nstore @x[%i], %a0", REALS, ["own"]),
+        (FROM_MEMORY + ADD.format(0, "%j"), REALS, ["ordered"]),
+        (FROM_MEMORY + "%a = atomic min @y[%j], %v : i32", REALS, ["ordered"]),
+        (FROM_MEMORY + "%a = atomic min @y[%j], %v : i32", PLACES, ["private"]),
+        (FROM_MEMORY + ADD.format(0, "%j") + "\nstore @x[%i], %a0", PLACES, ["ordered"]),
+        (FROM_MEMORY + "%a = atomic xchg @y[%j], %v : i32", PLACES, ["ordered"]),
+        (
+            "%a = atomic add @s[], %one : i32\n" + FROM_MEMORY + "%b = atomic xchg @y[%j], %v : i32",
+            PLACES,
+            ["ordered"] * 2,
+        ),
+        (ADD.format(0, "%i") + "\n" + FROM_MEMORY + "%b = atomic xchg @x[%j], %v : i32", PLACES, ["own", "ordered"]),
+        (ADD.format(0, "%i"), ARRAYS, ["own"]),
+        (ADD.format(0, "%i") + "\n%b = atomic add @x[%i], %v : i32", PLACES, ["own", "own"]),
+        (ADD.format(0, "%i") + "\n%b = atomic add @x[%i], %v : i32", ARRAYS, ["ordered", "ordered"]),
+    ],
+    ids=[
+        "integers",
+        "a sum of integers",
+        "a sum",
+        "its own",
+        "its own old value",
+        "a table",
+        "the least",
+        "the least integer",
+        "the old value",
+        "an exchange",
+        "beside an exchange",
+        "its own, beside an exchange",
+        "an array",
+        "two fields",
+        "arrays that may be one",
+    ],
+)
+def test_where_the_order_of_iterations_would_make_a_difference_they_run_in_order(body, places, wanted):
+    assert in_order(body, places) == wanted
+
+
 def test_the_text_form_has_the_plan_and_the_verifier_knows_the_ways():
     program = tasks_of(loop(FROM_MEMORY + ADD.format(0, "%j")))
     text = print_ir(program)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import ClassVar
 
 import pytest
@@ -109,6 +110,33 @@ def test_a_worker_is_kept_while_cells_pass_and_replaced_when_one_fails(tmp_path)
     """
     results = run_suite(tmp_path, {"end/count.py": text})
     assert [result.status.value for result in results.values()] == ["pass", "pass", "wrong value", "pass", "pass"]
+
+
+ANY_ORDER = """
+    @case(rules=["t.sum"])
+    def sums_in_any_order(qd):
+        x, y = qd.field(qd.f32, 2), qd.field(qd.f32, 1)
+        total = np.float32(1) + np.float32(2.0**-23) * (qd.told.get("order", 0) == 1)
+        nothing = -np.float32(np.nan) if qd.told.get("order", 0) else np.float32(np.nan)
+        def add():
+            x.from_numpy(np.array([total, 3]))
+            y.from_numpy(np.array([nothing]))
+        return Run(add, expect={x: [Total([1, 2.0**-24, 2.0**-24]), 3], y: [float("nan")]})
+"""
+
+
+@pytest.mark.parametrize(
+    ("order", "alike", "status", "exactness"),
+    [(0, True, Status.PASS, "exact"), (1, True, Status.WRONG_VALUE, "exact"), (1, False, Status.PASS, "bound")],
+)
+def test_subjects_may_have_to_have_the_bits_of_the_oracle(tmp_path, order, alike, status, exactness):
+    root, oracle = write_suite(tmp_path, {"end/sums.py": ANY_ORDER}), plain_subject(tmp_path)
+    subject = replace(oracle, name="other", options=(("order", order),))
+    cells = cells_of(collect(root), [subject])
+    (result,) = run_cells(cells, budgets=no_budgets, root=root, oracle=oracle, alike=alike)
+    assert (result.status, result.exactness) == (status, exactness)
+    if status is not Status.PASS:
+        assert "other bits than those of the reference: 1 of 2" in result.message
 
 
 def test_a_subject_that_cannot_be_imported_is_a_result(tmp_path):

@@ -64,6 +64,8 @@ class Options:
         bounds: what is done about an index out of bounds where `debug` is not set: "safe" lets nothing outside be
             touched and makes it an error of the launch (spec/memory.md), "off" checks nothing: it may corrupt memory.
         fast_math: license fusing of `a * b + c`, and the fast variants of math functions (spec/math.md).
+        deterministic: let bits depend on the program and its input alone, not on threads, runs or the device: where the
+            order of atomic updates makes a difference, it is that of the iterations' indices (spec/parallel.md).
         random_seed: of the random streams.
         ad_stack_size: capacity of every adstack; 0 lets sizing decide.
         ad_stack_storage: where adstacks live: "auto", "heap" or "stack".
@@ -88,6 +90,7 @@ class Options:
     debug: bool = False
     bounds: str = "safe"
     fast_math: bool = False
+    deterministic: bool = False
     random_seed: int = 0
     ad_stack_size: int = 0
     ad_stack_storage: str = "auto"

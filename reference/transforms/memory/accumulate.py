@@ -16,7 +16,10 @@ from ...ir.structure import Task
 __all__ = ["accumulate"]
 
 
-def accumulate(task: Task, ways: Collection[str] = APART) -> None:
-    """Write the plan of a task on its updates, in place, for a target that adds up in these ways."""
-    for op, decision in plan(task, ways).decisions.items():
+def accumulate(task: Task, ways: Collection[str] = APART, *, deterministic: bool = False) -> None:
+    """Write the plan of a task on its updates, in place, for a target that adds up in these ways.
+
+    For `deterministic` see `plan`.
+    """
+    for op, decision in plan(task, ways, deterministic=deterministic).decisions.items():
         op.attrs["sums"] = decision.way
