@@ -3,34 +3,10 @@
 Every kernel reads what other iterations read too (neighbours, all others, a table): its reverse mode adds to that.
 """
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
-
-@dataclass
-class Work:
-    """What is measured.
-
-    Attributes:
-        forward: runs all launches.
-        reverse: runs their reverse modes, in the opposite order.
-        kernel: which the launches are of.
-        grads: the gradients that `reverse` reads, and sets to 0 where the launch overwrites the values.
-        args: of one launch.
-    """
-
-    forward: Any
-    reverse: Any
-    kernel: Any
-    grads: tuple[Any, ...]
-    args: tuple[Any, ...] = ()
-
-    def seed(self):
-        """Make the gradients that are read 1."""
-        for grad in self.grads:
-            grad.fill(1.0)
+from .particle_kernels import particles
+from .work import Work
 
 
 def stencil(qd, n, grads=True):
@@ -111,8 +87,9 @@ def springs(qd, n, grads=True):
 
 
 def product(qd, n, grads=True):
-    """The product of two matrices, as three loops."""
+    """The product of two matrices, as three loops, and its squared norm."""
     a, b, c = (qd.field(qd.f32, shape=(n, n), needs_grad=grads) for _ in range(3))
+    norm = qd.field(qd.f32, shape=(), needs_grad=grads)
     draw = np.random.default_rng(0)
     a.from_numpy(draw.random((n, n), dtype=np.float32))
     b.from_numpy(draw.random((n, n), dtype=np.float32))
@@ -125,7 +102,20 @@ def product(qd, n, grads=True):
                 total += a[i, k] * b[k, j]
             c[i, j] = total
 
-    return Work(multiply, multiply.grad, multiply, (c.grad,))
+    @qd.kernel
+    def square():
+        for i, j in c:
+            norm[None] += c[i, j] * c[i, j]
+
+    def forward():
+        multiply()
+        square()
+
+    def reverse():
+        square.grad()
+        multiply.grad()
+
+    return Work(forward, reverse, multiply, (norm.grad,))
 
 
 def newton(qd, n, grads=True):
@@ -183,6 +173,45 @@ def sums(qd, n, grads=True):
     return Work(add, add.grad, add, (rows.grad, columns.grad))
 
 
+def dense(qd, n, grads=True):
+    """A dense layer of 256 by 256 with a rectifier, on a batch of n."""
+    width = 256
+    x, y = (qd.field(qd.f32, shape=(n, width), needs_grad=grads) for _ in range(2))
+    weight = qd.field(qd.f32, shape=(width, width), needs_grad=grads)
+    bias = qd.field(qd.f32, shape=width, needs_grad=grads)
+    draw = np.random.default_rng(0)
+    for field in (x, weight, bias):
+        field.from_numpy(draw.standard_normal(field.shape, dtype=np.float32) / 16)
+
+    @qd.kernel
+    def layer():
+        for i, j in y:
+            total = bias[j]
+            for k in range(width):
+                total += x[i, k] * weight[k, j]
+            y[i, j] = qd.max(total, 0.0)
+
+    return Work(layer, layer.grad, layer, (y.grad,))
+
+
+def histogram(qd, n, grads=True):
+    """Weights, added up in 256 bins that the data choose."""
+    bins = 256
+    x = qd.field(qd.f32, shape=n, needs_grad=grads)
+    height = qd.field(qd.f32, shape=bins, needs_grad=grads)
+    which = qd.field(qd.i32, shape=n)
+    draw = np.random.default_rng(0)
+    x.from_numpy(draw.random(n, dtype=np.float32))
+    which.from_numpy(draw.integers(0, bins, n).astype(np.int32))
+
+    @qd.kernel
+    def count():
+        for i in x:
+            height[which[i]] += x[i] * x[i]
+
+    return Work(count, count.grad, count, (height.grad,))
+
+
 WORKS = {
     "stencil": (stencil, 512),
     "bodies": (bodies, 1024),
@@ -191,6 +220,9 @@ WORKS = {
     "newton": (newton, 65536),
     "table": (table, 1 << 20),
     "sums": (sums, 1024),
+    "dense": (dense, 4096),
+    "histogram": (histogram, 1 << 20),
+    "particles": (particles, 32768),
 }
 """By name: what makes the work, and its size."""
 
@@ -202,5 +234,8 @@ ON_DEVICES = {
     "newton": 1 << 20,
     "table": 1 << 22,
     "sums": 4096,
+    "dense": 16384,
+    "histogram": 1 << 22,
+    "particles": 131072,
 }
 """By name: the size that keeps a device of its own busy."""

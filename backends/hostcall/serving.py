@@ -24,7 +24,16 @@ def serving(name: str, *, look: str, still: str, compare: str, ahead: str = "", 
     """
     return f"""
 define ptr @{name}(ptr %self, ptr %args, i64 %given, ptr %names) {{
-entry:
+{_entry(look)}
+{_locked(still, compare)}
+{_launch(ahead, done)}
+}}
+"""
+
+
+def _entry(look: str) -> str:
+    """Whether the record describes this call, seen without the lock: on to `lock.it`, or to `other`."""
+    return f"""entry:
   %address = call ptr @PyTuple_GetItem(ptr %self, i64 0)
   %record = call ptr @PyLong_AsVoidPtr(ptr %address)
 {words(guard="ptr", epoch="i64", count="i64", lock="ptr")}
@@ -43,8 +52,12 @@ conditions:
   br i1 %hold, label %attributes, label %other
 attributes:
   %unchanged = call i1 @unchanged(ptr %record)
-  br i1 %unchanged, label %lock.it, label %other
-lock.it:
+  br i1 %unchanged, label %lock.it, label %other"""
+
+
+def _locked(still: str, compare: str) -> str:
+    """The same with the lock, and the arguments: on to `go`, or to Python."""
+    return f"""lock.it:
   %tried = cmpxchg ptr %lock, i64 0, i64 %me acquire monotonic
   %mine = extractvalue {{ i64, i1 }} %tried, 1
   br i1 %mine, label %take, label %other
@@ -66,8 +79,12 @@ unlock:
   br label %other
 other:
   %served = call ptr @slow(ptr %self, ptr %args, i64 %given, ptr %names)
-  ret ptr %served
-go:
+  ret ptr %served"""
+
+
+def _launch(ahead: str, done: str) -> str:
+    """The launch, and the kernel's value, or what went wrong."""
+    return f"""go:
 {ahead}
   call void @launch(ptr %self, ptr %record)
 {words(errors="ptr", overflow="ptr")}
@@ -92,6 +109,4 @@ answer:
 {done}
   %value = call ptr @result(ptr %record)
   store atomic i64 0, ptr %lock release, align 8
-  ret ptr %value
-}}
-"""
+  ret ptr %value"""

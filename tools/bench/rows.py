@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -31,6 +31,28 @@ class Row:
     kind: Kind = "steady"
     calls: int = 1
     size: str = ""
+
+
+_ADJOINTS: Final = {
+    "stencil": "16 steps of a nonlinear wave equation, 512 x 512",
+    "bodies": "1,024 bodies, each attracted by all others",
+    "springs": "64 steps of 128 x 128 masses with springs to 8 neighbours",
+    "product": "the product of two matrices of 322 x 322 and its squared norm, as three loops",
+    "newton": "65,536 roots by 2 to 31 iterations",
+    "table": "1,048,576 elements gathered by a table and scattered by another",
+    "sums": "sums over the rows and the columns of 1,024 x 1,024",
+    "dense": "a dense layer of 256 x 256 on a batch of 4,096",
+    "histogram": "1,048,576 weights in 256 bins",
+    "particles": "4 steps of 32,768 material points in a grid of 64^3",
+}
+"""Works of `asv_benchmarks/benchmarks/adjoint_kernels.py`, whose reverse modes add to memory that iterations share."""
+
+
+def _adjoints() -> Iterator[Row]:
+    """Each work forward, and forward with its gradient."""
+    for name, work in _ADJOINTS.items():
+        yield Row(f"adjoint-{name}", work)
+        yield Row(f"adjoint-{name}-both", f"the same and its gradient: {name}")
 
 
 def _programs() -> list[Row]:
@@ -64,11 +86,14 @@ _ROWS: Final = (
     Row("gradient-many-16", "first gradient of a loop that carries 16 variables, after a call", "cold"),
     Row("gradient-many-64", "first gradient of a loop that carries 64 variables, after a call", "cold"),
     Row("gradient-many-256", "first gradient of a loop that carries 256 variables, after a call", "cold"),
+    *_adjoints(),
     *_programs(),
 )
 ROWS: Final = {row.name: row for row in _ROWS}
 DEFAULT: Final = tuple(
-    name for name, row in ROWS.items() if not row.size and name not in ("many1024", "gradient-many-256")
+    name
+    for name, row in ROWS.items()
+    if not row.size and not name.startswith("adjoint-") and name not in ("many1024", "gradient-many-256")
 )
 
 

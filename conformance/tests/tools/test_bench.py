@@ -22,8 +22,8 @@ from adstack.tools.bench.figures import figure, geometric_mean, ratio
 from adstack.tools.bench.measure import measure
 from adstack.tools.bench.report import Run, commit, quantity
 from adstack.tools.bench.rows import DEFAULT, ROWS, Row, chosen
-from adstack.tools.bench.runners import language
-from adstack.tools.bench.subjects import Subject, compiled_backends
+from adstack.tools.bench.runners import jax_adjoints, language
+from adstack.tools.bench.subjects import Subject, compiled_backends, mine
 from adstack.tools.bench.workers import Worker, WorkerError, environment
 from adstack.tools.terminal.console import console
 
@@ -284,13 +284,29 @@ def test_programs_have_the_size_that_is_asked_for():
 
 @pytest.mark.parametrize("module", ["language", "jax_scan"])
 def test_runners_know_every_row(module: str):
-    """But those that have no meaning in JAX, and the programs, which are files of their own."""
+    """But those that have no meaning in JAX, and works and programs, which are files of their own."""
     runner = importlib.import_module(f"adstack.tools.bench.runners.{module}")
-    elsewhere = {name for name, row in ROWS.items() if row.size}
+    elsewhere = {name for name, row in ROWS.items() if row.size or name.startswith(runner.ADJOINT)}
     elsewhere |= {"tape", "element-read", "element-write", "first-cached"} if module == "jax_scan" else set()
     known = {name for name in ROWS if name in runner.ROWS or name.startswith(("many", runner.MANY_GRADIENT))}
     assert known == set(ROWS) - elsewhere
     assert known >= runner.ROWS.keys()
+
+
+def test_works_with_shared_sums_are_rows_forward_and_with_their_gradients(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(str(language.ADJOINTS.parents[1]))
+    works = importlib.import_module("benchmarks.adjoint_kernels").WORKS
+    rows = {name.removeprefix(language.ADJOINT) for name in ROWS if name.startswith(language.ADJOINT)}
+    assert rows == {f"{name}{how}" for name in works for how in ("", language.BOTH)}
+    assert jax_adjoints.WORKS.keys() == works.keys()
+
+
+def test_a_work_with_shared_sums_has_its_gradient_behind_it():
+    with Worker(mine("cpu").command) as worker:
+        request = {"kind": "steady", "calls": 1, "cache": "", "size": ""}
+        forward, both = (worker.ask({"row": row, **request}) for row in ("adjoint-sums", "adjoint-sums-both"))
+    assert forward["wall"] > 0
+    assert both["wall"] > 0
 
 
 @pytest.mark.parametrize(("row", "size"), [("first-gradient", 65536), ("gradient-many-16", 1024)])

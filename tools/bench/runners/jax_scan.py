@@ -5,6 +5,7 @@ Loops are `lax.scan`, kernels are jitted functions. A row that has no meaning in
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import platform
@@ -27,6 +28,7 @@ THREADS = 65536
 STEPS = 64
 MANY_THREADS = 1024
 MANY_GRADIENT = "gradient-many-"
+ADJOINT = "adjoint-"
 
 
 def _nop(jax: Jax) -> Work:
@@ -119,6 +121,10 @@ def _prepare(jax: Jax, row: str) -> Work:
         return _many(jax, int(row.removeprefix("many")))
     if row.startswith(MANY_GRADIENT):
         return _many(jax, int(row.removeprefix(MANY_GRADIENT)), gradient=True)
+    if row.startswith(ADJOINT):
+        beside = importlib.import_module("jax_adjoints")  # this file is run as a program, in its folder
+        adjoint: Work = beside.prepare(jax, row.removeprefix(ADJOINT))
+        return adjoint
     if row not in ROWS:
         raise NotImplementedError(f"{row} has no counterpart in JAX")
     return ROWS[row](jax)

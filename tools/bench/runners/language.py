@@ -3,7 +3,8 @@
 Reads one request a line from standard input, `{"row": ..., "kind": ..., "calls": ..., "cache": ..., "size": ...}`, and
 answers each with a line, `{"wall": seconds per call, "cpu": the same of processor time}` or `{"error": why}`. The row
 "about" asks who answers. Rows with a size are iterations of a program of `conformance/programs`; of the first
-one there is an "outcome" too: the loss, and the size of each gradient.
+one there is an "outcome" too: the loss, and the size of each gradient. Rows "adjoint-NAME" are works of
+`asv_benchmarks/benchmarks/adjoint_kernels.py`, forward; with "-both" behind it, forward and in reverse.
 The first request for a row prepares it and makes as many calls, untimed; of rows of the kind "cold" it is the first
 call that is timed.
 """
@@ -35,7 +36,11 @@ THREADS = 65536
 STEPS = 64
 MANY_THREADS = 1024
 MANY_GRADIENT = "gradient-many-"
-PROGRAMS = Path(__file__).resolve().parents[3] / "conformance" / "harness" / "programs.py"
+ADJOINT = "adjoint-"
+BOTH = "-both"
+ROOT = Path(__file__).resolve().parents[3]
+PROGRAMS = ROOT / "conformance" / "harness" / "programs.py"
+ADJOINTS = ROOT / "asv_benchmarks" / "benchmarks" / "adjoint_kernels.py"
 
 
 def _nop(qd: Language) -> Work:
@@ -207,6 +212,25 @@ def _module(path: Path) -> Any:
     return module
 
 
+def _adjoint(qd: Language, name: str) -> Work:
+    """A work that adds to memory which iterations share: forward, or forward and in reverse.
+
+    Raises:
+        ModuleNotFoundError: if this is not a checkout, which has the benchmarks.
+    """
+    sys.path.insert(0, str(ADJOINTS.parents[1]))
+    make, size = importlib.import_module("benchmarks.adjoint_kernels").WORKS[name.removesuffix(BOTH)]
+    work = make(qd, size)
+    work.seed()
+    forward: Work = work.forward
+
+    def both() -> None:
+        forward()
+        work.reverse()
+
+    return both if name.endswith(BOTH) else forward
+
+
 class Iteration:
     """An iteration of an optimisation: the loss, its gradient, and what is made of it."""
 
@@ -232,6 +256,8 @@ def prepare(qd: Language, row: str, size: str = "") -> Work:
         return _many(qd, int(row.removeprefix("many")))
     if row.startswith(MANY_GRADIENT):
         return _many(qd, int(row.removeprefix(MANY_GRADIENT)), needs_grad=True)
+    if row.startswith(ADJOINT):
+        return _adjoint(qd, row.removeprefix(ADJOINT))
     return ROWS[row](qd)
 
 
