@@ -170,7 +170,7 @@ def _hold(loop: Op, place: Place, kind: str, updates: Sequence[Op], before: list
     held, subscripts = _Sum(set(updates), total, ran), first.operands[: place.rank]
     _thread(loop.regions[-1], held)
     loop.regions[-1].terminator.append_operands([held.total, held.ran])
-    _update(first, subscripts, *loop.results[-2:], after)
+    _update(first, subscripts, loop.results[-2], loop.results[-1], after)
 
 
 def _hold_in(body: Region, place: Place, kind: str, updates: Sequence[Op]) -> None:
