@@ -235,7 +235,7 @@ ON_DEVICES = {
     "table": 1 << 22,
     "sums": 4096,
     "dense": 16384,
-    "histogram": 1 << 24,
+    "histogram": 1 << 22,
     "particles": 131072,
 }
 """By name: the size that keeps a device of its own busy."""

@@ -1,4 +1,4 @@
-"""What a maker of kernels gives to be measured."""
+"""What the works of `adjoint_kernels` and `particle_kernels` have in common."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -16,9 +16,10 @@ from adstack.backends.codegen_llvm.function.target import Target
 from adstack.backends.codegen_llvm.function.values import FunctionWriter
 from adstack.backends.codegen_llvm.text.writer import Writer, type_text
 from adstack.ir.structure import Op
-from adstack.ir.types import DType
+from adstack.ir.types import DType, f32
 
 from . import warps
+from .division import quotient
 from .overlap import WAIT
 from .warps import WARP, over_first
 
@@ -241,6 +242,10 @@ class Threads(Target):
         e.w.declare(symbol, _block(symbol, kind, dtype))
         total = e.w.let(f"call {ty} @{symbol}({ty} {value})")
         return total, e.w.let("call i1 @adstack.first()")
+
+    def divide(self, e: FunctionWriter, dtype: DType, a: str, b: str) -> str | None:
+        """Of f32, with zero among the usual dividends."""
+        return None if self.host or dtype is not f32 else quotient(e, a, b)
 
     @property
     def together(self) -> int:

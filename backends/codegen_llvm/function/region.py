@@ -126,6 +126,11 @@ class RegionEmitter(FunctionWriter):
         width = max((self.width(v) for v in op.operands), default=1)
         types = tuple(v.dtype for v in op.operands)
         args = tuple(self.at(v, width) for v in op.operands)
+        if op.name == "div" and width == 1:
+            quotient = self.target.divide(self, op.result.dtype, *args)
+            if quotient is not None:
+                self.bind(op.result, quotient)
+                return
         self.bind(op.result, emit(self.w, width, op.name, op.result.dtype, types, args))
 
 

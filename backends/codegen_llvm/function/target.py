@@ -102,6 +102,10 @@ class Target:
         """
         return value, ""
 
+    def divide(self, e: FunctionWriter, dtype: DType, a: str, b: str) -> str | None:
+        """The quotient of two floats of one lane, if that is better not left to LLVM."""
+        return None
+
     @property
     def together(self) -> int:
         return 0

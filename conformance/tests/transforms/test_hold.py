@@ -137,3 +137,82 @@ def test_an_update_that_never_runs_is_not_out_of_bounds(bound):
     launch = compiled(changed, 16)
     with pytest.raises(AdstackError) if bound else contextlib.nullcontext():
         launch(memory)
+
+
+def updates(changed: Program) -> int:
+    """How many updates there are."""
+    return sum(op.name == "atomic" for task in changed.tasks for op in task.body.walk())
+
+
+TWICE = "%a = atomic add @y[%k], %v : i32\n%b = atomic add @y[%k], %i : i32"
+BRANCHES = """%c = lt %i, %last : u1
+if %c {
+  %a = atomic add @y[%k], %v : i32
+  yield
+} else {
+  %d = lt %k, %last : u1
+  if %d {
+    %e = atomic add @y[%k], %k : i32
+    yield
+  } else {
+    yield
+  }
+  yield
+}"""
+NEXT = "%one = const 1 : i32\n%m = add %k, %one : i32\n"
+
+
+@pytest.mark.parametrize("dtype", ["i32", "u8", "f16", "f64"])
+def test_an_iteration_updates_an_element_once(dtype):
+    body = TWICE.replace("i32", dtype).replace("%i", "%v")
+    assert updates(held(body, dtype=dtype)) == 1
+    same(body, dtype)
+
+
+@pytest.mark.parametrize("bound", [0, 3, 30])
+def test_an_iteration_updates_an_element_if_one_of_its_branches_does(bound):
+    assert updates(held(BRANCHES, bound=bound)) == 1
+    same(BRANCHES, bound=bound)
+
+
+@pytest.mark.parametrize(
+    ("more", "count"),
+    [
+        ("%u = load @y[%k] : i32\nstore @at[%i], %u", 2),
+        ("store @y[%k], %i", 2),
+        ("%o = atomic max @y[%k], %i : i32", 3),
+        (NEXT + "%u = load @y[%m] : i32\nstore @at[%i], %u", 1),
+        (NEXT + "%w = sub %m, %one : i32\n%u = load @y[%w] : i32\nstore @at[%i], %u", 2),
+        (NEXT + "%o = atomic add @y[%m], %i : i32", 2),
+        ("%u = load @y[%i] : i32\nstore @at[%i], %u", 2),
+    ],
+    ids=["a load", "a store", "another kind", "the next one", "there and back", "two elements", "any element"],
+)
+def test_what_an_iteration_updates_once_it_touches_in_no_other_way(more, count):
+    body = f"{TWICE}\n{more}"
+    assert updates(held(body)) == count
+
+
+def test_memory_that_may_be_another_array_is_updated_where_it_was():
+    body = f"{TWICE}\n%u = load @x[%k] : i32\nstore @at[%i], %u"
+    assert updates(held(body)) == 1
+    assert updates(held(body, kind="ndarray")) == 2
+
+
+def test_what_threads_hold_anyway_or_only_an_iteration_has_stays():
+    assert updates(held(TWICE.replace("%k", "%last"))) == 2
+    assert updates(held(TWICE.replace("%k", "%i"))) == 2
+
+
+def test_indices_that_a_branch_computes_are_not_known_behind_it():
+    body = """%c = lt %i, %last : u1
+if %c {
+  %m = add %k, %last : i32
+  %w = mod %m, %last : i32
+  %a = atomic add @y[%w], %v : i32
+  %b = atomic add @y[%w], %i : i32
+  yield
+} else {
+  yield
+}"""
+    assert updates(held(body)) == 2

@@ -2,11 +2,12 @@
 
 Requires: verified IR of a task; its accesses are not guarded yet.
 Ensures: an atomic update in a `for` or `while` of a parallel loop, whose old value nobody uses, whose element is the
-same in every iteration, and whose memory the loop touches in no other way, is replaced by an operation on a carried
-value, and one update behind the loop, which runs if an iteration has run the update. An element is updated if and only
-if it was before, by a sum of the same numbers in another order. Updates of elements that one iteration of the parallel
-loop has to itself stay as they are: the order of their sums is fixed. So do those of memory that the loop may read by
-another name.
+same in every iteration, and which the loop touches in no other way, is replaced by an operation on a carried value, and
+one update behind the loop, which runs if an iteration has run the update. So are several updates of one element by one
+iteration of the parallel loop itself: one update ends the iteration. An element is updated if and only if it was
+before, by a sum of the same numbers in another order. Updates of elements that one iteration of the parallel loop has
+to itself stay as they are: the order of their sums is fixed. So do those of memory that the loop may read by another
+name, and those of an element that all iterations share, which are held by each thread.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ def hold(task: Task) -> None:
     decisions = plan(task).decisions
     if decisions:
         own = {op for op, decision in decisions.items() if decision.way == "own"}
-        _Holder(own).region(task.body.ops[-2].regions[0])
+        shared = {op for op, decision in decisions.items() if decision.way == "uniform"}
+        body, holder = task.body.ops[-2].regions[0], _Holder(own)
+        holder.region(body)
+        holder.iteration(body, shared)
 
 
 @dataclass
@@ -71,7 +75,10 @@ class _Holder:
             for inner in op.regions:
                 self.region(inner)
             if op.name in LOOPS:
-                groups = self._groups(op)
+                whole = Region(ops=[op])
+                groups = self._groups(
+                    whole, set(_outside_loops(op.regions[-1])), defined_in(whole).difference(op.results)
+                )
                 before, after = list[Op](), list[Op]()
                 for (place, kind, _), updates in groups.items():
                     _hold(op, place, kind, updates, before, after)
@@ -80,32 +87,65 @@ class _Holder:
                 ops.append(op)
         region.ops = ops
 
-    def _groups(self, loop: Op) -> dict[Key, list[Op]]:
-        """The updates of a loop that can be held, those of one element together."""
-        body = loop.regions[-1]
-        touching = by_place(Region(ops=[loop]))
-        inside = defined_in(Region(ops=[loop])).difference(loop.results)
-        here = set(_outside_loops(body))
+    def iteration(self, body: Region, shared: set[Op]) -> None:
+        """Hold what an iteration of the parallel loop adds to one element several times."""
+        nested = {v for op in body.ops for region in op.regions for v in (*region.args, *defined_in(region))}
+        groups = self._groups(body, set(_outside_loops(body)).difference(shared), nested)
+        for (place, kind, _), updates in groups.items():
+            if len(updates) > 1:
+                _hold_in(body, place, kind, updates)
+
+    def _groups(self, region: Region, here: set[Op], inside: set[Value]) -> dict[Key, list[Op]]:
+        """The updates of a region that can be held, those of one element together.
+
+        Args:
+            region: all that is done between the first and the last of them.
+            here: the updates in question.
+            inside: values that are not known behind the region.
+        """
+        touching = by_place(region)
         groups: dict[Key, list[Op]] = {}
         for ops in touching.values():
             place: Place = ops[0].attrs["place"]
             beside = [o for others in touching.values() for o in others if may_overlap(place, o.attrs["place"])]
-            if not self._combine([*ops, *beside]) or not here.issuperset(ops):
+            others = [op for op in ops if not self._combines(op)]
+            kinds = {op.attrs["kind"] for op in (*ops, *beside) if self._combines(op)}
+            if len(kinds) != 1 or not all(map(self._combines, beside)):
                 continue
             for op in ops:
                 indices = tuple(v if (n := integer(v)) is None else n for v in op.operands[: place.rank])
-                if inside.isdisjoint(v for v in indices if isinstance(v, Value)):
+                fixed = op in here and inside.isdisjoint(v for v in indices if isinstance(v, Value))
+                if fixed and self._combines(op) and all(_are_apart(op, other) for other in others):
                     groups.setdefault((place, op.attrs["kind"], indices), []).append(op)
         return groups
 
-    def _combine(self, ops: Sequence[Op]) -> bool:
-        """Whether some accesses are updates of one kind, in any order, whose old values nobody uses."""
-        kinds = {op.attrs["kind"] for op in ops if op.name == "atomic"}
-        return (
-            all(op.name == "atomic" and op not in self._own and not op.result.uses for op in ops)
-            and len(kinds) == 1
-            and kinds.issubset(COMBINING)
-        )
+    def _combines(self, op: Op) -> bool:
+        """Whether an access is an update, in any order, whose old value nobody uses."""
+        return op.name == "atomic" and op not in self._own and not op.result.uses and op.attrs["kind"] in COMBINING
+
+
+def _are_apart(op: Op, other: Op) -> bool:
+    """Whether two accesses to a place are to different elements: a subscript is the other one's plus a number."""
+    rank = op.attrs["place"].rank
+    return any(_differ(a, b) for a, b in zip(op.operands[:rank], other.operands[:rank], strict=True))
+
+
+def _differ(a: Value, b: Value) -> bool:
+    """Whether two integers are sums of one value and different numbers, also around the end of the type."""
+    (base, n), (other, m) = _moved(a), _moved(b)
+    return a.dtype == b.dtype and base is other and (n - m) % (1 << a.dtype.bits) != 0
+
+
+def _moved(value: Value) -> tuple[Value | None, int]:
+    """A value, and the constant that is added to it; None for a constant."""
+    total = 0
+    while (number := integer(value)) is None:
+        op = value.op
+        step = None if op is None or op.name not in ("add", "sub") else integer(op.operands[1])
+        if op is None or step is None:
+            return value, total
+        value, total = op.operands[0], total + (step if op.name == "add" else -step)
+    return None, total + number
 
 
 def _outside_loops(region: Region) -> Iterable[Op]:
@@ -130,11 +170,29 @@ def _hold(loop: Op, place: Place, kind: str, updates: Sequence[Op], before: list
     held, subscripts = _Sum(set(updates), total, ran), first.operands[: place.rank]
     _thread(loop.regions[-1], held)
     loop.regions[-1].terminator.append_operands([held.total, held.ran])
+    _update(first, subscripts, loop.results[-2], loop.results[-1], after)
+
+
+def _hold_in(body: Region, place: Place, kind: str, updates: Sequence[Op]) -> None:
+    """Hold one sum from the beginning of a region to its end."""
+    dtype, first, before, after = place.dtype, updates[0], list[Op](), list[Op]()
+    begin, never = (_constant(number, to, first, before) for number, to in ((neutral(kind, dtype), dtype), (False, u1)))
+    held, subscripts = _Sum(set(updates), begin, never), first.operands[: place.rank]
+    _thread(body, held)
+    _update(first, subscripts, held.total, held.ran, after)
+    body.ops = [*before, *body.ops[:-1], *after, body.ops[-1]]
+
+
+def _update(first: Op, subscripts: Sequence[Value], total: Value, ran: Value, after: list[Op]) -> None:
+    """Update the element, if one of the updates that this stands for has run."""
     indices = [_outside(v, after) for v in subscripts]
-    update = Op(first.opdef, [*indices, loop.results[-2]], dict(first.attrs), [Value(dtype)], loc=first.loc)
+    update = Op(first.opdef, [*indices, total], dict(first.attrs), [Value(total.dtype)], loc=first.loc)
+    if ran.op is not None and ran.op.name == "const":
+        after.append(update)
+        return
     ends = [Op(TABLE["yield"], [], loc=first.loc) for _ in range(2)]
     regions = [Region(ops=[update, ends[0]]), Region(ops=[ends[1]])]
-    after.append(Op(TABLE["if"], [loop.results[-1]], regions=regions, loc=first.loc))
+    after.append(Op(TABLE["if"], [ran], regions=regions, loc=first.loc))
 
 
 def _constant(number: bool | int | float, dtype: DType, at: Op, ops: list[Op]) -> Value:

@@ -222,12 +222,12 @@ def _adjoint(qd: Language, name: str) -> Work:
     make, size = importlib.import_module("benchmarks.adjoint_kernels").WORKS[name.removesuffix(BOTH)]
     work = make(qd, size)
     work.seed()
+    forward: Work = work.forward
 
     def both() -> None:
-        work.forward()
+        forward()
         work.reverse()
 
-    forward: Work = work.forward
     return both if name.endswith(BOTH) else forward
 
 
