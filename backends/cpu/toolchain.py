@@ -9,10 +9,9 @@ from typing import Final
 
 import llvmlite.binding as llvm
 
-from adstack.backends.shared.jit import LEVEL, Library, linked, made_for, room_for_text, target_machine
+from adstack.backends.shared.jit import LEVEL, Library, linked, made_for, parsed, target_machine
 from adstack.backends.shared.object_cache import ObjectCache
 from adstack.backends.shared.room import room
-from adstack.errors import InternalError
 
 from . import passes
 
@@ -45,12 +44,7 @@ def warm_up() -> None:
 
 def optimised(text: str) -> llvm.ModuleRef:
     """The module, parsed, verified and optimised, with memory for what comes then."""
-    room_for_text(text)
-    try:
-        module = llvm.parse_assembly(text)
-        module.verify()
-    except RuntimeError as error:
-        raise InternalError(f"LLVM refuses the code generated for it: {error}\n{text}") from error
+    module = parsed(text)
     passes.run_passes(module, target_machine(), len(text))
     return module
 

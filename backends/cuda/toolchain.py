@@ -10,9 +10,8 @@ from typing import Final
 
 import llvmlite.binding as llvm
 
-from adstack.backends.shared.jit import Library, linked, made_for, room_for_text, target_machine
+from adstack.backends.shared.jit import Library, linked, made_for, parsed, pass_builder, target_machine
 from adstack.backends.shared.object_cache import ObjectCache
-from adstack.errors import InternalError
 
 __all__ = ["NEWEST", "Code", "architecture", "host_code", "ptx", "recipe"]
 
@@ -49,21 +48,10 @@ def recipe() -> str:
     return f"{llvm.llvm_version_info} {Path(__file__).read_text()}"
 
 
-def parsed(text: str) -> llvm.ModuleRef:
-    """The module, parsed and verified, with memory for what comes then."""
-    room_for_text(text)
-    try:
-        module = llvm.parse_assembly(text)
-        module.verify()
-    except RuntimeError as error:
-        raise InternalError(f"LLVM refuses the code generated for it: {error}\n{text}") from error
-    return module
-
-
 def optimised(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
     """The module, parsed, verified and cleaned up."""
     module = parsed(text)
-    _passes().run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
+    _passes().run(module, pass_builder(machine))
     return module
 
 

@@ -14,6 +14,7 @@ from typing import Final, Protocol
 import llvmlite.binding as llvm
 
 from adstack.backends.shared.room import room
+from adstack.errors import InternalError
 
 from .object_cache import ObjectCache
 
@@ -24,6 +25,8 @@ __all__ = [
     "jit",
     "linked",
     "made_for",
+    "parsed",
+    "pass_builder",
     "room_for_text",
     "runtime_library",
     "target_machine",
@@ -116,6 +119,47 @@ def room_for_text(text: str, what: str = "compiling a kernel") -> None:
     room(_TEXT_BYTES + _BYTES_PER_LETTER * len(text), what)
 
 
+def parsed(text: str) -> llvm.ModuleRef:
+    """A module, parsed and verified, with memory for what comes then. AdstackMemoryError where that is short.
+
+    It has a context of its own: what LLVM makes for it, constants and types, would stay in that of the process.
+    """
+    room_for_text(text)
+    try:
+        module = llvm.parse_assembly(text, context=llvm.create_context())
+        module.verify()
+    except RuntimeError as error:
+        raise InternalError(f"LLVM refuses the code generated for it: {error}\n{text}") from error
+    return module
+
+
+MOST_MODULES: Final = 16
+"""How many modules one pass builder takes: LLVM keeps 1.4 KiB of each builder, and a builder grows with each module."""
+
+
+@dataclass
+class _Builders:
+    """What runs passes now, for which machine, and for how many modules it did."""
+
+    builder: llvm.PassBuilder | None = None
+    machine: llvm.TargetMachine | None = None
+    modules: int = 0
+
+
+_BUILDERS: Final = _Builders()
+
+
+def pass_builder(machine: llvm.TargetMachine) -> llvm.PassBuilder:
+    """What runs passes over one module more, for a machine."""
+    one = _BUILDERS
+    builder = one.builder
+    if builder is None or one.machine is not machine or one.modules >= MOST_MODULES:
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+        one.builder, one.machine, one.modules = builder, machine, 0
+    one.modules += 1
+    return builder
+
+
 def linked(image: bytes, symbols: Sequence[str], imports: Mapping[str, int] = _NOTHING) -> Library:
     """An object as a library: symbol -> address, of those asked for. Its code goes when it goes."""
     room(_LINK_BYTES + _LINK_FACTOR * len(image), "linking machine code")
@@ -138,7 +182,7 @@ def runtime_library(
         room_for_text(text, "compiling adstack's own code")
         target_machine()  # knows the target from here on
         quick = llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)
-        image = quick.emit_object(llvm.parse_assembly(text))
+        image = quick.emit_object(llvm.parse_assembly(text, context=llvm.create_context()))
         if cached is not None and key is not None:
             cached.write(key, image)
     return linked(image, symbols, imports)

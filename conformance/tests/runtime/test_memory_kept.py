@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+import linecache
+import os
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +17,7 @@ from specialisation_kit import specialisations
 
 import adstack as qd
 from adstack.errors import AdstackMemoryError
+from adstack.frontend.syntax.source import source_of
 from adstack.runtime import state
 
 KIB = 1024 // 4
@@ -371,3 +375,37 @@ def test_what_was_compiled_goes_with_the_kernel(arch: Any):
     qd.sync()
     assert x[3] == 45.0
     assert [one() for one in known] == [None] * 6
+
+
+def kernel_of(number: int, folder: Path) -> Any:
+    """A kernel that no other is like, from a file of its own that nobody keeps."""
+    path = folder / f"kernel_{number}.py"
+    path.write_text(
+        f"@qd.kernel\ndef k(x: qd.types.ndarray(qd.f32, 1)):\n    for i in x:\n        x[i] += {number}.25\n"
+    )
+    names: dict[str, Any] = {"qd": qd}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    return names["k"]
+
+
+def test_what_was_read_of_a_kernel_goes_with_its_code(arch: Any, tmp_path: Path) -> None:
+    kernel = kernel_of(1, tmp_path)
+    kernel(qd.ndarray(qd.f32, 4))
+    read = weakref.ref(source_of(kernel.function).node)
+    assert read() is not None
+    del kernel
+    qd.reset()
+    gc.collect()
+    assert read() is None
+
+
+def test_kernels_that_are_dropped_leave_next_to_nothing(tmp_path: Path) -> None:
+    taken = []
+    for number in range(401):
+        if number % 40 == 0:
+            qd.init(arch=qd.cpu, offline_cache=False)
+            gc.collect()
+            taken.append(int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
+        kernel_of(number, tmp_path)(np.zeros(4, np.float32))
+        linecache.cache.pop(str(tmp_path / f"kernel_{number}.py"))
+    assert taken[-1] - taken[3] < 280 * 5 * 1024

@@ -8,6 +8,7 @@ import linecache
 import textwrap
 from dataclasses import dataclass
 from types import CodeType
+from weakref import WeakKeyDictionary
 
 from ...errors import AdstackSyntaxError
 from ...ir.location import Loc
@@ -16,8 +17,8 @@ from .command_line import command_line_file
 
 __all__ = ["Source", "source_of"]
 
-_KNOWN: dict[tuple[CodeType, str], Source] = {}
-"""By code and file: code objects of different files are equal if their text is."""
+_KNOWN: WeakKeyDictionary[CodeType, dict[str, Source]] = WeakKeyDictionary()
+"""What has been read, by code and file: code of two files may be equal. It goes with the code."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,10 @@ def source_of(function: PythonFunction) -> Source:
     code = getattr(function, "__code__", None)
     if code is None:
         raise AdstackSyntaxError(f"{function!r} is no Python function", do="put the decorator on a `def`")
-    key = (code, code.co_filename)
-    if key not in _KNOWN:
-        _KNOWN[key] = _read(function)
-    return _KNOWN[key]
+    files = _KNOWN.setdefault(code, {})
+    if code.co_filename not in files:
+        files[code.co_filename] = _read(function)
+    return files[code.co_filename]
 
 
 def _read(function: PythonFunction) -> Source:
