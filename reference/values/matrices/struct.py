@@ -366,8 +366,8 @@ def struct(members: dict[str, Operand] | None = None, /, **named: object) -> Str
 def dataclass(cls: type[Operand]) -> StructType:
     """A class decorator: the annotations become members, the functions in the body functions of the struct.
 
-    A value that stands beside an annotation, as in `mass: qd.f32 = 1.0`, is what the member has where a constructor call
-    leaves it out. In kernels functions are funcs, with or without `@func`; on the host they run as plain Python.
+    A value beside an annotation, as in `mass: qd.f32 = 1.0`, is what the member has where a constructor call leaves it
+    out. In kernels functions are funcs, with or without `@func`; on the host they run as plain Python.
     """
     frame = inspect.currentframe()
     caller = None if frame is None else frame.f_back
