@@ -73,7 +73,22 @@ from .ir.types import DType
 from .kernels.extensions import extension, is_extension_enabled, is_extension_supported
 from .kernels.graph import Graph, graph
 from .kernels.kernel import Kernel, kernel
-from .kernels.options import amdgpu, arm64, cpu, cuda, gpu, init, metal, reference, reset, sync, vulkan, x64, x86_64
+from .kernels.options import (
+    amdgpu,
+    arm64,
+    cpu,
+    cuda,
+    current_arch,
+    gpu,
+    init,
+    metal,
+    reference,
+    reset,
+    sync,
+    vulkan,
+    x64,
+    x86_64,
+)
 from .kernels.oriented import data_oriented
 from .runtime.adstacks.stats import stats
 from .values.annotations import Tensor
@@ -139,6 +154,7 @@ from .values.functions import (
 from .values.matrices import math, types
 from .values.matrices.matrix import Matrix, Vector, eig, polar_decompose, solve, svd, sym_eig
 from .values.matrices.struct import Struct, dataclass
+from .values.parts import frexp
 from .values.scalar_types import (
     f16,
     f32,
@@ -165,7 +181,7 @@ from .values.scalar_types import (
     uint32,
     uint64,
 )
-from .values.templates import Template, template
+from .values.templates import Template, ref, template
 from .version import VERSION
 
 if _TYPE_CHECKING:
@@ -249,6 +265,7 @@ __all__ = [
     "cosh",
     "cpu",
     "cuda",
+    "current_arch",
     "data_oriented",
     "dataclass",
     "eig",
@@ -263,6 +280,7 @@ __all__ = [
     "float64",
     "floor",
     "fma",
+    "frexp",
     "func",
     "gpu",
     "graph",
@@ -311,6 +329,7 @@ __all__ = [
     "raw_div",
     "raw_mod",
     "real_func",
+    "ref",
     "reference",
     "reset",
     "root",

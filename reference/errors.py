@@ -141,8 +141,8 @@ class AdstackStaleBoundError(AdstackRuntimeError):
     """A loop bound changed between a forward launch and its `.grad()`."""
 
 
-class AdstackOverflowError(AdstackRuntimeError, OverflowError):
-    """An adstack was pushed past its capacity."""
+class AdstackOverflowError(AdstackAssertionError, OverflowError):
+    """An adstack was pushed past its capacity; an AssertionError, as which existing programs catch it."""
 
 
 class AdstackMemoryError(AdstackRuntimeError, MemoryError):

@@ -42,11 +42,13 @@ class Placement:
         shape: extents of the index axes.
         offset: the least index of each.
         ready: False until the builder that made it is finalized.
+        own: whether the field was made with its shape, instead of being placed somewhere.
     """
 
     shape: tuple[int, ...]
     offset: tuple[int, ...]
     ready: bool = True
+    own: bool = False
 
 
 @dataclass
@@ -294,7 +296,7 @@ def make_field(
     if shape is not None:
         axes = extents("a field", shape, least=1)
         _check_order(order, len(axes))
-        field.put(Placement(axes, offsets(offset, len(axes))))
+        field.put(Placement(axes, offsets(offset, len(axes)), own=True))
     return field
 
 

@@ -211,7 +211,11 @@ class HostArray(ABC):
         return contents
 
     def from_numpy(self, array: object) -> None:
-        """Replace all elements by those of a numpy array, or of nested lists, of shape `shape + element_shape`."""
+        """Replace all elements by those of a numpy array of any layout, or of nested lists.
+
+        Its shape is `shape + element_shape`. Numbers are converted as single ones are: see `memory.stores`.
+        AdstackArgumentError if the shape is another one, or a number is out of range.
+        """
         listed = array if isinstance(array, (list, tuple)) else None
         self._replace(hostvalues.bulk(self, np.asarray(array)), listed)
 

@@ -87,8 +87,20 @@ def outside(array: HostArray, keys: tuple[object, ...]) -> AdstackOutOfBoundsErr
 
 
 def scalar(array: HostArray, value: object) -> Any:
-    """A number of the host as an element of `array`."""
-    return number(value, array.dtype, array.label)
+    """A number of the host as an element of `array`; in an integer array a float loses its fraction, as in int()."""
+    if isinstance(value, int) or array.dtype.is_float:
+        return number(value, array.dtype, array.label)
+    return number(_whole(array, value), array.dtype, array.label)
+
+
+def _whole(array: HostArray, value: object) -> Any:
+    """A number for an array of integers, without its fraction; of booleans, whether it is not 0."""
+    plain = value if isinstance(value, float) else _plain(value, array.label)
+    if array.dtype.is_bool:
+        return plain != 0
+    if not math.isfinite(plain):
+        raise AdstackArgumentError(f"{plain} can't be stored into {array.label} of type {array.dtype}")
+    return int(plain)
 
 
 def storable(dtype: DType) -> tuple[Any, float, float]:
@@ -142,25 +154,33 @@ def element(array: HostArray, value: Any) -> Array:
 
 
 def bulk(array: HostArray, values: Array) -> Array:
-    """A numpy array as the whole contents of `array`: the shape must match, and the numbers fit."""
-    wanted = array.shape + array.element_shape
-    if values.shape != wanted:
-        raise AdstackArgumentError(
-            f"the shape {wanted} of {array.label} does not match the shape {values.shape} of the array given"
-        )
-    dtype = array.dtype
+    """A numpy array of any layout as the whole contents of `array`: the shape must match, and the numbers fit.
+
+    Floats lose their fractions in an array of integers, as in int(). A vector may stand in a column, and a column in a
+    vector: shapes that differ by a last axis of length 1 match.
+    """
+    values, dtype = _shaped(array, values), array.dtype
     if values.dtype.kind not in "biuf":
         raise AdstackRuntimeTypeError(f"{array.label} takes numbers, got an array of {values.dtype}")
     if dtype.is_float or dtype.is_bool or not values.size:
         return values
     if values.dtype.kind == "f":
-        raise AdstackRuntimeTypeError(
-            f"an array of {values.dtype} can't be stored into {array.label} of type {dtype}",
-            do=f"convert it with .astype(np.{dtype.numpy})",
-        )
-    if int(values.min()) < dtype.min or int(values.max()) > dtype.max:
+        values = np.trunc(values)
+    least, greatest = values.min().item(), values.max().item()
+    if not (dtype.min <= least <= greatest <= dtype.max):  # as Python compares numbers: exactly, and false for NaN
         raise AdstackArgumentError(f"the array has values out of range for {array.label} of type {dtype}")
-    return values
+    return values.astype(dtype.numpy)
+
+
+def _shaped(array: HostArray, values: Array) -> Array:
+    wanted = array.shape + array.element_shape
+    if values.shape == wanted:
+        return values
+    if array.element_shape and values.shape in (wanted[:-1] if wanted[-1] == 1 else wanted, (*wanted, 1)):
+        return values.reshape(wanted)
+    raise AdstackArgumentError(
+        f"the shape {wanted} of {array.label} does not match the shape {values.shape} of the array given"
+    )
 
 
 def extents(what: str, shape: object, *, least: int) -> tuple[int, ...]:

@@ -112,6 +112,21 @@ class Ndarray(HostArray):
         return self._shape
 
     @property
+    def n(self) -> int:
+        """Length of the vectors, rows of the matrices; AttributeError for an array of numbers."""
+        return self._extent(0)
+
+    @property
+    def m(self) -> int:
+        """Columns of the matrices; 1 for vectors."""
+        return self._extent(1)
+
+    def _extent(self, axis: int) -> int:
+        if not self.element_shape:
+            raise AttributeError("an ndarray of numbers has no n and m: those of vectors and matrices have")
+        return (*self.element_shape, 1)[axis]
+
+    @property
     def offset(self) -> tuple[int, ...]:
         return self._offset
 

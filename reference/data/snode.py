@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, TypeGuard
 
 from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..runtime import state
@@ -198,7 +198,7 @@ class SNodeTree:
 
 
 class Root(SNode):
-    """The layout that is always there; `reset()` empties it."""
+    """The layout that is always there, which fields made with their shape belong to; `reset()` empties it."""
 
     def __init__(self) -> None:
         super().__init__(_Tree(ready=True), {})
@@ -212,11 +212,23 @@ class Root(SNode):
         self._enter()
         return super().place(*things, offset=offset)
 
+    def below(self) -> Iterator[Field]:
+        self._enter()
+        yield from super().below()
+        yield from filter(_has_own_shape, state.current().residents())
+
     def _enter(self) -> None:
         """Forget what belongs to an earlier runtime."""
         epoch = state.current().epoch
         if epoch != self._epoch:
             self._epoch, self._children, self._fields = epoch, [], []
+
+
+def _has_own_shape(resident: object) -> TypeGuard[Field]:
+    """Whether it is a field, no gradient or dual of one, that was made with its shape."""
+    if not isinstance(resident, Field) or resident.role != "primal":
+        return False
+    return resident.is_placed and resident.placement is not None and resident.placement.own
 
 
 root: Final = Root()

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ..errors import AdstackArgumentError, AdstackRuntimeTypeError
 from ..runtime.memory.copying import Uncopied
-from ..values.matrices.struct import Struct, StructType
+from ..values.matrices.struct import Struct, StructType, members_of
 from ..values.matrices.types import MatrixType
 from .fields import Field
 
@@ -105,11 +105,11 @@ class StructField(Uncopied):
         return Struct.over(LiveMembers(self.field_dict, key), self.type)
 
     def __setitem__(self, key: object, value: object) -> None:
-        self[key].assign(value if isinstance(value, (Struct, dict)) else self.type(value))
+        Struct.assign(self[key], value if isinstance(value, (Struct, dict)) else self.type.cast(value))
 
     def fill(self, value: object) -> None:
         """Set all elements: to the members of a struct or dict, or every number in them to one number."""
-        members = dict(value.items()) if isinstance(value, (Struct, dict)) else dict.fromkeys(self.field_dict, value)
+        members = members_of(value) if isinstance(value, (Struct, dict)) else dict.fromkeys(self.field_dict, value)
         self._check_names(members)
         for name, member in members.items():
             self.field_dict[name].fill(member)

@@ -12,6 +12,7 @@ from ..data.hostvalues import number
 from ..errors import AdstackArgumentError, AdstackRuntimeTypeError
 from ..ir.types import DType
 from ..values.elements import Elements
+from ..values.matrices.struct import Struct, members_of
 from ..values.specs import MatrixSpec, ScalarSpec, Spec, StructSpec, TupleSpec
 
 __all__ = ["SEED", "is_real", "real_scalars", "seeds_of"]
@@ -89,7 +90,7 @@ def _member(spec: Spec | None, value: Any, key: Any, kernel: str) -> Any:
             return value[key]
         wanted = f"a tuple of {len(spec.members)} adjoints, one for each value returned"
     else:
-        if isinstance(value, Mapping) or hasattr(value, "keys"):
-            return value[key] if key in value.keys() else None  # noqa: SIM118 - structs have keys() alone
+        if isinstance(value, (Mapping, Struct)):
+            return members_of(value).get(key)
         wanted = "a dict of adjoints by the names of the members"
     raise AdstackRuntimeTypeError(f"the seed of {kernel}.grad() must be {wanted}, got {value!r}")

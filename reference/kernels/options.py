@@ -13,6 +13,7 @@ __all__ = [
     "arm64",
     "cpu",
     "cuda",
+    "current_arch",
     "gpu",
     "init",
     "metal",
@@ -62,6 +63,11 @@ def sync() -> None:
     runtime = state.active()
     if runtime is not None:
         runtime.backend.synchronize()
+
+
+def current_arch() -> str:
+    """The arch in use, such as `qd.cpu` (for `qd.x64`, too) or `qd.cuda`; without `init` the default one."""
+    return state.current().arch
 
 
 def current_options() -> Options:

@@ -15,7 +15,7 @@ from ..errors import AdstackSyntaxError
 from ..ir.location import Loc
 from ..ir.types import DType
 from ..values.annotations import NdarrayType, Tensor
-from ..values.matrices.struct import Struct, StructType
+from ..values.matrices.struct import Struct, StructType, members_of
 from ..values.matrices.types import MatrixType
 from ..values.scalars import scalar_type
 from ..values.templates import Template, template
@@ -174,7 +174,7 @@ def _ndarray(name: str, annotation: NdarrayType) -> Parameter:
 
 
 def _has_members(type_: StructType, value: object) -> bool:
-    return isinstance(value, (Struct, dict)) and set(value.keys()) == set(type_.members)
+    return isinstance(value, (Struct, dict)) and set(members_of(value)) == set(type_.members)
 
 
 def _struct(

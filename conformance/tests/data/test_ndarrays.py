@@ -69,3 +69,10 @@ def test_a_tensor_is_a_field_or_an_ndarray() -> None:
     assert isinstance(qd.tensor(qd.f32, (2,), backend=qd.Backend.FIELD, needs_grad=True), qd.Field)
     with pytest.raises(TypeError, match="no backend"):
         qd.tensor(qd.f32, (2,), backend="cpu")
+
+
+def test_vectors_and_matrices_in_ndarrays_have_extents() -> None:
+    v, m = qd.Vector.ndarray(3, qd.f32, 4), qd.Matrix.ndarray(2, 5, qd.i32, ())
+    assert (v.n, v.m, m.n, m.m) == (3, 1, 2, 5)
+    with pytest.raises(AttributeError, match="of numbers has no n"):
+        qd.ndarray(qd.f32, 4).n  # noqa: B018 - to read it is the error

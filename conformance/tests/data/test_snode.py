@@ -143,3 +143,15 @@ def test_reset_lets_go_of_what_was_placed() -> None:
     qd.init(arch=qd.reference)
     qd.root.dense(qd.i, 2)
     assert len(list(qd.root.below())) == 0
+
+
+def test_the_root_completes_fields_that_were_made_with_their_shape_and_leaves_those_of_builders() -> None:
+    body = qd.types.struct(at=qd.math.vec2, n=qd.i32)
+    x, v, s, u = qd.field(qd.f32, 3), qd.Vector.field(2, qd.f32, ()), body.field(2), qd.field(qd.f32)
+    builder = qd.FieldsBuilder()
+    builder.place(u)
+    builder.finalize()
+    qd.root.lazy_grad()
+    qd.root.lazy_dual()
+    assert [f.has_grad() and f.has_dual() for f in (x, v, s.at, u)] == [True, True, True, False]
+    assert (x.grad.shape, v.dual.shape, s.grad[1].at.x) == ((3,), (), 0.0)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, MutableMapping
 
 from ...errors import AdstackTypeError
 from ...values.kinds import KernelObject, TypeLike
-from ...values.matrices.struct import Struct
+from ...values.matrices.struct import Struct, members_of
 from .references import ScalarRef
 
 __all__ = ["LiveMembers", "argument", "is_live_struct", "live_struct", "local_struct", "store_struct"]
@@ -54,14 +54,16 @@ def member_reference(value: Struct, name: str) -> KernelObject:
 
 def local_struct(value: Struct, local: Callable[[str, KernelObject], KernelObject]) -> Struct:
     """A live copy of a struct, whose members `local(name, member)` makes."""
-    return live_struct({name: local(name, member) for name, member in value.items()}, value.type)
+    return live_struct(
+        {name: local(name, member) for name, member in members_of(value).items()}, value.__adstack_type__()
+    )
 
 
 def store_struct(target: Struct, value: object, store: Callable[[KernelObject, KernelObject, str], None]) -> None:
     """Store the members of a struct or dict to those of a live one by `store(reference, value, name)`."""
-    members = dict(value.items()) if isinstance(value, (Struct, dict)) else None
-    if members is None or set(members) != set(target.keys()):
-        names = ", ".join(target.keys())
+    members = members_of(value) if isinstance(value, (Struct, dict)) else None
+    if members is None or set(members) != set(target.__adstack_members__()):
+        names = ", ".join(target.__adstack_members__())
         raise AdstackTypeError(f"a struct of {names} can't become a {type(value).__name__}", do="assign such a struct")
     for name, member in members.items():
         store(member_reference(target, name), member, name)

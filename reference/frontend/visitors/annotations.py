@@ -7,15 +7,17 @@ from ...ir.types import DType
 from ...values.elements import Elements
 from ...values.kinds import KernelObject, PythonFunction
 from ...values.matrices.struct import Struct
-from ...values.matrices.types import convert
-from ...values.scalars import uint
-from ...values.templates import Template, template
+from ...values.matrices.types import MatrixType, convert
+from ...values.scalars import scalar_type, uint
+from ...values.templates import Reference, Template, template
 from ..emission.context import Context
 from ..emission.expr import Expr, emit
 from ..emission.literals import describe, is_number
+from ..emission.references import ScalarRef, is_live
+from ..emission.structs import is_live_struct
 from ..syntax.scope import outer_names
 
-__all__ = ["annotations_of", "converted", "is_template"]
+__all__ = ["annotations_of", "check_reference", "converted", "is_template"]
 
 _OPEN = (None, KernelObject)
 
@@ -39,7 +41,31 @@ def _evaluated(name: str, text: str, names: dict[str, KernelObject]) -> KernelOb
 
 def is_template(annotation: object) -> bool:
     """Whether a parameter is passed by reference."""
-    return annotation is template or annotation is Template or isinstance(annotation, Template)
+    return annotation is template or annotation is Template or isinstance(annotation, (Template, Reference))
+
+
+def check_reference(context: Context, value: KernelObject, annotation: object) -> None:
+    """AdstackTypeError if a parameter annotated `ref(type)` is given anything but a variable of this type."""
+    if not isinstance(annotation, Reference):
+        return
+    wanted = annotation.type
+    if is_live_struct(value):
+        fits = value.__adstack_type__() == wanted
+    elif isinstance(value, ScalarRef):
+        fits = value.dtype is scalar_type(wanted)
+    else:
+        fits = is_live(value) and (value.shape, value.dtype) == _of_matrix_type(wanted)
+    if not fits:
+        context.fail(
+            AdstackTypeError,
+            f"ref({wanted}) takes a variable of this type",
+            note=f"got {describe(value)}",
+            do="pass a local, or an element of a field or ndarray, of this type",
+        )
+
+
+def _of_matrix_type(wanted: object) -> tuple[object, object]:
+    return (wanted.shape, scalar_type(wanted.dtype)) if isinstance(wanted, MatrixType) else (None, None)
 
 
 def converted(context: Context, value: object, annotation: object) -> KernelObject:

@@ -189,11 +189,19 @@ def _assign_place(context: Context, target: ast.expr, value: object) -> None:
 
 
 def _check_distinct(context: Context, target: ast.expr, reference: object) -> None:
-    """A swizzle that is assigned to names each component once."""
-    if isinstance(target, ast.Attribute) and is_live(reference) and len(set(target.attr)) < len(target.attr):
+    """A swizzle that is assigned to names each component once; a member of a struct may have any name."""
+    if isinstance(target, ast.Attribute) and _repeats(reference):
         context.fail(
             AdstackSyntaxError, f"'{target.attr}' names a component twice and can't be assigned to", do="name each once"
         )
+
+
+def _repeats(reference: object) -> bool:
+    """Whether it is a live vector that has one component in two places, as `v.xx` does."""
+    if not (isinstance(reference, Elements) and is_live(reference)):
+        return False
+    targets = references_of(reference).entries
+    return len(set(map(id, targets))) < len(targets)
 
 
 def _refuse_target(context: Context, target: ast.expr, reference: object) -> None:

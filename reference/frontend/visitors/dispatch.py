@@ -106,4 +106,6 @@ def dereferenced(value: KernelObject) -> KernelObject:
     """The value now of a reference; other objects as they are."""
     if isinstance(value, ScalarRef):
         return value.get()
-    return value.copy() if is_live(value) or is_live_struct(value) else value
+    if is_live_struct(value):
+        return Struct.copy(value)  # a member may be called `copy`
+    return value.copy() if is_live(value) else value

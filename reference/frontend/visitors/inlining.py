@@ -14,7 +14,7 @@ from ..emission.expr import Expr
 from ..emission.literals import is_number
 from ..syntax.scope import Scopes, outer_names
 from ..syntax.source import source_of
-from .annotations import annotations_of, converted, is_template
+from .annotations import annotations_of, check_reference, converted, is_template
 from .assignment import declare, is_reference
 from .control import block
 from .dispatch import dereferenced
@@ -96,6 +96,7 @@ def _values(
     entered: dict[str, tuple[KernelObject, bool]] = {}
     for k, (name, value) in enumerate(bound.arguments.items()):
         annotation = annotations.get(name)
+        check_reference(context, value, annotation)
         if is_template(annotation) or isinstance(value, (tuple, dict)) or (owned and k == 0):
             entered[name] = (value, True)
             continue

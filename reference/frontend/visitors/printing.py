@@ -11,7 +11,7 @@ from ...ir.structure import Value
 from ...ir.texts import Format, Part, as_message, escaped
 from ...values.elements import Elements
 from ...values.kinds import KernelObject
-from ...values.matrices.struct import Struct
+from ...values.matrices.struct import Struct, members_of
 from ..emission.context import Context
 from ..emission.expr import Expr
 from ..emission.literals import plain
@@ -65,7 +65,7 @@ def _listed(items: list[KernelObject]) -> list[KernelObject]:
 
 def _named(value: Struct) -> list[KernelObject]:
     parts: list[KernelObject] = ["{"]
-    for name, member in value.items():
+    for name, member in members_of(value).items():
         parts += [", "] if len(parts) > 1 else []
         parts += [f"'{name}': ", *_parts(member)]
     return [*parts, "}"]

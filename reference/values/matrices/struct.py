@@ -6,9 +6,10 @@ mapping, as elements of vectors lie in a storage: a plain dict, or one that make
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types as python_types
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import TypeVar
 
 from ...errors import AdstackCompilationError, AdstackTypeError
@@ -24,7 +25,7 @@ from ..scalars import dtype_of, resolve
 from ..specs import ScalarSpec, StructSpec
 from .matrix import Matrix
 
-__all__ = ["Struct", "StructType", "dataclass", "struct"]
+__all__ = ["Struct", "StructType", "dataclass", "members_of", "struct"]
 
 Members = MutableMapping[str, Operand]
 T = TypeVar("T")
@@ -37,35 +38,46 @@ class StructType:
         members: name -> scalar, vector, matrix or struct type.
         methods: name -> function whose first parameter is the struct.
         name: what the user calls it, for messages.
+        defaults: name -> value of a member that a constructor call leaves out; 0 without one.
     """
 
     def __init__(
-        self, members: dict[str, Operand], methods: dict[str, Operand] | None = None, name: str = "struct"
+        self,
+        members: dict[str, Operand],
+        methods: dict[str, Operand] | None = None,
+        name: str = "struct",
+        defaults: dict[str, Operand] | None = None,
     ) -> None:
-        if not members:
+        if not members and not methods:
             raise AdstackTypeError(f"{name} has no members", do="name at least one, such as types.struct(x=qd.f32)")
+        self.defaults = dict(defaults or {})
         self.members = {_member_name(k): _member_type(k, v) for k, v in members.items()}
         self.methods = dict(methods or {})
         self._funcs = {k: _as_func(v) for k, v in self.methods.items()}
         self.name = self.__name__ = self.__qualname__ = name
 
     def __call__(self, *values: object, **named: object) -> Struct:
-        """A struct of these members, in order or by name; those not given are 0. One struct or dict is converted."""
+        """A struct of these members, in order or by name; one struct or dict is converted.
+
+        A member that is not given has the default of its declaration, or is 0.
+        """
         if len(values) == 1 and not named and isinstance(values[0], (Struct, dict)):
             return self.cast(values[0])
         members = dict(zip(self.members, values, strict=False)) | named
         self._refuse_unknown(members)
         if len(values) > len(self.members) or len(members) < len(values) + len(named):
             raise AdstackTypeError(f"{self!r} has {len(self.members)} members, got {len(values) + len(named)} values")
-        return Struct.over({k: convert(members.get(k, 0), t) for k, t in self.members.items()}, self)
+        left_out = {k: self.defaults.get(k, 0) for k in self.members if k not in members}
+        members |= left_out
+        return Struct.over({k: convert(members[k], t) for k, t in self.members.items()}, self)
 
     def cast(self, value: object) -> Struct:
-        """A struct or dict with exactly these members, converted; 0 gives zeros."""
+        """A struct or dict with exactly these members, converted; a number stands for every number in the struct."""
+        if _is_one_number(value):
+            return self(**dict.fromkeys(self.members, value))
         if not isinstance(value, (Struct, dict)):
-            if isinstance(value, (int, float)) and value == 0:
-                return self()
             raise AdstackTypeError(f"{self!r} can't be made of a {type(value).__name__}", do="pass a struct or a dict")
-        members = dict(value.items())
+        members = members_of(value)
         self._refuse_unknown(members)
         missing = [k for k in self.members if k not in members]
         if missing:
@@ -91,6 +103,8 @@ class StructType:
 
     def field(self, shape: object = None, **options: object) -> Operand:
         """A field of structs of this type."""
+        if not self.members:
+            raise AdstackTypeError(f"{self!r} has no members, so that a field of it would hold nothing")
         return factories().struct_field(self, shape, **options)
 
     def __getattr__(self, name: str) -> Operand:
@@ -107,10 +121,12 @@ class StructType:
 
     def __reduce__(self) -> str | tuple[object, ...]:
         # A type made by a class statement is found again by its name, as classes are.
-        return self.__qualname__ if self.methods else (StructType, (self.members, {}, self.name))
+        return self.__qualname__ if self.methods else (StructType, (self.members, {}, self.name, self.defaults))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, StructType) and (self.members, self.methods) == (other.members, other.methods)
+        if not isinstance(other, StructType) or repr(self.defaults) != repr(other.defaults):
+            return False
+        return (self.members, self.methods) == (other.members, other.methods)
 
     def __hash__(self) -> int:
         return hash(tuple(self.members))
@@ -143,17 +159,28 @@ def _member_type(name: str, to: object) -> Operand:
         ) from error
 
 
+def _is_one_number(value: object) -> bool:
+    """Whether it is a number: one of the host, or a scalar of a kernel."""
+    return isinstance(value, (int, float)) or (hasattr(value, "dtype") and not hasattr(value, "shape"))
+
+
 def convert(value: object, to: object) -> Operand:
     """`value` as a member of type `to`: a scalar, vector, matrix or struct type."""
     return to.cast(value) if hasattr(to, "cast") else cast(value, to)
 
 
 class Struct:
-    """A struct: `Struct(a=1, b=[2, 3])`, or of a type: `particle(x=..., v=...)`. Its members are attributes."""
+    """A struct: `Struct(a=1, b=[2, 3])`, or of a type: `particle(x=..., v=...)`. Its members are attributes.
+
+    A member, or a function of the struct's type, hides an attribute of this class that has its name.
+    """
 
     __slots__ = ("_members", "_type")
     _members: Members
     _type: StructType | None
+
+    def __new__(cls, values: dict[str, Operand] | None = None, /, **named: object) -> Struct:
+        return object.__new__(_class_with((*(values or ()), *named)))
 
     def __init__(self, values: dict[str, Operand] | None = None, /, **named: object) -> None:
         members = {**(values or {}), **named}
@@ -164,13 +191,17 @@ class Struct:
     @classmethod
     def over(cls, members: Members, type_: StructType | None = None) -> Struct:
         """A struct whose members are those of the mapping, not a copy of them."""
-        view = object.__new__(cls)
+        view = object.__new__(_class_with(members if type_ is None else (*type_.members, *type_.methods)))
         _adopt(view, members, type_)
         return view
 
     def __adstack_members__(self) -> Members:
         """The mapping in which the members lie."""
         return self._members
+
+    def __adstack_type__(self) -> StructType | None:
+        """The type it was made with, if any."""
+        return self._type
 
     @staticmethod
     def field(members: dict[str, Operand], shape: object = None, **options: object) -> Operand:
@@ -180,7 +211,7 @@ class Struct:
     @property
     def entries(self) -> dict[str, Operand]:
         """The members as they are now."""
-        return {k: self._members[k] for k in self._members}
+        return members_of(self)
 
     @property
     def methods(self) -> dict[str, Operand]:
@@ -198,23 +229,22 @@ class Struct:
 
     def items(self) -> Iterator[tuple[str, Operand]]:
         """Names and members."""
-        return iter(self.entries.items())
+        return iter(members_of(self).items())
 
     def to_dict(self) -> dict[str, Operand]:
         """The members as plain dicts, lists and numbers."""
-        return {k: _to_plain(v) for k, v in self.items()}
+        return {k: _to_plain(v) for k, v in members_of(self).items()}
 
     def copy(self) -> Struct:
         """A struct of its own with the members of now."""
-        members = {k: v.copy() if isinstance(v, (Struct, Elements)) else v for k, v in self.items()}
-        return Struct.over(members, self._type)
+        return Struct.over({k: _copied(v) for k, v in members_of(self).items()}, self._type)
 
     def assign(self, value: object) -> None:
         """Set every member to that of a struct or dict with the same names."""
-        members = dict(value.items()) if isinstance(value, (Struct, dict)) else None
-        if members is None or set(members) != set(self.keys()):
+        members = members_of(value) if isinstance(value, (Struct, dict)) else None
+        if members is None or set(members) != set(self._members):
             names = ", ".join(members) if members is not None else f"a {type(value).__name__}"
-            raise AdstackTypeError(f"a struct of {', '.join(self.keys())} can't be assigned {names}")
+            raise AdstackTypeError(f"a struct of {', '.join(self._members)} can't be assigned {names}")
         for name, member in members.items():
             setattr(self, name, member)
 
@@ -223,17 +253,21 @@ class Struct:
             return self._members[name]
         if self._type is not None and name in self._type.methods:
             return self._type.function(name, self)
-        raise MissingMemberError(f"{self._label} has no member '{name}'", do=f"members: {', '.join(self.keys())}")
+        raise self._missing(name)
 
     def __setattr__(self, name: str, value: object) -> None:
         if name not in self._members:
-            raise MissingMemberError(f"{self._label} has no member '{name}'", do=f"members: {', '.join(self.keys())}")
+            raise self._missing(name)
         old = self._members[name]
         if isinstance(old, (Struct, Matrix)):
             # In place, so that a view of this member sees it, and the shape stays what it is.
-            old.assign(value if self._type is None else convert(value, self._type.members[name]))
+            new = value if self._type is None else convert(value, self._type.members[name])
+            Struct.assign(old, new) if isinstance(old, Struct) else old.assign(new)
         else:
             self._members[name] = self._converted(name, value)
+
+    def _missing(self, name: str) -> MissingMemberError:
+        return MissingMemberError(f"{self._label} has no member '{name}'", do=f"members: {', '.join(self._members)}")
 
     def _converted(self, name: str, value: object) -> Operand:
         return _free(value) if self._type is None else convert(value, self._type.members[name])
@@ -243,22 +277,48 @@ class Struct:
         return "the struct" if self._type is None else repr(self._type)
 
     def __getitem__(self, name: str) -> Operand:
-        return getattr(self, name)
+        return self.__getattr__(name)
 
     def __setitem__(self, name: str, value: object) -> None:
         setattr(self, name, value)
 
     def __deepcopy__(self, memo: object) -> Struct:
-        return self.copy()
+        return Struct.copy(self)
 
     def __reduce__(self) -> str | tuple[object, ...]:
-        return Struct.over, (self.copy().entries, self._type)
+        return Struct.over, (members_of(Struct.copy(self)), self._type)
 
     def __repr__(self) -> str:
-        return f"Struct({self.to_dict()})" if self._type is None else f"{self._type!r}({self.to_dict()})"
+        return f"{'Struct' if self._type is None else repr(self._type)}({Struct.to_dict(self)})"
 
     def __str__(self) -> str:
-        return str(self.to_dict())
+        return str(Struct.to_dict(self))
+
+
+def members_of(value: Struct | Mapping[str, Operand]) -> dict[str, Operand]:
+    """The members of a struct or dict as they are now, whatever they are called."""
+    members = value.__adstack_members__() if isinstance(value, Struct) else value
+    return {name: members[name] for name in members}
+
+
+def _class_with(names: Iterable[str]) -> type[Struct]:
+    """The class of structs with these members and functions."""
+    hidden = _PUBLIC.intersection(names)
+    return _hiding(hidden) if hidden else Struct
+
+
+@functools.cache
+def _hiding(names: frozenset[str]) -> type[Struct]:
+    """A class of structs that have members or functions of these names, which are attributes of `Struct`, too."""
+    members = {name: _hidden(name) for name in names}
+    return type("Struct", (Struct,), {"__slots__": (), "__module__": Struct.__module__, **members})
+
+
+def _hidden(name: str) -> property:
+    def read(struct: Struct) -> Operand:
+        return struct.__getattr__(name)
+
+    return property(read)
 
 
 def _adopt(struct: Struct, members: Members, type_: StructType | None) -> None:
@@ -271,7 +331,14 @@ class MissingMemberError(AdstackCompilationError, AttributeError):
     """A member that the struct does not have."""
 
 
-_RESERVED = {name for name in dir(Struct) if not name.startswith("__")}
+_PUBLIC = frozenset(name for name in dir(Struct) if not name.startswith("_"))
+_RESERVED = frozenset(name for name in dir(Struct) if name.startswith("_"))
+
+
+def _copied(member: Operand) -> Operand:
+    if isinstance(member, Struct):
+        return Struct.copy(member)
+    return member.copy() if isinstance(member, Elements) else member
 
 
 def _free(value: object) -> Operand:
@@ -279,13 +346,13 @@ def _free(value: object) -> Operand:
     if isinstance(value, dict):
         return Struct(value)
     if isinstance(value, Struct):
-        return value.copy()
+        return Struct.copy(value)
     return Matrix(value) if as_list(value) is not None else value
 
 
 def _to_plain(value: object) -> Operand:
     if isinstance(value, Struct):
-        return value.to_dict()
+        return Struct.to_dict(value)
     return value.to_list() if isinstance(value, Elements) else value
 
 
@@ -299,24 +366,21 @@ def struct(members: dict[str, Operand] | None = None, /, **named: object) -> Str
 def dataclass(cls: type[Operand]) -> StructType:
     """A class decorator: the annotations become members, the functions in the body functions of the struct.
 
-    In kernels they are funcs, with or without `@func`; on the host they run as plain Python.
+    A value beside an annotation, as in `mass: qd.f32 = 1.0`, is what the member has where a constructor call leaves it
+    out. In kernels functions are funcs, with or without `@func`; on the host they run as plain Python.
     """
     frame = inspect.currentframe()
     caller = None if frame is None else frame.f_back
     hints = _annotations(cls, {} if caller is None else caller.f_locals)
     body = {k: v for k, v in vars(cls).items() if not k.startswith("__")}
-    defaults = [k for k in hints if k in body]
-    if defaults:
-        raise AdstackTypeError(
-            f"member '{defaults[0]}' of {cls.__name__} has a default", do="pass the value when making one"
-        )
+    defaults = {k: body.pop(k) for k in hints if k in body}
     other = [k for k, v in body.items() if not (callable(v) or isinstance(v, staticmethod))]
     if other:
         raise AdstackTypeError(
             f"'{other[0]}' of {cls.__name__} is neither a member nor a function of it",
             do="annotate members with their type, and write functions with self or as @staticmethod",
         )
-    struct_type = StructType(hints, body, cls.__name__)
+    struct_type = StructType(hints, body, cls.__name__, defaults)
     struct_type.__module__, struct_type.__qualname__ = cls.__module__, cls.__qualname__
     return struct_type
 

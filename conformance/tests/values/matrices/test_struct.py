@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import types
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from adstack.ir.types import f32, f64, i32
 from adstack.values.func import BoundFunc, Func
 from adstack.values.matrices.math import mat2, vec2
 from adstack.values.matrices.matrix import Matrix, Vector
-from adstack.values.matrices.struct import Struct, StructType, convert, dataclass
+from adstack.values.matrices.struct import Struct, StructType, convert, dataclass, members_of
 from adstack.values.matrices.types import struct
 from adstack.values.protocol import emitting
 from adstack.values.specs import MatrixSpec, ScalarSpec, StructSpec
@@ -116,13 +117,13 @@ def test_runtime_members_are_cast_by_the_kernel():
         (lambda: struct(a="f32"), "member 'a' has no type that a struct can hold .got 'f32'"),
         (lambda: struct({"not valid": f32}), "'not valid' can't be the name"),
         (lambda: struct(THREE), "3 can't be the name"),
-        (lambda: struct(keys=f32), "'keys' can't be the name"),
+        (lambda: struct(_members=f32), "'_members' can't be the name"),
         (lambda: Inner(x=1), "has no member 'x'"),
         (lambda: Inner(1, 2, 3), "has 2 members, got 3 values"),
         (lambda: Inner(1, d=2), "has 2 members, got 2 values"),
         (lambda: Inner({"d": 1}), "members e of types.struct.d, e. are missing"),
         (lambda: Inner.cast([1]), "can't be made of a list"),
-        (lambda: Outer(c=3), "can't be made of a int"),
+        (lambda: Outer(c="3"), "can't be made of a str"),
         (lambda: Outer(b=[1, 2, 3]), "a 3-vector is no types.vector.2, float."),
     ],
 )
@@ -233,13 +234,58 @@ def test_a_dataclass_may_name_types_of_the_scope_it_is_written_in():
     assert Local([1, 2]).v.y == 2.0
 
 
-def test_a_dataclass_member_has_no_default_and_a_known_type():
-    with pytest.raises(AdstackTypeError, match="member 'x' of Wrong has a default"):
+def test_members_hide_attributes_of_structs_that_have_their_name():
+    named = struct(items=f32, copy=vec2, type=i32, to_dict=f32, entries=f32, keys=i32)
+    s = named(items=1, copy=[2, 3])
+    s.type = 4
+    t = copy.deepcopy(s)
+    t.copy.x = 9
+    t.assign({**members_of(t), "entries": 7})
+    assert (s.items, s.copy.x, s.type, s.entries, t.entries, t["keys"]) == (1, 2, 4, 0, 7, 0)
+    assert str(pickle.loads(pickle.dumps(s))) == str(s)
+    assert Struct(items=3).items == 3
+    assert isinstance(Struct(items=3), Struct)
+    assert isinstance(Inner().items, types.MethodType)  # other structs keep theirs
 
-        @dataclass
-        class Wrong:
-            x: f32 = 1
 
+def test_a_number_stands_for_every_number_of_a_member_struct():
+    assert Outer(c=3).c.to_dict() == Inner(3, 3).to_dict()
+
+
+def test_defaults_stand_for_members_that_are_left_out_and_tell_types_apart():
+    @dataclass
+    class Body:
+        mass: f32 = 2
+        at: vec2 = (0.5, 1)
+        inner: Inner = 4
+        n: i32
+
+    body = Body(n=3)
+    assert body.to_dict() == {"mass": 2.0, "at": [0.5, 1.0], "inner": {"d": 4.0, "e": 4}, "n": 3}
+    body.at.x = 9
+    assert Body(1).to_dict() == {"mass": 1.0, "at": [0.5, 1.0], "inner": {"d": 4.0, "e": 4}, "n": 0}
+    assert Body != dataclass(type("Body", (), {"__annotations__": Body.members}))
+
+
+def test_a_dataclass_may_have_functions_alone():
+    @dataclass
+    class Rules:
+        def twice(self, x):
+            return 2 * x
+
+        @staticmethod
+        def half(x):
+            return x / 2
+
+        def copy(self):
+            return "ours"
+
+    assert (Rules().twice(4), Rules.half(4), Rules().copy()) == (8, 2, "ours")
+    with pytest.raises(AdstackTypeError, match="Rules has no members"):
+        Rules.field(shape=2)
+
+
+def test_a_dataclass_has_members_of_known_types():
     with pytest.raises(AdstackTypeError, match="'kind' of Wrong is neither a member nor a function"):
 
         @dataclass
