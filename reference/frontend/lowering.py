@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from ..errors import AdstackError, AdstackSyntaxError, InternalError
@@ -23,8 +24,8 @@ from .syntax.scope import Scopes, outer_names
 from .syntax.source import source_of
 from .variables.mem2reg import mem2reg
 from .visitors import assignment, calls, collections, control, indexing, loops, operators, printing, returns
-from .visitors.control import block
-from .visitors.returns import flattened, types_of
+from .visitors.control import function_body
+from .visitors.returns import flattened, result_of, types_of
 
 __all__ = ["VISITORS", "lower"]
 
@@ -43,12 +44,13 @@ def lower(request: Request) -> Lowered:
     context = Context(request.options, body)
     scopes = Scopes(outer_names(request.function))
     frame = Frame(source, scopes, body, is_kernel=True, may_parallelise=True, function=request.function)
+    frame.convert = partial(_returned, context, request.returns)
     context.frames.append(frame)
     context.builder.loc = source.loc(source.node)
     try:
         with lowering(context), emitting(Recorder(context)):
             _parameters(context, request)
-            block(context, source.node.body)
+            function_body(context)
             _finish(context, request)
     except (AdstackError, Warning, MemoryError):
         raise  # a warning is raised where the user makes errors of warnings
@@ -86,23 +88,28 @@ def _too_deep(loc: Loc) -> AdstackSyntaxError:
 def _finish(context: Context, request: Request) -> None:
     """Return what was promised."""
     frame = context.frame
+    result: KernelObject = result_of(context)
     with context.at(frame.result_node or frame.source.node):
-        values: list[Value] = []
-        if request.returns is not None:
-            if frame.result is None:
-                context.fail(
-                    AdstackSyntaxError,
-                    "the kernel is annotated to return a value but does not",
-                    do="end it with return",
-                )
-            values = flattened(context, request.returns, frame.result)
-        elif frame.result is not None:
+        if result is None and request.returns is not None:
             context.fail(
                 AdstackSyntaxError,
-                "a kernel that returns a value needs a return annotation",
-                do="write -> f32, for example",
+                "the kernel is annotated to return a value but does not",
+                do="end it with return",
             )
-        context.builder.return_(*values)
+        context.builder.return_(*(expr.value for expr in result or ()))
+
+
+def _returned(context: Context, spec: Spec | None, value: KernelObject) -> KernelObject:
+    """What a `return` of the kernel returns, as runtime scalars in order."""
+    if value is None:
+        return None
+    if spec is None:
+        context.fail(
+            AdstackSyntaxError,
+            "a kernel that returns a value needs a return annotation",
+            do="write -> f32, for example",
+        )
+    return tuple(Expr(v) for v in flattened(context, spec, value))
 
 
 def _parameters(context: Context, request: Request) -> None:

@@ -141,17 +141,6 @@ def several_values_are_returned_as_a_tuple(qd):
     return Run(k, args=(6,), returns=(7, 1.5))
 
 
-@case(rules=["control.return"])
-def a_return_inside_a_runtime_branch_is_an_error(qd):
-    @qd.kernel
-    def k(x: qd.i32) -> qd.i32:
-        if x > 0:
-            return 1
-        return 0
-
-    return Run(k, args=(1,), raises=Raises("CompilationError", "Return inside non-static if/for is not supported"))
-
-
 @case(rules=["control.static"])
 def a_runtime_value_is_not_static(qd):
     x = qd.field(qd.i32, shape=())

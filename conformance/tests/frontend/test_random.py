@@ -17,10 +17,16 @@ _numbers = itertools.count()
 
 
 class _Writer:
-    """Writes statements over three variables and the loop variables in sight; all values stay small."""
+    """Writes statements over three variables and the loop variables in sight; all values stay small.
 
-    def __init__(self, seed: int) -> None:
+    Args:
+        seed: of its choices.
+        returns: whether some of the statements are `return`.
+    """
+
+    def __init__(self, seed: int, returns: bool) -> None:
         self.random = random.Random(seed)
+        self.returns = returns
         self.loops: list[str] = []
 
     def value(self, depth: int = 2) -> str:
@@ -52,7 +58,10 @@ class _Writer:
 
     def statement(self, depth: int) -> Iterator[str]:
         kind = self.random.randrange(9)
-        if kind < 2 or depth == 0:
+        if self.returns and self.random.random() < 0.08:
+            yield f"if {self.test()}:"
+            yield f"    return {self.value()}"
+        elif kind < 2 or depth == 0:
             yield f"{self.random.choice(_NAMES)} = ({self.value()}) % 101"
         elif kind == 2:
             yield f"{self.random.choice(_NAMES)} {self.random.choice(['+=', '-='])} {self.value(1)} % 11"
@@ -129,7 +138,7 @@ def _as_func(source: str) -> qd.Kernel:
 @pytest.mark.parametrize("seed", range(12))
 def test_a_random_program_means_what_it_means_in_python(seed: int, made: Callable[[str], qd.Kernel]) -> None:
     qd.init(arch=qd.reference)
-    source = _Writer(seed).program()
+    source = _Writer(seed, returns=made is _as_func).program()
     function, kernel = _function(source), made(source)
     for a, b in ((0, 0), (3, -2), (17, 5)):
         assert kernel(a, b) == function(a, b), source

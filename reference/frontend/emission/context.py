@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,25 +12,25 @@ from typing import NoReturn
 from ...errors import AdstackCompilationError, AdstackError
 from ...ir.builder import Builder
 from ...ir.location import Loc
-from ...ir.structure import Place, Region
+from ...ir.structure import Op, Place, Region
 from ...ir.types import DType, f32, i32
-from ...values.kinds import KernelObject, PythonFunction, TypeLike
+from ...values.kinds import KernelObject, PythonFunction
 from ..syntax.scope import Scopes
 from ..syntax.source import Source
 
-__all__ = ["Context", "Frame", "Loop"]
+__all__ = ["Context", "Frame", "Loop", "Returned"]
 
 
 @dataclass
 class Loop:
-    """A loop being lowered.
+    """A loop being lowered, or the body of a function, which `return` leaves as `continue` leaves an iteration.
 
     Attributes:
-        kind: "static", "serial", "while" or "parallel".
+        kind: "static", "serial", "while", "parallel" or "function".
         region: where its body is emitted.
         skip: a u1 cell of the body: the rest of this iteration is skipped; None if nothing can set it.
-        broken: a u1 cell from outside: no further iteration; None if there is no `break`.
-        jumps: how many `break`s and `continue`s were lowered so far.
+        broken: a u1 cell from outside: no further iteration; None if there is no `break` and no `return`.
+        jumps: how many `break`s, `continue`s and `return`s that leave an iteration were lowered so far.
         stopped: names of places whose loads are constants to differentiation, see `stopping.py`.
     """
 
@@ -43,6 +43,22 @@ class Loop:
 
 
 @dataclass
+class Returned:
+    """A `return` under run-time control flow.
+
+    Attributes:
+        value: what it returns, converted to the annotation; None if it returns nothing.
+        node: the statement.
+        region, mark: where the value is to be stored: in this region, before this op.
+    """
+
+    value: KernelObject
+    node: ast.Return
+    region: Region
+    mark: Op
+
+
+@dataclass
 class Frame:
     """One function being lowered: the kernel, or a func inlined into it.
 
@@ -50,14 +66,17 @@ class Frame:
         source: its text and syntax tree.
         scopes: its names.
         region: where its body is emitted; a return elsewhere is under runtime control flow.
+        convert: what a returned value is given to first: the return annotation's conversion.
         is_kernel: whether it is the kernel itself.
         may_parallelise: whether its outermost loops are parallel.
         caller: where it was called.
         function: the Python function itself.
         loops: the loops around the current statement, outermost first.
+        body: its whole body, as what `return` leaves.
+        begin: how many ops `region` had when the body began.
+        returns: the returns under run-time control flow so far.
         jump: set once the rest of the current block can't be reached: "break", "continue" or "return".
         result, result_node: what it returned, and the statement that did.
-        annotation: what its return annotation evaluates to, or None.
         calls_as_statement: the call that is a whole statement, while it is lowered.
         rest: the statements after the current one in its block.
         consumed: whether the current statement's visitor lowered them as well.
@@ -72,10 +91,13 @@ class Frame:
     may_parallelise: bool
     function: PythonFunction
     caller: Loc | None = None
+    convert: Callable[[KernelObject], KernelObject] | None = None
     loops: list[Loop] = field(default_factory=list)
+    body: Loop = field(init=False)
+    begin: int = 0
+    returns: list[Returned] = field(default_factory=list)
     jump: str | None = None
     result: KernelObject = None
-    annotation: TypeLike = None
     rest: Sequence[ast.stmt] = ()
     consumed: bool = False
     locs: dict[ast.AST, Loc] = field(default_factory=dict)
@@ -86,6 +108,12 @@ class Frame:
 
     def __post_init__(self) -> None:
         self.statement_region = self.region
+        self.body = Loop("function", self.region)
+
+    @property
+    def innermost(self) -> Loop:
+        """The innermost loop that is not unrolled; without one, the function's body."""
+        return next((loop for loop in reversed(self.loops) if loop.kind != "static"), self.body)
 
 
 class Context:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from ...errors import AdstackSyntaxError
 from ...ir.structure import Region, Value
@@ -18,7 +19,7 @@ from .operators import cheap, condition
 from .printing import message_of
 from .stopping import detach
 
-__all__ = ["block", "flag", "has_jump", "iteration", "unbroken"]
+__all__ = ["block", "flag", "function_body", "guarded_by", "has_jump", "iteration", "unbroken"]
 
 
 def block(context: Context, body: Sequence[ast.stmt]) -> None:
@@ -29,29 +30,52 @@ def block(context: Context, body: Sequence[ast.stmt]) -> None:
 
 def _sequence(context: Context, body: Sequence[ast.stmt]) -> None:
     frame = context.frame
+    around = frame.innermost
     for k, node in enumerate(body):
-        before = _jumps(context)
+        before = around.jumps
         frame.rest = body[k + 1 :]
         execute(context, node)
         consumed, frame.consumed = frame.consumed, False
         if frame.jump is not None or consumed:
             return
-        if _jumps(context) > before and k + 1 < len(body):
-            _guarded(context, body[k + 1 :])
+        if around.jumps > before and k + 1 < len(body):
+            guarded_by(context, around, lambda rest=body[k + 1 :]: _sequence(context, rest))  # type: ignore[misc]
             return
 
 
-def _guarded(context: Context, rest: Sequence[ast.stmt]) -> None:
-    """Lower the statements after one that may have left the iteration, under the condition that it has not."""
+def guarded_by(context: Context, around: Loop, lower: Callable[[], None]) -> None:
+    """Lower what follows a statement that may have left this iteration, or this function's body."""
     then, orelse = Region(), Region()
-    go_on = context.builder.not_(context.frame.loops[-1].skip.get().value)
-    with context.builder.into(then):
-        _sequence(context, rest)
+    go_on = context.builder.not_(around.skip.get().value)
+    with _onwards(context, then):
+        lower()
         context.builder.yield_()
     with context.builder.into(orelse):
         context.builder.yield_()
-    context.frame.jump = None
     context.builder.if_(go_on, then, orelse)
+
+
+@contextmanager
+def _onwards(context: Context, region: Region) -> Iterator[None]:
+    """Emit into a region that takes up all that is left of the current one, also of the body of a static loop."""
+    here = context.builder.region
+    unrolled = [loop for loop in context.frame.loops if loop.kind == "static" and loop.region is here]
+    for loop in unrolled:
+        loop.region = region
+    with context.builder.into(region):
+        yield
+    for loop in unrolled:
+        loop.region = here
+
+
+def function_body(context: Context) -> None:
+    """Lower the whole body of the current function."""
+    frame = context.frame
+    body = frame.source.node.body
+    frame.begin = len(frame.region.ops)
+    if any(has_jump([node], ast.Return) for node in body if not isinstance(node, ast.Return)):
+        frame.body.skip = flag(context, "returned")
+    block(context, body)
 
 
 def flag(context: Context, name: str) -> CellRef:
@@ -79,8 +103,11 @@ def _if(context: Context, node: ast.If) -> None:
     consumed = bool(rest) and (then_jump is None) != (else_jump is None)
     if consumed:
         leaves = then_leaves if then_jump is None else else_leaves
-        with context.builder.into(then if then_jump is None else orelse):
-            (_guarded if leaves else _sequence)(context, rest)
+        with _onwards(context, then if then_jump is None else orelse):
+            if leaves:
+                guarded_by(context, frame.innermost, lambda: _sequence(context, rest))
+            else:
+                _sequence(context, rest)
         jump = frame.jump
     for region in (then, orelse):
         with context.builder.into(region):
@@ -94,36 +121,33 @@ def _branch(context: Context, region: Region, body: Sequence[ast.stmt]) -> tuple
 
     How it was left if its end can't be reached, and whether something in it may leave the iteration.
     """
-    before = _jumps(context)
+    around = context.frame.innermost
+    before = around.jumps
     with context.builder.into(region):
         block(context, body)
     jump, context.frame.jump = context.frame.jump, None
-    return jump, _jumps(context) > before
-
-
-def _jumps(context: Context) -> int:
-    """How many `break`s and `continue`s of the innermost loop have been lowered."""
-    return context.frame.loops[-1].jumps if context.frame.loops else 0
+    return jump, around.jumps > before
 
 
 # ---- loops in common
 
 
 def has_jump(body: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> bool:
-    """Whether a `break` or `continue` of these kinds belongs to the loop with this body."""
-    pending: list[ast.AST] = list(body)
+    """Whether a `break`, `continue` or `return` of these kinds leaves a loop with this body, or an iteration of it."""
+    pending: list[tuple[ast.AST, bool]] = [(node, False) for node in body]
     while pending:
-        node = pending.pop()
-        if isinstance(node, kinds):
+        node, inner = pending.pop()
+        if isinstance(node, kinds) and not (inner and isinstance(node, (ast.Break, ast.Continue))):
             return True
-        if not isinstance(node, (ast.For, ast.While, ast.expr)):  # no expression holds a statement
-            pending.extend(ast.iter_child_nodes(node))
+        if not isinstance(node, ast.expr):  # no expression holds a statement
+            inner = inner or isinstance(node, (ast.For, ast.While))
+            pending.extend((child, inner) for child in ast.iter_child_nodes(node))
     return False
 
 
 def iteration(context: Context, kind: str, region: Region, body: Sequence[ast.stmt], broken: CellRef | None) -> None:
     """Lower a runtime loop's body at the end of `region`."""
-    skip = flag(context, "skip") if has_jump(body, ast.Break, ast.Continue) else None
+    skip = flag(context, "skip") if has_jump(body, ast.Break, ast.Continue, ast.Return) else None
     loop = Loop(kind, region, skip, broken, stopped=context.stopped)
     context.stopped = set()
     context.frame.loops.append(loop)
@@ -133,8 +157,7 @@ def iteration(context: Context, kind: str, region: Region, body: Sequence[ast.st
         context.frame.loops.pop()
     if loop.stopped:
         detach(region, loop.stopped)
-    if context.frame.jump in ("break", "continue"):
-        context.frame.jump = None
+    context.frame.jump = None
 
 
 def unbroken(context: Context, broken: CellRef | None, go_on: KernelObject) -> Value:
@@ -159,7 +182,7 @@ def unbroken(context: Context, broken: CellRef | None, go_on: KernelObject) -> V
 def _while(context: Context, node: ast.While) -> None:
     if node.orelse:
         context.fail(AdstackSyntaxError, "while-else is not supported", at=node.orelse[0], do="use a flag")
-    broken = flag(context, "broken") if has_jump(node.body, ast.Break) else None
+    broken = flag(context, "broken") if has_jump(node.body, ast.Break, ast.Return) else None
     test, body = Region(), Region()
 
     def go_on() -> Value:
@@ -172,6 +195,8 @@ def _while(context: Context, node: ast.While) -> None:
         iteration(context, "while", body, node.body, broken)
         context.builder.yield_()
     context.builder.while_([], test, body)
+    if isinstance(node.test, ast.Constant) and node.test.value and not has_jump(node.body, ast.Break):
+        context.frame.jump = "return"  # nothing else ends it
 
 
 # ---- break and continue

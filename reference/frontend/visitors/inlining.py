@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial
 
 from ...errors import AdstackCompilationError, AdstackSyntaxError, AdstackTypeError
 from ...values.elements import Elements
@@ -16,8 +17,9 @@ from ..syntax.scope import Scopes, outer_names
 from ..syntax.source import source_of
 from .annotations import annotations_of, check_reference, converted, is_template
 from .assignment import declare, is_reference
-from .control import block
+from .control import function_body
 from .dispatch import dereferenced
+from .returns import result_of
 
 __all__ = ["inline"]
 
@@ -44,15 +46,15 @@ def inline(
         may_parallelise=statement and context.frame.may_parallelise,
         caller=context.builder.loc,
         function=function,
+        convert=partial(_converted, context, annotation=annotations.get("return")),
     )
     values = _values(context, func, bound, annotations, owned)
     context.frames.append(frame)
     try:
         for name, (value, by_reference) in values.items():
             _enter(context, name, value, by_reference)
-        block(context, source.node.body)
-        with context.at(frame.result_node or source.node):
-            return _result(context, frame, annotations.get("return"))
+        function_body(context)
+        return result_of(context)
     finally:
         context.frames.pop()
 
@@ -121,9 +123,10 @@ def _enter(context: Context, name: str, value: object, by_reference: bool) -> No
         declare(context, name, value)
 
 
-def _result(context: Context, frame: Frame, annotation: object) -> KernelObject:
-    if annotation is None or frame.result is None:
-        return frame.result
-    if isinstance(frame.result, tuple) and isinstance(annotation, tuple):
-        return tuple(converted(context, v, a) for v, a in zip(frame.result, annotation, strict=False))
-    return converted(context, frame.result, annotation)
+def _converted(context: Context, value: KernelObject, annotation: object) -> KernelObject:
+    """A returned value as the return annotation says."""
+    if annotation is None or value is None:
+        return value
+    if isinstance(value, tuple) and isinstance(annotation, tuple):
+        return tuple(converted(context, v, a) for v, a in zip(value, annotation, strict=False))
+    return converted(context, value, annotation)

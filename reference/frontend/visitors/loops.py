@@ -15,7 +15,7 @@ from ..emission.expr import Expr
 from ..emission.literals import describe, plain
 from ..emission.references import CellRef
 from ..variables import cells
-from .control import block, flag, has_jump, iteration, unbroken
+from .control import block, flag, guarded_by, has_jump, iteration, unbroken
 from .dispatch import evaluate, lookup, statement
 from .domains import Domain, domain_of
 from .foreign import guarded
@@ -109,17 +109,26 @@ def _unrolled(context: Context, node: ast.For, iterable: KernelObject) -> None:
     limit = context.option("unrolling_limit", 0)
     if limit and len(items) > limit:
         _warn_unrolled(context, len(items), limit)
+    around = context.frame.innermost
+    before = around.jumps
     try:
         for item in items:
-            with context.scopes.block(context.builder.loc):
-                _bind_static(context, node.target, plain(item))
-                block(context, node.body)
+            if around.jumps > before:
+                guarded_by(context, around, lambda item=item: _copy(context, node, item))  # type: ignore[misc]
+            else:
+                _copy(context, node, item)
             jump = context.frame.jump
             context.frame.jump = jump if jump == "return" else None
             if jump in ("break", "return"):
                 break
     finally:
         context.frame.loops.pop()
+
+
+def _copy(context: Context, node: ast.For, item: KernelObject) -> None:
+    with context.scopes.block(context.builder.loc):
+        _bind_static(context, node.target, plain(item))
+        block(context, node.body)
 
 
 def _warn_unrolled(context: Context, count: int, limit: int) -> None:
@@ -154,7 +163,7 @@ def _parallel(context: Context, node: ast.For, domain: Domain) -> None:
 
 
 def _serial(context: Context, node: ast.For, domain: Domain) -> None:
-    broken = flag(context, "broken") if has_jump(node.body, ast.Break) else None
+    broken = flag(context, "broken") if has_jump(node.body, ast.Break, ast.Return) else None
 
     def inside(indices: list[Value]) -> None:
         with context.scopes.block(context.builder.loc):
