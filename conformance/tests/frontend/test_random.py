@@ -90,8 +90,12 @@ class _Writer:
     def loop(self, depth: int) -> Iterator[str]:
         name = f"i{next(_numbers)}"
         if self.random.random() < 0.6:
-            yield f"for {name} in range({self.value(0)} % 3, {self.random.randint(1, 6)}):"
+            low, high = f"{self.value(0)} % 3", self.random.randint(1, 6)
+            steps = self.random.choice(["", "", ", 2", f", {self.value(0)} % 2 * 3 - 1"])
+            yield f"for {name} in range({self.random.choice([f'{low}, {high}{steps}', f'{high}, {low}, -1'])}):"
             self.loops.append(name)
+            if self.random.random() < 0.3:
+                yield f"    {name} {self.random.choice(['+=', '='])} {self.value(1)} % 5"
             yield from self.block(depth - 1)
         else:
             yield f"{name} = 0"

@@ -6,7 +6,9 @@ import ast
 import inspect
 import linecache
 import textwrap
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import CodeType
 from weakref import WeakKeyDictionary
 
@@ -15,7 +17,7 @@ from ...ir.location import Loc
 from ...values.kinds import KernelObject, PythonFunction
 from .command_line import command_line_file
 
-__all__ = ["Source", "source_of"]
+__all__ = ["Source", "assigned_in", "source_of"]
 
 _KNOWN: WeakKeyDictionary[CodeType, dict[str, Source]] = WeakKeyDictionary()
 """What has been read, by code and file: code of two files may be equal. It goes with the code."""
@@ -39,6 +41,11 @@ class Source:
     first_line: int
     indent: int
 
+    @cached_property
+    def assigned(self) -> frozenset[str]:
+        """The names that its statements and `:=` assign to, other than as variables of loops."""
+        return assigned_in(self.node.body)
+
     def loc(self, node: ast.AST, caller: Loc | None = None) -> Loc:
         """The place of `node` in the file."""
         at: KernelObject = node if hasattr(node, "lineno") else self.node
@@ -53,6 +60,27 @@ class Source:
         """The 1-based column of a byte offset, as `ast` counts it, in a line whose indentation was cut off."""
         end = offset + self.indent
         return end + 1 if text.isascii() else len(text.encode()[:end].decode(errors="ignore")) + 1
+
+
+def assigned_in(body: Sequence[ast.stmt]) -> frozenset[str]:
+    """The names that these statements assign to, whole or in part, other than as variables of loops."""
+    names: set[str] = set()
+    for node in (inner for statement in body for inner in ast.walk(statement)):
+        if isinstance(node, ast.Assign):
+            names.update(_names(*node.targets))
+        elif isinstance(node, (ast.AugAssign, ast.NamedExpr)):
+            names.update(_names(node.target))
+    return frozenset(names)
+
+
+def _names(*targets: ast.expr) -> Iterator[str]:
+    for target in targets:
+        while isinstance(target, (ast.Subscript, ast.Attribute)):
+            target = target.value
+        if isinstance(target, ast.Name):
+            yield target.id
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            yield from _names(*target.elts)
 
 
 def source_of(function: PythonFunction) -> Source:

@@ -147,12 +147,6 @@ def _check_mutable(context: Context, name: str, binding: Binding) -> None:
             f"argument '{name}' is immutable in the kernel",
             do="copy it to a local with another name",
         )
-    if binding.kind == "loop":
-        context.fail(
-            AdstackSyntaxError,
-            f"'{name}' is a loop variable and can't be assigned",
-            do="copy it to a local with another name",
-        )
 
 
 def _rebind(context: Context, name: str, binding: Binding, value: object, keep: bool) -> None:

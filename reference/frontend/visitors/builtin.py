@@ -21,14 +21,7 @@ __all__ = ["TABLE"]
 def _range(context: Context, *bounds: KernelObject) -> KernelObject:
     if not any(isinstance(b, Expr) for b in bounds) and not any(isinstance(b, float) for b in bounds):
         return range(*bounds)
-    if len(bounds) == 3:
-        context.fail(
-            AdstackSyntaxError,
-            "range with a step is not supported in a runtime loop",
-            do="compute a + k * step in the loop",
-        )
-    lo, hi = bounds if len(bounds) == 2 else (0, bounds[0])
-    return RuntimeRange(lo, hi)
+    return RuntimeRange(*bounds) if len(bounds) > 1 else RuntimeRange(0, bounds[0])
 
 
 def _cast(to: TypeLike) -> PythonFunction:

@@ -1,17 +1,21 @@
-"""What a `for` runs over: boxes of indices of fields, arrays, ranges, and how their points are handed to the body."""
+"""What a `for` runs over: boxes of indices of fields, arrays, ranges, and how their points are handed to the body.
+
+A range with a step runs over how many iterations it has: its index is begin + k * step.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from ...data.struct_fields import StructField
-from ...errors import AdstackSyntaxError, AdstackTypeError
+from ...errors import AdstackTypeError, AdstackValueError
 from ...ir.structure import Value
-from ...ir.types import DType, i32
+from ...ir.types import DType, i32, u1, unsigned
 from ...values.compile_time import Grouped, NdRange
 from ...values.elements import Elements
+from ...values.functions import abs_, cast, max_, select
 from ...values.kinds import KernelObject
 from ..emission.arrays import ArrayArgument
 from ..emission.context import Context
@@ -24,10 +28,10 @@ __all__ = ["Domain", "RuntimeRange", "domain_of"]
 
 
 class RuntimeRange:
-    """`range(lo, hi)` of runtime bounds."""
+    """`range(lo, hi, step)` of runtime values."""
 
-    def __init__(self, lo: object, hi: object) -> None:
-        self.lo, self.hi = lo, hi
+    def __init__(self, lo: KernelObject, hi: KernelObject, step: KernelObject = 1) -> None:
+        self.lo, self.hi, self.step = lo, hi, step
 
     def __iter__(self) -> KernelObject:
         raise AdstackTypeError("bounds of a static range must be compile-time constants", do="drop static(...)")
@@ -41,16 +45,25 @@ class Domain:
         bounds: (lo, hi) of each axis as values of one integer type.
         offsets: what to add to each index before the body sees it.
         grouped: the body gets one vector instead of one scalar per axis.
+        step: what each index is multiplied by before.
     """
 
     bounds: list[tuple[Value, Value]]
-    offsets: Sequence[int]
+    offsets: Sequence[KernelObject]
     grouped: bool = False
+    step: KernelObject = 1
 
     def points(self, context: Context, indices: Sequence[Value]) -> list[KernelObject]:
         """What the loop's targets are given."""
-        exprs = [Expr(i) + o if o else Expr(i) for i, o in zip(indices, self.offsets, strict=False)]
+        exprs = [self._moved(Expr(i), o) for i, o in zip(indices, self.offsets, strict=False)]
         return [Elements.over(exprs, (len(exprs),))] if self.grouped else exprs
+
+    def _moved(self, index: Expr, offset: KernelObject) -> Expr:
+        if is_number(self.step) and self.step < 0:  # subtracted: an unsigned index has no negative step
+            return offset - index * -self.step  # type: ignore[no-any-return]
+        if isinstance(self.step, Expr) or self.step != 1:
+            index = index * self.step
+        return index + offset if isinstance(offset, Expr) or offset else index
 
 
 def domain_of(context: Context, iterable: object) -> Domain:
@@ -59,13 +72,11 @@ def domain_of(context: Context, iterable: object) -> Domain:
         inner = domain_of(context, iterable.domain)
         return Domain(inner.bounds, inner.offsets, True)
     if isinstance(iterable, range):
-        if iterable.step != 1:
-            context.fail(
-                AdstackSyntaxError, "range with a step is not supported in a runtime loop", do="compute a + k * step"
-            )
-        return _box(context, [(iterable.start, iterable.stop)])
+        if iterable.step == 1:
+            return _box(context, [(iterable.start, iterable.stop)])
+        return replace(_box(context, [(0, len(iterable))]), offsets=(iterable.start,), step=iterable.step)
     if isinstance(iterable, RuntimeRange):
-        return _box(context, [(iterable.lo, iterable.hi)])
+        return _stepped(context, plain(iterable.lo), plain(iterable.hi), plain(iterable.step))
     if isinstance(iterable, NdRange):
         return _box(context, iterable.axes)
     if isinstance(iterable, StructField):
@@ -103,9 +114,47 @@ def _axis(context: Context, lo: object, hi: object) -> tuple[Value, Value]:
     return typed(lo, to), typed(hi, to)
 
 
-def _index_type(context: Context, lo: object, hi: object) -> DType:
-    to = common(lo, hi)
+def _index_type(context: Context, *parts: object) -> DType:
+    to = common(*parts)
     return i32 if to.is_bool else to
+
+
+def _stepped(context: Context, lo: KernelObject, hi: KernelObject, step: KernelObject) -> Domain:
+    """The domain of a range of runtime values."""
+    if is_number(step) and step == 1:
+        return _box(context, [(lo, hi)])
+    for part in (lo, hi, step):
+        _check_bound(context, part)
+    if is_number(step) and step == 0:
+        context.fail(AdstackValueError, "the step of a range must not be zero", do="step by 1, -1, ...")
+    to = _index_type(context, lo, hi, *([step] if isinstance(step, Expr) else []))
+    if isinstance(step, Expr):
+        _check_step(context, step, to)
+        step = Expr(typed(step, to))
+    lo, hi = Expr(typed(lo, to)), Expr(typed(hi, to))
+    return Domain([(typed(0, to), _trips(lo, hi, step, to))], (lo,), step=step)
+
+
+def _check_step(context: Context, step: Expr, to: DType) -> None:
+    if to.kind == "u" and step.dtype.kind == "i":
+        note = f"this is {step.dtype}, the range is of {to}"
+        context.fail(AdstackTypeError, "a signed step can't step through unsigned numbers", note=note, do="cast one")
+    if context.option("debug", False):
+        nonzero = Expr(typed(step != 0, u1))
+        context.builder.assert_(nonzero.value, "the step of a range must not be zero")  # noqa: PT009 - the builder's
+
+
+def _trips(lo: Expr, hi: Expr, step: KernelObject, to: DType) -> Value:
+    """How many numbers a range has; none if the step is zero. Distances are unsigned, or might overflow."""
+    up = step > 0
+    first, last = (select(up, a, b) for a, b in ((lo, hi), (hi, lo)))
+    distance = cast(last, unsigned(to)) - cast(first, unsigned(to))
+    size = max_(cast(abs_(step), unsigned(to)), 1) if isinstance(step, Expr) else abs(step)
+    trips = cast((distance - 1) // size + 1, to)
+    some = first < last
+    if isinstance(step, Expr):
+        some = some & (step != 0)
+    return typed(select(some, trips, 0), to)
 
 
 def _check_bound(context: Context, bound: object) -> None:

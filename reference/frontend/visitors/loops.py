@@ -14,7 +14,9 @@ from ..emission.context import Context, Loop
 from ..emission.expr import Expr
 from ..emission.literals import describe, plain
 from ..emission.references import CellRef
+from ..syntax.source import assigned_in
 from ..variables import cells
+from .assignment import declare
 from .control import block, flag, guarded_by, has_jump, iteration, unbroken
 from .dispatch import evaluate, lookup, statement
 from .domains import Domain, domain_of
@@ -62,7 +64,14 @@ def _iterable(context: Context, node: ast.expr) -> tuple[bool, KernelObject]:
 # ---- targets
 
 
-def _bind(context: Context, target: ast.expr, points: Sequence[KernelObject]) -> None:
+def _changed(context: Context, node: ast.For) -> frozenset[str]:
+    """The loop's own variables that its body assigns to: locals that each iteration begins with its own value."""
+    names = frozenset(part.id for part in ast.walk(node.target) if isinstance(part, ast.Name))
+    names &= context.frame.source.assigned
+    return names & assigned_in(node.body) if names else frozenset()
+
+
+def _bind(context: Context, target: ast.expr, points: Sequence[KernelObject], changed: frozenset[str]) -> None:
     """Bind the loop's targets to the components of a point."""
     targets = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
     with context.at(target):
@@ -73,12 +82,12 @@ def _bind(context: Context, target: ast.expr, points: Sequence[KernelObject]) ->
                 do="name one per axis",
             )
         for part, value in zip(targets, points, strict=False):
-            _bind_one(context, part, value)
+            _bind_one(context, part, value, changed)
 
 
-def _bind_one(context: Context, target: ast.expr, value: object) -> None:
+def _bind_one(context: Context, target: ast.expr, value: object, changed: frozenset[str]) -> None:
     if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (tuple, list, Elements)):
-        _bind(context, target, list(value))
+        _bind(context, target, list(value), changed)
         return
     if not isinstance(target, ast.Name):
         context.fail(AdstackSyntaxError, "a loop variable must be a name", do="assign inside the loop")
@@ -89,6 +98,9 @@ def _bind_one(context: Context, target: ast.expr, value: object) -> None:
             at=target,
             do="rename one of them",
         )
+    if target.id in changed:
+        declare(context, target.id, value)
+        return
     _name_value(target.id, value)
     context.scopes.bind(target.id, value, "loop", context.builder.loc, context.builder.region)
 
@@ -127,7 +139,7 @@ def _unrolled(context: Context, node: ast.For, iterable: KernelObject) -> None:
 
 def _copy(context: Context, node: ast.For, item: KernelObject) -> None:
     with context.scopes.block(context.builder.loc):
-        _bind_static(context, node.target, plain(item))
+        _bind_static(context, node.target, plain(item), _changed(context, node))
         block(context, node.body)
 
 
@@ -139,14 +151,14 @@ def _warn_unrolled(context: Context, count: int, limit: int) -> None:
     )
 
 
-def _bind_static(context: Context, target: ast.expr, item: object) -> None:
+def _bind_static(context: Context, target: ast.expr, item: object, changed: frozenset[str]) -> None:
     if isinstance(target, (ast.Tuple, ast.List)):
         if not isinstance(item, (tuple, list, Elements)):
             context.fail(AdstackTypeError, f"{describe(item)} can't be unpacked", at=target)
-        _bind(context, target, list(item))
+        _bind(context, target, list(item), changed)
     else:
         item = item[0] if isinstance(item, tuple) and len(item) == 1 and _is_point(context, item) else item
-        _bind(context, target, [item])
+        _bind(context, target, [item], changed)
 
 
 def _is_point(context: Context, item: tuple[KernelObject, ...]) -> bool:
@@ -156,7 +168,7 @@ def _is_point(context: Context, item: tuple[KernelObject, ...]) -> bool:
 def _parallel(context: Context, node: ast.For, domain: Domain) -> None:
     body = Region([Value(lo.type) for lo, _ in domain.bounds])
     with context.region(body):
-        _bind(context, node.target, domain.points(context, body.args))
+        _bind(context, node.target, domain.points(context, body.args), _changed(context, node))
         iteration(context, "parallel", body, node.body, None)
         context.builder.yield_()
     context.builder.parallel_for(domain.bounds, body)
@@ -167,7 +179,7 @@ def _serial(context: Context, node: ast.For, domain: Domain) -> None:
 
     def inside(indices: list[Value]) -> None:
         with context.scopes.block(context.builder.loc):
-            _bind(context, node.target, domain.points(context, indices))
+            _bind(context, node.target, domain.points(context, indices), _changed(context, node))
             iteration(context, "serial", context.builder.region, node.body, broken)
 
     _nest(context, domain.bounds, [], inside, broken)
