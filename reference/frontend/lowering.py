@@ -44,7 +44,7 @@ def lower(request: Request) -> Lowered:
     context = Context(request.options, body)
     scopes = Scopes(outer_names(request.function))
     frame = Frame(source, scopes, body, is_kernel=True, may_parallelise=True, function=request.function)
-    frame.convert = partial(_returned, context, request.returns)
+    frame.convert = partial(_returned, spec=request.returns)
     context.frames.append(frame)
     context.builder.loc = source.loc(source.node)
     try:
@@ -99,7 +99,7 @@ def _finish(context: Context, request: Request) -> None:
         context.builder.return_(*(expr.value for expr in result or ()))
 
 
-def _returned(context: Context, spec: Spec | None, value: KernelObject) -> KernelObject:
+def _returned(context: Context, value: KernelObject, spec: Spec | None) -> KernelObject:
     """What a `return` of the kernel returns, as runtime scalars in order."""
     if value is None:
         return None

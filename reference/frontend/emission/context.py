@@ -91,7 +91,7 @@ class Frame:
     may_parallelise: bool
     function: PythonFunction
     caller: Loc | None = None
-    convert: Callable[[KernelObject], KernelObject] | None = None
+    convert: Callable[[Context, KernelObject], KernelObject] | None = None
     loops: list[Loop] = field(default_factory=list)
     body: Loop = field(init=False)
     begin: int = 0

@@ -46,7 +46,7 @@ def inline(
         may_parallelise=statement and context.frame.may_parallelise,
         caller=context.builder.loc,
         function=function,
-        convert=partial(_converted, context, annotation=annotations.get("return")),
+        convert=partial(_converted, annotation=annotations.get("return")),
     )
     values = _values(context, func, bound, annotations, owned)
     context.frames.append(frame)

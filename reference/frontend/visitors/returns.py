@@ -40,7 +40,7 @@ def _return(context: Context, node: ast.Return) -> None:
         )
     value = None if node.value is None else evaluate(context, node.value)
     if frame.convert is not None:
-        value = frame.convert(value)
+        value = frame.convert(context, value)
     frame.result_node = frame.result_node or node
     frame.jump = "return"
     if context.builder.region is frame.region and not any(loop.kind != "static" for loop in frame.loops):
