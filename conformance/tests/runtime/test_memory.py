@@ -9,6 +9,7 @@ import pytest
 
 import adstack as qd
 from adstack.runtime.memory.buffers import Buffer
+from adstack.runtime.protocol.words import VERSION
 from adstack.runtime.reference_backend import ReferenceBackend, probe
 
 
@@ -42,6 +43,22 @@ def test_a_version_is_never_given_twice(backend: ReferenceBackend) -> None:
         buffer.touch()
         seen.add(buffer.version)
     assert len(seen) == 5
+
+
+def test_writes_of_machine_code_are_counted_through_those_of_python(backend: ReferenceBackend) -> None:
+    buffer = Buffer(backend, qd.f32, (2,))
+    seen = {buffer.version}
+    buffer.touch()
+    seen.add(buffer.version)
+    words = buffer.record()
+    assert buffer.version in seen
+    for written in range(1, 4):
+        words[VERSION] += 1
+        seen.add(buffer.version)
+        buffer.touch()
+        seen.add(buffer.version)
+        assert buffer.written == written
+    assert len(seen) == 8
 
 
 def test_writing_changes_the_version_and_converts(backend: ReferenceBackend) -> None:
