@@ -218,7 +218,7 @@ class _Launches:
         self._entries: dict[int, Entry] = {}
         memory = [(name, storage, one) for one in reverses for name, storage in one.bindings.storages.items()]
         written = {id(storage) for name, storage, one in memory if name in one.written}
-        self._written = written | {id(move.target) for call in calls for move in call.beside}
+        self._written = written | {id(move.target) for call in calls for move in (*call.saves, *call.beside)}
         self._exchanged = {id(move.source) for call in calls for move in call.saves}
         self._latest, self._still = ctypes.c_int64(0), ctypes.c_int64(0)
         self._records: dict[tuple[int, ...], tuple[Words, Words | None]] = {}
