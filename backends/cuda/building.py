@@ -28,7 +28,7 @@ from .executable import Executable, pinned_words
 from .layout import OVERFLOW_WORDS, PRINT_WORDS, OwnMemory
 from .toolchain import host_code
 
-__all__ = ["THREADS", "build"]
+__all__ = ["THREADS", "adds_floats", "build"]
 
 Array = npt.NDArray[np.int64]
 THREADS: Final = 256
@@ -127,3 +127,9 @@ def _table(driver: Driver, module: Module, loaded: object) -> tuple[Array, Array
         row[FUNCTION], row[BLOCK] = function, threads
         row[MOST] = resident[k] if not module.counted[k] or module.gathers[k] else _BLOCKS
     return table, resident
+
+
+def adds_floats(program: Program) -> bool:
+    """Whether it matters how memory adds floats."""
+    atomics = (op for task in program.tasks for op in task.body.walk() if op.name == "atomic")
+    return any(op.attrs["kind"] == "add" and op.attrs["place"].dtype.is_float for op in atomics)

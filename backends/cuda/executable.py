@@ -206,7 +206,7 @@ class Executable(Repeatable):
             failed: raises what guarded accesses and adstacks have reported.
             owner: what must live as long as such calls may come.
         """
-        if self.reports_now:
+        if self.reports_now or self.options.debug:
             return None
         for name in self.program.results:
             self.table[WORDS["here"]] = self.fetched.ctypes.data

@@ -29,7 +29,7 @@ from adstack.runtime.protocol.shortcuts import Shortcut
 from adstack.runtime.threads.processes import DeviceLock
 
 from . import capability
-from .building import build
+from .building import adds_floats, build
 from .codegen import UNREADY, emit_module
 from .driver import Driver
 from .driver_error import DriverError, failure
@@ -101,7 +101,7 @@ class CudaBackend:
         with self._doing("compiling a kernel") as driver:
             self.leftovers.sweep()
             cached = ObjectCache(default_folder()) if options.offline_cache else None
-            adds = self._float_adds(driver, cached) if _adds_floats(program) else {}
+            adds = self._float_adds(driver, cached) if adds_floats(program) else {}
             local = options.ad_stack_storage == "stack"
             waits = not driver.host and can_overlap(driver.device.capability)
             module = emit_module(program, debug=options.debug, adds=adds, host=driver.host, local=local, waits=waits)
@@ -259,8 +259,6 @@ class CudaBackend:
 
     def _entry(self, executable: Executable) -> Entry | None:
         """A program as machine code queues its launches; None if Python must look after each of them."""
-        if executable.options.debug:
-            return None
         entry = executable.entry(self._launches, partial(self._go_on, executable), self._failed, self)
         if entry is not None and executable.reports_late:
             self._served[id(executable)] = executable
@@ -395,9 +393,3 @@ class CudaBackend:
     def upload(self, storage: DeviceArray, array: Array) -> None:
         with self._doing("writing memory of the device") as driver:
             driver.upload(storage.address, np.ascontiguousarray(array))
-
-
-def _adds_floats(program: Program) -> bool:
-    """Whether it matters how memory adds floats."""
-    atomics = (op for task in program.tasks for op in task.body.walk() if op.name == "atomic")
-    return any(op.attrs["kind"] == "add" and op.attrs["place"].dtype.is_float for op in atomics)

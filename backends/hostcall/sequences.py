@@ -218,7 +218,7 @@ class _Launches:
         self._entries: dict[int, Entry] = {}
         memory = [(name, storage, one) for one in reverses for name, storage in one.bindings.storages.items()]
         written = {id(storage) for name, storage, one in memory if name in one.written}
-        self._written = written | {id(move.target) for call in calls for move in call.beside}
+        self._written = written | {id(move.target) for call in calls for move in (*call.saves, *call.beside)}
         self._exchanged = {id(move.source) for call in calls for move in call.saves}
         self._latest, self._still = ctypes.c_int64(0), ctypes.c_int64(0)
         self._records: dict[tuple[int, ...], tuple[Words, Words | None]] = {}
@@ -234,14 +234,18 @@ class _Launches:
 
     def pairs(self, bound: Bound) -> Pairs:
         """The words of the context that tell of the arguments and the memory of a launch; scalars come first."""
+        slots = self.entry(bound.executable).slots
+        return np.array([(slots + 8 * slot, value) for slot, value in self._words(bound)], np.int64).reshape(-1, 2)
+
+    def _words(self, bound: Bound) -> list[tuple[int, int]]:
+        """The same, by slots."""
         entry = self.entry(bound.executable)
         context, bindings = entry.context, bound.bindings
         params = zip(context.params, entry.program.params, bound.scalars, strict=True)
         words = [(slot, signed_bits(value, dtype)) for slot, dtype, value in params]
         words += [(context.pointers[name], self._device.address(one)) for name, one in bindings.storages.items()]
         words += [(slot, self._device.mark(bindings.storages[name])) for name, slot in entry.marks.items()]
-        words += [(slot, bindings.shapes[name][axis]) for (name, axis), slot in context.extents.items()]
-        return np.array([(entry.slots + 8 * slot, value) for slot, value in words], np.int64).reshape(-1, 2)
+        return words + [(slot, bindings.shapes[name][axis]) for (name, axis), slot in context.extents.items()]
 
     def same(self, bound: Bound) -> Iterator[tuple[int, int]]:
         """(address, value) of the words that must be what they are: integers, and what tells of arrays."""
@@ -250,8 +254,7 @@ class _Launches:
         params = zip(context.params, entry.program.params, strict=True)
         slots = {slot for slot, dtype in params if not dtype.is_float} | {*context.extents.values()}
         slots |= {slot for name, slot in context.pointers.items() if places[name].kind == "ndarray"}
-        addresses = {entry.slots + 8 * slot for slot in slots}
-        return ((address, value) for address, value in self.pairs(bound).tolist() if address in addresses)
+        return ((entry.slots + 8 * slot, value) for slot, value in self._words(bound) if slot in slots)
 
     def part(self, bound: Bound, words: Pairs) -> Part:
         """The step that launches a reverse mode."""

@@ -586,3 +586,33 @@ def test_what_is_overwritten_time_and_again_is_kept() -> None:
             _, *expected = tape(c)
         count, *found = tape(c)
         assert (count, found) == (301, expected)
+
+
+def test_what_is_overwritten_in_part_is_kept_beside_the_rest() -> None:
+    x = qd.field(qd.f64, shape=(2, N), needs_grad=True)
+    loss = qd.field(qd.f64, shape=(), needs_grad=True)
+
+    @qd.kernel
+    def bend(c: qd.f64):
+        for i in range(N):
+            x[1, i] = x[1, i] * x[1, i] * x[0, i] + c
+
+    @qd.kernel
+    def total():
+        for i in range(N):
+            loss[None] += x[1, i] * x[0, i]
+
+    def tape(c: float) -> tuple[int, bytes, bytes]:
+        x.from_numpy(np.linspace(0.5, 1.0, 2 * N).reshape(2, N))
+        with qd.ad.Tape(loss) as tape:
+            for k in range(4):
+                bend(c + k / 8)
+            total()
+        return served(tape), x.grad.to_numpy().tobytes(), x.to_numpy().tobytes()
+
+    tape(0.25)
+    for c in (0.25, 0.5):
+        with recorded_only():
+            _, *expected = tape(c)
+        count, *found = tape(c)
+        assert (count, found) == (5, expected)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -50,6 +51,7 @@ class Keeping:
         self._needed: dict[int, Touched] = {}
         self._beside: dict[object, Buffer] = {}
         self._between: dict[int, Buffer] = {}
+        self._whole: dict[int, Buffer] = {}
         self._latest: Mapping[str, Buffer] = {}
 
     def skip(self) -> None:
@@ -64,6 +66,7 @@ class Keeping:
         wanted = sum((end - start) * one.buffer.dtype.size for one, ranges in regions for start, end in ranges)
         if wanted > max(_FREE_BYTES, _TIMES * step.nbytes) or (wanted and current().limit):
             return None
+        self._whole.clear()
         try:
             saves = [move for one, ranges in regions for move in self._saves(one.buffer, ranges)]
             call = self._call(step, saves)
@@ -85,9 +88,12 @@ class Keeping:
 
     def _saves(self, buffer: Buffer, ranges: Sequence[Range]) -> Iterator[Move]:
         """Copies of elements, into memory of their own."""
-        size = buffer.dtype.size
-        memory = Buffer(buffer.backend, buffer.dtype, (sum(end - start for start, end in ranges),))
+        size, count = buffer.dtype.size, sum(end - start for start, end in ranges)
+        whole = count == math.prod(buffer.shape)
+        memory = Buffer(buffer.backend, buffer.dtype, buffer.shape if whole else (count,))
         self.memory.append(memory)
+        if whole:
+            self._whole[id(buffer)] = memory
         at = 0
         for start, end in ranges:
             yield Move(buffer.storage, start * size, memory.storage, at * size, (end - start) * size)
@@ -121,14 +127,16 @@ class Keeping:
         )
         memory = {**plan.buffers, **call.arrays}
         originals = ((memory[step.mode.beside[alias]], copy) for alias, copy in copies.items())
-        moves = [move for one, copy in originals if copy is not one for move in _copied(one, copy, saves)]
+        apart = ((one, copy) for one, copy in originals if copy is not one and copy is not self._whole.get(id(one)))
+        moves = [move for one, copy in apart for move in _copied(one, copy, saves)]
         self._latest = copies
         return SequenceCall(step.follower, forward, bound, saves, [*self._later(saves)], moves, [*step.words])
 
     def _copies(self, step: Step, saves: Sequence[Move]) -> Mapping[str, Buffer]:
         """What a reverse mode reads instead of memory from before the launch, by the names of its places.
 
-        Memory of which the launch has overwritten nothing that is needed is still what it was.
+        Memory of which the launch has overwritten nothing that is needed is still what it was; memory of which all is
+        saved is there as it was.
         """
         mode: Differentiated | None = step.mode
         assert mode is not None
@@ -136,7 +144,8 @@ class Keeping:
         for alias, name in mode.beside.items():
             original = memory[name]
             changed = any(save.source is original.storage for save in saves)
-            copies[alias] = self._copy(mode, alias, original) if changed else original
+            saved = self._whole.get(id(original))
+            copies[alias] = saved or (self._copy(mode, alias, original) if changed else original)
         return copies
 
     def _copy(self, mode: Differentiated, alias: str, original: Buffer) -> Buffer:

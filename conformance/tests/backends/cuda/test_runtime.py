@@ -16,10 +16,10 @@ from interpreter_kit import parallel, serial
 
 import adstack as qd
 from adstack.backends.cuda.adds import LEAST
+from adstack.backends.cuda.building import adds_floats
 from adstack.backends.cuda.codegen import BLOCK, HEAD, MOST, ROW, WORDS, emit_module
 from adstack.backends.cuda.driver_error import DriverError
 from adstack.backends.cuda.emulator import Emulator
-from adstack.backends.cuda.runtime import _adds_floats
 from adstack.backends.cuda.toolchain import host_code
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
 from adstack.errors import (
@@ -468,4 +468,4 @@ def test_no_more_threads_run_than_may_and_as_many_as_are_wanted(iterations, bloc
 def test_how_memory_adds_floats_is_looked_at_only_where_some_are_added(kind, dtype, matters):
     places = f"place @x : {dtype}[?] field\nplace @y : {dtype}[?] field"
     body = f"%v = load @x[%i] : {dtype}\n%old = atomic {kind} @y[%zero], %v"
-    assert _adds_floats(tasks_of(parallel(body, 9, places))) is matters
+    assert adds_floats(tasks_of(parallel(body, 9, places))) is matters
