@@ -1,4 +1,4 @@
-"""The edits of derivatives and of reverse mode, and the tests that are to notice them."""
+"""The edits of derivatives, of reverse mode and of the plan of sums, and the tests that are to notice them."""
 
 from __future__ import annotations
 
@@ -21,6 +21,11 @@ __all__ = ["TESTS", "edits", "mutants_of", "order", "stale"]
 REFERENCE: Final = ROOT / "reference"
 TESTS: Final = (
     "ir/test_derivatives",
+    "analysis/test_accumulation",
+    "analysis/test_uniformity",
+    "transforms/test_hold",
+    "transforms/math/test_lower",
+    "interpreter/test_ordered",
     "autodiff/test_*",
     "gradients/test_*",
     "kernels/test_gradient",
@@ -31,6 +36,11 @@ TESTS: Final = (
 LIKELY: Final = {
     "ir/scalar_ops.py*": ("ir/test_derivatives",),
     "derivative of *": ("ir/test_derivatives",),
+    "analysis/accumulation.py*": ("analysis/test_accumulation",),
+    "analysis/uniformity.py*": ("analysis/test_uniformity",),
+    "transforms/loops/hold.py*": ("transforms/test_hold",),
+    "transforms/math/lower.py*": ("transforms/math/test_lower",),
+    "interpreter/ordered.py*": ("interpreter/test_ordered",),
     "gradients/memory/undo.py*": ("gradients/test_undo",),
     "gradients/memory/needed.py*": ("gradients/test_undo",),
     "gradients/*": ("gradients/test_tape", "gradients/test_custom", "kernels/test_gradient"),

@@ -84,8 +84,9 @@ def test_the_way_of_an_update(body, way):
         ("%k = cast %i : u32\n%o = cast %one : u32\n%j = sub %k, %o : u32", "private"),
         ("%far = const 9999999 : i32\n%j = add %i, %far : i32", "private"),
         ("%j = add %i, %v : i32", "private"),
+        ("%j = sub %one, %i : i32", "private"),
     ],
-    ids=["behind", "wider", "backwards", "twice", "narrow", "unsigned", "far", "by a value"],
+    ids=["behind", "wider", "backwards", "twice", "narrow", "unsigned", "far", "by a value", "from a constant"],
 )
 def test_blocks_need_the_index_itself_moved_by_constants(index, way):
     """Two updates, so that neither is an iteration's own."""
@@ -104,6 +105,31 @@ def test_offsets_of_inner_loops_count_with_their_range():
     assert rows_between(task) == 1
     (update,) = [op for op in task.body.walk() if op.name == "atomic"]
     assert Offsets(task.body.ops[-2]).of(update.operands[0]) == (1, 2)
+
+
+def test_an_inner_index_that_begins_at_the_outermost_one_is_no_constant():
+    body = (
+        "%three = const 3 : i32\nfor %k = %i to %three {\n%j = add %i, %k : i32\n" + ADD.format(0, "%j") + "\nyield\n}"
+    )
+    assert ways(loop(body)) == ["private"]
+
+
+def test_a_wide_index_that_is_made_narrow_wraps_around():
+    index = "%k = cast %i : i32\n%o = cast %one : i32\n%j = add %k, %o : i32\n"
+    body = index + ADD.format(0, "%k") + "\n" + ADD.format(1, "%j")
+    assert set(ways(loop(body, index="i64"))) == {"private"}
+
+
+def test_an_inner_index_alone_is_no_row():
+    body = "%three = const 3 : i32\nfor %k = %one to %three {\n" + ADD.format(0, "%k") + "\nyield\n}"
+    assert ways(loop(body)) == ["private"]
+
+
+def test_rows_are_as_far_apart_as_the_farthest():
+    moved = "%two = const 2 : i32\n%j = add %i, %one : i32\n%k = add %i, %two : i32\n"
+    updates = "\n".join(ADD.format(number, index) for number, index in enumerate(("%j", "%k", "%i")))
+    (task,) = tasks_of(loop(moved + updates)).tasks
+    assert rows_between(task) == 2
 
 
 def test_a_loop_with_copies_has_no_blocks():

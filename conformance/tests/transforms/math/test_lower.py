@@ -130,6 +130,7 @@ def test_branches_of_which_one_may_run_alone_do_not_share(condition, then, orels
     kernel = kernel_of(wrap(BRANCHES.format("sin", condition, then, orelse), head))
     lowered = after(lower_math, kernel)
     assert len([op for op in ops_of(lowered) if op.name == "call"]) == 2
+    assert [len(op.results) for op in lowered.body.ops if op.name == "if"] == [1, 1]
     for seed in range(3):
         agree(kernel, lowered, seed)
 
