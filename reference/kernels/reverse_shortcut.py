@@ -80,10 +80,11 @@ def _conditions(specialisation: Specialisation) -> Conditions | None:
     """What holds as long as nothing has changed since the last launch; None if that can't be told."""
     launched = specialisation.plan.number_word
     records = specialisation.records
-    if not launched or (records is not None and records.notes):
+    baked = specialisation.conditions
+    if not launched or baked is None or (records is not None and records.notes):
         return None
     rewired = ctypes.addressof(GUARD) + ctypes.sizeof(ctypes.c_int64) * REWIRED
-    conditions: list[Still | Before] = [*specialisation.life.conditions, Still(rewired, GUARD[REWIRED])]
+    conditions: list[Still | Before] = [*baked, Still(rewired, GUARD[REWIRED])]
     fields = () if records is None else records.fields.values()
     watches = [buffer.watch for buffer in fields if buffer.watch is not None]
     conditions += [Before(ctypes.addressof(watch.last), launched) for watch in watches]
