@@ -26,8 +26,8 @@ from .mutants import Mutant
 __all__ = ["FINDINGS", "Outcome", "serve", "tried"]
 
 FINDINGS: Final = ("internal", "plain", "nowhere", "crashed")
-"""Kinds of outcomes that are defects: an InternalError, an exception that is not adstack's, a compile error without a
-place in the program, the end of the process."""
+"""Kinds of outcomes that are defects: an InternalError, an exception that is not adstack's, an error while
+compiling without a place in the program, the end of the process."""
 SECONDS: Final = 1.0
 
 
@@ -67,8 +67,9 @@ def tried(mutant: Mutant, arch: str) -> Outcome:
         except InternalError:
             return Outcome("internal", traceback.format_exc(limit=-6))
         except AdstackError as error:
-            by_the_host = "data" in Path(traceback.extract_tb(error.__traceback__)[-1].filename).parts
-            nowhere = isinstance(error, AdstackCompilationError) and error.loc is None and not by_the_host
+            passed = [Path(frame.filename).parts for frame in traceback.extract_tb(error.__traceback__)]
+            compiling = any("frontend" in parts for parts in passed) and "data" not in passed[-1]
+            nowhere = isinstance(error, AdstackCompilationError) and error.loc is None and compiling
             return Outcome("nowhere" if nowhere else "refused", f"{type(error).__name__}: {error}")
         except Exception as error:  # noqa: BLE001 - which exceptions there are is what is to be found out
             ours = traceback.extract_tb(error.__traceback__)[-1].filename != str(path)

@@ -81,10 +81,11 @@ def _conditions(specialisation: Specialisation) -> Conditions | None:
     """What holds as long as nothing has changed since the last launch; None if that can't be told."""
     launched = specialisation.plan.number_word
     records = specialisation.records
-    if not launched or (records is not None and records.notes):
+    baked = specialisation.conditions
+    if not launched or baked is None or (records is not None and records.notes):
         return None
     rewired = ctypes.addressof(GUARD) + ctypes.sizeof(ctypes.c_int64) * REWIRED
-    conditions: list[Still | Before] = [*specialisation.life.conditions, Still(rewired, GUARD[REWIRED])]
+    conditions: list[Still | Before] = [*baked, Still(rewired, GUARD[REWIRED])]
     fields = () if records is None else records.fields.values()
     words = [ctypes.addressof(buffer.record()) for buffer in fields if buffer.alive]
     conditions += [Before(word + ctypes.sizeof(ctypes.c_int64) * CHANGED, launched) for word in words]

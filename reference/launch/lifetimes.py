@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from weakref import ref
 
-from ..runtime.protocol.shortcuts import SameAttribute, Still
+from ..runtime.protocol.shortcuts import Still
 from ..values.specs import Spec, StructSpec, TemplateSpec
 
-__all__ = ["Attribute", "Data", "Life", "Same", "attributes", "objects_of", "valueless"]
+__all__ = ["Data", "Life", "Read", "Same", "objects_of", "valueless"]
 
 
 class Same:
@@ -122,34 +122,7 @@ class Data(Mapping[str, Any]):
         return len(self._fields)
 
 
-@dataclass(frozen=True)
-class Attribute:
-    """An attribute that was baked in: of which object, and what it was."""
-
-    owner: Callable[[], object]
-    name: str
-    was: Callable[[], object]
-
-    def is_same(self) -> bool:
-        """Whether it still is that; numbers and texts are compared by value."""
-        now, was = getattr(self.owner(), self.name, None), self.was()
-        if now is was:
-            return True
-        return type(now) is type(was) and isinstance(now, (bool, int, float, str)) and repr(now) == repr(was)
-
-    def described(self, life: Life) -> SameAttribute:
-        """The same for machine code, which finds the objects by their addresses."""
-        objects = self.owner(), self.was()
-        keep = tuple(one for one in objects if not life.knows(one))
-        return SameAttribute(id(objects[0]), self.name, id(objects[1]), keep)
-
-
 Read = tuple[partial[object], object]
-
-
-def attributes(captured: Sequence[Read], life: Life) -> tuple[Attribute, ...]:
-    """The attributes among what the frontend has read."""
-    return tuple(Attribute(life.refer(read.args[0]), read.args[1], life.refer(was)) for read, was in captured)
 
 
 def objects_of(specs: Iterable[Spec], captured: Sequence[Read]) -> list[object]:

@@ -13,12 +13,13 @@ from ..runtime.memory.buffers import Buffer
 from ..runtime.plans import Plan
 from ..runtime.protocol.backend import Scalars
 from ..runtime.protocol.following import Follower
-from ..runtime.protocol.shortcuts import Argument, HostArgument, SameAttribute
+from ..runtime.protocol.shortcuts import Argument, HostArgument, SameAttribute, Still
 from ..runtime.state import Runtime
 from ..runtime.threads.collection import uncollected
 from ..values.specs import Lowered, Request, ScalarSpec, Spec
 from .arguments import Call
-from .lifetimes import Attribute, Data, Life, attributes, objects_of, valueless
+from .attributes import Attribute, attributes, conditions
+from .lifetimes import Data, Life, objects_of, valueless
 from .results import result_value
 
 __all__ = ["Arguments", "LaunchRecords", "Specialisation", "run_plan", "specialise"]
@@ -123,14 +124,16 @@ class Specialisation:
         hosts = {argument.place for argument in arguments if isinstance(argument, HostArgument)}
         if self.plan.is_watched or (self.records is not None and not self.records.may_serve(hosts)):
             return None
-        returns, conditions = self.returns is not None, self.life.conditions
+        returns, words = self.returns is not None, self.conditions
+        if words is None:
+            return None
         needed = frozenset(() if self.records is None else self.records.arrays)
         return self.plan.shortcut(
             arguments,
             self.attributes,
             returns,
             otherwise,
-            conditions=conditions,
+            conditions=words,
             keep=(self.life.word,),
             needed=needed,
         )
@@ -139,12 +142,19 @@ class Specialisation:
         """What serves calls with such arguments where they are the next ones of a sequence; None if nothing does."""
         if self.returns is not None or any(isinstance(argument, HostArgument) for argument in arguments):
             return None
-        return self.plan.follower(arguments, self.attributes, self.life.conditions, (self.life.word,))
+        words = self.conditions
+        return None if words is None else self.plan.follower(arguments, self.attributes, words, (self.life.word,))
 
     @property
     def attributes(self) -> tuple[SameAttribute, ...]:
         """What attributes must be, for machine code."""
         return tuple(one.described(self.life) for one in self.captured)
+
+    @property
+    def conditions(self) -> tuple[Still, ...] | None:
+        """What words in memory must be, for machine code; None if only Python can tell whether it may be called."""
+        words = conditions(self.captured)
+        return None if words is None else (*self.life.conditions, *words)
 
     def end(self) -> None:
         """Drop what was compiled for its gradients: no call can reach it any more."""

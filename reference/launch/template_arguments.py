@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..data.fields import Field
 from ..errors import AdstackRuntimeTypeError
-from ..ir.types import DType
 from ..runtime.protocol.shortcuts import Argument, SameArgument
 from ..runtime.state import current
 from ..values.elements import Elements
 from ..values.specs import Spec, TemplateSpec
 from .arguments import Call, invalid
 from .array_arguments import NdarrayParameter, is_array
+from .contents import template_key
 from .lifetimes import Same
 
-__all__ = ["TemplateParameter", "TensorParameter", "template_key"]
-
-
-def template_key(value: object) -> Any:
-    """Equal for values that the frontend treats alike: numbers by value, everything else by identity."""
-    if isinstance(value, (bool, int, float, str)):
-        return type(value), repr(value)
-    if value is None or isinstance(value, DType):
-        return value
-    if isinstance(value, (tuple, list)):
-        return type(value), tuple(template_key(v) for v in value)
-    if isinstance(value, Elements):
-        return value.shape, value.dtype, tuple(template_key(e) for e in value.entries)
-    return Same(value)
+__all__ = ["TemplateParameter", "TensorParameter"]
 
 
 class TemplateParameter:

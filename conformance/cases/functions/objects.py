@@ -47,6 +47,97 @@ def a_changed_attribute_is_seen(qd):
     return [Run(scale.of, args=(7,), returns=14), Run(tripled, returns=21)]
 
 
+@case(rules=["control.template"], params={"kind": ["list", "nested", "vector", "matrix", "dict", "array"]})
+def what_an_attribute_holds_may_change_in_place(qd, kind):
+    """The object stays the same, and so does its attribute; later calls and their gradients see the new number."""
+    import numpy as np
+
+    @qd.data_oriented
+    class Scale:
+        def __init__(self):
+            self.x, self.y = (qd.field(qd.f32, shape=2, needs_grad=True) for _ in range(2))
+            self.by = {
+                "list": [2.0, 3.0],
+                "nested": [[5.0], [2.0, 3.0]],
+                "vector": qd.Vector([2.0, 3.0]),
+                "matrix": qd.Matrix([[2.0, 3.0], [4.0, 5.0]]),
+                "dict": {"first": 2.0, "second": 3.0},
+                "array": np.array([2.0, 3.0], np.float32),
+            }[kind]
+
+        @qd.kernel
+        def of(self):
+            for i in self.x:
+                if qd.static(kind == "nested"):
+                    self.y[i] = self.x[i] * self.by[1][0]
+                elif qd.static(kind == "matrix"):
+                    self.y[i] = self.x[i] * self.by[0, 0]
+                elif qd.static(kind == "dict"):
+                    self.y[i] = self.x[i] * self.by["first"]
+                else:
+                    self.y[i] = self.x[i] * self.by[0]
+
+    scale = Scale()
+
+    def both():
+        for _ in range(3):
+            scale.of()
+        scale.of.grad()
+
+    def changed():
+        if kind == "nested":
+            scale.by[1][0] = 7.0
+        elif kind == "matrix":
+            scale.by[0, 0] = 7.0
+        else:
+            scale.by["first" if kind == "dict" else 0] = 7.0
+        both()
+
+    given = {scale.x: [1, -3], scale.x.grad: 0, scale.y.grad: 1}
+    return [
+        Run(both, given=given, expect={scale.y: [2, -6], scale.x.grad: 2}),
+        Run(changed, given=given, expect={scale.y: [7, -21], scale.x.grad: 7}),
+    ]
+
+
+@case(rules=["control.template"])
+def an_attribute_may_be_a_list_of_fields_that_changes(qd):
+    """An item replaced, then one appended: other fields are written."""
+
+    @qd.data_oriented
+    class Layers:
+        def __init__(self):
+            self.all = [qd.field(qd.i32, shape=2) for _ in range(3)]
+            self.used = self.all[:2]
+
+        @qd.kernel
+        def fill(self):
+            for k in qd.static(range(len(self.used))):
+                for i in self.used[k]:
+                    self.used[k][i] += 1
+
+    layers = Layers()
+    a, b, c = layers.all
+
+    def thrice():
+        for _ in range(3):
+            layers.fill()
+
+    def replaced():
+        layers.used[1] = c
+        thrice()
+
+    def longer():
+        layers.used.append(b)
+        thrice()
+
+    return [
+        Run(thrice, expect={a: 3, b: 3, c: 0}),
+        Run(replaced, expect={a: 6, b: 3, c: 3}),
+        Run(longer, expect={a: 9, b: 6, c: 6}),
+    ]
+
+
 @case(rules=["control.template"])
 def an_object_is_a_template_argument(qd):
     @qd.data_oriented

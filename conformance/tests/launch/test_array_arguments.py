@@ -153,3 +153,31 @@ def test_torch_tensors_share_memory_and_get_a_gradient() -> None:
 def test_torch_tensors_on_another_device_are_refused() -> None:
     with pytest.raises(ValueError, match="required array has device=cpu, array with device=cuda is provided"):
         taken(ANY, Tensor(np.zeros(2), device="cuda"))
+
+
+@pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize("arch", [qd.reference, qd.cpu, qd.vulkan])
+def test_views_of_torch_tensors_are_what_they_show_or_refused(arch: Any) -> None:
+    qd.init(arch=arch, offline_cache=False)
+
+    @qd.kernel
+    def k(x: qd.types.ndarray(qd.f32, 2)):
+        for i, j in x:
+            x[i, j] = x[i, j] * 2 + 10 * i + j
+
+    for view in (lambda a: a[1:3], lambda a: a[2:].T, lambda a: a[3:4, 2:5], lambda a: a[:, :1][:1]):
+        base, wanted = (np.arange(24, dtype=np.float32).reshape(4, 6) for _ in range(2))
+        i, j = np.indices(view(wanted).shape)
+        view(wanted)[...] = view(wanted) * 2 + 10 * i + j
+        k(Tensor(view(base)))
+        assert (base == wanted).all()
+    for strided in (
+        lambda a: a[::2],
+        lambda a: a[:, 1::2],
+        lambda a: a[::-1],
+        lambda a: np.broadcast_to(a[:1], (3, 6)),
+    ):
+        base = np.arange(24, dtype=np.float32).reshape(4, 6)
+        with pytest.raises(qd.AdstackArgumentError, match="neither C nor Fortran contiguous"):
+            k(Tensor(strided(base)))
+        assert (base == np.arange(24).reshape(4, 6)).all()

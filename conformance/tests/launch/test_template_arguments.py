@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 import adstack as qd
+from adstack.launch.contents import template_key
 from adstack.launch.lifetimes import Same
-from adstack.launch.template_arguments import TemplateParameter, template_key
+from adstack.launch.template_arguments import TemplateParameter
 
 
 class Thing:

@@ -1,0 +1,89 @@
+"""What is inside of a compile-time object, for those that can change in place: lists, vectors, dictionaries, arrays.
+
+`template_key` tells values apart that the frontend treats differently; `watched` tells machine code where to look. A
+list of CPython's stands in memory as (reference count, type, length, address of the items), and a vector of the host
+has its elements in a list.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from ..ir.types import DType
+from ..runtime.protocol.shortcuts import Still
+from ..values.elements import Elements
+from .lifetimes import Same
+
+__all__ = ["changes_in_place", "template_key", "watched"]
+
+MOST: Final = 64
+"""How many items machine code looks at; Python looks at more."""
+
+_WORD: Final = ctypes.sizeof(ctypes.c_int64)
+_LENGTH, _ITEMS = 2 * _WORD, 3 * _WORD
+
+
+def template_key(value: object) -> Any:
+    """Equal for values that the frontend treats alike: numbers by value, everything else by identity."""
+    if isinstance(value, (bool, int, float, str)):
+        return type(value), repr(value)
+    if value is None or isinstance(value, DType):
+        return value
+    if isinstance(value, (tuple, list)):
+        return type(value), tuple(template_key(v) for v in value)
+    if isinstance(value, Elements):
+        return value.shape, value.dtype, tuple(template_key(e) for e in value.entries)
+    return Same(value)
+
+
+def changes_in_place(value: object) -> Any:
+    """A key of what an object holds, if that may change while it stays the same object; else None."""
+    if isinstance(value, (list, tuple, Elements)):
+        return template_key(value)
+    if isinstance(value, dict):
+        return tuple((template_key(name), changes_in_place(one) or template_key(one)) for name, one in value.items())
+    if isinstance(value, (np.ndarray, np.generic)) and not value.dtype.hasobject:
+        return value.shape, value.dtype.str, value.tobytes()
+    return None
+
+
+def watched(value: object) -> tuple[tuple[Still, ...], tuple[object, ...]] | None:
+    """The words of memory that stay the same while nothing changes in place, and what must be kept for that.
+
+    None if that is more than words can tell.
+    """
+    if changes_in_place(value) is None:
+        return (), ()
+    lists = list(_lists(value))
+    if None in lists or sum(len(one) for one in lists if one is not None) > MOST:
+        return None
+    words = [word for one in lists if one is not None for word in _words(one)]
+    return tuple(words), tuple(item for one in lists if one is not None for item in (one, *one))
+
+
+def _lists(value: object) -> Iterator[list[Any] | None]:
+    """The lists in which something stands; None for what is no list."""
+    if isinstance(value, Elements):
+        value = value.storage
+    if changes_in_place(value) is None:
+        return
+    if type(value) is list:
+        yield value
+    elif type(value) is not tuple:
+        yield None
+        return
+    for item in value:
+        yield from _lists(item)
+
+
+def _words(value: list[Any]) -> Iterator[Still]:
+    """The length, where the items are, and the items."""
+    items = ctypes.c_int64.from_address(id(value) + _ITEMS).value
+    yield Still(id(value) + _LENGTH, len(value))
+    yield Still(id(value) + _ITEMS, items)
+    for number, item in enumerate(value):
+        yield Still(items + _WORD * number, id(item))
