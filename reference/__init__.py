@@ -12,6 +12,7 @@ import adstack as qd
 """
 
 from . import ad, profiler  # noqa: F401 - modules that programs use: qd.ad, qd.profiler
+from .absent import missing as _missing
 from .data.factories import Backend, field, ndarray, tensor
 from .data.fields import Field, Layout, MatrixField, ScalarField
 from .data.ndarrays import Ndarray
@@ -40,6 +41,7 @@ from .data.struct_fields import StructField
 from .errors import (
     AdstackArgumentError,
     AdstackAssertionError,
+    AdstackAttributeError,
     AdstackCallError,
     AdstackCompilationError,
     AdstackDataAccessError,
@@ -187,6 +189,7 @@ __version__ = VERSION
 __all__ = [
     "AdstackArgumentError",
     "AdstackAssertionError",
+    "AdstackAttributeError",
     "AdstackCallError",
     "AdstackCompilationError",
     "AdstackDataAccessError",
@@ -363,6 +366,11 @@ __all__ = [
     "x86_64",
     "zero",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """The error for a name that is not there, which says what to use."""
+    raise _missing("qd", name, __all__)
 
 
 def __dir__() -> list[str]:

@@ -95,9 +95,10 @@ def test_the_public_module_does_nothing_but_re_export():
 
 
 def _is_docstring_or_constant(node: ast.stmt) -> bool:
-    # __all__, __version__ and aliases (`Name = other.name`) are names, not behaviour; __dir__ lists them.
+    # __all__, __version__ and aliases (`Name = other.name`) are names, not behaviour; __dir__ lists them, __getattr__
+    # says of others what to use.
     if isinstance(node, ast.FunctionDef):
-        return node.name == "__dir__"
+        return node.name in ("__dir__", "__getattr__")
     if isinstance(node, ast.Expr):
         return isinstance(node.value, ast.Constant)
     return isinstance(node, (ast.Assign, ast.AnnAssign)) and not any(isinstance(n, ast.Call) for n in ast.walk(node))
