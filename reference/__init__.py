@@ -152,7 +152,7 @@ from .values.functions import (
     zero,
 )
 from .values.matrices import math, types
-from .values.matrices.matrix import Matrix, Vector, eig, polar_decompose, solve, svd, sym_eig
+from .values.matrices.matrix import Matrix, Vector, cholesky, eig, polar_decompose, solve, svd, sym_eig
 from .values.matrices.struct import Struct, dataclass
 from .values.parts import frexp
 from .values.scalar_types import (
@@ -258,6 +258,7 @@ __all__ = [
     "block_local",
     "cast",
     "ceil",
+    "cholesky",
     "cos",
     "cosh",
     "cpu",
