@@ -14,6 +14,7 @@ import adstack as qd
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from .absent import missing as _missing
 from .data.factories import Backend, field, ndarray, tensor
 from .data.fields import Field, Layout, MatrixField, ScalarField
 from .data.ndarrays import Ndarray
@@ -42,6 +43,7 @@ from .data.struct_fields import StructField
 from .errors import (
     AdstackArgumentError,
     AdstackAssertionError,
+    AdstackAttributeError,
     AdstackCallError,
     AdstackCompilationError,
     AdstackDataAccessError,
@@ -152,7 +154,7 @@ from .values.functions import (
     zero,
 )
 from .values.matrices import math, types
-from .values.matrices.matrix import Matrix, Vector, eig, polar_decompose, solve, svd, sym_eig
+from .values.matrices.matrix import Matrix, Vector, cholesky, eig, polar_decompose, solve, svd, sym_eig
 from .values.matrices.struct import Struct, dataclass
 from .values.parts import frexp
 from .values.scalar_types import (
@@ -193,6 +195,7 @@ __version__ = VERSION
 __all__ = [
     "AdstackArgumentError",
     "AdstackAssertionError",
+    "AdstackAttributeError",
     "AdstackCallError",
     "AdstackCompilationError",
     "AdstackDataAccessError",
@@ -261,6 +264,7 @@ __all__ = [
     "block_local",
     "cast",
     "ceil",
+    "cholesky",
     "cos",
     "cosh",
     "cpu",
@@ -372,10 +376,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """`qd.ad` and `qd.profiler` are loaded when they are first used: programs without them start sooner."""
+    """`qd.ad` and `qd.profiler`, loaded when they are first used; for a name that is not there, what to use instead."""
     if name in ("ad", "profiler"):
         return _import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise _missing("qd", name, __all__)
 
 
 def __dir__() -> list[str]:

@@ -93,6 +93,10 @@ class AdstackNameError(AdstackCompilationError, NameError):
     """A name that is not known where it is used."""
 
 
+class AdstackAttributeError(AdstackCompilationError, AttributeError):
+    """A name that a module or class of adstack does not have; the message says what to use."""
+
+
 class AdstackTypeError(AdstackCompilationError, TypeError):
     """Operands or arguments of the wrong type."""
 

@@ -1,5 +1,6 @@
 """Differentiation of programs, as users call it: `qd.ad.Tape`, `qd.ad.FwdMode`, custom gradients. See `gradients/`."""
 
+from ..absent import missing as _missing
 from ..gradients.clearing import clear_all_gradients
 from ..gradients.custom import grad_for, grad_replaced, no_grad
 from ..gradients.forward.dual import FwdMode
@@ -7,6 +8,11 @@ from ..gradients.tapes.tape import Tape
 from ..values.compile_time import stop_grad
 
 __all__ = ["FwdMode", "Tape", "clear_all_gradients", "grad_for", "grad_replaced", "no_grad", "stop_grad"]
+
+
+def __getattr__(name: str) -> object:
+    """The error for a name that is not there, which says what to use."""
+    raise _missing("qd.ad", name, __all__)
 
 
 def __dir__() -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, TypeGuard
 
+from ..absent import missing
 from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..runtime import state
 from ..runtime.memory.copying import Uncopied
@@ -107,6 +108,9 @@ class SNode(Uncopied):
                 field.put(self._tree.register(Placement(self.shape, offsets(offset, len(self.shape)))))
                 self._fields.append(field)
         return self
+
+    def __getattr__(self, name: str) -> object:
+        raise missing("a level of a layout", name, dir(SNode))
 
     def lazy_grad(self) -> None:
         """Place the gradient of every real field below this level that has none."""

@@ -149,12 +149,12 @@ def _array(context: Context, name: str, spec: NdarraySpec) -> ArrayArgument:
     shape = (None,) * spec.ndim + spec.element_shape
     place = Place(name, spec.dtype, shape, kind="ndarray", label=name)
     context.places[name] = place
-    array = ArrayArgument(place, spec.element_shape)
+    array = ArrayArgument(place, spec.element_shape, spec.clamped)
     for role, wanted in (("grad", spec.has_grad), ("dual", spec.has_dual)):
         if wanted:
             beside = replace(place, name=f"{name}.{role}", role=role, of=name, label=f"{name}.{role}")
             context.places[beside.name] = beside
-            setattr(array, role, ArrayArgument(beside, spec.element_shape))
+            setattr(array, role, ArrayArgument(beside, spec.element_shape, spec.clamped))
     return array
 
 

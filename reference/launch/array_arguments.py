@@ -75,6 +75,7 @@ class NdarrayParameter:
         element_shape: shape of the elements demanded, or None where the annotation does not say.
         ndim: number of index axes demanded, or None.
         needs_grad: True demands a gradient, False cuts it, None takes what comes.
+        clamped: whether an index outside means the nearest one inside.
     """
 
     def __init__(
@@ -84,12 +85,14 @@ class NdarrayParameter:
         element_shape: tuple[int, ...] | None = None,
         ndim: int | None = None,
         needs_grad: bool | None = None,
+        clamped: bool = False,
     ) -> None:
         self.name = name
         self.dtype = dtype
         self.element_shape = element_shape
         self.ndim = ndim
         self.needs_grad = needs_grad
+        self.clamped = clamped
         self._grad_name, self._dual_name = f"{name}.grad", f"{name}.dual"
         self._accepted: dict[Any, Any] = {}
 
@@ -195,8 +198,8 @@ class NdarrayParameter:
             raise self._mismatch("ndim", self.ndim, rank)
         if self.needs_grad and memory.grad is None:
             raise self._mismatch("needs_grad", True, False)
-        beside = (part is not None and self.needs_grad is not False for part in (memory.grad, memory.dual))
-        return NdarraySpec(memory.dtype, rank, element, *beside)
+        has_grad, has_dual = (p is not None and self.needs_grad is not False for p in (memory.grad, memory.dual))
+        return NdarraySpec(memory.dtype, rank, element, has_grad, has_dual, self.clamped)
 
     def _split(self, memory: ArgumentMemory) -> tuple[tuple[int, ...], int]:
         """The element's shape, and the number of index axes."""

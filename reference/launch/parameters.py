@@ -170,7 +170,8 @@ def _ndarray(name: str, annotation: NdarrayType) -> Parameter:
         element, dtype = dtype.shape, dtype.dtype
     elif dtype is not None:
         element = ()
-    return NdarrayParameter(name, scalar_type(dtype), element, annotation.ndim, annotation.needs_grad)
+    clamped = annotation.boundary == "clamp"
+    return NdarrayParameter(name, scalar_type(dtype), element, annotation.ndim, annotation.needs_grad, clamped)
 
 
 def _has_members(type_: StructType, value: object) -> bool:

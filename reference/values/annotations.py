@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ..errors import AdstackTypeError
 
 __all__ = ["NDArray", "NdarrayType", "Tensor", "ndarray"]
+
+BOUNDARIES: Final = ("unsafe", "clamp")
 
 
 class NdarrayType:
@@ -14,14 +18,24 @@ class NdarrayType:
         dtype: element type: a scalar type, or a vector or matrix type, which takes the trailing axes.
         ndim: number of index axes.
         needs_grad: True demands a gradient, False cuts it, None takes what comes.
+        boundary: what an index outside means: "unsafe", an error as for fields, or "clamp", the nearest index inside.
     """
 
-    def __init__(self, dtype: object = None, ndim: int | None = None, needs_grad: bool | None = None) -> None:
+    def __init__(
+        self,
+        dtype: object = None,
+        ndim: int | None = None,
+        needs_grad: bool | None = None,
+        boundary: str = "unsafe",
+    ) -> None:
+        if boundary not in BOUNDARIES:
+            raise AdstackTypeError(f"boundary={boundary!r} of an ndarray annotation is none of {', '.join(BOUNDARIES)}")
         if ndim is not None and (not isinstance(ndim, int) or ndim < 0):
             raise AdstackTypeError(f"ndim of an ndarray annotation is a number of axes, got {ndim!r}")
         self.dtype = dtype
         self.ndim = ndim
         self.needs_grad = needs_grad
+        self.boundary = boundary
 
     def __class_getitem__(cls, item: object) -> NdarrayType:
         dtype, ndim = item if isinstance(item, tuple) else (item, None)

@@ -81,6 +81,7 @@ class NdarraySpec:
     """An array argument: `ndim` index axes (extents unknown until launch), then the element's own axes.
 
     Its place is called like the parameter; its gradient's, if `has_grad`, has ".grad" appended, its dual's ".dual".
+    If it is `clamped`, an index outside means the nearest one inside.
     """
 
     dtype: DType
@@ -88,6 +89,7 @@ class NdarraySpec:
     element_shape: tuple[int, ...] = ()
     has_grad: bool = False
     has_dual: bool = False
+    clamped: bool = False
 
 
 @dataclass(frozen=True)

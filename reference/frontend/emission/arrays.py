@@ -33,12 +33,14 @@ class ArrayArgument:
         ndim: number of index axes.
         element_shape: () for scalars.
         grad, dual: the same for its gradient and its dual, or None.
+        clamped: whether an index outside means the nearest one inside.
     """
 
-    def __init__(self, place: Place, element_shape: tuple[int, ...]) -> None:
+    def __init__(self, place: Place, element_shape: tuple[int, ...], clamped: bool = False) -> None:
         self.place = place
         self.ndim = place.rank - len(element_shape)
         self.element_shape = element_shape
+        self.clamped = clamped
         self.grad: ArrayArgument | None = None
         self.dual: ArrayArgument | None = None
         self.name = place.label or place.name

@@ -6,7 +6,14 @@ import ast
 import types
 from functools import partial
 
-from ...errors import AdstackError, AdstackNameError, AdstackSyntaxError, AdstackTypeError, AdstackValueError
+from ...errors import (
+    AdstackAttributeError,
+    AdstackError,
+    AdstackNameError,
+    AdstackSyntaxError,
+    AdstackTypeError,
+    AdstackValueError,
+)
 from ...values.elements import Elements
 from ...values.kinds import KernelObject
 from ...values.matrices.swizzles import positions_of
@@ -132,6 +139,8 @@ def _member(context: Context, base: object, name: str) -> KernelObject:
     def read() -> KernelObject:
         try:
             return getattr(base, name)
+        except AdstackAttributeError as error:
+            raise AdstackNameError(error.message, loc=context.builder.loc, do=error.do) from error
         except AdstackError:
             raise
         except AttributeError as error:

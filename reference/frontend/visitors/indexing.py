@@ -7,6 +7,7 @@ import ast
 from ...data.struct_fields import StructField
 from ...errors import AdstackIndexError, AdstackSyntaxError, AdstackTypeError
 from ...values.elements import Elements
+from ...values.functions import max_, min_
 from ...values.kinds import KernelObject
 from ...values.matrices.access import line
 from ..emission.arrays import ArrayArgument, is_field
@@ -128,10 +129,19 @@ def _of_array(context: Context, base: KernelObject, index: KernelObject) -> Kern
             do="write x[None] for rank 0" if not shape else "give one integer per axis",
         )
     place = touch(context, base)
+    if isinstance(base, ArrayArgument) and base.clamped:
+        indices = [_clamped(context, i, n) for i, n in zip(indices, base.shape, strict=False)]
     at = [_shifted(context, base, axis, i, n) for axis, (i, n) in enumerate(zip(indices, shape, strict=False))]
     if base.element_shape:
         return place_matrix(place, at, base.element_shape)
     return PlaceRef(place, at)
+
+
+def _clamped(context: Context, index: KernelObject, extent: KernelObject) -> KernelObject:
+    """The nearest index inside of an axis of this extent; what is no integer is left for its error."""
+    index = plain(index)
+    whole = index.dtype.is_integer if isinstance(index, Expr) else isinstance(index, int)
+    return max_(0, min_(index, extent - 1)) if whole else index
 
 
 def _name(base: KernelObject) -> str:

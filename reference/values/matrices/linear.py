@@ -1,6 +1,7 @@
-"""Determinant, inverse and small linear systems, in closed form up to 4x4.
+"""Determinant, inverse, linear systems and the factor of Cholesky.
 
-Closed forms have no branches, so that they vectorise and differentiate as they stand.
+Up to 4x4 determinants and inverses are closed forms, beyond they come from `elimination`. Neither has branches, so that
+they vectorise and differentiate as they stand.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from ..elements import Elements, as_elements, describe
 from ..functions import operate
 from ..kinds import Operand
 from .algebra import Algebra, square_rows
+from .elimination import cholesky_of, determinant_by_elimination, solution
 from .operators import matmul
 
 Rows = list[list[Operand]]
 LARGEST = 4
+"""The most rows of matrices with closed forms: beyond them expansion takes more operations than elimination."""
 
 
 def _mul(a: object, b: object) -> Operand:
@@ -43,22 +46,21 @@ def _cofactor(rows: Rows, i: int, j: int) -> Operand:
     return operate("neg", minor) if (i + j) % 2 else minor
 
 
-def _small_rows(what: str, value: object) -> Rows:
-    rows = square_rows(what, value)
-    if len(rows) > LARGEST:
-        raise AdstackTypeError(f"{what} is defined up to {LARGEST}x{LARGEST}", note=f"got {describe(value)}")
-    return rows
-
-
 def determinant(value: object) -> Operand:
-    """The determinant of a square matrix up to 4x4."""
-    return determinant_of(_small_rows("determinant", value))
+    """The determinant of a square matrix, by expansion; of more than 4x4 elements the product of the pivots, a real."""
+    rows = square_rows("determinant", value)
+    return determinant_of(rows) if len(rows) <= LARGEST else determinant_by_elimination(rows)
 
 
 def inverse(value: object) -> Operand:
-    """The inverse of a square matrix up to 4x4: the transposed cofactors over the determinant."""
-    rows = _small_rows("inverse", value)
+    """The inverse of a square matrix: the transposed cofactors over the determinant, or by elimination beyond 4x4.
+
+    Infinities and NaN where the matrix is singular.
+    """
+    rows = square_rows("inverse", value)
     size = len(rows)
+    if size > LARGEST:
+        return _matrix(solution(rows, [[float(i == j) for j in range(size)] for i in range(size)]))
     cofactors = [[_cofactor(rows, i, j) for j in range(size)] for i in range(size)]
     scale = operate("div", 1, dot(rows[0], cofactors[0]))
     return Elements.over([_mul(scale, cofactors[j][i]) for i in range(size) for j in range(size)], (size, size))
@@ -73,15 +75,33 @@ def dot(left: list[Operand], right: list[Operand]) -> Operand:
 
 
 def solve(matrix: Operand, right: Operand) -> Operand:
-    """x with `matrix @ x == right`, for a square matrix up to 4x4 and a vector or matrix on the right."""
-    _small_rows("solve", matrix)
+    """x with `matrix @ x == right`, for a square matrix and a vector or matrix on the right: `inverse(matrix) @ right`.
+
+    Beyond 4x4 it is found by elimination, which is more exact than the product. AdstackTypeError where rows differ.
+    """
+    rows = square_rows("solve", matrix)
     matrix, right = as_elements(matrix), as_elements(right)
     if not isinstance(right, Elements) or right.n != matrix.n:
         raise AdstackTypeError(
             "the right side of solve must have as many rows as the matrix",
             note=f"got {describe(matrix)} and {describe(right)}",
         )
-    return matmul(inverse(matrix), right)
+    if len(rows) <= LARGEST:
+        return matmul(inverse(matrix), right)
+    solved = solution(rows, right.rows_of_entries())
+    return Elements.over([e for row in solved for e in row], right.shape)
+
+
+def cholesky(value: object) -> Operand:
+    """The lower triangular L with `L @ L.transpose()` the symmetric, positive definite matrix `value`, of any size.
+
+    The lower half of the matrix is read, and has the derivative. Of other matrices L has NaN.
+    """
+    return _matrix(cholesky_of(square_rows("cholesky", value)))
+
+
+def _matrix(rows: Rows) -> Operand:
+    return Elements.over([e for row in rows for e in row], (len(rows), len(rows)))
 
 
 class Linear(Algebra):
@@ -90,9 +110,9 @@ class Linear(Algebra):
     __slots__ = ()
 
     def determinant(self) -> Operand:
-        """The determinant of a square matrix up to 4x4."""
+        """The determinant of a square matrix."""
         return determinant(self)
 
     def inverse(self) -> Operand:
-        """The inverse of a square matrix up to 4x4."""
+        """The inverse of a square matrix."""
         return inverse(self)

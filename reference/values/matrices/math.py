@@ -5,6 +5,7 @@ from __future__ import annotations
 import math as _math
 from typing import Final
 
+from ...absent import missing as _missing
 from ..elements import as_elements
 from ..functions import (
     acos,
@@ -188,3 +189,8 @@ def refract(x: Operand, n: Operand, eta: Operand) -> Operand:
     passes = operate("ge", inside, 0)
     bent = eta * x - (eta * along + sqrt(select(passes, inside, 0.0))) * n
     return select(passes, bent, 0.0)
+
+
+def __getattr__(name: str) -> object:
+    """The error for a name that is not there, which says what to use."""
+    raise _missing("qd.math", name, __all__)

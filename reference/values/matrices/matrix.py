@@ -20,7 +20,7 @@ from .access import Access
 from .algebra import cross
 from .decompositions import eig, polar_decompose
 from .jacobi import svd, sym_eig
-from .linear import Linear, determinant, inverse, solve
+from .linear import Linear, cholesky, determinant, inverse, solve
 from .matrix_types import matrix, vector
 from .swizzles import Swizzles
 
@@ -28,6 +28,7 @@ __all__ = [
     "Matrix",
     "Vector",
     "as_elements",
+    "cholesky",
     "cross",
     "describe",
     "determinant",

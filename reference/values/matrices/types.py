@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...absent import missing as _missing
 from ...ir.types import DType
 from ..annotations import NDArray, ndarray
 from ..scalar_types import (
@@ -92,3 +93,8 @@ def is_integral(dtype: object) -> bool:
 def is_signed(dtype: object) -> bool:
     """Whether an integer type has negative values."""
     return dtype is int or (isinstance(dtype, DType) and dtype.kind == "i")
+
+
+def __getattr__(name: str) -> object:
+    """The error for a name that is not there, which says what to use."""
+    raise _missing("qd.types", name, __all__)

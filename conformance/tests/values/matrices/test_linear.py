@@ -79,8 +79,6 @@ def test_a_singular_matrix_gives_no_exception():
     [
         (lambda: Matrix([[1, 2]]).determinant(), "determinant is defined for square matrices"),
         (lambda: Vector([1]).inverse(), "inverse is defined for square matrices .got a 1-vector"),
-        (lambda: Matrix.diag(5, 1).inverse(), "inverse is defined up to 4x4 .got a 5x5 matrix"),
-        (lambda: Matrix.diag(5, 1).determinant(), "determinant is defined up to 4x4"),
         (lambda: solve(Matrix.diag(2, 1), Vector([1, 2, 3])), "right side of solve must have as many rows"),
         (lambda: solve(Matrix.diag(2, 1), 3), "right side of solve must have as many rows"),
         (lambda: solve(3, Vector([1])), "solve is defined for square matrices"),
