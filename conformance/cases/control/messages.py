@@ -243,3 +243,31 @@ def a_negative_exponent_is_an_error_in_debug_mode(qd):
         return 3**n
 
     return [Run(k, args=(4,), returns=81), Run(k, args=(-1,), raises=Raises("AssertionError", "Negative exponent"))]
+
+
+@case(rules=["control.print"])
+def text_made_of_str_and_plus(qd):
+    @qd.kernel
+    def k(n: qd.i32, x: qd.f32):
+        print("n=" + str(n) + ", v=" + str(qd.Vector([n, 2 * n])) + ", x=" + str(x) + str(3))
+
+    return Run(k, args=(2, 0.5), prints="n=2, v=[2, 4], x=0.53\n")
+
+
+@case(rules=["control.print"])
+def text_made_by_format(qd):
+    @qd.kernel
+    def k(n: qd.i32, x: qd.f32):
+        print("{} + {:.3f} = {}{{}}".format(n, x, "sum"))
+        print("{1}|{0:>4}|{name}".format(n, 7, name=x))  # noqa: UP032
+
+    return Run(k, args=(2, 0.5), prints="2 + 0.500 = sum{}\n7|   2|0.5\n")
+
+
+@case(rules=["control.assert"], options={"debug": True})
+def the_message_of_an_assert_made_of_str_and_plus(qd):
+    @qd.kernel
+    def k(n: qd.i32):
+        assert n < 3, "n is " + str(n)
+
+    return Run(k, args=(7,), raises=Raises("AssertionError", "n is 7"))

@@ -25,14 +25,18 @@ UPDATE: Final = OpDef(
 
 
 class Cell:
-    """A mutable variable of `size` elements of one type, `length` None for a scalar."""
+    """A mutable variable of `size` elements of one type, `length` None for a scalar.
 
-    __slots__ = ("dtype", "length", "name")
+    `of_literal` tells that a plain integer of Python's gave it its type: nobody chose that.
+    """
 
-    def __init__(self, name: str, dtype: DType, length: int | None = None) -> None:
+    __slots__ = ("dtype", "length", "name", "of_literal")
+
+    def __init__(self, name: str, dtype: DType, length: int | None = None, of_literal: bool = False) -> None:
         self.name = name
         self.dtype = dtype
         self.length = length
+        self.of_literal = of_literal
 
     @property
     def size(self) -> int:

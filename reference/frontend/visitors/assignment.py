@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import linecache
 from typing import Final
 
 from ...errors import AdstackNameError, AdstackSyntaxError, AdstackTypeError
@@ -13,7 +14,7 @@ from ...values.kinds import KernelObject
 from ...values.matrices.struct import Struct
 from ..emission.context import Context
 from ..emission.expr import Expr
-from ..emission.literals import describe, is_number, plain
+from ..emission.literals import describe, is_number, plain, suggestion
 from ..emission.references import CellRef, ScalarRef, cell_matrix, is_live, references_of
 from ..emission.structs import is_live_struct, local_struct, store_struct
 from ..emission.type_promotion import alone, common, typed
@@ -48,7 +49,9 @@ def _name(context: Context, node: ast.Name) -> KernelObject:
 def _unknown(context: Context, name: str) -> KernelObject:
     ended = context.scopes.ended.get(name)
     if ended is None:
-        context.fail(AdstackNameError, f"name '{name}' is not defined", do="assign to it first, or import it")
+        known = {n for scope in context.scopes.stack for n in scope} | set(context.scopes.outer)
+        do = suggestion(name, known) or "assign to it first, or import it"
+        context.fail(AdstackNameError, f"name '{name}' is not defined", do=do)
     bound, block = ended
     context.fail(
         AdstackNameError,
@@ -65,7 +68,7 @@ def local(context: Context, name: str, value: object, dtype: DType | None = None
     """What a new local variable `name` is bound to: a reference to a fresh cell, or the object itself."""
     value = plain(value)
     if isinstance(value, Expr) or is_number(value):
-        cell = cells.Cell(name, dtype or alone(value))
+        cell = cells.Cell(name, dtype or alone(value), of_literal=dtype is None and type(value) is int)
         cells.alloc(context.builder, cell, [typed(value, cell.dtype)])
         return CellRef(cell)
     if isinstance(value, Elements):
@@ -274,6 +277,8 @@ def _augmented(context: Context, node: ast.AugAssign) -> None:
     _check_distinct(context, node.target, target)
     value = plain(evaluate(context, node.value))
     kind = _ATOMIC.get(type(node.op))
+    if isinstance(target, CellRef) and target.cell.of_literal and not target.dtype.is_float:
+        _warn_of_fractions(context, node, value, target.dtype)
     if kind is None:
         store(context, target, binary(context, node.op, dereferenced(target), value), ast.unparse(node.target))
     elif isinstance(target, ScalarRef):
@@ -282,6 +287,20 @@ def _augmented(context: Context, node: ast.AugAssign) -> None:
         context.fail(AdstackTypeError, "a struct can't be updated as a whole", do="update its members")
     else:
         _update_elements(context, kind, target, value, node)
+
+
+def _warn_of_fractions(context: Context, node: ast.AugAssign, value: object, dtype: DType) -> None:
+    """Warn where a local that began as a plain integer is updated by a float: Python would make a float of it."""
+    if not ((isinstance(value, Expr) or is_number(value)) and alone(value).is_float):
+        return
+    import warnings
+
+    name = ast.unparse(node.target)
+    loc = context.loc(node)
+    text = linecache.getline(loc.file, loc.line).strip()
+    message = f"{loc}: '{name}' began as an integer ({dtype}) and loses the fraction of what updates it"
+    shown = f"\n    {text}\n    {'^' * len(ast.unparse(node))}\n  do: begin with {name} = 0.0, for example"
+    warnings.warn(message + shown, stacklevel=2)
 
 
 def _augment_object(context: Context, node: ast.AugAssign, target: object) -> None:

@@ -13,7 +13,7 @@ from ..emission.context import Context
 from ..emission.expr import Expr
 from ..emission.literals import is_number
 from .domains import RuntimeRange
-from .printing import print_
+from .printing import print_, text_of
 
 __all__ = ["TABLE"]
 
@@ -111,6 +111,7 @@ TABLE: Final[dict[KernelObject, PythonFunction]] = {
     builtins.enumerate: _enumerate,
     builtins.zip: _zip,
     builtins.print: print_,
+    builtins.str: text_of,
     **{
         getattr(builtins, name): _refused(name)
         for name in ("open", "input", "eval", "exec", "compile", "globals", "locals")

@@ -27,6 +27,8 @@ from .dispatch import dereferenced, evaluate, expression, lookup
 from .domains import RuntimeRange
 from .foreign import guarded
 from .inlining import inline
+from .once import refuse_once
+from .printing import formatted, is_runtime
 from .stopping import stop
 from .whole import of_whole
 
@@ -53,7 +55,16 @@ def _call(context: Context, node: ast.Call) -> KernelObject:
     if _hashable(context, function) and function in KIND_OF:
         return _atomic(context, node, function)
     args, kwargs = _arguments(context, node)
+    home = _home(context, node.func)
+    guarded(context, lambda: refuse_once(context, function, args, home))  # attributes of a user's own may fail
     return _plain_call(context, function, args, kwargs)
+
+
+def _home(context: Context, function: ast.expr) -> object:
+    """The region in which the name of a method's object was bound."""
+    owner = function.value if isinstance(function, ast.Attribute) else None
+    binding = context.scopes.find(owner.id) if isinstance(owner, ast.Name) else None
+    return None if binding is None else binding.region
 
 
 def _hashable(context: Context, function: object) -> bool:
@@ -144,6 +155,9 @@ def _plain_call(
     if _hashable(context, function) and function in builtin.TABLE:
         return guarded(context, lambda: builtin.TABLE[function](context, *args, **kwargs))
     _refuse(context, function)
+    template = getattr(function, "__self__", None)
+    if isinstance(template, str) and function.__name__ == "format" and any(map(is_runtime, [*args, *kwargs.values()])):
+        return formatted(context, template, args, kwargs)
     return guarded(context, lambda: function(*args, **kwargs))
 
 

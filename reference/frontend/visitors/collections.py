@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import types
+from collections.abc import Callable
 from functools import partial
 
 from ...errors import (
@@ -20,7 +21,7 @@ from ...values.matrices.swizzles import positions_of
 from ..emission.arrays import ArrayArgument, is_field
 from ..emission.context import Context
 from ..emission.expr import Expr
-from ..emission.literals import describe, plain
+from ..emission.literals import describe, plain, suggestion
 from ..emission.references import ScalarRef, is_live, references_of
 from ..emission.references import live as live_matrix
 from ..emission.structs import is_live_struct, member_reference
@@ -76,21 +77,37 @@ def _dict(context: Context, node: ast.Dict) -> KernelObject:
 def _comprehension(context: Context, node: ast.ListComp) -> KernelObject:
     items: list[KernelObject] = []
     with context.scopes.block(context.builder.loc):
-        _generate(context, node, 0, items)
+        _generate(context, node.generators, lambda: items.append(evaluate(context, node.elt)))
     return items
 
 
-def _generate(context: Context, node: ast.ListComp, depth: int, items: list[KernelObject]) -> None:
-    if depth == len(node.generators):
-        items.append(evaluate(context, node.elt))
+@expression(ast.DictComp)
+def _dict_comprehension(context: Context, node: ast.DictComp) -> KernelObject:
+    entries: dict[KernelObject, KernelObject] = {}
+
+    def enter() -> None:
+        key, value = evaluate(context, node.key), evaluate(context, node.value)
+        if isinstance(key, (Expr, Elements)):
+            context.fail(AdstackTypeError, "the keys of a dict must be compile-time constants", at=node.key)
+        guarded(context, lambda: entries.update([(key, value)]))
+
+    with context.scopes.block(context.builder.loc):
+        _generate(context, node.generators, enter)
+    return entries
+
+
+def _generate(context: Context, generators: list[ast.comprehension], enter: Callable[[], None]) -> None:
+    """Call `enter` in a scope with every item of these generators."""
+    if not generators:
+        enter()
         return
-    generator = node.generators[depth]
+    generator, *rest = generators
     iterable = evaluate(context, generator.iter)
     for item in guarded(context, lambda: list(iterable)):
         with context.scopes.block(context.builder.loc):
             _bind(context, generator.target, plain(item))
             if all(_passes(context, test) for test in generator.ifs):
-                _generate(context, node, depth + 1, items)
+                _generate(context, rest, enter)
 
 
 def _bind(context: Context, target: ast.expr, item: KernelObject) -> None:
@@ -146,7 +163,8 @@ def _member(context: Context, base: object, name: str) -> KernelObject:
         except AttributeError as error:
             kind = AdstackNameError if isinstance(base, types.ModuleType) else AdstackTypeError
             what = f"module {base.__name__}" if isinstance(base, types.ModuleType) else describe(base)
-            raise kind(f"{what} has no attribute '{name}'", loc=context.builder.loc) from error
+            do = suggestion(name, dir(base))
+            raise kind(f"{what} has no attribute '{name}'", loc=context.builder.loc, do=do) from error
 
     value = guarded(context, read)
     _capture(context, base, name, value)

@@ -42,7 +42,6 @@ _INSTEAD: Final[dict[str, tuple[str, str]]] = {
     "Match": ("match", "write if and elif"),
     "Set": ("a set", "use a tuple"),
     "SetComp": ("a set comprehension", "use a list comprehension"),
-    "DictComp": ("a dict comprehension", "build the dict outside of the kernel"),
     "GeneratorExp": ("a generator expression", "use a list comprehension"),
     "Slice": ("a slice", "Slicing is not supported here: index elements in a loop"),
 }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
+from string import Formatter
 from typing import Final
 
 from ...errors import AdstackSyntaxError, AdstackTypeError, AdstackValueError
@@ -18,7 +20,7 @@ from ..emission.literals import plain
 from .dispatch import evaluate, expression
 from .foreign import guarded
 
-__all__ = ["Text", "message_of", "print_"]
+__all__ = ["Text", "formatted", "is_runtime", "message_of", "print_", "text_of"]
 
 
 _CONSTANT: Final = "write the width and the number of digits as constants"
@@ -30,6 +32,12 @@ class Text:
 
     def __init__(self, parts: list[KernelObject]) -> None:
         self.parts = parts
+
+    def __add__(self, other: object) -> KernelObject:
+        return Text([*self.parts, *_parts(other)]) if isinstance(other, (str, Text)) else NotImplemented
+
+    def __radd__(self, other: object) -> KernelObject:
+        return Text([other, *self.parts]) if isinstance(other, str) else NotImplemented
 
 
 @dataclass(frozen=True)
@@ -150,6 +158,37 @@ def _with_format(context: Context, value: object, spec: str) -> KernelObject:
     if spec.endswith("c"):  # not every integer is a character
         context.fail(AdstackSyntaxError, f"{spec!r} is no format of {dtype}: characters can't be printed", do=_FORMATS)
     return _Formatted(value, Format(spec))
+
+
+def is_runtime(value: object) -> bool:
+    """Whether the text of a value is known only when the kernel runs."""
+    return isinstance(value, (Expr, Elements, Struct, Text))
+
+
+def text_of(context: Context, value: KernelObject = "") -> KernelObject:
+    """`str(value)`."""
+    return Text(_parts(value)) if is_runtime(value) else str(value)
+
+
+def formatted(context: Context, template: str, args: Sequence[KernelObject], kwargs: dict[str, KernelObject]) -> Text:
+    """`template.format(...)` of runtime values."""
+    parts: list[KernelObject] = []
+    fields = guarded(context, lambda: list(Formatter().parse(template)))
+    for number, (text, name, spec, _) in enumerate(fields):
+        parts.append(text)
+        if name is None:
+            continue
+        key = name or str(sum(1 for earlier in fields[:number] if earlier[1] == ""))
+        value = guarded(context, lambda key=key: args[int(key)] if key.isdecimal() else kwargs[key])  # type: ignore[misc]
+        parts += _parts(_spec_applied(context, value, spec or ""))
+    return Text(parts)
+
+
+def _spec_applied(context: Context, value: KernelObject, spec: str) -> KernelObject:
+    if not spec or isinstance(value, str):
+        return format(value, spec) if isinstance(value, str) else value
+    items = _with_format(context, value.to_list() if isinstance(value, Elements) else value, spec)
+    return Text(_listed(items) if isinstance(items, list) else [items])
 
 
 def message_of(context: Context, node: ast.Assert) -> tuple[str, list[Value]]:

@@ -1,0 +1,91 @@
+"""What would act once, while compiling, where it reads as if it acted whenever the kernel runs."""
+
+import datetime
+import math
+import random
+import time
+
+import numpy as np
+
+from adstack.conformance.case import Raises, Run, case
+
+HOST = {
+    "random.random": random.random,
+    "Random.random": random.Random(1).random,
+    "np.random.rand": np.random.rand,
+    "Generator.normal": np.random.default_rng(1).normal,
+    "time.time": time.time,
+    "datetime.now": datetime.datetime.now,
+}
+
+
+@case(rules=["control.once"], params={"name": list(HOST)})
+def a_host_function_whose_result_changes_is_refused(qd, name):
+    function = HOST[name]
+
+    @qd.kernel
+    def k():
+        function()
+
+    return Run(k, raises=Raises("CompilationError", "once, while compiling"))
+
+
+@case(rules=["control.once"])
+def a_host_function_is_called_where_static_says_so(qd):
+    numbers = random.Random(1)
+    first = random.Random(1).randint(1, 100)
+
+    @qd.kernel
+    def k() -> qd.i32:
+        return qd.static(numbers.randint(1, 100))
+
+    return Run(k, returns=first)
+
+
+@case(rules=["control.once"], params={"name": ["math.sin", "np.sin", "np.arctan2"]})
+def a_math_function_of_the_host_names_the_language_s_own(qd, name):
+    function = {"math.sin": math.sin, "np.sin": np.sin, "np.arctan2": np.arctan2}[name]
+    instead = {"np.arctan2": "atan2"}.get(name, "sin")
+
+    @qd.kernel
+    def k(a: qd.f32) -> qd.f32:
+        return function(a)
+
+    return Run(k, args=(1.0,), raises=Raises("CompilationError", f"qd.{instead}"))
+
+
+@case(rules=["control.once"])
+def a_list_that_a_runtime_loop_changes_is_refused(qd):
+    @qd.kernel
+    def k(n: qd.i32) -> qd.i32:
+        numbers = [1, 2]
+        for i in range(n):
+            numbers.append(i)  # noqa: PERF402
+        return len(numbers)
+
+    return Run(k, args=(3,), raises=Raises("CompilationError", "while compiling only"))
+
+
+@case(rules=["control.once"])
+def a_list_that_a_static_loop_changes(qd):
+    @qd.kernel
+    def k(a: qd.i32) -> qd.i32:
+        numbers = [a]
+        for i in qd.static(range(3)):
+            numbers.append(numbers[-1] * (i + 2))
+        return numbers[3] + len(numbers)
+
+    return Run(k, args=(2,), returns=52)
+
+
+@case(rules=["control.static"])
+def a_dict_comprehension(qd):
+    x = qd.field(qd.f32, shape=3)
+
+    @qd.kernel
+    def k(a: qd.f32):
+        for i in range(3):
+            table = {str(j): j * a + i for j in range(4) if j != 1}
+            x[i] = table["2"] + len(table)
+
+    return Run(k, args=(0.5,), expect={x: [4, 5, 6]})
