@@ -133,31 +133,12 @@ def parsed(text: str) -> llvm.ModuleRef:
     return module
 
 
-MOST_MODULES: Final = 16
-"""How many modules one pass builder takes: LLVM keeps 1.4 KiB of each builder, and a builder grows with each module."""
-
-
-@dataclass
-class _Builders:
-    """What runs passes now, for which machine, and for how many modules it did."""
-
-    builder: llvm.PassBuilder | None = None
-    machine: llvm.TargetMachine | None = None
-    modules: int = 0
-
-
-_BUILDERS: Final = _Builders()
-
-
 def pass_builder(machine: llvm.TargetMachine) -> llvm.PassBuilder:
-    """What runs passes over one module more, for a machine."""
-    one = _BUILDERS
-    builder = one.builder
-    if builder is None or one.machine is not machine or one.modules >= MOST_MODULES:
-        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
-        one.builder, one.machine, one.modules = builder, machine, 0
-    one.modules += 1
-    return builder
+    """What runs passes over one module, for a machine.
+
+    It serves no second one: a run leaves callbacks in it that point to what the run had on its stack.
+    """
+    return llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
 
 
 def linked(image: bytes, symbols: Sequence[str], imports: Mapping[str, int] = _NOTHING) -> Library:
