@@ -13,6 +13,8 @@ from typing import Final
 
 import llvmlite.binding as llvm
 
+from adstack.backends.shared.jit import pass_builder
+
 __all__ = ["run_passes"]
 
 _LONG: Final = 200_000
@@ -21,9 +23,7 @@ _LONG: Final = 200_000
 
 def run_passes(module: llvm.ModuleRef, machine: llvm.TargetMachine, length: int = 0) -> None:
     """Optimise a module in place, for a machine; `length` is that of its text."""
-    # one per module: what a run registers with its builder ends with the run
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
-    _passes(long=length >= _LONG).run(module, builder)
+    _passes(long=length >= _LONG).run(module, pass_builder(machine))
 
 
 @cache

@@ -10,7 +10,7 @@ from typing import Final
 
 import llvmlite.binding as llvm
 
-from adstack.backends.shared.jit import Library, linked, made_for, parsed, target_machine
+from adstack.backends.shared.jit import Library, linked, made_for, parsed, pass_builder, target_machine
 from adstack.backends.shared.object_cache import ObjectCache
 
 __all__ = ["NEWEST", "Code", "architecture", "host_code", "ptx", "recipe"]
@@ -51,8 +51,7 @@ def recipe() -> str:
 def optimised(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
     """The module, parsed, verified and cleaned up."""
     module = parsed(text)
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
-    _passes().run(module, builder)
+    _passes().run(module, pass_builder(machine))
     return module
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "linked",
     "made_for",
     "parsed",
+    "pass_builder",
     "room_for_text",
     "runtime_library",
     "target_machine",
@@ -130,6 +131,14 @@ def parsed(text: str) -> llvm.ModuleRef:
     except RuntimeError as error:
         raise InternalError(f"LLVM refuses the code generated for it: {error}\n{text}") from error
     return module
+
+
+def pass_builder(machine: llvm.TargetMachine) -> llvm.PassBuilder:
+    """What runs passes over one module, for a machine.
+
+    It serves no second one: a run leaves callbacks in it that point to what the run had on its stack.
+    """
+    return llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
 
 
 def linked(image: bytes, symbols: Sequence[str], imports: Mapping[str, int] = _NOTHING) -> Library:

@@ -96,8 +96,8 @@ def test_the_public_module_does_nothing_but_re_export():
 
 def _is_docstring_or_constant(node: ast.stmt) -> bool:
     # __all__, __version__ and aliases (`Name = other.name`) are names, not behaviour; __dir__ lists them, __getattr__
-    # imports modules when they are first used and says of other names what to use. What type checkers are to know of such
-    # modules is imported for them alone.
+    # imports modules when they are first used and says of other names what to use. What type checkers are to know of
+    # such modules is imported for them alone.
     if isinstance(node, ast.FunctionDef):
         return node.name in ("__dir__", "__getattr__")
     if isinstance(node, ast.If):
