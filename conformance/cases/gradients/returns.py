@@ -115,3 +115,31 @@ def a_kernel_that_returns_early(qd, dtype, n):
         return y * 2
 
     return agrees(k, plain, {x: [0.5, -0.75, 1.25, 2.0], y: 1.0}, [y], args=(n,))
+
+
+@case(rules=["control.func", "grad.loop"], **BOUNDED)
+def a_func_that_calls_itself_while_compiling(qd, dtype):
+    """Horner's rule by recursion over the degree, left early where the element is small."""
+    x, y = real(qd, dtype, 4), real(qd, dtype, 4)
+
+    @qd.func
+    def horner(n: qd.template(), a):
+        if qd.static(n == 0):
+            return 1.0
+        if a < 0.75 - 0.25 * n:
+            return a
+        return horner(n - 1, a) * a + qd.sin(a) / n
+
+    @qd.kernel
+    def k():
+        for i in x:
+            y[i] = horner(4, x[i])
+
+    def plain_horner(n, a):
+        if n == 0:
+            return 1
+        if a < 0.75 - 0.25 * n:
+            return a
+        return plain_horner(n - 1, a) * a + sin(a) / n
+
+    return agrees(k, lambda x: [plain_horner(4, a) for a in x], {x: [0.5, -0.5, 1.25, -1.5]}, [y])

@@ -245,3 +245,30 @@ def a_kernel_as_a_graph_does_the_same(qd):
             x[i] *= 2
 
     return [Run(k, expect={x: [0, 2, 4, 6]}), Run(k, expect={x: [0, 6, 12, 18]})]
+
+
+@case(rules=["control.func", "control.static"])
+def a_func_that_calls_itself_while_compiling(qd):
+    x = qd.field(qd.i32, shape=6)
+
+    @qd.func
+    def fib(n: qd.template(), scale):
+        if qd.static(n < 2):
+            return n * scale
+        return fib(n - 1, scale) + fib(n - 2, scale)
+
+    @qd.func
+    def is_even(n: qd.template()):
+        return 1 if qd.static(n == 0) else is_odd(n - 1)
+
+    @qd.func
+    def is_odd(n: qd.template()):
+        return 0 if qd.static(n == 0) else is_even(n - 1)
+
+    @qd.kernel
+    def k(scale: qd.i32):
+        for i in range(1):
+            x[0], x[1], x[2] = fib(0, scale), fib(1, scale), fib(7, scale)
+            x[3], x[4] = is_even(6), is_odd(6)
+
+    return Run(k, args=(2,), expect={x: [0, 2, 26, 1, 0, 0]})

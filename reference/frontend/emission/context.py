@@ -70,6 +70,7 @@ class Frame:
         is_kernel: whether it is the kernel itself.
         may_parallelise: whether its outermost loops are parallel.
         caller: where it was called.
+        known: its arguments that are numbers or text known while compiling, by which recursion ends.
         function: the Python function itself.
         loops: the loops around the current statement, outermost first.
         body: its whole body, as what `return` leaves.
@@ -91,6 +92,7 @@ class Frame:
     may_parallelise: bool
     function: PythonFunction
     caller: Loc | None = None
+    known: tuple[object, ...] = ()
     convert: Callable[[Context, KernelObject], KernelObject] | None = None
     loops: list[Loop] = field(default_factory=list)
     body: Loop = field(init=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from functools import partial
+from typing import Final
 
 from ...errors import AdstackCompilationError, AdstackSyntaxError, AdstackTypeError
 from ...values.elements import Elements
@@ -23,6 +24,9 @@ from .returns import result_of
 
 __all__ = ["inline"]
 
+DEEPEST_RECURSION: Final = 32
+"""Calls of a func inside of each other: each takes a part of Python's own stack."""
+
 
 def inline(
     context: Context,
@@ -34,10 +38,12 @@ def inline(
 ) -> KernelObject:
     """Lower the body of `func` here; its result. A method's object (`owned`) is passed by reference."""
     function = func.function
-    _refuse_recursion(context, func)
     bound = _bound(context, func, args, kwargs)
     annotations = annotations_of(function)
     source = source_of(function)
+    values = _values(context, func, bound, annotations, owned)
+    known = tuple(v for v, by_reference in values.values() if by_reference and (is_number(v) or isinstance(v, str)))
+    _refuse_recursion(context, func, known)
     frame = Frame(
         source,
         Scopes(outer_names(function)),
@@ -45,10 +51,10 @@ def inline(
         is_kernel=False,
         may_parallelise=statement and context.frame.may_parallelise,
         caller=context.builder.loc,
+        known=known,
         function=function,
         convert=partial(_converted, annotation=annotations.get("return")),
     )
-    values = _values(context, func, bound, annotations, owned)
     context.frames.append(frame)
     try:
         for name, (value, by_reference) in values.items():
@@ -59,14 +65,23 @@ def inline(
         context.frames.pop()
 
 
-def _refuse_recursion(context: Context, func: Func) -> None:
+def _refuse_recursion(context: Context, func: Func, known: tuple[object, ...]) -> None:
+    """An error where nothing that is known while compiling tells a call from one that it stands in."""
     chain = [frame.function for frame in context.frames]
-    if func.function in chain:
-        cycle = [f.__name__ for f in chain[chain.index(func.function) :]] + [func.function.__name__]
+    around = [k for k, function in enumerate(chain) if function is func.function]
+    if any(context.frames[k].known == known for k in around):
+        cycle = [f.__name__ for f in chain[around[-1] :]] + [func.function.__name__]
         context.fail(
             AdstackSyntaxError,
             f"recursion is not supported: {' -> '.join(cycle)}",
-            do="write a loop with a stack of its own",
+            note="no template() argument, a number, tells this call from the one that it stands in",
+            do="write a loop with a stack of its own, or let a template() number and `if static(...)` end it",
+        )
+    if len(around) >= DEEPEST_RECURSION:
+        raise AdstackSyntaxError(
+            f"the recursion of {func.function.__name__} does not end within {DEEPEST_RECURSION} calls",
+            loc=context.frames[around[0]].caller,
+            do="end it by `if static(...)` on a template() argument",
         )
 
 
