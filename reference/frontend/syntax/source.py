@@ -42,6 +42,12 @@ class Source:
     indent: int
 
     @cached_property
+    def returns_early(self) -> bool:
+        """Whether a `return` stands inside of another statement."""
+        inner = (node for statement in self.node.body for node in ast.walk(statement) if node is not statement)
+        return any(isinstance(node, ast.Return) for node in inner)
+
+    @cached_property
     def assigned(self) -> frozenset[str]:
         """The names that its statements and `:=` assign to, other than as variables of loops."""
         return assigned_in(self.node.body)

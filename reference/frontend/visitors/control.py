@@ -73,7 +73,7 @@ def function_body(context: Context) -> None:
     frame = context.frame
     body = frame.source.node.body
     frame.begin = len(frame.region.ops)
-    if any(has_jump([node], ast.Return) for node in body if not isinstance(node, ast.Return)):
+    if frame.source.returns_early:
         frame.body.skip = flag(context, "returned")
     block(context, body)
 
@@ -132,22 +132,29 @@ def _branch(context: Context, region: Region, body: Sequence[ast.stmt]) -> tuple
 # ---- loops in common
 
 
-def has_jump(body: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> bool:
-    """Whether a `break`, `continue` or `return` of these kinds leaves a loop with this body, or an iteration of it."""
-    pending: list[tuple[ast.AST, bool]] = [(node, False) for node in body]
+def has_jump(context: Context, body: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> bool:
+    """Whether a `return`, or a jump of these kinds, leaves a loop with this body, or an iteration of it."""
+    if has_break(body, *kinds):
+        return True
+    early = context.frame.source.returns_early
+    return early and any(isinstance(node, ast.Return) for statement in body for node in ast.walk(statement))
+
+
+def has_break(body: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> bool:
+    """Whether a `break` or `continue` of these kinds belongs to the loop with this body."""
+    pending: list[ast.AST] = list(body)
     while pending:
-        node, inner = pending.pop()
-        if isinstance(node, kinds) and not (inner and isinstance(node, (ast.Break, ast.Continue))):
+        node = pending.pop()
+        if isinstance(node, kinds):
             return True
-        if not isinstance(node, ast.expr):  # no expression holds a statement
-            inner = inner or isinstance(node, (ast.For, ast.While))
-            pending.extend((child, inner) for child in ast.iter_child_nodes(node))
+        if not isinstance(node, (ast.For, ast.While, ast.expr)):  # no expression holds a statement
+            pending.extend(ast.iter_child_nodes(node))
     return False
 
 
 def iteration(context: Context, kind: str, region: Region, body: Sequence[ast.stmt], broken: CellRef | None) -> None:
     """Lower a runtime loop's body at the end of `region`."""
-    skip = flag(context, "skip") if has_jump(body, ast.Break, ast.Continue, ast.Return) else None
+    skip = flag(context, "skip") if has_jump(context, body, ast.Break, ast.Continue) else None
     loop = Loop(kind, region, skip, broken, stopped=context.stopped)
     context.stopped = set()
     context.frame.loops.append(loop)
@@ -182,7 +189,7 @@ def unbroken(context: Context, broken: CellRef | None, go_on: KernelObject) -> V
 def _while(context: Context, node: ast.While) -> None:
     if node.orelse:
         context.fail(AdstackSyntaxError, "while-else is not supported", at=node.orelse[0], do="use a flag")
-    broken = flag(context, "broken") if has_jump(node.body, ast.Break, ast.Return) else None
+    broken = flag(context, "broken") if has_jump(context, node.body, ast.Break) else None
     test, body = Region(), Region()
 
     def go_on() -> Value:
@@ -195,7 +202,7 @@ def _while(context: Context, node: ast.While) -> None:
         iteration(context, "while", body, node.body, broken)
         context.builder.yield_()
     context.builder.while_([], test, body)
-    if isinstance(node.test, ast.Constant) and node.test.value and not has_jump(node.body, ast.Break):
+    if isinstance(node.test, ast.Constant) and node.test.value and not has_break(node.body, ast.Break):
         context.frame.jump = "return"  # nothing else ends it
 
 

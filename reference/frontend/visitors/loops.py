@@ -66,8 +66,8 @@ def _iterable(context: Context, node: ast.expr) -> tuple[bool, KernelObject]:
 
 def _changed(context: Context, node: ast.For) -> frozenset[str]:
     """The loop's own variables that its body assigns to: locals that each iteration begins with its own value."""
-    names = frozenset(part.id for part in ast.walk(node.target) if isinstance(part, ast.Name))
-    names &= context.frame.source.assigned
+    assigned = context.frame.source.assigned
+    names = frozenset(n.id for n in ast.walk(node.target) if isinstance(n, ast.Name) and n.id in assigned)
     return names & assigned_in(node.body) if names else frozenset()
 
 
@@ -175,7 +175,7 @@ def _parallel(context: Context, node: ast.For, domain: Domain) -> None:
 
 
 def _serial(context: Context, node: ast.For, domain: Domain) -> None:
-    broken = flag(context, "broken") if has_jump(node.body, ast.Break, ast.Return) else None
+    broken = flag(context, "broken") if has_jump(context, node.body, ast.Break) else None
 
     def inside(indices: list[Value]) -> None:
         with context.scopes.block(context.builder.loc):
