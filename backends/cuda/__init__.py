@@ -2,8 +2,7 @@
 
 capability.py, layout.py, codegen.py, toolchain.py, runtime.py: what every backend has
 threads.py                   a task as a kernel, whose threads divide its iterations
-division.py                  quotients of f32
-warps.py                     what the threads of a warp do together: sums by shuffles
+device_code/                 sums of a warp, quotients of f32
 executable.py, building.py   a compiled program with the memory of its launches, and how one is loaded
 driver.py, driver_error.py    what a device is asked for, and how that fails; emulator.py plays a device
 native.py, native_graphs.py, bindings.py: a device by way of NVIDIA's driver, which cuda.bindings declares

@@ -18,10 +18,10 @@ from adstack.backends.codegen_llvm.text.writer import Writer, type_text
 from adstack.ir.structure import Op
 from adstack.ir.types import DType, f32
 
-from . import warps
-from .division import quotient
+from .device_code import warps
+from .device_code.division import quotient
+from .device_code.warps import WARP, over_first
 from .overlap import WAIT
-from .warps import WARP, over_first
 
 __all__ = ["MOST_THREADS", "PARAMETER_BYTES", "Threads"]
 

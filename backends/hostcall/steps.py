@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -129,7 +129,7 @@ def table(rows: Sequence[dict[str, int]], names: dict[str, int]) -> npt.NDArray[
     return np.array([[row.get(name, 0) for name in names] for row in rows], np.int64).reshape(-1, len(names))
 
 
-def memo_of(entry: Entry, first: Any, sizes: Sequence[Recorded] | None) -> Words:
+def memo_of(entry: Entry, first: ctypes.c_int64, sizes: Sequence[Recorded] | None) -> Words:
     """What depths of adstacks depend on: memory, and scalar arguments; see `record.MEMO`.
 
     Args:

@@ -18,6 +18,7 @@ from adstack.ir.types import DType, f16, f32, f64, i8, i16, i32, i64, u1, u8, u1
 from adstack.runtime.protocol.backend import Capabilities, Probe, Unavailable
 
 from .driver.api import Missing, ffi, lib, loader
+from .driver.features import BY_ADDRESS, CONTROLS, extensions_of, feature_chain, feature_names, limits_of
 from .driver.instance import LAYER, Instance, instance
 from .driver.lavapipe import ADDRESSES
 
@@ -27,7 +28,6 @@ GAPS: tuple[tuple[str, str], ...] = ()
 """(rule or case, reason) of what is not there."""
 
 VARIABLE = "ADSTACK_VULKAN_DEVICE"
-_BY_ADDRESS = "bufferDeviceAddress"
 SUBGROUPS = "arithmetic of subgroups"
 """Not a feature by Vulkan's rules, which have it among the limits."""
 SUMS = ("own", "uniform", "subgroup")
@@ -70,7 +70,7 @@ class Physical:
     @property
     def addresses(self) -> bool:
         """Whether memory is reached by addresses; else by bindings."""
-        return _BY_ADDRESS in self.features
+        return BY_ADDRESS in self.features
 
     @property
     def is_cpu(self) -> bool:
@@ -98,7 +98,7 @@ class Physical:
 
 
 FEATURE_OF: dict[int, str] = {
-    Capability.PhysicalStorageBufferAddresses: _BY_ADDRESS,
+    Capability.PhysicalStorageBufferAddresses: BY_ADDRESS,
     Capability.Float16: "shaderFloat16",
     Capability.Float64: "shaderFloat64",
     Capability.Int64: "shaderInt64",
@@ -202,7 +202,7 @@ def _way(device: Physical) -> str:
 def _controls(found: frozenset[str]) -> str:
     """What the device declares of its floats, in a few words."""
     words: dict[str, list[str]] = {}
-    for name in _CONTROLS:
+    for name in CONTROLS:
         if name in found:
             what, _, bits = name.removeprefix("shader").partition("Float")
             words.setdefault(what, []).append(bits)
@@ -210,61 +210,6 @@ def _controls(found: frozenset[str]) -> str:
 
 
 # ---- asking Vulkan
-
-_FEATURES = (
-    ("VkPhysicalDeviceFeatures2", 1000059000, ()),
-    ("VkPhysicalDeviceVulkan11Features", 49, ("storageBuffer16BitAccess",)),
-    (
-        "VkPhysicalDeviceVulkan12Features",
-        51,
-        (
-            "storageBuffer8BitAccess",
-            "shaderBufferInt64Atomics",
-            "shaderFloat16",
-            "shaderInt8",
-            "timelineSemaphore",
-            _BY_ADDRESS,
-        ),
-    ),
-)
-_CORE = ("shaderFloat64", "shaderInt64", "shaderInt16")
-FLOAT_ATOMICS = "VK_EXT_shader_atomic_float"
-_ATOMICS = (
-    "VkPhysicalDeviceShaderAtomicFloatFeaturesEXT",
-    1000260000,
-    ("shaderBufferFloat32AtomicAdd", "shaderBufferFloat64AtomicAdd"),
-)
-_CONTROLS = tuple(
-    f"shader{what}Float{bits}"
-    for what in ("SignedZeroInfNanPreserve", "DenormPreserve", "RoundingModeRTE")
-    for bits in (16, 32, 64)
-)
-
-
-def feature_chain(extensions: frozenset[str]) -> list[Any]:
-    """The structures that Vulkan fills in, or reads, about features; the first one heads the chain."""
-    rows = [*_FEATURES, *([_ATOMICS] if FLOAT_ATOMICS in extensions else [])]
-    chain: list[Any] = []
-    for name, number, _ in reversed(rows):
-        head = ffi().new(f"{name} *")
-        head.sType = number
-        head.pNext = chain[0] if chain else ffi().NULL
-        chain.insert(0, head)
-    return chain
-
-
-def feature_names(extensions: frozenset[str]) -> list[Sequence[str]]:
-    """The names of the features in each structure of the chain."""
-    return [_CORE, *(names for _, _, names in _FEATURES[1:]), *([_ATOMICS[2]] if FLOAT_ATOMICS in extensions else [])]
-
-
-def extensions_of(handle: object) -> frozenset[str]:
-    """The names of a device's extensions."""
-    count = ffi().new("uint32_t *")
-    lib().vkEnumerateDeviceExtensionProperties(handle, ffi().NULL, count, ffi().NULL)
-    properties = ffi().new("VkExtensionProperties[]", count[0])
-    lib().vkEnumerateDeviceExtensionProperties(handle, ffi().NULL, count, properties)
-    return frozenset(ffi().string(one.extensionName).decode() for one in properties)
 
 
 def _examined(handle: object, number: int) -> Physical:
@@ -281,31 +226,18 @@ def _examined(handle: object, number: int) -> Physical:
     names = feature_names(extensions)
     features = {n for holder, group in zip(holders, names, strict=True) for n in group if getattr(holder, n)}
     if os.environ.get(ADDRESSES) == "0":
-        features.discard(_BY_ADDRESS)
+        features.discard(BY_ADDRESS)
     groups = ffi().new("VkPhysicalDeviceVulkan11Properties *", {"sType": 50})
     more = ffi().new("VkPhysicalDeviceVulkan12Properties *", {"sType": 52, "pNext": groups})
     whole = ffi().new("VkPhysicalDeviceProperties2 *")
     whole.sType, whole.pNext = 1000059001, more
     lib().vkGetPhysicalDeviceProperties2(handle, whole)
-    controls = frozenset(n for n in _CONTROLS if getattr(more, n))
+    controls = frozenset(n for n in CONTROLS if getattr(more, n))
     operations = groups.subgroupSupportedOperations & _BASIC_VOTE_ARITHMETIC
     if groups.subgroupSupportedStages & _COMPUTE and operations == _BASIC_VOTE_ARITHMETIC:
         features.add(SUBGROUPS)
     driver = f"{ffi().string(more.driverName).decode()} {ffi().string(more.driverInfo).decode()}"
-    way = "" if _BY_ADDRESS in features else " by bindings"
+    way = "" if BY_ADDRESS in features else " by bindings"
     identity = bytes(core.pipelineCacheUUID) + f"{name} {driver} {core.driverVersion}{way}".encode()
-    limits = _limits(core.limits)
-    return Physical(
-        handle, number, name, driver, core.deviceType, version, frozenset(features), controls, identity, limits
-    )
-
-
-def _limits(limits: Any) -> dict[str, int]:
-    """What bounds a dispatch and its memory, from a VkPhysicalDeviceLimits; "buffers": how many one task may use."""
-    buffers = limits.maxPerStageDescriptorStorageBuffers, limits.maxDescriptorSetStorageBuffers
-    return {
-        "groups": limits.maxComputeWorkGroupCount[0],
-        "threads": limits.maxComputeWorkGroupInvocations,
-        "range": limits.maxStorageBufferRange,
-        "buffers": min(*buffers, limits.maxPerStageResources),
-    }
+    offers = frozenset(features), controls, identity, limits_of(core.limits)
+    return Physical(handle, number, name, driver, core.deviceType, version, *offers)

@@ -12,8 +12,9 @@ from adstack.errors import AdstackRuntimeError, InternalError
 from adstack.runtime.threads.interrupts import let_interrupt, uninterrupted
 from adstack.runtime.threads.processes import forked
 
-from .capability import FLOAT_ATOMICS, Physical, extensions_of, feature_chain, feature_names
+from .capability import Physical
 from .driver.api import check, ffi, lib
+from .driver.features import FLOAT_ATOMICS, extensions_of, feature_chain, feature_names
 from .driver.instance import Instance, instance
 
 __all__ = ["Device", "opened"]

@@ -49,6 +49,12 @@ def run_cells(
                 results[index] = station.run(cell)
                 on_result(results[index])
 
+    _all_serve(serve, stations, waiting.clear)
+    return [results[index] for index in range(len(cells))]
+
+
+def _all_serve(serve: Callable[[_Station], None], stations: Sequence[_Station], stop: Callable[[], None]) -> None:
+    """Run a function for each station, in a thread of its own."""
     with ThreadPoolExecutor(len(stations)) as pool:
         served = [pool.submit(serve, station) for station in stations]
         try:
@@ -56,11 +62,10 @@ def run_cells(
                 future.result()
         except BaseException:
             # Interrupted, or a defect: no cell is started any more, and those under way end with their processes.
-            waiting.clear()
+            stop()
             for station in stations:
                 station.abort()
             raise
-    return [results[index] for index in range(len(cells))]
 
 
 class _Station:

@@ -93,7 +93,7 @@ def scalar(array: HostArray, value: object) -> Any:
     return number(_whole(array, value), array.dtype, array.label)
 
 
-def _whole(array: HostArray, value: object) -> Any:
+def _whole(array: HostArray, value: object) -> int | bool:
     """A number for an array of integers, without its fraction; of booleans, whether it is not 0."""
     plain = value if isinstance(value, float) else _plain(value, array.label)
     if array.dtype.is_bool:

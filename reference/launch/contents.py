@@ -8,7 +8,7 @@ has its elements in a list.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -27,7 +27,7 @@ _WORD: Final = ctypes.sizeof(ctypes.c_int64)
 _LENGTH, _ITEMS = 2 * _WORD, 3 * _WORD
 
 
-def template_key(value: object) -> Any:
+def template_key(value: object) -> Hashable:
     """Equal for values that the frontend treats alike: numbers by value, everything else by identity."""
     if isinstance(value, (bool, int, float, str)):
         return type(value), repr(value)
@@ -40,12 +40,12 @@ def template_key(value: object) -> Any:
     return Same(value)
 
 
-def changes_in_place(value: object) -> Any:
+def changes_in_place(value: object) -> Hashable:
     """A key of what an object holds, if that may change while it stays the same object; else None."""
     if isinstance(value, (list, tuple, Elements)):
         return template_key(value)
     if isinstance(value, dict):
-        return tuple((template_key(name), changes_in_place(one) or template_key(one)) for name, one in value.items())
+        return tuple((template_key(name), changes_in_place(one), template_key(one)) for name, one in value.items())
     if isinstance(value, (np.ndarray, np.generic)) and not value.dtype.hasobject:
         return value.shape, value.dtype.str, value.tobytes()
     return None

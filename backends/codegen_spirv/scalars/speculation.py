@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from adstack.ir.ops import TABLE
+from adstack.ir.scalar_ops import SIN, SINH
 from adstack.ir.types import DType, f32, i64, u1, u32, u64
 
 from ..assembly.code import Code, Num
@@ -14,8 +15,8 @@ __all__ = ["ORDINARY", "Speculation"]
 
 ORDINARY: Final = {
     **{f"{row.name}.f32": row.ordinary for row in TABLE.values() if row.ordinary is not None},
-    "sincos.f32": TABLE["sin"].ordinary or (0.0, 0.0),
-    "sinhcosh.f32": TABLE["sinh"].ordinary or (0.0, 0.0),
+    "sincos.f32": SIN.ordinary or (0.0, 0.0),
+    "sinhcosh.f32": SINH.ordinary or (0.0, 0.0),
 }
 """Functions that take no cold path, and whose multiply-adds meet no subnormal number, and lose none, where the size of
 the argument is 0 or between these: adstack.tools.accuracy.ordinary goes through every argument.

@@ -7,8 +7,7 @@ tensors). Fields and ndarrays are watched: whoever writes elements that a record
 reverse pass looks at one of them, or puts them back for as long as it runs: under `ad_snapshot`, and for launches that
 kept what they overwrote themselves (`kept.py`).
 
-A record has a number and no versions: a number costs a launch nothing, stands for all memory at once, and says which of
-several changes came later, so that each state of a buffer is kept once for all launches that found it.
+A record has a number, not versions: it stands for all memory at once, and says which of several changes came later.
 
 Launches that machine code serves leave no records. They need none as long as nothing that the kernel needs has been
 written since it is watched: all of them found the same. From the first such write on, Python serves the kernel's calls.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -141,7 +141,7 @@ class Overwritten:
         return taken
 
 
-def identity(buffer: Block) -> Any:
+def identity(buffer: Block) -> Hashable:
     """Equal for buffers over the same memory: every call with a numpy array makes one."""
     if buffer.owned:
         return id(buffer)
@@ -176,7 +176,7 @@ class Log:
     """
 
     def __init__(self) -> None:
-        self._needed: dict[Any, Needed] = {}
+        self._needed: dict[Hashable, Needed] = {}
         self.holder: Callable[[], Any] | None = None
         self.silence: Callable[[], Any] | None = None
 

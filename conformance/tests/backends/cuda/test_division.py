@@ -11,7 +11,7 @@ from interpreter_kit import parallel
 
 from adstack.backends.codegen_llvm.function.blocks import BlockWriter
 from adstack.backends.codegen_llvm.text.writer import Writer
-from adstack.backends.cuda.division import quotient
+from adstack.backends.cuda.device_code.division import quotient
 from adstack.backends.cuda.toolchain import host_code
 
 ONES = (1 << 23) - 1

@@ -7,8 +7,8 @@ import pytest
 from warps import bits_of, number, run_block
 
 from adstack.backends.codegen_llvm.text.writer import Writer, type_text
+from adstack.backends.cuda.device_code.warps import agree, peers_of, totals
 from adstack.backends.cuda.threads import _block
-from adstack.backends.cuda.warps import agree, peers_of, totals
 from adstack.ir.types import by_name
 
 LLVM = {"f16": "half", "f32": "float", "f64": "double"}

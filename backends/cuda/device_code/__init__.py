@@ -1,0 +1,7 @@
+"""Pieces of code for threads of an NVIDIA device, as LLVM text.
+
+warps.py      what the threads of a warp do together: sums by shuffles
+division.py   quotients of f32
+
+May import: adstack.ir, codegen_llvm.
+"""
