@@ -60,7 +60,7 @@ def test_an_exception_that_is_not_adstacks_is_a_finding(monkeypatch: pytest.Monk
     def broken(*_: object) -> None:
         raise KeyError("lost")
 
-    monkeypatch.setattr("adstack.launch.specialisation.compile_kernel", broken)
+    monkeypatch.setattr("adstack.runtime.compiler.compile_kernel", broken)
     assert tried(program("x[0] = 1.0"), "reference").kind == "plain"
 
 
