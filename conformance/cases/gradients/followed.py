@@ -145,3 +145,43 @@ def bounds_that_change_from_tape_to_tape(qd, dtype):
             slope[k] = x.grad[None]
 
     return Run(run, expect=[(slope, [1.0, 4.0, 12.0, 32.0])])
+
+
+@case(rules=["grad.followed", "grad.overwritten"], dtypes=TYPES)
+def a_reverse_mode_that_runs_parts_of_its_launch_again_leaves_what_was_kept(qd, dtype):
+    """An old value of an atomic is computed again in reverse, in memory of its own: launches before need what was kept."""
+    n = 4
+    x = qd.field(dtype, shape=n, needs_grad=True)
+    loss = qd.field(dtype, shape=(), needs_grad=True)
+
+    @qd.kernel
+    def cube():
+        for i in x:
+            loss[None] += x[i] * x[i] * x[i]
+
+    @qd.kernel
+    def square():
+        for i in x:
+            old = qd.atomic_add(x[i], 0.5)
+            x[i] = old * old
+
+    @qd.kernel
+    def total():
+        for i in x:
+            loss[None] += x[i]
+
+    def train():
+        slopes = []
+        for start in (1.0, 2.0, 3.0, 4.0):
+            for i in range(n):
+                x[i] = start + i
+            with qd.ad.Tape(loss):
+                cube()
+                square()
+                square()
+                total()
+            slopes += [x.grad[i] for i in range(n)]
+        return slopes
+
+    at = [start + i for start in (1.0, 2.0, 3.0, 4.0) for i in range(n)]
+    return Run(train, returns=[3 * v**2 + 4 * v**3 for v in at])

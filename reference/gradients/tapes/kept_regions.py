@@ -135,8 +135,9 @@ class Keeping:
     def _copies(self, step: Step, saves: Sequence[Move]) -> Mapping[str, Buffer]:
         """What a reverse mode reads instead of memory from before the launch, by the names of its places.
 
-        Memory of which the launch has overwritten nothing that is needed is still what it was; memory of which all is
-        saved is there as it was.
+        Memory of which the launch has overwritten nothing that is needed is still what it was. Memory of which all is
+        saved is there as it was, if the reverse mode only reads it: what one writes there, because it runs parts of the
+        launch again, must not be what the launch before finds.
         """
         mode: Differentiated | None = step.mode
         assert mode is not None
@@ -144,7 +145,7 @@ class Keeping:
         for alias, name in mode.beside.items():
             original = memory[name]
             changed = any(save.source is original.storage for save in saves)
-            saved = self._whole.get(id(original))
+            saved = None if alias in mode.plan.compiled.written else self._whole.get(id(original))
             copies[alias] = saved or (self._copy(mode, alias, original) if changed else original)
         return copies
 
