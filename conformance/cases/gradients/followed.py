@@ -149,7 +149,7 @@ def bounds_that_change_from_tape_to_tape(qd, dtype):
 
 @case(rules=["grad.followed", "grad.overwritten"], dtypes=TYPES)
 def a_reverse_mode_that_runs_parts_of_its_launch_again_leaves_what_was_kept(qd, dtype):
-    """An old value of an atomic is computed again in reverse, in memory of its own: launches before need what was kept."""
+    """An old value of an atomic is computed again in reverse, in memory of its own, apart from what was kept."""
     n = 4
     x = qd.field(dtype, shape=n, needs_grad=True)
     loss = qd.field(dtype, shape=(), needs_grad=True)
