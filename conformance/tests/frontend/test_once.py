@@ -56,5 +56,5 @@ def test_unknown_names_are_answered_with_near_ones() -> None:
 
     with pytest.raises(qd.QuadrantsNameError, match=r"did you mean total\?"):
         local()
-    with pytest.raises(qd.QuadrantsNameError, match=r"did you mean sqrt\?"):
+    with pytest.raises(qd.QuadrantsNameError, match=r"did you mean sqrt or rsqrt\?"):
         function()

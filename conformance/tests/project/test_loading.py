@@ -70,5 +70,5 @@ def test_a_module_of_the_public_api_is_loaded_when_it_is_first_used(tmp_path, na
 
 
 def test_an_unknown_name_is_no_attribute():
-    with pytest.raises(AttributeError, match="module 'adstack' has no attribute 'autodif'"):
+    with pytest.raises(AttributeError, match="qd has no attribute 'autodif'"):
         _ = adstack.autodif

@@ -66,6 +66,7 @@ def texts(monkeypatch):
     monkeypatch.setattr(CpuBackend, "adstacks", lambda self, program: [])
     monkeypatch.setattr(CpuBackend, "shortcut", lambda self, program, wanted: None)
     monkeypatch.setattr(CpuBackend, "follower", lambda self, program, wanted: None)
+    monkeypatch.setattr(CpuBackend, "reverses", lambda self, program: False)
     without_bounds(monkeypatch)
     yield found
     qd.reset()
