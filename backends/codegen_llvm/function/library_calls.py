@@ -38,7 +38,9 @@ def _symbol_of(module: Module, function: Function, lanes: int, *, fast: bool) ->
     fast = fast and has_cold_path(function)
     types = [type_text(v.dtype, lanes) for v in function.body.terminator.operands] + ["i1"] * fast
     symbol = f'"{function.name}.x{lanes}{".fast" if fast else ""}"'
-    module.call(symbol, lambda: _definition(module, function, lanes, symbol, types, fast=fast), inline=True if fast else None)
+    module.call(
+        symbol, lambda: _definition(module, function, lanes, symbol, types, fast=fast), inline=True if fast else None
+    )
     return symbol, types
 
 
