@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from adstack.ir.structure import Op, Place, Value
+from adstack.analysis.combined_updates import addresses_to_compare, indices_of, run_of_updates
+from adstack.ir.structure import Op
 from adstack.ir.types import u1, u32
 
 from .access import address_of
@@ -19,11 +20,6 @@ from .region import RegionEmitter
 from .subgroups import TOGETHER, agree, combined, elected
 
 __all__ = ["join", "joins"]
-
-_MOST = 8
-"""Updates that are combined at once."""
-_SMALL = 1 << 32
-"""The bytes of memory within which 32 bits of an address tell elements apart."""
 
 Update = Callable[[Op, Address, Num], Num]
 """Emits one thread's update of memory."""
@@ -42,7 +38,7 @@ def join(e: RegionEmitter, op: Op, update: Update) -> None:
         return
     run = _run(e, op)
     e.joined.update(run[1:])
-    addresses = [address_of(e, o.attrs["place"], _indices(o)) for o in run]
+    addresses = [address_of(e, o.attrs["place"], indices_of(o)) for o in run]
 
     def together() -> Sequence[Num]:
         sums = [combined(o.attrs["kind"], e.get(o.operands[-1])) for o in run]
@@ -63,40 +59,22 @@ def join(e: RegionEmitter, op: Op, update: Update) -> None:
 
 
 def _run(e: RegionEmitter, op: Op) -> list[Op]:
-    """The updates that can be combined together with one: they follow it, with nothing but constants between."""
+    """The updates that can be combined together with one; what they need is emitted."""
     assert e.current is not None
-    ops, run = e.current.ops, list[Op]()
-    for other in ops[ops.index(op) :]:
-        if other.name == "const":
-            e.op(other)
-        elif len(run) < _MOST and other.name == "atomic" and joins(e, other):
-            run.append(other)
-        else:
-            break
+    run, constants = run_of_updates(op, e.current.ops, lambda other: joins(e, other))
+    for constant in constants:
+        e.op(constant)
     return run
 
 
-def _indices(op: Op) -> Sequence[Value]:
-    return op.operands[: op.attrs["place"].rank]
-
-
 def _agree(e: RegionEmitter, run: Sequence[Op], addresses: Sequence[Address]) -> Num:
-    """Whether all threads are inside, with the same elements: addresses that differ by constants are one."""
-    inside, words, seen = e.c.const(True, u1), list[Num](), set[tuple[str, tuple[Value | None, ...]]]()
-    for op, address in zip(run, addresses, strict=True):
+    """Whether all threads are inside, with the same elements."""
+    inside, words = e.c.const(True, u1), list[Num]()
+    for op in run:
         inside = inside & is_inside(e, op)
-        place: Place = op.attrs["place"]
-        key = place.name, tuple(None if e.number(v) is not None else v for v in _indices(op))
-        if key not in seen:
-            seen.add(key)
-            words += _words(place, address.number)
+    for number, wide in addresses_to_compare(run, lambda value: e.number(value) is not None):
+        at = addresses[number].number
+        words.append(at.resize(u32))
+        if wide and at.dtype.bits > 32:
+            words.append((at >> 32).resize(u32))
     return agree(inside, words)
-
-
-def _words(place: Place, number: Num) -> list[Num]:
-    """Words that tell the elements of a place apart."""
-    size = place.dtype.size
-    for extent in place.shape:
-        size *= _SMALL if extent is None else extent
-    wide = size > _SMALL and number.dtype.bits > 32
-    return [number.resize(u32), (number >> 32).resize(u32)] if wide else [number.resize(u32)]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.hostcall import calls, launching
+from adstack.backends.hostcall import launching
 from adstack.backends.hostcall.entry import Entry
 from adstack.backends.hostcall.sequences import Sequenced
+from adstack.backends.hostcall.served import Served
 from adstack.backends.shared.bits import signed_bits
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.object_cache import ObjectCache
@@ -24,7 +26,6 @@ from adstack.runtime.assume import Assumed, assumed
 from adstack.runtime.protocol.backend import Bindings, Capabilities, Probe, Unavailable
 from adstack.runtime.protocol.following import SequenceCall
 from adstack.runtime.protocol.options import Options
-from adstack.runtime.protocol.shortcuts import Shortcut
 
 from . import capability, layout
 from .adstacks import DeviceHeap, Layouts
@@ -57,8 +58,10 @@ def open_device() -> CpuBackend:
     return CpuBackend(probed)
 
 
-class CpuBackend:
+class CpuBackend(Served[Executable]):
     """Memory is numpy arrays; a launch runs machine code on them."""
+
+    takes_host_memory: ClassVar[bool] = True
 
     def __init__(self, capabilities: Capabilities) -> None:
         self.capabilities = capabilities
@@ -186,17 +189,9 @@ class CpuBackend:
             for slot, dtype in executable.params
         ]
 
-    def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., object] | None:
-        """A builtin; in debug mode none, so that every launch has all its checks."""
-        return None if executable.options.debug else calls.make(self._entry(executable), wanted)
-
-    def follower(self, executable: Executable, wanted: Shortcut) -> calls.Follower | None:
-        """What serves calls of a sequence; in debug mode none."""
-        return None if executable.options.debug else calls.follower(self._entry(executable), wanted)
-
-    def reverses(self, executable: Executable) -> bool:
-        """Machine code makes all launches, but in debug mode."""
-        return not executable.options.debug
+    def entry_of(self, executable: Executable) -> Entry | None:
+        """A program as machine code launches it; None in debug mode, where every launch has all its checks."""
+        return None if executable.options.debug else self._entry(executable)
 
     def sequence(self, calls: Sequence[SequenceCall | None]) -> Sequenced:
         """A sequence of calls."""

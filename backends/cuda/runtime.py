@@ -10,9 +10,10 @@ from weakref import WeakValueDictionary
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.hostcall import calls, launching
+from adstack.backends.hostcall import launching
 from adstack.backends.hostcall.entry import Entry
 from adstack.backends.hostcall.sequences import Sequenced
+from adstack.backends.hostcall.served import Served
 from adstack.backends.shared.bits import signed_bits
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.leftovers import Leftovers
@@ -25,7 +26,6 @@ from adstack.runtime.adstacks.heap import Heap, TaskUse
 from adstack.runtime.protocol.backend import Bindings, Capabilities, Probe, Unavailable
 from adstack.runtime.protocol.following import SequenceCall
 from adstack.runtime.protocol.options import Options
-from adstack.runtime.protocol.shortcuts import Shortcut
 from adstack.runtime.threads.processes import DeviceLock
 
 from . import capability
@@ -57,7 +57,7 @@ def open_device() -> CudaBackend:
     return CudaBackend(probed, capability.opened())
 
 
-class CudaBackend:
+class CudaBackend(Served[Executable]):
     """Memory is the device's; a launch queues kernels on the default stream."""
 
     def __init__(self, capabilities: Capabilities, driver: Driver) -> None:
@@ -239,25 +239,11 @@ class CudaBackend:
             if error is not None:
                 raise error
 
-    def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., object] | None:
-        """A builtin that queues the launch; none where the host must look after it, or hands over its own memory."""
-        entry = None if wanted.needs_host else self._entry(executable)
-        return None if entry is None else calls.make(entry, wanted)
-
-    def follower(self, executable: Executable, wanted: Shortcut) -> calls.Follower | None:
-        """What serves calls of a sequence, where a builtin would serve any."""
-        entry = self._entry(executable)
-        return None if entry is None else calls.follower(entry, wanted)
-
-    def reverses(self, executable: Executable) -> bool:
-        """Whether machine code queues its launches."""
-        return self._entry(executable) is not None
-
     def sequence(self, calls: Sequence[SequenceCall | None]) -> Sequenced:
         """A sequence of calls."""
-        return Sequenced(calls, Queue(self._doing, self._entry))
+        return Sequenced(calls, Queue(self._doing, self.entry_of))
 
-    def _entry(self, executable: Executable) -> Entry | None:
+    def entry_of(self, executable: Executable) -> Entry | None:
         """A program as machine code queues its launches; None if Python must look after each of them."""
         entry = executable.entry(self._launches, partial(self._go_on, executable), self._failed, self)
         if entry is not None and executable.reports_late:

@@ -1,6 +1,7 @@
 """From a call in Python straight to machine code of the host: builtins that check arguments and launch.
 
 calls.py       makes a builtin for the calls of a kernel; entry.py: what it must know of the compiled program
+served.py      the part of a backend whose launches such machine code makes
 tables.py      the tables that a builtin reads; record.py: which word of its record says what
 launching.py   the machine code that serves all kernels; one thread launches at a time
 ir.py          that machine code: the way to a kernel's code; run.py: launches, one and several in a row

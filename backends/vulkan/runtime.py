@@ -10,9 +10,10 @@ from typing import Final
 
 import numpy as np
 
-from adstack.backends.hostcall import calls, launching
+from adstack.backends.hostcall import launching
 from adstack.backends.hostcall.entry import Entry
 from adstack.backends.hostcall.sequences import Sequenced
+from adstack.backends.hostcall.served import Served
 from adstack.errors import BackendUnavailableError
 from adstack.ir.structure import Program
 from adstack.ir.types import DType
@@ -20,7 +21,6 @@ from adstack.runtime.adstacks.heap import TaskUse
 from adstack.runtime.protocol.backend import Array, Bindings, Capabilities, Probe, Scalar, Scalars
 from adstack.runtime.protocol.following import SequenceCall
 from adstack.runtime.protocol.options import Options
-from adstack.runtime.protocol.shortcuts import Shortcut
 from adstack.runtime.threads.guards import rewired
 from adstack.runtime.threads.interrupts import uninterrupted
 
@@ -56,7 +56,7 @@ def open_device() -> VulkanBackend:
     return VulkanBackend(capability.offered(physical), shared(physical.number, physical.addresses))
 
 
-class VulkanBackend:
+class VulkanBackend(Served[Executable]):
     """Memory is pieces of Vulkan buffers, known by their addresses.
 
     Attributes:
@@ -113,25 +113,11 @@ class VulkanBackend:
         by_python = launcher is None or launcher.number <= executable.number
         return executable.scalars if launcher is None or by_python else launcher.integers()
 
-    def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., object] | None:
-        """A builtin that records the launch; none where Python must look after it, or memory is the host's own."""
-        entry = None if wanted.needs_host else self._entry(executable)
-        return None if entry is None else calls.make(entry, wanted)
-
-    def follower(self, executable: Executable, wanted: Shortcut) -> calls.Follower | None:
-        """What serves calls of a sequence, where a builtin would serve any."""
-        entry = self._entry(executable)
-        return None if entry is None else calls.follower(entry, wanted)
-
-    def reverses(self, executable: Executable) -> bool:
-        """Whether machine code records its launches."""
-        return self._entry(executable) is not None
-
     def sequence(self, calls: Sequence[SequenceCall | None]) -> Sequenced:
         """A sequence of calls."""
-        return Sequenced(calls, Recording(self.stream, self.common.lock, self._entry))
+        return Sequenced(calls, Recording(self.stream, self.common.lock, self.entry_of))
 
-    def _entry(self, executable: Executable) -> Entry | None:
+    def entry_of(self, executable: Executable) -> Entry | None:
         """A program as machine code records its launches; None if Python must look after each of them."""
         work = self._work(executable)
         if executable.waits or not work.is_plain:

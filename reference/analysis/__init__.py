@@ -8,8 +8,9 @@ induction.py    affine induction variables; evolution.py: over parallel loops; s
 uniformity.py   values that are the same in all iterations that run side by side
 exclusivity.py  atomic updates whose elements no other iteration touches; accumulation.py: how each sum is built
 may_access.py   elements that a launch may access; must_access.py: those that it must; boxes.py: sets of indices
-reductions.py   atomics that threads combine on their own; scalar_promotion.py, store_sinking.py, loop_versioning.py,
-                cold_paths.py, iteration_space.py, loop_nests.py: what code generators ask about loops
+reductions.py   atomics that threads combine on their own; combined_updates.py: that neighbours combine
+scalar_promotion.py, store_sinking.py, loop_versioning.py, cold_paths.py, iteration_space.py, loop_nests.py: what code
+                generators ask about loops
 
 May import: ir, errors.
 """

@@ -8,8 +8,8 @@ has its elements in a list.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Hashable, Iterator
-from typing import Any, Final
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -27,25 +27,38 @@ _WORD: Final = ctypes.sizeof(ctypes.c_int64)
 _LENGTH, _ITEMS = 2 * _WORD, 3 * _WORD
 
 
-def template_key(value: object) -> Hashable:
-    """Equal for values that the frontend treats alike: numbers by value, everything else by identity."""
+def template_key(value: object, around: tuple[int, ...] = ()) -> Hashable:
+    """Equal for values that the frontend treats alike: numbers by value, everything else by identity.
+
+    `around` are the identities of the lists that the value stands in: of one that holds itself, only that counts.
+    """
     if isinstance(value, (bool, int, float, str)):
         return type(value), repr(value)
     if value is None or isinstance(value, DType):
         return value
+    if id(value) in around:
+        return Same(value)
     if isinstance(value, (tuple, list)):
-        return type(value), tuple(template_key(v) for v in value)
+        return type(value), tuple(template_key(v, (*around, id(value))) for v in value)
     if isinstance(value, Elements):
-        return value.shape, value.dtype, tuple(template_key(e) for e in value.entries)
+        return value.shape, value.dtype, tuple(template_key(e, around) for e in value.entries)
     return Same(value)
 
 
-def changes_in_place(value: object) -> Hashable:
-    """A key of what an object holds, if that may change while it stays the same object; else None."""
+def changes_in_place(value: object, around: tuple[int, ...] = ()) -> Hashable:
+    """A key of what an object holds, if that may change while it stays the same object; else None.
+
+    Every number of an array is part of its key, so the cost is that of copying it. `around` is as in `template_key`.
+    """
     if isinstance(value, (list, tuple, Elements)):
-        return template_key(value)
+        return template_key(value, around)
     if isinstance(value, dict):
-        return tuple((template_key(name), changes_in_place(one), template_key(one)) for name, one in value.items())
+        if id(value) in around:
+            return Same(value)
+        inner = (*around, id(value))
+        return tuple(
+            (template_key(name), changes_in_place(one, inner), template_key(one, inner)) for name, one in value.items()
+        )
     if isinstance(value, (np.ndarray, np.generic)) and not value.dtype.hasobject:
         return value.shape, value.dtype.str, value.tobytes()
     return None
@@ -65,19 +78,19 @@ def watched(value: object) -> tuple[tuple[Still, ...], tuple[object, ...]] | Non
     return tuple(words), tuple(item for one in lists if one is not None for item in (one, *one))
 
 
-def _lists(value: object) -> Iterator[list[Any] | None]:
-    """The lists in which something stands; None for what is no list."""
+def _lists(value: object, around: tuple[int, ...] = ()) -> Iterator[list[Any] | None]:
+    """The lists in which something stands; None for what is no list, and for a list in itself."""
     if isinstance(value, Elements):
         value = value.storage
     if changes_in_place(value) is None:
         return
-    if type(value) is list:
-        yield value
-    elif type(value) is not tuple:
+    if id(value) in around or type(value) not in (list, tuple):
         yield None
         return
-    for item in value:
-        yield from _lists(item)
+    if type(value) is list:
+        yield value
+    for item in cast(Iterable[object], value):
+        yield from _lists(item, (*around, id(value)))
 
 
 def _words(value: list[Any]) -> Iterator[Still]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from adstack.ir.structure import Op, Place, Value
+from adstack.analysis.combined_updates import addresses_to_compare, indices_of, run_of_updates
+from adstack.ir.structure import Op
 from adstack.ir.types import DType
 
 from ..function.region import RegionEmitter
@@ -19,11 +20,6 @@ from ..text.writer import Writer, scalar_type
 from .access import address_of
 
 __all__ = ["Update", "join", "joins"]
-
-_MOST = 8
-"""Updates that are combined at once: their sums are in registers at the same time."""
-_SMALL = 1 << 32
-"""The bytes of memory within which 32 bits of an address tell elements apart."""
 
 Update = Callable[[RegionEmitter, str, str, DType, str], object]
 """Emits one thread's update of memory: of a kind, at a pointer, of a type, by a value."""
@@ -43,7 +39,7 @@ def join(e: RegionEmitter, op: Op, update: Update) -> None:
     run = _run(e, op)
     e.joined.update(run[1:])
     kind, dtype = op.attrs["kind"], op.attrs["place"].dtype
-    addresses = [address_of(e, o.attrs["place"], _indices(o), inbounds=False).name for o in run]
+    addresses = [address_of(e, o.attrs["place"], indices_of(o), inbounds=False).name for o in run]
     whole, apart, after = e.label("whole"), e.label("apart"), e.label("joined")
     e.split(_agree(e, run, addresses), whole, apart)
     e.enter(whole)
@@ -60,21 +56,15 @@ def join(e: RegionEmitter, op: Op, update: Update) -> None:
 
 
 def _run(e: RegionEmitter, op: Op) -> list[Op]:
-    """The updates that can be combined together with one: they follow it, with nothing but constants between.
+    """The updates that can be combined together with one; what they need is emitted.
 
     It stays alone on the fast path of a loop: what follows may have to wait until the path is known to hold.
     """
     if e.current is None:
         return [op]
-    ops, run = e.current.ops, list[Op]()
-    alike = op.attrs["kind"], op.attrs["place"].dtype
-    for other in ops[ops.index(op) :]:
-        if other.name == "const":
-            e.op(other)
-        elif len(run) < _MOST and other.name == "atomic" and joins(e, other) and alike == _alike(other):
-            run.append(other)
-        else:
-            break
+    run, constants = run_of_updates(op, e.current.ops, lambda other: joins(e, other) and _alike(other) == _alike(op))
+    for constant in constants:
+        e.op(constant)
     return run
 
 
@@ -82,34 +72,19 @@ def _alike(op: Op) -> tuple[str, DType]:
     return op.attrs["kind"], op.attrs["place"].dtype
 
 
-def _indices(op: Op) -> Sequence[Value]:
-    return op.operands[: op.attrs["place"].rank]
-
-
 def _agree(e: RegionEmitter, run: Sequence[Op], addresses: Sequence[str]) -> str:
-    """Whether all threads are here and inside, with the same elements: addresses that differ by constants are one."""
-    inside, words, seen = "true", list[str](), set[tuple[str, tuple[Value | None, ...]]]()
-    for op, address in zip(run, addresses, strict=True):
+    """Whether all threads are here and inside, with the same elements."""
+    inside = "true"
+    for op in run:
         fine = is_inside(e, op)
         inside = fine if inside == "true" else inside if fine == "true" else e.w.let(f"and i1 {inside}, {fine}")
-        place: Place = op.attrs["place"]
-        key = place.name, tuple(None if e.is_constant(v) else v for v in _indices(op))
-        if key not in seen:
-            seen.add(key)
-            words += _words(e, place, address)
+    words = list[str]()
+    for number, wide in addresses_to_compare(run, e.is_constant):
+        at = e.w.let(f"ptrtoint ptr {addresses[number]} to i64")
+        words.append(e.w.let(f"trunc i64 {at} to i32"))
+        if wide:
+            words.append(e.w.let(f"trunc i64 {e.w.let(f'lshr i64 {at}, 32')} to i32"))
     return e.target.agree(e, words, inside)
-
-
-def _words(e: RegionEmitter, place: Place, address: str) -> list[str]:
-    """Words (i32) that tell the elements of a place apart."""
-    at = e.w.let(f"ptrtoint ptr {address} to i64")
-    words = [e.w.let(f"trunc i64 {at} to i32")]
-    size = place.dtype.size
-    for extent in place.shape:
-        size *= _SMALL if extent is None else extent
-    if size > _SMALL:
-        words.append(e.w.let(f"trunc i64 {e.w.let(f'lshr i64 {at}, 32')} to i32"))
-    return words
 
 
 def _one_each(

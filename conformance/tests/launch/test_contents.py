@@ -53,3 +53,27 @@ def test_machine_code_looks_at_short_lists_and_vectors_only() -> None:
     assert watched(qd.Vector([1.5, 2.5])) is not None
     for value in ([1.5] * (MOST + 1), {"a": 1.5}, np.zeros(2), [{"a": 1}]):
         assert watched(value) is None
+
+
+def test_a_list_or_dictionary_that_holds_itself_is_told_apart_by_the_rest_of_it(on_cpu: None) -> None:
+    class Settings:
+        scales: list[Any]
+        names: dict[str, Any]
+
+    settings = Settings()
+    settings.scales = [2.0]
+    settings.scales.append(settings.scales)
+    settings.names = {"offset": 1.0}
+    settings.names["self"] = settings.names
+    before = changes_in_place(settings.scales), changes_in_place(settings.names)
+    assert before == (changes_in_place(settings.scales), changes_in_place(settings.names))
+    assert watched(settings.scales) is None
+
+    @qd.kernel
+    def scaled() -> qd.f32:
+        return settings.scales[0] + settings.names["offset"]
+
+    assert scaled() == 3.0
+    settings.scales[0] = 5.0
+    settings.names["offset"] = 2.0
+    assert scaled() == 7.0

@@ -64,9 +64,7 @@ def texts(monkeypatch):
     monkeypatch.setattr(CpuBackend, "launch_word", lambda self, program: 0)
     monkeypatch.setattr(CpuBackend, "last_scalars", lambda self, program: [])
     monkeypatch.setattr(CpuBackend, "adstacks", lambda self, program: [])
-    monkeypatch.setattr(CpuBackend, "shortcut", lambda self, program, wanted: None)
-    monkeypatch.setattr(CpuBackend, "follower", lambda self, program, wanted: None)
-    monkeypatch.setattr(CpuBackend, "reverses", lambda self, program: False)
+    monkeypatch.setattr(CpuBackend, "entry_of", lambda self, program: None)
     without_bounds(monkeypatch)
     yield found
     qd.reset()

@@ -57,7 +57,7 @@ def texts(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     monkeypatch.setattr(CudaBackend, "launch_word", lambda self, program: 0)
     monkeypatch.setattr(CudaBackend, "last_scalars", lambda self, program: [])
     monkeypatch.setattr(CudaBackend, "adstacks", lambda self, program: [])
-    monkeypatch.setattr(CudaBackend, "_entry", lambda self, program: None)
+    monkeypatch.setattr(CudaBackend, "entry_of", lambda self, program: None)
     without_bounds(monkeypatch)
     yield found
     qd.reset()

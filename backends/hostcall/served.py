@@ -1,0 +1,46 @@
+"""What backends whose launches machine code of the host makes have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, Generic, TypeVar
+
+from adstack.runtime.protocol.shortcuts import Shortcut
+
+from . import calls
+from .entry import Entry
+
+__all__ = ["Served"]
+
+E = TypeVar("E")
+"""What a backend makes of a program."""
+
+
+class Served(Generic[E]):
+    """The part of a backend by which machine code serves its calls, and follows them.
+
+    Attributes:
+        takes_host_memory: whether kernels run on the host's own memory; where they do not, Python copies it.
+    """
+
+    takes_host_memory: ClassVar[bool] = False
+
+    def entry_of(self, executable: E) -> Entry | None:
+        """A program as machine code launches it; None if Python must look after each of its launches."""
+        raise NotImplementedError
+
+    def shortcut(self, executable: E, wanted: Shortcut) -> Callable[..., object] | None:
+        """A builtin that makes launches; None if there is none for such calls."""
+        if wanted.needs_host and not self.takes_host_memory:
+            return None
+        entry = self.entry_of(executable)
+        return None if entry is None else calls.make(entry, wanted)
+
+    def follower(self, executable: E, wanted: Shortcut) -> calls.Follower | None:
+        """What serves calls of a sequence, where a builtin would serve any."""
+        entry = self.entry_of(executable)
+        return None if entry is None else calls.follower(entry, wanted)
+
+    def reverses(self, executable: E) -> bool:
+        """Whether machine code makes its launches when a sequence is reversed."""
+        return self.entry_of(executable) is not None
